@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 import signal
 import sys
 import threading
@@ -24,13 +23,14 @@ from evalsuite.core.errors import (
     listed,
     reason_of,
 )
+from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.runtime import install_line, missing_packages, program
 
 # Seconds in which a second signal counts as the same.
 _CLEANING_SECONDS = 2.0
-_OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
+_OPTION = lazy_pattern(r"(?<![\w-])--[a-z][\w-]*")
 # Texts between backticks are commands with options of their own.
-_COMMAND = re.compile(r"`[a-z][^`]*`|\bevalsuite [a-z].*")
+_COMMAND = lazy_pattern(r"`[a-z][^`]*`|\bevalsuite [a-z].*")
 _EVERYWHERE = frozenset({"--debug", "--help", "--version"})
 
 
@@ -238,6 +238,8 @@ def _dispatch_fixed(arguments: list[str]) -> int:
         cure = cure_of(error.message, error.hint, arguments)
         if cure is None:
             raise
+    import shlex
+
     print(f"$ {program()} {shlex.join(cure)}", file=sys.stderr, flush=True)
     return _dispatch(cure)
 
@@ -268,16 +270,18 @@ def _complain(message: str, hint: str, arguments: Sequence[str]) -> None:
         hint = applicable_hint(hint, options_of_call(arguments))
     complain(message, hint)
     if (cure := cure_of(message, hint, arguments)) is not None:
+        import shlex
+
         from evalsuite.compare.characters import clean
 
         print(clean(f"try: {program()} {shlex.join(cure)}"), file=sys.stderr)
 
 
-_NEAREST = re.compile(r"did you mean '([^']+)'\?")
-_WORDS = re.compile(r"'([^']*)'|(?<![\w-])(--[\w-]+)")
-_IN_HINT = re.compile(r"(?:^|`)evalsuite ([^`;]+?)(?:`|$)")
+_NEAREST = lazy_pattern(r"did you mean '([^']+)'\?")
+_WORDS = lazy_pattern(r"'([^']*)'|(?<![\w-])(--[\w-]+)")
+_IN_HINT = lazy_pattern(r"(?:^|`)evalsuite ([^`;]+?)(?:`|$)")
 # A word of a command in a hint that stands for a value: `FOLDER`, `FILE.csv`, `...`.
-_PLACEHOLDER = re.compile(r"[A-Z][A-Z_]+(\.[a-z]+)?|.*\.\.\..*|.*[<>|].*")
+_PLACEHOLDER = lazy_pattern(r"[A-Z][A-Z_]+(\.[a-z]+)?|.*\.\.\..*|.*[<>|].*")
 
 
 def cure_of(message: str, hint: str, arguments: Sequence[str]) -> list[str] | None:
@@ -285,6 +289,8 @@ def cure_of(message: str, hint: str, arguments: Sequence[str]) -> list[str] | No
 
     It is the line as it was typed with the nearest known word in the place of the wrong one, or a whole command in the hint.
     """
+    import shlex
+
     nearest = _NEAREST.search(hint)
     if nearest is not None:
         named = {quoted or option for quoted, option in _WORDS.findall(message)} - {""}

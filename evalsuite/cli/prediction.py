@@ -95,14 +95,16 @@ def check_prediction(
     """
     from evalsuite.api import score
     from evalsuite.core.registry import check_parameters
-    from evalsuite.gold.suite_yaml import class_schema, names_class
     from evalsuite.reports.score_text import score_object, score_text
 
     entry = _scorer(name)
     rules = rules or ("strict" if entry.marker.reads == "tree" else "official")
     parameters = parse_options(entry, words, gold=gold, known=OWN_OPTIONS)
-    if entry.marker.reads == "tree" and names_class(parameters):
-        parameters["schema"] = class_schema(parameters["schema"], Path(), "--schema", is_named=True)
+    if entry.marker.reads == "tree":
+        from evalsuite.gold.suite_yaml import class_schema, names_class
+
+        if names_class(parameters):
+            parameters["schema"] = class_schema(parameters["schema"], Path(), "--schema", is_named=True)
     wanted = entry.parameters.get("gold")
     if wanted is not None and wanted.default is NO_DEFAULT and "gold" not in parameters:
         raise UsageError("no gold given", hint=f"evalsuite check {name} --prediction {_metavar(entry)} --gold {_metavar(entry)}")

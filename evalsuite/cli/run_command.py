@@ -216,12 +216,16 @@ class Place:
     @contextmanager
     def local(self, gold: Path, options: "RunOptions", *, samples: int | None = None) -> Iterator[tuple[Path, "RunOptions"]]:
         """Provide the submission with the files of all its samples as a local folder, and options with its origin."""
-        from evalsuite.readers.archives import is_archive, without_ending
         from evalsuite.readers.submission_files import copied, is_remote
 
         place = self.named_once()
         if not is_remote(place):
-            if is_archive(place) and Path(place).is_file():
+            if not Path(place).is_file():
+                yield Path(place), options
+                return
+            from evalsuite.readers.archives import is_archive, without_ending
+
+            if is_archive(place):
                 with _unpacked(Path(place), options) as folder:
                     yield folder, replace(options, label=options.label or without_ending(Path(place).name))
             else:

@@ -67,9 +67,10 @@ from evalsuite.compare.numbers import (
 from evalsuite.compare.values import LONGEST_RULE, YEARS, Value, find_numbers, number_gold, numeric_tokens, read_number
 from evalsuite.compare.verdict import NumberCause, Official, Strict
 from evalsuite.core.dataclasses import dataclass, replace
+from evalsuite.core.import_ref import lazy_pattern
 
 # Annotation marks, and a Braille cell without dots.
-_BLANK: Final = re.compile("[\ufff9-\ufffb\u2800]")
+_BLANK: Final = lazy_pattern("[\ufff9-\ufffb\u2800]")
 _SEPARATORS: Final = frozenset("-_.\u00b7\u2212")
 # In capitals and digits these look alike even in plain ASCII; shorter texts would be found by chance.
 _SAME_SHAPE: Final = {"I": "l1", "l": "I1", "O": "0"}
@@ -249,27 +250,27 @@ def occurrences(text: str, part: str) -> Iterator[tuple[int, int]]:
 # A text after or before these words is not the answer.
 _BEFORE_IT: Final = r"[\"'*_`(\[]"
 _BEHIND_IT: Final = r"[\"'*_`)\]?!]"
-_DENIED_BEFORE: Final = re.compile(
+_DENIED_BEFORE: Final = lazy_pattern(
     r"(?:(?:\b(?:not|never|neither|nor|cannot be)|n['\u2019]t)(?: be| the| a| an)?"
     r"|\b(?:(?:any|every)(?:thing|one|body) but|all but|instead of|rather (?:[^ ,.;]+ ){0,3}than|other than|except(?: for)?)"
     r"|(?:\bdoubt(?:s|ed)?|n['\u2019]t (?:think|believe)) (?:that )?(?:it(?:['\u2019]s| is| was)|this is))"
     rf" (?:{_BEFORE_IT}| )*$"
 )
 _NOT_RIGHT: Final = rf"(?:correct|right|true|valid|accurate|it|the (?:correct |right )?(?:answer|one|case))\b|{_BEHIND_IT}*(?:[.;]|$)"
-_DENIED_BEHIND: Final = re.compile(
+_DENIED_BEHIND: Final = lazy_pattern(
     rf"{_BEHIND_IT}* (?:(?:is|was|are|were|seems|would be) (?:(?:wrong|incorrect|false|untrue|mistaken)\b|not (?:{_NOT_RIGHT}))"
     rf"|(?:is|was|are|were)n['\u2019]t (?:{_NOT_RIGHT}))"
 )
 _PERHAPS: Final = r"(?:else )?(?:maybe |perhaps |possibly |probably )?"
-_OR_BEFORE: Final = re.compile(rf"[^ ,]+,? (?:(?:and/)?or|alternatively,?) {_PERHAPS}{_BEFORE_IT}*$")
+_OR_BEFORE: Final = lazy_pattern(rf"[^ ,]+,? (?:(?:and/)?or|alternatively,?) {_PERHAPS}{_BEFORE_IT}*$")
 # `Lyon` and `Nice` after `Paris, Lyon or Nice`; `or so` and `or not` are no alternatives.
-_OR_BEHIND: Final = re.compile(
+_OR_BEHIND: Final = lazy_pattern(
     rf"{_BEHIND_IT}*(?:, [^ ,.;:!?]+(?: [^ ,.;:!?]+){{0,2}}){{0,8}}[,;]? (?:(?:and/)?or (?!so\b|not\b)|alternatively,? )"
     rf"{_PERHAPS}{_BEFORE_IT}*"
     r"(?P<other>[^ ,.;:!?]+)"
 )
 _MAYBES: Final = ("maybe", "perhaps", "possibly")
-_MAYBE: Final = re.compile(rf"\b(?:{'|'.join(_MAYBES)})\b")
+_MAYBE: Final = lazy_pattern(rf"\b(?:{'|'.join(_MAYBES)})\b")
 
 
 def _doubt(text: str, start: int, end: int, golds: Collection[str]) -> Literal["", "negated", "hedged"]:

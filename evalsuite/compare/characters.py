@@ -5,11 +5,12 @@ confusable-homoglyphs).
 """
 
 import json
-import re
 import unicodedata
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Final
+
+from evalsuite.core.import_ref import lazy_pattern
 
 # Scripts that write no spaces between words.
 _NO_SPACES: Final = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR")
@@ -19,7 +20,7 @@ _IGNORABLE: Final = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
     "\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-_HIDDEN: Final = re.compile(f"[{_IGNORABLE}]")
+_HIDDEN: Final = lazy_pattern(f"[{_IGNORABLE}]")
 # A letter that NFKC leaves alone and that no answer uses. It replaces characters that are neither digits nor marks of a number.
 LETTER: Final = "\u01c0"
 
@@ -105,7 +106,7 @@ def _bare(text: str) -> str:
     return "".join(char for char in decomposed if unicodedata.category(char) not in ("Mn", "Me")).casefold()
 
 
-_SMALL_CAPITAL: Final = re.compile(r"LATIN LETTER SMALL CAPITAL [A-Z]")
+_SMALL_CAPITAL: Final = lazy_pattern(r"LATIN LETTER SMALL CAPITAL [A-Z]")
 
 
 def _shapes(char: str) -> tuple[str, ...]:

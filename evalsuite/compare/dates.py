@@ -4,7 +4,6 @@ Dates may be partial, ranges or quarters, with names of months in ten languages.
 everywhere else: without a `locale` it is not a date, but "13/4/2024" is, and so is "3.4.2024" (3 April).
 """
 
-import calendar
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -208,10 +207,12 @@ def _century(year: int) -> int:
 
 def _span(first: Day, last: Day) -> Span | None:
     """The days from the start of one to the end of the other, None where there are no such days."""
+    from calendar import monthrange
+
     try:
         begin = date(first[0] or _NO_YEAR, first[1] or 1, first[2] if first[2] is not None else 1)
         year, month = last[0] or _NO_YEAR, last[1] or 12
-        end = date(year, month, last[2] if last[2] is not None else calendar.monthrange(year, month)[1])
+        end = date(year, month, last[2] if last[2] is not None else monthrange(year, month)[1])
     except (ValueError, IndexError):
         return None
     return Span(begin, end)
@@ -226,11 +227,13 @@ def instant_of(text: str) -> int | None:
         return None
     moment = moment_of(text, (), "")
     if moment is None:
+        from calendar import monthrange
+
         days = days_of(text)
         if days is None or days.first.replace(day=1) != days.last.replace(day=1) or days.first.day != 1:
             return None
         moment = datetime(days.first.year, days.first.month, 1)
-        if days.last.day != calendar.monthrange(moment.year, moment.month)[1]:
+        if days.last.day != monthrange(moment.year, moment.month)[1]:
             return None
     return None if moment.year == _NO_YEAR else nanoseconds(moment)
 

@@ -11,14 +11,13 @@ score of 0 for the whole check; the dbt suite, since July 2025, into two columns
 """
 
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final, Literal
-from uuid import UUID
 
 from evalsuite.core.dataclasses import dataclass
+from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import Table
 
 NAN: Final = float("nan")
@@ -34,9 +33,9 @@ _FLOATS_END: Final = 2**FLOAT_BITS - 2 ** (FLOAT_BITS - 55)
 NUMERIC: Final[frozenset[str]] = frozenset({"int", "uint", "float"})
 
 _SPACES = " \t\n\v\f\r"
-_INTEGER = re.compile(r"[ \t\n\v\f\r]*[+-]?[0-9]+[ \t\n\v\f\r]*")
-_NOT_IN_INTEGERS = re.compile(r"[^0-9+\- \t\n\v\f\r]")
-_NOT_IN_FLOATS = re.compile(r"[^0-9+\-.eE \t\n\v\f\r]")
+_INTEGER = lazy_pattern(r"[ \t\n\v\f\r]*[+-]?[0-9]+[ \t\n\v\f\r]*")
+_NOT_IN_INTEGERS = lazy_pattern(r"[^0-9+\- \t\n\v\f\r]")
+_NOT_IN_FLOATS = lazy_pattern(r"[^0-9+\-.eE \t\n\v\f\r]")
 _INFINITY = {"inf", "+inf", "-inf", "infinity", "+infinity", "-infinity"}
 _BOOLEANS = {"true": True, "false": False}
 SHORTEST_OVERFLOW: Final = 19
@@ -282,6 +281,8 @@ def cells_equal(gold: Any, predicted: Any) -> bool:
 
 def _plainly_equal(gold: Any, predicted: Any) -> bool:
     if gold is NA or predicted is NA:
+        from uuid import UUID
+
         other = predicted if gold is NA else gold
         if isinstance(other, dict | UUID | bytes):
             return False

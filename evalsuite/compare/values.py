@@ -21,15 +21,17 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
-from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from evalsuite.compare.characters import LETTER, digits_only, is_joined
 from evalsuite.compare.dates import DAYS, ISO_DATES, MONTHS, SPOKEN_DATES, instant_of
 from evalsuite.compare.numbers import Number, as_number, number_of
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.import_ref import lazy_pattern
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 YEARS: Final = range(1500, 2200)
 MAX_SHOWN: Final = 40
@@ -461,8 +463,10 @@ def _lowered(match: re.Match[str]) -> str:
     return "^" + match[0].translate(_SUPERSCRIPTS)
 
 
-def number_at_start(text: str, locale: str = "") -> tuple[Fraction, str] | None:
+def number_at_start(text: str, locale: str = "") -> "tuple[Fraction, str] | None":
     """(the number that a plain text begins with, the rest), None where it begins with none."""
+    from fractions import Fraction
+
     found = _WITH_POWER.match(text)
     if found is None:
         return None
@@ -481,7 +485,7 @@ def number_at_start(text: str, locale: str = "") -> tuple[Fraction, str] | None:
     return (-value if found["sign"] == "-" else value), text[end:]
 
 
-def number_in_locale(text: str, locale: str = "") -> Fraction | None:
+def number_in_locale(text: str, locale: str = "") -> "Fraction | None":
     """The number that a text is as a whole, None where it is none."""
     if len(text) > 200:
         return None

@@ -7,14 +7,20 @@ empty one.
 import contextlib
 import json
 import os
-import shutil
-import sqlite3
-import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from evalsuite.core.import_ref import LazyModule
+
+if TYPE_CHECKING:
+    import shutil
+    import sqlite3
+    import tempfile
+else:
+    shutil, sqlite3, tempfile = LazyModule("shutil"), LazyModule("sqlite3"), LazyModule("tempfile")
 
 FILE = "memo.sqlite"
 _BUSY_SECONDS = 30
@@ -118,7 +124,7 @@ class DiskCache:
                 rows = ((kind, self._stamp, json.dumps(key), json.dumps(value)) for kind, key, value in values)
                 connection.executemany("INSERT OR REPLACE INTO memo VALUES (?, ?, ?, ?)", rows)
 
-    def _opened(self, folder: Path) -> sqlite3.Connection:
+    def _opened(self, folder: Path) -> "sqlite3.Connection":
         if self._connection is None:
             connection = sqlite3.connect(folder / FILE, timeout=_BUSY_SECONDS, check_same_thread=False, isolation_level="IMMEDIATE")
             try:

@@ -6,7 +6,7 @@ Written without dataclasses and typing: `evalsuite --help` reads a table, and im
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from typing import Any
+    from typing import Any, AnyStr
 
 
 class ImportRef:
@@ -53,7 +53,7 @@ class LazyModule:
 class LazyPattern:
     """A regular expression that is compiled when one of its attributes is first read: dozens of them cost as much as the interpreter."""
 
-    def __init__(self, pattern: str, flags: int = 0) -> None:
+    def __init__(self, pattern: str | bytes, flags: int = 0) -> None:
         self.pattern, self._flags = pattern, flags
 
     def __getattr__(self, name: str) -> "Any":
@@ -64,6 +64,6 @@ class LazyPattern:
         return found
 
 
-def lazy_pattern(pattern: str, flags: int = 0) -> "re.Pattern[str]":
+def lazy_pattern(pattern: "AnyStr", flags: int = 0) -> "re.Pattern[AnyStr]":
     """`re.compile`, done on first use."""
     return LazyPattern(pattern, flags)  # type: ignore[return-value]

@@ -7,7 +7,6 @@ A scorer is a plain function; its keyword names and types are the keys of gold's
 with `@scorer` and classes with `run_batch` (Arthur Bench's interface); a suite may name plain functions. Plugins are trusted code.
 """
 
-import hashlib
 import importlib.util
 import sys
 import threading
@@ -606,9 +605,11 @@ class Registry:
         A plugin file counts by its bytes, an installed package by its version, an object of this process by its source and its simple
         attributes. Modules that these import are not included.
         """
+        from hashlib import sha256
+
         codes = [f"{name}\0{code}" for name in sorted(set(names) - self.bundled.keys()) if (code := self._code_of(name))]
-        codes += [hashlib.sha256(path.read_bytes()).hexdigest() for path in self.parts.values()]
-        return hashlib.sha256("\0".join(codes).encode()).hexdigest()[:12] if codes else ""
+        codes += [sha256(path.read_bytes()).hexdigest() for path in self.parts.values()]
+        return sha256("\0".join(codes).encode()).hexdigest()[:12] if codes else ""
 
     def _code_of(self, name: str) -> str:
         if name in self.metrics:
@@ -621,8 +622,10 @@ class Registry:
                 source = ""
             return f"{source}\0{sorted((key, value) for key, value in vars(made).items() if isinstance(value, str | int | float))}"
         if name in self.loaded:
+            from hashlib import sha256
+
             path, attribute = self.loaded[name]
-            return f"{attribute}\0{hashlib.sha256(path.read_bytes()).hexdigest()}"
+            return f"{attribute}\0{sha256(path.read_bytes()).hexdigest()}"
         found = self.entry_point(name)
         return f"{found.value}\0{found.dist.version if found.dist is not None else ''}" if found is not None else ""
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError, UsageError, describe
+from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import Gold
 from evalsuite.readers.json_text import read_objects
 from evalsuite.readers.limits import Limits
@@ -29,7 +30,7 @@ SUITE_FOLDER = "evaluation_suite"
 CREDENTIALS = {"bigquery": "bigquery_credential.json", "snowflake": "snowflake_credential.json"}
 _PREFIXES = {"local": "sqlite", "bq": "bigquery", "ga": "bigquery", "sf": "snowflake"}
 # Placeholder texts in a key of a credential file, as in the templates of Spider 2.0; the account in them is a real one.
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = lazy_pattern(
     r"""|<.*>|x{3,}|x{3,}@x{3,}\.iam\.gserviceaccount\.com
     |your[_ -](user(name)?|password|account|token|email|client[_ -]email|private[_ -]key([_ -]id)?|project([_ -]id)?)""",
     re.IGNORECASE | re.DOTALL | re.VERBOSE,

@@ -16,7 +16,6 @@ is the instance's group.
 """
 
 import json
-import re
 import shutil
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
@@ -25,7 +24,7 @@ from typing import Any, Protocol, cast
 
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FaultError, GoldError, SubmissionError, UsageError, write_error
-from evalsuite.core.import_ref import ImportRef
+from evalsuite.core.import_ref import ImportRef, lazy_pattern
 from evalsuite.core.types import EVALUATORS, Answer, Gold, GoldInstance, Problem, Rule, Submission, Suite
 from evalsuite.gold.checkout import with_questions
 from evalsuite.gold.spec import GOLD_QUERY, MakeInstance, ReadEntries, check_of, groups_of, id_of, instance_of, read_spec
@@ -41,7 +40,7 @@ OFFICIAL_ONLY: frozenset[Rule] = frozenset({"official"})
 RESULTS, QUERIES = "exec_result", "sql"
 ENDINGS = {"exec_result": ".csv", "sql": ".sql"}
 TYPES = {"exec_result": "file", "sql": "sql"}
-_LETTERED = re.compile(r"(.+)_[a-z]\.csv")
+_LETTERED = lazy_pattern(r"(.+)_[a-z]\.csv")
 # Keys of an entry that become part of its `evaluation`.
 KEYS = ("instance_id", "condition_cols", "ignore_order")
 
@@ -262,7 +261,7 @@ BIRD, TEST_SUITE = PairsLayout("bird-ex", ".sql"), PairsLayout("test-suite", ".t
 
 
 # Mode of one sample of several: the i-th of the k lines of each id.
-SAMPLE = re.compile(r"sample ([1-9]\d*) of ([1-9]\d*)")
+SAMPLE = lazy_pattern(r"sample ([1-9]\d*) of ([1-9]\d*)")
 # name -> layout; the first one that recognises a spec reads it.
 LAYOUTS: dict[str, ImportRef] = {
     "snow": ImportRef("evalsuite.gold.layouts:SNOW"),

@@ -5,7 +5,6 @@ know the line of each key, so that errors name file and line.
 """
 
 import math
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
@@ -235,6 +234,8 @@ def _code_place(target: Any, what: str, attribute_kind: str) -> tuple[str, str]:
 
 
 def _untrusted(folder: Path, file: str) -> UntrustedPluginError:
+    import shlex
+
     message = f"{folder} brings a plugin, {file}, which is executed only with --gold {shlex.quote(str(folder))}"
     return UntrustedPluginError(message, hint="name the folder if you trust its code")
 

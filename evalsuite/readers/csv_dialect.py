@@ -1,8 +1,5 @@
 """How CSV files are written: the one object through which the dialect of a check reaches the reader."""
 
-import csv
-import io
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -52,9 +49,12 @@ class Dialect:
             text = data.decode(self.encoding).removeprefix("\ufeff")
         except UnicodeDecodeError:
             raise FaultError("BAD_ENCODING") from None
-        written = io.StringIO()
+        import csv
+        from io import StringIO
+
+        written = StringIO()
         try:
-            rows = csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter, strict=True)
+            rows = csv.reader(StringIO(text, newline=""), delimiter=self.delimiter, strict=True)
             csv.writer(written, lineterminator="\n").writerows(map(self._cells, rows))
         except csv.Error:
             raise FaultError("BAD_CSV", "the rows cannot be separated") from None
@@ -63,6 +63,8 @@ class Dialect:
     def _cells(self, row: Iterable[str]) -> list[str]:
         if self.decimal == DEFAULT.decimal:
             return list(row)
+        import re
+
         number = re.compile(rf"\s*[+-]?\d*{re.escape(self.decimal)}\d+([eE][+-]?\d+)?\s*", re.ASCII)
         return [cell.replace(self.decimal, DEFAULT.decimal) if number.fullmatch(cell) else cell for cell in row]
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from evalsuite.compare.string_columns import NULL, Block, OddError, UnreadTable, kind_of
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
+from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import Fault, Table
 from evalsuite.readers.duckdb_connections import attach_answer, attach_gold
 from evalsuite.readers.json_text import shown
@@ -87,7 +88,7 @@ def read_blocks(connection: "DuckDBPyConnection", table: str, columns: Sequence[
 
 _MOST_VIEWS, _LONGEST_TEXT = 100, 100_000
 _NAME: Final = r'(?:"(?:[^"]|"")*"|[^\W\d][\w$]*)'
-_HEAD: Final = re.compile(
+_HEAD: Final = lazy_pattern(
     rf"CREATE\s+VIEW\s+{_NAME}(?:\.{_NAME}){{0,2}}\s*(\(\s*{_NAME}(?:\s*,\s*{_NAME})*\s*\))?\s*AS\s+(.*)", re.S | re.I
 )
 _NODES: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "CTE_NODE"})
@@ -271,8 +272,8 @@ _CELLS_AT_ONCE, _FEWEST_AT_ONCE = 163_840, 1_024
 _TARGET_CHUNK_BYTES = 4 << 20
 _FIRST_CHUNK_ROWS = 64
 _MOST_CHUNK_ROWS = 50_000
-_QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
-_GENERATED = re.compile(r"\bGENERATED\s+ALWAYS\b", re.IGNORECASE)
+_QUOTED = lazy_pattern(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
+_GENERATED = lazy_pattern(r"\bGENERATED\s+ALWAYS\b", re.IGNORECASE)
 # Types whose native value loses digits or needs pytz are fetched as text, in UTC.
 _AS_INSTANT = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMP_NS")
 # Names and types of columns.

@@ -7,16 +7,15 @@ answer cannot choose where it runs.
 """
 
 import contextlib
-import hashlib
 import json
 import os
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import FAULTS, FaultError, GoldError, SubmissionError, describe, reason_of
+from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import METADATA, Answer, Fault, Submission
 from evalsuite.readers.json_text import Entry, parse_tree, read_text
 from evalsuite.readers.json_text import Layout as Met
@@ -25,7 +24,7 @@ from evalsuite.readers.paths import SPEC_PATTERN, FileDigest, Inode, content_dig
 
 SUITE_FILE = "suite.yaml"
 # Keys of suite.yaml that name a plugin, and the folders of gold in layouts without one folder per instance.
-_PLUGIN = re.compile(rb"python:[^\n\"']*")
+_PLUGIN = lazy_pattern(rb"python:[^\n\"']*")
 _SHARED = frozenset({"exec_result", "sql"})
 # Endings of files of query pairs: BIRD's gold.sql, Spider's gold.txt.
 PAIR_ENDINGS = (".sql", ".txt")
@@ -80,6 +79,8 @@ class GoldFiles:
     @property
     def hash(self) -> str:
         """12 hex digits over names and contents. Equal folders give equal hashes wherever they are."""
+        import hashlib
+
         total = hashlib.sha256()
         for name, content in self.digests.items():
             encoded = name.encode("utf-8", "surrogateescape")
@@ -153,6 +154,8 @@ def _digest_of_suite(content: bytes) -> str:
     """The digest of a suite.yaml without its judge: the signature contains the judge's settings that affect a verdict, not retries and
     addresses.
     """
+    import hashlib
+
     if b"judge" in content:
         import yaml
 
@@ -223,7 +226,7 @@ def _nested_files(folder: str) -> Iterator[str]:
 
 # The text after a query of BIRD's, before the name of the database that the answer was made for.
 _SEPARATOR = "\t----- bird -----\t"
-_ENDS = re.compile(r"\r\n?|\n")
+_ENDS = lazy_pattern(r"\r\n?|\n")
 _SHOWN = 5
 
 

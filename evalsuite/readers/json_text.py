@@ -28,6 +28,7 @@ from typing import Any, BinaryIO, Final, overload
 
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FAULTS, FaultError, UsageError, describe
+from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import METADATA, Answer, Fault
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import open_trusted
@@ -36,8 +37,8 @@ Obj = dict[str, Any]
 
 MAX_DIGITS = 4300
 # A string without closing quote ends with its line, so that the search stays linear for every text.
-_TOKEN = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?|[{}\[\]]')
-_NEXT = re.compile(r"[\n{]")
+_TOKEN = lazy_pattern(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?|[{}\[\]]')
+_NEXT = lazy_pattern(r"[\n{]")
 
 
 class Number(str):
@@ -240,7 +241,7 @@ _VALUES: Final = {
 _KINDS: Final = "(answer|file)"
 # Control characters except the line end, which is counted; and the character that begins an escape.
 _NEVER_IN_TEXT: Final = bytes(range(32)) + b"\\"
-_KEY: Final = re.compile(r'"(instance_id|answer_type|answer_or_path)"[ \t]*:')
+_KEY: Final = lazy_pattern(r'"(instance_id|answer_type|answer_or_path)"[ \t]*:')
 # (id, type, value) of a plain line; three empty texts for any other line.
 Row = tuple[str, str, str]
 _OTHER: Final[Row] = ("", "", "")
@@ -392,13 +393,13 @@ def line_of(where: str) -> int:
 
 
 MAX_BROKEN = 100
-_SEPARATORS = re.compile(r"[\s,]*")
+_SEPARATORS = lazy_pattern(r"[\s,]*")
 # Possessive: a normal repetition would store a position for each character, a gigabyte for seven megabytes.
-_ID = re.compile(r'"instance_id"\s*:\s*("[^"\\]*+(?:\\.[^"\\]*+)*+")')
-_UNQUOTED = re.compile(r'"\w+"\s*:\s*([^\s"\[{][^\s",}\]]*)(?=[\s,}\]]|$)')
+_ID = lazy_pattern(r'"instance_id"\s*:\s*("[^"\\]*+(?:\\.[^"\\]*+)*+")')
+_UNQUOTED = lazy_pattern(r'"\w+"\s*:\s*([^\s"\[{][^\s",}\]]*)(?=[\s,}\]]|$)')
 # Many lines of only `{}`, of only `{`, or empty: each alone would cost as much as a whole answer.
-_ALIKE = re.compile(r"^(?:((?:[ \t]*\{[ \t]*\}[ \t\r]*\n){8,}+)|(?:[ \t]*\{[ \t\r]*\n){8,}+|(?:[ \t\r]*\n){8,}+)", re.MULTILINE)
-_JSON_WORD = re.compile(r"(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$")
+_ALIKE = lazy_pattern(r"^(?:((?:[ \t]*\{[ \t]*\}[ \t\r]*\n){8,}+)|(?:[ \t]*\{[ \t\r]*\n){8,}+|(?:[ \t\r]*\n){8,}+)", re.MULTILINE)
+_JSON_WORD = lazy_pattern(r"(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

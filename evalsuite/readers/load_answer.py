@@ -14,7 +14,6 @@ forked from a process that has read gold for all of them.
 import contextlib
 import math
 import pickle
-import re
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from typing import Any, BinaryIO, Final, overload
 
 from evalsuite.compare.string_columns import is_packed
 from evalsuite.core.errors import FAULTS, FaultError
+from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import BROKEN_RECORD, Fault, Table
 from evalsuite.readers.csv_dialect import DEFAULT, Dialect
 from evalsuite.readers.csv_table import open_csv_table, read_csv_table, stream_csv_table
@@ -33,7 +33,7 @@ from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import AnswerFiles, FromRoot, inside, open_trusted, reopen
 
 # A comma before a closing bracket, or a string, in which commas stay.
-_TRAILING_COMMA = re.compile(r',\s*([}\]])|"(?:[^"\\]|\\.)*"')
+_TRAILING_COMMA = lazy_pattern(r',\s*([}\]])|"(?:[^"\\]|\\.)*"')
 
 
 def read_answer_tree(handle: BinaryIO, *, name: str, limits: Limits) -> Any:

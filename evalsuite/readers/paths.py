@@ -5,11 +5,9 @@ receives is added to the digest, and a file that is read twice must be the same 
 """
 
 import errno
-import hashlib
 import io
 import math
 import os
-import re
 import stat
 from collections import OrderedDict
 from functools import lru_cache
@@ -19,11 +17,16 @@ from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import quote
 
 from evalsuite.core.errors import FaultError, reason_of
+from evalsuite.core.import_ref import LazyModule, lazy_pattern
 from evalsuite.core.types import METADATA, METADATA_ARRAY
 from evalsuite.readers.limits import Limits
 
 if TYPE_CHECKING:
+    import hashlib
+
     from _typeshed import WriteableBuffer
+else:
+    hashlib = LazyModule("hashlib")
 
 Inode = tuple[int, int]
 
@@ -32,10 +35,10 @@ SPEC_PATTERN = "*_eval.jsonl"
 MAX_PATH_BYTES = 1024
 MAX_PART_BYTES = 255
 _LONGEST_NAME = 120
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_CONTROL = lazy_pattern(r"[\x00-\x1f\x7f-\x9f]")
 # C: on Windows, md: and sqlite: for duckdb.
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_SCHEME = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_SURROGATE = lazy_pattern(r"[\ud800-\udfff]")
 _CLOSE_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
 # O_NONBLOCK: opening a pipe must not wait for its writer.
 _FILE_FLAGS = os.O_RDONLY | _CLOSE_ON_EXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)

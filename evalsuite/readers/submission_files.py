@@ -11,7 +11,6 @@ import hashlib
 import json
 import math
 import os
-import re
 import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from typing import Any
 
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import FaultError, MissingExtraError, SubmissionError
+from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import METADATA, METADATA_ARRAY, Answer, Fault, Result, Submission, Task
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import SPEC_PATTERN, Inode, content_digest, inside, open_confined
@@ -80,7 +80,7 @@ def _answer(name: str, files: list[str]) -> Answer:
 
 # A file changed shortly before it was read may change again without new timestamps: file systems' clocks are coarse.
 _SETTLED_NS = 2_000_000_000
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_URL = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _BLOCK = 1 << 20
 # The length of a SHA-256; its replacements are shorter.
 _DIGITS = 64

@@ -8,7 +8,7 @@ from typing import Any
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import FAULTS, describe
-from evalsuite.core.import_ref import LazyModule
+from evalsuite.core.import_ref import LazyModule, lazy_pattern
 from evalsuite.core.registry import NO_DEFAULT, SHARE, Scorer, are_rows, readable
 from evalsuite.core.types import GoldInstance, Result, Rule, Score, Submission
 from evalsuite.stats.units import CONFUSION_ROW, COUNTS, FIELD_ROW, SHARES
@@ -26,8 +26,8 @@ READS = {
     "query": ("a query of an SQLite database", "answer"),
 }
 WIDTH = 110
-_RULE = re.compile(r"\b(Official and strict|Official|Strict): ")
-_ARGUMENT = re.compile(r"(\w+): (.*)")
+_RULE = lazy_pattern(r"\b(Official and strict|Official|Strict): ")
+_ARGUMENT = lazy_pattern(r"(\w+): (.*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

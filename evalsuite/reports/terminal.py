@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from evalsuite.compare.characters import clean
+from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.reports.document import Column, Document, Section, Table, text_of
 
 if TYPE_CHECKING:
@@ -20,16 +21,16 @@ _TITLES = {"quiet": "dim", "warning": "yellow"}
 _INDENT = 3
 # Narrowest width of a wrapped text column.
 _NARROWEST = 14
-_NUMBER = re.compile(r"[-+<]? ?[\d.]+(?:/\d+)?(?: %)?(?: \[.*\])?|\[.*\]|-")
+_NUMBER = lazy_pattern(r"[-+<]? ?[\d.]+(?:/\d+)?(?: %)?(?: \[.*\])?|\[.*\]|-")
 # A word with its leading spaces. An interval is one word, and so is a number with its %. A signature is split at |.
-_WORD = re.compile(r" *(?:(?:\[[^\[\] ]+, [^\[\] ]+\]|[^ |])+(?: %(?![^ \],;:)]))?\|?|\|)")
+_WORD = lazy_pattern(r" *(?:(?:\[[^\[\] ]+, [^\[\] ]+\]|[^ |])+(?: %(?![^ \],;:)]))?\|?|\|)")
 
 
 # Codes of the terminal (SGR) by the names that rich has for the styles.
 _CODES = {"bold": "1", "dim": "2", "italic": "3", "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35", "cyan": "36"}
-_CELL_WORD = re.compile(r" *\S+")
+_CELL_WORD = lazy_pattern(r" *\S+")
 # Characters that take one cell each; rich has the table of all others.
-_NARROW = re.compile("[ -~\xa1-\xac\xae-\u02ff✓✗…–—‘’“”→≈≠≤≥]*")
+_NARROW = lazy_pattern("[ -~\xa1-\xac\xae-\u02ff✓✗…–—‘’“”→≈≠≤≥]*")
 
 
 class Styled(NamedTuple):

@@ -9,6 +9,7 @@ saved runs.
 # Modules that workers of nearly every run import, so the fork server imports them once. The codec reads files that may begin with a byte
 # order mark.
 WORKER_MODULES = (
+    "hashlib",
     "msgspec.msgpack",
     "encodings.utf_8_sig",
     "evalsuite.readers.load_answer",

@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import os
 import pickle
-import re
 import threading
 import uuid
 from collections import deque
@@ -23,7 +22,7 @@ from typing import Any, Protocol
 
 from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import EvalsuiteError, GoldError, MissingExtraError, SubmissionError, UsageError
-from evalsuite.core.import_ref import ImportRef
+from evalsuite.core.import_ref import ImportRef, lazy_pattern
 from evalsuite.core.runtime import without_collection
 from evalsuite.core.types import Fault, Gold, Result, Task
 from evalsuite.readers.gold_files import gold_hash, gold_inodes, gold_links
@@ -342,7 +341,7 @@ EXECUTORS: dict[str, ImportRef] = {
     "local": ImportRef("evalsuite.runs.executors:local", "worker processes of this machine"),
     "dask": ImportRef("evalsuite.runs.executors:DaskPool", "the workers of a dask cluster, or of one made for the run on this machine"),
 }
-_ADDRESS = re.compile(r"(?:(?:tcp|tls|ucx|wss?)://)?[^/\s]+:\d{1,5}")
+_ADDRESS = lazy_pattern(r"(?:(?:tcp|tls|ucx|wss?)://)?[^/\s]+:\d{1,5}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,6 @@ files (the meaning of `temporal` without a gold), if the gold tables that a chec
 import hashlib
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from itertools import islice
@@ -372,6 +371,8 @@ def _keep(frozen: Frozen, folder: Path) -> Frozen:
     folder.mkdir(parents=True, exist_ok=True)
     place = folder / frozen.file.name
     if place != frozen.file:
+        import shutil
+
         shutil.copyfile(frozen.file, place)
     write_atomically(place.with_suffix(".json"), json.dumps(frozen.to_json()) + "\n")
     return replace(frozen, file=place)

@@ -6,8 +6,6 @@ The history is the run folders themselves. Next to them is the score of each gol
 import fnmatch
 import json
 import os
-import re
-import shutil
 from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import Any
 
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import CHECK_HINT, OutputError, UsageError, did_you_mean, write_error
+from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import Result
 from evalsuite.runs.run_files import UNITS, is_intact, read_json, read_results, write_atomically
 from evalsuite.runs.run_folder import RESULTS, RUN, STARTED, holds_run, is_held, is_submission
@@ -22,7 +21,7 @@ from evalsuite.runs.run_options import signature
 
 RUNS_FOLDER = Path(".evalsuite/runs")
 TAGS = "tags.json"
-_BEGAN = re.compile(r"\d{8}-\d{6}")
+_BEGAN = lazy_pattern(r"\d{8}-\d{6}")
 # File of a suite's run next to its answers: the context of each instance.
 CONTEXTS = "contexts.json"
 # Maximum characters of a question or an answer in a report.
@@ -223,6 +222,8 @@ def remove_run(entry: RunEntry) -> None:
     strange = [item.name for item in entry.folder.iterdir() if item.name not in own and not item.name.startswith(".")]
     if strange:
         raise UsageError(f"{entry.folder} holds more than a run: {', '.join(sorted(strange)[:5])}", hint="delete it by hand")
+    import shutil
+
     shutil.rmtree(entry.folder)
 
 
@@ -299,6 +300,8 @@ def remove(entries: Sequence[RunEntry], folders: Sequence[Path]) -> Iterator[str
             yield f"{entry.folder}: {error.strerror or error}"
     for folder in folders:
         try:
+            import shutil
+
             shutil.rmtree(folder)
         except OSError as error:
             yield f"{folder}: {error.strerror or error}"

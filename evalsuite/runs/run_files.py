@@ -20,6 +20,7 @@ from typing import Annotated, Any, BinaryIO, Final, Literal, TypedDict, TypeVar
 from evalsuite.compare.characters import MOST_MARKS, is_visible
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS, OutputError
+from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import RULES, Fault, Result, Status
 
 _LONGEST_WHY: Final = 200
@@ -152,7 +153,7 @@ MOST_IN_LINE: Final = 10_000
 # Values of the column `path` for units without a field: those of a whole instance, and those that a scorer returned as a bare list.
 _WHOLE, _LIST = "", "[]"
 # The end of a finished `run.json`: the digests of the files next to it, and its own.
-SEAL: Final = re.compile(
+SEAL: Final = lazy_pattern(
     rb'"digests": \{\s*"results": "(?P<results>[0-9a-f]{64})",\s*(?:"units": "(?P<units>[0-9a-f]{64})",\s*)?'
     rb'"run": "(?P<run>[0-9a-f]{64})"\s*\}\s*\}\s*\Z'
 )
@@ -333,7 +334,7 @@ _NONE: Final[dict[str, str]] = {}
 _BLANK: Final = "0" * 64
 Text = TypeVar("Text", str, bytes)
 _SHORT: Final = 1 << 10
-_FOREIGN: Final = re.compile(r"[^\x00-\x7f]+")
+_FOREIGN: Final = lazy_pattern(r"[^\x00-\x7f]+")
 
 
 def result_line(result: Result) -> str:

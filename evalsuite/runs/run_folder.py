@@ -8,7 +8,6 @@ Keys are Ed25519 keys in OpenSSH files, such as those of `ssh-keygen -t ed25519`
 import hashlib
 import json
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -107,6 +106,8 @@ class RunFolder:
                 for name in (RUN, RESULTS, UNITS, JUDGE_CALLS, JUDGE_BATCHES):
                     (self.path / name).unlink(missing_ok=True)
                 for name in SIDE_FOLDERS:
+                    import shutil
+
                     shutil.rmtree(self.path / name, ignore_errors=True)
             write_atomically(self.path / STARTED, json.dumps(plan) + "\n")
             self._journal = (self.path / RESULTS).open("wb", buffering=0)

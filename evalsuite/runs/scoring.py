@@ -4,7 +4,6 @@ Notes accuse nobody and change no score. They are computed in the parent from ta
 """
 
 import os
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import Any, BinaryIO
 
 from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.runtime import load_msgspec, without_collection
 from evalsuite.core.types import Gold, Result, Rule, Submission, Task
 from evalsuite.readers.submission_files import (
@@ -42,7 +42,7 @@ SAME_ANSWER, OTHER_GOLDS = 5, 5
 # Only this much of a text is checked; a list of golds shows earlier.
 _MOST_WORDS, _MOST_CHARACTERS = 4000, 1 << 18
 _MOST_GOLD_WORDS = 6
-_WORD = re.compile(r"\w+(?:[.,]\d+)*")
+_WORD = lazy_pattern(r"\w+(?:[.,]\d+)*")
 Words = tuple[str, ...]
 # By number of words: the hash of a gold's words, and the first of its instances. Storing the words of a hundred thousand golds would take
 # three times the space; 64-bit collisions are negligible.

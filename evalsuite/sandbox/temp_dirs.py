@@ -2,13 +2,18 @@
 
 import contextlib
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from evalsuite.core.errors import OutputError, reason_of
+from evalsuite.core.import_ref import LazyModule
+
+if TYPE_CHECKING:
+    import shutil
+    import tempfile
+else:
+    shutil, tempfile = LazyModule("shutil"), LazyModule("tempfile")
 
 try:
     from fcntl import LOCK_EX, LOCK_NB, flock
