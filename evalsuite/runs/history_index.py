@@ -265,6 +265,22 @@ def query(
     """
     import duckdb
 
+    try:
+        try:
+            return _answer(sql, root, cut, tell)
+        except duckdb.Error as error:
+            if type(error) not in (duckdb.Error, duckdb.IOException):
+                raise
+            # A query may open no file, so a block of the index is damaged.
+            index_of(root).unlink(missing_ok=True)
+            return _answer(sql, root, cut, tell)
+    except duckdb.Error as error:
+        raise UsageError(f"the query failed: {str(error).splitlines()[0]}", hint="tables: runs, results, fields") from error
+
+
+def _answer(sql: str, root: Path, cut: Cut | None, tell: Tell | None) -> tuple[list[str], list[tuple[Any, ...]]]:
+    import duckdb
+
     connection = duckdb.connect(config={"threads": "2"})
     try:
         damaged = _fill(connection, root, cut)
@@ -277,8 +293,6 @@ def query(
             raise UsageError("only one SELECT statement is answered", hint="tables: runs, results, fields")
         answer = connection.execute(statements[0])
         return [column[0] for column in answer.description or ()], answer.fetchall()
-    except duckdb.Error as error:
-        raise UsageError(f"the query failed: {str(error).splitlines()[0]}", hint="tables: runs, results, fields") from error
     finally:
         connection.close()
 

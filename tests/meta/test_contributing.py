@@ -514,7 +514,7 @@ def _dialect(copy: Copy, row: Row) -> None:
     dialect = row.file.split("`")[3]
     copy.insert(dialect, r"^    decimal: str = ", '    comment: str = ""')
     used = "        if self.comment:\n            text = text.partition(self.comment)[0]"
-    copy.insert(dialect, r"^        written = io.StringIO", used)
+    copy.insert(dialect, r"^        written = StringIO", used)
     copy.insert(row.place[1], r"^    decimal: str = ", '    comment: str = "",')
     evaluation = {"func": "table_match", "parameters": {"gold": "t.csv", "comment": "#", "delimiter": ";", "decimal": ","}}
     files = {"gold/q/t.csv": "a;b\n1,50;x\n# by hand\n", "handed_in/q/t.csv": "a;b\n1,5;x\n# of today; with more\n"}
