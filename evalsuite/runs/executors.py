@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import os
 import pickle
+import sys
 import threading
 import uuid
 from collections import deque
@@ -96,7 +97,7 @@ def _prepared(shared: Shared) -> tuple[frozenset[Inode], list[Path]]:
     First it checks that everything a score depends on equals the parent's: a worker without the shared folders would find every answer's
     file missing.
     """
-    if shared.versions != (own := signature(rules="official", gold_hash="", limits={})):
+    if shared.versions != (own := _versions()):
         raise EvalsuiteError(f"a dask worker has other packages installed: {own}", hint=f"the run has {shared.versions}")
     for (name, file, attribute), digest in zip(shared.plugins, shared.digests, strict=True):
         if not file.is_file() or digest_of(file) != digest or _DIGESTS.setdefault(file, digest) != digest:
@@ -118,6 +119,11 @@ def _prepared(shared: Shared) -> tuple[frozenset[Inode], list[Path]]:
     if found != shared.gold_hash:
         raise GoldError(f"a dask worker sees another gold in {shared.gold_folder}: {found}", hint=f"the run has {shared.gold_hash}")
     return gold_inodes(shared.gold_folder), gold_links(shared.gold_folder)
+
+
+def _versions() -> str:
+    """Return the versions that a verdict can depend on; Python's has the tables of Unicode."""
+    return f"python:{sys.version_info.major}.{sys.version_info.minor}|{signature(rules='official', gold_hash='', limits={})}"
 
 
 def digest_of(file: Path) -> str:
@@ -195,8 +201,11 @@ class DaskPool:
         distributed = _distributed()
         address = self._work.scheduler
         try:
+            quiet = logging.getLogger("evalsuite").getEffectiveLevel() > logging.DEBUG
+            if quiet:
+                # A scheduler that ends is one error of ours, not dask's traceback.
+                logging.getLogger("distributed.client").setLevel(logging.CRITICAL + 1)
             if address is None:
-                quiet = logging.getLogger("evalsuite").getEffectiveLevel() > logging.DEBUG
                 with import_module("dask").config.set(_UNWATCHED):
                     self._cluster = distributed.LocalCluster(
                         n_workers=self.jobs,
@@ -268,7 +277,9 @@ class DaskPool:
 
     def _submit(self, chunk: Sequence[Task], shared: Shared) -> Any:
         payload = pickle.dumps((shared, pack_tasks(chunk)))
-        return self._client.submit(score_chunk, payload, key=f"evalsuite-{uuid.uuid4().hex}", pure=False)
+        # Found by name in the task: a worker of dask that cannot load what it is sent ends and is sent it again, without end.
+        code = f"__import__({score_chunk.__module__!r}, fromlist=['']).{score_chunk.__name__}(payload)"
+        return self._client.submit(eval, code, {"payload": payload}, key=f"evalsuite-{uuid.uuid4().hex}", pure=False)
 
     def _outcome(self, future: Any, tries: int) -> Any:
         """Return the bytes of a chunk's results, or `_AGAIN`, or `_DIED` if it killed its workers. Raises `EvalsuiteError`."""
@@ -316,7 +327,7 @@ def _shared(tasks: Sequence[Task], work: "Work") -> Shared:
     return Shared(
         token=uuid.uuid4().hex,
         isolation=work.isolation,
-        versions=signature(rules="official", gold_hash="", limits={}),
+        versions=_versions(),
         gold_folder=folder,
         gold_spec=work.gold.spec_file.absolute(),
         gold_hash=work.gold.hash,

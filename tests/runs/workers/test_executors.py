@@ -2,10 +2,14 @@
 
 import json
 import os
+import shutil
 import signal
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,14 +17,18 @@ from typing import Any
 import pytest
 
 from evalsuite.core.errors import EvalsuiteError, UsageError
+from evalsuite.core.version import __version__
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.gold_files import gold_hash, gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.executors import Work, open_executor
 from evalsuite.runs.plan import plan
+from evalsuite.runs.rescoring import Shard, merge
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.scorers import SCORERS
+from tests.conftest import ROOT
+from tests.processes import started
 from tests.runs.made import make, without_seconds
 
 N_TEXTS = 3000
@@ -225,3 +233,69 @@ def test_an_unreachable_scheduler_is_an_error(tmp_path: Path) -> None:
         run(submission, gold, RunOptions(executor="dask", scheduler="tcp://127.0.0.1:9", out=tmp_path / "run"))
     done = run(submission, gold, RunOptions(resume=tmp_path / "run"))
     assert done.summary.n_gold == 3
+
+
+@contextmanager
+def real_cluster(folder: Path, *, python_path: str = "") -> Iterator[tuple[str, Any]]:
+    """The address of a dask scheduler with one worker, and the scheduler's process; the worker may import another evalsuite."""
+    pytest.importorskip("distributed", reason="the extra `dask` is not installed")
+    file = folder / "scheduler.json"
+    file.unlink(missing_ok=True)
+    start = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+    quiet: dict[str, Any] = {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with started([*start, "--scheduler-file", file], **quiet) as scheduler:
+        while not file.exists():
+            assert scheduler.poll() is None
+            time.sleep(0.05)
+        address = json.loads(file.read_text())["address"]
+        worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard"]
+        with started(worker, env={**os.environ, "PYTHONPATH": python_path or str(ROOT)}, **quiet):
+            yield address, scheduler
+
+
+@pytest.mark.extras
+def test_a_scheduler_that_ends_is_an_error_and_the_run_goes_on_with_the_next(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """It is killed when the first results are there: one error without dask's own words, and `--resume` with another one adds the rest."""
+    submission, gold = texts(tmp_path)
+    run(submission, gold, RunOptions(out=tmp_path / "whole"))
+    with real_cluster(tmp_path) as (address, scheduler):
+        options = RunOptions(executor="dask", scheduler=address, out=tmp_path / "killed")
+        with pytest.raises(EvalsuiteError, match="the dask scheduler is gone"):
+            run(submission, gold, options, progress=lambda _done, _total: scheduler.kill())
+    assert not (tmp_path / "killed/run.json").exists()
+    assert "Traceback" not in capfd.readouterr().err
+    with real_cluster(tmp_path) as (address, _):
+        run(submission, gold, RunOptions(executor="dask", scheduler=address, resume=tmp_path / "killed"))
+    assert without_seconds(tmp_path / "killed") == without_seconds(tmp_path / "whole")
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize(
+    ("file", "old", "new", "words"),
+    [
+        ("core/version.py", __version__, "0.0.1", r"a dask worker has other packages installed: .*evalsuite:0\.0\.1"),
+        ("runs/executors.py", "def score_chunk", "def score_some", "a dask worker failed: "),
+    ],
+)
+def test_a_worker_with_another_evalsuite_is_refused(file: str, old: str, new: str, words: str, tmp_path: Path) -> None:
+    """Another version is named, and one that does not know what it is asked is an error, not a score."""
+    submission, gold = texts(tmp_path, 9)
+    other = tmp_path / "other/evalsuite"
+    shutil.copytree(ROOT / "evalsuite", other, ignore=shutil.ignore_patterns("__pycache__"))
+    text = (other / file).read_text(encoding="utf-8")
+    assert old in text
+    (other / file).write_text(text.replace(old, new), encoding="utf-8")
+    with real_cluster(tmp_path, python_path=str(other.parent)) as (address, _), pytest.raises(EvalsuiteError, match=words):
+        run(submission, gold, RunOptions(executor="dask", scheduler=address, out=tmp_path / "run"))
+    assert not (tmp_path / "run/run.json").exists()
+
+
+@pytest.mark.extras
+def test_shards_scored_by_dask_merge_to_the_same_run(cluster: Any, tmp_path: Path) -> None:
+    """Two parts, one scored by dask and one here, are byte by byte what one run writes, but for seconds."""
+    submission, gold = make(tmp_path, n=24)
+    run(submission, gold, RunOptions(jobs=1, out=tmp_path / "whole"))
+    run(submission, gold, RunOptions(executor="dask", scheduler=cluster.scheduler_address, shard=Shard(1, 2), out=tmp_path / "one"))
+    run(submission, gold, RunOptions(jobs=1, shard=Shard(2, 2), out=tmp_path / "two"))
+    merge([tmp_path / "one", tmp_path / "two"], tmp_path / "merged")
+    assert without_seconds(tmp_path / "merged") == without_seconds(tmp_path / "whole")
