@@ -73,13 +73,12 @@ def test_interrupted_while_the_bar_is_drawn(place: Path) -> None:
 
 @pytest.mark.conformance
 def test_the_recorded_suite(tmp_path: Path) -> None:
-    """`python evaluate.py` on the recorded suite at 80 columns: the bar, the whole report, exit 0."""
+    """`python evaluate.py` on the recorded suite at 80 columns: the whole report, nothing left of a bar, exit 0."""
     folder = corpus("spider2")
     submission = min((folder / "submissions").glob("*/results_metadata.jsonl")).parent
     score = [sys.executable, ROOT / "evaluate.py", "--result_dir", submission, "--gold_dir", folder / "gold", "--no-cache", "--no-save"]
     shown = run(score, columns=80, cwd=tmp_path, timeout=600)
     assert shown.code == 0
-    assert re.search(r"scoring .*\d+/\d+ .*\d/s", re.sub(r"\x1b\[[0-9;]*m", "", shown.raw))
     assert "scoring" not in shown.screen
     assert max(map(len, shown.lines[:-1])) <= 80
     assert re.fullmatch(r"done: \d+\.\d % \(no gate set\)", shown.lines[-1])
