@@ -16,6 +16,7 @@ from evalsuite.sandbox.temp_dirs import TempDir, descriptor_path
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+    from fsspec import AbstractFileSystem
 
 
 _MAGIC = b"DUCK"
@@ -24,7 +25,7 @@ _BLOCK: Final = 1 << 20
 _LONG: Final = 8 << 20
 # Flags of `memfd_create`.
 _CLOSE_ON_EXEC: Final = 1
-# The folder in which the system exposes a process's own descriptors as files.
+_DESCRIPTORS: Final = "descriptor://"
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -152,13 +153,14 @@ def _memory_file() -> IO[bytes]:
 
 @contextmanager
 def _attached(path: Path, memory_mib: int) -> "Iterator[DuckDBPyConnection]":
-    """The file, attached as `answer` to the one locked connection of this process for files of its folder.
+    """The file, attached as `answer` to the one locked connection of this process for files of its folder, or for descriptors.
 
     Opening a connection takes ten milliseconds and its first query as many, attaching half a one. An error may leave the whole connection
     unusable, so it is closed after one, and the next file gets a new one.
     """
-    connection = _locked_connection(path.parent, memory_mib)
-    quoted = str(path).replace("'", "''")
+    is_descriptor = path == descriptor_path(int(path.name)) if path.name.isdecimal() else False
+    connection = _locked_connection(_DESCRIPTORS if is_descriptor else f"{path.parent}/", memory_mib)
+    quoted = f"{_DESCRIPTORS}{path.name}" if is_descriptor else str(path).replace("'", "''")
     try:
         connection.execute(f"ATTACH '{quoted}' AS answer (READ_ONLY, TYPE duckdb)")
         yield connection
@@ -173,15 +175,17 @@ def _attached(path: Path, memory_mib: int) -> "Iterator[DuckDBPyConnection]":
 
 
 @lru_cache(maxsize=1)
-def _locked_connection(root: Path, memory_mib: int) -> "DuckDBPyConnection":
+def _locked_connection(root: str, memory_mib: int) -> "DuckDBPyConnection":
     """A connection that can open only files below `root`, and whose settings cannot be changed."""
     import duckdb
 
     connection = duckdb.connect(config={**_CONFIG, "memory_limit": f"{max(64, memory_mib // 2)}MiB"})
-    folder = str(root).replace("'", "''")
+    if root == _DESCRIPTORS:
+        connection.register_filesystem(_descriptor_files())
+    folder = root.replace("'", "''")
     # The order matters: duckdb takes the folders and the temp_directory only before enable_external_access is off.
     for setting in (
-        f"allowed_directories = ['{folder}/']",
+        f"allowed_directories = ['{folder}']",
         "temp_directory = ''",
         "max_temp_directory_size = '0KB'",
         "enable_external_access = false",
@@ -191,6 +195,30 @@ def _locked_connection(root: Path, memory_mib: int) -> "DuckDBPyConnection":
     ):
         connection.execute(f"SET {setting}")
     return connection
+
+
+def _descriptor_files() -> "AbstractFileSystem":
+    """A file system of duckdb in which `descriptor://5` is descriptor 5 of this process.
+
+    From version 2.0.1 on, duckdb opens the file that `/proc/self/fd/5` points to, and a file without a name has no such path.
+    """
+    from fsspec import AbstractFileSystem
+
+    class DescriptorFiles(AbstractFileSystem):  # type: ignore[misc]
+        protocol = "descriptor"
+        cachable = False
+
+        def info(self, path: str, **_: object) -> dict[str, object]:
+            number = path.removeprefix(_DESCRIPTORS)
+            # All but plain numbers, such as `5.wal`, is absent.
+            if not number.isdecimal():
+                raise FileNotFoundError(path)
+            return {"name": path, "size": os.fstat(int(number)).st_size, "type": "file"}
+
+        def _open(self, path: str, *_: object, **__: object) -> BinaryIO:
+            return descriptor_path(int(path.removeprefix(_DESCRIPTORS))).open("rb", buffering=0)
+
+    return DescriptorFiles()
 
 
 def _check_magic(handle: BinaryIO) -> None:

@@ -33,6 +33,7 @@ HEAVY = {
     "httpx",
     "jinja2",
     "sqlglot",
+    "fsspec",
     "markupsafe",
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))
