@@ -95,13 +95,15 @@ def run(
             theirs = -1
             deadline = time.monotonic() + timeout
             while time.monotonic() < deadline:
+                # Asked first: what a process printed before its end is read afterwards.
+                is_over = process.poll() is not None
                 piece = _read(ours)
                 if piece is None:
                     break
                 shown += piece
                 while waiting and (waiting[0][0].encode() in shown if waiting[0][0] else answers_signals(process)):
                     os.write(ours, waiting.pop(0)[1])
-                if not piece and process.poll() is not None:
+                if not piece and is_over:
                     break
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=max(0.0, deadline - time.monotonic()))
