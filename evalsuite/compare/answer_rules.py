@@ -64,7 +64,17 @@ from evalsuite.compare.numbers import (
     upward,
     within,
 )
-from evalsuite.compare.values import LONGEST_RULE, YEARS, Value, find_numbers, number_gold, numeric_tokens, read_number
+from evalsuite.compare.values import (
+    DENIED_BEFORE,
+    DENIED_BEHIND,
+    LONGEST_RULE,
+    YEARS,
+    Value,
+    find_numbers,
+    number_gold,
+    numeric_tokens,
+    read_number,
+)
 from evalsuite.compare.verdict import NumberCause, Official, Strict
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.import_ref import lazy_pattern
@@ -250,17 +260,7 @@ def occurrences(text: str, part: str) -> Iterator[tuple[int, int]]:
 # A text after or before these words is not the answer.
 _BEFORE_IT: Final = r"[\"'*_`(\[]"
 _BEHIND_IT: Final = r"[\"'*_`)\]?!]"
-_DENIED_BEFORE: Final = lazy_pattern(
-    r"(?:(?:\b(?:not|never|neither|nor|cannot be)|n['\u2019]t)(?: be| the| a| an)?"
-    r"|\b(?:(?:any|every)(?:thing|one|body) but|all but|instead of|rather (?:[^ ,.;]+ ){0,3}than|other than|except(?: for)?)"
-    r"|(?:\bdoubt(?:s|ed)?|n['\u2019]t (?:think|believe)) (?:that )?(?:it(?:['\u2019]s| is| was)|this is))"
-    rf" (?:{_BEFORE_IT}| )*$"
-)
-_NOT_RIGHT: Final = rf"(?:correct|right|true|valid|accurate|it|the (?:correct |right )?(?:answer|one|case))\b|{_BEHIND_IT}*(?:[.;]|$)"
-_DENIED_BEHIND: Final = lazy_pattern(
-    rf"{_BEHIND_IT}* (?:(?:is|was|are|were|seems|would be) (?:(?:wrong|incorrect|false|untrue|mistaken)\b|not (?:{_NOT_RIGHT}))"
-    rf"|(?:is|was|are|were)n['\u2019]t (?:{_NOT_RIGHT}))"
-)
+_DENIED_BEFORE: Final = lazy_pattern(rf"{DENIED_BEFORE} (?:{_BEFORE_IT}| )*$")
 _PERHAPS: Final = r"(?:else )?(?:maybe |perhaps |possibly |probably )?"
 _OR_BEFORE: Final = lazy_pattern(rf"[^ ,]+,? (?:(?:and/)?or|alternatively,?) {_PERHAPS}{_BEFORE_IT}*$")
 # `Lyon` and `Nice` after `Paris, Lyon or Nice`; `or so` and `or not` are no alternatives.
@@ -269,14 +269,14 @@ _OR_BEHIND: Final = lazy_pattern(
     rf"{_PERHAPS}{_BEFORE_IT}*"
     r"(?P<other>[^ ,.;:!?]+)"
 )
-_MAYBES: Final = ("maybe", "perhaps", "possibly")
+_MAYBES: Final = ("maybe", "perhaps", "possibly", "could be", "might be", "may be")
 _MAYBE: Final = lazy_pattern(rf"\b(?:{'|'.join(_MAYBES)})\b")
 
 
 def _doubt(text: str, start: int, end: int, golds: Collection[str]) -> Literal["", "negated", "hedged"]:
     """Whether the answer denies what is at this place, or names it as one of several alternatives that are not all gold."""
     before = text[max(0, start - LONGEST_RULE) : start]
-    if _DENIED_BEFORE.search(before) or _DENIED_BEHIND.match(text, end):
+    if _DENIED_BEFORE.search(before) or DENIED_BEHIND.match(text, end):
         return "negated"
     behind = _OR_BEHIND.match(text, end)
     if behind is not None and not any(text.startswith(gold, behind.start("other")) for gold in golds):

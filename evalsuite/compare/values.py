@@ -90,12 +90,27 @@ _BEFORE: Final = lazy_pattern(rf"(?P<sign>[-+])?(?P<space>\s?)(?P<currency>{_CUR
 _SIGN_WORD: Final = lazy_pattern(
     r"(?:^|(?P<before>\S)[^\S\n]*)(?<![\w-])(?:minus|negative)[^\S\n]+(?:[$€£¥]|USD\s|EUR\s|GBP\s)?$", re.IGNORECASE
 )
-# The number after these words is not the answer: `not 42`, `more than 42`, `<42`; `<42>` is the number, `<b>42` and `-> 42` too.
+# What follows these words is not the answer: `not Paris`, `not the 42`, `anything but 42`, `rather than 42`.
+DENIED_BEFORE: Final = (
+    r"(?:(?:\b(?:not|cannot|never|neither|nor)|n['\u2019]t)(?:\s(?:be|the|an?|equal|equals|equal to|exactly))?"
+    r"|\b(?:(?:any|every)(?:thing|one|body) but|all but|instead of|rather (?:[^ ,.;]+ ){0,3}than|other than|except(?: for)?|excluding)"
+    r"|\bunlikely (?:to be|that it(?:['\u2019]s| is| was))"
+    r"|(?:\bdoubt(?:s|ed)?|n['\u2019]t (?:think|believe)) (?:that )?(?:it(?:['\u2019]s| is| was)|this is))"
+)
+_CLOSING: Final = r"[\"'*_`)\]?!]"
+_NOT_RIGHT: Final = rf"(?:correct|right|true|valid|accurate|it|the (?:correct |right )?(?:answer|one|case))\b|{_CLOSING}*(?:[.;]|$)"
+# What these words follow is not the answer either: `Paris is wrong`, `42 isn't correct`.
+DENIED_BEHIND: Final = lazy_pattern(
+    rf"{_CLOSING}*\s(?:(?:is|was|are|were|seems|would be) (?:(?:wrong|incorrect|false|untrue|mistaken)\b|not (?:{_NOT_RIGHT}))"
+    rf"|(?:is|was|are|were)n['\u2019]t (?:{_NOT_RIGHT}))",
+    re.IGNORECASE,
+)
+# A number after these words is denied or a bound: `not 42`, `more than 42`, `<42`; `<42>` is the number, `<b>42` and `-> 42` too.
 _DENIED: Final = lazy_pattern(
-    r"(?:(?:\b(?:not|cannot|never)|n['\u2019]t)(?:\s(?:be|equal|equals|equal to|exactly|the))?[^\S\n]+"
-    r"|\b(?:anything but|instead of|except(?: for)?|excluding)[^\S\n]+"
-    r"|\b(?:more|less|fewer|greater|higher|lower|larger|smaller|other|rather) than(?: or equal to)?[^\S\n]+"
-    r"|\b(?:at least|at most|over|under|above|below|beyond|up to|exceed(?:s|ed|ing)?|(?:minimum|maximum) of)[^\S\n]+"
+    rf"(?:{DENIED_BEFORE}[^\S\n]+"
+    r"|\b(?:more|less|fewer|greater|higher|lower|larger|smaller) than(?: or equal to)?[^\S\n]+"
+    r"|\b(?:at least|at most|over|under|above|below|beyond|up to|exceed(?:s|ed|ing)?|(?:minimum|maximum|upwards|north|south|excess) of"
+    r"|as (?:many|much|few|little|high|low) as)[^\S\n]+"
     r"|(?:!=|[\u2260\u2264\u2265]|<=|<(?!-)|(?<![\w\"'/=-])>=?)\s?)[-+]?(?:" + _CURRENCY + r")?\s?$",
     re.IGNORECASE,
 )
@@ -106,6 +121,8 @@ _BOUND: Final = lazy_pattern(
 )
 # A dash that touches a number and nothing before it.
 _DASH_SIGN: Final = lazy_pattern(rf"(?<![\w)\]%])[\u2012\u2013](?=(?:(?:{_CURRENCY})\s?)?\.?\d)")
+# Markdown's other signs of emphasis: `__42__` and `_42_`, whose signs would otherwise be part of a name.
+_EMPHASIS: Final = lazy_pattern(r"(?<!\w)(__?)(?=[^\s_])([^_\n]{1,80})(?<!\s)\1(?!\w)")
 _ACCOUNTING: Final = lazy_pattern(
     r"(?P<before>(?:^|[:=]|\b(?:is|was|are|were|of|be|to|at))\s*[\"'*_`]*)"
     rf"\((?P<amount>(?:{_CURRENCY})\s?(?=[\d.])[\d.,' ]{{0,60}}\w{{0,10}})\)"
@@ -189,11 +206,16 @@ def _all_numbers(answer: str, apart: frozenset[str]) -> tuple[Value, ...]:
     return tuple(_numbers_of(answer, apart))
 
 
-def _numbers_of(answer: str, apart: frozenset[str]) -> Iterator[Value]:
+def _in_plain_signs(answer: str) -> str:
+    """The text with ASCII digits, one minus sign, no amounts in accountants' brackets and no underscores of Markdown."""
     if not answer.isascii():
         answer = _RAISED_POWER.sub(_lowered, answer)
     text = _DASH_SIGN.sub(_as_sign, digits_only(answer).replace("\u2212", "-").replace("\u2010", "-"))
-    text = _ACCOUNTING.sub(r"\g<before>-\g<amount>", text)
+    return _EMPHASIS.sub(r"*\g<2>*", _ACCOUNTING.sub(r"\g<before>-\g<amount>", text))
+
+
+def _numbers_of(answer: str, apart: frozenset[str]) -> Iterator[Value]:
+    text = _in_plain_signs(answer)
     context = _Spans(SPOKEN_DATES, text)
     labels = _Spans(_LABEL, text)
     skipped = _Spans(_NO_NUMBER, text)
@@ -240,7 +262,7 @@ def _before(match: re.Match[str]) -> str:
 def _is_denied(match: re.Match[str]) -> bool:
     """Whether a number is denied or a bound; `<42>` is the number, and `> 42` in a text of several lines a quotation."""
     text, before, end = match.string, _before(match), match.end()
-    if _BOUND.match(text, end):
+    if _BOUND.match(text, end) or DENIED_BEHIND.match(text, end):
         return True
     denied = _DENIED.search(before)
     return (
