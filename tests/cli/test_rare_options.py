@@ -1,0 +1,214 @@
+"""Options that few people write do what their help says: each changes the result that a test of its command shows without it."""
+
+import io
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.cli import main
+from evalsuite.scorers.metrics.bertscore import BertScore, TransformersEmbedder
+from evalsuite.scorers.metrics.prose import HedgingLanguage
+from tests.analysis.gold_checks.test_suspects import runs
+from tests.cli.test_run import text_gold, text_submission, write_lines
+from tests.command_server import command_server
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
+PLUGIN = '''
+from evalsuite import Score, scorer
+
+
+@scorer(reads="text")
+def twice(prediction: str, *, gold: str) -> Score:
+    """1 if the answer is gold, twice."""
+    return Score(value=float(prediction == 2 * gold), reason="")
+'''
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Gold with a scorer of a plugin that is outside the gold folder, and a submission; commands run here."""
+    monkeypatch.chdir(tmp_path)
+    Path("plug.py").write_text(PLUGIN)
+    write_lines(Path("gold/x_eval.jsonl"), {"instance_id": "a", "evaluation": {"func": "twice", "parameters": {"gold": "ho"}}})
+    text_submission(Path("sub"), a="hoho")
+    return tmp_path
+
+
+def shown(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
+    """What a command prints to stdout."""
+    capsys.readouterr()
+    assert main([*words]) == code
+    return capsys.readouterr().out
+
+
+def in_process(*words: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own: a plugin is registered for good."""
+    return command_server().run(words, cwd=Path.cwd(), text=text)
+
+
+def as_json(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    """The JSON that a command prints."""
+    return json.loads(shown(capsys, *words, "--json"))
+
+
+def test_drift_with_a_plugin(place: Path) -> None:
+    """A run with a scorer from outside the gold folder is scored again only if `drift` is given the file."""
+    assert in_process("run", "sub", "--gold", "gold", "--plugin", "plug.py", "-q", "--isolation", "none").returncode == 0
+    (without,) = json.loads(in_process("drift", "--json").stdout)["runs"]
+    assert "unknown scorer 'twice'" in without["problem"]
+    (with_it,) = json.loads(in_process("drift", "--plugin", "plug.py", "--json").stdout)["runs"]
+    assert (with_it["problem"], with_it["n"], with_it["n_moved"]) == ("", 1, 0)
+
+
+def test_programs_without_a_sandbox(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """On a machine without a program sandbox, `drift` and `samples` of programs need `--allow-programs` too."""
+    monkeypatch.setattr("evalsuite.scorers.metrics.programs.can_sandbox_programs", lambda: False)
+    spec = {"func": "python_unit_testing", "parameters": {"gold": "assert x == 1"}}
+    write_lines(Path("gold/x_eval.jsonl"), {"instance_id": "a", "evaluation": spec})
+    text_submission(Path("sub"), a="x = 1")
+    text_submission(Path("other"), a="x = 2")
+    assert main(["run", "sub", "--gold", "gold", "--allow-programs", "-q", "--isolation", "none"]) == 0
+    # A run of a machine that has the sandbox.
+    (folder,) = Path(".evalsuite/runs").iterdir()
+    made = json.loads((folder / "run.json").read_text())
+    made["options"].pop("allow_programs")
+    (folder / "run.json").write_text(json.dumps(made))
+    row = json.loads((folder / "results.jsonl").read_text())
+    write_lines(folder / "results.jsonl", row | dict.fromkeys(("score", "official", "strict"), 0.0))
+    (without,) = as_json(capsys, "drift")["runs"]
+    (with_it,) = as_json(capsys, "drift", "--allow-programs")["runs"]
+    assert without["moved"] == []
+    assert with_it["moved"] == [{"instance_id": "a", "then": 0.0, "now": 1.0}]
+    (model,) = as_json(capsys, "samples", "sub", "other", "--gold", "gold", "--allow-programs", "--isolation", "none")["models"]
+    assert model["mean"] == 0.5
+
+
+def test_an_invalid_verdict_of_a_sample(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`samples --invalid-as` takes null and zero alone, as `run` does."""
+    text_gold(Path("gold"), a="y").joinpath("x_eval.jsonl").unlink()
+    text_submission(Path("other"), a="n")
+    for word, code in (("null", 0), ("zero", 0), ("one", 2)):
+        shown(capsys, "samples", "sub", "other", "--gold", "gold", "--invalid-as", word, "--isolation", "none", code=code)
+
+
+def test_the_seed_of_an_audit(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A seed chooses the changed cells: the same answers twice, others with another seed."""
+    spec = {"func": "table_match", "parameters": {"gold": "t.csv"}}
+    write_lines(Path("gold/x_eval.jsonl"), {"instance_id": "t", "evaluation": spec})
+    Path("gold/t").mkdir()
+    Path("gold/t/t.csv").write_text("name,size\n" + "".join(f"row {i},{i * 7 % 101}.5\n" for i in range(40)))
+    found = [as_json(capsys, "gold", "audit", "gold", "--seed", seed, "--isolation", "none") for seed in ("3", "3", "4")]
+    assert found[0] == found[1]
+    assert found[0] != found[2]
+
+
+def test_words_of_an_n_gram(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Gold of six words is too short for n-grams of 13 words and is in the corpus with `--words 6`, not in other order."""
+    text_gold(Path("gold"), a="one two three four five six").joinpath("x_eval.jsonl").unlink()
+    Path("corpus.txt").write_text("zero one two three four five six seven")
+    assert as_json(capsys, "gold", "contamination", "gold", "--against", "corpus.txt")["overlaps"] == []
+    (found,) = as_json(capsys, "gold", "contamination", "gold", "--against", "corpus.txt", "--words", "6")["overlaps"]
+    assert (found["instance_id"], found["share"]) == ("a", 1)
+    Path("corpus.txt").write_text("six five four three two one")
+    assert as_json(capsys, "gold", "contamination", "gold", "--against", "corpus.txt", "--words", "6")["overlaps"] == []
+
+
+def test_what_is_reviewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """`gold review` finds runs by name below `--runs`, asks at most `--most` questions, and judges by `--rules`."""
+    made = runs(
+        tmp_path, {"total": "47 pieces", "capital": "Porto"}, {"total": "47.0", "capital": "porto"}, {"total": "47", "capital": "Porto"}
+    )
+    words = ["gold", "review", *(folder.name for folder in made), "--runs", str(tmp_path), "--gold", str(tmp_path / "gold")]
+    words += ["--author", "M. Rossi", "--evidence", "https://example.org/1", "--isolation", "none"]
+    for more, n in (([], 3), (["--most", "1"], 1), (["--most", "2", "--rules", "strict"], 2)):
+        monkeypatch.setattr("sys.stdin", io.StringIO("s\n" * 3))
+        out = shown(capsys, *words, *more)
+        assert out.count("[s]kip") == n
+        assert f"{n}/{n}" in out
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert main([*words, "--rules", "lenient"]) == 2
+    assert main([*words[:5], "--runs", str(tmp_path / "sub0"), *words[7:]]) == 2
+
+
+def test_a_review_with_a_plugin(place: Path) -> None:
+    """Instances with a scorer from outside the gold folder are reviewed only if the file is given."""
+    for name, answer in (("s1", "hohoho"), ("s2", "ho"), ("s3", "hohohoho")):
+        text_submission(Path(name), a=answer)
+        made = in_process("run", name, "--gold", "gold", "--plugin", "plug.py", "-q", "--isolation", "none", "--out", f"runs/{name}")
+        assert made.returncode == 0, made.stderr
+    words = [
+        "gold",
+        "review",
+        "s1",
+        "s2",
+        "s3",
+        "--runs",
+        "runs",
+        "--author",
+        "M",
+        "--evidence",
+        "https://example.org",
+        "--isolation",
+        "none",
+    ]
+    without = in_process(*words, text="s\n")
+    assert (without.returncode, "unknown scorer 'twice'" in without.stderr) == (2, True)
+    assert in_process(*words, "--plugin", "plug.py", text="s\n").stdout == "0 entries written, of 0 instances to look at\n"
+
+
+def test_the_viewer_opens_a_browser(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """`view --open` opens the address that it prints; without the option no browser is started."""
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+
+    def serve(folder: Path | None, *, host: str, port: int, announce: Any) -> None:
+        announce(f"http://{host}:1234/")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("evalsuite.reports.viewer.app.serve", serve)
+    assert "http://127.0.0.1:1234/" in shown(capsys, "view", ".")
+    assert opened == []
+    shown(capsys, "view", ".", "--open")
+    assert opened == ["http://127.0.0.1:1234/"]
+
+
+@pytest.mark.parametrize(("evaluator", "score"), [(None, 1), ("bird-ex", 1), ("test-suite", 0)])
+def test_the_evaluator_of_a_pair(place: Path, capsys: pytest.CaptureFixture[str], evaluator: str | None, score: int) -> None:
+    """A gold file chooses the evaluator: to BIRD a row that is returned twice is the same set, to the test suite another multiset."""
+    Path("dbs").mkdir()
+    with sqlite3.connect("dbs/shop.sqlite") as connection:
+        connection.executescript("create table sale (n integer); insert into sale values (1), (1), (2);")
+    connection.close()
+    parameters = {"gold": "SELECT n FROM sale GROUP BY n", "database": "shop"} | ({"evaluator": evaluator} if evaluator else {})
+    write_lines(Path("gold/x_eval.jsonl"), {"instance_id": "a", "evaluation": {"func": "sql_match", "parameters": parameters}})
+    text_submission(Path("sub"), a="SELECT n FROM sale")
+    shown(capsys, "run", "sub", "--gold", "gold", "--databases", "dbs", "--out", "made", "--isolation", "none")
+    assert [json.loads(line)["official"] for line in Path("made/results.jsonl").read_text().splitlines()] == [score]
+
+
+def test_a_package_that_is_not_installed(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """An answer whose scorer needs an absent package is unscored with NEEDS_EXTRA and the line that installs it; exit 4."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    spec = {"func": "bertscore", "parameters": {"gold": "a cat", "model": str(place)}}
+    write_lines(Path("gold/x_eval.jsonl"), {"instance_id": "a", "evaluation": spec})
+    shown(capsys, "run", "sub", "--gold", "gold", "--out", "made", "--isolation", "none", code=4)
+    row = json.loads(Path("made/results.jsonl").read_text())
+    assert (row["status"], row["fault"], row["score"]) == ("unscored", "NEEDS_EXTRA", None)
+    assert "pip install" in row["reason"]
+    assert "[bertscore]" in row["reason"]
+
+
+@pytest.mark.parametrize(("name", "metric"), [("bertscore", BertScore), ("hedging_language", HedgingLanguage)])
+def test_the_hidden_layer(place: Path, name: str, metric: type[BertScore] | type[HedgingLanguage]) -> None:
+    """`layer` chooses the vectors of a model, and is part of their signature; `tiny` has no layers."""
+    assert metric.name == name
+    assert metric(model=str(place), layer=-2).vectors == TransformersEmbedder(str(place), -2)
+    assert metric(model="models/mini", layer=5).vectors.signature == "mini-L5"
+    assert metric(model="models/mini").vectors.signature == "mini-L-1"
+    assert metric(model="tiny", layer=5).vectors.signature == metric(model="tiny").vectors.signature
