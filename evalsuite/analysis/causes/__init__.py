@@ -68,9 +68,12 @@ ERROR_HYPOTHESES: Final[tuple[ErrorHypothesis, ...]] = (
     ),
     ErrorHypothesis(
         "true and false", "yes and no are written in other words",
-        errors.truth_form, inject.plant_truth(("yes", "no"), same=True),
+        errors.truths(same=True), inject.plant_truth(("yes", "no"), same=True),
     ),
-    ErrorHypothesis("inverted", "true and false are exchanged", errors.inverted, inject.plant_truth(("true", "false"), same=False)),
+    ErrorHypothesis(
+        "inverted", "true and false are exchanged",
+        errors.truths(same=False), inject.plant_truth(("true", "false"), same=False),
+    ),
     ErrorHypothesis("default value", "a constant where gold is NULL", errors.default_value),
     ErrorHypothesis("value lost", "NULL where gold has a value", errors.each(errors.value_lost), inject.plant_value_lost),
 )  # fmt: skip

@@ -1,15 +1,16 @@
 """Error hypotheses about values: texts, numbers, dates and times.
 
-Each hypothesis looks at (gold, predicted) pairs, decides whether one simple error made all of them wrong, and undoes it. `fix` gets the
-pairs
-of one column (or text, or tree) that differ; it returns what each prediction becomes when the error is undone, or None if the hypothesis
-does not hold for every pair. `plant` does the opposite to one gold value, or returns `NOTHING` if it cannot.
+Each hypothesis looks at (gold, predicted) pairs, decides whether one simple error made all of them wrong, and undoes it. `undo` gets the
+pairs of one column (or text, or tree) that differ. If the hypothesis holds for every pair it returns its sentence, or "" for the general
+one; the error undone gives gold's values, unless a `Fixed` names others. `plant` does the opposite to one gold value, or returns `NOTHING`
+if it cannot.
 """
 
 import html
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from decimal import (
     ROUND_CEILING,
@@ -148,42 +149,47 @@ class Fixed:
     where: str = ""
 
 
+Undo = Callable[[Sequence[Pair]], Fixed | str | None]
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorHypothesis:
-    """A hypothesis about wrong values: `says` is its sentence, `fix` undoes the error, `plant` injects it into a gold value.
+    """A hypothesis about wrong values: `says` is its sentence, `undo` undoes the error, `plant` injects it into a gold value.
 
     A `partial` hypothesis leaves some cells of a column right. `scope` gets the right pairs of a column, and returns in words which of its
-    cells
-    were changed (empty if all of them).
+    cells were changed (empty if all of them).
     """
 
     name: str
     says: str
-    fix: Callable[[Sequence[Pair]], Fixed | None]
+    undo: Undo
     plant: Plant | None = None
     partial: bool = False
     scope: Callable[[Sequence[Pair]], str] | None = None
 
-
-def each(one: Callable[[Pair], Any]) -> Callable[[Sequence[Pair]], Fixed | None]:
-    """Return a `fix` that works value by value: `one` returns the repaired prediction, or `NO` if the hypothesis does not hold."""
-
-    def fix(pairs: Sequence[Pair]) -> Fixed | None:
-        values = []
-        for pair in pairs:
-            value = one(pair)
-            if value is NO:
-                return None
-            values.append(value)
-        return Fixed(tuple(values))
-
-    return fix
+    def fix(self, pairs: Sequence[Pair]) -> Fixed | None:
+        """Return what each prediction becomes when the error is undone; None if the hypothesis does not hold for every pair."""
+        undone = self.undo(pairs)
+        return Fixed(tuple(pair.gold for pair in pairs), undone) if isinstance(undone, str) else undone
 
 
-NO: Final = object()
+def each(holds: Callable[[Pair], bool]) -> Undo:
+    """Return an `undo` for a hypothesis that holds value by value."""
+    return lambda pairs: "" if all(map(holds, pairs)) else None
 
 
-def null_and_zero(pairs: Sequence[Pair]) -> Fixed | None:
+def _numbers(pairs: Sequence[Pair], *, zeros: bool = False) -> list[tuple[Decimal, Decimal]] | None:
+    """Return (gold, prediction) of each pair as numbers; None if a side of one is no number, or 0 without `zeros`."""
+    numbers = []
+    for pair in pairs:
+        gold, predicted = pair.gold_number, pair.predicted_number
+        if gold is None or predicted is None or not (zeros or (gold and predicted)):
+            return None
+        numbers.append((gold, predicted))
+    return numbers
+
+
+def null_and_zero(pairs: Sequence[Pair]) -> str | None:
     """0 or false where gold is NULL, or NULL where gold is 0."""
     words = dict[str, None]()
     for pair in pairs:
@@ -194,32 +200,28 @@ def null_and_zero(pairs: Sequence[Pair]) -> Fixed | None:
             words["NULL where gold is 0"] = None
         else:
             return None
-    return Fixed(tuple(pair.gold for pair in pairs), ", ".join(words))
+    return ", ".join(words)
 
 
-def null_word(pair: Pair) -> Any:
+def null_word(pair: Pair) -> bool:
     if not is_null(pair.gold, native=pair.native) or not isinstance(pair.predicted, str):
-        return NO
+        return False
     word = pair.predicted.strip().lower()
-    return pair.gold if is_null_word(word) or word in PLACEHOLDERS else NO
+    return is_null_word(word) or word in PLACEHOLDERS
 
 
-def value_lost(pair: Pair) -> Any:
-    lost = is_null(pair.predicted, native=pair.native) and not is_null(pair.gold, native=pair.native)
-    return pair.gold if lost else NO
+def value_lost(pair: Pair) -> bool:
+    return is_null(pair.predicted, native=pair.native) and not is_null(pair.gold, native=pair.native)
 
 
-def default_value(pairs: Sequence[Pair]) -> Fixed | None:
+def default_value(pairs: Sequence[Pair]) -> str | None:
     """One constant where gold is NULL, at least three times, so that it is unlikely to be a row's own value."""
-    filled = {repr(pair.predicted) for pair in pairs}
-    if len(pairs) < 3 or len(filled) != 1 or not all(is_null(pair.gold, native=pair.native) for pair in pairs):
-        return None
-    return Fixed(tuple(pair.gold for pair in pairs), "one constant where gold is NULL")
+    is_one = len(pairs) >= 3 and len({repr(pair.predicted) for pair in pairs}) == 1
+    return "one constant where gold is NULL" if is_one and all(is_null(pair.gold, native=pair.native) for pair in pairs) else None
 
 
 def number_in_text(pairs: Sequence[Pair]) -> Fixed | None:
-    values, ways = [], dict[str, None]()
-    exact, shown = list[Decimal](), list[Decimal]()
+    values, ways, numbers = [], dict[str, None](), list[tuple[Decimal, Decimal]]()
     for pair in pairs:
         gold = pair.gold_number
         if gold is None or not isinstance(pair.predicted, str) or pair.predicted_number is not None:
@@ -231,22 +233,20 @@ def number_in_text(pairs: Sequence[Pair]) -> Fixed | None:
             return None
         values.append(write_number(read[0], pair.gold))
         ways[read[1]] = None
-        exact.append(gold)
-        shown.append(read[0])
+        numbers.append((gold, read[0]))
     says = f"the numbers are written {' or '.join(ways)}"
-    if all(nearly(a, b) for a, b in zip(exact, shown, strict=True)):
+    if all(nearly(gold, number) for gold, number in numbers):
         return Fixed(tuple(values), says)
-    lost = lost_digits(exact, shown)
+    lost = lost_digits(*zip(*numbers, strict=True))
     return Fixed(tuple(values), f"{says}, and are {lost}") if lost else None
 
 
-def stored_as_text(pairs: Sequence[Pair]) -> Fixed | None:
+def stored_as_text(pairs: Sequence[Pair]) -> str | None:
     """Database values stored as text, or texts stored as values."""
     sides = {(isinstance(pair.gold, str), isinstance(pair.predicted, str)) for pair in pairs}
     if len(sides) != 1 or not all(map(_is_same_as_text, pairs)):
         return None
-    says = "values are stored as text" if sides == {(False, True)} else "texts are stored as values of another type"
-    return Fixed(tuple(pair.gold for pair in pairs), says)
+    return "values are stored as text" if sides == {(False, True)} else "texts are stored as values of another type"
 
 
 def _is_same_as_text(pair: Pair) -> bool:
@@ -270,23 +270,18 @@ def truth(value: Any) -> bool | None:
     return True if text in _TRUE else False if text in _FALSE else None
 
 
-def _truths(pairs: Sequence[Pair], *, same: bool) -> tuple[Any, ...] | None:
-    found = [(truth(pair.gold), truth(pair.predicted)) for pair in pairs]
-    words = {str(pair.gold).strip().lower() for pair in pairs} | {str(pair.predicted).strip().lower() for pair in pairs}
-    # Columns of only 0 and 1 are counts as often as booleans.
-    if any(None in pair for pair in found) or words <= {"0", "1", "0.0", "1.0"}:
-        return None
-    return tuple(pair.gold for pair in pairs) if all((g == p) is same for g, p in found) else None
+def truths(*, same: bool) -> Undo:
+    """Return an `undo` for booleans that are the same as gold's in other words, or all the opposite."""
 
+    def undo(pairs: Sequence[Pair]) -> str | None:
+        booleans = [(truth(pair.gold), truth(pair.predicted)) for pair in pairs]
+        words = {str(value).strip().lower() for pair in pairs for value in (pair.gold, pair.predicted)}
+        # Columns of only 0 and 1 are counts as often as booleans.
+        if not pairs or words <= {"0", "1", "0.0", "1.0"} or any(None in pair for pair in booleans):
+            return None
+        return "" if all((gold == predicted) is same for gold, predicted in booleans) else None
 
-def truth_form(pairs: Sequence[Pair]) -> Fixed | None:
-    values = _truths(pairs, same=True)
-    return Fixed(values, "yes and no are written in other words") if values else None
-
-
-def inverted(pairs: Sequence[Pair]) -> Fixed | None:
-    values = _truths(pairs, same=False)
-    return Fixed(values, "true and false are exchanged") if values else None
+    return undo
 
 
 FEWEST_FACTOR_ROWS: Final = 3
@@ -303,56 +298,47 @@ UNITS: Final = {
 }  # fmt: skip
 
 
-def sign(pairs: Sequence[Pair]) -> Fixed | None:
+def sign(pairs: Sequence[Pair]) -> str | None:
     """Gold's numbers with the opposite sign, rounded or not."""
-    found = _made(pairs, lambda gold: -gold)
-    if found is None:
-        return None
-    return Fixed(tuple(pair.gold for pair in pairs), f"the sign is the opposite{found}")
+    lost = _made(pairs, lambda gold: -gold)
+    return None if lost is None else f"the sign is the opposite{lost}"
 
 
 def _made(pairs: Sequence[Pair], change: Callable[[Decimal], Decimal]) -> str | None:
     """Return how the predictions lost digits of changed gold (`, and ...`); empty if they equal it, None if they are something else."""
-    exact, shown = list[Decimal](), list[Decimal]()
-    for pair in pairs:
-        gold, predicted = pair.gold_number, pair.predicted_number
-        if not gold or not predicted:
-            return None
-        exact.append(change(gold))
-        shown.append(predicted)
-    if not exact or any(abs(a - b) > Decimal("0.1") * abs(a) for a, b in zip(exact, shown, strict=True)):
+    made = [(change(gold), predicted) for gold, predicted in _numbers(pairs) or ()]
+    if not made or any(abs(a - b) > Decimal("0.1") * abs(a) for a, b in made):
         return None
-    if all(nearly(a, b) for a, b in zip(exact, shown, strict=True)):
-        return ""
+    noisy = [(a, b) for a, b in made if not nearly(a, b)]
     # Too many numbers round to a number of one digit.
-    if any(len(b.as_tuple().digits) < 2 and not nearly(a, b) for a, b in zip(exact, shown, strict=True)):
+    if any(len(b.as_tuple().digits) < 2 for _, b in noisy):
         return None
-    words = lost_digits(exact, shown, to_decimals=True)
-    return f", and the numbers are {words}" if words else None
+    words = lost_digits(*zip(*made, strict=True), to_decimals=True) if noisy else ""
+    return f", and the numbers are {words}" if words else None if noisy else ""
 
 
-def scaled_by(factors: Sequence[str]) -> Callable[[Sequence[Pair]], Fixed | None]:
-    """Return a `fix` for predictions that are gold times, or divided by, one of the factors.
+def scaled_by(factors: Sequence[str]) -> Undo:
+    """Return an `undo` for predictions that are gold times, or divided by, one of the factors.
 
     A share shown as percent is often rounded too. With many factors, some factor always fits one or two rounded numbers.
     """
 
-    def fix(pairs: Sequence[Pair]) -> Fixed | None:
+    def undo(pairs: Sequence[Pair]) -> str | None:
         for text in factors:
             for factor, word in ((Decimal(text), "times"), (1 / Decimal(text), "divided by")):
-                found = _made(pairs, lambda gold, factor=factor: gold * factor)  # type: ignore[misc]
-                if found == "" or (found and (len(factors) == 1 or len(pairs) >= FEWEST_FACTOR_ROWS)):
+                lost = _made(pairs, lambda gold, factor=factor: gold * factor)  # type: ignore[misc]
+                if lost == "" or (lost and (len(factors) == 1 or len(pairs) >= FEWEST_FACTOR_ROWS)):
                     unit = f" ({UNITS[text]})" if text in UNITS else ""
-                    return Fixed(tuple(pair.gold for pair in pairs), f"the numbers are gold's {word} {text}{unit}{found}")
+                    return f"the numbers are gold's {word} {text}{unit}{lost}"
         return None
 
-    return fix
+    return undo
 
 
 def constant_factor(pairs: Sequence[Pair]) -> Fixed | None:
     """One factor for at least three different gold values (with fewer there always is one); exact, or a rate followed by rounding."""
-    numbers = [(g, p) for pair in pairs if (g := pair.gold_number) and (p := pair.predicted_number)]
-    if len(numbers) < len(pairs) or len({g for g, _ in numbers}) < FEWEST_FACTOR_ROWS:
+    numbers = _numbers(pairs)
+    if numbers is None or len({g for g, _ in numbers}) < FEWEST_FACTOR_ROWS:
         return None
     golds, factor = tuple(pair.gold for pair in pairs), numbers[0][1] / numbers[0][0]
     if all(nearly(p / g, factor) for g, p in numbers):
@@ -397,49 +383,36 @@ def _rate(numbers: Sequence[tuple[Decimal, Decimal]], half: Decimal) -> tuple[st
 
 def fan_out(pairs: Sequence[Pair]) -> Fixed | None:
     """Each number a multiple of gold's: sums and counts over rows that a join repeats."""
-    values, copies = [], set()
-    for pair in pairs:
-        gold, predicted = pair.gold_number, pair.predicted_number
-        if not gold or not predicted:
-            return None
-        times = round(predicted / gold)
-        if not 2 <= times <= MOST_COPIES or not nearly(predicted, gold * times):
-            return None
-        copies.add(times)
-        values.append(write_number(predicted / times, pair.predicted))
-    words = f"{min(copies)} times gold's" if len(copies) == 1 else f"multiples of gold's, {min(copies)} to {max(copies)} times"
-    return Fixed(tuple(values), f"the numbers are {words}, as over rows that a join repeats")
+    numbers = _numbers(pairs)
+    copies = [round(predicted / gold) for gold, predicted in numbers or ()]
+    if numbers is None or not all(
+        2 <= n <= MOST_COPIES and nearly(predicted, gold * n) for n, (gold, predicted) in zip(copies, numbers, strict=True)
+    ):
+        return None
+    words = f"{min(copies)} times gold's" if len(set(copies)) == 1 else f"multiples of gold's, {min(copies)} to {max(copies)} times"
+    values = tuple(write_number(p / n, pair.predicted) for n, (_, p), pair in zip(copies, numbers, pairs, strict=True))
+    return Fixed(values, f"the numbers are {words}, as over rows that a join repeats")
 
 
 def off_by_one(pairs: Sequence[Pair]) -> Fixed | None:
     """Whole numbers that are all one too large or all one too small."""
-    shifts = set()
-    for pair in pairs:
-        gold, predicted = pair.gold_number, pair.predicted_number
-        if gold is None or predicted is None or gold != gold.to_integral_value():
-            return None
-        shifts.add(predicted - gold)
-    if shifts not in ({Decimal(1)}, {Decimal(-1)}):
+    numbers = _numbers(pairs, zeros=True)
+    shifts = {predicted - gold for gold, predicted in numbers or ()}
+    if not numbers or shifts not in ({Decimal(1)}, {Decimal(-1)}) or any(gold != gold.to_integral_value() for gold, _ in numbers):
         return None
-    shift = shifts.pop()
-    values = tuple(write_number((pair.predicted_number or 0) - shift, pair.predicted) for pair in pairs)
+    (shift,) = shifts
+    values = tuple(write_number(predicted - shift, pair.predicted) for (_, predicted), pair in zip(numbers, pairs, strict=True))
     return Fixed(values, f"the numbers are one too {'large' if shift > 0 else 'small'}")
 
 
-def rounding(pairs: Sequence[Pair]) -> Fixed | None:
+def rounding(pairs: Sequence[Pair]) -> str | None:
     """Gold's numbers with fewer digits, lost in one way."""
-    exact, shown = list[Decimal](), list[Decimal]()
-    for pair in pairs:
-        gold, predicted = pair.gold_number, pair.predicted_number
-        if gold is None or predicted is None or gold == predicted:
-            return None
-        exact.append(gold)
-        shown.append(predicted)
-    words = lost_digits(exact, shown)
-    if not words:
+    numbers = _numbers(pairs, zeros=True)
+    if not numbers or any(gold == predicted for gold, predicted in numbers):
         return None
-    zero = "" if any(shown) else ", which leaves only 0"
-    return Fixed(tuple(pair.gold for pair in pairs), f"the numbers are {words}{zero}")
+    exact, shown = zip(*numbers, strict=True)
+    words = lost_digits(exact, shown)
+    return f"the numbers are {words}{'' if any(shown) else ', which leaves only 0'}" if words else None
 
 
 # A hyphen in front of a number counts as punctuation only after letters, digits or `#`: elsewhere it is the sign.
@@ -453,31 +426,29 @@ _PARTS: Final = {"spaces": "spaces, hyphens or underscores", "case": "upper and 
 _QUOTES: Final = "\"'`\u201c\u201d\u2018\u2019\u00ab\u00bb"
 
 
-def same_text(part: str) -> Callable[[Sequence[Pair]], Fixed | None]:
-    """Return a `fix` for texts that differ in one part of their form, plus as few of the parts before it as needed.
+def same_text(part: str) -> Undo:
+    """Return an `undo` for texts that differ in one part of their form, plus as few of the parts before it as needed.
 
-    Parts are `spaces`, `case`, `accents` and `punctuation`. The fix replaces the prediction by gold's text.
+    Parts are `spaces`, `case`, `accents` and `punctuation`. The prediction becomes gold's text.
     """
     before = list(_PARTS)[: list(_PARTS).index(part)]
 
-    def fix(pairs: Sequence[Pair]) -> Fixed | None:
-        texts = [(pair.gold_text, pair.predicted_text) for pair in pairs]
-        if not texts or any(gold is None or predicted is None or gold == predicted for gold, predicted in texts):
-            return None
+    def undo(pairs: Sequence[Pair]) -> str | None:
+        texts = _texts_apart(pairs)
         for parts in (set(some) | {part} for n in range(len(before) + 1) for some in combinations(before, n)):
-            if all(gold and predicted and _same_without(parts, gold, predicted) for gold, predicted in texts):
+            if texts and all((bare_text := _without(parts, gold)) and bare_text == _without(parts, other) for gold, other in texts):
                 words = [_PARTS[name] for name in _PARTS if name in parts]
                 listed = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-                return Fixed(tuple(pair.gold for pair in pairs), f"{listed} differ{'s' if words == ['punctuation'] else ''}")
+                return f"{listed} differ{'s' if words == ['punctuation'] else ''}"
         return None
 
-    return fix
+    return undo
 
 
-def _same_without(parts: Collection[str], gold: str, predicted: str) -> bool:
-    """Whether two texts are equal, and not empty, without some parts of their form."""
-    a, b = (_without(parts, text) for text in (gold, predicted))
-    return a == b != ""
+def _texts_apart(pairs: Sequence[Pair]) -> list[tuple[str, str]]:
+    """Return (gold, prediction) of pairs of different texts; empty if one of the pairs is none."""
+    texts = [(gold, other) for pair in pairs if (gold := pair.gold_text) and (other := pair.predicted_text) and gold != other]
+    return texts if len(texts) == len(pairs) else []
 
 
 def _without(parts: Collection[str], text: str) -> str:
@@ -496,16 +467,12 @@ def squeezed(text: str) -> str:
     return _SPACES.sub(" ", text).strip()
 
 
-def quotes(pairs: Sequence[Pair]) -> Fixed | None:
+def quotes(pairs: Sequence[Pair]) -> str | None:
     """Gold's text or number in quotation marks, or gold's quotation marks are missing."""
-    for says, marked, bare_side in (
-        ("quotation marks around the text are added", "predicted", "gold"),
-        ("quotation marks around the text are missing", "gold", "predicted"),
-    ):
-        sides = [(getattr(pair, marked), getattr(pair, bare_side)) for pair in pairs]
-        if sides and all(_is_quoted(quoted, text) for quoted, text in sides):
-            return Fixed(tuple(pair.gold for pair in pairs), says)
-    return None
+    sides = [(pair.predicted, pair.gold) for pair in pairs]
+    if sides and all(_is_quoted(*side) for side in sides):
+        return "quotation marks around the text are added"
+    return "quotation marks around the text are missing" if sides and all(_is_quoted(*side[::-1]) for side in sides) else None
 
 
 def _is_quoted(quoted: Any, text: Any) -> bool:
@@ -529,13 +496,12 @@ def without_symbols(text: str) -> str:
     return text if bare(text).isascii() else in_ascii(text)
 
 
-def characters_lost(pair: Pair) -> Any:
+def characters_lost(pair: Pair) -> bool:
     """Gold without its non-ASCII characters."""
     gold, predicted = pair.gold_text, pair.predicted_text
     if gold is None or predicted is None or gold.isascii() or not predicted.isascii():
-        return NO
-    lost = {in_ascii(gold).strip(), gold.encode("ascii", "ignore").decode("ascii").strip()}
-    return pair.gold if predicted.strip() in lost else NO
+        return False
+    return predicted.strip() in (in_ascii(gold).strip(), gold.encode("ascii", "ignore").decode("ascii").strip())
 
 
 def alphanumeric(text: str) -> str:
@@ -544,32 +510,22 @@ def alphanumeric(text: str) -> str:
     return f"{letters} {' '.join(_FIGURES.findall(text))}" if letters else ""
 
 
-def encoding(pairs: Sequence[Pair]) -> Fixed | None:
+def encoding(pairs: Sequence[Pair]) -> str | None:
     """Texts that were read in the wrong encoding, or whose characters are written as HTML entities."""
-    texts = [(pair.gold_text, pair.predicted_text) for pair in pairs]
-    golds = tuple(pair.gold for pair in pairs)
-    if not texts or any(gold is None or predicted is None or gold == predicted for gold, predicted in texts):
-        return None
-    if all(html.unescape(str(predicted)) == gold for gold, predicted in texts):
-        return Fixed(golds, "characters are written as HTML entities")
+    texts = _texts_apart(pairs)
+    if texts and all(html.unescape(predicted) == gold for gold, predicted in texts):
+        return "characters are written as HTML entities"
     for name, shown in (("cp1252", "Windows-1252"), ("latin-1", "Latin-1")):
-        if all(_decoded(str(predicted), name) == gold for gold, predicted in texts):
-            return Fixed(golds, f"the text was read in the wrong encoding, UTF-8 as {shown}")
+        with suppress(UnicodeError):
+            if texts and all(predicted.encode(name).decode("utf-8") == gold for gold, predicted in texts):
+                return f"the text was read in the wrong encoding, UTF-8 as {shown}"
     return None
 
 
-def _decoded(text: str, name: str) -> str | None:
-    try:
-        return text.encode(name).decode("utf-8")
-    except UnicodeError:
-        return None
-
-
-def leading_zeros(pair: Pair) -> Any:
-    texts = [str(value).strip() for value in (pair.gold, pair.predicted)]
-    if texts[0] == texts[1] or not all(text.isascii() and text.isdigit() for text in texts):
-        return NO
-    return pair.gold if texts[0].lstrip("0") == texts[1].lstrip("0") else NO
+def leading_zeros(pair: Pair) -> bool:
+    gold, predicted = (str(value).strip() for value in (pair.gold, pair.predicted))
+    are_figures = all(text.isascii() and text.isdigit() for text in (gold, predicted))
+    return gold != predicted and are_figures and gold.lstrip("0") == predicted.lstrip("0")
 
 
 HOUR: Final = DAY // 24
@@ -579,54 +535,48 @@ _CUTS: Final = {"second": 10**9, "minute": 60 * 10**9, "hour": HOUR, "day": DAY,
 _TICKS: Final = {10**9: "seconds", 10**6: "milliseconds", 10**3: "microseconds", 1: "nanoseconds"}
 
 
-def date_form(pairs: Sequence[Pair]) -> Fixed | None:
+def date_form(pairs: Sequence[Pair]) -> str | None:
     """Gold's dates in another form: all in one, or each in one of two."""
-    found: list[set[str]] = []
+    forms: list[set[str]] = []
     for pair in pairs:
         gold = instant(pair.gold, native=pair.native)
         if gold is None or pair.predicted is None or str(pair.gold) == str(pair.predicted):
             return None
-        forms = {form for at, form in instants(pair.predicted) if at == gold}
-        if not forms or instant(pair.predicted, native=pair.native) not in (None, gold):
+        forms.append({form for at, form in instants(pair.predicted) if at == gold})
+        if not forms[-1] or instant(pair.predicted, native=pair.native) not in (None, gold):
             return None
-        found.append(forms)
-    known = sorted(set().union(*found), key=lambda form: (-sum(form in forms for forms in found), form))
-    choices = (some for n in (1, 2) for some in combinations(known, n))
-    some = next((some for some in choices if all(forms & set(some) for forms in found)), None) if found else None
-    return Fixed(tuple(pair.gold for pair in pairs), f"dates are written in another form, as {' or '.join(some)}") if some else None
+    names = sorted(set().union(*forms), key=lambda name: (-sum(name in own for own in forms), name))
+    choices = (some for n in (1, 2) for some in combinations(names, n))
+    some = next((some for some in choices if all(own & set(some) for own in forms)), None)
+    return f"dates are written in another form, as {' or '.join(some)}" if some else None
 
 
-def day_and_month(pairs: Sequence[Pair]) -> Fixed | None:
+def day_and_month(pairs: Sequence[Pair]) -> str | None:
     """Dates with day and month exchanged, as `2024-05-03` for `2024-03-05`, in one form."""
-    if not pairs or not all(_is_exchanged(pair) for pair in pairs):
-        return None
-    return Fixed(tuple(pair.gold for pair in pairs), "days and months are exchanged")
+    return "days and months are exchanged" if pairs and all(map(_is_exchanged, pairs)) else None
 
 
 def exchanged_days(right: Sequence[Pair]) -> str:
     """Return the scope if only dates with a day of at most 12 were exchanged, and the others of the column are right."""
-    fixed = [_day_of(pair.gold) for pair in right]
-    days = [day for day in fixed if day is not None and day[0] != day[1]]
-    return "wherever the day is at most 12" if days and all(max(day) > 12 for day in days) else ""
+    moments = [own[0][1] for pair in right if (own := _moments(pair.gold))]
+    days = [max(moment.day, moment.month) for moment in moments if moment.day != moment.month]
+    return "wherever the day is at most 12" if days and all(day > 12 for day in days) else ""
+
+
+def _moments(value: Any) -> list[tuple[str, datetime]]:
+    """Return (form, moment) of each reading of a date."""
+    return [(form, _EPOCH + timedelta(microseconds=at // 1000)) for at, form in instants(value)]
 
 
 def _is_exchanged(pair: Pair) -> bool:
-    predicted = {form: _EPOCH + timedelta(microseconds=at // 1000) for at, form in instants(pair.predicted)}
-    for at, form in instants(pair.gold):
-        gold, other = _EPOCH + timedelta(microseconds=at // 1000), predicted.get(form)
-        if other is not None and other != gold and gold.day <= 12 and gold.replace(day=gold.month, month=gold.day) == other:
+    predicted = dict(_moments(pair.predicted))
+    for form, gold in _moments(pair.gold):
+        if gold.day <= 12 and gold.day != gold.month and gold.replace(day=gold.month, month=gold.day) == predicted.get(form):
             return True
     return False
 
 
-def _day_of(value: Any) -> tuple[int, int] | None:
-    """Return (day, month) of a date in either order; None for anything else."""
-    at = next(instants(value), None)
-    moment = _EPOCH + timedelta(microseconds=at[0] // 1000) if at is not None else None
-    return (moment.day, moment.month) if moment is not None else None
-
-
-def epoch_time(pairs: Sequence[Pair]) -> Fixed | None:
+def epoch_time(pairs: Sequence[Pair]) -> str | None:
     """Times as numbers since 1970, or numbers since 1970 as times: all pairs in the same unit and direction."""
     for size, unit in _TICKS.items():
         for says, number, time in (
@@ -640,19 +590,19 @@ def epoch_time(pairs: Sequence[Pair]) -> Fixed | None:
                 tick and at is not None and other is None and at == tick * size
                 for tick, at, other in zip(ticks, moments, numbers, strict=True)
             ):
-                return Fixed(tuple(pair.gold for pair in pairs), says)
+                return says
     return None
 
 
 def shifts(pairs: Sequence[Pair]) -> list[int] | None:
     """Return by how many nanoseconds each prediction is late; None if one side is not a time."""
-    found = []
+    late = []
     for pair in pairs:
         gold, predicted = instant(pair.gold, native=pair.native), instant(pair.predicted, native=pair.native)
         if gold is None or predicted is None:
             return None
-        found.append(predicted - gold)
-    return found
+        late.append(predicted - gold)
+    return late
 
 
 def off_by_a_day(pairs: Sequence[Pair]) -> Fixed | None:
@@ -702,34 +652,28 @@ def _season(pairs: Sequence[Pair], marked: Sequence[bool]) -> tuple[bool, str] |
     On a day on which zones differ the season is unknown, so at least one pair has to be on another day.
     """
     moments = [(instant(pair.gold, native=pair.native) or 0) // 10**9 for pair in pairs]
-    for summer, name in ((_european_summer, "European"), (_american_summer, "North American")):
-        seasons = [summer(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=moment)) for moment in moments]
+    for name, bounds in _SUMMERS.items():
+        seasons = [_is_summer(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=moment), *bounds) for moment in moments]
         for wanted in (True, False):
-            known = [season is (mark is wanted) for season, mark in zip(seasons, marked, strict=True) if season is not None]
-            if known and all(known):
+            agree = [season is (mark is wanted) for season, mark in zip(seasons, marked, strict=True) if season is not None]
+            if agree and all(agree):
                 return wanted, name if None not in seasons else f"{name} (some days near its ends aside)"
     return None
 
 
-def _european_summer(at: datetime) -> bool | None:
-    """Last Sunday of March to last Sunday of October; None on these days and the adjacent ones, on which zones differ."""
-    return _between(at, _sunday(at.year, 4, 1, -1), _sunday(at.year, 11, 1, -1))
+# Zone -> the Sundays on which its summer time begins and ends, as (month, n) of `_sunday`; North America since 2007.
+_SUMMERS: Final = {"European": ((4, -1), (11, -1)), "North American": ((3, 2), (11, 1))}
 
 
-def _american_summer(at: datetime) -> bool | None:
-    """Second Sunday of March to first Sunday of November, as since 2007; None on these days and the adjacent ones."""
-    return _between(at, _sunday(at.year, 3, 1, 2), _sunday(at.year, 11, 1, 1))
+def _is_summer(at: datetime, begin: tuple[int, int], end: tuple[int, int]) -> bool | None:
+    """Whether a moment is in summer time; None on its first and last day and the adjacent ones, on which zones differ."""
+    first, last = _sunday(at.year, *begin), _sunday(at.year, *end)
+    return None if min(abs(at - first), abs(at - last)) < timedelta(days=2) else first < at < last
 
 
-def _between(at: datetime, begin: datetime, end: datetime) -> bool | None:
-    if min(abs(at - begin), abs(at - end)) < timedelta(days=2):
-        return None
-    return begin < at < end
-
-
-def _sunday(year: int, month: int, day: int, n: int) -> datetime:
-    """Return the n-th Sunday on or after a day; with -1 the last one before it."""
-    start = datetime(year, month, day, tzinfo=UTC)
+def _sunday(year: int, month: int, n: int) -> datetime:
+    """Return the n-th Sunday of a month; with -1 the last one before it."""
+    start = datetime(year, month, 1, tzinfo=UTC)
     ahead = timedelta(days=(6 - start.weekday()) % 7)
     return start + ahead + timedelta(weeks=n - 1 if n > 0 else n)
 
@@ -739,12 +683,12 @@ def _shifted(pairs: Sequence[Pair], late: Sequence[int]) -> tuple[Any, ...]:
     return tuple(write_instant(at - shift, pair.gold) for at, shift, pair in zip(moments, late, pairs, strict=True))
 
 
-def time_cut(pairs: Sequence[Pair]) -> Fixed | None:
+def time_cut(pairs: Sequence[Pair]) -> str | None:
     """Times without their seconds, minutes or hours, or dates without their day or month, as `2024-05-01`, `2024-05` or `2024`."""
     moments = [instant(pair.gold, native=pair.native) for pair in pairs]
     for unit in _CUTS:
         if pairs and all(_is_cut(pair, at, unit) for pair, at in zip(pairs, moments, strict=True)):
-            return Fixed(tuple(pair.gold for pair in pairs), f"the times are cut off after the {unit}")
+            return f"the times are cut off after the {unit}"
     return None
 
 

@@ -59,6 +59,24 @@ MOST_PARTNERS: Final = 64
 _KEY_WEIGHT: Final = 10_000.0
 
 
+# (pairs of gold and predicted rows in gold's order, gold rows left, predicted rows left).
+Matched = tuple[list[tuple[int, int]], list[int], list[int]]
+
+
+def match(golds: Sequence[Any], predictions: Sequence[Any]) -> Matched:
+    """Pair rows with equal keys, the n-th of several with the n-th."""
+    waiting = defaultdict[Any, list[int]](list)
+    for row in range(len(predictions) - 1, -1, -1):
+        waiting[predictions[row]].append(row)
+    pairs, left = [], []
+    for row, name in enumerate(golds):
+        if places := waiting.get(name):
+            pairs.append((row, places.pop()))
+        else:
+            left.append(row)
+    return pairs, left, sorted(row for places in waiting.values() for row in places)
+
+
 @dataclass(frozen=True)
 class Alignment:
     """Gold and a prediction side by side. `partners` has the predicted column of each needed gold column, None if there is none.
@@ -88,14 +106,15 @@ class Alignment:
     @cached_property
     def wrong(self) -> tuple[tuple[tuple[int, int], ...], ...]:
         """Return for each needed column with a partner the row pairs whose cells differ."""
-        return tuple(
-            tuple((g, p) for g, p in self.pairs if not self._same(j, g, k, p)) if k is not None else () for j, k in enumerate(self.partners)
-        )
 
-    def _same(self, j: int, g: int, k: int, p: int) -> bool:
-        if self.exact:
-            return bool(self.gold.columns[self.needed[j]][g] == self.prediction.columns[k][p])
-        return self.columns.same(j, g, k, p)
+        def same(j: int, g: int, k: int, p: int) -> bool:
+            if self.exact:
+                return bool(self.gold.columns[self.needed[j]][g] == self.prediction.columns[k][p])
+            return self.columns.same(j, g, k, p)
+
+        return tuple(
+            tuple((g, p) for g, p in self.pairs if not same(j, g, k, p)) if k is not None else () for j, k in enumerate(self.partners)
+        )
 
     def values(self, j: int, rows: Sequence[tuple[int, int]]) -> list[Pair]:
         """Return the raw values of needed column `j` at some row pairs."""
@@ -111,6 +130,11 @@ class Alignment:
     def predicted_row(self, row: int) -> tuple[Any, ...]:
         """Return the keys of a predicted row over the same columns."""
         return tuple(self.columns.predicted_keys[k][row] for k in self.partners if k is not None)
+
+    def equal_rows(self) -> "Matched":
+        """Return equal rows in any position as pairs, and the rows left."""
+        golds, predictions = range(self.gold.n_rows), range(self.prediction.n_rows)
+        return match(list(map(self.gold_row, golds)), list(map(self.predicted_row, predictions)))
 
     @property
     def n_wrong(self) -> int:
@@ -170,22 +194,9 @@ def align(
         return None
     sides = gold, prediction
     cells = _Cells(read_columns(gold, chosen, terms), read_columns(prediction, range(len(prediction.columns))), sides, rules)
-    partners = _partners(cells)
-    start = Alignment(
-        gold=gold,
-        prediction=prediction,
-        rules=rules,
-        ordered=ordered,
-        needed=tuple(chosen),
-        partners=partners,
-        pairs=(),
-        missing=tuple(range(gold.n_rows)),
-        extra=tuple(range(prediction.n_rows)),
-        columns=cells,
-    )
-    if all(partner is None for partner in partners):
-        return start
-    return _by_key(start, key_columns) or _with_rows(start)
+    partners, rows = _partners(cells), (tuple(range(gold.n_rows)), tuple(range(prediction.n_rows)))
+    start = Alignment(gold, prediction, rules, ordered, tuple(chosen), partners, (), *rows, cells)
+    return start if all(partner is None for partner in partners) else _by_key(start, key_columns) or _with_rows(start)
 
 
 def _partners(cells: _Cells) -> tuple[int | None, ...]:
@@ -220,7 +231,7 @@ def _with_rows(start: Alignment) -> Alignment:
     n_gold, n_predicted = start.gold.n_rows, start.prediction.n_rows
     if start.ordered and n_gold == n_predicted:
         return replace(start, pairs=tuple((row, row) for row in range(n_gold)), missing=(), extra=())
-    pairs, left, spare = _equal_rows(start)
+    pairs, left, spare = start.equal_rows()
     pairs += _alike_rows(start, left, spare)
     if len(left) == len(spare):
         golds = sorted(left, key=lambda row: _rank(start, row, gold=True))
@@ -240,16 +251,9 @@ def _by_key(alignment: Alignment, key_columns: Sequence[int]) -> Alignment | Non
     places = [(j, k) for j, k in enumerate(alignment.partners) if k is not None and alignment.needed[j] in key_columns]
     if not places:
         return None
-    cells, waiting = alignment.columns, defaultdict[Any, list[int]](list)
-    for row in range(alignment.prediction.n_rows - 1, -1, -1):
-        waiting[tuple(cells.predicted_keys[k][row] for _, k in places)].append(row)
-    pairs, missing = [], []
-    for row in range(alignment.gold.n_rows):
-        if beside := waiting[tuple(cells.gold_keys[j][row] for j, _ in places)]:
-            pairs.append((row, beside.pop()))
-        else:
-            missing.append(row)
-    extra = sorted(row for rows in waiting.values() for row in rows)
+    cells = alignment.columns
+    golds = list(zip(*(cells.gold_keys[j] for j, _ in places), strict=True))
+    pairs, missing, extra = match(golds, list(zip(*(cells.predicted_keys[k] for _, k in places), strict=True)))
     return replace(alignment, pairs=tuple(pairs), missing=tuple(missing), extra=tuple(extra), keyed=True)
 
 
@@ -263,21 +267,6 @@ def by_rank(alignment: Alignment) -> Alignment:
 def in_place(alignment: Alignment) -> Alignment:
     """Return the same pairing of columns with rows paired by position: a wrong query often keeps the order."""
     return replace(alignment, pairs=tuple((row, row) for row in range(alignment.gold.n_rows)), missing=(), extra=())
-
-
-def _equal_rows(start: Alignment) -> tuple[list[tuple[int, int]], list[int], list[int]]:
-    """Return (pairs of equal rows in file order, gold rows left, predicted rows left)."""
-    waiting: dict[Any, list[int]] = defaultdict(list)
-    for row in range(start.prediction.n_rows - 1, -1, -1):
-        waiting[start.predicted_row(row)].append(row)
-    pairs, left = [], []
-    for row in range(start.gold.n_rows):
-        found = waiting.get(start.gold_row(row))
-        if found:
-            pairs.append((row, found.pop()))
-        else:
-            left.append(row)
-    return pairs, left, sorted(row for rows in waiting.values() for row in rows)
 
 
 def _alike_rows(start: Alignment, left: list[int], spare: list[int]) -> list[tuple[int, int]]:
@@ -319,13 +308,8 @@ def _is_key(start: Alignment, j: int, k: int, left: Sequence[int], spare: Sequen
 
 def _rank(start: Alignment, row: int, *, gold: bool) -> tuple[Any, ...]:
     """Return a sort key that scaling, rounding, signs, case and spaces do not change."""
-    found = []
-    for j, k in enumerate(start.partners):
-        if k is None:
-            continue
-        cell = (start.columns.gold[j] if gold else start.columns.predicted[k]).cells[row]
-        found.append(step(cell))
-    return tuple(found)
+    pairs = [(j, k) for j, k in enumerate(start.partners) if k is not None]
+    return tuple(step((start.columns.gold[j] if gold else start.columns.predicted[k]).cells[row]) for j, k in pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,10 +355,10 @@ def table_pairs(form: Any, parameters: Mapping[str, Any], reads: str, rules: Rul
         submitted, expected = ({name.lower(): table for name, table in side.items()} for side in (form, gold))
         golds, order = names, parameters.get("ignore_orders")
         pairs = [(submitted.get(name.lower()), expected.get(name.lower()), i, name) for i, name in enumerate(names)]
-    found = []
+    tables = []
     for p, g, i, name in pairs:
         if isinstance(p, Table) and isinstance(g, Table):
             free = bool(order) if rules == "official" and reads == "table" else order_for(order, i)
             needed = tuple(columns_for(parameters.get("condition_cols"), i, len(golds)))
-            found.append(TablePair(p, g, needed, not free, name, terms))
-    return found
+            tables.append(TablePair(p, g, needed, not free, name, terms))
+    return tables

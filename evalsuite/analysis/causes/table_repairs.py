@@ -9,14 +9,14 @@ them; numbers that are grouped more finely or more coarsely than gold's.
 import io
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import combinations, pairwise
 from math import comb, exp, lgamma, log10
 from typing import Any, Final
 
 from evalsuite.analysis.causes.predicates import predicate_of
-from evalsuite.analysis.causes.table_alignment import Alignment, any_order
+from evalsuite.analysis.causes.table_alignment import Alignment, any_order, match
 from evalsuite.analysis.causes.values import decimals, is_null, nearly, number, write_number
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.types import Table
@@ -96,18 +96,14 @@ def scrambled(a: Alignment) -> Iterator[Repaired]:
     cells = a.columns
     if a.gold.n_rows != a.prediction.n_rows or None in a.partners:
         return
-    table, moved = a.prediction, 0
+    table = a.prediction
     for j, k in enumerate(a.partners):
         if k is None or cells.gold_bags[j] != cells.predicted_bags[k]:
             return
-        if cells.gold_keys[j] == cells.predicted_keys[k]:
-            continue
-        places: dict[Any, list[int]] = {}
-        for row, name in enumerate(cells.predicted_keys[k]):
-            places.setdefault(name, []).append(row)
-        order = [places[name].pop(0) for name in cells.gold_keys[j]]
-        table, moved = with_column(table, k, [a.prediction.columns[k][row] for row in order]), moved + 1
-    if moved:
+        if cells.gold_keys[j] != cells.predicted_keys[k]:
+            pairs, _, _ = match(cells.gold_keys[j], cells.predicted_keys[k])
+            table = with_column(table, k, [a.prediction.columns[k][row] for _, row in pairs])
+    if table is not a.prediction:
         yield Repaired(table, "each column contains gold's cells, but the rows are combined wrongly")
 
 
@@ -148,17 +144,11 @@ def duplicated(a: Alignment) -> Iterator[Repaired]:
     times, rest = divmod(table.n_rows, gold.n_rows)
     n_more = table.n_rows - gold.n_rows
     if not rest and all(n % times == 0 for n in seen.values()):
-        left, kept, often = (
-            Counter({name: n // times for name, n in seen.items()}),
-            [],
-            "" if max(seen.values()) == times else " as often as in gold",
-        )
-        for row in range(table.n_rows):
-            left[name := a.predicted_row(row)] -= 1
-            kept += [row] if left[name] >= 0 else []
-        yield Repaired(
-            pick(table, kept), f"every row occurs {times} times{often}: {n_more} rows are repeated, as after a join that fans out"
-        )
+        often = "" if max(seen.values()) == times else " as often as in gold"
+        rows = [row for name, n in seen.items() for row in [name] * (n // times)]
+        kept = sorted(p for _, p in match(rows, [a.predicted_row(row) for row in range(table.n_rows)])[0])
+        says = f"every row occurs {times} times{often}: {n_more} rows are repeated, as after a join that fans out"
+        yield Repaired(pick(table, kept), says)
     golds: Counter[Any] = Counter(a.gold_row(row) for row in range(gold.n_rows))
     if all(name in golds for name in seen):
         kept = sorted(p for _, p in a.pairs)
@@ -243,21 +233,9 @@ def _is_ranked_by(a: Alignment, j: int) -> bool:
 
 
 def _rows_apart(a: Alignment) -> tuple[list[int], list[int]] | None:
-    """Return (gold rows that the prediction lacks, predicted rows that gold lacks), in any position."""
-    left = Counter(a.gold_row(row) for row in range(a.gold.n_rows))
-    extra = []
-    for row in range(a.prediction.n_rows):
-        name = a.predicted_row(row)
-        if left[name] > 0:
-            left[name] -= 1
-        else:
-            extra.append(row)
-    missing = []
-    for row in range(a.gold.n_rows - 1, -1, -1):
-        if left[a.gold_row(row)] > 0:
-            left[a.gold_row(row)] -= 1
-            missing.append(row)
-    return (missing[::-1], extra) if len(missing) <= len(extra) else None
+    """Return (gold rows that the prediction lacks, predicted rows that gold lacks), in any position; None if more are lacking."""
+    _, missing, extra = a.equal_rows()
+    return (missing, extra) if len(missing) <= len(extra) else None
 
 
 def _with_gold_rows(a: Alignment, missing: Sequence[int], extra: Sequence[int]) -> Table:
@@ -641,19 +619,17 @@ def _verified(
 
 def _aggregate(whole: Sequence[tuple[Decimal, Sequence[Decimal]]]) -> tuple[str, float] | None:
     """Return the way in which each number aggregates its group, and its chance; None if there is none."""
-    for name, together in _WAYS.items():
-        if name != "sum" and all_constant(values for _, values in whole):
-            continue
-        if all(nearly(value, together(values)) for value, values in whole):
-            return name, _chance(name, whole)
-        if name == "sum" and all(abs(value - together(values)) <= _noise(values) for value, values in whole):
-            return "sum but for rounding", _chance(name, whole) * max(len(values) + 1 for _, values in whole)
-    return None
+    if (name := _way_of(whole, {"sum": _WAYS["sum"]})) is None and all(abs(value - sum(of)) <= _noise(of) for value, of in whole):
+        return "sum but for rounding", _chance("sum", whole) * max(len(values) + 1 for _, values in whole)
+    name = name or _way_of(whole, _WAYS)
+    return None if name is None else (name, _chance(name, whole))
 
 
-def all_constant(groups: Iterable[Sequence[Decimal]]) -> bool:
-    """Whether each group contains only one value, so that this is its maximum, minimum and mean."""
-    return all(len(set(values)) < 2 for values in groups)
+def _way_of(whole: Sequence[tuple[Decimal, Sequence[Decimal]]], ways: Mapping[str, Aggregate]) -> str | None:
+    """Return the first way in which each number aggregates its group. A constant group's extremes and mean are no evidence."""
+    is_constant = all(len(set(values)) < 2 for _, values in whole)
+    tried = (name for name in ways if name == "sum" or not is_constant)
+    return next((name for name in tried if all(nearly(value, ways[name](values)) for value, values in whole)), None)
 
 
 def _chance(way: str, whole: Sequence[tuple[Decimal, Sequence[Decimal]]]) -> float:
@@ -689,7 +665,10 @@ def wrong_level(a: Alignment) -> Iterator[Repaired]:
     n_gold, n_own = a.gold.n_rows, a.prediction.n_rows
     if not n_gold or not n_own or n_gold == n_own:
         return
-    by, numbers = _keys_and_numbers(a)
+    pairs = [(j, k) for j, k in enumerate(a.partners) if k is not None]
+    # Columns with the same values on both sides are keys, the others numbers.
+    by = [(j, k) for j, k in pairs if set(a.columns.gold_bags[j]) == set(a.columns.predicted_bags[k])]
+    numbers = [pair for pair in pairs if pair not in by]
     golds, own = _groups(a.columns.gold_keys, [j for j, _ in by], n_gold), _groups(a.columns.predicted_keys, [k for _, k in by], n_own)
     fine, coarse = (own, golds) if n_own > n_gold else (golds, own)
     # The same groups, of one row each in the coarser table and of several rows somewhere in the finer one.
@@ -712,13 +691,6 @@ def wrong_level(a: Alignment) -> Iterator[Repaired]:
     else:
         says = f"{n_own} row{'s' if n_own > 1 else ''} instead of gold's {n_gold}: the {words} of gold's by group, grouped too coarsely"
         yield Repaired(replace(a.gold, name=a.prediction.name), says, where, puts_gold_in=True, chance=chance)
-
-
-def _keys_and_numbers(a: Alignment) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Return the pairs of a gold and a predicted column: (those with the same values, the others)."""
-    pairs = [(j, k) for j, k in enumerate(a.partners) if k is not None]
-    by = [(j, k) for j, k in pairs if set(a.columns.gold_bags[j]) == set(a.columns.predicted_bags[k])]
-    return by, [pair for pair in pairs if pair not in by]
 
 
 def _ways(
@@ -758,42 +730,23 @@ def _groups(keys: Sequence[Sequence[Any]], by: Sequence[int], n_rows: int) -> Gr
 
 
 def _way(sides: Sequence[Sequence[Any]], fine: Groups, coarse: Groups, *, native: bool) -> tuple[str, list[Any], float] | None:
-    """Return (way, one value per fine group, chance) if the finer column aggregated by groups is the coarser one; else None."""
-    numbers = [[number(value, native=native) for value in column] for column in sides]
-    if any(value is None for column in numbers for value in column):
-        return None
-    several = [
-        (wanted, [value for row in rows if (value := numbers[0][row]) is not None])
-        for group, rows in fine.items()
-        if len(rows) > 1 and (wanted := numbers[1][coarse[group][0]]) is not None
-    ]
-    for name, together in _TOGETHER.items():
-        if name != "sum" and all_constant(values for _, values in several):
-            continue
-        values = _aggregated(sides[0], numbers, together, fine, coarse)
-        if values is not None:
-            return name, values, _grouping_chance(name, several)
-    return None
+    """Return (way, one value per fine group, chance) if the finer column aggregated by groups is the coarser one; else None.
 
-
-def _aggregated(cells: Sequence[Any], numbers: Numbers, together: Aggregate, fine: Groups, coarse: Groups) -> list[Any] | None:
-    """Return one value per fine group, written as the group's first cell; None if one is not the coarser column's."""
-    written = []
-    for group, rows in fine.items():
-        value = together([at for row in rows if (at := numbers[0][row]) is not None])
-        wanted = numbers[1][coarse[group][0]]
-        if wanted is None or not nearly(value, wanted):
-            return None
-        written.append(write_number(value, cells[rows[0]]))
-    return written
-
-
-def _grouping_chance(way: str, several: Sequence[tuple[Decimal, Sequence[Decimal]]]) -> float:
-    """Return how likely a group with a randomly added row has the wanted number, multiplied over the groups of several rows.
-
-    A row that was there before is the largest of n with a chance of 1 in n, likewise the smallest; a sum of d digits is met once in 10^d.
+    The chance is that of a group with a randomly added row, multiplied over the groups of several rows. A row that was there before is the
+    largest of n with a chance of 1 in n, likewise the smallest; a sum of d digits is met once in 10^d.
     """
+    finer, coarser = ([number(value, native=native) for value in column] for column in sides)
+    if None in finer or None in coarser:
+        return None
+    whole = [
+        (coarser[coarse[group][0]] or Decimal(0), [value for row in rows if (value := finer[row]) is not None])
+        for group, rows in fine.items()
+    ]
+    if (way := _way_of(whole, _TOGETHER)) is None:
+        return None
+    written = [write_number(_TOGETHER[way](values), sides[0][rows[0]]) for (_, values), rows in zip(whole, fine.values(), strict=True)]
     chance = 1.0 if way == "sum" else len(_TOGETHER) - 1.0
-    for wanted, values in several:
-        chance *= 1 / len(values) if wanted in values else 10.0 ** -len(wanted.normalize().as_tuple().digits)
-    return chance
+    for wanted, values in whole:
+        if len(values) > 1:
+            chance *= 1 / len(values) if wanted in values else 10.0 ** -len(wanted.normalize().as_tuple().digits)
+    return way, written, chance

@@ -6,8 +6,7 @@ reports have to make them printable. The statement returns the rows in which an 
 
 import math
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Final
@@ -83,30 +82,21 @@ def table_difference(pair: TablePair, rules: Rule, *, most_rows: int = MOST_ROWS
     a = pair.align(rules)
     if a is None:
         return {**data, "columns": [], "counts": None, "rows": [], "note": "too large to show cell by cell"}
-    changed = Counter(pair for rows in a.wrong for pair in rows)
-    wrong_rows = sorted(changed)
-    rows = [*_shown_rows(a, wrong_rows[:most_rows])]
-    rows += [_lone_row(a, row, gold=True) for row in a.missing[: max(0, most_rows - len(rows))]]
-    rows += [_lone_row(a, row, gold=False) for row in a.extra[: max(0, most_rows - len(rows))]]
-    n_differing = len(wrong_rows) + len(a.missing) + len(a.extra)
+    wrong = [set(rows) for rows in a.wrong]
+    changed: list[tuple[int | None, int | None]] = sorted(set().union(*wrong))
+    differing = [*changed, *((row, None) for row in a.missing), *((None, row) for row in a.extra)]
+    rows = [_shown_row(a, g, p, wrong) for g, p in differing[:most_rows]]
     counts = {
-        "rows_equal": len(a.pairs) - len(wrong_rows),
-        "rows_changed": len(wrong_rows),
+        "rows_equal": len(a.pairs) - len(changed),
+        "rows_changed": len(changed),
         "rows_missing": len(a.missing),
         "rows_extra": len(a.extra),
         "cells_wrong": a.n_wrong,
     }
-    shown = {"rows": rows, "n_rows_shown": len(rows), "n_rows_cut": n_differing - len(rows)}
-    return {**data, **_column_pairs(a), "counts": counts, **shown, "note": _note(a, counts)}
-
-
-def _note(a: Alignment, counts: Mapping[str, int]) -> str:
-    """Return what the rows cannot show: columns that agree one by one, or rows in another order."""
-    if counts["rows_changed"] or counts["rows_missing"] or counts["rows_extra"]:
-        return ""
-    if None in a.partners:
-        return "a gold column has no match"
-    return "every cell shown agrees by itself: see the reason"
+    shown = {"rows": rows, "n_rows_shown": len(rows), "n_rows_cut": len(differing) - len(rows)}
+    # What the rows cannot show.
+    agrees = "a gold column has no match" if None in a.partners else "every cell shown agrees by itself: see the reason"
+    return {**data, **_column_pairs(a), "counts": counts, **shown, "note": "" if differing else agrees}
 
 
 def _column_pairs(a: Alignment) -> Data:
@@ -136,25 +126,15 @@ def _column_pairs(a: Alignment) -> Data:
     }
 
 
-def _shown_rows(a: Alignment, pairs: Sequence[tuple[int, int]]) -> Iterator[Data]:
-    wrong = [set(rows) for rows in a.wrong]
-    for pair in pairs:
-        cells = []
-        for j, k in list(enumerate(a.partners))[:MOST_COLUMNS]:
-            gold = _json_safe(a.gold.columns[a.needed[j]][pair[0]])
-            predicted = None if k is None else _json_safe(a.prediction.columns[k][pair[1]])
-            cells.append({"gold": gold, "predicted": predicted, "equal": k is not None and pair not in wrong[j]})
-        yield {"status": "changed", "gold_row": pair[0] + 1, "predicted_row": pair[1] + 1, "cells": cells}
-
-
-def _lone_row(a: Alignment, row: int, *, gold: bool) -> Data:
-    """Return a row that only one side has."""
+def _shown_row(a: Alignment, g: int | None, p: int | None, wrong: Sequence[Collection[tuple[int, int]]]) -> Data:
+    """Return a row with the cells of both sides; a side without the row has None in each."""
     cells = []
     for j, k in list(enumerate(a.partners))[:MOST_COLUMNS]:
-        value = _json_safe(a.gold.columns[a.needed[j]][row]) if gold else (None if k is None else _json_safe(a.prediction.columns[k][row]))
-        cells.append({"gold": value if gold else None, "predicted": None if gold else value, "equal": False})
-    side = {"gold_row": row + 1, "predicted_row": None} if gold else {"gold_row": None, "predicted_row": row + 1}
-    return {"status": "missing" if gold else "extra", **side, "cells": cells}
+        gold = None if g is None else _json_safe(a.gold.columns[a.needed[j]][g])
+        predicted = None if p is None or k is None else _json_safe(a.prediction.columns[k][p])
+        cells.append({"gold": gold, "predicted": predicted, "equal": None not in (g, p, k) and (g, p) not in wrong[j]})
+    status = "missing" if p is None else "extra" if g is None else "changed"
+    return {"status": status, "gold_row": None if g is None else g + 1, "predicted_row": None if p is None else p + 1, "cells": cells}
 
 
 def number_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
@@ -294,7 +274,8 @@ def table_sql(pair: TablePair, *, gold: Path, prediction: Path, rules: Rule) -> 
     columns = [(j, k) for j, k in enumerate(a.partners) if k is not None][:50]
     if not columns:
         return ""
-    numbered = a.ordered and _same_rows(a)
+    _, missing, extra = a.equal_rows()
+    numbered = a.ordered and not missing and not extra
     names = ", ".join(f"c{n}" for n in range(1, len(columns) + 1))
     native = a.native
     sides = []
@@ -320,13 +301,6 @@ def table_sql(pair: TablePair, *, gold: Path, prediction: Path, rules: Rule) -> 
     )
 
 
-def _same_rows(a: Alignment) -> bool:
-    """Whether both sides have the same rows, so that only their order can differ."""
-    if a.gold.n_rows != a.prediction.n_rows:
-        return False
-    return sorted(map(repr, map(a.gold_row, range(a.gold.n_rows)))) == sorted(map(repr, map(a.predicted_row, range(a.prediction.n_rows))))
-
-
 def _source(side: str, path: Path, name: str, n_columns: int, *, native: bool) -> str:
     """Return a table as the statement names it, its columns x0, x1 ...: one of an attached database, or a CSV file."""
     columns = [f"x{i}" for i in range(n_columns)]
@@ -336,17 +310,15 @@ def _source(side: str, path: Path, name: str, n_columns: int, *, native: bool) -
 
 
 def _compared_value(a: Alignment, j: int, column: int, native: bool) -> str:
-    """Return one column as the statement compares it: numbers rounded, everything else as text."""
-    if _numeric(a, j):
+    """Return one column as the statement compares it: numbers rounded, if both sides have only these, else text.
+
+    A cast would turn texts into NULL and hide them.
+    """
+    k = a.partners[j]
+    cells = [*a.columns.gold[j].cells, *(a.columns.predicted[k].cells if k is not None else ())]
+    if all(cell is None or place(cell) is not None for cell in cells):
         return f"round(TRY_CAST(x{column} AS DOUBLE), {_DECIMALS[a.rules]})"
     return f"CAST(x{column} AS VARCHAR)" if native else f"nullif(x{column}, '')"
-
-
-def _numeric(a: Alignment, j: int) -> bool:
-    """Whether both sides contain only numbers: a cast would turn texts into NULL and hide them."""
-    k = a.partners[j]
-    cells: list[Sequence[Any]] = [a.columns.gold[j].cells, a.columns.predicted[k].cells if k is not None else ()]
-    return all(cell is None or place(cell) is not None for side in cells for cell in side)
 
 
 def _sql_text(value: str) -> str:

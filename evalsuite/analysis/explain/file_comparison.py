@@ -77,17 +77,24 @@ def _tables(files: Sequence[Path], sides: Sequence[Table], key: Sequence[str], *
     shown = explanation(causes, budget, "strict", note=_repeated_keys(pair, aligned))
     cells_differ = score.strict != 1
     readable = cells_differ and all(file.suffix.lower() == ".csv" for file in files)
-    return {
-        "equal": equal,
-        **_judged(shown),
-        "reason": score.reason_for("strict") if cells_differ else "" if equal else "the cells agree, the column names differ",
-        "rows": _row_counts(pair, aligned),
-        "columns": [] if aligned is None else _columns(aligned),
-        "columns_only_in_gold": lone[0],
-        "columns_only_in_prediction": lone[1],
-        "difference": table_difference(pair, "strict") if cells_differ else {},
-        "sql": table_sql(pair, gold=files[0], prediction=files[1], rules="strict") if readable else "",
-    }
+    return _outcome(
+        shown,
+        equal=equal,
+        reason=score.reason_for("strict") if cells_differ else "" if equal else "the cells agree, the column names differ",
+        rows=_row_counts(pair, aligned),
+        columns=[] if aligned is None else _columns(aligned),
+        columns_only_in_gold=lone[0],
+        columns_only_in_prediction=lone[1],
+        difference=table_difference(pair, "strict") if cells_differ else {},
+        sql=table_sql(pair, gold=files[0], prediction=files[1], rules="strict") if readable else "",
+    )
+
+
+def _outcome(shown: Data, **values: Any) -> Data:
+    """Return the keys of a comparison: what the causes say, and `values` in place of the empty defaults."""
+    causes = {name: shown[name] for name in ("proved", "standing", "causes", "n_attempts", "notes")}
+    lone: Data = {"columns_only_in_gold": [], "columns_only_in_prediction": []}
+    return {"equal": False, **causes, "reason": "", "rows": {}, "columns": [], **lone, "difference": {}, "sql": "", **values}
 
 
 def compare_folders(gold: str, prediction: str) -> Data:
@@ -148,25 +155,16 @@ def _records(gold: Mapping[Any, Any], prediction: Mapping[Any, Any]) -> Data:
     counts |= {"only_in_gold": len(missing), "only_in_prediction": len(extra)}
     equal = not rows and not missing and not extra
     forms = f", {len(others)} of them only in form" if others else ""
-    return {
-        "equal": equal,
-        **_judged(explanation([], Budget(), "strict")),
-        "reason": "" if equal else f"{plural(len(different), 'record')} and {plural(len(rows), 'value')} differ{forms}",
-        "rows": counts,
-        "columns": [],
-        "columns_only_in_gold": [],
-        "columns_only_in_prediction": [],
-        "difference": {
-            "kind": "tree",
-            "rows": rows[:MOST_LEAVES],
-            "n_rows": len(rows),
-            "n_rows_shown": len(rows[:MOST_LEAVES]),
-            "note": "",
-        },
-        "sql": "",
-        "fields": [{"field": path, **asdict(score)} for path, score in found.per_schema_path.items()],
-        "scores": asdict(found.micro),
-    }
+    shown = rows[:MOST_LEAVES]
+    return _outcome(
+        explanation([], Budget(), "strict"),
+        equal=equal,
+        reason="" if equal else f"{plural(len(different), 'record')} and {plural(len(rows), 'value')} differ{forms}",
+        rows=counts,
+        difference={"kind": "tree", "rows": shown, "n_rows": len(rows), "n_rows_shown": len(shown), "note": ""},
+        fields=[{"field": path, **asdict(score)} for path, score in found.per_schema_path.items()],
+        scores=asdict(found.micro),
+    )
 
 
 def _other_forms(gold: Mapping[Any, Any], prediction: Mapping[Any, Any], shown: Collection[str]) -> Iterator[Data]:
@@ -178,26 +176,13 @@ def _other_forms(gold: Mapping[Any, Any], prediction: Mapping[Any, Any], shown: 
                 yield {"record": str(name), "path": shown_path(leaf.path), "status": _FORMS[leaf.status], **values}
 
 
-def _judged(shown: Data) -> Data:
-    return {name: shown[name] for name in ("proved", "standing", "causes", "n_attempts", "notes")}
-
-
 def _trees(gold: Any, prediction: Any) -> Data:
     equal = next(differing(gold, prediction), None) is None
     judge = Judge(SCORERS.load("tree_match"), {"gold": gold}, "strict", Budget())
     causes = [] if equal else explain_tree(judge, prediction) or []
     difference = {} if equal else tree_difference(gold, prediction, {})
-    return {
-        "equal": equal,
-        **_judged(explanation(causes, judge.budget, "strict")),
-        "reason": "" if equal else f"{plural(difference['n_rows'], 'value')} differ",
-        "rows": {},
-        "columns": [],
-        "columns_only_in_gold": [],
-        "columns_only_in_prediction": [],
-        "difference": difference,
-        "sql": "",
-    }
+    reason = "" if equal else f"{plural(difference['n_rows'], 'value')} differ"
+    return _outcome(explanation(causes, judge.budget, "strict"), equal=equal, reason=reason, difference=difference)
 
 
 def _folded(name: str) -> str:

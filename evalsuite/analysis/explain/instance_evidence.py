@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -138,21 +139,6 @@ def _with_proof(evidence: Data, proof: "Proof | None") -> Data:
     return evidence | {"explanation": shown | {"notes": [*shown["notes"], *proof.notes], "n_executions": proof.n_runs}}
 
 
-def collect_evidence(task: Task, prediction: Prediction) -> Result:
-    """Return the result of a task whose details contain both kinds of evidence. Runs in the worker that reads gold."""
-    return _collect(task, prediction, WHAT)
-
-
-def collect_difference(task: Task, prediction: Prediction) -> Result:
-    """Return the same with only the difference."""
-    return _collect(task, prediction, ("difference",))
-
-
-def collect_explanation(task: Task, prediction: Prediction) -> Result:
-    """Return the same with only the explanation."""
-    return _collect(task, prediction, ("explain",))
-
-
 def collect_margin(task: Task, prediction: Prediction) -> Result:
     """Return the result with its margin, whatever it costs, and both verdicts as evidence."""
     result = judge(task, prediction, all_margins=True)
@@ -161,6 +147,7 @@ def collect_margin(task: Task, prediction: Prediction) -> Result:
 
 
 def _collect(task: Task, prediction: Prediction, what: Sequence[str]) -> Result:
+    """Return the result of a task whose details contain the requested kinds of evidence. Runs in the worker that reads gold."""
     result = judge(task, prediction)
     rules = failing_rule(result, task.rules)
     reasons = result.details.get("reasons")
@@ -171,12 +158,16 @@ def _collect(task: Task, prediction: Prediction, what: Sequence[str]) -> Result:
     return replace(result, details={_KEY: found})
 
 
-def _evidence_of_task(task: Task, prediction: Prediction, result: Result, rules: Rule, what: Sequence[str]) -> Data:
-    """Return the evidence of the check that decided, and the explanation of whichever check proves one."""
-    from evalsuite.analysis.explain.difference import difference
+collect_evidence = partial(_collect, what=WHAT)
+collect_difference = partial(_collect, what=("difference",))
+collect_explanation = partial(_collect, what=("explain",))
 
-    found: Data = {}
-    unproved: Data | None = None
+
+def readable_checks(task: Task, prediction: Prediction, result: Result) -> Iterator[tuple[Check, Scorer, Any, dict[str, Any]]]:
+    """Yield (check, scorer, the answer in the scorer's form, parameters with gold read), the check that decided first.
+
+    Checks with a faulty spec, whose gold cannot be read, or that read another kind of answer are left out.
+    """
     assert task.answer is not None
     checks = [check for check in applicable(task.instance, task.answer) if not any(problem.blocks for problem in check.problems)]
     for check in sorted(checks, key=lambda check: check.scorer != result.scorer):
@@ -186,8 +177,17 @@ def _evidence_of_task(task: Task, prediction: Prediction, result: Result, rules:
             parameters = usable_parameters(task, check, entry)
         except FaultError:
             continue
-        if form is None or isinstance(form, Fault):
-            continue
+        if form is not None and not isinstance(form, Fault):
+            yield check, entry, form, parameters
+
+
+def _evidence_of_task(task: Task, prediction: Prediction, result: Result, rules: Rule, what: Sequence[str]) -> Data:
+    """Return the evidence of the check that decided, and the explanation of whichever check proves one."""
+    from evalsuite.analysis.explain.difference import difference
+
+    found: Data = {}
+    unproved: Data | None = None
+    for check, entry, form, parameters in readable_checks(task, prediction, result):
         if entry.marker.reads == "query":
             return found | _of_pair(task, check, form, rules, result)
         if "difference" in what and "difference" not in found:

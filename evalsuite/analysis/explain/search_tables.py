@@ -1,6 +1,8 @@
 """Search the causes of wrong tables: repairs of one table against one gold table, then of lists of tables and of databases."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from functools import partial
 from typing import Any, Final
 
 from evalsuite.analysis.causes import ERROR_HYPOTHESES, TABLE_CAUSES, TableCause
@@ -55,35 +57,32 @@ def explain_tables(judge: Judge, form: Sequence[Table | Fault]) -> list[Cause] |
     swapped = _swapped(judge, form, len(golds))
     if swapped is not None:
         return swapped
-    repaired, causes = list(form), list[Cause]()
-    for i, pair in enumerate(table_pairs(form, judge.parameters, "tables", judge.rules)):
-        one = _only(judge, i, gold=[golds[i]])
-        if one.passes([form[i]]):
-            continue
-        found = search_pair(pair, judge, lambda table, one=one: one.passes([table]))  # type: ignore[misc]
-        if found is None:
-            return None
-        causes += [_in_table(cause, i, pair.name) for cause in found[0]]
-        repaired[i] = found[1]
-    return causes if causes and judge.passes(repaired) else None
+    pairs = dict(enumerate(table_pairs(form, judge.parameters, "tables", judge.rules)))
+    own = {i: _only(judge, i, gold=[golds[i]]) for i in pairs}
+    return _explain_each(judge, list(form), pairs, lambda i, table: own[i].passes([table]))
 
 
 def explain_database(judge: Judge, form: Mapping[str, Table | Fault]) -> list[Cause] | None:
     """Return the proved causes of the wrong tables of a database."""
     names = list(judge.parameters.get("condition_tabs") or judge.parameters["gold"])
-    pairs = {pair.name: pair for pair in table_pairs(form, judge.parameters, "database", judge.rules)}
+    keys = {key.lower(): key for key in form}
+    pairs = {keys[pair.name.lower()]: pair for pair in table_pairs(form, judge.parameters, "database", judge.rules)}
     if len(pairs) < len(names):
         return None
-    repaired, causes = dict(form), list[Cause]()
-    for i, name in enumerate(names):
-        one = _only(judge, i, condition_tabs=[name])
-        key = next(key for key in form if key.lower() == name.lower())
-        if one.passes({key: form[key]}):
+    own = {keys[name.lower()]: _only(judge, i, condition_tabs=[name]) for i, name in enumerate(names)}
+    return _explain_each(judge, dict(form), pairs, lambda key, table: own[key].passes({key: table}))
+
+
+def _explain_each(judge: Judge, form: Any, pairs: Mapping[Any, TablePair], passes: Callable[[Any, Any], bool]) -> list[Cause] | None:
+    """Return the causes of each wrong table of a form, if all of them together pass; `passes` judges the table of one key alone."""
+    repaired, causes = copy(form), list[Cause]()
+    for i, (key, pair) in enumerate(pairs.items()):
+        if passes(key, form[key]):
             continue
-        found = search_pair(pairs[name], judge, lambda table, one=one, key=key: one.passes({key: table}))  # type: ignore[misc]
+        found = search_pair(pair, judge, partial(passes, key))
         if found is None:
             return None
-        causes += [_in_table(cause, i, name) for cause in found[0]]
+        causes += [_in_table(cause, i, pair.name) for cause in found[0]]
         repaired[key] = found[1]
     return causes if causes and judge.passes(repaired) else None
 

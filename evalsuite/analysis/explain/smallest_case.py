@@ -11,32 +11,34 @@ import io
 import json
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import closing, suppress
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Final, TypeVar
 
 from evalsuite.analysis.causes.table_alignment import Alignment, TablePair, table_pairs
 from evalsuite.analysis.causes.table_repairs import pick
+from evalsuite.analysis.explain.instance_evidence import readable_checks
 from evalsuite.compare.table_parameters import is_bare
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.registry import Scorer
-from evalsuite.core.types import Check, Fault, Result, Rule, Score, Table, Task
+from evalsuite.core.types import Check, Result, Rule, Score, Table, Task
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.duckdb_tables import quoted_name
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.batch_scoring import is_batch
-from evalsuite.runs.instance_checks import applicable, asks_pair, skip_unscorable
+from evalsuite.runs.instance_checks import asks_pair, skip_unscorable
 from evalsuite.runs.plan import plan
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.runs.submission_reader import read_submission_in_worker
-from evalsuite.runs.task_execution import Prediction, judge, usable_parameters
+from evalsuite.runs.task_execution import Prediction, judge
 from evalsuite.runs.worker_pool import Pool
-from evalsuite.scorers import SCORERS
 
 MOST_CALLS: Final = 4000
 MOST_SECONDS: Final = 20.0
@@ -104,29 +106,19 @@ def smallest(items: Sequence[_T], keeps: Callable[[Sequence[_T]], bool], *, spen
     """
     left, n_parts = list(items), 2
     while len(left) > 1 and not spent():
-        parts = _parts(left, n_parts)
-        one = next((part for part in parts if len(part) < len(left) and keeps(part)), None)
-        if one is not None:
-            left, n_parts = one, 2
+        bounds = [len(left) * i // n_parts for i in range(n_parts + 1)]
+        parts = [left[a:b] for a, b in pairwise(bounds) if b > a]
+        if (part := next((part for part in parts if len(part) < len(left) and keeps(part)), None)) is not None:
+            left, n_parts = part, 2
             continue
-        rest = next((rest for i in range(len(parts)) if (rest := _without(parts, i)) and keeps(rest)), None) if n_parts > 2 else None
-        if rest is not None:
+        others = ([item for other in parts if other is not part for item in other] for part in parts if n_parts > 2)
+        if (rest := next((rest for rest in others if rest and keeps(rest)), None)) is not None:
             left, n_parts = rest, max(n_parts - 1, 2)
         elif n_parts >= len(left):
             break
         else:
             n_parts = min(2 * n_parts, len(left))
     return left
-
-
-def _parts(items: list[_T], n: int) -> list[list[_T]]:
-    """Return the items in n runs of nearly equal length."""
-    bounds = [len(items) * i // n for i in range(n + 1)]
-    return [items[a:b] for a, b in pairwise(bounds) if b > a]
-
-
-def _without(parts: list[list[_T]], i: int) -> list[_T]:
-    return [item for j, part in enumerate(parts) if j != i for item in part]
 
 
 _WORDS: Final = re.compile(r"\S+\s*|\s+")
@@ -506,11 +498,8 @@ def bundle(
         raise _no_case(instance_id, early.reason)
     if is_batch(task):
         raise _no_case(instance_id, "a judge decides")
-    pool = Pool(jobs=1, isolation=isolation, gold_inodes=gold_inodes(gold.folder), order=ORDER)
-    try:
+    with closing(Pool(jobs=1, isolation=isolation, gold_inodes=gold_inodes(gold.folder), order=ORDER)) as pool:
         result = next(iter(pool.results([task])))
-    finally:
-        pool.close()
     found = result.details.get(_KEY)
     if not isinstance(found, dict):
         raise _no_case(instance_id, result.reason)
@@ -525,20 +514,11 @@ def _no_case(instance_id: str, why: str) -> UsageError:
 def collect_smallest_case(task: Task, prediction: Prediction) -> Result:
     """Return the result of a task whose details contain its smallest case. Runs in the worker that reads gold."""
     result = judge(task, prediction)
-    checks = [check for check in applicable(task.instance, task.answer) if not any(p.blocks for p in check.problems)] if task.answer else []
-    for check in sorted(checks, key=lambda check: check.scorer != result.scorer):
-        entry = SCORERS.load(check.scorer)
-        form = prediction.payloads.get(entry.marker.reads)
-        if form is None or isinstance(form, Fault):
-            continue
-        try:
-            parameters = usable_parameters(task, check, entry)
-            target = entry.score(form, **parameters)
-        except FaultError:
-            continue
-        found = _smallest(entry, check, form, parameters, target)
-        if found is not None:
-            return replace(result, details={_KEY: found})
+    for check, entry, form, parameters in readable_checks(task, prediction, result) if task.answer is not None else ():
+        with suppress(FaultError):
+            found = _smallest(entry, check, form, parameters, entry.score(form, **parameters))
+            if found is not None:
+                return replace(result, details={_KEY: found})
     return replace(result, details={})
 
 
@@ -590,9 +570,7 @@ def _cell_text_of(value: Any, *, native: bool) -> str | None:
 
 
 SPEC, METADATA = "gold/case_eval.jsonl", "submission/results_metadata.jsonl"
-_ENDINGS: Final = {"table": "csv", "tables": "csv", "database": "duckdb", "tree": "json"}
-_NAMES: Final = {"prediction": "answer", "gold": "gold", "schema": "schema"}
-CASE: Final = "case"
+CASE, SCHEMA = "case", "schema.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -607,64 +585,45 @@ class File:
 def files_of(bundle: Bundle) -> list[File]:
     """Return the files of a bundle: gold's spec and files, the submission's metadata and files. Names are the bundle's own."""
     data = list(_data_files(bundle))
-    return [File(SPEC, _json_line(spec_of(bundle))), File(METADATA, _json_line(_answer_of(bundle))), *data]
+    own, submitted = ([PurePath(file.path).name for file in data if file.path.startswith(side)] for side in ("gold/", "submission/"))
+    spec = {"instance_id": CASE, "evaluation": {"func": bundle.scorer, "parameters": _spec_parameters(bundle, own)}}
+    kind, value = (
+        ("answer", bundle.answer) if not submitted else ("files", submitted) if bundle.reads == "tables" else ("file", submitted[0])
+    )
+    answer = {"instance_id": CASE, "answer_type": kind, "answer_or_path": value}
+    return [File(SPEC, _json_line(spec)), File(METADATA, _json_line(answer)), *data]
 
 
-def spec_of(bundle: Bundle) -> dict[str, Any]:
-    """Return the entry of gold's spec."""
-    parameters = {key: value for key, value in bundle.parameters.items() if key != "gold" or bundle.reads in ("text", "number")}
+def _spec_parameters(bundle: Bundle, files: Sequence[str]) -> dict[str, Any]:
+    """Return the parameters of gold's spec, with the names of gold's files in place of what was read from them."""
+    parameters = {key: value for key, value in bundle.parameters.items() if key != "gold" or not files}
     if parameters.get("condition_cols") == []:
         parameters.pop("condition_cols")
-    own = [_table_file_name(bundle, side, place) for side, place, _ in bundle.tables if side == "gold" and bundle.reads != "database"]
-    if bundle.reads == "table":
-        parameters = {"gold": own[0] if bundle.parameters["gold"] is None else own, **parameters}
-    elif bundle.reads == "tables":
-        parameters = {"gold": own, **parameters}
-    elif bundle.reads == "database":
-        parameters = {"gold": "gold.duckdb", **parameters}
-    elif bundle.reads == "tree":
-        parameters = {"gold": _tree_name("gold", bundle.gold), **parameters}
-        parameters |= {"schema": "schema.json"} if bundle.schema is not None else {}
-    return {"instance_id": CASE, "evaluation": {"func": bundle.scorer, "parameters": parameters}}
-
-
-def _answer_of(bundle: Bundle) -> dict[str, Any]:
-    if bundle.reads in ("text", "number"):
-        kind, value = "answer", bundle.answer
-    elif bundle.reads == "tree":
-        kind, value = "file", _tree_name("answer", bundle.answer)
-    elif bundle.reads == "database":
-        kind, value = "file", "answer.duckdb"
-    else:
-        names = [_table_file_name(bundle, side, place) for side, place, _ in bundle.tables if side == "prediction"]
-        kind, value = ("files", names) if bundle.reads == "tables" else ("file", names[0])
-    return {"instance_id": CASE, "answer_type": kind, "answer_or_path": value}
-
-
-def _table_file_name(bundle: Bundle, side: str, place: Any) -> str:
-    several = sum(1 for other, _, _ in bundle.tables if other == side) > 1
-    return f"{_NAMES[side]}{f'_{int(place) + 1}' if several else ''}.{_ENDINGS[bundle.reads]}"
-
-
-def _tree_name(name: str, value: Any) -> str:
-    return f"{name}.jsonl" if isinstance(value, list) else f"{name}.json"
+    if not files:
+        return parameters
+    is_list = bundle.reads == "tables" or (bundle.reads == "table" and bundle.parameters["gold"] is not None)
+    schema = {"schema": SCHEMA} if SCHEMA in files else {}
+    return {"gold": list(files) if is_list else files[0], **parameters, **schema}
 
 
 def _data_files(bundle: Bundle) -> Iterator[File]:
+    """Yield the files of both sides, gold's first; none if the answer is a text."""
+    places = {"gold": f"gold/{CASE}/gold", "prediction": f"submission/{CASE}/answer"}
     if bundle.reads == "tree":
-        for side, name, value in (("gold", "gold", bundle.gold), ("submission", "answer", bundle.answer)):
-            records = value if isinstance(value, list) else [value]
-            yield File(f"{side}/{CASE}/{_tree_name(name, value)}", "".join(map(_json_line, records)))
+        for side, value in (("gold", bundle.gold), ("prediction", bundle.answer)):
+            ending, records = ("jsonl", value) if isinstance(value, list) else ("json", [value])
+            yield File(f"{places[side]}.{ending}", "".join(map(_json_line, records)))
         if bundle.schema is not None:
-            yield File(f"gold/{CASE}/schema.json", _json_line(bundle.schema))
+            yield File(f"gold/{CASE}/{SCHEMA}", _json_line(bundle.schema))
     elif bundle.reads == "database":
-        for side, folder, name in (("gold", "gold", "gold"), ("prediction", "submission", "answer")):
-            sql = "".join(_create_table_sql(str(place), table) for own, place, table in bundle.tables if own == side)
-            yield File(f"{folder}/{CASE}/{name}.duckdb", sql, is_sql=True)
+        for side, place in places.items():
+            sql = "".join(_create_table_sql(str(name), table) for own, name, table in bundle.tables if own == side)
+            yield File(f"{place}.duckdb", sql, is_sql=True)
     else:
+        n_tables = Counter(side for side, _, _ in bundle.tables)
         for side, place, table in bundle.tables:
-            folder = "gold" if side == "gold" else "submission"
-            yield File(f"{folder}/{CASE}/{_table_file_name(bundle, side, place)}", _csv_text(table))
+            number = f"_{int(place) + 1}" if n_tables[side] > 1 else ""
+            yield File(f"{places[side]}{number}.csv", _csv_text(table))
 
 
 def _json_line(value: Any) -> str:
