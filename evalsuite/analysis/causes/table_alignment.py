@@ -328,6 +328,11 @@ class TablePair:
     key: tuple[int, ...] = ()
     _aligned: dict[Rule, Alignment | None] = field(init=False, default_factory=dict, repr=False, compare=False)
 
+    @property
+    def native(self) -> bool:
+        """Whether types decide, as in a database."""
+        return self.gold.types is not None
+
     def align(self, rules: Rule) -> Alignment | None:
         """The two tables aligned, computed once; None if they are too large."""
         if rules not in self._aligned:

@@ -98,7 +98,8 @@ def _undone(form: Any, found: Sequence[tuple[Cause, list[tuple[Path, Any]]]]) ->
     return tree
 
 
-_GONE: Final = object()
+# In the place of a value: remove it.
+GONE: Final = object()
 
 
 def _by_field(leaves: Sequence[Leaf]) -> list[list[Leaf]]:
@@ -117,7 +118,7 @@ def _cause_of_field(leaves: Sequence[Leaf]) -> tuple[Cause, list[tuple[Path, Any
         cause = Cause("field missing", f"{plural(n, 'field')} of gold missing", where, puts_gold_in=True)
         return cause, [(leaf.path, leaf.gold) for leaf in leaves]
     if first.status == "extra":
-        return Cause("field too many", f"{plural(n, 'field')} that gold does not have", where), [(leaf.path, _GONE) for leaf in leaves]
+        return Cause("field too many", f"{plural(n, 'field')} that gold does not have", where), [(leaf.path, GONE) for leaf in leaves]
     if not all(is_leaf(leaf.gold) and is_leaf(leaf.predicted) for leaf in leaves):
         return None
     pairs = [Pair(leaf.gold, leaf.predicted, native=True) for leaf in leaves]
@@ -146,7 +147,7 @@ def with_value_put(tree: Any, path: Path, value: Any) -> Any:
     for step in path[:-1]:
         at = at[step]
     last = path[-1]
-    if value is _GONE:
+    if value is GONE:
         del at[last]
     elif isinstance(at, list) and isinstance(last, int) and last >= len(at):
         at.append(value)

@@ -27,6 +27,7 @@ from evalsuite.analysis.gold_checks.generated_answers import (
     first_choice,
     number_mutants,
     number_variants,
+    right_answer,
     scrambled,
     size_of,
     submitted_form,
@@ -133,10 +134,6 @@ def _order(parameters: Mapping[str, Any], hole: Hole) -> Candidates:
     yield {"ignore_orders": [hole.right] * (len(gold) if isinstance(gold, list | tuple | dict) else 1)}
 
 
-def _ties(_: Mapping[str, Any], hole: Hole) -> Candidates:
-    yield from ({"order_by": [k]} for k in range(min(MOST_ORDERS, len(getattr(hole.made, "header", ())))))
-
-
 def _tolerance(_: Mapping[str, Any], hole: Hole) -> Candidates:
     if not hole.right:
         yield {"rel_tol": None, "abs_tol": None}
@@ -167,17 +164,16 @@ def _severe(schema: Any, *, exact: bool) -> Any:
     if compare is not None and exact:
         kept["x-eval-compare"] = "exact"
     elif isinstance(compare, dict):
-        kept["x-eval-compare"] = {name: _without_slack(options) for name, options in compare.items()}
+        kept["x-eval-compare"] = {
+            name: {key: value for key, value in options.items() if key not in _SLACK} if isinstance(options, dict) else options
+            for name, options in compare.items()
+        }
     return kept
-
-
-def _without_slack(options: Any) -> Any:
-    return {key: value for key, value in options.items() if key not in _SLACK} if isinstance(options, dict) else options
 
 
 _CANDIDATES: Final[dict[str, Callable[[Mapping[str, Any], Hole], Candidates]]] = {
     "order": _order,
-    "ties": _ties,
+    "ties": lambda _, hole: ({"order_by": [k]} for k in range(min(MOST_ORDERS, len(getattr(hole.made, "header", ()))))),
     "tolerance": _tolerance,
     "exclude": _exclude,
     "columns": lambda *_: iter([{"condition_cols": []}]),
@@ -319,7 +315,7 @@ def _of_queries(entry: Scorer, parameters: Mapping[str, Any], options: AuditOpti
         if not kind and not is_gold:
             return []
         if kind and is_gold is False and isinstance(gold, Table):
-            found.append(GeneratedAnswer(kind=f"gold's query: {kind}", right=False, value=table, size=_size(gold, table)))
+            found.append(GeneratedAnswer(f"gold's query: {kind}", table, size=_size(gold, table)))
     return found
 
 
@@ -382,7 +378,7 @@ def _answers_of(
         own, wrong, right = _of_text(check, options, random_)
     elif reads == "tree":
         tree = first_choice(parameters["gold"])
-        own, wrong, right = GeneratedAnswer(kind=OWN, right=True, value=tree), list(tree_mutants(tree, random_)), list(tree_variants(tree))
+        own, wrong, right = right_answer(OWN, tree), list(tree_mutants(tree, random_)), list(tree_variants(tree))
     else:
         own, wrong, right = _of_tables(reads, parameters, random_)
     turns = [made for i in range(max(len(wrong), len(right))) for made in (*wrong[i : i + 1], *right[i : i + 1])]
@@ -401,15 +397,15 @@ def _of_text(
             raise NotAuditedError("has no gold")
         own = " and ".join(golds) if every else golds[0]
         wrong = list(text_mutants(golds, every=every, others=options.texts, random_=random_))
-        return GeneratedAnswer(kind=OWN, right=True, value=own), wrong, list(text_variants(golds, every=every))
+        return right_answer(OWN, own), wrong, list(text_variants(golds, every=every))
     numbers = [value for item in items if (value := read_gold_number(item)) is not None]
     if not numbers or len(numbers) < len(items):
         raise NotAuditedError("gold is not a number")
     others = list(map(Decimal, options.numbers))
     percentage = bool(check.parameters.get("percentage"))
     wrong = list(number_mutants(numbers, every=every, percentage=percentage, others=others, random_=random_))
-    right = list(number_variants(numbers, every=every))
-    return GeneratedAnswer(kind=OWN, right=True, value=" and ".join(f"{n:f}" for n in (numbers if every else numbers[:1]))), wrong, right
+    own = " and ".join(f"{n:f}" for n in (numbers if every else numbers[:1]))
+    return right_answer(OWN, own), wrong, list(number_variants(numbers, every=every))
 
 
 def _of_tables(
@@ -421,11 +417,14 @@ def _of_tables(
     table: int | str = pairs[i].name if reads == "database" else i
     edits = [(pair.name if reads == "database" else k, scrambled(pair, random_)) for k, pair in enumerate(pairs)]
     edits += [(table, edit) for edit in table_mutants(pairs[i], random_)]
-    wrong = [GeneratedAnswer(kind=edit.kind, right=False, value=edit, table=of, size=edit.size) for of, edit in edits if edit is not None]
+    wrong = [GeneratedAnswer(edit.kind, edit, table=of, size=edit.size) for of, edit in edits if edit is not None]
     if reads == "table" and len(tables) > 1:
         wrong = [made for made in wrong if not _accepted(edited(tables[int(made.table)], made.value), tables)]
-    right = [GeneratedAnswer(kind=edit.kind, right=True, value=edit, table=table) for edit in table_variants(pairs[i], random_)]
-    return GeneratedAnswer(kind=OWN, right=True, value=Edit(kind=OWN), table=table), wrong, right
+    return (
+        right_answer(OWN, Edit(kind=OWN), table=table),
+        wrong,
+        [right_answer(edit.kind, edit, table=table) for edit in table_variants(pairs[i], random_)],
+    )
 
 
 def _gold_pairs(reads: str, parameters: Mapping[str, Any]) -> tuple[list[Table], list[TablePair]]:
@@ -555,19 +554,12 @@ def _read(place: Path) -> Table:
         return read_csv_table(handle, name=place.name, limits=DEFAULT_LIMITS)
 
 
-@dataclass(frozen=True, slots=True)
-class PairAudit:
-    """The verdicts of a pair on gold's own query and on others, as in `audited_checks`; or `untried`, the reason why there are none."""
-
-    own: Result | None = None
-    verdicts: Sequence[Mapping[str, Any]] = ()
-    untried: str = ""
-
-
 def audit_pairs(
     gold: Gold, pairs: Sequence[tuple[GoldInstance, Check]], scratch: Path, *, options: AuditOptions, folder: Path | None, **how: Any
-) -> Iterator[tuple[GoldInstance, Check, PairAudit]]:
-    """Return each pair of queries with its verdicts on gold's query, original and edited. `how` are the arguments of `run_mutants`.
+) -> Iterator[tuple[GoldInstance, Check, Result | None, Sequence[Mapping[str, Any]], str]]:
+    """Yield each pair of queries with the result of gold's query, the verdicts on others, or else the reason why there are none.
+
+    `how` are the arguments of `run_mutants`.
 
     Wrong is an edited query that the strict rules refuse: one that returns gold's rows on every file is not wrong. Right are gold's query
     with other whitespace, and as a subquery.
@@ -590,23 +582,25 @@ def audit_pairs(
                 limits=how["limits"],
             )
             if (found := _of_pair(execute, task, str(check.parameters.get("gold", "")), options)) is not None:
-                yield instance, check, found
+                yield instance, check, *found
     finally:
         pool.close()
         databases.close()
 
 
-def _of_pair(execute: Execute, task: Task, sql: str, options: AuditOptions) -> PairAudit | None:
+def _of_pair(
+    execute: Execute, task: Task, sql: str, options: AuditOptions
+) -> tuple[Result | None, Sequence[Mapping[str, Any]], str] | None:
     """Return the audit of one pair as far as the time allows; None if it does not reach gold's own query."""
     try:
-        made = [GeneratedAnswer(kind=f"gold's query: {edit.kind}", right=False, value=edit.sql) for edit in _some_edits(sql, "sqlite")]
+        wrong = [GeneratedAnswer(f"gold's query: {edit.kind}", edit.sql) for edit in _some_edits(sql, "sqlite")]
     except FaultError:
-        return PairAudit(untried="gold's query cannot be parsed")
-    right = {"gold's query: other spaces": f"\n{sql.strip().rstrip(';')}  ;\n"}
+        return None, (), "gold's query cannot be parsed"
+    bare = sql.strip().rstrip(";")
+    variants = [right_answer("gold's query: other spaces", f"\n{bare}  ;\n")]
     if order_terms(sql) is None:
-        right["gold's query: as a subquery"] = f"SELECT * FROM ({sql.strip().rstrip(';')}) AS given"
-    made = [*(GeneratedAnswer(kind=kind, right=True, value=query) for kind, query in right.items()), *made]
-    made = list(filter(options.wants, made))[: options.most]
+        variants.append(right_answer("gold's query: as a subquery", f"SELECT * FROM ({bare}) AS given"))
+    made = list(filter(options.wants, [*variants, *wrong]))[: options.most]
     queries = {"own": sql} | {f"m{i}": one.value for i, one in enumerate(made)}
     results = dict[str, Result]()
     for result in execute([_submitted(task, name, query) for name, query in queries.items()]):
@@ -615,9 +609,9 @@ def _of_pair(execute: Execute, task: Task, sql: str, options: AuditOptions) -> P
             break
     own = results.pop("own", None)
     if own is None or own.fault in UNSCORED:
-        return PairAudit(untried=own.reason) if own is not None else None
+        return (None, (), own.reason) if own is not None else None
     judged = [(one, results[f"m{i}"]) for i, one in enumerate(made) if f"m{i}" in results]
-    return PairAudit(own, [verdict for one, result in judged if (verdict := _verdict_of_query(one, result)) is not None])
+    return own, [verdict for one, result in judged if (verdict := _verdict_of_query(one, result)) is not None], ""
 
 
 def _submitted(task: Task, name: str, query: str) -> Task:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, timedelta
 from decimal import ROUND_DOWN, Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ from evalsuite.analysis.causes.error_injection import NOTHING
 from evalsuite.analysis.causes.table_alignment import TablePair
 from evalsuite.analysis.causes.table_repairs import pick, with_column
 from evalsuite.analysis.causes.values import cell, decimals, is_null, number, plain, write_number
+from evalsuite.analysis.explain.search_trees import GONE, with_value_put
 from evalsuite.compare.numbers import Number
 from evalsuite.compare.strict_columns import labels
 from evalsuite.core.dataclasses import dataclass, field, replace
@@ -57,7 +58,7 @@ class Edit:
     size: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class GeneratedAnswer:
     """One answer: its `kind`, whether it is still right, and the answer itself: a text, an `Edit` of a table, or a tree.
 
@@ -65,10 +66,14 @@ class GeneratedAnswer:
     """
 
     kind: str
-    right: bool
     value: Any
+    right: bool = False
     table: int | str = 0
     size: float | None = None
+
+
+# A right answer of a kind.
+right_answer = partial(GeneratedAnswer, right=True)
 
 
 def edited(table: Table, edit: Edit) -> Table:
@@ -275,33 +280,26 @@ def _ties(pair: TablePair) -> int | None:
     """Return the first of two rows that tie in the only column by which gold is ranked, if no other column breaks the tie."""
     if not pair.ordered or pair.gold.n_rows < 3:
         return None
-    native = pair.gold.types is not None
+    native = pair.native
     columns = [[number(value, native=native) for value in column] for column in pair.gold.columns]
     texts = [list(map(str, column)) for column in pair.gold.columns]
-    ranked = [k for k, column in enumerate(columns) if _is_ranking(column)]
+    # Gold is ranked by a column that is sorted by different numbers.
+    sides: list[tuple[int, list[Any]]] = [(k, own) for k, own in enumerate(columns) if None not in own and len(set(own)) > 1]
+    ranked = [k for k, own in sides if own in (sorted(own), sorted(own, reverse=True))]
     if len(ranked) != 1:
         return None
     keys = columns[ranked[0]]
     ties = [row for row in range(len(keys) - 1) if keys[row] == keys[row + 1]]
-    others = (texts[k] if None in column else column for k, column in enumerate(columns) if k != ranked[0])
-    if any(_breaks(values, ties) for values in others):
+    # Another column may break the ties if it changes in one direction within them.
+    others: Iterator[list[Any]] = (texts[k] if None in column else column for k, column in enumerate(columns) if k != ranked[0])
+    if any(len({own[row] < own[row + 1] for row in ties if own[row] != own[row + 1]}) == 1 for own in others):
         return None
     return next((row for row in ties if any(cells[row] != cells[row + 1] for cells in texts)), None)
 
 
-def _breaks(values: Sequence[Any], ties: Sequence[int]) -> bool:
-    """Whether a column may break the ties: it changes in one direction within them."""
-    return len({values[row] < values[row + 1] for row in ties if values[row] != values[row + 1]}) == 1
-
-
-def _is_ranking(column: list[Any]) -> bool:
-    """Whether a column is sorted by different numbers."""
-    return None not in column and len(set(column)) > 1 and column in (sorted(column), sorted(column, reverse=True))
-
-
 def _decimals(pair: TablePair) -> Iterator[tuple[int, int, Any, Decimal]]:
     """Yield (column, row, value, number) of each cell that is written with decimals."""
-    native = pair.gold.types is not None
+    native = pair.native
     for k, column in enumerate(pair.gold.columns):
         for row, value in enumerate(column):
             found = number(value, native=native)
@@ -312,34 +310,28 @@ def _decimals(pair: TablePair) -> Iterator[tuple[int, int, Any, Decimal]]:
 def text_variants(golds: Sequence[str], *, every: bool) -> Iterator[GeneratedAnswer]:
     """Yield right texts: in a sentence, in another case, with spaces around."""
     own = " and ".join(golds) if every else golds[0]
-    yield GeneratedAnswer(kind="sentence around", right=True, value=f"The answer is {own}.")
+    yield right_answer("sentence around", f"The answer is {own}.")
     if own.upper() != own and own.upper().casefold() == own.casefold():
-        yield GeneratedAnswer(kind="another case", right=True, value=own.upper())
-    yield GeneratedAnswer(kind="spaces around", right=True, value=f"  {own} \n")
+        yield right_answer("another case", own.upper())
+    yield right_answer("spaces around", f"  {own} \n")
 
 
 def number_variants(golds: Sequence[Decimal], *, every: bool) -> Iterator[GeneratedAnswer]:
     """Yield right numbers: in a sentence, with thousands separators, with a trailing zero, with noise inside the tolerance."""
     own = list(golds) if every else list(golds[:1])
-    yield GeneratedAnswer(kind="sentence around", right=True, value=f"The answer is {' and '.join(map(plain, own))}.")
-    if any(abs(one) >= 1000 for one in own):
-        yield GeneratedAnswer(kind="thousands separators", right=True, value="; ".join(_grouped(one) for one in own))
-    if all(decimals(one) for one in own):
-        yield GeneratedAnswer(kind="zeros at the end", right=True, value=" and ".join(f"{plain(one)}0" for one in own))
-        noisy = [one + min(TEXT_ABSOLUTE, TEXT_RELATIVE * abs(one)) for one in own]
-        yield GeneratedAnswer(kind="jitter inside tolerance", right=True, value=" and ".join(map(plain, noisy)))
-
-
-def _grouped(value: Decimal) -> str:
-    whole, _, rest = plain(abs(value)).partition(".")
-    return ("-" if value < 0 else "") + f"{int(whole):,}" + (f".{rest}" if rest else "")
+    yield right_answer("sentence around", f"The answer is {_written_out(own)}.")
+    if any(abs(number) >= 1000 for number in own):
+        yield right_answer("thousands separators", "; ".join(f"{Decimal(plain(number)):,}" for number in own))
+    if all(map(decimals, own)):
+        yield right_answer("zeros at the end", " and ".join(f"{plain(number)}0" for number in own))
+        yield right_answer("jitter inside tolerance", _written_out([n + min(TEXT_ABSOLUTE, TEXT_RELATIVE * abs(n)) for n in own]))
 
 
 def tree_variants(tree: Any) -> Iterator[GeneratedAnswer]:
     """Yield the same tree with its keys in another order."""
     turned = _turned(tree)
     if repr(turned) != repr(tree):
-        yield GeneratedAnswer(kind="keys reordered", right=True, value=turned)
+        yield right_answer("keys reordered", turned)
 
 
 def _turned(tree: Any) -> Any:
@@ -358,13 +350,18 @@ _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
 
 def small_changes(pair: TablePair, columns: Sequence[int], random_: random.Random) -> Iterator[Edit]:
     """Yield each small change of one cell in the columns that allow it, and two labels of number columns exchanged."""
-    native, n = pair.gold.types is not None, pair.gold.n_rows
+    native, n = pair.native, pair.gold.n_rows
     rows = random_.sample(range(n), min(n, _LOOKED_AT))
     shuffled = random_.sample(list(columns), len(columns))
     cells = [(k, row, value) for k in shuffled for row in rows if (value := number(pair.gold.columns[k][row], native=native)) is not None]
     # For a more lenient column (by a share or by a distance), the cell with the smallest such change shows the leniency.
     lenient = {k: pair.terms.tolerance(pair.gold, k) for k in shuffled}
-    cells.sort(key=lambda cell: (not (lenient[cell[0]].rel or lenient[cell[0]].abs), _coarse(cell[2], by_share=lenient[cell[0]].rel > 0)))
+
+    def leniency(cell: tuple[int, int, Decimal]) -> tuple[bool, Decimal | int]:
+        tolerance, value = lenient[cell[0]], cell[2]
+        return not (tolerance.rel or tolerance.abs), -abs(value) if tolerance.rel > 0 else -decimals(value)
+
+    cells.sort(key=leniency)
     for kind in ("last digit", "plus one", "plus one on x.0", "one row short in a sum"):
         changed = next(((k, row, value, new) for k, row, value in cells if (new := _changed(kind, value)) is not None), None)
         if changed is not None:
@@ -381,23 +378,16 @@ def small_changes(pair: TablePair, columns: Sequence[int], random_: random.Rando
         yield Edit(kind="labels exchanged", header=header)
 
 
-def _coarse(value: Decimal, *, by_share: bool) -> Decimal | int:
-    """Return sort keys of numbers by their smallest change, as a share or as a distance."""
-    return -abs(value) if by_share else -decimals(value)
-
-
 def small_numbers(golds: Sequence[Decimal], *, every: bool) -> Iterator[GeneratedAnswer]:
     """Yield the same for numbers in a text, if each of them allows it; and whole golds inside a longer number, as `-10,000` for 10."""
     for kind in ("last digit", "plus one"):
         pairs = [(gold, new) for gold in golds[: None if every else 1] if (new := _changed(kind, gold)) is not None and new not in golds]
         if pairs and len(pairs) == (len(golds) if every else 1):
-            sizes = [size_of(*pair) or 0.0 for pair in pairs]
-            yield GeneratedAnswer(
-                kind=kind, right=False, value=" and ".join(_written(new, str(old)) for old, new in pairs), size=max(sizes)
-            )
+            size = max(size_of(*pair) or 0.0 for pair in pairs)
+            yield GeneratedAnswer(kind, " and ".join(_written(new, str(old)) for old, new in pairs), size=size)
     own = golds if every else golds[:1]
     if all(gold == gold.to_integral_value() and 1 <= gold < 1000 for gold in own) and not any(-1000 * gold in golds for gold in own):
-        yield GeneratedAnswer(kind="inside a longer number", right=False, value=" and ".join(f"-{int(gold)},000" for gold in own))
+        yield GeneratedAnswer("inside a longer number", " and ".join(f"-{int(gold)},000" for gold in own))
 
 
 def small_leaves(places: Sequence[tuple[Any, Any]], random_: random.Random) -> Iterator[tuple[str, Any, Any, float | None]]:
@@ -413,12 +403,8 @@ def small_leaves(places: Sequence[tuple[Any, Any]], random_: random.Random) -> I
         elif isinstance(value, str) and (later := _next_day(value)):
             yield "off by one day", place, later, None
         elif isinstance(value, str) and value[-1:].isalnum():
-            yield (
-                "one letter",
-                place,
-                value[:-1] + next(sign for sign in ("12" if value[-1].isdigit() else "ab") if sign != value[-1].lower()),
-                None,
-            )
+            sign = next(sign for sign in ("12" if value[-1].isdigit() else "ab") if sign != value[-1].lower())
+            yield "one letter", place, value[:-1] + sign, None
 
 
 def _next_day(text: str) -> str:
@@ -485,26 +471,20 @@ def table_mutants(pair: TablePair, random_: random.Random) -> Iterator[Edit]:
         yield Edit(kind="wrong order", rows=list(range(n))[::-1])
 
 
-def _needed(pair: TablePair) -> list[int]:
-    width = len(pair.gold.columns)
-    return [i for i in dict.fromkeys(pair.needed or range(width)) if 0 <= i < width]
-
-
-def _native(pair: TablePair) -> bool:
-    return pair.gold.types is not None
-
-
 def _clear_rows(pair: TablePair) -> list[tuple[Any, ...]]:
     return list(zip(*_clear_columns(pair).values(), strict=True))
 
 
 def _clear_columns(pair: TablePair) -> dict[int, list[Any]]:
-    return {k: [clear(value, native=_native(pair)) for value in pair.gold.columns[k]] for k in _needed(pair)}
+    """Return the clear cells of each needed column."""
+    width = len(pair.gold.columns)
+    needed = [i for i in dict.fromkeys(pair.needed or range(width)) if 0 <= i < width]
+    return {k: [clear(value, native=pair.native) for value in pair.gold.columns[k]] for k in needed}
 
 
 def _alone(pair: TablePair) -> list[int]:
     """Return the needed columns that no other column of gold equals: of two equal ones one may be wrong, because the other is right."""
-    native = _native(pair)
+    native = pair.native
     seen = Counter(tuple(clear(value, native=native) for value in column) for column in pair.gold.columns)
     return [k for k, column in _clear_columns(pair).items() if seen[tuple(column)] == 1]
 
@@ -534,9 +514,9 @@ def _one_cell(pair: TablePair, alone: Sequence[int], random_: random.Random) -> 
     changed = lost = False
     for k, row in places:
         value = pair.gold.columns[k][row]
-        if is_null(value, native=_native(pair)):
+        if is_null(value, native=pair.native):
             continue
-        other = _another(value, native=_native(pair))
+        other = _another(value, native=pair.native)
         if not changed and other is not NOTHING:
             changed = True
             yield Edit(kind="one cell", cells={k: {row: other}})
@@ -557,7 +537,7 @@ def _another(value: Any, *, native: bool) -> Any:
 
 def _planted(pair: TablePair, alone: Sequence[int], name: str, random_: random.Random) -> Iterator[Edit]:
     """Yield the errors of hypotheses in the cells of one needed column, the first in random order in which they are certainly wrong."""
-    columns, native = random_.sample(alone, len(alone)), _native(pair)
+    columns, native = random_.sample(alone, len(alone)), pair.native
     plant = hypothesis(name).plant
     assert plant is not None
     for k in columns:
@@ -585,19 +565,23 @@ def text_mutants(golds: Sequence[str], *, every: bool, others: Sequence[str], ra
     """Yield wrong texts: another instance's answer, gold negated, inside a word, among all candidates, or incomplete if all parts are
     needed.
     """
-    own = " and ".join(golds) if every else golds[0]
-    apart = [text for text in others if not any(_holds(text, gold) for gold in golds)]
-    random_.shuffle(apart)
-    if apart:
-        yield GeneratedAnswer(kind="another answer", right=False, value=apart[0])
-        listed = [*apart[:MOST_CANDIDATES], *(golds if every else golds[:1])]
-        random_.shuffle(listed)
-        yield GeneratedAnswer(kind="all candidates listed", right=False, value=", ".join(listed))
-    yield GeneratedAnswer(kind="negated text", right=False, value=f"not {own}")
+    own = golds if every else golds[:1]
+    yield from _candidates([text for text in others if not any(_holds(text, gold) for gold in golds)], own, random_)
+    yield GeneratedAnswer("negated text", f"not {' and '.join(own)}")
     if all(gold[:1].isalnum() and gold[-1:].isalnum() for gold in golds):
-        yield GeneratedAnswer(kind="inside a word", right=False, value=" and ".join(f"x{gold}x" for gold in golds) if every else f"x{own}x")
+        yield GeneratedAnswer("inside a word", " and ".join(f"x{gold}x" for gold in own))
     if every and len(set(golds)) > 1 and not _holds(" and ".join(golds[:-1]), golds[-1]):
-        yield GeneratedAnswer(kind="part missing", right=False, value=" and ".join(golds[:-1]))
+        yield GeneratedAnswer("part missing", " and ".join(golds[:-1]))
+
+
+def _candidates(others: list[str], own: Sequence[str], random_: random.Random) -> Iterator[GeneratedAnswer]:
+    """Yield the answer of another instance, and gold's own among many others."""
+    random_.shuffle(others)
+    if others:
+        yield GeneratedAnswer("another answer", others[0])
+        listed = [*others[:MOST_CANDIDATES], *own]
+        random_.shuffle(listed)
+        yield GeneratedAnswer("all candidates listed", ", ".join(listed))
 
 
 def _holds(text: str, gold: str) -> bool:
@@ -613,17 +597,12 @@ def number_mutants(
             continue
         wrong = [change(gold) for gold in golds]
         if not any(_near(w, gold) for w in wrong for gold in golds):
-            yield GeneratedAnswer(kind=name, right=False, value=_written_out(wrong if every else wrong[:1]))
+            yield GeneratedAnswer(name, _written_out(wrong if every else wrong[:1]))
     yield from small_numbers(golds, every=every)
-    apart = [other for other in others if not any(_near(other, gold) or _near(other, 100 * gold) for gold in golds)]
-    random_.shuffle(apart)
-    if apart:
-        yield GeneratedAnswer(kind="another answer", right=False, value=plain(apart[0]))
-        listed = [*apart[:MOST_CANDIDATES], *(golds if every else golds[:1])]
-        random_.shuffle(listed)
-        yield GeneratedAnswer(kind="all candidates listed", right=False, value=", ".join(map(plain, listed)))
+    apart = [plain(other) for other in others if not any(_near(other, gold) or _near(other, 100 * gold) for gold in golds)]
+    yield from _candidates(apart, list(map(plain, golds if every else golds[:1])), random_)
     if every and len(golds) > 1 and not any(_near(golds[-1], gold) for gold in golds[:-1]):
-        yield GeneratedAnswer(kind="part missing", right=False, value=_written_out(golds[:-1]))
+        yield GeneratedAnswer("part missing", _written_out(golds[:-1]))
 
 
 _NUMBER_CHANGES: Final[dict[str, Callable[[Decimal], Decimal]]] = {
@@ -651,28 +630,25 @@ def tree_mutants(tree: Any, random_: random.Random) -> Iterator[GeneratedAnswer]
     random_.shuffle(leaves)
     fields = {tuple(step for step in path if isinstance(step, str)): path for path in leaves}
     some = list(fields.values())[:MOST_FIELDS]
+
+    def changed(path: TreePath, value: Any) -> Any:
+        return with_value_put(copy.deepcopy(tree), path, value)
+
     for kind, path, value, size in small_leaves([(path, _value_at(tree, path)) for path in some], random_):
-        yield GeneratedAnswer(kind=kind, right=False, value=_with_value(tree, path, value), size=size)
+        yield GeneratedAnswer(kind, changed(path, value), size=size)
     for path in leaves:
         other = _another(_value_at(tree, path), native=True)
         if other is not NOTHING:
-            yield GeneratedAnswer(kind="one leaf", right=False, value=_with_value(tree, path, other))
+            yield GeneratedAnswer("one leaf", changed(path, other))
             break
     for path in [path for path in some if isinstance(_value_at(tree, path[:-1]), dict)][:MOST_DROPPED]:
-        yield GeneratedAnswer(kind="leaf dropped", right=False, value=_without(tree, path))
-    big = next((p for p in leaves if _is_number(_value_at(tree, p)) and _value_at(tree, p)), None)
-    if big is not None:
-        yield GeneratedAnswer(kind="times 100", right=False, value=_with_value(tree, big, _value_at(tree, big) * 100))
-    lists = [path for path, value in _lists(tree) if value]
-    if lists:
+        yield GeneratedAnswer("leaf dropped", changed(path, GONE))
+    numbers = ((path, value) for path in leaves if isinstance(value := _value_at(tree, path), int | float) and not isinstance(value, bool))
+    if (big := next((found for found in numbers if found[1]), None)) is not None:
+        yield GeneratedAnswer("times 100", changed(big[0], big[1] * 100))
+    if lists := [path for path, value in _lists(tree) if value]:
         path = random_.choice(lists)
-        yield GeneratedAnswer(
-            kind="element doubled", right=False, value=_with_value(tree, path, [*_value_at(tree, path), _value_at(tree, path)[-1]])
-        )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+        yield GeneratedAnswer("element doubled", changed(path, [*_value_at(tree, path), _value_at(tree, path)[-1]]))
 
 
 TreePath = tuple[Any, ...]
@@ -700,17 +676,3 @@ def _value_at(tree: Any, path: TreePath) -> Any:
     for step in path:
         tree = tree[step]
     return tree
-
-
-def _with_value(tree: Any, path: TreePath, value: Any) -> Any:
-    if not path:
-        return value
-    changed = copy.deepcopy(tree)
-    _value_at(changed, path[:-1])[path[-1]] = value
-    return changed
-
-
-def _without(tree: Any, path: TreePath) -> Any:
-    changed = copy.deepcopy(tree)
-    del _value_at(changed, path[:-1])[path[-1]]
-    return changed

@@ -34,7 +34,7 @@ from evalsuite.analysis.gold_checks.lint_values import (
 from evalsuite.compare.messages import other_delimiter
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FAULTS, FaultError, GoldError, describe, did_you_mean, write_error
-from evalsuite.core.types import Check, Fault, Problem
+from evalsuite.core.types import Check, Problem
 from evalsuite.gold.errata import ERRATA_FILE, read_errata
 from evalsuite.gold.layouts import read_gold
 from evalsuite.gold.spec import GOLD_QUERY
@@ -58,16 +58,14 @@ _MOST_STRAY = 20
 def find_unread_files(book: Book) -> Iterator[LintFinding]:
     """Gold files that the table reader cannot read, each under the code of its fault."""
     for spot, file, fault in book.unread:
+        hint = FAULTS[fault.code].hint
+        if fault.code == "MISSING_FILE":
+            folder = book.folder / spot.instance.instance_id
+            near = [place.name for place in folder.iterdir() if place.name.lower() == file.lower()] if folder.is_dir() else []
+            belongs = f"gold files belong in <gold>/{spot.instance.instance_id}/"
+            hint = f"there is {near[0]!r}: file names are case-sensitive" if near else belongs
         code = _UNREAD.get(fault.code, "unreadable-file")
-        yield spot.finding(code, f"{file}: {fault.detail or FAULTS[fault.code].message}", hint=_unread_hint(book, spot, file, fault))
-
-
-def _unread_hint(book: Book, spot: Spot, file: str, fault: Fault) -> str:
-    if fault.code != "MISSING_FILE":
-        return FAULTS[fault.code].hint
-    folder = book.folder / spot.instance.instance_id
-    near = [place.name for place in folder.iterdir() if place.name.lower() == file.lower()] if folder.is_dir() else []
-    return f"there is {near[0]!r}: file names are case-sensitive" if near else f"gold files belong in <gold>/{spot.instance.instance_id}/"
+        yield spot.finding(code, f"{file}: {fault.detail or FAULTS[fault.code].message}", hint=hint)
 
 
 def find_repeated_files(spot: Spot) -> Iterator[LintFinding]:
@@ -189,24 +187,18 @@ def _blank_line(place: Path) -> int:
     return next((line for line, row in csv_rows(io.StringIO(text.rstrip("\r\n"), newline="")) if not row), 0)
 
 
-class Twins:
-    """Find tables that are gold of two instances, by the digests of the tables seen so far."""
-
-    def __init__(self) -> None:
-        self.seen: dict[str, tuple[str, str]] = {}
-
-    def table(self, table: GoldTable) -> Iterator[LintFinding]:
-        """Yield a finding for a table of at least four cells that equals an earlier one."""
-        content = table.table
-        if content.n_rows * len(content.columns) < 4:
-            return
-        digest = hashlib.sha256(repr((content.header, [list(column) for column in content.columns])).encode("utf-8", "backslashreplace"))
-        here = (table.spot.instance.instance_id, f"{table.file} {table.part}".strip())
-        id_, file = self.seen.setdefault(digest.hexdigest(), here)
-        if id_ != here[0]:
-            yield table.finding("equal-golds", f"the same table is gold of {id_} ({file})", hint="is one of them an accidental copy?")
-        elif file != here[1]:
-            yield table.finding("equal-alternatives", f"the same table as {file}", hint="remove one")
+def find_equal_tables(table: GoldTable) -> Iterator[LintFinding]:
+    """A table of at least four cells that is gold of two instances, or twice of one."""
+    content = table.table
+    if content.n_rows * len(content.columns) < 4:
+        return
+    digest = hashlib.sha256(repr((content.header, [list(column) for column in content.columns])).encode("utf-8", "backslashreplace"))
+    here = (table.spot.instance.instance_id, f"{table.file} {table.part}".strip())
+    id_, file = table.earlier.setdefault(digest.hexdigest(), here)
+    if id_ != here[0]:
+        yield table.finding("equal-golds", f"the same table is gold of {id_} ({file})", hint="is one of them an accidental copy?")
+    elif file != here[1]:
+        yield table.finding("equal-alternatives", f"the same table as {file}", hint="remove one")
 
 
 def find_equal_questions(book: Book) -> Iterator[LintFinding]:
@@ -221,11 +213,6 @@ def find_equal_questions(book: Book) -> Iterator[LintFinding]:
                 first = seen.setdefault(" ".join(text.casefold().split()), spot.instance.instance_id)
                 if first != spot.instance.instance_id:
                     yield spot.finding("equal-questions", f"the same {key} as {first}", hint="is one of them an accidental copy?")
-
-
-def found_by_twins(_table: GoldTable) -> Iterator[LintFinding]:
-    """Placeholder: `Twins` finds these, because it has to remember earlier tables."""
-    yield from ()
 
 
 # (pattern of a reader's message, finding code); the first match counts.
@@ -273,7 +260,9 @@ def _repair(code: str, problem: Problem, spot: Spot) -> Callable[[Obj], None] | 
     known = list(SCORERS.load(spot.check.scorer).parameters)
     near = difflib.get_close_matches(key, known, n=1)
     if code == "unknown-parameter" and near and near[0] not in spot.check.parameters:
-        return lambda evaluation: _rename(evaluation["parameters"], key, near[0])
+        return lambda evaluation: evaluation.update(
+            parameters={(near[0] if name == key else name): value for name, value in evaluation["parameters"].items()}
+        )
     if code == "ignored-parameter":
         return lambda evaluation: evaluation["parameters"].pop(key, None)
     if code == "misplaced-key" and key in known and key not in spot.check.parameters:
@@ -281,12 +270,6 @@ def _repair(code: str, problem: Problem, spot: Spot) -> Callable[[Obj], None] | 
     if code == "exclude-text":
         return lambda evaluation: evaluation["parameters"].update(exclude=[evaluation["parameters"]["exclude"]])
     return None
-
-
-def _rename(parameters: Obj, old: str, new: str) -> None:
-    renamed = {(new if key == old else key): value for key, value in parameters.items()}
-    parameters.clear()
-    parameters.update(renamed)
 
 
 def find_repeated_checks(spot: Spot) -> Iterator[LintFinding]:
@@ -455,16 +438,13 @@ def _is_wider(name: str, old: Any, new: Any) -> bool:
     if name in _TRUE:
         return any(_as_list(new)) and not all(_as_list(old))
     if name in _FEWER:
-        return len(_as_list(new)) < len(_as_list(old)) if name != "condition_cols" else _reads_less(old, new)
+        # An empty list of columns means all of them.
+        is_all = name == "condition_cols" and not _as_list(old)
+        return (name != "condition_cols" or bool(_as_list(new))) and (is_all or len(_as_list(new)) < len(_as_list(old)))
     numbers = [value for value in (old, new) if isinstance(value, int | float) and not isinstance(value, bool)]
     if len(numbers) == 2:
         return (name in _LARGER and numbers[1] > numbers[0]) or (name in _SMALLER and numbers[1] < numbers[0])
     return name in _LARGER and len(numbers) == 1 and isinstance(new, int | float)
-
-
-def _reads_less(old: Any, new: Any) -> bool:
-    """Whether fewer columns are compared; an empty list means all of them."""
-    return bool(_as_list(new)) and (not _as_list(old) or len(_as_list(new)) < len(_as_list(old)))
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -559,8 +539,8 @@ PER_TABLE: dict[str, Kind] = {
     "ragged-row": Kind("error", find_odd_rows, "a row longer than the header: the columns shift"),
     "short-row": Kind("warning", find_odd_rows, "a row shorter than the header"),
     "blank-line": Kind("warning", find_odd_rows, "a blank line inside a table: it is skipped, although it may be a row"),
-    "equal-golds": Kind("warning", found_by_twins, "the same table is gold of two instances"),
-    "equal-alternatives": Kind("warning", found_by_twins, "two accepted tables are equal"),
+    "equal-golds": Kind("warning", find_equal_tables, "the same table is gold of two instances"),
+    "equal-alternatives": Kind("warning", find_equal_tables, "two accepted tables are equal"),
     "column-out-of-range": Kind("error", values.find_columns_out_of_range, "a needed column that gold does not have: no answer can pass"),
     "negative-column": Kind("warning", values.find_columns_out_of_range, "a needed column counted from the end"),
     "repeated-column": Kind("warning", values.find_columns_out_of_range, "a needed column named twice"),
@@ -658,7 +638,12 @@ def lint(folder: Path, *, ignore: Iterable[str] = ()) -> Lint:
         GoldError: there is no spec file that can be opened.
     """
     book = open_book(folder)
-    found = sorted((one if one.severity else replace(one, severity=CODES[one.code].severity) for one in _findings(book)), key=_place_of)
+
+    def place(finding: LintFinding) -> tuple[str, int]:
+        name, _, line = finding.where.rpartition(":")
+        return (name, int(line)) if line.isdigit() else (finding.where, 0)
+
+    found = sorted((one if one.severity else replace(one, severity=CODES[one.code].severity) for one in _findings(book)), key=place)
     unwanted = set(ignore)
     quiet = dict[str, set[str]]()
     for instance in book.instances:
@@ -690,11 +675,10 @@ def _findings(book: Book) -> Iterator[LintFinding]:
     for spot in book.spots():
         for look in _functions(PER_CHECK):
             yield from look(spot)
-    twins, looks = Twins(), _functions(PER_TABLE)
+    looks = _functions(PER_TABLE)
     for table in book.tables():
         for look in looks:
             yield from look(table)
-        yield from twins.table(table)
     for look in _functions(AFTER_TABLES):
         yield from look(book)
 
@@ -702,11 +686,6 @@ def _findings(book: Book) -> Iterator[LintFinding]:
 def _functions(kinds: dict[str, Kind]) -> list[Callable[..., Iterator[LintFinding]]]:
     """Return each function of a table once, in table order: one function may find several codes."""
     return list(dict.fromkeys(kind.function for kind in kinds.values()))
-
-
-def _place_of(found: LintFinding) -> tuple[str, int]:
-    name, _, line = found.where.rpartition(":")
-    return (name, int(line)) if line.isdigit() else (found.where, 0)
 
 
 _STYLES: tuple[Callable[[Obj], str], ...] = (

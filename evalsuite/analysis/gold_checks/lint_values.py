@@ -112,6 +112,8 @@ class GoldTable:
     needed: tuple[int, ...]
     ordered: bool
     place: Path
+    # Digest of a table that was read before -> (its instance, its file).
+    earlier: dict[str, tuple[str, str]]
 
     @property
     def is_csv(self) -> bool:
@@ -126,6 +128,11 @@ class GoldTable:
     def column(self, index: int) -> str:
         """Return a column for people: `column 2 'revenue'`, counted from 1."""
         return f"column {index + 1} {self.table.header[index]!r}"
+
+    def texts(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield each needed column of a CSV file with its texts that are not empty."""
+        for index in self.needed if self.is_csv else ():
+            yield index, [cell for cell in self.table.columns[index] if cell is not None and cell.strip()]
 
 
 @dataclass(slots=True)
@@ -156,11 +163,12 @@ class Book:
 
     def tables(self) -> Iterator[GoldTable]:
         """Yield every readable gold table, one at a time; add unreadable tables and absent queries to `unread`."""
+        earlier = dict[str, tuple[str, str]]()
         for spot in self.spots():
             if spot.is_living:
                 self._look_for_queries(spot)
             elif spot.reads in TABLE_FORMS:
-                yield from self._tables_of(spot)
+                yield from self._tables_of(spot, earlier)
 
     def _look_for_queries(self, spot: Spot) -> None:
         given = spot.check.parameters["gold"]
@@ -171,7 +179,7 @@ class Book:
             except FaultError as error:
                 self.unread.append((spot, name, error.fault))
 
-    def _tables_of(self, spot: Spot) -> Iterator[GoldTable]:
+    def _tables_of(self, spot: Spot, earlier: dict[str, tuple[str, str]]) -> Iterator[GoldTable]:
         given = spot.check.parameters.get("gold")
         names = [given] if isinstance(given, str) else [name for name in given if isinstance(name, str)] if isinstance(given, list) else []
         for at, file in enumerate(names):
@@ -188,6 +196,7 @@ class Book:
                     needed=needed or tuple(range(n)),
                     ordered=not ignores_order(spot, place),
                     place=self.folder / spot.instance.instance_id / file,
+                    earlier=earlier,
                 )
 
     def _read(self, spot: Spot, file: str) -> Iterator[tuple[str, Table]]:
@@ -351,7 +360,13 @@ def find_odd_spelling(spot: Spot) -> Iterator[LintFinding]:
     padded = next((gold for gold in golds_of(spot) if gold != gold.strip() and gold.strip()), None)
     if padded is not None:
         message = f"gold {padded!r} begins or ends with a space, which the answer must contain too"
-        yield spot.finding("padded-gold", message, hint="remove the space", change=_stripped)
+
+        def strip(evaluation: Obj) -> None:
+            gold = evaluation["parameters"]["gold"]
+            bare = [item.strip() if isinstance(item, str) else item for item in (gold if isinstance(gold, list) else [gold])]
+            evaluation["parameters"]["gold"] = bare if isinstance(gold, list) else bare[0]
+
+        yield spot.finding("padded-gold", message, hint="remove the space", change=strip)
     for gold in golds_of(spot):
         odd = next((char for char in gold if unicodedata.category(char) in _HIDDEN or char == "\u00a0"), None)
         if odd is not None or unicodedata.normalize("NFC", gold) != gold:
@@ -361,12 +376,6 @@ def find_odd_spelling(spot: Spot) -> Iterator[LintFinding]:
         if len(gold) > LONG:
             message = f"the answer must contain a gold of {len(gold)} characters letter by letter"
             yield spot.finding("long-gold", message, hint="use f1 or rouge")
-
-
-def _stripped(evaluation: Obj) -> None:
-    gold = evaluation["parameters"]["gold"]
-    bare = [item.strip() if isinstance(item, str) else item for item in (gold if isinstance(gold, list) else [gold])]
-    evaluation["parameters"]["gold"] = bare if isinstance(gold, list) else bare[0]
 
 
 def find_repeated_golds(spot: Spot) -> Iterator[LintFinding]:
@@ -471,16 +480,6 @@ def _read(cell: str) -> Any:
     return ("text", cell) if is_written_form(cell.strip()) else read_cell(cell)
 
 
-def _texts(table: GoldTable, index: int) -> list[str]:
-    """Return the texts of a CSV column that are not empty."""
-    return [cell for cell in table.table.columns[index] if cell is not None and cell.strip()]
-
-
-def _is_formatted(text: str) -> bool:
-    """Whether a text is a number with groups, a currency or a percent sign."""
-    return is_written_form(text) or isinstance(read_cell(text, percentage=True), Percent)
-
-
 def _date_forms(cell: str) -> dict[str, int]:
     """Return each form that the text of a date may have with the time that it then names; empty for any other text."""
     return {form: at for at, form in date_readings(cell)}
@@ -492,8 +491,7 @@ def _numbers(cells: list[str]) -> list[Any]:
 
 def find_null_words(table: GoldTable) -> Iterator[LintFinding]:
     """Cells that are text to a person and NULL to a reader: NA for Namibia, None for a name."""
-    for index in table.needed if table.is_csv else ():
-        cells = _texts(table, index)
+    for index, cells in table.texts():
         null = next((cell for cell in cells if is_null_word(cell.strip())), None)
         others = [cell for cell in cells if not is_null_word(cell.strip())]
         if null is not None and len(_numbers(others)) < len(others):
@@ -503,8 +501,7 @@ def find_null_words(table: GoldTable) -> Iterator[LintFinding]:
 
 def find_padded_cells(table: GoldTable) -> Iterator[LintFinding]:
     """Text cells with surrounding spaces: the official rules compare letter by letter."""
-    for index in table.needed if table.is_csv else ():
-        cells = _texts(table, index)
+    for index, cells in table.texts():
         padded = next((cell for cell in cells if cell != cell.strip() and not isinstance(_read(cell), int | Number)), None)
         if padded is not None:
             message = f"{table.column(index)} contains {padded!r} with a surrounding space"
@@ -513,9 +510,12 @@ def find_padded_cells(table: GoldTable) -> Iterator[LintFinding]:
 
 def find_mixed_columns(table: GoldTable) -> Iterator[LintFinding]:
     """Number columns that a few cells turn into text, so that the official rules compare 1.0 and 1 as text."""
-    for index in table.needed if table.is_csv else ():
-        cells = [cell for cell in _texts(table, index) if not is_null_word(cell.strip())]
-        formatted = [cell for cell in cells if _is_formatted(cell.strip())]
+    for index, texts in table.texts():
+        cells = [cell for cell in texts if not is_null_word(cell.strip())]
+        # Numbers with groups, a currency or a percent sign.
+        formatted = [
+            cell for cell in cells if is_written_form(cell.strip()) or isinstance(read_cell(cell.strip(), percentage=True), Percent)
+        ]
         if cells and len(formatted) == len(cells):
             message = f"{table.column(index)} contains formatted numbers such as {formatted[0]!r}, which the official rules compare as text"
             yield table.finding("formatted-numbers", message, hint="write plain numbers")
@@ -529,8 +529,7 @@ def find_mixed_columns(table: GoldTable) -> Iterator[LintFinding]:
 
 def find_leading_zeros(table: GoldTable) -> Iterator[LintFinding]:
     """Codes such as 007, which the official rules read as numbers."""
-    for index in table.needed if table.is_csv else ():
-        cells = _texts(table, index)
+    for index, cells in table.texts():
         code = next((cell for cell in cells if _LEADING_ZERO.fullmatch(cell.strip())), None)
         if code is not None:
             message = f"{table.column(index)} contains {code!r}, which the official rules read as {int(code)}"
@@ -539,13 +538,14 @@ def find_leading_zeros(table: GoldTable) -> Iterator[LintFinding]:
 
 def find_indistinct_numbers(table: GoldTable) -> Iterator[LintFinding]:
     """Numbers that are too large, or too close together, for the official tolerance."""
-    for index in table.needed:
-        values = _values(table, index)
-        if table.is_csv and any(isinstance(cell := _read(text), tuple) and cell[0] == "huge" for text in _texts(table, index)):
+    native = ((k, [value for value in table.table.columns[k] if not isinstance(value, bool)]) for k in table.needed)
+    for index, raw in table.texts() if table.is_csv else native:
+        cells = list(map(_read if table.is_csv else read_native, raw))
+        values = [cell for cell in cells if isinstance(cell, int | Number)]
+        if table.is_csv and any(isinstance(cell, tuple) and cell[0] == "huge" for cell in cells):
             message = f"{table.column(index)} contains a number beyond the range of floats"
             yield table.finding("overflow", message, hint="the official rules read it as infinity")
-        exact = [Decimal(value) if isinstance(value, int) else value.exact for value in values]
-        finite = sorted({_float(value) for value in exact} - {math.inf})
+        finite = sorted({float(Decimal(value) if isinstance(value, int) else value.exact) for value in values} - {math.inf})
         if any(isinstance(value, int) and abs(value) >= BIG for value in values):
             message = f"{table.column(index)} contains integers from 10,000,000,000 on: the official rules treat neighbours as equal"
             yield table.finding("large-integers", message, hint="the strict rules compare every digit")
@@ -557,27 +557,9 @@ def find_indistinct_numbers(table: GoldTable) -> Iterator[LintFinding]:
             yield table.finding("value-near-zero", message)
 
 
-def _float(value: Decimal) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
-
-
-def _values(table: GoldTable, index: int) -> list[Any]:
-    """Return the numbers of a column."""
-    if table.is_csv:
-        return _numbers(_texts(table, index))
-    from evalsuite.compare.strict_columns import read_native
-
-    cells = [cell for cell in table.table.columns[index] if not isinstance(cell, bool)]
-    return [value for value in map(read_native, cells) if isinstance(value, int | Number)]
-
-
 def find_odd_dates(table: GoldTable) -> Iterator[LintFinding]:
     """Dates in a form that only the same spelling matches."""
-    for index in table.needed if table.is_csv else ():
-        cells = _texts(table, index)
+    for index, cells in table.texts():
         forms = list(map(_date_forms, cells))
         if cells and all(form and not form.keys() & {"ISO text", "YYYYMMDD"} for form in forms):
             unclear = next((cell for cell, form in zip(cells, forms, strict=True) if len(set(form.values())) > 1), None)
@@ -620,8 +602,13 @@ def find_order_ties(table: GoldTable) -> Iterator[LintFinding]:
 def _ranks(table: GoldTable, index: int) -> list[int] | None:
     """Return the cells of a column as ranks, empty ones first; None if they cannot be sorted."""
     read = read_cell if table.is_csv else read_native
-    cells = [read(cell) for cell in table.table.columns[index]]
-    keys = [_key(cell) for cell in cells]
+
+    def key(cell: Any) -> tuple[int, Any]:
+        if isinstance(cell, int | Number):
+            return 1, cell if isinstance(cell, int) else cell.exact
+        return (0, 0) if cell is None else (2, (str(cell[0]), cell[1]))
+
+    keys = [key(read(cell)) for cell in table.table.columns[index]]
     for names in CALENDAR:
         if all(key[0] == 2 and str(key[1][1])[:3].lower() in names for key in keys):
             return [names.index(str(key[1][1])[:3].lower()) for key in keys]
@@ -630,14 +617,6 @@ def _ranks(table: GoldTable, index: int) -> list[int] | None:
     except TypeError:
         return None
     return [order[key] for key in keys]
-
-
-def _key(cell: Any) -> tuple[int, Any]:
-    if cell is None:
-        return (0, 0)
-    if isinstance(cell, int | Number):
-        return (1, cell if isinstance(cell, int) else cell.exact)
-    return (2, (str(cell[0]), cell[1]))
 
 
 def _direction(ranks: Sequence[int]) -> int:

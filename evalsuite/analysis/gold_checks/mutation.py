@@ -291,8 +291,8 @@ def audit_gold(
     with TempDir() as scratch:
         how: dict[str, Any] = {"limits": audit_tasks.limits, "jobs": jobs or default_jobs(), "isolation": isolation, "until": until}
         audit_tasks.queried = run_mutants(gold, work, scratch, folder=databases, **how)
-        for instance, check, pair in audit_pairs(gold, pairs, scratch, options=audit_tasks.options, folder=databases, **how):
-            found.add(instance, check, pair.own, pair.verdicts, pair.untried)
+        for audited in audit_pairs(gold, pairs, scratch, options=audit_tasks.options, folder=databases, **how):
+            found.add(*audited)
         for instance, check in others:
             if until is not None and time.monotonic() > until:
                 break

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evalsuite.analysis.gold_checks.generated_answers import NoOwnAnswerError, lost_files, own_answers
 from evalsuite.analysis.gold_checks.lint import REFUSING, lint
@@ -53,7 +53,7 @@ from evalsuite.readers.load_answer import read_answer, read_query
 from evalsuite.readers.paths import AnswerFiles, FromRoot
 from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.batch_scoring import Execute, pipeline
-from evalsuite.runs.databases import Databases
+from evalsuite.runs.databases import Databases, connection_of
 from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.gold_queries import by_the_clock, is_temporal, query_files
 from evalsuite.runs.history import GoldSelfScore, signature_of
@@ -70,11 +70,7 @@ from evalsuite.scorers.metrics import runs_programs
 from evalsuite.sql import ENGINES, open_session
 from evalsuite.sql.query_pairs import EVALUATORS as QUERY_EVALUATORS
 from evalsuite.sql.query_pairs import files_of, statement_of
-from evalsuite.sql.session import Connection, QueryLimits, existing
-
-if TYPE_CHECKING:
-    from evalsuite.gold.connection_files import Connections
-
+from evalsuite.sql.session import Connection, QueryLimits, existing, only_statement
 
 FORMS_BY_ENDING = {
     **dict.fromkeys(("duckdb", "ddb", "db"), ("database",)),
@@ -149,21 +145,22 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
     lost, notes = _lost_lines_and_notes(submission)
     problems = [*lost, *looker.unknown(), *(problem for problems in found.values() for problem in problems)]
     kinds = [answer.answer_type for answer in submission.answers.values()]
-    strange = _unnamed_folders(submission) if layout == "original" else []
+    # Folders that no line names: perhaps their lines were forgotten.
+    named = {*submission.answers, *(name for _, name in submission.unknown)}
+    folders = sorted(place.name for place in submission.folder.iterdir() if place.is_dir()) if layout == "original" else []
+    strange = [name for name in folders if not name.startswith(".") and name not in named]
+
+    def line(finding: Finding) -> int:
+        number = finding.where.rpartition(":")[2]
+        return int(number) if number.isdigit() else 0
+
     return Validation(
-        problems=(*sorted(problems, key=_line_number), *looker.absent()),
+        problems=(*sorted(problems, key=line), *looker.absent()),
         notes=(*notes, *looker.notes, *(f"{name}/: no line of {METADATA} names this folder" for name in strange)),
         n_answers={kind: kinds.count(kind) for kind in ("answer", "file", "files", *(["sql"] if "sql" in kinds else []))},
         n_ready=sum(not problems for problems in found.values()),
         n_gold=len(gold.instances) if gold is not None else None,
     )
-
-
-def _unnamed_folders(submission: Submission) -> list[str]:
-    """Return the folders that no line names: perhaps their lines were forgotten."""
-    named = {*submission.answers, *(name for _, name in submission.unknown)}
-    names = sorted(place.name for place in submission.folder.iterdir() if place.is_dir())
-    return [name for name in names if not name.startswith(".") and name not in named]
 
 
 class _AnswerValidator:
@@ -195,10 +192,6 @@ class _AnswerValidator:
         """Return what prevents a query from running, as far as its text shows; None if it is no query of an instance with a connection."""
         if self.gold is None or not answer.is_query or not isinstance(answer.value, str):
             return None
-        from evalsuite.gold.connection_files import read_connections
-        from evalsuite.runs.databases import connection_of
-        from evalsuite.sql import ENGINES
-        from evalsuite.sql.session import QueryLimits, only_statement
 
         if self.connections is None:
             self.connections = read_connections(self.gold.folder, submission=self.submission.folder)
@@ -220,7 +213,9 @@ class _AnswerValidator:
         """Yield the problems of an answer's text or files, each read in the wanted forms; one readable form is enough."""
         for value in answer.value if isinstance(answer.value, tuple) else (answer.value,):
             forms: dict[str, Check | None] = {SCORERS.load(check.scorer).marker.reads: check for check in checks}
-            forms = forms or dict.fromkeys(_likely_forms(answer.answer_type, value))
+            # Without gold the type and the ending of the file decide.
+            by_ending = FORMS_BY_ENDING.get(value.lower().rpartition(".")[2], ("table",)) if answer.answer_type == "file" else ("table",)
+            forms = forms or dict.fromkeys(("text",) if answer.answer_type == "answer" else by_ending)
             faults = [self._fault(answer, value, form, check) for form, check in forms.items()]
             if faults[0] is not None and all(faults):
                 yield _finding(answer, faults[0], file="" if answer.answer_type == "answer" else value)
@@ -238,8 +233,6 @@ class _AnswerValidator:
         reading = (AnswerFiles(*place), form_read, answer.answer_type, value, names, dict(self.limits), dialect, takes_views)
         try:
             if form == "query" and check is not None:
-                from evalsuite.sql.session import QueryLimits
-
                 statement_of(value, QUERY_EVALUATORS[str(check.parameters.get("evaluator", "bird-ex"))], QueryLimits.of(self.limits))
                 return None
             if answer.answer_type == "answer":
@@ -316,14 +309,6 @@ def _finding(answer: Answer, fault: Fault, *, file: str = "", hint: str = "") ->
     return Finding(where=answer.where, instance_id=answer.instance_id, code=fault.code, message=named, hint=hint or kind.hint)
 
 
-def _likely_forms(answer_type: str, value: str) -> tuple[str, ...]:
-    """Return the likely forms of an answer by its type and the file's ending."""
-    if answer_type == "answer":
-        return ("text",)
-    ending = value.lower().rpartition(".")[2]
-    return FORMS_BY_ENDING.get(ending, ("table",)) if answer_type == "file" else ("table",)
-
-
 def _lost_lines_and_notes(submission: Submission) -> tuple[list[Finding], list[str]]:
     """Return (lines that cannot be assigned to an instance, notes on the rest)."""
     reported = {answer.where for answer in submission.answers.values() if answer.fault is not None}
@@ -336,11 +321,6 @@ def _lost_lines_and_notes(submission: Submission) -> tuple[list[Finding], list[s
             where, code, message = match.groups()
             lost.append(Finding(where=where, instance_id="", code=code, message=message, hint=FAULTS[code].hint))
     return lost, notes
-
-
-def _line_number(finding: Finding) -> int:
-    number = finding.where.rpartition(":")[2]
-    return int(number) if number.isdigit() else 0
 
 
 def finding_line(finding: Finding) -> str:
@@ -468,7 +448,12 @@ def check_gold(
     by_instance: dict[str, list[_Trial]] = {}
     for trial in trials:
         by_instance.setdefault(trial.instance.instance_id, []).append(trial)
-    below = [id_ for id_, own in by_instance.items() if not _has_full_marks(own, gold.suite.rules)]
+    # Without full marks under its own rules, or with a missing gold file.
+    below = [
+        id_
+        for id_, own in by_instance.items()
+        if not _reaches(own, gold.suite.rules or default_rules(own[0].instance)) or any(trial.lost for trial in own)
+    ]
     return GoldCheck(
         ceiling=_ceiling_of(gold, hash_, by_instance),
         n_checks=len(trials) + len(untried),
@@ -490,11 +475,6 @@ def _trials(gold: Gold, tasks: Iterable[Task]) -> tuple[list[_Trial], list[Unsat
             except NoOwnAnswerError as why:
                 untried.append(_untried(task.instance, check, str(why)))
     return trials, untried
-
-
-def _has_full_marks(trials: Sequence[_Trial], rules: Rule | None) -> bool:
-    """Whether gold gets full marks for an instance under its own rules, and no gold file is missing."""
-    return _reaches(trials, rules or default_rules(trials[0].instance)) and not any(trial.lost for trial in trials)
 
 
 def _trial(gold: Gold, task: Task, check: Check) -> _Trial:

@@ -23,6 +23,7 @@ import math
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -395,12 +396,12 @@ def outlook(votes: Votes, found: Mapping[str, Posterior]) -> Outlook:
         ]
         for name in voters
     }
-    ranks = [_ranks(values) for values in (by_gold, expected, mended)]
+    means = [{name: math.fsum(own) / len(own) if own else 0.0 for name, own in values.items()} for values in (by_gold, expected, mended)]
+    rounded = [{name: round(mean, 12) for name, mean in own.items()} for own in means]
+    ranks = [{name: 1 + sum(other > mean for other in own.values()) for name, mean in own.items()} for own in rounded]
     order = sorted(voters, key=lambda name: ranks[0][name])
     submissions = tuple(
-        Expected(
-            run=name, score=_mean(by_gold[name]), rank=ranks[0][name], expected_score=_mean(expected[name]), expected_rank=ranks[1][name]
-        )
+        Expected(run=name, score=means[0][name], rank=ranks[0][name], expected_score=means[1][name], expected_rank=ranks[1][name])
         for name in order
     )
     return Outlook(submissions=submissions, n_wrong=n_wrong, says=_effect_of_corrections(order, ranks[0], ranks[2], n_wrong))
@@ -410,15 +411,6 @@ def worth_of_a_look(own: Mapping[str, str], posterior: Posterior) -> float:
     """Return P(gold is wrong) times the share of submissions whose verdict would change, at least one of them: 0 to 1."""
     turned = sum(answer in (GOLD, posterior.likeliest) for answer in own.values())
     return posterior.p_wrong * max(1, turned) / max(1, len(own))
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values) if values else 0.0
-
-
-def _ranks(values: Mapping[str, Sequence[float]]) -> dict[str, int]:
-    means = {name: round(_mean(own), 12) for name, own in values.items()}
-    return {name: 1 + sum(other > mean for other in means.values()) for name, mean in means.items()}
 
 
 def _effect_of_corrections(order: Sequence[str], before: Mapping[str, int], after: Mapping[str, int], n_wrong: int) -> str:
@@ -483,46 +475,36 @@ def collect_answer(task: Task, prediction: Prediction) -> Result:
     bare = Result(instance_id=name, status="scored", score=None, official=None, strict=None, scorer=None, reason="", fault=None)
     if form is None:
         return bare
-    content, words = _content(form, numbers=any(_is_numeric(check.parameters.get("gold")) for check in task.instance.checks))
+    are_numbers = False
+    for check in task.instance.checks:
+        gold = check.parameters.get("gold")
+        # If every accepted answer is a number, the words around one do not count.
+        with suppress(ValueError, TypeError, ArithmeticError, AttributeError):
+            are_numbers |= all(read_number(item) is not None for item in (gold if isinstance(gold, list) else [gold]))
+    content, words = _content(form, numbers=are_numbers)
     digest = hashlib.sha256(content.encode("utf-8", "backslashreplace")).hexdigest()[:32]
     return replace(bare, details={ANSWER: [digest, words]})
 
 
-def _is_numeric(gold: Any) -> bool:
-    """Whether every accepted answer is a number, so that the words around one do not count."""
-    try:
-        return all(read_number(item) is not None for item in (gold if isinstance(gold, list) else [gold]))
-    except (ValueError, TypeError, ArithmeticError, AttributeError):
-        return False
-
-
-def _content(form: Any, *, numbers: bool) -> tuple[str, str]:
+def _content(form: Any, *, numbers: bool = False) -> tuple[str, str]:
     """Return (a key that equal answers share, the answer in a few words); the key ignores order, headers and the spelling of numbers."""
     if isinstance(form, Table):
-        columns = sorted(([_cell_text(value) for value in column] for column in form.columns), key=lambda column: (sorted(column), column))
-        rows = sorted(zip(*columns, strict=True))
-        return json.dumps(rows), f"a table of {form.n_rows} rows, {len(form.columns)} columns"
+        columns = sorted((list(map(_spelling, column)) for column in form.columns), key=lambda column: (sorted(column), column))
+        return json.dumps(sorted(zip(*columns, strict=True))), f"a table of {form.n_rows} rows, {len(form.columns)} columns"
     if isinstance(form, str):
-        return _text_key(form, numbers=numbers), form.strip()[:_SHOWN]
-    if isinstance(form, Mapping) and all(isinstance(value, Table | Fault) for value in form.values()):
-        return json.dumps([[name.lower(), *_content_of(form[name])] for name in sorted(form)]), f"{len(form)} tables"
-    if isinstance(form, list) and all(isinstance(value, Table | Fault) for value in form):
-        return json.dumps([_content_of(value) for value in form]), f"{len(form)} tables"
-    return json.dumps(form, sort_keys=True, default=str), "a tree"
+        written = [number for number in find_numbers(form) if not number.role] if numbers else []
+        bare = ("".join(c for c in word if c.isalnum() or c in ".,-%").strip(".,-") for word in form.casefold().split())
+        values = sorted({format(float(exact_of(number.candidates[0])), ".10g") for number in written})
+        return " ".join(values or filter(None, bare)), form.strip()[:_SHOWN]
+    tables: list[Any] = list(form.values() if isinstance(form, Mapping) else form) if isinstance(form, Mapping | list) else [None]
+    if not all(isinstance(table, Table | Fault) for table in tables):
+        return json.dumps(form, sort_keys=True, default=str), "a tree"
+    keys = [[_content(table)[0] if isinstance(table, Table) else table.code] for table in tables]
+    named = sorted(zip(form, keys, strict=True)) if isinstance(form, Mapping) else []
+    return json.dumps([[name.lower(), *key] for name, key in named] if named else keys), f"{len(form)} tables"
 
 
-def _text_key(text: str, *, numbers: bool) -> str:
-    """Return the numbers of a text, or its words without punctuation."""
-    written = [number for number in find_numbers(text) if not number.role] if numbers else []
-    bare = ("".join(c for c in word if c.isalnum() or c in ".,-%").strip(".,-") for word in text.casefold().split())
-    return " ".join(sorted({format(float(exact_of(number.candidates[0])), ".10g") for number in written}) or filter(None, bare))
-
-
-def _content_of(table: Table | Fault) -> list[str]:
-    return [_content(table, numbers=False)[0]] if isinstance(table, Table) else [table.code]
-
-
-def _cell_text(value: Any) -> str:
+def _spelling(value: Any) -> str:
     """Return a cell as text that other spellings of it share: numbers by 10 significant digits."""
     text = "" if value is None else str(value).strip()
     try:
@@ -601,7 +583,12 @@ def suspects(
     """
     firsts = _independent(entries)
     results = {entry.name: entry.results() for entry in firsts}
-    scores = {run: {result.instance_id: _score_under(result, rules) for result in own} for run, own in results.items()}
+
+    def score(result: Result) -> float | None:
+        """Return the score of an answer that was compared; a missing or unreadable one is no evidence about gold."""
+        return {None: result.score, "official": result.official, "strict": result.strict}[rules] if result.status == "scored" else None
+
+    scores = {run: {result.instance_id: score(result) for result in own} for run, own in results.items()}
     notes: list[str] = []
     answers = {entry.name: _answers(entry, gold, scores[entry.name], notes, isolation=isolation, jobs=jobs) for entry in firsts}
     n_instances = len({name for own in scores.values() for name in own})
@@ -669,11 +656,6 @@ def _voices(entries: Sequence[RunEntry]) -> list[int]:
         known.update(dict.fromkeys(marks, number))
         numbers.append(number)
     return numbers
-
-
-def _score_under(result: Result, rules: Rule | None) -> float | None:
-    """Return the score of an answer that was compared; a missing or unreadable one is no evidence about gold."""
-    return {None: result.score, "official": result.official, "strict": result.strict}[rules] if result.status == "scored" else None
 
 
 def item_rest(scores: Mapping[str, Mapping[str, float | None]], ids: Sequence[str]) -> dict[str, float]:
@@ -756,9 +738,6 @@ def _answers(
     known = {instance.instance_id for instance in read.instances}
     wrong = [name for name, value in scores.items() if value is not None and value < 1 and name in known]
     tasks = [task for task in plan(read, submission, rules=None, limits=limits, only=wrong) if not is_batch(task)] if wrong else []
-    pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=gold_inodes(read.folder), order=COLLECT)
-    try:
+    with closing(Pool(jobs=jobs, isolation=isolation, gold_inodes=gold_inodes(read.folder), order=COLLECT)) as pool:
         results = list(pool.results([task for task in tasks if skip_unscorable(task) is None]))
-    finally:
-        pool.close()
     return {result.instance_id: (found[0], found[1]) for result in results if isinstance(found := result.details.get(ANSWER), list)}

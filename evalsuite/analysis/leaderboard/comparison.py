@@ -7,8 +7,9 @@ many.
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.analysis.leaderboard.pairing import (
@@ -41,7 +42,7 @@ from evalsuite.stats.intervals import CELLS_AT_ONCE, ONE_CLUSTER, Interval, clus
 from evalsuite.stats.power import Units, detectable, needed, power_units
 from evalsuite.stats.samples import N_RESAMPLES, SEED, differences, is_binary, mean
 from evalsuite.stats.significance import PairedTest, Significance, compare_paired, difference_interval, holm, interval_note, sign_flip
-from evalsuite.stats.units import UnitScore, at_one_length, fields_of_units, units_of
+from evalsuite.stats.units import at_one_length, fields_of_units, units_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -219,54 +220,42 @@ def score_shift(
     left, right = ([a[key] for key in shared], [b[key] for key in shared]) if shared else (list(a.values()), list(b.values()))
     if not left or not right:
         return None
-    distance, p, drawn = (
-        _exchanged_in_pairs(left, right, n_resamples, seed) if shared else _exchanged_in_all(left, right, n_resamples, seed)
-    )
+    distance, p, drawn = _exchanged(left, right, n_resamples, seed, paired=bool(shared))
     means: dict[str, Any] = {"mean_a": sum(left) / len(left), "mean_b": sum(right) / len(right)}
     draws: dict[str, Any] = {"seed": seed, "n_resamples": n_resamples} if drawn else {}
     return ScoreShift(name=name, n_a=len(left), n_b=len(right), **means, distance=distance, p=p, paired=bool(shared), **draws)
 
 
+def _exchanged(a: Sequence[float], b: Sequence[float], n_resamples: int, seed: int, *, paired: bool) -> tuple[float, float, bool]:
+    """Return (distance, p, whether p was drawn) under exchanges within pairs, of which equal ones are left out, or between all."""
+    import numpy as np
+
+    pairs = [pair for pair in zip(a, b, strict=True) if pair[0] != pair[1]] if paired else []
+    if paired and not pairs:
+        return 0.0, 1.0, False
+    values, m = np.asarray(pairs, dtype=np.float64).ravel() if paired else np.asarray([*a, *b], dtype=np.float64), len(pairs)
+    order = np.argsort(values, kind="stable")
+    is_a = order % 2 == 0 if paired else order < len(a)
+    gaps, weights = np.diff(values[order]), np.where(is_a, 1 / len(a), -1 / len(b))
+    observed = float(_areas(weights[None, :], gaps)[0])
+    exact = paired and 2**m <= n_resamples
+    rng, n_draws, far = np.random.default_rng(seed), 2**m if exact else n_resamples, 0
+    # Blocks of rows that stay within about 32 MB each.
+    block = max(1, CELLS_AT_ONCE // len(values))
+    for start in range(0, n_draws, block):
+        size = min(block, n_draws - start)
+        if paired:
+            bits = (np.arange(start, start + size)[:, None] >> np.arange(m)) & 1 if exact else rng.integers(2, size=(size, m))
+            drawn = (bits * 2.0 - 1.0)[:, order // 2] * weights
+        else:
+            drawn = rng.permuted(np.tile(weights, (size, 1)), axis=1)
+        far += int((_areas(drawn, gaps) >= observed - 1e-12).sum())
+    return observed, far / n_draws if exact else (far + 1) / (n_draws + 1), not exact
+
+
 def adjusted_shifts(shifts: Sequence[ScoreShift]) -> list[ScoreShift]:
     """Return the shifts with Holm's p-values over all of them."""
     return [replace(one, p_adjusted=p) for one, p in zip(shifts, holm([one.p for one in shifts]), strict=True)]
-
-
-def _exchanged_in_pairs(a: Sequence[float], b: Sequence[float], n_resamples: int, seed: int) -> tuple[float, float, bool]:
-    """Return (distance, p, whether p was drawn) under exchanges within pairs; equal pairs are left out."""
-    import numpy as np
-
-    values = np.asarray([pair for pair in zip(a, b, strict=True) if pair[0] != pair[1]], dtype=np.float64).ravel()
-    m = len(values) // 2
-    if not m:
-        return 0.0, 1.0, False
-    order = np.argsort(values, kind="stable")
-    gaps, pair, side = np.diff(values[order]), order // 2, np.where(order % 2 == 0, 1.0, -1.0) / len(a)
-    observed = float(_areas(side[None, :], gaps)[0])
-    exact = 2**m <= n_resamples
-    rng = np.random.default_rng(seed)
-    far = 0
-    for size, start in _blocks(2**m if exact else n_resamples, len(values)):
-        bits = (np.arange(start, start + size)[:, None] >> np.arange(m)) & 1 if exact else rng.integers(2, size=(size, m))
-        signs = bits * 2.0 - 1.0
-        far += int((_areas(signs[:, pair] * side, gaps) >= observed - 1e-12).sum())
-    return observed, far / 2**m if exact else (far + 1) / (n_resamples + 1), not exact
-
-
-def _exchanged_in_all(a: Sequence[float], b: Sequence[float], n_resamples: int, seed: int) -> tuple[float, float, bool]:
-    """Return (distance, p, True) under exchanges between all instances of both sides."""
-    import numpy as np
-
-    values = np.asarray([*a, *b], dtype=np.float64)
-    order = np.argsort(values, kind="stable")
-    gaps, weights = np.diff(values[order]), np.where(order < len(a), 1 / len(a), -1 / len(b))
-    observed = float(_areas(weights[None, :], gaps)[0])
-    rng = np.random.default_rng(seed)
-    far = 0
-    for size, _ in _blocks(n_resamples, len(values)):
-        drawn = rng.permuted(np.tile(weights, (size, 1)), axis=1)
-        far += int((_areas(drawn, gaps) >= observed - 1e-12).sum())
-    return observed, (far + 1) / (n_resamples + 1), True
 
 
 def _areas(weights: "NDArray[Any]", gaps: "NDArray[Any]") -> "NDArray[Any]":
@@ -275,13 +264,6 @@ def _areas(weights: "NDArray[Any]", gaps: "NDArray[Any]") -> "NDArray[Any]":
 
     areas: NDArray[Any] = np.abs(np.cumsum(weights, axis=1))[:, :-1] @ gaps
     return areas
-
-
-def _blocks(total: int, width: int) -> Iterator[tuple[int, int]]:
-    """Yield (size, start) of blocks of rows that stay within about 32 MB each."""
-    block = max(1, CELLS_AT_ONCE // width)
-    for start in range(0, total, block):
-        yield min(block, total - start), start
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,10 +312,6 @@ class FieldDifference:
         """The schema path, indexes folded (`steps[].n`)."""
         return self.f1.name
 
-    def with_f1(self, f1: PairedDifference) -> "FieldDifference":
-        """Return the same with another row, such as one with an adjusted p-value."""
-        return replace(self, f1=f1)
-
 
 def fields_by_unit(pairs: Sequence[Pair]) -> dict[str, UnitPairs]:
     """Return schema path -> the F1 of both sides in each unit that has the field on a side.
@@ -353,8 +331,8 @@ def fields_by_unit(pairs: Sequence[Pair]) -> dict[str, UnitPairs]:
         n = max(len(column) for column in [*left.values(), *right.values()])
         for path in {**left, **right}:
             whole = found.setdefault(path, UnitPairs([], [], []))
-            columns = ([0.0] * n if result.status in ZERO else _filled(fields.get(path), n) for fields, result in ((left, a), (right, b)))
-            for x, y in zip(*columns, strict=True):
+            columns = ([0.0] * n if result.status in ZERO else fields.get(path, []) for fields, result in ((left, a), (right, b)))
+            for x, y in zip_longest(*columns):
                 if x is not None or y is not None:
                     whole.a.append(1.0 if x is None else x)
                     whole.b.append(1.0 if y is None else y)
@@ -366,10 +344,6 @@ def _has_unit_fields(a: Result, b: Result) -> bool:
     """Whether both sides have fields per unit, or one has them and the other has nothing at all."""
     kept = [bool(fields_of_units(result)) for result in (a, b)]
     return all(kept) or (any(kept) and (b if kept[0] else a).status in ZERO)
-
-
-def _filled(column: list[UnitScore] | None, n: int) -> list[UnitScore]:
-    return [*(column or ()), *[None] * (n - len(column or ()))]
 
 
 def field_differences(pairs: Sequence[Pair], *, alpha: float, clusters: Mapping[str, str] | None = None) -> list[FieldDifference]:
@@ -647,27 +621,19 @@ def _paired_row(name: str, pairs: Sequence[Pair], how: PairingOptions, cluster_o
 def _with_holm(candidates: Sequence[Candidate], alpha: float) -> list[Candidate]:
     """Return the candidates with Holm's p-values: the totals are one family, and so is each part over all candidates."""
     totals = adjusted_differences([one.total for one in candidates], alpha)
-    scorers = _dealt_out(candidates, adjusted_differences([part for one in candidates for part in one.by_scorer], alpha), "by_scorer")
-    groups = _dealt_out(candidates, adjusted_differences([part for one in candidates for part in one.by_group], alpha), "by_group")
-    paths = _dealt_out(candidates, adjusted_differences([part.f1 for one in candidates for part in one.fields], alpha), "fields")
-    moved = _dealt_out(candidates, adjusted_shifts([part for one in candidates for part in one.shift]), "shift")
-    return [
-        replace(
-            one,
-            total=totals[i],
-            by_scorer=tuple(scorers[i]),
-            by_group=tuple(groups[i]),
-            fields=tuple(part.with_f1(f1) for part, f1 in zip(one.fields, paths[i], strict=True)),
-            shift=tuple(moved[i]),
-        )
-        for i, one in enumerate(candidates)
-    ]
-
-
-def _dealt_out(candidates: Sequence[Candidate], rows: Sequence[Any], part: str) -> list[list[Any]]:
-    """Return the rows of one family to their candidates."""
-    waiting = iter(rows)
-    return [[next(waiting) for _ in getattr(one, part)] for one in candidates]
+    changed: list[dict[str, Any]] = [{"total": total} for total in totals]
+    for part in ("by_scorer", "by_group", "fields", "shift"):
+        rows = [row for one in candidates for row in getattr(one, part)]
+        if part == "shift":
+            adjusted: list[Any] = adjusted_shifts(rows)
+        elif part == "fields":
+            adjusted = [replace(row, f1=f1) for row, f1 in zip(rows, adjusted_differences([row.f1 for row in rows], alpha), strict=True)]
+        else:
+            adjusted = adjusted_differences(rows, alpha)
+        waiting = iter(adjusted)
+        for one, own in zip(candidates, changed, strict=True):
+            own[part] = tuple(islice(waiting, len(getattr(one, part))))
+    return [replace(one, **own) for one, own in zip(candidates, changed, strict=True)]
 
 
 def _with_verdict(candidate: Candidate, alpha: float) -> Candidate:

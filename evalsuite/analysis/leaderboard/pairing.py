@@ -28,33 +28,24 @@ By = Literal["scorer", "group"]
 Direction = Literal["higher", "lower"]
 
 
-def direction_of(scorers: Sequence[str]) -> Direction:
-    """Return which way is better: "lower" only if all of the scorers say so. A plugin's scorer that is not loaded counts as "higher"."""
-    return "lower" if scorers and all(_direction_of_scorer(name) == "lower" for name in scorers) else "higher"
+def direction_of(scorers: Iterable[str], *, raw: bool = False) -> Direction:
+    """Return which way is better, or with `raw` which on the scorers' own scale: "lower" only if all of the scorers say so.
 
-
-def raw_direction_of(scorers: Iterable[str]) -> Direction:
-    """Return which way is better on these scorers' own scale: "lower" only if all of them say so."""
-
-    def of(name: str) -> Direction:
+    A plugin's scorer that is not loaded counts as "higher".
+    """
+    directions = set()
+    for name in scorers:
         try:
-            return SCORERS.load(name).marker.raw_direction
+            marker = SCORERS.load(name).marker
+            directions.add(marker.raw_direction if raw else marker.direction)
         except UnknownScorerError:
-            return "higher"
-
-    return "lower" if {of(name) for name in scorers} == {"lower"} else "higher"
+            directions.add("higher")
+    return "lower" if directions == {"lower"} else "higher"
 
 
 def further_directions(runs: Sequence[RunScores]) -> dict[str, Direction]:
     """Return which way is better for each further scorer: higher, except for scores on a scale of their own."""
-    return {name: raw_direction_of([name]) if name in run.further_raw else "higher" for run in runs for name in run.further}
-
-
-def _direction_of_scorer(name: str) -> Direction:
-    try:
-        return SCORERS.load(name).marker.direction
-    except UnknownScorerError:
-        return "higher"
+    return {name: direction_of([name], raw=True) if name in run.further_raw else "higher" for run in runs for name in run.further}
 
 
 class SharedInstances:
@@ -67,7 +58,15 @@ class SharedInstances:
     def __init__(self, runs: Sequence[RunScores]) -> None:
         self.is_raw = _are_raw(runs)
         if self.is_raw:
-            runs = [_with_raw_values(run) for run in runs]
+            raw = [run.raw or [None] * len(run.ids) for run in runs]
+            statuses = [
+                ["unscored" if value is None else name for value, name in zip(values, run.status, strict=True)]
+                for values, run in zip(raw, runs, strict=True)
+            ]
+            runs = [
+                replace(run, score=values, official=values, strict=values, status=status)
+                for run, values, status in zip(runs, raw, statuses, strict=True)
+            ]
         self.runs = runs
         first = runs[0]
         same = all(list(run.ids) == list(first.ids) for run in runs)
@@ -78,11 +77,10 @@ class SharedInstances:
         self._at = [None if same else {name: i for i, name in enumerate(run.ids)} for run in runs]
         self.scorers = self.column(0, "scorer")
         known = sorted({name for name in self.scorers if name})
-        self.direction = raw_direction_of(known) if self.is_raw else direction_of(known)
-        self.notes = []
-        if len({_direction_of_scorer(name) for name in known}) > 1:
-            lower = ", ".join(name for name in known if _direction_of_scorer(name) == "lower")
-            self.notes.append(f"scores of both polarities are averaged: less is better for {lower}")
+        self.direction = direction_of(known, raw=self.is_raw)
+        lower = [name for name in known if direction_of([name]) == "lower"]
+        mixed = f"scores of both polarities are averaged: less is better for {', '.join(lower)}"
+        self.notes = [mixed] if 0 < len(lower) < len(known) else []
 
     def ungraded(self, i: int) -> set[str]:
         """Return the instances that the grader's side left unjudged in run i."""
@@ -173,12 +171,6 @@ def _are_raw(runs: Sequence[RunScores]) -> bool:
         if status == "scored"
     ]
     return any(score is None for score, _ in rows) and all(raw is not None for _, raw in rows)
-
-
-def _with_raw_values(run: RunScores) -> RunScores:
-    values = run.raw or [None] * len(run.ids)
-    status = ["unscored" if value is None else name for value, name in zip(values, run.status, strict=True)]
-    return replace(run, score=values, official=values, strict=values, status=status)
 
 
 def what_forbids_ranking(runs: Sequence[RunScores]) -> list[str]:
@@ -386,22 +378,23 @@ class PairingOptions:
         return result.score if self.rules is None else result.official if self.rules == "official" else result.strict
 
 
-def on_own_scale(shared: Sequence[Pair], how: PairingOptions) -> PairingOptions:
-    """Return options that compare raw values, if no pair has scores and some side has values of a metric without bounds."""
-    if any(how.value(a) is not None and how.value(b) is not None for a, b in shared if a.status == b.status == "scored"):
-        return how
-    return replace(how, raw=any(raw_value(result) is not None for pair in shared for result in pair))
-
-
 def judged_by(shared: Sequence[Pair], how: PairingOptions) -> tuple[list[Pair], PairingOptions]:
-    """Return the pairs that were judged on both sides, and the options with the scale of the comparison."""
-    how = on_own_scale(shared, how)
-    return [(a, b) for a, b in shared if how.value(a) is not None and how.value(b) is not None], how
+    """Return the pairs that were judged on both sides, and the options with the scale of the comparison.
+
+    Raw values are compared if no pair has scores and some side has values of a metric without bounds.
+    """
+
+    def judged() -> list[Pair]:
+        return [(a, b) for a, b in shared if how.value(a) is not None and how.value(b) is not None]
+
+    if not any(a.status == b.status == "scored" for a, b in judged()):
+        how = replace(how, raw=any(raw_value(result) is not None for pair in shared for result in pair))
+    return judged(), how
 
 
 def is_lower_better(pairs: Sequence[Pair], *, raw: bool = False) -> bool:
     """Whether less is better for every stored score, as an imported run may say (`details.better`), or on the scorers' own scale."""
-    if raw and raw_direction_of(a.scorer or b.scorer or "" for a, b in pairs) == "lower":
+    if raw and direction_of((a.scorer or b.scorer or "" for a, b in pairs), raw=True) == "lower":
         return True
     return bool(pairs) and all(result.details.get("better") == "lower" for pair in pairs for result in pair)
 

@@ -213,20 +213,19 @@ def are_numbers(recorded: Mapping[str, Any]) -> bool:
 
 def _object(data: bytes) -> dict[str, Any] | None:
     """Return the JSON object in some bytes, None for anything else, or with a repeated key, which readers interpret differently."""
+
+    def with_own_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError("a key occurs twice")
+        return dict(pairs)
+
     try:
-        recorded = json.loads(data.decode("utf-8"), object_pairs_hook=_once)
+        recorded = json.loads(data.decode("utf-8"), object_pairs_hook=with_own_keys)
         # Deeper than any answer is read, and so deeper than anything that a run records of one.
         check_depth(recorded, 200)
     except (ValueError, RecursionError):
         return None
     return recorded if isinstance(recorded, dict) else None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    recorded = dict(pairs)
-    if len(recorded) < len(pairs):
-        raise ValueError("a key occurs twice")
-    return recorded
 
 
 JUDGE, QUERY, LIVING = "it needs a judge", "its answer is a query", "its gold comes from a query"
@@ -360,20 +359,19 @@ def _leads_away(task: Task, databases: Databases, *, gold: bool = False) -> bool
 
 
 def expected_rows(replay: Replay, fresh: Mapping[str, Result], claims: Claims) -> tuple[Result, ...]:
-    """Return the n rows as they must be, in gold order: scored again, or as claimed by the run, with the notes of both."""
-    claimed = {row.instance_id: row for row in claims.rows}
-    rows = [_with_time(fresh.get(name, claimed[name]), claimed[name]) for name in replay.ids]
-    rows = [replace(row, details={key: value for key, value in row.details.items() if key != "notes"}) for row in rows]
+    """Return the n rows as they must be, in gold order: scored again, or as claimed by the run, with the notes of both.
+
+    The ratio of times of a right answer is the run's claim, because a measured one would differ.
+    """
+    claimed, rows = {row.instance_id: row for row in claims.rows}, []
+    for name in replay.ids:
+        row, ratio = fresh.get(name, claimed[name]), claimed[name].details.get("time_ratio")
+        timed = row.official == 1 and row.scorer == "sql_match" and isinstance(ratio, int | float) and 0 < ratio < math.inf
+        details = {key: value for key, value in row.details.items() if key != "notes"} | ({"time_ratio": ratio} if timed else {})
+        rows.append(replace(row, details=details))
     inodes = gold_inodes(replay.gold.folder) | (replay.errata.inodes if replay.errata is not None else frozenset())
     noted = with_notes(replay.tasks, rows, inodes, among=replay.among)
     return tuple(replace(row, seconds=claimed[row.instance_id].seconds) for row in noted)
-
-
-def _with_time(row: Result, claimed: Result) -> Result:
-    """Return the row of a right answer with the ratio of times that the run claims, because a measured one would differ."""
-    ratio = claimed.details.get("time_ratio")
-    timed = row.official == 1 and row.scorer == "sql_match" and isinstance(ratio, int | float) and 0 < ratio < math.inf
-    return replace(row, details={**row.details, "time_ratio": ratio}) if timed else row
 
 
 def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: Run | None) -> dict[str, Any]:
@@ -386,6 +384,10 @@ def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: 
     chosen, how = replay.options.rules or replay.gold.suite.rules, replay.options
     gold_query = signature_parts(recorded["signature"]).get("living", "") if living else ""
     more: dict[str, Any] = {"living": gold_query, "programs": how.allow_programs, "invalid_as": how.invalid_as}
+    # Joined parts have no root, and over gold from a query it is the run's own claim.
+    root = "" if "shards" in recorded["receipt"] else str(recorded.get("root", ""))
+    if "shards" not in recorded["receipt"] and not living:
+        root = root_of(replay.tasks, rows, read_gold_files(replay.gold.folder, replay.gold.spec_file).digests, contents)
     return Run(
         gold=replay.gold,
         submission=replay.submission,
@@ -408,17 +410,8 @@ def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: 
         submission_hash=hash_of(contents),
         unsure=uncertain_instances(replay.tasks, rows, contents),
         seconds=recorded["seconds"],
-        root=_root(replay, rows, recorded, contents, living=bool(living)),
+        root=root,
     ).to_json()
-
-
-def _root(replay: Replay, rows: Sequence[Result], recorded: Mapping[str, Any], contents: Mapping[str, str], *, living: bool) -> str:
-    """Return the root; joined parts have none, and over gold from a query it is the run's own claim."""
-    if "shards" in recorded["receipt"]:
-        return ""
-    if living:
-        return str(recorded.get("root", ""))
-    return root_of(replay.tasks, rows, read_gold_files(replay.gold.folder, replay.gold.spec_file).digests, contents)
 
 
 def _warnings(replay: Replay, rows: Sequence[Result], recorded: Mapping[str, Any], again: Run | None, *, living: bool) -> tuple[str, ...]:
@@ -539,16 +532,21 @@ def verify(
     ids, left_out, seed = _draw_sample(replay, sample, seed)
     how = replace(replay.options, allow_programs=permitted, isolation=isolation, jobs=jobs)
     fresh, again = _score_again(replay, ids, places, how, progress)
-    left_out |= _beyond_this_machine(fresh, claims, programs=replay.options.allow_programs and not permitted)
-    fresh = {name: row for name, row in fresh.items() if name not in left_out}
+    # The grader's side lacks something here that the run had: such a row can be neither confirmed nor refuted.
+    absent = {"NEEDS_CONNECTION", "NEEDS_EXTRA", *(("NO_JAIL",) if replay.options.allow_programs and not permitted else ())}
+    claimed = {row.instance_id: row.status for row in claims.rows}
+    for name, row in list(fresh.items()):
+        if row.fault in absent and claimed[name] != row.status:
+            left_out[name] = NO_JAIL if row.fault == "NO_JAIL" else f"{row.fault}: {row.reason}"
+            del fresh[name]
     rows = expected_rows(replay, fresh, claims)
     expected = expected_run(replay, rows, claims, again)
-    wrong = _differing_rows(claims.rows, rows)
+    scored_again, wrong = _check_scores(claims.rows, rows, len(fresh))
     return replace(
         stopped,
-        findings=(*stopped.findings, _scored_again(fresh, wrong, replay), *_check_record(expected, claims.run)),
+        findings=(*stopped.findings, scored_again, *_check_record(expected, claims.run)),
         notes=(),
-        n_verified=len(fresh.keys() - wrong.keys()),
+        n_verified=len(fresh.keys() - wrong),
         left_out={**replay.elsewhere(), **left_out},
         claimed=tuple(own_words(claims, expected, places=places)),
         seed=seed,
@@ -654,29 +652,16 @@ def _draw_sample(replay: Replay, sample: int | None, seed: int | None) -> tuple[
     return [name for name in names if name in picked], left_out, seed
 
 
-def _beyond_this_machine(fresh: Mapping[str, Result], claims: Claims, *, programs: bool) -> dict[str, str]:
-    """Return the instances that cannot be scored here because the grader's side lacks something that the run had."""
-    # Faults of the grader's side: such a row can be neither confirmed nor refuted.
-    absent = {"NEEDS_CONNECTION", "NEEDS_EXTRA", *(("NO_JAIL",) if programs else ())}
-    claimed = {row.instance_id: row.status for row in claims.rows}
-    found = {name: row for name, row in fresh.items() if row.fault in absent and claimed[name] != row.status}
-    return {name: NO_JAIL if row.fault == "NO_JAIL" else f"{row.fault}: {row.reason}" for name, row in found.items()}
-
-
-def _differing_rows(claimed: Sequence[Result], expected: Sequence[Result]) -> dict[str, list[str]]:
-    """Return instance id -> the keys in which a row is not what it must be."""
-    found = {}
+def _check_scores(claimed: Sequence[Result], expected: Sequence[Result], n_fresh: int) -> tuple[Finding, set[str]]:
+    """Check whether the rows, of which n were scored again, are what they must be; return also the instances whose rows are not."""
+    wrong = {}
     for recorded, wanted in zip(claimed, expected, strict=True):
         a, b = json.loads(result_line(recorded)), json.loads(result_line(wanted))
         if keys := [key for key in {**a, **b} if plain(a.get(key)) != plain(b.get(key))]:
-            found[recorded.instance_id] = keys
-    return found
-
-
-def _scored_again(fresh: Mapping[str, Result], wrong: Mapping[str, Sequence[str]], replay: Replay) -> Finding:
-    says = f"{len(fresh)} of {len(replay.tasks)}: {'not as it was' if wrong else 'the same verdicts, reasons and details'}"
+            wrong[recorded.instance_id] = keys
+    says = f"{n_fresh} of {len(expected)}: {'not as it was' if wrong else 'the same verdicts, reasons and details'}"
     differs = tuple(f"{name}: {', '.join(keys)}" for name, keys in wrong.items())
-    return Finding(name="scored again", good=not wrong, says=says, differs=differs)
+    return Finding(name="scored again", good=not wrong, says=says, differs=differs), set(wrong)
 
 
 def _check_record(expected: Mapping[str, Any], recorded: Mapping[str, Any]) -> Iterator[Finding]:
@@ -740,8 +725,13 @@ def verify_receipt(
             findings.append(_is_submission(receipt, now, submission))
             shown.add("submission_hash")
         return replace(verified, findings=tuple(findings), left_out={"rows": without}, claimed=tuple(_claims(receipt, shown)))
+    # The options of the receipt's run, as far as its signature contains them.
+    parts = signature_parts(receipt["signature"])
+    limits = {CLOCK: clock_of(parts["clock"])} if parts.get("clock") else {}
+    invalid_as: Literal["zero"] | None = "zero" if parts.get("invalid") == "zero" else None
+    options = replace(options, rules=chosen_in(receipt, read_gold(gold)), limits=limits, invalid_as=invalid_as)
     with TempDir() as scratch:
-        again = run(submission, gold, _options_of(receipt, gold, replace(options, out=scratch / "run")), progress=progress)
+        again = run(submission, gold, replace(options, out=scratch / "run"), progress=progress)
     moved = {name: f"{name} {then} then, {now} now" for name, (then, now) in changed_parts(receipt["signature"], again.signature).items()}
     others = tuple(text for name, text in moved.items() if name not in VERSIONS)
     says = "something else" if others else "the same gold and rules"
@@ -754,8 +744,11 @@ def verify_receipt(
         if moved and again.root != receipt["root"]:
             left_out["rows"] = f"they were scored by other versions: {', '.join(moved.values())}"
         else:
-            findings.append(_is_same(receipt, again))
-            verified = replace(verified, n_verified=n if findings[-1].good else 0)
+            pairs = {"root": (receipt["root"], again.root), "score": (receipt.get("score"), again.summary.score)}.items()
+            other = tuple(f"{name}: {then} then, {now} now" for name, (then, now) in pairs if then != now)
+            says = "gives something else" if other else "gives the same verdict for every instance, and the same score"
+            findings.append(Finding(name="scored again", good=not other, says=says, differs=other))
+            verified = replace(verified, n_verified=0 if other else n)
             shown |= {"root", "score"}
     claimed = tuple(_claims(receipt, shown | {"submission_hash", "signature"}))
     return replace(verified, findings=tuple(findings), left_out=left_out, claimed=claimed)
@@ -771,24 +764,9 @@ def _read(file: Path) -> Mapping[str, Any]:
     )
 
 
-def _options_of(recorded: Mapping[str, Any], gold: Path, options: RunOptions) -> RunOptions:
-    """Return the options of the receipt's run, as far as its signature contains them."""
-    parts = signature_parts(recorded["signature"])
-    limits = {CLOCK: clock_of(parts["clock"])} if parts.get("clock") else {}
-    invalid_as: Literal["zero"] | None = "zero" if parts.get("invalid") == "zero" else None
-    return replace(options, rules=chosen_in(recorded, read_gold(gold)), limits=limits, invalid_as=invalid_as)
-
-
 def _is_submission(recorded: Mapping[str, Any], now: str, place: Path) -> Finding:
     good = now == recorded["submission_hash"]
     return Finding(name="submission", good=good, says=f"{place} is {'what was submitted' if good else f'not what was submitted ({now})'}")
-
-
-def _is_same(recorded: Mapping[str, Any], again: Run) -> Finding:
-    pairs = {"root": (recorded["root"], again.root), "score": (recorded.get("score"), again.summary.score)}.items()
-    differs = tuple(f"{name}: {then} then, {now} now" for name, (then, now) in pairs if then != now)
-    says = "gives the same verdict for every instance, and the same score" if not differs else "gives something else"
-    return Finding(name="scored again", good=not differs, says=says, differs=differs)
 
 
 def _claims(recorded: Mapping[str, Any], shown: set[str]) -> Iterator[tuple[str, str]]:
