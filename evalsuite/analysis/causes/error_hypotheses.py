@@ -60,8 +60,8 @@ def lost_digits(exact: Sequence[Decimal], shown: Sequence[Decimal], *, to_decima
         return ""
     for unit, words in _units(shown, to_decimals=to_decimals):
         try:
-            if found := _ways(exact, shown, unit):
-                return f"{found[0]} to {words}{found[1]}"
+            if ways := _ways(exact, shown, unit):
+                return f"{ways[0]} to {words}{ways[1]}"
         except InvalidOperation:
             continue
     return ""
@@ -74,20 +74,20 @@ def _units(shown: Sequence[Decimal], *, to_decimals: bool) -> list[tuple[Unit, s
     needed = [-int(value.normalize().as_tuple().exponent) for value in shown if value]
     written, least = max(map(decimals, shown)), max(needed, default=0)
     digits = max((len(value.normalize().as_tuple().digits) for value in shown if value), default=0)
-    found: list[tuple[Unit, str]] = []
+    units: list[tuple[Unit, str]] = []
     for places in dict.fromkeys((written, least) if written >= least else (least,)):
         if (0 if to_decimals else 1 - len(_TENS)) <= places <= MOST_PLACES:
-            found.append((lambda _, __, places=places: -places, places_in_words(places)))  # type: ignore[misc]
+            units.append((lambda _, __, places=places: -places, places_in_words(places)))  # type: ignore[misc]
     if to_decimals:
-        return found
+        return units
     if 0 < digits <= MOST_SIGNIFICANT and len(shown) > 1:
         word = _NUMBERS[digits] if digits < len(_NUMBERS) else str(digits)
         plural = "" if digits == 1 else "s"
-        found.append((lambda value, _: value.adjusted() - digits + 1, f"{word} significant digit{plural}"))
+        units.append((lambda value, _: value.adjusted() - digits + 1, f"{word} significant digit{plural}"))
     if needed and 0 <= min(needed) < least <= MOST_PLACES:
         own = f"{min(needed)} to {least} decimals, each to those that it has"
-        found.append((lambda _, value: min(0, int(value.normalize().as_tuple().exponent)) if value else 0, own))
-    return found
+        units.append((lambda _, value: min(0, int(value.normalize().as_tuple().exponent)) if value else 0, own))
+    return units
 
 
 def places_in_words(places: int) -> str:

@@ -143,28 +143,28 @@ def predicate_of(table: Table, rows: Sequence[int], others: Sequence[int]) -> Pr
     inside, beyond = (np.asarray(side, dtype=np.int64) for side in (rows, others))
     n, n_rows = len(rows), len(rows) + len(others)
     log_comb = lgamma(n_rows + 1) - lgamma(n + 1) - lgamma(n_rows - n + 1)
-    found: list[tuple[int, bool, int, int, str]] = []
+    separating: list[tuple[int, bool, int, int, str]] = []
     sides = [(False, inside, beyond), (True, beyond, inside)]
     all_conditions = []
     for of_others, own, rest in sides:
-        conditions = [one for k, column in enumerate(columns) for one in _conditions(k, column, own, rest)]
+        conditions = [condition for k, column in enumerate(columns) for condition in _conditions(k, column, own, rest)]
         conditions += _comparisons(columns, own)
         all_conditions.append(conditions)
-        for one in conditions:
-            if not one.meets[rest].any():
-                words, meets = one.loosened(rest)
+        for condition in conditions:
+            if not condition.meets[rest].any():
+                words, meets = condition.loosened(rest)
                 if meets[own].all() and not meets[rest].any():
-                    found.append((one.size, of_others, columns[one.column].n_values, one.column, words))
+                    separating.append((condition.size, of_others, columns[condition.column].n_values, condition.column, words))
     # Roughly as many conditions of each form as there are values that n rows can share, on either side.
     n_tried = 2.0 * len(columns) * (n_rows // n + n_rows // max(1, n_rows - n) + 4)
-    if not found:
+    if not separating:
         for (of_others, own, rest), conditions in zip(sides, all_conditions, strict=True):
-            found += ((size, of_others, 0, k, words) for size, k, words in _joined(conditions, own, rest))
+            separating += ((size, of_others, 0, k, words) for size, k, words in _joined(conditions, own, rest))
         # Each pair of bounds, or of values of two columns.
         n_tried = (sum(column.n_values * (column.n_values + 1.0) for column in columns)) ** 2
-    if not found:
+    if not separating:
         return None
-    size, of_others, _, k, words = min(found)
+    size, of_others, _, k, words = min(separating)
     return Predicate(k, words, size, exp(min(0.0, log(n_tried * size) - log_comb)), of_others)
 
 
@@ -321,7 +321,7 @@ def _comparisons(columns: Sequence[_Column], rows: Any) -> Iterator[_Condition]:
 
 def _joined(conditions: Sequence[_Condition], rows: Any, others: Any) -> Iterator[tuple[int, int, str]]:
     """Return (size, first column, words) of the smallest pair of conditions that none of the others meets."""
-    left = [one.meets[others] for one in conditions]
+    left = [condition.meets[others] for condition in conditions]
     best: tuple[int, int, int] | None = None
     for i, j in combinations(range(len(conditions)), 2):
         size = conditions[i].size + conditions[j].size + 1

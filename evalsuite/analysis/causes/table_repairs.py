@@ -127,10 +127,10 @@ def swapped_cells(a: Alignment) -> Iterator[Repaired]:
             left[tuple(keys)] -= 1
         if any(left.values()):
             continue
-        one, other = list(a.prediction.columns[partners[x]]), list(a.prediction.columns[partners[y]])
+        first, second = list(a.prediction.columns[partners[x]]), list(a.prediction.columns[partners[y]])
         for row in apart[1]:
-            one[row], other[row] = other[row], one[row]
-        table = with_column(with_column(a.prediction, partners[x], one), partners[y], other)
+            first[row], second[row] = second[row], first[row]
+        table = with_column(with_column(a.prediction, partners[x], first), partners[y], second)
         where = " and ".join(f"column {k + 1} {a.prediction.header[k]!r}" for k in (partners[x], partners[y]))
         yield Repaired(table, f"two columns are exchanged in {len(apart[1])} rows", where)
 
@@ -356,17 +356,17 @@ def missing_filter(a: Alignment) -> Iterator[Repaired]:
         return
     if n < 2:
         return
-    found = predicate_of(a.prediction, a.extra, kept)
+    predicate = predicate_of(a.prediction, a.extra, kept)
     # A value shared by only a few rows is named too, as `fits` and not as a proof.
-    if found is not None and (found.chance <= MOST_CHANCE or (found.size == 1 and not found.of_others)):
-        at = f"column {found.column + 1}"
-        if found.of_others:
+    if predicate is not None and (predicate.chance <= MOST_CHANCE or (predicate.size == 1 and not predicate.of_others)):
+        at = f"column {predicate.column + 1}"
+        if predicate.of_others:
             says = f"{n} extra rows fail a condition on {at} that all wanted rows meet"
-            where = f"{found.words} in each wanted row, and in none of them"
+            where = f"{predicate.words} in each wanted row, and in none of them"
         else:
-            shared = "share one value of" if found.size == 1 else "meet one condition on"
-            says, where = f"{n} extra rows {shared} {at}", f"{found.words} in each of them and in no wanted row"
-        yield Repaired(table, f"{says}: a filter is missing", where, chance=min(found.chance, MOST_CHANCE))
+            shared = "share one value of" if predicate.size == 1 else "meet one condition on"
+            says, where = f"{n} extra rows {shared} {at}", f"{predicate.words} in each of them and in no wanted row"
+        yield Repaired(table, f"{says}: a filter is missing", where, chance=min(predicate.chance, MOST_CHANCE))
     elif (lone := _lone_keys(keys, a.extra, kept)) is not None:
         k, n_values, chance = lone
         says = f"{n} extra rows are all those of {n_values} values of column {k + 1}, which no wanted row has: a join is missing"
@@ -410,18 +410,18 @@ def _why_missing(a: Alignment) -> tuple[str, str, str, float]:
         return "one row of gold with a NULL key is missing: a group of NULL, or a total", group, "NULL group", MOST_CHANCE
     if n < 2:
         return "", "", "", 0.0
-    found = predicate_of(a.gold, a.missing, there)
-    if found is not None and found.chance < MOST_CHANCE:
-        at = f"column {found.column + 1}"
-        if found.of_others:
+    predicate = predicate_of(a.gold, a.missing, there)
+    if predicate is not None and predicate.chance < MOST_CHANCE:
+        at = f"column {predicate.column + 1}"
+        if predicate.of_others:
             says = f"{n} rows of gold are missing, all that fail one condition on its {at}: an extra filter"
-            return says, f"{found.words} in each row that is present, and in none of them", "", found.chance
-        where = f"{found.words} in each of them and in no row that is present"
-        if found.words.endswith(" is NULL"):
+            return says, f"{predicate.words} in each row that is present, and in none of them", "", predicate.chance
+        where = f"{predicate.words} in each of them and in no row that is present"
+        if predicate.words.endswith(" is NULL"):
             says = f"all {n} rows of gold whose {at} is NULL are missing, as by an inner join instead of a left one"
-            return says, where, "join lost", found.chance
+            return says, where, "join lost", predicate.chance
         what = ", the last ones: an extra filter or LIMIT" if a.missing[0] == len(a.pairs) else ": an extra filter"
-        return f"all {n} rows of gold that meet one condition on its {at} are missing{what}", where, "", found.chance
+        return f"all {n} rows of gold that meet one condition on its {at} are missing{what}", where, "", predicate.chance
     if (lone := _lone_keys(a.columns.gold_keys, a.missing, there)) is not None:
         j, n_values, chance = lone
         says = f"all {n} rows of gold of {n_values} values of its column {a.needed[j] + 1} are missing, as by a join that lacks them"
@@ -482,13 +482,13 @@ def total_rows(a: Alignment) -> Iterator[Repaired]:
     # A row that occurs twice is not a total of its copy.
     if not {row_of(row) for row in others}.isdisjoint(map(row_of, rows)):
         return
-    n, found = len(rows), _totals(header, columns, rows, others, native=a.native)
-    if found is not None and a.extra:
-        says = f"{n} extra row{'s' if n > 1 else ''} {found.says(n)}"
-        yield Repaired(pick(a.prediction, others), says, found.where, chance=found.chance)
-    elif found is not None:
-        says = f"{_rows_are(n, 'row', ' of gold')} missing: {'they' if n > 1 else 'it'} {found.says(n)}"
-        yield Repaired(_with_missing_rows(a), says, found.where, puts_gold_in=True, chance=found.chance)
+    n, totals = len(rows), _totals(header, columns, rows, others, native=a.native)
+    if totals is not None and a.extra:
+        says = f"{n} extra row{'s' if n > 1 else ''} {totals.says(n)}"
+        yield Repaired(pick(a.prediction, others), says, totals.where, chance=totals.chance)
+    elif totals is not None:
+        says = f"{_rows_are(n, 'row', ' of gold')} missing: {'they' if n > 1 else 'it'} {totals.says(n)}"
+        yield Repaired(_with_missing_rows(a), says, totals.where, puts_gold_in=True, chance=totals.chance)
 
 
 Cells = Sequence[Sequence[Any]]
@@ -526,10 +526,10 @@ def _totals(
         groups = [_group(columns, keys, row, others, native=native) for row in rows]
         if measures and all(group is not None and len(group[1]) for group in groups):
             complete = [group for group in groups if group is not None]
-            found = _verified(header, numbers, (measures, keys), rows, complete, len(others))
-            found = found or _in_places_of_totals(header, columns, keys, rows, complete, others)
-            if found is not None:
-                return found
+            totals = _verified(header, numbers, (measures, keys), rows, complete, len(others))
+            totals = totals or _in_places_of_totals(header, columns, keys, rows, complete, others)
+            if totals is not None:
+                return totals
     return None
 
 
@@ -561,8 +561,8 @@ def _in_places_of_totals(
         there = [tuple(columns[k][row] for k in held) for row in own]
         if len(set(there)) < len(there) or set(there) != {tuple(columns[k][row] for k in held) for row in others}:
             return None
-        one = f"one for each {_names(header, held)}" if held else "one"
-        words.append(f"{one} with NULL or a label in {_names(header, unheld)}")
+        single = f"one for each {_names(header, held)}" if held else "one"
+        words.append(f"{single} with NULL or a label in {_names(header, unheld)}")
     return _Totals(of_all=False, where=", ".join(words), chance=MOST_CHANCE, verified=False)
 
 
@@ -675,11 +675,11 @@ def wrong_level(a: Alignment) -> Iterator[Repaired]:
     is_finer = fine.keys() == coarse.keys() and max(map(len, coarse.values())) == 1 < max(map(len, fine.values()))
     if not numbers or not is_finer:
         return
-    found = _ways(a, numbers, fine, coarse)
+    aggregated = _ways(a, numbers, fine, coarse)
     # A single number per group, or one of one digit, matches by accident.
-    if found is None or found[2] > MOST_CHANCE:
+    if aggregated is None or aggregated[2] > MOST_CHANCE:
         return
-    ways, cells, chance = found
+    ways, cells, chance = aggregated
     if not by and n_own < n_gold and not ways.keys() - {"maximum", "minimum"}:
         # The answer is one of gold's rows: "missing rows" is the simpler explanation.
         return

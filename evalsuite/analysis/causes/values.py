@@ -68,10 +68,10 @@ def _number_in(text: str, native: bool) -> Decimal | None:
     return None if bare in ("true", "false") or is_written_form(bare) else _finite(cell(text, native=native))
 
 
-def _finite(found: Cell) -> Decimal | None:
-    if isinstance(found, Number):
-        return found.exact
-    return Decimal(found) if isinstance(found, int) else None
+def _finite(number: Cell) -> Decimal | None:
+    if isinstance(number, Number):
+        return number.exact
+    return Decimal(number) if isinstance(number, int) else None
 
 
 def read_gold_number(gold: Any) -> Decimal | None:
@@ -120,16 +120,16 @@ def nearly(a: Decimal, b: Decimal) -> bool:
 
 def instant(value: Any, *, native: bool) -> int | None:
     """Return the nanoseconds since 1970 of a date or timestamp in ISO form, None for anything else."""
-    found = cell(value, native=native)
+    read = cell(value, native=native)
     if native and isinstance(value, str):
-        found = read_cell(value)
-    return int(found[1]) if isinstance(found, tuple) and found[0] == "instant" else None
+        read = read_cell(value)
+    return int(read[1]) if isinstance(read, tuple) and read[0] == "instant" else None
 
 
 def instants(value: Any) -> Iterator[tuple[int, str]]:
     """Yield each (instant, form) that a date in another form can mean."""
     if isinstance(value, date):
-        yield from ((found, "a date") for found, _ in date_readings(value.isoformat()))
+        yield from ((at, "a date") for at, _ in date_readings(value.isoformat()))
     else:
         yield from date_readings(str(value))
 

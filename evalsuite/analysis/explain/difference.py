@@ -146,14 +146,14 @@ def number_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
     golds = [read_number(item) for item in (gold if isinstance(gold, list | tuple) else [gold])]
     tolerance = 10.0 ** -int(parameters.get("precision", 4))
     numbers = []
-    for found in find_numbers(answer):
-        value = float(exact_of(found.candidates[0]))
+    for mention in find_numbers(answer):
+        value = float(exact_of(mention.candidates[0]))
         nearest = min(golds, key=lambda item: abs(float(exact_of(item)) - value), default=None)
         if nearest is not None:
-            distance = abs(float(exact_of(nearest) - exact_of(found.candidates[0])))
+            distance = abs(float(exact_of(nearest) - exact_of(mention.candidates[0])))
             numbers.append(
                 {
-                    "text": _cut_text(found.text),
+                    "text": _cut_text(mention.text),
                     "value": _json_safe(value),
                     "nearest_gold": _json_safe(float(exact_of(nearest))),
                     "distance": _json_safe(distance),
@@ -189,8 +189,8 @@ def text_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
         "conj": parameters.get("conj", "or"),
         "excluded": [_cut_text(text) for text in excluded if text and text.casefold() in lowered][:MOST_ROWS],
         "segments": segments,
-        "missing": [words for one in segments if one["op"] in ("delete", "replace") and (words := one["gold"].strip())],
-        "extra": [words for one in segments if one["op"] in ("insert", "replace") and (words := one["predicted"].strip())],
+        "missing": [words for segment in segments if segment["op"] in ("delete", "replace") and (words := segment["gold"].strip())],
+        "extra": [words for segment in segments if segment["op"] in ("insert", "replace") and (words := segment["predicted"].strip())],
         "nearest": [_nearest(text, answer) for text in absent[:MOST_ROWS]],
         "answer": _cut_text(answer, LONGEST_TEXT),
         "n_characters": len(answer),
@@ -202,8 +202,8 @@ def _nearest(gold: str, answer: str) -> Data:
     from rapidfuzz import fuzz
 
     a, b = (text[:LONGEST_TEXT].lower() for text in (gold, answer))
-    found = fuzz.partial_ratio_alignment(a, b) if len(a) <= len(b) == len(answer[:LONGEST_TEXT]) else None
-    start, end = (found.dest_start, found.dest_end) if found is not None else (0, len(answer))
+    best = fuzz.partial_ratio_alignment(a, b) if len(a) <= len(b) == len(answer[:LONGEST_TEXT]) else None
+    start, end = (best.dest_start, best.dest_end) if best is not None else (0, len(answer))
     # Extend the best fit to whole words.
     words = [match for match in re.finditer(r"\S+", answer) if match.start() < end and match.end() > start]
     phrase = answer[words[0].start() : words[-1].end()] if words else ""

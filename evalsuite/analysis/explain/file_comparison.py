@@ -71,8 +71,8 @@ def _tables(files: Sequence[Path], sides: Sequence[Table], key: Sequence[str], *
     lone = _lone_columns(gold, prediction)
     causes = _heads(aligned, lone) if score.strict == 1 and aligned is not None else []
     if score.strict != 1:
-        found = search_pair(pair, judge, judge.passes)
-        causes = found[0] if found is not None else []
+        search = search_pair(pair, judge, judge.passes)
+        causes = search[0] if search is not None else []
     equal = score.strict == 1 and not any(lone)
     shown = explanation(causes, budget, "strict", note=_repeated_keys(pair, aligned))
     cells_differ = score.strict != 1
@@ -120,7 +120,7 @@ def _named_records(*sides: Sequence[Mapping[str, Any]]) -> Iterator[dict[Any, An
 
     def is_key(name: str) -> bool:
         ids = [[record.get(name) for record in side] for side in sides]
-        return all(all(isinstance(one, str | int) for one in own) and len(set(own)) == len(own) for own in ids)
+        return all(all(isinstance(value, str | int) for value in own) and len(set(own)) == len(own) for own in ids)
 
     key = next((name for name in _ID_KEYS if is_key(name)), None)
     for side in sides:
@@ -140,10 +140,10 @@ def _records(gold: Mapping[Any, Any], prediction: Mapping[Any, Any]) -> Data:
     if not gold:
         raise UsageError("the gold folder contains no .json file", hint="name the folder with one JSON file a record")
     schema = infer_schema(list(gold.values()), widen=True, notify=lambda _: None)
-    found = evaluate(list(gold.values()), [prediction.get(name, {}) for name in gold], schema, notify=lambda _: None)
+    scored = evaluate(list(gold.values()), [prediction.get(name, {}) for name in gold], schema, notify=lambda _: None)
     rows = [
         {"record": str(name), "path": row.path, "status": row.status, "expected": row.gold_value, "got": row.extracted_value}
-        for name, record in zip(gold, found.records, strict=True)
+        for name, record in zip(gold, scored.records, strict=True)
         for row in record.field_results
         if row.status in COLUMNS and row.status != "match"
     ]
@@ -162,8 +162,8 @@ def _records(gold: Mapping[Any, Any], prediction: Mapping[Any, Any]) -> Data:
         reason="" if equal else f"{plural(len(different), 'record')} and {plural(len(rows), 'value')} differ{forms}",
         rows=counts,
         difference={"kind": "tree", "rows": shown, "n_rows": len(rows), "n_rows_shown": len(shown), "note": ""},
-        fields=[{"field": path, **asdict(score)} for path, score in found.per_schema_path.items()],
-        scores=asdict(found.micro),
+        fields=[{"field": path, **asdict(score)} for path, score in scored.per_schema_path.items()],
+        scores=asdict(scored.micro),
     )
 
 
@@ -256,7 +256,7 @@ def _row_counts(pair: TablePair, a: Alignment | None) -> dict[str, int]:
 
 def _columns(a: Alignment) -> list[Data]:
     """Return each gold column with its differences from the paired column."""
-    found = []
+    columns = []
     for j, k in enumerate(a.partners):
         largest, n_null = None, 0
         for g, p in a.wrong[j] if k is not None else ():
@@ -265,7 +265,7 @@ def _columns(a: Alignment) -> list[Data]:
             numbers = [place(cell) for cell in sides]
             if numbers[0] is not None and numbers[1] is not None:
                 largest = max(largest or 0.0, abs(numbers[0] - numbers[1]))
-        found.append(
+        columns.append(
             {
                 "gold": a.gold.header[a.needed[j]],
                 "prediction": None if k is None else a.prediction.header[k],
@@ -275,4 +275,4 @@ def _columns(a: Alignment) -> list[Data]:
                 "max_difference": largest,
             }
         )
-    return found
+    return columns

@@ -117,12 +117,12 @@ def _evidence_of(result: Result, tasks: Sequence[Task], proofs: "QueryProofs | N
     evidence = result.details.get(_KEY)
     # A result from elsewhere (missing, timed out) has only its status and reason.
     plain = {"rules": None, "status": result.status, "reason": result.reason}
-    found = evidence if isinstance(evidence, dict) else plain
+    explained = evidence if isinstance(evidence, dict) else plain
     if proofs is None or (isinstance(evidence, dict) and evidence["rules"] is None):
-        return found
+        return explained
     (task,) = (task for task in tasks if task.instance.instance_id == result.instance_id)
-    found |= {"sql": shown} if (shown := proofs.both_queries(task)) else {}
-    return _with_proof(found, proofs.prove(task, evidence["rules"])) if isinstance(evidence, dict) else found
+    explained |= {"sql": shown} if (shown := proofs.both_queries(task)) else {}
+    return _with_proof(explained, proofs.prove(task, evidence["rules"])) if isinstance(evidence, dict) else explained
 
 
 def _with_proof(evidence: Data, proof: "Proof | None") -> Data:
@@ -152,10 +152,10 @@ def _collect(task: Task, prediction: Prediction, what: Sequence[str]) -> Result:
     rules = failing_rule(result, task.rules)
     reasons = result.details.get("reasons")
     reason = str(reasons[rules]) if rules is not None and isinstance(reasons, Mapping) and rules in reasons else result.reason
-    found: Data = {"rules": rules, "status": result.status, "reason": reason}
+    evidence: Data = {"rules": rules, "status": result.status, "reason": reason}
     if rules is not None and result.status not in ("gold_fault", "scorer_fault"):
-        found |= _evidence_of_task(task, prediction, result, rules, what)
-    return replace(result, details={_KEY: found})
+        evidence |= _evidence_of_task(task, prediction, result, rules, what)
+    return replace(result, details={_KEY: evidence})
 
 
 collect_evidence = partial(_collect, what=WHAT)
@@ -185,21 +185,21 @@ def _evidence_of_task(task: Task, prediction: Prediction, result: Result, rules:
     """Return the evidence of the check that decided, and the explanation of whichever check proves one."""
     from evalsuite.analysis.explain.difference import difference
 
-    found: Data = {}
+    evidence: Data = {}
     unproved: Data | None = None
     for check, entry, form, parameters in readable_checks(task, prediction, result):
         if entry.marker.reads == "query":
-            return found | _of_pair(task, check, form, rules, result)
-        if "difference" in what and "difference" not in found:
-            found["difference"] = difference(entry, form, parameters, rules=rules, result=result)
-            found["sql"] = "\n\n".join(_statements(task, check, entry, form, parameters, rules))
+            return evidence | _of_pair(task, check, form, rules, result)
+        if "difference" in what and "difference" not in evidence:
+            evidence["difference"] = difference(entry, form, parameters, rules=rules, result=result)
+            evidence["sql"] = "\n\n".join(_statements(task, check, entry, form, parameters, rules))
         if "explain" in what and not (unproved or {}).get("proved"):
             if entry.marker.asks is not None and entry.marker.asks(parameters):
                 shown = explanation([], Budget(), rules, note="a judge decides here, and was not called again")
             else:
                 shown = explain(entry, form, parameters, rules=rules)
             unproved = shown if unproved is None or shown["proved"] else unproved
-    return found | ({"explanation": unproved} if unproved is not None else {})
+    return evidence | ({"explanation": unproved} if unproved is not None else {})
 
 
 def _of_pair(task: Task, check: Check, form: Sequence[Table], rules: Rule, result: Result) -> Data:
@@ -274,18 +274,18 @@ def explain(scorer: Scorer, form: Any, parameters: Mapping[str, Any], *, rules: 
     if scorer.marker.reads not in _SEARCHES:
         return explanation([], budget, rules, note=f"answers that {scorer.name} reads are not searched")
     search: Callable[[Judge, Any], list[Cause] | None] = _SEARCHES[scorer.marker.reads].load()
-    found = search(judge, form)
-    if found or takes_gold(judge):
-        return explanation(found or [], budget, rules)
+    causes = search(judge, form)
+    if causes or takes_gold(judge):
+        return explanation(causes or [], budget, rules)
     # If a rule refuses gold itself, no repair can pass; the other rule may still find a cause.
     other: Rule = "strict" if rules == "official" else "official"
     note = f"{rules} rules refuse gold itself"
     judge = replace(judge, rules=other, budget=Budget(attempts=budget.attempts, cells=budget.cells))
     if judge.passes(form) or not takes_gold(judge):
         return explanation([], budget, rules, note=note)
-    found = search(judge, form)
+    causes = search(judge, form)
     budget.used += judge.budget.used
-    return explanation(found, budget, other, note=note) if found else explanation([], budget, rules, note=note)
+    return explanation(causes, budget, other, note=note) if causes else explanation([], budget, rules, note=note)
 
 
 def takes_gold(judge: Judge) -> bool:
@@ -293,7 +293,7 @@ def takes_gold(judge: Judge) -> bool:
     reads, gold = judge.scorer.marker.reads, judge.parameters.get("gold", judge.parameters.get("reference"))
     golds = gold if isinstance(gold, list | tuple) else [gold]
     if reads in ("text", "number"):
-        texts = [str(one) for one in golds]
+        texts = [str(text) for text in golds]
         answers: list[Any] = [", ".join(texts)] if judge.parameters.get("conj") == "and" else texts
     else:
         answers = list(golds) if reads == "table" else [gold]
@@ -367,14 +367,14 @@ def with_margins(record: "Record") -> tuple[Sequence[Result], str]:
         options = record.run["options"]
         how: dict[str, Any] = {"rules": record.rules, "jobs": min(4, os.cpu_count() or 1), "known": known, "mode": options.get("mode")}
         shown = explain_results(gold, submission, missing, options.get("limits") or {}, ("margin",), **how) if known is not None else ()
-        found = dict(shown)
+        margins = dict(shown)
     except EvalsuiteError:
-        found = {}
+        margins = {}
     results = []
     for result in record.results:
-        one = found.get(result.instance_id, {})
-        if "margin" in one and (one["official"], one["strict"]) == (result.official, result.strict):
-            result = replace(result, details={**result.details, "margin": one["margin"]})
+        margin = margins.get(result.instance_id, {})
+        if "margin" in margin and (margin["official"], margin["strict"]) == (result.official, result.strict):
+            result = replace(result, details={**result.details, "margin": margin["margin"]})
         results.append(result)
     n_missing = sum("margin" not in result.details for result in results if result.instance_id in set(missing))
     note = f"{n_missing} margin{'s are' if n_missing > 1 else ' is'} unknown: the folders of the run are not here, or have changed"
@@ -418,14 +418,14 @@ def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Pat
         return RunEvidence(note="differences are not shown: gold has changed since the run")
     unexecuted = known.suite.extra.get("unexecuted", ())
     theirs = {
-        one.instance_id
-        for one in known.instances
-        if any(check.scorer in unexecuted or names_class(check.parameters) for check in one.checks)
+        instance.instance_id
+        for instance in known.instances
+        if any(check.scorer in unexecuted or names_class(check.parameters) for check in instance.checks)
     }.intersection(ids)
     ids = [name for name in ids if name not in theirs]
     results = {result.instance_id: result for result in record.results}
     limits, jobs, mode = record.run["options"].get("limits") or {}, min(4, os.cpu_count() or 1), record.run["options"].get("mode")
-    found: dict[str, Mapping[str, Any]] = {}
+    by_id: dict[str, Mapping[str, Any]] = {}
     changed: set[str] = set()
 
     def collect(names: Sequence[str], what: Sequence[str], seconds: float = math.inf) -> None:
@@ -435,13 +435,13 @@ def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Pat
             if evidence["status"] != results[name].status:
                 changed.add(name)
             else:
-                found[name] = redact_evidence(evidence, record.level, result=results[name])
+                by_id[name] = redact_evidence(evidence, record.level, result=results[name])
             if time.monotonic() > end:
                 return
 
     collect(ids[:MOST_EXPLAINED], ("difference", "explain"), MOST_SECONDS)
     if shows(record.level, "shape"):
-        collect([name for name in ids[:MOST_DIFFERENCES] if name not in found and name not in changed], ("difference",))
+        collect([name for name in ids[:MOST_DIFFERENCES] if name not in by_id and name not in changed], ("difference",))
     notes = []
     if theirs:
         notes.append(f"{len(theirs)} are scored by plugins of gold: only `evalsuite explain ID --run RUN --gold {gold}` executes them")
@@ -449,4 +449,4 @@ def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Pat
         notes.append(f"differences are shown for the first {MOST_DIFFERENCES} of {len(ids)} instances that are not right")
     if changed:
         notes.append(f"{len(changed)} answer{'s' * (len(changed) > 1)} changed since the run: their difference is not shown")
-    return RunEvidence(found=found, note="; ".join(notes))
+    return RunEvidence(found=by_id, note="; ".join(notes))

@@ -54,9 +54,9 @@ def collect_likeness(task: Task, prediction: Prediction) -> Result:
     if isinstance(form, Table | list | tuple):
         try:
             gold = gold_tables(task, check) if entry.marker.reads == "query" else usable_parameters(task, check, entry)["gold"]
-            tables = [gold] if isinstance(gold, Table) else [one for one in gold if isinstance(one, Table)]
+            tables = [gold] if isinstance(gold, Table) else [table for table in gold if isinstance(table, Table)]
             answers = [form] if isinstance(form, Table) else list(form)
-            room = min((_room(one, answers[0]) for one in tables), default=1.0)
+            room = min((_room(table, answers[0]) for table in tables), default=1.0)
         except FaultError:
             room = 1.0
     return replace(result, details={ROOM: room})
@@ -112,6 +112,17 @@ _SAYS: Final = {
     "rows duplicated": "rows or values are counted several times: a DISTINCT is missing",
     "wrong order": "another order",
 }
+
+
+def gold_query(databases: "Databases", task: Task, check: Check, limits: Mapping[str, int | float]) -> "tuple[Connection | None, str]":
+    """Return (the connection of a table check, gold's query); None without a connection, an empty text without a single query.
+
+    Raises `EvalsuiteError` or `FaultError` if a file of either cannot be read.
+    """
+    files = known_queries(task, check)
+    connection = databases.connections().of_instance(task.instance, check.parameters)
+    is_query = len(files) == 1 and files[0].is_file()
+    return connection, with_as_of(read_gold_query(files[0]), check_as_of(None, limits[CLOCK]))[0] if is_query else ""
 
 
 @dataclass(slots=True)
@@ -185,16 +196,12 @@ class QueryProofs:
         query.
         """
         assert task.answer is not None
-        files, gold, answer = known_queries(task, check), "", ""
         try:
-            connection = self.databases.connections().of_instance(task.instance, check.parameters)
-            if len(files) == 1 and files[0].is_file():
-                gold = with_as_of(read_gold_query(files[0]), check_as_of(None, task.limits[CLOCK]))[0]
+            connection, gold = gold_query(self.databases, task, check, task.limits)
         except (EvalsuiteError, FaultError):
             return None, "", ""
-        if task.answer.is_query and not isinstance(query := self.answers.prepared(task), Result):
-            answer = query.text
-        return connection, gold, answer
+        prepared = self.answers.prepared(task) if task.answer.is_query else None
+        return connection, gold, "" if prepared is None or isinstance(prepared, Result) else prepared.text
 
 
 def _table_check(task: Task) -> Check | None:
@@ -303,7 +310,7 @@ def _with_name(task: Task, name: str, check: Check) -> Task:
     if task.answer.answer_type == "file" and isinstance(value, str):
         value = FromRoot(f"{id_}/{value}")
     kept = {
-        key: [_rooted(one, id_, check) for one in given]
+        key: [_rooted(name_of_gold, id_, check) for name_of_gold in given]
         if isinstance(given, list)
         else _rooted(given, id_, check)
         if key == "gold"
@@ -325,30 +332,30 @@ def _rooted(value: Any, id_: str, check: Check) -> Any:
 
 def _search(proofs: QueryProofs, sides: "_Pair | _QueriedTable", rules: Rule) -> Proof:
     """Try edits of gold's query that return the answer, then edits of the answer's that return gold."""
-    found = Proof()
+    proof = Proof()
     pool = Pool(jobs=1, isolation=proofs.isolation, gold_inodes=proofs.gold_inodes, order=ORDER)
     try:
         room = next((float(result.details.get(ROOM, 1.0)) for result in pool.results([sides.base()])), 1.0)
         for of_gold in (True, False):
             own, other = (sides.gold, sides.answer) if of_gold else (sides.answer, sides.gold)
-            if not own or found.causes:
+            if not own or proof.causes:
                 continue
             if of_gold and (control := sides.control()) is not None and not _right(pool, [control], rules):
-                found.notes.append("gold's query does not give gold here: it was not tried")
+                proof.notes.append("gold's query does not give gold here: it was not tried")
                 continue
-            _try(proofs, sides, pool, found, own, other, of_gold=of_gold, rules=rules, room=room)
+            _try(proofs, sides, pool, proof, own, other, of_gold=of_gold, rules=rules, room=room)
     finally:
         pool.close()
-        found.n_runs = sides.n_runs
-        found.notes += [f"{n} of these queries ended by {code}" for code, n in sides.stopped.items() if n]
-    return found
+        proof.n_runs = sides.n_runs
+        proof.notes += [f"{n} of these queries ended by {code}" for code, n in sides.stopped.items() if n]
+    return proof
 
 
 def _try(
     proofs: QueryProofs,
     sides: "_Pair | _QueriedTable",
     pool: Pool,
-    found: Proof,
+    proof: Proof,
     own: str,
     other: str,
     *,
@@ -366,7 +373,7 @@ def _try(
                 "evalsuite.sql.query_edits:edits_as_data", own, sides.dialect, other, "gold's" if not of_gold else "the answer's"
             )
     except (FaultError, EvalsuiteError):
-        found.notes.append(f"{whose} query cannot be parsed")
+        proof.notes.append(f"{whose} query cannot be parsed")
         return
     edits = {f"e{i}": QueryEdit(*edit) for i, edit in enumerate(made)}
     names, n_tried, judged = list(edits), 0, "strict" if of_gold else rules
@@ -382,9 +389,9 @@ def _try(
             edit = _necessary_parts(sides, pool, edits, edits[first], of_gold=of_gold, rules=judged)
             name = _NAMES[edit.kind][not of_gold]
             where = f"{whose} query {edit.words} gives exactly {wanted}"
-            found.causes.append(Cause(name, _SAYS.get(name) or general_sentence(name), where, chance=_chance(n_before, room)))
+            proof.causes.append(Cause(name, _SAYS.get(name) or general_sentence(name), where, chance=_chance(n_before, room)))
             return
-    found.notes.append(f"none of {n_tried} edits of {whose} query gives {wanted}")
+    proof.notes.append(f"none of {n_tried} edits of {whose} query gives {wanted}")
 
 
 def _chance(n_before: int, room: float) -> float:
@@ -397,19 +404,19 @@ def _idle_kinds(sides: "_Pair | _QueriedTable", pool: Pool, own: str, rules: Rul
     """Return the kinds of edits (of the order, or others) that would fit without a change, because gold's query already returns the
     answer.
     """
-    found = set()
+    idle = set()
     for kind in ("order", "condition"):
         tasks = list(sides.tasks({"as it stands": QueryEdit(kind, "", own)}, of_gold=True))
         if _right(pool, tasks, rules):
-            found.add(kind == "order")
-    return frozenset(found)
+            idle.add(kind == "order")
+    return frozenset(idle)
 
 
 def _necessary_parts(
     sides: "_Pair | _QueriedTable", pool: Pool, edits: Mapping[str, QueryEdit], edit: QueryEdit, *, of_gold: bool, rules: Rule
 ) -> QueryEdit:
     """Return the edit without its unnecessary parts: a part is dropped while the edit stays right without it."""
-    left = {one.sql: name for name, one in edits.items() if one.sql != edit.sql}
+    left = {other.sql: name for name, other in edits.items() if other.sql != edit.sql}
     while True:
         fewer = {name: edits[name] for text in edit.fewer if (name := left.pop(text, None)) is not None}
         right = _right(pool, list(sides.tasks(fewer, of_gold=of_gold)), rules) if fewer else []

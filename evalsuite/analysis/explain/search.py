@@ -97,7 +97,7 @@ def _chance_under_any_name(hypothesis: ErrorHypothesis, pairs: Sequence[Pair], c
     chance = _chance([hypothesis], pairs, column)
     for family in (_NUMBER_LAWS, _TIME_LAWS):
         if chance <= FITS and len(pairs) <= MOST_OF_ANY and hypothesis.name in family:
-            chance = max(chance, _chance([one for one in ERROR_HYPOTHESES if one.name in family], pairs, column))
+            chance = max(chance, _chance([entry for entry in ERROR_HYPOTHESES if entry.name in family], pairs, column))
     return chance
 
 
@@ -326,7 +326,7 @@ def _share(hypotheses: Sequence[ErrorHypothesis], pairs: Sequence[Pair], draws: 
         # Only values that differ count: one that equals the answer's would be no error.
         if all(str(pair.gold) != str(pair.predicted) for pair in drawn):
             n += 1
-            n_fits += any(one.fix(drawn) is not None for one in hypotheses)
+            n_fits += any(hypothesis.fix(drawn) is not None for hypothesis in hypotheses)
     return n_fits / n if n else 0.0
 
 

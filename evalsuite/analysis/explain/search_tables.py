@@ -43,9 +43,9 @@ def explain_table(judge: Judge, form: Table) -> list[Cause] | None:
         return -len(shared), abs(pair.gold.n_rows - pair.prediction.n_rows)
 
     for pair in sorted(table_pairs(form, judge.parameters, "table", judge.rules), key=unlikeness):
-        found = search_pair(pair, judge, judge.passes)
-        if found is not None:
-            return found[0]
+        repaired = search_pair(pair, judge, judge.passes)
+        if repaired is not None:
+            return repaired[0]
     return None
 
 
@@ -79,11 +79,11 @@ def _explain_each(judge: Judge, form: Any, pairs: Mapping[Any, TablePair], passe
     for i, (key, pair) in enumerate(pairs.items()):
         if passes(key, form[key]):
             continue
-        found = search_pair(pair, judge, partial(passes, key))
-        if found is None:
+        mended = search_pair(pair, judge, partial(passes, key))
+        if mended is None:
             return None
-        causes += [_in_table(cause, i, pair.name) for cause in found[0]]
-        repaired[key] = found[1]
+        causes += [_in_table(cause, i, pair.name) for cause in mended[0]]
+        repaired[key] = mended[1]
     return causes if causes and judge.passes(repaired) else None
 
 
@@ -107,8 +107,8 @@ def _swapped(judge: Judge, form: Sequence[Any], n: int) -> list[Cause] | None:
         return None
     order: list[int] = []
     for i in range(n):
-        one = _only(judge, i, gold=[judge.parameters["gold"][i]])
-        place = next((k for k in [i, *range(n)] if k not in order and one.passes([form[k]])), None)
+        own = _only(judge, i, gold=[judge.parameters["gold"][i]])
+        place = next((k for k in [i, *range(n)] if k not in order and own.passes([form[k]])), None)
         if place is None:
             return None
         order.append(place)
@@ -128,12 +128,12 @@ def search_pair(pair: TablePair, judge: Judge, passes: Passes) -> tuple[list[Cau
     half_way: list[tuple[Cause, Table]] = []
     for phase in order:
         if phase == "values":
-            found = _values(start, passes)
-            if found is not None:
-                return found
+            mended = _values(start, passes)
+            if mended is not None:
+                return mended
             continue
         # A repair that has a cause of its own name is tried early, and not again in its phase.
-        tried = [one for one in TABLE_CAUSES if one.name == phase or (one.phase == phase and one.name not in order)]
+        tried = [entry for entry in TABLE_CAUSES if entry.name == phase or (entry.phase == phase and entry.name not in order)]
         for repair in tried:
             for repaired in repair.repair(start):
                 name, gold_in = repaired.name or repair.name, repaired.puts_gold_in
@@ -148,9 +148,9 @@ def search_pair(pair: TablePair, judge: Judge, passes: Passes) -> tuple[list[Cau
     # First a repair of rows that is not enough, then one of values.
     for cause, table in half_way:
         again = replace(pair, prediction=table).align(judge.rules)
-        found = _values(again, passes) if again is not None else None
-        if found is not None:
-            return [cause, *found[0]], found[1]
+        mended = _values(again, passes) if again is not None else None
+        if mended is not None:
+            return [cause, *mended[0]], mended[1]
     return None
 
 
@@ -190,9 +190,9 @@ def _values(a: Alignment, passes: Passes) -> tuple[list[Cause], Table] | None:
             if shown.wrong in tried:
                 continue
             tried.add(shown.wrong)
-            found = _values_in(shown, passes)
-            if found is not None:
-                return found
+            mended = _values_in(shown, passes)
+            if mended is not None:
+                return mended
     return None
 
 
@@ -202,14 +202,14 @@ def _values_in(a: Alignment, passes: Passes) -> tuple[list[Cause], Table] | None
     if not wrong or not all(fitting.values()):
         return None
     for attempt in range(MOST_ALTERNATIVES):
-        if attempt and all(attempt >= len(found) for found in fitting.values()):
+        if attempt and all(attempt >= len(entries) for entries in fitting.values()):
             return None
         chosen = {j: fitting[j][min(attempt, len(fitting[j]) - 1)] for j in wrong}
         if not passes(_undone(a, chosen)):
             continue
         # A column that the scorer accepts unchanged is not part of the cause.
         for j in wrong if len(wrong) > 1 else ():
-            rest = {other: found for other, found in chosen.items() if other != j}
+            rest = {other: entries for other, entries in chosen.items() if other != j}
             if rest and passes(_undone(a, rest)):
                 chosen = rest
         return [_cause(a, j, hypothesis, fixed) for j, (hypothesis, fixed) in chosen.items()], _undone(a, chosen)

@@ -69,10 +69,10 @@ def _without_excluded(parameters: Mapping[str, Any], answer: str) -> Tries:
     text = answer
     for word in filter(None, words):
         text = re.sub(re.escape(word), " ", text, flags=re.IGNORECASE)
-    found = [word for word in words if word and word.casefold() in answer.casefold()]
-    if found:
-        where = ", ".join(map(show, found[:3]))
-        yield [Cause("excluded text", f"the answer contains {len(found)} of the texts that exclude it", where)], text
+    contained = [word for word in words if word and word.casefold() in answer.casefold()]
+    if contained:
+        where = ", ".join(map(show, contained[:3]))
+        yield [Cause("excluded text", f"the answer contains {len(contained)} of the texts that exclude it", where)], text
 
 
 def _by_number(judge: Judge, golds: Sequence[Any], answer: str) -> list[Tries]:
@@ -140,9 +140,9 @@ def _all_at_once(judge: Judge, numbers: Sequence[Decimal], tokens: Sequence[_Tok
         if not mended:
             continue
         mended = _needed(judge, mended, partial(_with_mended, answer))
-        pairs = [one.pair for one in mended]
+        pairs = [number.pair for number in mended]
         if says := _sentence(hypothesis, mended, pairs):
-            grouped = [cause for one in mended for cause in _grouped(hypothesis, one.token.text)]
+            grouped = [cause for number in mended for cause in _grouped(hypothesis, number.token.text)]
             yield (
                 list(dict.fromkeys([Cause(hypothesis.name, says, hypothesis=hypothesis, pairs=pairs), *grouped])),
                 _with_mended(answer, mended),
@@ -176,8 +176,8 @@ def _needed(judge: Judge, corrections: list[_Correction], corrected: Callable[[S
     if len(corrections) < 2 or not judge.passes(corrected(corrections)):
         return corrections
     needed = corrections
-    for one in corrections:
-        rest = [other for other in needed if other is not one]
+    for correction in corrections:
+        rest = [other for other in needed if other is not correction]
         if rest and judge.passes(corrected(rest)):
             needed = rest
     return needed
@@ -185,8 +185,8 @@ def _needed(judge: Judge, corrections: list[_Correction], corrected: Callable[[S
 
 def _with_mended(answer: str, mended: Sequence[_Mended]) -> str:
     text = answer
-    for one in reversed(mended):
-        text = text[: one.token.start] + one.text + text[one.token.end :]
+    for number in reversed(mended):
+        text = text[: number.token.start] + number.text + text[number.token.end :]
     return text
 
 
@@ -238,7 +238,7 @@ def _by_phrase(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
     """Correct a phrase of the answer that equals gold but for one hypothesis; first each gold alone, then all at once."""
     texts = [gold for gold in golds if isinstance(gold, str) and gold.strip()]
     one_is_enough = judge.parameters.get("conj") != "and"
-    found = list[tuple[str, str, Cause]]()
+    phrases = list[tuple[str, str, Cause]]()
     for gold in texts:
         phrase = _wrong_phrase(answer, gold)
         if phrase is None:
@@ -246,11 +246,11 @@ def _by_phrase(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
         start, stop, cause = phrase
         if one_is_enough:
             yield [cause], answer[:start] + gold + answer[stop:]
-        found.append((answer[start:stop], gold, cause))
-    if len(found) <= one_is_enough:
+        phrases.append((answer[start:stop], gold, cause))
+    if len(phrases) <= one_is_enough:
         return
-    found = _needed(judge, found, partial(_with_phrases, answer))
-    yield [cause for _, _, cause in found], _with_phrases(answer, found)
+    phrases = _needed(judge, phrases, partial(_with_phrases, answer))
+    yield [cause for _, _, cause in phrases], _with_phrases(answer, phrases)
 
 
 def _wrong_phrase(answer: str, gold: str) -> tuple[int, int, Cause] | None:
@@ -269,8 +269,8 @@ def _wrong_phrase(answer: str, gold: str) -> tuple[int, int, Cause] | None:
     return None
 
 
-def _with_phrases(answer: str, found: Sequence[tuple[str, str, Cause]]) -> str:
-    for window, gold, _ in found:
+def _with_phrases(answer: str, phrases: Sequence[tuple[str, str, Cause]]) -> str:
+    for window, gold, _ in phrases:
         answer = answer.replace(window, gold)
     return answer
 

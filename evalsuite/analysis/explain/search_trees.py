@@ -78,21 +78,21 @@ def explain_whole(judge: Judge, form: Any) -> list[Cause] | None:
         if len(leaves) > MOST_LEAVES:
             judge.budget.note(f"more than {MOST_LEAVES} values differ and were not searched")
             return None
-    found = [_cause_of_field(leaves_of_field) for leaves_of_field in _by_field(leaves)]
-    whole = [one for one in found if one is not None]
-    if not whole or len(whole) < len(found) or not judge.passes(_undone(form, whole)):
+    of_fields = [_cause_of_field(leaves_of_field) for leaves_of_field in _by_field(leaves)]
+    whole = [part for part in of_fields if part is not None]
+    if not whole or len(whole) < len(of_fields) or not judge.passes(_undone(form, whole)):
         return None
-    for one in whole if len(whole) > 1 else ():
-        rest = [other for other in whole if other is not one]
+    for part in whole if len(whole) > 1 else ():
+        rest = [other for other in whole if other is not part]
         if rest and judge.passes(_undone(form, rest)):
             whole = rest
     return [cause for cause, _ in whole]
 
 
-def _undone(form: Any, found: Sequence[tuple[Cause, list[tuple[Path, Any]]]]) -> Any:
+def _undone(form: Any, parts: Sequence[tuple[Cause, list[tuple[Path, Any]]]]) -> Any:
     """Return the tree with the values of some causes set."""
     tree = copy.deepcopy(form)
-    for _, values in found:
+    for _, values in parts:
         for path, value in values:
             tree = with_value_put(tree, path, value)
     return tree
@@ -107,7 +107,7 @@ def _by_field(leaves: Sequence[Leaf]) -> list[list[Leaf]]:
     fields: dict[tuple[Path, str], list[Leaf]] = defaultdict(list)
     for leaf in leaves:
         fields[tuple("[]" if isinstance(step, int) else step for step in leaf.path), leaf.status].append(leaf)
-    return [found[::-1] if status == "extra" else found for (_, status), found in fields.items()]
+    return [own[::-1] if status == "extra" else own for (_, status), own in fields.items()]
 
 
 def _cause_of_field(leaves: Sequence[Leaf]) -> tuple[Cause, list[tuple[Path, Any]]] | None:
@@ -333,23 +333,23 @@ class _Parts:
         if id_field is None:
             n = max(map(len, sides))
             sides = [[*side, *[None] * (n - len(side))] for side in sides]
-        found = evaluate(sides[0], sides[1], self.schema_of(state), id_field, notify=lambda _: None)
-        return [(record.extracted, record.field_results) for record in found.records]
+        scored = evaluate(sides[0], sides[1], self.schema_of(state), id_field, notify=lambda _: None)
+        return [(record.extracted, record.field_results) for record in scored.records]
 
     def wrong(self, state: _State) -> tuple[dict[str, list[_Wrong]], Counter[str]]:
         """Return by schema path the values that differ, and how many are compared there."""
         records = state.form if isinstance(state.form, list) else [state.form]
-        found, counts = defaultdict[str, list[_Wrong]](list), Counter[str]()
+        differing, counts = defaultdict[str, list[_Wrong]](list), Counter[str]()
         for at, (record, rows) in enumerate(self.compared(state)):
             # Records that are joined by their ids are in gold's order.
             own = at < len(records) and records[at] is record
-            place = at if own else next((i for i, one in enumerate(records) if one is record), None)
+            place = at if own else next((i for i, other in enumerate(records) if other is record), None)
             for row in rows:
                 counts[row.schema_path] += row.status in ("match", "mismatch")
                 steps = _steps(row.found_path) if row.status == "mismatch" else None
                 if steps is not None and place is not None and is_leaf(row.gold_value) and is_leaf(row.extracted_value):
-                    found[row.schema_path].append(_Wrong(place, steps, Pair(row.gold_value, row.extracted_value, native=True)))
-        return dict(found), counts
+                    differing[row.schema_path].append(_Wrong(place, steps, Pair(row.gold_value, row.extracted_value, native=True)))
+        return dict(differing), counts
 
     def by_law(self, state: _State) -> _State:
         """Find fields whose wrong values one hypothesis corrects, all of them or most."""
@@ -399,18 +399,18 @@ class _Parts:
         """Find two fields of one object whose values are exchanged."""
         wrong, counts = self.wrong(state)
         by_place = {path: {(item.record, item.steps[:-1]): item for item in items} for path, items in wrong.items()}
-        for one, other in combinations(sorted(wrong), 2):
-            if one.rpartition(".")[0] != other.rpartition(".")[0]:
+        for first, second in combinations(sorted(wrong), 2):
+            if first.rpartition(".")[0] != second.rpartition(".")[0]:
                 continue
-            beside = [(a, b) for place, a in by_place[one].items() if (b := by_place[other].get(place)) is not None]
+            beside = [(a, b) for place, a in by_place[first].items() if (b := by_place[second].get(place)) is not None]
             both = [(a, b) for a, b in beside if (a.pair.predicted, b.pair.predicted) == (b.pair.gold, a.pair.gold)]
-            if len(both) < max(1, _SHARE * len(wrong[one])):
+            if len(both) < max(1, _SHARE * len(wrong[first])):
                 continue
             values = [(a, b.pair.predicted) for a, b in both] + [(b, a.pair.predicted) for a, b in both]
             after = self.put(state, values)
             if after is None or after.score <= state.score + _RISE:
                 continue
-            says = f"{one!r} and {other!r} are exchanged in {len(both)} of {plural(counts[one], 'place')}"
+            says = f"{first!r} and {second!r} are exchanged in {len(both)} of {plural(counts[first], 'place')}"
             cause = Cause("fields exchanged", says, chance=0.0 if len(both) > 1 else 0.05)
             state = self.add(cause, state, after, partial(self.put, values=values))
         return state

@@ -132,11 +132,11 @@ def shrink_text(text: str, parameters: Mapping[str, Any], shrinker: Shrinker) ->
     text = "".join(words)
     stripped = text.strip()
     text = stripped if stripped and shrinker.keeps(stripped, parameters) else text
-    found = dict(parameters)
+    reduced = dict(parameters)
     for name in _LISTS:
-        if isinstance(found.get(name), list) and len(found[name]) > 1:
-            found[name] = smallest(found[name], lambda kept, name=name: shrinker.keeps(text, {**found, name: list(kept)}))  # type: ignore[misc]
-    return text, found
+        if isinstance(reduced.get(name), list) and len(reduced[name]) > 1:
+            reduced[name] = smallest(reduced[name], lambda kept, name=name: shrinker.keeps(text, {**reduced, name: list(kept)}))  # type: ignore[misc]
+    return text, reduced
 
 
 def shrink_tree(answer: Any, gold: Any, parameters: Mapping[str, Any], shrinker: Shrinker) -> tuple[Any, Any]:
@@ -237,8 +237,8 @@ def case_of(reads: str, form: Any, parameters: Mapping[str, Any]) -> Case | None
     single = reads == "table" and isinstance(gold, Table)
     sides = {"prediction": form if reads != "table" else [form], "gold": [gold] if single else gold}
     tables: dict[Key, Table] = {}
-    for side, found in sides.items():
-        for place, table in found.items() if isinstance(found, Mapping) else enumerate(found):
+    for side, own in sides.items():
+        for place, table in own.items() if isinstance(own, Mapping) else enumerate(own):
             if not isinstance(table, Table):
                 return None
             # A reader's remark on a line does not apply to the remaining rows.
@@ -317,10 +317,10 @@ def _rows_together(case: Case) -> list[list[tuple[Key, int]]]:
 
 
 def _rows_of(pair: TablePair) -> Sequence[tuple[int, int]]:
-    found = pair.align("strict")
-    if found is None or not found.pairs:
+    alignment = pair.align("strict")
+    if alignment is None or not alignment.pairs:
         return [(row, row) for row in range(min(pair.gold.n_rows, pair.prediction.n_rows))]
-    return found.pairs
+    return alignment.pairs
 
 
 def _with_rows(case: Case, units: Sequence[Sequence[tuple[Key, int]]]) -> Case:
@@ -337,12 +337,12 @@ def _mended(case: Case, keeps: Keeps) -> Case:
     Rows in one long cycle (a column shifted by one) cannot be removed one by one; with all but two sorted back, the others can.
     """
     for own, _, _, pair in list(_pairs(case)):
-        found = pair.align("strict")
-        if found is None or not found.n_wrong:
+        alignment = pair.align("strict")
+        if alignment is None or not alignment.n_wrong:
             continue
         n_left = 2
-        while n_left < len(found.pairs):
-            mended = case.having(own, _put_right(found, len(found.pairs) - n_left))
+        while n_left < len(alignment.pairs):
+            mended = case.having(own, _put_right(alignment, len(alignment.pairs) - n_left))
             if keeps(mended):
                 case = mended
                 break
@@ -390,9 +390,11 @@ def _fewer_columns(case: Case, keeps: Keeps) -> Case:
     by_name = any(isinstance(case.parameters.get(name), Mapping) for name in ("abs_tol", "rel_tol"))
     for own, gold, i, pair in list(_pairs(case)):
         sides = case.tables[own], case.tables[gold]
-        found = replace(pair, prediction=sides[0], gold=sides[1]).align("strict")
-        fixed = shared or by_name or found is None
-        partners = {} if found is None or fixed else {g: k for g, k in zip(found.needed, found.partners, strict=True) if k is not None}
+        alignment = replace(pair, prediction=sides[0], gold=sides[1]).align("strict")
+        fixed = shared or by_name or alignment is None
+        partners = (
+            {} if alignment is None or fixed else {g: k for g, k in zip(alignment.needed, alignment.partners, strict=True) if k is not None}
+        )
         units: list[Columns] = [(g, partners.get(g)) for g in range(len(sides[1].columns))] if not fixed else []
         units += [(None, k) for k in range(len(sides[0].columns)) if k not in set(partners.values())]
         smaller = partial(_with_columns, case, (own, gold), i, fixed=fixed)
@@ -500,11 +502,11 @@ def bundle(
         raise _no_case(instance_id, "a judge decides")
     with closing(Pool(jobs=1, isolation=isolation, gold_inodes=gold_inodes(gold.folder), order=ORDER)) as pool:
         result = next(iter(pool.results([task])))
-    found = result.details.get(_KEY)
-    if not isinstance(found, dict):
+    data = result.details.get(_KEY)
+    if not isinstance(data, dict):
         raise _no_case(instance_id, result.reason)
-    sequences = {key: tuple(map(tuple, found[key])) for key in ("tables", "sizes")}
-    return Bundle(instance_id=instance_id, **{**found, **sequences, "notes": tuple(found["notes"])})
+    sequences = {key: tuple(map(tuple, data[key])) for key in ("tables", "sizes")}
+    return Bundle(instance_id=instance_id, **{**data, **sequences, "notes": tuple(data["notes"])})
 
 
 def _no_case(instance_id: str, why: str) -> UsageError:
@@ -516,43 +518,43 @@ def collect_smallest_case(task: Task, prediction: Prediction) -> Result:
     result = judge(task, prediction)
     for check, entry, form, parameters in readable_checks(task, prediction, result) if task.answer is not None else ():
         with suppress(FaultError):
-            found = _smallest(entry, check, form, parameters, entry.score(form, **parameters))
-            if found is not None:
-                return replace(result, details={_KEY: found})
+            case = _smallest(entry, check, form, parameters, entry.score(form, **parameters))
+            if case is not None:
+                return replace(result, details={_KEY: case})
     return replace(result, details={})
 
 
 def _smallest(entry: Scorer, check: Check, form: Any, parameters: Mapping[str, Any], target: Score) -> Data | None:
     """Return the smallest case of one check as data; None if it cannot be reduced."""
     shrinker, reads = Shrinker(entry, target), entry.marker.reads
-    found: Data = {"tables": [], "answer": None, "gold": None, "schema": None}
+    data: Data = {"tables": [], "answer": None, "gold": None, "schema": None}
     kept = {key: value for key, value in check.parameters.items() if key in entry.parameters and key not in _READ}
     if reads in ("text", "number"):
-        found["answer"], cut = shrink_text(str(form), parameters, shrinker)
+        data["answer"], cut = shrink_text(str(form), parameters, shrinker)
         kept = cut
-        sizes = [("words", len(str(form).split()), len(found["answer"].split()))]
+        sizes = [("words", len(str(form).split()), len(data["answer"].split()))]
     elif reads == "tree":
-        found["answer"], found["gold"] = shrink_tree(form, parameters["gold"], parameters, shrinker)
-        found["schema"] = parameters.get("schema")
-        sizes = [("leaves of the answer", count(form), count(found["answer"]))]
+        data["answer"], data["gold"] = shrink_tree(form, parameters["gold"], parameters, shrinker)
+        data["schema"] = parameters.get("schema")
+        sizes = [("leaves of the answer", count(form), count(data["answer"]))]
     else:
         whole = case_of(reads, form, parameters)
         if whole is None or not shrinker.keeps(whole.form(), whole.scored()):
             return None
         case = shrink(whole, shrinker)
-        found["tables"] = [[*key, _table_data(table)] for key, table in case.tables.items()]
+        data["tables"] = [[*key, _table_data(table)] for key, table in case.tables.items()]
         kept = {key: value for key, value in case.parameters.items() if key in kept or key == "condition_cols"}
         kept |= {"gold": case.parameters["gold"]} if reads == "table" else {}
         sizes = [("rows", whole.n_rows, case.n_rows), ("columns", whole.n_columns, case.n_columns)]
         target = entry.score(case.form(), **case.scored())
-    if not found["tables"]:
-        last = {**kept, "gold": found["gold"], "schema": found["schema"]} if reads == "tree" else kept
-        target = entry.score(found["answer"], **{key: value for key, value in last.items() if key != "schema" or value is not None})
+    if not data["tables"]:
+        last = {**kept, "gold": data["gold"], "schema": data["schema"]} if reads == "tree" else kept
+        target = entry.score(data["answer"], **{key: value for key, value in last.items() if key != "schema" or value is not None})
     notes = [f"the search ended after {shrinker.calls} calls: a smaller case may exist"] if shrinker.spent else []
     words = {"official": word(target.official), "strict": word(target.strict), "flip": target.flip.partition(":")[0]}
     reasons = {"reason": target.reason, "strict_reason": target.reason_for("strict")}
     about = {"scorer": entry.name, "reads": reads, "parameters": dict(kept), "sizes": sizes, "n_calls": shrinker.calls, "notes": notes}
-    return {**found, **words, **reasons, **about}
+    return {**data, **words, **reasons, **about}
 
 
 def _table_data(table: Table) -> Data:

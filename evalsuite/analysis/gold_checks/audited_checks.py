@@ -11,6 +11,7 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from evalsuite.analysis.causes.table_alignment import TablePair, table_pairs
 from evalsuite.analysis.causes.table_repairs import pick
 from evalsuite.analysis.causes.values import number, read_gold_number
+from evalsuite.analysis.explain.query_proofs import gold_query
 from evalsuite.analysis.gold_checks.generated_answers import (
     OWN,
     Edit,
@@ -46,11 +48,10 @@ from evalsuite.core.registry import Scorer
 from evalsuite.core.types import RULES, Answer, Check, Fault, Gold, GoldInstance, Result, Rule, Table, Task
 from evalsuite.readers.csv_table import read_csv_table
 from evalsuite.readers.gold_files import gold_inodes
-from evalsuite.readers.limits import CLOCK, DEFAULT_LIMITS
-from evalsuite.readers.load_answer import read_gold_query
+from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.runs.batch_scoring import Execute, pipeline
 from evalsuite.runs.databases import Databases
-from evalsuite.runs.gold_queries import check_as_of, known_queries, with_as_of
+from evalsuite.runs.gold_queries import known_queries
 from evalsuite.runs.task_execution import Prediction, judge, usable_parameters
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.scorers import SCORERS
@@ -158,7 +159,7 @@ def _schema(parameters: Mapping[str, Any], _: Hole) -> Candidates:
 
 def _severe(schema: Any, *, exact: bool) -> Any:
     if not isinstance(schema, dict):
-        return [_severe(one, exact=exact) for one in schema] if isinstance(schema, list) else schema
+        return [_severe(item, exact=exact) for item in schema] if isinstance(schema, list) else schema
     kept = {key: _severe(value, exact=exact) for key, value in schema.items() if key not in _LENIENT}
     compare = kept.get("x-eval-compare")
     if compare is not None and exact:
@@ -260,10 +261,10 @@ def collect_verdicts(task: Task, prediction: Prediction) -> Result:
     options: AuditOptions = task.instance.extra[KEY]
     (check,) = task.instance.checks
     try:
-        found: dict[str, Any] = {"verdicts": _verdicts(task, check, options)}
+        data: dict[str, Any] = {"verdicts": _verdicts(task, check, options)}
     except NotAuditedError as why:
-        found = {"untried": str(why)}
-    return replace(result, details={KEY: found})
+        data = {"untried": str(why)}
+    return replace(result, details={KEY: data})
 
 
 def _verdicts(task: Task, check: Check, options: AuditOptions) -> list[dict[str, Any]]:
@@ -286,20 +287,20 @@ def _verdicts(task: Task, check: Check, options: AuditOptions) -> list[dict[str,
     def score(form: Any, changed: Mapping[str, Any]) -> Taken:
         return _taken(entry, form, changed, blocked)
 
-    found, verdicts = [], []
+    scored, verdicts = [], []
     with verdicts_only():
         for made in wanted:
             if options.is_over:
                 break
             form = submitted_form(made, _gold_of(made, parameters, entry.marker.reads))
-            found.append((made, form, score(form, parameters)))
+            scored.append((made, form, score(form, parameters)))
         own = submitted_form(answers[0], _gold_of(answers[0], parameters, entry.marker.reads))
-        for made, form, taken in found:
+        for made, form, taken in scored:
             lines: dict[str, str] = {}
             for rule in RULES:
                 if taken[rule] is None or taken[rule] is made.right or options.is_over:
                     continue
-                stay = [(OWN, own), *((one.kind, other) for one, other, verdict in found if one.right and verdict[rule])]
+                stay = [(OWN, own), *((one.kind, other) for one, other, verdict in scored if one.right and verdict[rule])]
                 lines[rule] = closing_line(Hole(made.kind, form, made.right, taken), rule, parameters, entry.parameters, stay, score)
             verdicts.append({"kind": made.kind, "right": made.right, "size": made.size, "taken": taken, "lines": lines})
     return verdicts
@@ -309,14 +310,14 @@ def _of_queries(entry: Scorer, parameters: Mapping[str, Any], options: AuditOpti
     """Return the results of edited gold queries that are not gold; none if the query does not return gold here."""
     exact = {**parameters, "rel_tol": _NOISE, "abs_tol": 0.0}
     gold = parameters["gold"] if isinstance(parameters["gold"], Table) else next(iter(parameters["gold"]), None)
-    found = []
+    answers = []
     for kind, table in options.queried:
         is_gold = _taken(entry, table, exact, frozenset())["strict"]
         if not kind and not is_gold:
             return []
         if kind and is_gold is False and isinstance(gold, Table):
-            found.append(GeneratedAnswer(f"gold's query: {kind}", table, size=_size(gold, table)))
-    return found
+            answers.append(GeneratedAnswer(f"gold's query: {kind}", table, size=_size(gold, table)))
+    return answers
 
 
 def _size(gold: Table, table: Table) -> float | None:
@@ -477,51 +478,29 @@ def run_mutants(
 
     `until` is a moment of `time.monotonic` after which no further statement is run.
     """
-    tasks = [(Task(instance=one, answer=None, gold_folder=gold.folder, submission_folder=scratch), check) for one, check in work]
-    queries = [(task, check, files[0]) for task, check in tasks if (files := _queries(task, check))]
-    if not queries:
+    tables = [(instance, check) for instance, check in work if SCORERS.load(check.scorer).marker.reads == "table"]
+    tasks = [
+        (Task(instance=instance, answer=None, gold_folder=gold.folder, submission_folder=scratch), check) for instance, check in tables
+    ]
+    queried = [(task, check) for task, check in tasks if known_queries(task, check)]
+    if not queried:
         return {}
-    databases = Databases(gold, scratch, limits=limits, jobs=jobs, isolation=isolation, folder=folder)
-    try:
-        edited = {}
-        for task, check, file in queries:
-            if (connection := _connection(databases, task, check)) is not None:
-                edited.update(
-                    {(task.instance.instance_id, i): (edit, connection) for i, edit in enumerate(_edits(file, connection, limits))}
-                )
+    edited: dict[tuple[str, int], tuple[QueryEdit, Connection]] = {}
+    with closing(Databases(gold, scratch, limits=limits, jobs=jobs, isolation=isolation, folder=folder)) as databases:
+        for task, check in queried:
+            with suppress(EvalsuiteError, FaultError):
+                connection, sql = gold_query(databases, task, check, limits)
+                if connection is not None and sql and is_embedded(connection):
+                    for i, edit in enumerate([QueryEdit("", "", sql), *_some_edits(sql, connection.engine)]):
+                        edited[task.instance.instance_id, i] = edit, connection
         return _run_edits(databases, edited, scratch / "edited", until)
-    finally:
-        databases.close()
-
-
-def _queries(task: Task, check: Check) -> list[Path]:
-    """Return the file of the only query that produces a check's table; empty if there is none."""
-    files = known_queries(task, check) if SCORERS.load(check.scorer).marker.reads == "table" else []
-    return files if len(files) == 1 and files[0].is_file() else []
-
-
-def _connection(databases: Databases, task: Task, check: Check) -> "Connection | None":
-    try:
-        connection = databases.connections().of_instance(task.instance, check.parameters)
-    except EvalsuiteError:
-        return None
-    return connection if connection is not None and is_embedded(connection) else None
-
-
-def _edits(file: Path, connection: "Connection", limits: Mapping[str, int | float]) -> Iterator[QueryEdit]:
-    """Return gold's query, original and edited; nothing if it cannot be read."""
-    try:
-        sql = with_as_of(read_gold_query(file), check_as_of(None, limits[CLOCK]))[0]
-        yield from (QueryEdit("", "", sql), *_some_edits(sql, connection.engine))
-    except FaultError:
-        return
 
 
 def _some_edits(sql: str, dialect: str) -> Iterator[QueryEdit]:
     """Return a query with one source row missing, and edits: some of each kind, the likeliest mistakes first. Raises as `edits` does."""
-    found = [*one_row_short(sql, dialect), *edits(sql, dialect)]
+    all_edits = [*one_row_short(sql, dialect), *edits(sql, dialect)]
     by_kind = defaultdict[str, list[QueryEdit]](list)
-    for edit in found:
+    for edit in all_edits:
         by_kind[edit.kind].append(edit)
     turns = [kind[i] for i in range(MOST_OF_A_KIND) for kind in by_kind.values() if i < len(kind)]
     yield from turns[:MOST_EDITS]
@@ -537,21 +516,18 @@ def _run_edits(
         Query(name=name, text=edit.sql, connection=connection, place=place / f"{name}.csv")
         for name, (edit, connection) in ((name, edited[key]) for name, key in names.items())
     ]
-    found: dict[str, dict[int, tuple[str, Table]]] = defaultdict(dict)
+    tables: dict[str, dict[int, tuple[str, Table]]] = defaultdict(dict)
     for answered in databases.queries().answers(queries):
         id_, at = names[answered.query.name]
         if not isinstance(answered.outcome, Fault):
             written = answered.outcome
             if written.cost.rows * len(written.header) <= _MOST_CELLS:
-                found[id_][at] = edited[id_, at][0].kind, _read(written.place)
+                with written.place.open("rb") as handle:
+                    table = read_csv_table(handle, name=written.place.name, limits=DEFAULT_LIMITS)
+                tables[id_][at] = edited[id_, at][0].kind, table
         if until is not None and time.monotonic() > until:
             break
-    return {id_: tuple(of[at] for at in sorted(of)) for id_, of in found.items() if 0 in of}
-
-
-def _read(place: Path) -> Table:
-    with place.open("rb") as handle:
-        return read_csv_table(handle, name=place.name, limits=DEFAULT_LIMITS)
+    return {id_: tuple(of[at] for at in sorted(of)) for id_, of in tables.items() if 0 in of}
 
 
 def audit_pairs(
@@ -566,11 +542,13 @@ def audit_pairs(
     """
     if not pairs:
         return
-    databases = Databases(gold, scratch, limits=how["limits"], jobs=how["jobs"], isolation=how["isolation"], folder=folder)
+    limits, start = how["limits"], {"jobs": how["jobs"], "isolation": how["isolation"]}
     inodes = gold_inodes(gold.folder)
-    pool = Pool(jobs=how["jobs"], isolation=how["isolation"], gold_inodes=inodes)
-    execute = pipeline([databases.sql_answers(None, inodes).results], pool.results)
-    try:
+    with (
+        closing(Databases(gold, scratch, limits=limits, folder=folder, **start)) as databases,
+        closing(Pool(gold_inodes=inodes, **start)) as pool,
+    ):
+        execute = pipeline([databases.sql_answers(None, inodes).results], pool.results)
         for instance, check in pairs:
             if options.is_over:
                 break
@@ -579,13 +557,10 @@ def audit_pairs(
                 answer=None,
                 gold_folder=gold.folder.absolute(),
                 submission_folder=scratch,
-                limits=how["limits"],
+                limits=limits,
             )
-            if (found := _of_pair(execute, task, str(check.parameters.get("gold", "")), options)) is not None:
-                yield instance, check, *found
-    finally:
-        pool.close()
-        databases.close()
+            if (audited := _of_pair(execute, task, str(check.parameters.get("gold", "")), options)) is not None:
+                yield instance, check, *audited
 
 
 def _of_pair(
@@ -601,23 +576,25 @@ def _of_pair(
     if order_terms(sql) is None:
         variants.append(right_answer("gold's query: as a subquery", f"SELECT * FROM ({bare}) AS given"))
     made = list(filter(options.wants, [*variants, *wrong]))[: options.most]
-    queries = {"own": sql} | {f"m{i}": one.value for i, one in enumerate(made)}
+    queries = {"own": sql} | {f"m{i}": generated.value for i, generated in enumerate(made)}
     results = dict[str, Result]()
-    for result in execute([_submitted(task, name, query) for name, query in queries.items()]):
+    tasks = [
+        replace(
+            task,
+            instance=replace(task.instance, instance_id=name),
+            answer=Answer(instance_id=name, answer_type="answer", value=query, where=task.instance.where),
+        )
+        for name, query in queries.items()
+    ]
+    for result in execute(tasks):
         results[result.instance_id] = result
         if options.is_over:
             break
     own = results.pop("own", None)
     if own is None or own.fault in UNSCORED:
         return (None, (), own.reason) if own is not None else None
-    judged = [(one, results[f"m{i}"]) for i, one in enumerate(made) if f"m{i}" in results]
-    return own, [verdict for one, result in judged if (verdict := _verdict_of_query(one, result)) is not None], ""
-
-
-def _submitted(task: Task, name: str, query: str) -> Task:
-    """Return the task under another name, with a query as its answer."""
-    answer = Answer(instance_id=name, answer_type="answer", value=query, where=task.instance.where)
-    return replace(task, instance=replace(task.instance, instance_id=name), answer=answer)
+    judged = [(generated, results[f"m{i}"]) for i, generated in enumerate(made) if f"m{i}" in results]
+    return own, [verdict for generated, result in judged if (verdict := _verdict_of_query(generated, result)) is not None], ""
 
 
 def _verdict_of_query(made: GeneratedAnswer, result: Result) -> dict[str, Any] | None:

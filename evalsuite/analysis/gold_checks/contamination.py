@@ -149,9 +149,7 @@ class Overlap:
 
     def to_json(self) -> dict[str, Any]:
         """The same as a JSON object."""
-        found = asdict(self)
-        longest = found.pop("longest")
-        return {**found, "share": self.share, "longest": longest}
+        return asdict(self) | {"share": self.share}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,12 +164,12 @@ class Contamination:
 
     def over(self, share: float) -> list[str]:
         """Return the instances with a text of which more than `share` was found."""
-        return list(dict.fromkeys(one.instance_id for one in self.overlaps if one.share > share))
+        return list(dict.fromkeys(overlap.instance_id for overlap in self.overlaps if overlap.share > share))
 
     def to_json(self) -> dict[str, Any]:
         """The same as a JSON object."""
         counts = {name: getattr(self, name) for name in ("n_words", "n_texts", "n_too_short", "n_instances")}
-        return {**counts, "overlaps": [one.to_json() for one in self.overlaps]}
+        return {**counts, "overlaps": [overlap.to_json() for overlap in self.overlaps]}
 
 
 def contamination(texts: Sequence[GoldText], files: Iterable[Path], *, n_words: int = N_WORDS) -> Contamination:
@@ -188,13 +186,13 @@ def contamination(texts: Sequence[GoldText], files: Iterable[Path], *, n_words: 
     index = _Index(texts, n_words)
     for file in files:
         _search(file, index)
-    found = sorted(index.overlaps(), key=lambda one: (-one.share, -one.longest.n_words))
+    overlaps = sorted(index.overlaps(), key=lambda overlap: (-overlap.share, -overlap.longest.n_words))
     return Contamination(
         n_words=n_words,
         n_texts=len(texts),
         n_too_short=sum(size == 0 for size in index.n_grams),
         n_instances=len({text.instance_id for text in texts}),
-        overlaps=tuple(found),
+        overlaps=tuple(overlaps),
     )
 
 
@@ -254,8 +252,8 @@ def _search(file: Path, index: _Index) -> None:
     shortest, overlap = min(index.sizes), max(index.sizes) - 1
     words: list[str] = []
     lines: list[int] = []
-    for line, found in _words_by_line(file):
-        for word in found:
+    for line, own in _words_by_line(file):
+        for word in own:
             if word in index.vocabulary:
                 words.append(word)
                 lines.append(line)
@@ -320,9 +318,9 @@ def _pieces(handle: IO[str]) -> Iterator[str]:
 
 def text_files(paths: Iterable[Path]) -> list[Path]:
     """Return the files to read: each path itself, or all files of a folder. Raises `UsageError` for a missing one."""
-    found: list[Path] = []
+    files: list[Path] = []
     for path in paths:
         if not path.exists():
             raise UsageError(f"no such file: {path}", hint="--against needs text files, or folders of them")
-        found += sorted(item for item in path.rglob("*") if item.is_file()) if path.is_dir() else [path]
-    return found
+        files += sorted(item for item in path.rglob("*") if item.is_file()) if path.is_dir() else [path]
+    return files

@@ -302,9 +302,9 @@ def _decimals(pair: TablePair) -> Iterator[tuple[int, int, Any, Decimal]]:
     native = pair.native
     for k, column in enumerate(pair.gold.columns):
         for row, value in enumerate(column):
-            found = number(value, native=native)
-            if found is not None and decimals(found) > 0 and isinstance(value, str | float) and "e" not in str(value).lower():
-                yield k, row, value, found
+            decimal = number(value, native=native)
+            if decimal is not None and decimals(decimal) > 0 and isinstance(value, str | float) and "e" not in str(value).lower():
+                yield k, row, value, decimal
 
 
 def text_variants(golds: Sequence[str], *, every: bool) -> Iterator[GeneratedAnswer]:
@@ -395,10 +395,10 @@ def small_leaves(places: Sequence[tuple[Any, Any]], random_: random.Random) -> I
     for place, value in random_.sample(list(places), len(places)):
         if isinstance(value, bool):
             yield "inverted", place, not value, None
-        elif (found := number(value, native=True)) is not None:
+        elif (decimal := number(value, native=True)) is not None:
             for kind in ("last digit", "plus one", "plus one on x.0"):
-                if (new := _changed(kind, found)) is not None:
-                    yield kind, place, _written(new, value), size_of(found, new)
+                if (new := _changed(kind, decimal)) is not None:
+                    yield kind, place, _written(new, value), size_of(decimal, new)
                     break
         elif isinstance(value, str) and (later := _next_day(value)):
             yield "off by one day", place, later, None
@@ -527,9 +527,9 @@ def _one_cell(pair: TablePair, alone: Sequence[int], random_: random.Random) -> 
 
 def _another(value: Any, *, native: bool) -> Any:
     """Return a value that is certainly different."""
-    found = number(value, native=native)
-    if found is not None:
-        return write_number(found + 1 + abs(found).to_integral_value(), value)
+    decimal = number(value, native=native)
+    if decimal is not None:
+        return write_number(decimal + 1 + abs(decimal).to_integral_value(), value)
     if isinstance(value, bool):
         return not value
     return f"{value} x" if isinstance(value, str) else NOTHING
@@ -644,7 +644,7 @@ def tree_mutants(tree: Any, random_: random.Random) -> Iterator[GeneratedAnswer]
     for path in [path for path in some if isinstance(_value_at(tree, path[:-1]), dict)][:MOST_DROPPED]:
         yield GeneratedAnswer("leaf dropped", changed(path, GONE))
     numbers = ((path, value) for path in leaves if isinstance(value := _value_at(tree, path), int | float) and not isinstance(value, bool))
-    if (big := next((found for found in numbers if found[1]), None)) is not None:
+    if (big := next((entry for entry in numbers if entry[1]), None)) is not None:
         yield GeneratedAnswer("times 100", changed(big[0], big[1] * 100))
     if lists := [path for path, value in _lists(tree) if value]:
         path = random_.choice(lists)

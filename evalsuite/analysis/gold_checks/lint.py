@@ -215,21 +215,30 @@ def find_equal_questions(book: Book) -> Iterator[LintFinding]:
                     yield spot.finding("equal-questions", f"the same {key} as {first}", hint="is one of them an accidental copy?")
 
 
-# (pattern of a reader's message, finding code); the first match counts.
-_CODES = (
-    ("unknown-parameter", re.compile("unknown parameter")),
-    ("ignored-parameter", re.compile("is ignored$")),
-    ("parameter-type", re.compile("must be .+, found")),
-    ("missing-parameter", re.compile("needs the parameter")),
-    ("misplaced-key", re.compile("next to 'parameters' is not read")),
-    ("empty-gold", re.compile("gold (is an empty list|names no file|contains an empty text)|names no table")),
-    ("empty-exclude", re.compile("exclude contains an empty text")),
-    ("exclude-text", re.compile("exclude is a text")),
-    ("gold-not-number", re.compile("gold is not a finite number")),
-    ("repeated-number", re.compile("names a number twice")),
-    ("quoted-name", re.compile("needs quotes")),
-    ("list-length", re.compile(r"condition_cols (has|contains|must be)|ignore_order has|(condition_cols|ignore_orders) has \d+ entr")),
-)
+# Code of a reader's problem -> (severity, pattern of its message, summary); the first match counts, `bad-parameter` is any other.
+_READER_CODES: Final[dict[str, tuple[Severity, str, str]]] = {
+    "unknown-parameter": ("error", "unknown parameter", "the scorer has no such parameter: the reference fails on it"),
+    "misplaced-key": ("warning", "next to 'parameters' is not read", "a key next to `parameters` that is ignored"),
+    "ignored-parameter": ("warning", "is ignored$", "`pred` or `result` among the parameters: it is ignored"),
+    "parameter-type": ("error", "must be .+, found", "a parameter of the wrong type"),
+    "missing-parameter": ("error", "needs the parameter", "a required parameter is missing"),
+    "bad-parameter": ("error", "(?!)", "a parameter that its scorer cannot use"),
+    "list-length": (
+        "error",
+        r"condition_cols (has|contains|must be)|ignore_order has|(condition_cols|ignore_orders) has \d+ entr",
+        "a list of parameters has not one entry per gold table",
+    ),
+    "empty-gold": (
+        "error",
+        "gold (is an empty list|names no file|contains an empty text)|names no table",
+        "gold is empty: everything or nothing matches it",
+    ),
+    "empty-exclude": ("error", "exclude contains an empty text", "an empty text is excluded: every answer contains it"),
+    "exclude-text": ("warning", "exclude is a text", "`exclude` is a text, not a list: the reference excludes each of its letters"),
+    "gold-not-number": ("error", "gold is not a finite number", "a gold of number_match is not a finite number"),
+    "repeated-number": ("warning", "names a number twice", "gold names a number twice: one occurrence in the answer counts for both"),
+    "quoted-name": ("error", "needs quotes", "a table's name needs quotes, which the reference does not write"),
+}
 
 
 def find_broken_lines(book: Book) -> Iterator[LintFinding]:
@@ -248,7 +257,7 @@ def find_reader_problems(spot: Spot) -> Iterator[LintFinding]:
     for problem in spot.check.problems:
         if problem.code == "NEEDS_CONNECTION" and spot.is_living:
             continue
-        code = next((code for code, pattern in _CODES if pattern.search(problem.message)), "bad-parameter")
+        code = next((code for code, (_, pattern, _) in _READER_CODES.items() if re.search(pattern, problem.message)), "bad-parameter")
         severity: Severity = "error" if problem.blocks else "warning"
         yield spot.finding(code, problem.message, hint=problem.hint, severity=severity, change=_repair(code, problem, spot))
 
@@ -380,8 +389,8 @@ def _ids(golds: list[Any], id_field: Any) -> list[Any]:
     from evalsuite.trees.json_schema import infer_schema
 
     keyed = [record for record in golds if isinstance(record, dict)]
-    found = gold_findings(golds, infer_schema(keyed or [{}], notify=lambda _: None), str(id_field), warn_missing=False)
-    return [finding for finding in found if finding.kind == "id"]
+    findings = gold_findings(golds, infer_schema(keyed or [{}], notify=lambda _: None), str(id_field), warn_missing=False)
+    return [finding for finding in findings if finding.kind == "id"]
 
 
 # Parameters that accept more when they are larger, smaller, or true.
@@ -491,19 +500,7 @@ PER_BOOK = {
 }
 # ... of a `Spot`
 PER_CHECK: dict[str, Kind] = {
-    "unknown-parameter": Kind("error", find_reader_problems, "the scorer has no such parameter: the reference fails on it"),
-    "misplaced-key": Kind("warning", find_reader_problems, "a key next to `parameters` that is ignored"),
-    "ignored-parameter": Kind("warning", find_reader_problems, "`pred` or `result` among the parameters: it is ignored"),
-    "parameter-type": Kind("error", find_reader_problems, "a parameter of the wrong type"),
-    "missing-parameter": Kind("error", find_reader_problems, "a required parameter is missing"),
-    "bad-parameter": Kind("error", find_reader_problems, "a parameter that its scorer cannot use"),
-    "list-length": Kind("error", find_reader_problems, "a list of parameters has not one entry per gold table"),
-    "empty-gold": Kind("error", find_reader_problems, "gold is empty: everything or nothing matches it"),
-    "empty-exclude": Kind("error", find_reader_problems, "an empty text is excluded: every answer contains it"),
-    "exclude-text": Kind("warning", find_reader_problems, "`exclude` is a text, not a list: the reference excludes each of its letters"),
-    "gold-not-number": Kind("error", find_reader_problems, "a gold of number_match is not a finite number"),
-    "repeated-number": Kind("warning", find_reader_problems, "gold names a number twice: one occurrence in the answer counts for both"),
-    "quoted-name": Kind("error", find_reader_problems, "a table's name needs quotes, which the reference does not write"),
+    **{code: Kind(severity, find_reader_problems, summary) for code, (severity, _, summary) in _READER_CODES.items()},
     "repeated-check": Kind("warning", find_repeated_checks, "an instance has the same check twice"),
     "idle-conj": Kind("warning", find_odd_conj, "`conj: and` with a single gold"),
     "or-numbers": Kind("note", find_odd_conj, "several numbers without `conj`: any or all of them?"),
@@ -618,13 +615,13 @@ class Lint:
 
     def count(self, severity: Severity) -> int:
         """Return the number of findings of a severity."""
-        return sum(found.severity == severity for found in self.findings)
+        return sum(finding.severity == severity for finding in self.findings)
 
     def to_json(self) -> dict[str, Any]:
         """The same as a JSON object."""
         counts = {severity: self.count(severity) for severity in SEVERITIES}
-        found = {"n_ignored": self.n_ignored, "findings": [one.to_json() for one in self.findings]}
-        return {"n_instances": len(self.book.instances), "counts": counts, **found}
+        data = {"n_ignored": self.n_ignored, "findings": [finding.to_json() for finding in self.findings]}
+        return {"n_instances": len(self.book.instances), "counts": counts, **data}
 
 
 def lint(folder: Path, *, ignore: Iterable[str] = ()) -> Lint:
@@ -643,27 +640,29 @@ def lint(folder: Path, *, ignore: Iterable[str] = ()) -> Lint:
         name, _, line = finding.where.rpartition(":")
         return (name, int(line)) if line.isdigit() else (finding.where, 0)
 
-    found = sorted((one if one.severity else replace(one, severity=CODES[one.code].severity) for one in _findings(book)), key=place)
+    findings = sorted(
+        (finding if finding.severity else replace(finding, severity=CODES[finding.code].severity) for finding in _findings(book)), key=place
+    )
     unwanted = set(ignore)
     quiet = dict[str, set[str]]()
     for instance in book.instances:
         codes = instance.extra.get(IGNORE_KEY)
         quiet[instance.instance_id] = {code for code in (codes if isinstance(codes, list) else [codes]) if isinstance(code, str)}
 
-    def is_quiet(one: LintFinding) -> bool:
-        return one.code in unwanted or one.code in quiet.get(one.instance_id, ())
+    def is_quiet(finding: LintFinding) -> bool:
+        return finding.code in unwanted or finding.code in quiet.get(finding.instance_id, ())
 
-    kept = _joined(one for one in found if not is_quiet(one))
-    return Lint(book=book, findings=tuple(kept), ignored=tuple(filter(is_quiet, found)))
+    kept = _joined(finding for finding in findings if not is_quiet(finding))
+    return Lint(book=book, findings=tuple(kept), ignored=tuple(filter(is_quiet, findings)))
 
 
 def _joined(findings: Iterable[LintFinding]) -> Iterator[LintFinding]:
     """Join findings of one code in one check and file: twenty empty columns are one finding."""
     groups: dict[tuple[str, ...], list[LintFinding]] = {}
-    for at, one in enumerate(findings):
+    for at, finding in enumerate(findings):
         # Findings with repairs are not joined: each has its own repair.
-        key = (one.code, one.where, one.about, str(at) if one.change is not None else "")
-        groups.setdefault(key, []).append(one)
+        key = (finding.code, finding.where, finding.about, str(at) if finding.change is not None else "")
+        groups.setdefault(key, []).append(finding)
     for first, *more in groups.values():
         yield replace(first, message=f"{first.message} (and {len(more)} more)") if more else first
 
@@ -702,9 +701,9 @@ def repaired(lint: Lint) -> tuple[str, str, list[LintFinding]]:
     lines = before.splitlines(keepends=True)
     mended: list[LintFinding] = []
     by_line: dict[int, list[LintFinding]] = {}
-    for found in lint.findings:
-        if found.change is not None:
-            by_line.setdefault(int(found.where.rpartition(":")[2]), []).append(found)
+    for finding in lint.findings:
+        if finding.change is not None:
+            by_line.setdefault(int(finding.where.rpartition(":")[2]), []).append(finding)
     for line, fixable in by_line.items():
         text = lines[line - 1]
         body = text.strip().removeprefix("\ufeff")
@@ -713,10 +712,10 @@ def repaired(lint: Lint) -> tuple[str, str, list[LintFinding]]:
             continue
         value = json.loads(body)
         changed = copy.deepcopy(value)
-        for found in fixable:
-            assert found.change is not None
+        for finding in fixable:
+            assert finding.change is not None
             evaluation = changed["evaluation"]
-            found.change.apply(evaluation[found.change.check] if isinstance(evaluation, list) else evaluation)
+            finding.change.apply(evaluation[finding.change.check] if isinstance(evaluation, list) else evaluation)
         if changed != value or json.dumps(changed) != json.dumps(value):
             lines[line - 1] = text.replace(body, style(changed))
             mended += fixable

@@ -420,9 +420,9 @@ def find_swallowed_numbers(spot: Spot) -> Iterator[LintFinding]:
         if 0 < abs(number) <= tolerance:
             message = f"gold {number:g} is within the tolerance {tolerance:g} of 0: the official rules accept a 0"
             yield spot.finding("number-near-zero", message, hint="raise precision")
-    for one, other in combinations(sorted(set(numbers)), 2):
-        if other - one <= tolerance:
-            message = f"golds {one!r} and {other!r} are within the tolerance {tolerance:g} of one another"
+    for lower, upper in combinations(sorted(set(numbers)), 2):
+        if upper - lower <= tolerance:
+            message = f"golds {lower!r} and {upper!r} are within the tolerance {tolerance:g} of one another"
             yield spot.finding("golds-in-tolerance", message, hint="remove one, or raise precision")
     if numbers and tolerance >= 1:
         precision = spot.check.parameters.get("precision")

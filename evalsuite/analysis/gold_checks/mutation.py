@@ -7,9 +7,10 @@ a hole. Here are the tasks of an audit, its verdicts and counts; and for `init` 
 import math
 import random
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import product
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -76,11 +77,11 @@ class Audited:
         """Return the wrong, or right, answers that count under a rule."""
         if rule in self.unfit:
             return []
-        return [one for one in self.verdicts if one.right is right and one.kind != OWN and one.taken[rule] is not None]
+        return [verdict for verdict in self.verdicts if verdict.right is right and verdict.kind != OWN and verdict.taken[rule] is not None]
 
     def holes(self, rule: Rule) -> list[Verdict]:
         """Return the misjudged answers, accepted wrong ones first."""
-        return [one for right in (False, True) for one in self.counted(rule, right=right) if one.fails(rule)]
+        return [verdict for right in (False, True) for verdict in self.counted(rule, right=right) if verdict.fails(rule)]
 
     def weakness(self, rule: Rule) -> float:
         """Return the share of wrong answers accepted plus that of right ones refused: 0 to 2, and 0 if nothing counts."""
@@ -102,9 +103,9 @@ class Audited:
             wrong, right = self.counted(rule, right=False), self.counted(rule, right=True)
             rules[rule] = {
                 "n_wrong": len(wrong),
-                "n_wrong_taken": sum(one.fails(rule) for one in wrong),
+                "n_wrong_taken": sum(verdict.fails(rule) for verdict in wrong),
                 "n_right": len(right),
-                "n_right_refused": sum(one.fails(rule) for one in right),
+                "n_right_refused": sum(verdict.fails(rule) for verdict in right),
                 "holes": [self._hole_json(hole, rule) for hole in self.holes(rule)],
             }
         return {"instance_id": self.instance_id, "scorer": self.scorer, "where": self.where, "unfit": list(self.unfit), **rules}
@@ -112,7 +113,7 @@ class Audited:
 
 def share(verdicts: Sequence[Verdict], rule: Rule) -> float | None:
     """Return the share of answers that a check misjudges, 0 to 1; None of none."""
-    return sum(one.fails(rule) for one in verdicts) / len(verdicts) if verdicts else None
+    return sum(verdict.fails(rule) for verdict in verdicts) / len(verdicts) if verdicts else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,29 +129,25 @@ class Audit:
 
     def kinds(self) -> dict[tuple[str, bool], dict[Rule, tuple[int, int]]]:
         """Return (kind, right) -> rule -> (misjudged answers, answers that count), in order of first occurrence."""
-        found: dict[tuple[str, bool], dict[Rule, Counter[str]]] = {}
-        for check in self.checks:
-            for rule in RULES:
-                for right in (False, True):
-                    for one in check.counted(rule, right=right):
-                        counts = found.setdefault((one.kind, right), {rule: Counter() for rule in RULES})[rule]
-                        counts["n"] += 1
-                        counts["fails"] += one.fails(rule)
-        return {key: {rule: (counts["fails"], counts["n"]) for rule, counts in by_rule.items()} for key, by_rule in found.items()}
+        fails: dict[tuple[str, bool], dict[Rule, list[bool]]] = {}
+        for check, rule, right in product(self.checks, RULES, (False, True)):
+            for verdict in check.counted(rule, right=right):
+                fails.setdefault((verdict.kind, right), {rule: [] for rule in RULES})[rule].append(verdict.fails(rule))
+        return {key: {rule: (sum(own), len(own)) for rule, own in by_rule.items()} for key, by_rule in fails.items()}
 
     def sizes(self) -> dict[str, dict[Rule, tuple[int, int]]]:
         """Return size of change -> rule -> (wrong numbers accepted, wrong numbers that count), the smallest first."""
-        found: dict[str, dict[Rule, tuple[int, int]]] = {}
+        by_size: dict[str, dict[Rule, tuple[int, int]]] = {}
         for at, (words, _) in enumerate(SIZES):
             low, high = SIZES[at - 1][1] if at else 0.0, SIZES[at][1]
             by_rule: dict[Rule, tuple[int, int]] = {}
             for rule in RULES:
-                wrong = [one for check in self.checks for one in check.counted(rule, right=False)]
-                sized = [one for one in wrong if one.size is not None and low <= one.size < high]
-                by_rule[rule] = sum(one.fails(rule) for one in sized), len(sized)
+                wrong = [verdict for check in self.checks for verdict in check.counted(rule, right=False)]
+                sized = [verdict for verdict in wrong if verdict.size is not None and low <= verdict.size < high]
+                by_rule[rule] = sum(verdict.fails(rule) for verdict in sized), len(sized)
             if any(n for _, n in by_rule.values()):
-                found[words] = by_rule
-        return found
+                by_size[words] = by_rule
+        return by_size
 
     def weakest(self, rule: Rule) -> list[Audited]:
         """Return the checks with a hole under a rule, the weakest first, then in gold's order."""
@@ -174,15 +171,12 @@ class Audit:
 
     def caught(self, rule: Rule) -> float | None:
         """Return the share of all wrong answers that are refused under a rule, 0 to 1; None if none counts."""
-        taken = share([one for check in self.checks for one in check.counted(rule, right=False)], rule)
+        taken = share([verdict for check in self.checks for verdict in check.counted(rule, right=False)], rule)
         return None if taken is None else 1 - taken
 
     def reasons(self) -> dict[str, int]:
         """Return reason -> number of checks that were not audited, most first."""
-        counted: dict[str, int] = defaultdict(int)
-        for _, why in self.untried:
-            counted[why] += 1
-        return dict(sorted(counted.items(), key=lambda item: -item[1]))
+        return dict(Counter(why for _, why in self.untried).most_common())
 
 
 # Size classes of a number's change: (upper limit as a share of the number, name).
@@ -233,8 +227,8 @@ _OTHER_REFUSED: Final = "more accepted gold"
 def advice(kind: str, rule: Rule, scorer: str, *, right: bool) -> str:
     """Return the parameter that closes a hole of a scorer, in a few words."""
     table = _REFUSED if right else _TAKEN
-    found = next((table[kind, key] for key in (scorer, rule, "") if (kind, key) in table), None)
-    return found or (_OTHER_REFUSED if right else _OTHER_TAKEN)
+    line = next((table[kind, key] for key in (scorer, rule, "") if (kind, key) in table), None)
+    return line or (_OTHER_REFUSED if right else _OTHER_TAKEN)
 
 
 Progress = Callable[[int, int], None]
@@ -278,43 +272,43 @@ def audit_gold(
     """
     gold = with_patches(read_gold(folder))
     check_ids(gold, only)
-    work = [(one, check) for one in gold.instances for check in one.own_checks if not only or one.instance_id in only]
+    work = [(instance, check) for instance in gold.instances for check in instance.own_checks if not only or instance.instance_id in only]
     if seconds is not None:
         random.Random(seed).shuffle(work)
     pairs: list[tuple[GoldInstance, Check]] = []
     others: list[tuple[GoldInstance, Check]] = []
-    for one, check in work:
-        (pairs if SCORERS.load(check.scorer).marker.reads == "query" else others).append((one, check))
+    for instance, check in work:
+        (pairs if SCORERS.load(check.scorer).marker.reads == "query" else others).append((instance, check))
     until = None if seconds is None else time.monotonic() + seconds
     audit_tasks = _AuditTasks(gold, resolve_limits(gold.suite.limits), AuditOptions(seed=seed, most=most, kinds=tuple(kinds), until=until))
-    found = _AuditResults(gold)
+    results = _AuditResults(gold)
     with TempDir() as scratch:
         how: dict[str, Any] = {"limits": audit_tasks.limits, "jobs": jobs or default_jobs(), "isolation": isolation, "until": until}
         audit_tasks.queried = run_mutants(gold, work, scratch, folder=databases, **how)
         for audited in audit_pairs(gold, pairs, scratch, options=audit_tasks.options, folder=databases, **how):
-            found.add(*audited)
+            results.add(*audited)
         for instance, check in others:
             if until is not None and time.monotonic() > until:
                 break
             try:
                 audit_tasks.add(instance, check, scratch)
             except NotAuditedError as why:
-                found.add(instance, check, None, (), str(why))
+                results.add(instance, check, None, (), str(why))
         pool = Pool(jobs=how["jobs"], isolation=isolation, gold_inodes=gold_inodes(gold.folder), order=ORDER)
         with closing(pool):
-            _score(audit_tasks, pool, found, len(work), progress)
-    return found.audit(len(work), seed)
+            _score(audit_tasks, pool, results, len(work), progress)
+    return results.audit(len(work), seed)
 
 
-def _score(audit_tasks: "_AuditTasks", pool: Pool, found: "_AuditResults", n_work: int, progress: Progress | None) -> None:
+def _score(audit_tasks: "_AuditTasks", pool: Pool, results: "_AuditResults", n_work: int, progress: Progress | None) -> None:
     """Score the generated answers of all tasks, as far as the time allows."""
     until = audit_tasks.options.until
     for n, result in enumerate(pool.results(list(audit_tasks.tasks.values())), 1):
         of_check = result.details.get(KEY) or {"verdicts": []}
         if "untried" in of_check or of_check["verdicts"] or until is None:
-            found.add(*audit_tasks.about[result.instance_id], result, of_check.get("verdicts", ()), of_check.get("untried", ""))
+            results.add(*audit_tasks.about[result.instance_id], result, of_check.get("verdicts", ()), of_check.get("untried", ""))
         if progress is not None:
-            progress(n + len(found.untried), n_work)
+            progress(n + len(results.untried), n_work)
         if until is not None and time.monotonic() > until:
             break
 
@@ -343,7 +337,7 @@ class _AuditResults:
     _places: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._places = {one.instance_id: at for at, one in enumerate(self.gold.instances)}
+        self._places = {instance.instance_id: at for at, instance in enumerate(self.gold.instances)}
 
     def add(self, instance: GoldInstance, check: Check, own: Result | None, verdicts: Sequence[Mapping[str, Any]], untried: str) -> None:
         """Add a check with its verdict on gold itself and those on generated answers, or the reason why it has none."""
@@ -352,7 +346,7 @@ class _AuditResults:
             self.untried[at] = (f"{instance.instance_id} {check.scorer}", untried)
             return
         of_gold = {rule: None if (value := getattr(own, rule)) is None else value >= _FULL for rule in RULES}
-        made = [Verdict(one["kind"], one["right"], one["taken"], one["size"], one["lines"]) for one in verdicts]
+        made = [Verdict(**verdict) for verdict in verdicts]
         self.audited[at] = Audited(
             instance_id=instance.instance_id,
             scorer=check.scorer,
@@ -422,7 +416,7 @@ def _answer_from_root(answer: Answer, instance_id: str, name: str) -> Answer:
     if answer.answer_type == "file":
         value = FromRoot(f"{instance_id}/{value}")
     elif answer.answer_type == "files":
-        value = tuple(FromRoot(f"{instance_id}/{one}") for one in value)
+        value = tuple(FromRoot(f"{instance_id}/{name_of_file}") for name_of_file in value)
     return replace(answer, instance_id=name, value=value)
 
 
@@ -481,16 +475,14 @@ def infer_suite(tables: Mapping[str, Path], good: Path | None, bad: Path | None)
     together. Raises `UsageError` for a missing folder, or if no example belongs to an instance.
     """
     examples = {id_: (examples_of(good, id_), examples_of(bad, id_)) for id_ in tables}
-    chosen = {id_: found for id_, found in examples.items() if any(found)}
+    chosen = {id_: own for id_, own in examples.items() if any(own)}
     if (good or bad) and not chosen:
         first = next(iter(tables))
         raise UsageError("no example belongs to an instance", hint=f"as {first}.csv, or a folder {first}/")
-    official, strict = (
-        {id_: infer_parameters(tables[id_], *found, rules=rule) for id_, found in chosen.items()} for rule in get_args(Rule)
-    )
-    missed = [sum(one.n_misjudged for one in found.values()) for found in (official, strict)]
+    official, strict = ({id_: infer_parameters(tables[id_], *own, rules=rule) for id_, own in chosen.items()} for rule in get_args(Rule))
+    missed = [sum(inferred.n_misjudged for inferred in own.values()) for own in (official, strict)]
     # If good answers give a column less precisely, the official rules can only leave it out: the check that reads more is the stricter one.
-    sees_more = any(strict[id_].n_columns > one.n_columns for id_, one in official.items())
+    sees_more = any(strict[id_].n_columns > inferred.n_columns for id_, inferred in official.items())
     return ("strict", strict) if missed[1] < missed[0] or (missed[1] == missed[0] and sees_more) else ("official", official)
 
 
@@ -540,15 +532,17 @@ class _Examples:
 
     def misjudged(self, plan: Mapping[str, Any]) -> tuple[list[Path], list[Path]]:
         """Return (good ones refused, bad ones accepted)."""
-        return [one for one in self.good if not self.accepts(one, plan)], [one for one in self.bad if self.accepts(one, plan)]
+        return [answer for answer in self.good if not self.accepts(answer, plan)], [
+            answer for answer in self.bad if self.accepts(answer, plan)
+        ]
 
     def separates(self, plan: Mapping[str, Any]) -> bool:
         """Whether every example gets its verdict."""
-        return all(self.accepts(one, plan) for one in self.good) and not any(self.accepts(one, plan) for one in self.bad)
+        return all(self.accepts(answer, plan) for answer in self.good) and not any(self.accepts(answer, plan) for answer in self.bad)
 
     def distance(self, plan: Mapping[str, Any]) -> float:
         """Return the smallest tolerance under which strict accepts every good answer; infinite if there is none."""
-        return max((_distance(self.judge(one, plan)) for one in self.good), default=0.0)
+        return max((_distance(self.judge(answer, plan)) for answer in self.good), default=0.0)
 
     def is_slight(self, column: int, distance: float) -> bool:
         """Whether such a distance in a column means the same numbers with less precision."""
@@ -573,7 +567,7 @@ def _plans(examples: _Examples) -> Iterator[dict[str, Any]]:
     """Yield parameters to try, the strictest first."""
     everything = range(len(examples.names))
     if examples.rules == "official":
-        shared = [at for at in everything if all(examples.accepts(one, _column(at)) for one in examples.good)]
+        shared = [at for at in everything if all(examples.accepts(answer, _column(at)) for answer in examples.good)]
         yield from _orders(everything, shared)
         return
     distances = {at: examples.distance(_column(at)) for at in everything}
@@ -636,7 +630,7 @@ def _left_open(examples: _Examples, chosen: Mapping[str, Any]) -> Iterator[str]:
     free = [
         examples.names[at]
         for at in columns
-        if len(columns) > 1 and examples.separates({**chosen, "condition_cols": [one for one in columns if one != at]})
+        if len(columns) > 1 and examples.separates({**chosen, "condition_cols": [column for column in columns if column != at]})
     ]
     if free:
         yield f"columns: no bad example is wrong in {', '.join(map(repr, free))} alone; all of them count"

@@ -92,10 +92,6 @@ class Finding:
     message: str
     hint: str
 
-    def to_json(self) -> dict[str, str]:
-        """The same as a JSON object."""
-        return {"where": self.where, "instance_id": self.instance_id, "code": self.code, "message": self.message, "hint": self.hint}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validation:
@@ -115,7 +111,7 @@ class Validation:
     def to_json(self) -> dict[str, Any]:
         """The same as a JSON object."""
         counts = {"n_answers": dict(self.n_answers), "n_ready": self.n_ready, "n_gold": self.n_gold}
-        return {"ready": self.ready, **counts, "problems": [one.to_json() for one in self.problems], "notes": list(self.notes)}
+        return {"ready": self.ready, **counts, "problems": [asdict(problem) for problem in self.problems], "notes": list(self.notes)}
 
 
 def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | None = None, mode: str | None = None) -> Validation:
@@ -141,9 +137,9 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
             readable=[submission.folder], hostile=submission.folder, limits=limits, hidden=hidden, fork_server=fork_server
         ) as calls:
             looker = _AnswerValidator(submission, gold, limits, calls)
-            found = {id_: list(looker.answer(answer)) for id_, answer in submission.answers.items()}
+            by_answer = {id_: list(looker.answer(answer)) for id_, answer in submission.answers.items()}
     lost, notes = _lost_lines_and_notes(submission)
-    problems = [*lost, *looker.unknown(), *(problem for problems in found.values() for problem in problems)]
+    problems = [*lost, *looker.unknown(), *(problem for problems in by_answer.values() for problem in problems)]
     kinds = [answer.answer_type for answer in submission.answers.values()]
     # Folders that no line names: perhaps their lines were forgotten.
     named = {*submission.answers, *(name for _, name in submission.unknown)}
@@ -158,7 +154,7 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
         problems=(*sorted(problems, key=line), *looker.absent()),
         notes=(*notes, *looker.notes, *(f"{name}/: no line of {METADATA} names this folder" for name in strange)),
         n_answers={kind: kinds.count(kind) for kind in ("answer", "file", "files", *(["sql"] if "sql" in kinds else []))},
-        n_ready=sum(not problems for problems in found.values()),
+        n_ready=sum(not problems for problems in by_answer.values()),
         n_gold=len(gold.instances) if gold is not None else None,
     )
 
@@ -185,8 +181,8 @@ class _AnswerValidator:
             names = ", ".join(dict.fromkeys(check.scorer for check in instance.checks))
             untaken = f"answer type {answer.answer_type!r} reaches no check of this instance ({names})"
             yield _finding(answer, Fault(code="WRONG_ANSWER_TYPE", detail=untaken))
-        found = self._query_findings(answer, instance) if instance is not None and checks else None
-        yield from self._unreadable(answer, checks) if found is None else found
+        findings = self._query_findings(answer, instance) if instance is not None and checks else None
+        yield from self._unreadable(answer, checks) if findings is None else findings
 
     def _query_findings(self, answer: Answer, instance: GoldInstance) -> list[Finding] | None:
         """Return what prevents a query from running, as far as its text shows; None if it is no query of an instance with a connection."""
@@ -387,7 +383,7 @@ class GoldCheck:
         c = self.ceiling
         counts = {"gold_hash": c.gold_hash, "n_instances": c.n + c.n_untried, "n_checks": self.n_checks, "n_tried": c.n}
         counts |= {"official": c.official, "strict": c.strict}
-        refused = {name: [one.to_json() for one in getattr(self, name)] for name in ("unsatisfied", "untried")}
+        refused = {name: [check.to_json() for check in getattr(self, name)] for name in ("unsatisfied", "untried")}
         rest = {"below": list(self.below), "excused": dict(self.excused), "by_the_day": list(self.by_the_day)}
         return {**counts, **refused, **rest}
 
@@ -457,7 +453,7 @@ def check_gold(
     return GoldCheck(
         ceiling=_ceiling_of(gold, hash_, by_instance),
         n_checks=len(trials) + len(untried),
-        unsatisfied=tuple(one for own in by_instance.values() for one in _findings(own)),
+        unsatisfied=tuple(finding for own in by_instance.values() for finding in _findings(own)),
         untried=tuple(untried),
         below=tuple(below),
         excused=_excuses(gold, below),
@@ -498,9 +494,9 @@ def _excuses(gold: Gold, below: Iterable[str]) -> dict[str, str]:
     known = {entry.id: entry.where for entry in errata.of_state("applied")} if errata is not None else {}
     ids = set(below)
     if any(instance.instance_id in ids - set(known) and instance.extra.get(IGNORE_KEY) for instance in gold.instances):
-        for found in lint(gold.spec_file).ignored:
-            if found.severity == "error" or found.code in REFUSING:
-                known.setdefault(found.instance_id, f"{IGNORE_KEY} {found.code}")
+        for finding in lint(gold.spec_file).ignored:
+            if finding.severity == "error" or finding.code in REFUSING:
+                known.setdefault(finding.instance_id, f"{IGNORE_KEY} {finding.code}")
     return {id_: known[id_] for id_ in below if id_ in known}
 
 
@@ -608,7 +604,7 @@ def needs_of(folder: Path, *, databases: Path | None = None, questions: Path | N
     """Return (the gold, its needs), the need of most instances first. Raises as `read_gold` and `read_connections` do."""
     gold = read_gold(folder, questions=questions)
     connections = read_connections(gold.folder if gold.folder.is_dir() else gold.folder.parent, databases=databases)
-    found: dict[tuple[str, str, bool], list[str]] = {}
+    by_need: dict[tuple[str, str, bool], list[str]] = {}
     for instance in gold.instances:
         named = [(*absent, False) for absent in _absent(gold, instance)]
         if not any(SCORERS.load(check.scorer).marker.reads == "query" for check in instance.checks):
@@ -617,8 +613,8 @@ def needs_of(folder: Path, *, databases: Path | None = None, questions: Path | N
         else:
             named += [(*absent, False) for check in instance.checks for absent in _absent_files(check, connections)]
         for absent in dict.fromkeys(named):
-            found.setdefault(absent, []).append(instance.instance_id)
-    needs = [Need(what=what, mend=mend, instances=tuple(ids), only_queries=only) for (what, mend, only), ids in found.items()]
+            by_need.setdefault(absent, []).append(instance.instance_id)
+    needs = [Need(what=what, mend=mend, instances=tuple(ids), only_queries=only) for (what, mend, only), ids in by_need.items()]
     return gold, sorted(needs, key=lambda need: -len(need.instances))
 
 

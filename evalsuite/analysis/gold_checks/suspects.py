@@ -100,7 +100,7 @@ def find_copies(n_voters: int, items: Sequence[tuple[Any, Any, Any]]) -> Copies:
         if value <= evidence_needed(n_voters):
             break
         if group[i] != group[j]:
-            group = [group[i] if one == group[j] else one for one in group]
+            group = [group[i] if member == group[j] else member for member in group]
             beside.setdefault(i, []).append(j)
             beside.setdefault(j, []).append(i)
     return {(voter, source): float(shares[evidence[voter, source].argmax()]) for voter, source in _downwards(beside)}
@@ -113,7 +113,7 @@ def evidence_needed(n_voters: int) -> float:
 
 def _downwards(beside: Mapping[int, Sequence[int]]) -> list[tuple[int, int]]:
     """Yield (voter, its predecessor) along each tree, from its lowest number."""
-    seen, found = set[int](), []
+    seen, edges = set[int](), []
     for root in sorted(beside):
         todo = [] if root in seen else [root]
         seen.add(root)
@@ -123,8 +123,8 @@ def _downwards(beside: Mapping[int, Sequence[int]]) -> list[tuple[int, int]]:
                 if voter not in seen:
                     seen.add(voter)
                     todo.append(voter)
-                    found.append((voter, source))
-    return found
+                    edges.append((voter, source))
+    return edges
 
 
 def own_weights(voters: Any, own: Any, same: Any, copies: Mapping[tuple[int, int], float]) -> tuple[Any, float]:
@@ -193,13 +193,13 @@ def fit(votes: Mapping[str, Mapping[str, str]]) -> Fit:
     given = [{places[name]: answer for name, answer in own.items()} for own in votes.values()]
     # Many copies look like the truth: searching copies before doubting gold may explain all votes better.
     items, copies, _ = max((_fitted(given, len(voters), gold_first=first) for first in (False, True)), key=lambda fitted: fitted[2])
-    found = {}
+    by_instance = {}
     for name, item in zip(votes, items, strict=True):
         others = item.truth[1 : 1 + len(item.classes)]
         likeliest = item.classes[int(np.argmax(others))] if len(others) and max(others) > item.truth[-1] else ""
         right = {voters[j]: float(p) for j, p in zip(item.voters, item.right, strict=True)}
-        found[name] = Posterior(float(1 - item.truth[0]), likeliest, right)
-    return Fit(found, {(voters[a], voters[b]): share for (a, b), share in copies.items()})
+        by_instance[name] = Posterior(float(1 - item.truth[0]), likeliest, right)
+    return Fit(by_instance, {(voters[a], voters[b]): share for (a, b), share in copies.items()})
 
 
 def _fitted(given: Sequence[Mapping[int, str]], n_voters: int, *, gold_first: bool) -> tuple[Sequence["_Item"], Copies, float]:
@@ -313,7 +313,7 @@ class _Item:
         """
         import numpy as np
 
-        own_right, own_wrong = (self.weights[:, None] * one[self.voters] for one in (shared.right, shared.wrong))
+        own_right, own_wrong = (self.weights[:, None] * logs[self.voters] for logs in (shared.right, shared.wrong))
         by_voters = self.agrees @ own_right + (~self.agrees) @ own_wrong + shared.difficulties
         prior = np.log([shared.p_right, *[1 - shared.p_right] * (len(self.classes) + 1)])
         joint = by_voters[:, :, None] + (self.seated + shared.mixture)[:, None, :] + prior[:, None, None]
@@ -331,14 +331,14 @@ def _seated(counts: Sequence[float]) -> Any:
     """Return answer that is right (then: none) x concentration: the log chance of the frequencies of the wrong answers."""
     import numpy as np
 
-    n, shared, found = sum(counts), sum(map(math.lgamma, counts)), []
-    for one, count in [*((math.lgamma(count), count) for count in counts), (None, 0.0)]:
-        n_wrong, n_answers = n - count, len(counts) - (one is not None)
-        found.append([
-            n_answers * math.log(theta) + math.lgamma(theta) - math.lgamma(theta + n_wrong) + shared - (one or 0.0)
+    n, shared, rows = sum(counts), sum(map(math.lgamma, counts)), []
+    for own, count in [*((math.lgamma(count), count) for count in counts), (None, 0.0)]:
+        n_wrong, n_answers = n - count, len(counts) - (own is not None)
+        rows.append([
+            n_answers * math.log(theta) + math.lgamma(theta) - math.lgamma(theta + n_wrong) + shared - (own or 0.0)
             for theta in _CONCENTRATIONS
         ])  # fmt: skip
-    return np.array(found)
+    return np.array(rows)
 
 
 def _abilities(ability: Any, n_right: Any, hard: Any, grid: Any) -> Any:
@@ -378,19 +378,19 @@ class Outlook:
 
     def to_json(self) -> dict[str, Any]:
         """As data."""
-        return {"submissions": [asdict(one) for one in self.submissions], "n_wrong": self.n_wrong, "says": self.says}
+        return {"submissions": [asdict(submission) for submission in self.submissions], "n_wrong": self.n_wrong, "says": self.says}
 
 
-def outlook(votes: Votes, found: Mapping[str, Posterior]) -> Outlook:
+def outlook(votes: Votes, likely: Mapping[str, Posterior]) -> Outlook:
     """Return the expectation for each submission, and which ranks change if the expected number of golds, the likeliest ones, are wrong."""
     voters = list(dict.fromkeys(name for own in votes.values() for name in own))
     by_gold = {name: [float(own[name] == GOLD) for own in votes.values() if name in own] for name in voters}
-    expected = {name: [found[item].right[name] for item, own in votes.items() if name in own] for name in voters}
-    n_wrong = round(math.fsum(one.p_wrong for one in found.values()))
-    likeliest = set(sorted(found, key=lambda item: -found[item].p_wrong)[:n_wrong])
+    expected = {name: [likely[item].right[name] for item, own in votes.items() if name in own] for name in voters}
+    n_wrong = round(math.fsum(posterior.p_wrong for posterior in likely.values()))
+    likeliest = set(sorted(likely, key=lambda item: -likely[item].p_wrong)[:n_wrong])
     mended = {
         name: [
-            float(own[name] == (found[item].likeliest or None) if item in likeliest else own[name] == GOLD)
+            float(own[name] == (likely[item].likeliest or None) if item in likeliest else own[name] == GOLD)
             for item, own in votes.items()
             if name in own
         ]
@@ -445,9 +445,9 @@ def by_record(
     """
     lengths: dict[str, int] = {}
     for own in units.values():
-        for name, found in own.items():
-            if found is not None:
-                lengths[name] = min(len(found), lengths.get(name, len(found)))
+        for name, scores_of in own.items():
+            if scores_of is not None:
+                lengths[name] = min(len(scores_of), lengths.get(name, len(scores_of)))
     split, n_rows = dict[str, int](), 0
     for name, n in lengths.items():
         if n_rows + n > MOST_RECORDS:
@@ -559,7 +559,12 @@ class Suspects:
     def to_json(self) -> dict[str, Any]:
         """The list as data."""
         rest = {name: getattr(self, name) for name in ("n_instances", "n_units", "n_runs", "n_voices")}
-        return {"suspects": [one.to_json() for one in self.suspects], **rest, "notes": list(self.notes), "outlook": self.outlook.to_json()}
+        return {
+            "suspects": [suspect.to_json() for suspect in self.suspects],
+            **rest,
+            "notes": list(self.notes),
+            "outlook": self.outlook.to_json(),
+        }
 
 
 def suspects(
@@ -603,16 +608,16 @@ def suspects(
     votes = {name: own for name in ids if (own := _votes(name, scores, answers))}
     fitted = fit(votes)
     likely = fitted.posteriors
-    for (one, other), share in fitted.copies.items():
-        notes.append(f"{one} shares {share:.0%} of its answers with {other} beyond chance: they are not two voices")
+    for (copy, other), share in fitted.copies.items():
+        notes.append(f"{copy} shares {share:.0%} of its answers with {other} beyond chance: they are not two voices")
     listed = []
     for name, own in votes.items():
-        found = _suspect(name, firsts, scores, answers, correlations.get(name))
-        found = replace(found, p_wrong=likely[name].p_wrong, worth=worth_of_a_look(own, likely[name]))
-        if found.rank_value > 0 or found.p_wrong >= WORTH_NAMING:
-            listed.append(found)
+        suspect = _suspect(name, firsts, scores, answers, correlations.get(name))
+        suspect = replace(suspect, p_wrong=likely[name].p_wrong, worth=worth_of_a_look(own, likely[name]))
+        if suspect.rank_value > 0 or suspect.p_wrong >= WORTH_NAMING:
+            listed.append(suspect)
     return Suspects(
-        suspects=tuple(sorted(listed, key=lambda one: (-round(one.p_wrong, 9), -one.rank_value, one.instance_id))),
+        suspects=tuple(sorted(listed, key=lambda copy: (-round(copy.p_wrong, 9), -copy.rank_value, copy.instance_id))),
         n_instances=n_instances,
         n_units=len(ids),
         n_runs=len(entries),
@@ -667,7 +672,7 @@ def item_rest(scores: Mapping[str, Mapping[str, float | None]], ids: Sequence[st
     """
     totals = {run: [value for value in own.values() if value is not None] for run, own in scores.items()}
     sums = {run: math.fsum(values) for run, values in totals.items()}
-    found = {}
+    correlations = {}
     for name in ids:
         pairs = [
             (value, (sums[run] - value) / (len(totals[run]) - 1))
@@ -675,8 +680,8 @@ def item_rest(scores: Mapping[str, Mapping[str, float | None]], ids: Sequence[st
             if (value := own.get(name)) is not None and len(totals[run]) > 1
         ]
         if len(pairs) >= FEWEST_RUNS and all(len({round(x, 12) for x in side}) > 1 for side in zip(*pairs, strict=True)):
-            found[name] = statistics.correlation(*map(list, zip(*pairs, strict=True)))
-    return found
+            correlations[name] = statistics.correlation(*map(list, zip(*pairs, strict=True)))
+    return correlations
 
 
 def _suspect(
@@ -740,4 +745,4 @@ def _answers(
     tasks = [task for task in plan(read, submission, rules=None, limits=limits, only=wrong) if not is_batch(task)] if wrong else []
     with closing(Pool(jobs=jobs, isolation=isolation, gold_inodes=gold_inodes(read.folder), order=COLLECT)) as pool:
         results = list(pool.results([task for task in tasks if skip_unscorable(task) is None]))
-    return {result.instance_id: (found[0], found[1]) for result in results if isinstance(found := result.details.get(ANSWER), list)}
+    return {result.instance_id: (answer[0], answer[1]) for result in results if isinstance(answer := result.details.get(ANSWER), list)}

@@ -97,10 +97,10 @@ def paired_difference(
     """Test the difference of n pairs in the same order; `clusters` names each pair's cluster."""
     if not a:
         return PairedDifference(name=name, n=0, note="no instance in common that both were judged on")
-    found = compare_paired(b, a, alpha=alpha)
+    test = compare_paired(b, a, alpha=alpha)
     names = ("n", "difference", "p", "method", "effect", "wins", "ties", "losses", "seed", "n_resamples")
-    same: dict[str, Any] = {name: getattr(found, name) for name in names} | _limits(found.interval)
-    tested = PairedDifference(name=name, a=mean(a), b=mean(b), note=_few_flips(found, alpha), **same)
+    same: dict[str, Any] = {name: getattr(test, name) for name in names} | _limits(test.interval)
+    tested = PairedDifference(name=name, a=mean(a), b=mean(b), note=_few_flips(test, alpha), **same)
     return tested if clusters is None else _over_clusters(tested, a, b, clusters, alpha)
 
 
@@ -143,10 +143,10 @@ def _over_clusters(
 
 def adjusted_differences(rows: Sequence[PairedDifference], alpha: float) -> list[PairedDifference]:
     """Return the rows with Holm's p-values over all of them that have one: they are one family. A note says if an interval disagrees."""
-    at = [i for i, one in enumerate(rows) if one.p is not None]
-    found = dict(zip(at, holm([p for one in rows if (p := one.p) is not None]), strict=True))
+    at = [i for i, row_ in enumerate(rows) if row_.p is not None]
+    adjusted = dict(zip(at, holm([p for row_ in rows if (p := row_.p) is not None]), strict=True))
     adjusted_rows = list(rows)
-    for i, p in found.items():
+    for i, p in adjusted.items():
         row = rows[i]
         disagrees = interval_note(row.low, row.high, p=row.p or 0.0, adjusted=p, alpha=alpha)
         adjusted_rows[i] = replace(row, p_adjusted=p, note="; ".join(filter(None, (row.note, disagrees))))
@@ -255,7 +255,7 @@ def _exchanged(a: Sequence[float], b: Sequence[float], n_resamples: int, seed: i
 
 def adjusted_shifts(shifts: Sequence[ScoreShift]) -> list[ScoreShift]:
     """Return the shifts with Holm's p-values over all of them."""
-    return [replace(one, p_adjusted=p) for one, p in zip(shifts, holm([one.p for one in shifts]), strict=True)]
+    return [replace(shift, p_adjusted=p) for shift, p in zip(shifts, holm([shift.p for shift in shifts]), strict=True)]
 
 
 def _areas(weights: "NDArray[Any]", gaps: "NDArray[Any]") -> "NDArray[Any]":
@@ -288,15 +288,15 @@ def paired_units(pairs: Sequence[Pair], how: PairingOptions) -> UnitPairs:
     A side without units of its own, such as a missing answer, has its score in each. For extra records that only one side has, the other
     side, which invented nothing, is right.
     """
-    found = UnitPairs([], [], [])
+    units = UnitPairs([], [], [])
     for a, b in pairs:
         left, right = at_one_length([units_of(side, how.rules) or [how.value(side)] for side in (a, b)])
         for x, y in zip(left, right, strict=True):
             if x is not None and y is not None:
-                found.a.append(x)
-                found.b.append(y)
-                found.instances.append(a.instance_id)
-    return found
+                units.a.append(x)
+                units.b.append(y)
+                units.instances.append(a.instance_id)
+    return units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,25 +319,25 @@ def fields_by_unit(pairs: Sequence[Pair]) -> dict[str, UnitPairs]:
     If only one side has a field in a unit, the other is right: nothing was expected, and nothing invented. Results without units are one
     unit each, by their F1 over all.
     """
-    found: dict[str, UnitPairs] = {}
+    by_path: dict[str, UnitPairs] = {}
     alone = [(a, b) for a, b in pairs if not _has_unit_fields(a, b)]
     for path, rows in fields_by_path(alone).items():
         sides = list(rows.values())
-        found[path] = UnitPairs([a[2] for a, _ in sides], [b[2] for _, b in sides], list(rows))
+        by_path[path] = UnitPairs([a[2] for a, _ in sides], [b[2] for _, b in sides], list(rows))
     for a, b in pairs:
         if not _has_unit_fields(a, b):
             continue
         left, right = fields_of_units(a), fields_of_units(b)
         n = max(len(column) for column in [*left.values(), *right.values()])
         for path in {**left, **right}:
-            whole = found.setdefault(path, UnitPairs([], [], []))
+            whole = by_path.setdefault(path, UnitPairs([], [], []))
             columns = ([0.0] * n if result.status in ZERO else fields.get(path, []) for fields, result in ((left, a), (right, b)))
             for x, y in zip_longest(*columns):
                 if x is not None or y is not None:
                     whole.a.append(1.0 if x is None else x)
                     whole.b.append(1.0 if y is None else y)
                     whole.instances.append(a.instance_id)
-    return found
+    return by_path
 
 
 def _has_unit_fields(a: Result, b: Result) -> bool:
@@ -354,7 +354,7 @@ def field_differences(pairs: Sequence[Pair], *, alpha: float, clusters: Mapping[
         f1 = paired_difference(path, units.a, units.b, alpha=alpha, clusters=units.clusters(clusters))
         sides = list(by_instance.get(path, {}).values())
         rows.append(FieldDifference(f1=f1, precision=_two_means(sides, 0), recall=_two_means(sides, 1)))
-    return sorted(rows, key=lambda one: one.f1.difference or 0.0)
+    return sorted(rows, key=lambda row: row.f1.difference or 0.0)
 
 
 def _two_means(sides: Sequence[tuple[FieldNumbers, FieldNumbers]], at: int) -> tuple[float, float]:
@@ -376,21 +376,21 @@ def score_shifts(base: RunSide, other: RunSide, how: PairingOptions) -> tuple[Sc
     else:
         left, right = (_scores_by_column(side, how, with_fields=by_fields and not pairs) for side in (base, other))
         columns = {name: (left[name], right[name]) for name in left if name in right}
-    found = [score_shift(name, a, b) for name, (a, b) in columns.items()]
-    return tuple(sorted((one for one in found if one is not None), key=lambda one: one.p))
+    shifts = [score_shift(name, a, b) for name, (a, b) in columns.items()]
+    return tuple(sorted((shift for shift in shifts if shift is not None), key=lambda shift: shift.p))
 
 
 def _scores_by_column(side: RunSide, how: PairingOptions, *, with_fields: bool) -> dict[str, dict[str, float]]:
     """Return scorer (or path) -> instance id -> score of one side alone."""
-    found: dict[str, dict[str, float]] = {}
+    by_column: dict[str, dict[str, float]] = {}
     for name, result in side.results.items():
         value = how.value(result)
         if value is None:
             continue
         fields = fields_of(result) if with_fields else {}
         for key, score in {path: numbers[2] for path, numbers in fields.items()}.items() if fields else [(result.scorer or "", value)]:
-            found.setdefault(key, {})[name] = float(score)
-    return found
+            by_column.setdefault(key, {})[name] = float(score)
+    return by_column
 
 
 SCHEMA_VERSION = 1
@@ -468,19 +468,19 @@ class Comparison:
     @property
     def regressions(self) -> tuple[str, ...]:
         """The candidates that are worse than the baseline, at alpha and adjusted for their number."""
-        return tuple(one.label for one in self.candidates if one.is_regression)
+        return tuple(candidate.label for candidate in self.candidates if candidate.is_regression)
 
     @property
     def undecided(self) -> tuple[str, ...]:
         """The candidates without a verdict: no instance was judged on both sides."""
-        return tuple(one.label for one in self.candidates if not one.total.n)
+        return tuple(candidate.label for candidate in self.candidates if not candidate.total.n)
 
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as plain JSON values: every number and every flip, but not the unchanged instances."""
-        whole = asdict(replace(self, candidates=tuple(replace(one, instances=(), plan=Plan()) for one in self.candidates)))
-        for one, candidate in zip(whole["candidates"], self.candidates, strict=True):
-            del one["instances"], one["plan"]
-            one |= {"detectable": candidate.detectable, "n_needed": candidate.n_needed}
+        whole = asdict(replace(self, candidates=tuple(replace(data, instances=(), plan=Plan()) for data in self.candidates)))
+        for data, candidate in zip(whole["candidates"], self.candidates, strict=True):
+            del data["instances"], data["plan"]
+            data |= {"detectable": candidate.detectable, "n_needed": candidate.n_needed}
         return {"schema_version": SCHEMA_VERSION, **whole, "regressions": list(self.regressions)}
 
 
@@ -510,7 +510,7 @@ def compare(
     warnings = _signature_warnings(base, others, rules, force=force)
     check_level(reveal)
     how = PairingOptions(rules, alpha, cluster, shift, reveal or default_level(hidden=any(side.hidden for side in sides)))
-    found = [_candidate(base, other, how, n_tests=len(others)) for other in others]
+    candidates = [_candidate(base, other, how, n_tests=len(others)) for other in others]
     # The reasons why labels cannot be read quote them.
     warnings += [f"{side.label}: {side.unread if how.level == 'cells' else side.unread.partition(':')[0]}" for side in sides if side.unread]
     return Comparison(
@@ -521,7 +521,7 @@ def compare(
         source=base.source,
         signature=base.signature,
         metadata=base.metadata,
-        candidates=tuple(_with_verdict(one, alpha) for one in _with_holm(found, alpha)),
+        candidates=tuple(_with_verdict(candidate, alpha) for candidate in _with_holm(candidates, alpha)),
         clusters=", ".join(cluster_tags(base, cluster)),
         warnings=tuple(warnings),
         level=how.level,
@@ -532,10 +532,10 @@ def compare(
 
 
 def _signature_warnings(base: RunSide, others: Sequence[RunSide], rules: Rule | None, *, force: bool) -> list[str]:
-    found = [(other, differing) for other in others if (differing := what_differs(base, other, rules=rules))]
-    texts = [f"{base.label} and {other.label} are not comparable: {', '.join(differing)}" for other, differing in found]
+    unlike = [(other, differing) for other in others if (differing := what_differs(base, other, rules=rules))]
+    texts = [f"{base.label} and {other.label} are not comparable: {', '.join(differing)}" for other, differing in unlike]
     if texts and not force:
-        only_rules = all(len(differing) == 1 and differing[0].startswith("rules ") for _, differing in found)
+        only_rules = all(len(differing) == 1 and differing[0].startswith("rules ") for _, differing in unlike)
         way_out = "--rules official or --rules strict compares both under one" if only_rules else "score them again under one signature"
         raise UsageError(texts[0], hint=f"{way_out}, or compare them as they are with --force")
     return [f"{text} (compared under --force)" for text in texts]
@@ -620,10 +620,10 @@ def _paired_row(name: str, pairs: Sequence[Pair], how: PairingOptions, cluster_o
 
 def _with_holm(candidates: Sequence[Candidate], alpha: float) -> list[Candidate]:
     """Return the candidates with Holm's p-values: the totals are one family, and so is each part over all candidates."""
-    totals = adjusted_differences([one.total for one in candidates], alpha)
+    totals = adjusted_differences([candidate.total for candidate in candidates], alpha)
     changed: list[dict[str, Any]] = [{"total": total} for total in totals]
     for part in ("by_scorer", "by_group", "fields", "shift"):
-        rows = [row for one in candidates for row in getattr(one, part)]
+        rows = [row for candidate in candidates for row in getattr(candidate, part)]
         if part == "shift":
             adjusted: list[Any] = adjusted_shifts(rows)
         elif part == "fields":
@@ -631,9 +631,9 @@ def _with_holm(candidates: Sequence[Candidate], alpha: float) -> list[Candidate]
         else:
             adjusted = adjusted_differences(rows, alpha)
         waiting = iter(adjusted)
-        for one, own in zip(candidates, changed, strict=True):
-            own[part] = tuple(islice(waiting, len(getattr(one, part))))
-    return [replace(one, **own) for one, own in zip(candidates, changed, strict=True)]
+        for candidate, own in zip(candidates, changed, strict=True):
+            own[part] = tuple(islice(waiting, len(getattr(candidate, part))))
+    return [replace(candidate, **own) for candidate, own in zip(candidates, changed, strict=True)]
 
 
 def _with_verdict(candidate: Candidate, alpha: float) -> Candidate:

@@ -132,19 +132,19 @@ class SharedInstances:
 
     def places(self, by: By) -> dict[str, list[int]]:
         """Return scorer or group -> the positions of its instances."""
-        found: dict[str, list[int]] = {}
+        positions: dict[str, list[int]] = {}
         if by == "scorer":
             for i, name in enumerate(self.scorers):
-                found.setdefault(name or "none", []).append(i)
-            return found
+                positions.setdefault(name or "none", []).append(i)
+            return positions
         at = {name: i for i, name in enumerate(self.ids)}
         return {tag: here for tag, ids in self.runs[0].groups.items() if (here := [at[name] for name in ids if name in at])}
 
     def clusters(self) -> list[str] | None:
         """Return the cluster of each instance, None if the suite names none or they do not partition the instances."""
         tags = self.runs[0].clusters
-        found = {name: tag for tag in tags for name in self.runs[0].groups.get(tag, ())}
-        return [found[name] for name in self.ids] if tags and all(name in found for name in self.ids) else None
+        cluster_of = {name: tag for tag in tags for name in self.runs[0].groups.get(tag, ())}
+        return [cluster_of[name] for name in self.ids] if tags and all(name in cluster_of for name in self.ids) else None
 
     def cluster_note(self, n_ranked: int, alpha: float) -> str:
         """Return why the suite's clusters cannot be used, empty if they can."""
@@ -176,15 +176,15 @@ def _are_raw(runs: Sequence[RunScores]) -> bool:
 def what_forbids_ranking(runs: Sequence[RunScores]) -> list[str]:
     """Return what makes runs incomparable, each as `rules: official (3), strict (1)`; empty if they are alike."""
     parts = [signature_parts(run.signature) for run in runs]
-    found = []
+    differing = []
     for name in dict.fromkeys(name for part in parts for name in part):
         counts = Counter(part.get(name, "none") for part in parts)
         if len(counts) > 1:
-            found.append(f"{name}: {', '.join(f'{value} ({count})' for value, count in counts.most_common())}")
+            differing.append(f"{name}: {', '.join(f'{value} ({count})' for value, count in counts.most_common())}")
     sizes = Counter(len(run.ids) for run in runs)
     if len({tuple(run.ids) for run in runs}) > 1:
-        found.append(f"instances: {', '.join(f'{n} ({count})' for n, count in sizes.most_common())}")
-    return found
+        differing.append(f"instances: {', '.join(f'{n} ({count})' for n, count in sizes.most_common())}")
+    return differing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -401,28 +401,28 @@ def is_lower_better(pairs: Sequence[Pair], *, raw: bool = False) -> bool:
 
 def pairs_by_scorer(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
     """Return scorer -> its pairs, in gold order."""
-    found: dict[str, list[Pair]] = {}
+    by_scorer: dict[str, list[Pair]] = {}
     for a, b in pairs:
-        found.setdefault(a.scorer or b.scorer or "", []).append((a, b))
-    return found
+        by_scorer.setdefault(a.scorer or b.scorer or "", []).append((a, b))
+    return by_scorer
 
 
 def pairs_by_further_scorer(shared: Sequence[Pair]) -> dict[str, list[Pair]]:
     """Return further scorer -> its pairs, in gold order; empty if the suite has one scorer."""
     names = tuple(dict.fromkeys(name for side in zip(*shared, strict=True) for name in scorers_of(side)))
-    found: dict[str, list[Pair]] = {name: [] for name in names[1:]}
-    for a, b in shared if found else ():
+    by_scorer: dict[str, list[Pair]] = {name: [] for name in names[1:]}
+    for a, b in shared if by_scorer else ():
         x, y = results_by(a, names), results_by(b, names)
-        for name in found.keys() & x.keys() & y.keys():
-            found[name].append((x[name], y[name]))
-    return found
+        for name in by_scorer.keys() & x.keys() & y.keys():
+            by_scorer[name].append((x[name], y[name]))
+    return by_scorer
 
 
 def pairs_by_group(pairs: Sequence[Pair], groups: Mapping[str, Sequence[str]]) -> dict[str, list[Pair]]:
     """Return group -> its pairs in gold order; groups without one are left out."""
     members = {tag: set(ids) for tag, ids in groups.items()}
-    found = {tag: [pair for pair in pairs if pair[0].instance_id in ids] for tag, ids in members.items()}
-    return {tag: chosen for tag, chosen in found.items() if chosen}
+    by_group = {tag: [pair for pair in pairs if pair[0].instance_id in ids] for tag, ids in members.items()}
+    return {tag: chosen for tag, chosen in by_group.items() if chosen}
 
 
 def cluster_tags(base: RunSide, prefix: str | None) -> list[str]:
@@ -438,15 +438,15 @@ def cluster_of_each(base: RunSide, how: PairingOptions, ids: Sequence[str]) -> d
     if not tags:
         known = did_you_mean(how.cluster or "", base.groups) if base.groups else "groups are set in suite.yaml"
         raise UsageError(f"no group begins with {how.cluster!r}", hint=known)
-    found: dict[str, list[str]] = {name: [] for name in ids}
+    tags_of: dict[str, list[str]] = {name: [] for name in ids}
     for tag in tags:
         members = set(base.groups.get(tag, ()))
-        for name in members.intersection(found):
-            found[name].append(tag)
-    for name, own in found.items():
+        for name in members.intersection(tags_of):
+            tags_of[name].append(tag)
+    for name, own in tags_of.items():
         if len(own) != 1:
             raise UsageError(f"instance {name!r} is in {' and '.join(own) or 'none'} of the clusters", hint="each must be in exactly one")
-    return {name: own[0] for name, own in found.items()}
+    return {name: own[0] for name, own in tags_of.items()}
 
 
 def paired_instances(shared: Sequence[Pair], groups: Mapping[str, Sequence[str]], how: PairingOptions) -> tuple[Paired, ...]:
@@ -471,10 +471,10 @@ def paired_instances(shared: Sequence[Pair], groups: Mapping[str, Sequence[str]]
     )
 
 
-def flipped_instances(found: Sequence[Paired]) -> tuple[Paired, ...]:
+def flipped_instances(instances: Sequence[Paired]) -> tuple[Paired, ...]:
     """Return the instances whose scores differ, the largest loss first, then the largest gain."""
-    changed = [(gain, one) for one in found if (gain := one.gain)]
-    return tuple(one for _, one in sorted(changed, key=lambda pair: (pair[0] > 0, -abs(pair[0]))))
+    changed = [(gain, instance) for instance in instances if (gain := instance.gain)]
+    return tuple(instance for _, instance in sorted(changed, key=lambda pair: (pair[0] > 0, -abs(pair[0]))))
 
 
 def with_texts(flip: Paired, base: RunSide, other: RunSide) -> Paired:
@@ -515,11 +515,11 @@ _NOTHING_MATCHED: FieldNumbers = (0.0, 0.0, 0.0)
 
 def fields_of(result: Result) -> dict[str, FieldNumbers]:
     """Return path -> (precision, recall, F1) of one result; empty if no tree scorer made it. Paths without a number are left out."""
-    found = result.details.get("fields", result.details.get("per_field"))
-    if isinstance(found, Mapping):
-        rows: Sequence[Any] = [{"path": path, **numbers} for path, numbers in found.items() if isinstance(numbers, Mapping)]
+    fields = result.details.get("fields", result.details.get("per_field"))
+    if isinstance(fields, Mapping):
+        rows: Sequence[Any] = [{"path": path, **numbers} for path, numbers in fields.items() if isinstance(numbers, Mapping)]
     else:
-        rows = found if isinstance(found, list) else ()
+        rows = fields if isinstance(fields, list) else ()
     named = [entry for entry in rows if isinstance(entry, Mapping) and isinstance(entry.get("path"), str)]
     full = [entry for entry in named if all(isinstance(entry.get(key), int | float) and 0 <= entry[key] <= 1 for key in _FIELD_KEYS)]
     return {entry["path"]: (float(entry["precision"]), float(entry["recall"]), float(entry["f1"])) for entry in full}
@@ -527,12 +527,12 @@ def fields_of(result: Result) -> dict[str, FieldNumbers]:
 
 def fields_by_path(pairs: Sequence[tuple[Result, Result]]) -> dict[str, dict[str, tuple[FieldNumbers, FieldNumbers]]]:
     """Return path -> instance id -> the numbers of (a, b), for the paths that both have; a missing answer has 0 throughout."""
-    found: dict[str, dict[str, tuple[FieldNumbers, FieldNumbers]]] = {}
+    by_path: dict[str, dict[str, tuple[FieldNumbers, FieldNumbers]]] = {}
     for a, b in pairs:
         left, right = fields_of(a), fields_of(b)
         for path in {**left, **right}:
             here = left.get(path, _NOTHING_MATCHED if a.status in ZERO else None)
             there = right.get(path, _NOTHING_MATCHED if b.status in ZERO else None)
             if here is not None and there is not None:
-                found.setdefault(path, {})[a.instance_id] = (here, there)
-    return found
+                by_path.setdefault(path, {})[a.instance_id] = (here, there)
+    return by_path

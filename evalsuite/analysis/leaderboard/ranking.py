@@ -299,8 +299,8 @@ def _ranking_numbers(table: SharedInstances, ranked: Sequence[int], memo: DiskCa
     from evalsuite.stats.ranking import rank_submissions
 
     def of(score: float, values: Sequence[float]) -> dict[str, Any]:
-        found = reported_interval(values, score=score if units else None, clusters=clusters, is_raw=table.is_raw)
-        return {"interval": None if found.low is None else [found.low, found.high], "method": found.method}
+        interval = reported_interval(values, score=score if units else None, clusters=clusters, is_raw=table.is_raw)
+        return {"interval": None if interval.low is None else [interval.low, interval.high], "method": interval.method}
 
     ranking = rank_submissions(vectors, means=means, higher_is_better=table.direction == "higher", confidence=CONFIDENCE, clusters=clusters)
     kept = {name: getattr(ranking, name) for name in ("test", "correction", "family", "seed", "n_resamples", "tau")}
@@ -533,12 +533,12 @@ def only_trusted(places: Sequence[Place], gold: Path, *, key: Path | None, isola
     """
     if key is not None:
         read_public_key(key)
-    found = []
+    trusted = []
     for place in places:
         why = _why_not_trusted(place.folder, gold, key, isolation) if place.is_run and not place.fault else ""
         foreign = replace(place, is_foreign=place.is_run and isolation != "none")
-        found.append(replace(foreign, fault=f"not verified: {why}") if why else foreign)
-    return found
+        trusted.append(replace(foreign, fault=f"not verified: {why}") if why else foreign)
+    return trusted
 
 
 def _why_not_trusted(folder: Path, gold: Path, key: Path | None, isolation: str) -> str:
@@ -548,12 +548,12 @@ def _why_not_trusted(folder: Path, gold: Path, key: Path | None, isolation: str)
     try:
         if key is None:
             verified = verify(folder, gold=gold, isolation=isolation)
-            wrong = [one.name for one in verified.findings if not one.good]
+            wrong = [finding.name for finding in verified.findings if not finding.good]
             left = f"{len(verified.left_out)} rows could not be scored again" if verified.left_out else ""
             return ", ".join(wrong) or left
         findings, claims = read_claims(folder, isolation)
         if claims is None:
-            return ", ".join(f"{one.name} {one.says}" for one in findings if not one.good)
+            return ", ".join(f"{finding.name} {finding.says}" for finding in findings if not finding.good)
         if why := why_not_signed(folder, read_public_key(key)):
             return why
         spec = find_spec(gold)

@@ -40,8 +40,8 @@ class ModelSamples:
         numbers = asdict(self.numbers)
         interval = numbers.pop("interval")
         ends = None if interval["low"] is None else [interval["low"], interval["high"]]
-        found = {"mean": interval["estimate"], "se": interval["se"], "interval_95": ends}
-        return {"model": self.model, "runs": list(self.runs), **found, **numbers}
+        shown = {"mean": interval["estimate"], "se": interval["se"], "interval_95": ends}
+        return {"model": self.model, "runs": list(self.runs), **shown, **numbers}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class Samples:
 
     def to_json(self) -> dict[str, Any]:
         """The numbers as plain JSON values."""
-        models = [one.to_json() for one in self.models]
+        models = [model.to_json() for model in self.models]
         return {
             "schema_version": SCHEMA_VERSION, "suite": self.suite, "rules": self.rules, "models": models, "notes": list(self.notes),
         }  # fmt: skip
@@ -98,11 +98,11 @@ def _check_alike(base: RunSide, sides: Sequence[RunSide]) -> None:
 
 
 def _scores_by_question(sides: Sequence[RunSide]) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {}
+    by_question: dict[str, list[float]] = {}
     for side in sides:
         for name, result in side.results.items():
-            found.setdefault(name, []).extend([] if result.score is None else [result.score])
-    return found
+            by_question.setdefault(name, []).extend([] if result.score is None else [result.score])
+    return by_question
 
 
 def _questions(sides: Sequence[RunSide]) -> list[list[float]]:
@@ -174,19 +174,19 @@ def models_of(entries: Sequence[Entry]) -> tuple[list[Entry], dict[str, ModelSam
     for entry in entries:
         model = _model_of(entry)
         groups.setdefault(f"model {model}" if model and entry.scores is not None else f"entry {entry.name}", []).append(entry)
-    found, samples = [], dict[str, ModelSamples]()
+    models, samples = [], dict[str, ModelSamples]()
     for key, own in groups.items():
         name = key.removeprefix("model ") if len(own) > 1 else own[0].name
         runs = [entry.scores for entry in own if entry.scores is not None]
         if runs:
             mean, questions = _mean_run(runs)
-            found.append(replace(own[0], name=name, scores=mean, is_new=any(entry.is_new for entry in own)))
+            models.append(replace(own[0], name=name, scores=mean, is_new=any(entry.is_new for entry in own)))
             if any(questions):
                 numbers = repeated([scores for scores in questions if scores])
                 samples[name] = ModelSamples(model=name, runs=tuple(entry.name for entry in own), numbers=numbers)
         else:
-            found.append(own[0])
-    return found, samples
+            models.append(own[0])
+    return models, samples
 
 
 def _mean_run(runs: Sequence[RunScores]) -> tuple[RunScores, list[list[float]]]:
@@ -331,10 +331,6 @@ class Disagreement:
     labels: tuple[Label, Label]
     reasons: tuple[str, str]
 
-    def to_json(self) -> dict[str, Any]:
-        """The same as a JSON object."""
-        return {"instance_id": self.instance_id, "labels": list(self.labels), "reasons": list(self.reasons)}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corrected(HumanEstimate):
@@ -351,10 +347,10 @@ def _corrected(raters: Mapping[str, Mapping[str, Label]], shared: Sequence[str])
     others = [label for id_, label in many.items() if id_ not in few]
     if not others or len(shared) < 2 or any(len(numbers[name]) < len(raters[name]) for name in raters):
         return None
-    found = corrected_mean([(many[id_], few[id_]) for id_ in shared], others)
-    assert found.low is not None
-    assert found.high is not None
-    ends = {"estimate": found.estimate, "low": found.low, "high": found.high}
+    mean = corrected_mean([(many[id_], few[id_]) for id_ in shared], others)
+    assert mean.low is not None
+    assert mean.high is not None
+    ends = {"estimate": mean.estimate, "low": mean.low, "high": mean.high}
     return Corrected(cheap=cheap, dear=dear, plain=fmean(many.values()), **ends, n=len(shared), n_others=len(others))
 
 
@@ -390,7 +386,7 @@ class RaterAgreement:
             **{**counts, "interval_95": list(self.interval)},
             "coefficients": [{"method": c.method, "value": c.value, "note": c.note} for c in self.coefficients],
             "confusion": {"labels": list(table.labels), "counts": [list(row) for row in table.counts]} if table else None,
-            "disagreements": [one.to_json() for one in self.disagreements],
+            "disagreements": [asdict(disagreement) for disagreement in self.disagreements],
             "left_out": dict(self.left_out),
             "threshold": self.threshold,
             "corrected": asdict(self.corrected) if self.corrected else None,
@@ -462,13 +458,13 @@ def _labels_in_order(labels: set[Label]) -> list[Label]:
 def _coefficients(first: list[Label], second: list[Label], labels: list[Label]) -> list[Agreement]:
     """Return kappa and alpha; for numbers of more than two kinds also the coefficients that weight the distance of labels."""
     ordered = len(labels) > 2 and all(isinstance(label, float) for label in labels)
-    found = [cohen_kappa(first, second, labels=labels)]
+    coefficients = [cohen_kappa(first, second, labels=labels)]
     if ordered:
-        found += [cohen_kappa(first, second, weights=weights, labels=labels) for weights in ("linear", "quadratic")]
-    found.append(krippendorff_alpha([first, second]))
+        coefficients += [cohen_kappa(first, second, weights=weights, labels=labels) for weights in ("linear", "quadratic")]
+    coefficients.append(krippendorff_alpha([first, second]))
     if ordered:
-        found += [krippendorff_alpha([first, second], level=level) for level in ("ordinal", "interval")]
-    return found
+        coefficients += [krippendorff_alpha([first, second], level=level) for level in ("ordinal", "interval")]
+    return coefficients
 
 
 def _why_left_out(a: Rater, b: Rater) -> dict[str, int]:
@@ -477,11 +473,11 @@ def _why_left_out(a: Rater, b: Rater) -> dict[str, int]:
     for id_ in {**a.labels, **a.silent, **b.labels, **b.silent}:
         if id_ in a.labels and id_ in b.labels:
             continue
-        for one, other in ((a, b), (b, a)):
-            if id_ in one.silent:
-                why[f"{one.silent[id_]} in {one.name}"] += 1
+        for rater, other in ((a, b), (b, a)):
+            if id_ in rater.silent:
+                why[f"{rater.silent[id_]} in {rater.name}"] += 1
                 break
-            if id_ not in one.labels:
+            if id_ not in rater.labels:
                 why[f"only in {other.name}"] += 1
                 break
     return dict(why)

@@ -118,9 +118,9 @@ def read_claims(folder: Path, isolation: str = "process") -> tuple[list[Finding]
         without = Finding(name=RESULTS, good=False, says="cannot be checked: no digest of it")
         return [Finding(name=RUN, good=False, says=says), without], None
     words = ("is not what was written", "as it was written")
-    found = [Finding(name=name, good=good, says=words[good]) for name, good in zip((RUN, RESULTS), intact, strict=True)]
+    findings = [Finding(name=name, good=good, says=words[good]) for name, good in zip((RUN, RESULTS), intact, strict=True)]
     if not all(intact):
-        return found, None
+        return findings, None
     # Matching digests do not show who made them: from here on, only files in the form of a run are read.
     recorded, wrong = _run_of(run)
     rows, wrong_rows = _rows_of(results)
@@ -130,9 +130,9 @@ def read_claims(folder: Path, isolation: str = "process") -> tuple[list[Finding]
         return [Finding(name=name, good=not some, says=words[not some], differs=tuple(some)) for name, some in formed], None
     try:
         units = whole_units(folder, rows, read=None if isolation == "none" else read_unit_columns)
-        return found, Claims(folder=folder, run=recorded, rows=tuple(units))
+        return findings, Claims(folder=folder, run=recorded, rows=tuple(units))
     except OutputError as error:
-        return [*found, Finding(name=UNITS, good=False, says="is not what was written", differs=(error.message,))], None
+        return [*findings, Finding(name=UNITS, good=False, says="is not what was written", differs=(error.message,))], None
 
 
 def _run_of(data: bytes) -> tuple[Mapping[str, Any], list[str]]:
@@ -261,7 +261,7 @@ class Replay:
         named = {"only": self.options.only, "filter": self.options.pattern, "group": self.options.group, "shard": self.options.shard}
         chosen = ", ".join(f"--{name}" for name, value in named.items() if value)
         known = set(self.ids)
-        return {one.instance_id: f"{ELSEWHERE} ({chosen})" for one in self.gold.instances if one.instance_id not in known}
+        return {instance.instance_id: f"{ELSEWHERE} ({chosen})" for instance in self.gold.instances if instance.instance_id not in known}
 
 
 def replay_of(
@@ -511,14 +511,14 @@ def verify(
         UsageError: no finished run there, a folder of either side is gone, the run had a file of questions and none is given, or gold
             brings plugins and the user did not name it.
     """
-    found, claims = _signed_claims(folder, key, isolation)
+    findings, claims = _signed_claims(folder, key, isolation)
     name = folder.resolve().name
     if claims is None:
-        return Verified(name=name, findings=tuple(found), notes=("nothing else was checked: the run's own files cannot be trusted",))
+        return Verified(name=name, findings=tuple(findings), notes=("nothing else was checked: the run's own files cannot be trusted",))
     places = _places(claims, gold, submission, questions)
     of_gold, read = _check_gold(claims, places["gold"], questions)
     of_submission, answers = _check_submission(claims, places["submission"], read, isolation)
-    stopped = Verified(name=name, findings=(*found, of_gold, of_submission), notes=("nothing was scored again",))
+    stopped = Verified(name=name, findings=(*findings, of_gold, of_submission), notes=("nothing was scored again",))
     if read is None or answers is None or not (of_gold.good and of_submission.good):
         return stopped
     try:
@@ -555,11 +555,11 @@ def verify(
 
 def _signed_claims(folder: Path, key: Path | None, isolation: str) -> tuple[list[Finding], Claims | None]:
     signer = read_public_key(key) if key is not None else None
-    found, claims = read_claims(folder, isolation)
+    findings, claims = read_claims(folder, isolation)
     if signer is not None:
         why = why_not_signed(folder, signer)
-        found.append(Finding(name="signature", good=not why, says=why or f"made with the key of {key}"))
-    return found, claims
+        findings.append(Finding(name="signature", good=not why, says=why or f"made with the key of {key}"))
+    return findings, claims
 
 
 def _places(claims: Claims, gold: Path | None, submission: Path | None, questions: Path | None) -> dict[str, Path]:
