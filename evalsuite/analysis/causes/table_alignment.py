@@ -302,8 +302,8 @@ def _is_key(start: Alignment, j: int, k: int, left: Sequence[int], spare: Sequen
     """Whether no value of a column occurs twice on either side, and most rows of gold that are left are on the other side too."""
     if any(n > 1 for bag in (start.columns.gold_bags[j], start.columns.predicted_bags[k]) for n in bag.values()):
         return False
-    there = {start.columns.predicted_keys[k][row] for row in spare} - {None}
-    return 2 * sum(start.columns.gold_keys[j][row] in there for row in left) > len(left)
+    spare_keys = {start.columns.predicted_keys[k][row] for row in spare} - {None}
+    return 2 * sum(start.columns.gold_keys[j][row] in spare_keys for row in left) > len(left)
 
 
 def _rank(start: Alignment, row: int, *, gold: bool) -> tuple[Any, ...]:

@@ -405,12 +405,12 @@ def _rows_are(n: int, noun: str, of: str = "") -> str:
 
 def _why_missing(a: Alignment) -> tuple[str, str, str, float]:
     """Return (sentence, where, the name of a cause of its own, chance) for the missing rows; empty if they have nothing in common."""
-    n, there = len(a.missing), [g for g, _ in a.pairs]
-    if (group := _null_group(a.columns.gold_keys, [a.gold.header[i] for i in a.needed], a.missing, there)) is not None:
+    n, present = len(a.missing), [g for g, _ in a.pairs]
+    if (group := _null_group(a.columns.gold_keys, [a.gold.header[i] for i in a.needed], a.missing, present)) is not None:
         return "one row of gold with a NULL key is missing: a group of NULL, or a total", group, "NULL group", MOST_CHANCE
     if n < 2:
         return "", "", "", 0.0
-    predicate = predicate_of(a.gold, a.missing, there)
+    predicate = predicate_of(a.gold, a.missing, present)
     if predicate is not None and predicate.chance < MOST_CHANCE:
         at = f"column {predicate.column + 1}"
         if predicate.of_others:
@@ -422,7 +422,7 @@ def _why_missing(a: Alignment) -> tuple[str, str, str, float]:
             return says, where, "join lost", predicate.chance
         what = ", the last ones: an extra filter or LIMIT" if a.missing[0] == len(a.pairs) else ": an extra filter"
         return f"all {n} rows of gold that meet one condition on its {at} are missing{what}", where, "", predicate.chance
-    if (lone := _lone_keys(a.columns.gold_keys, a.missing, there)) is not None:
+    if (lone := _lone_keys(a.columns.gold_keys, a.missing, present)) is not None:
         j, n_values, chance = lone
         says = f"all {n} rows of gold of {n_values} values of its column {a.needed[j] + 1} are missing, as by a join that lacks them"
         return says, gold_header(a, j), "join lost", chance
@@ -558,8 +558,8 @@ def _in_places_of_totals(
     words = []
     for unheld, own in by_open.items():
         held = [k for k in keys if k not in unheld]
-        there = [tuple(columns[k][row] for k in held) for row in own]
-        if len(set(there)) < len(there) or set(there) != {tuple(columns[k][row] for k in held) for row in others}:
+        values = [tuple(columns[k][row] for k in held) for row in own]
+        if len(set(values)) < len(values) or set(values) != {tuple(columns[k][row] for k in held) for row in others}:
             return None
         single = f"one for each {_names(header, held)}" if held else "one"
         words.append(f"{single} with NULL or a label in {_names(header, unheld)}")

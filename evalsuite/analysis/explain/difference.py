@@ -53,9 +53,9 @@ def _tables(form: Any, parameters: Mapping[str, Any], reads: str, rules: Rule, m
     pairs = table_pairs(form, parameters, reads, rules)
     if reads == "table":
         # Of several accepted golds, the closest one.
-        shown = [table_difference(pair, rules, most_rows=most_rows) for pair in pairs]
+        differences = [table_difference(pair, rules, most_rows=most_rows) for pair in pairs]
         n_golds = len(pairs)
-        best = min(shown, key=_distance, default={"kind": "none", "note": "no gold table can be read"})
+        best = min(differences, key=_distance, default={"kind": "none", "note": "no gold table can be read"})
         return {**best, "n_golds": n_golds}
     tables = [table_difference(pair, rules, most_rows=most_rows) for pair in pairs]
     names = parameters.get("condition_tabs") or parameters["gold"]
@@ -160,13 +160,13 @@ def number_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
                     "within": distance <= tolerance,
                 }
             )
-    shown = sorted(numbers, key=lambda row: row["distance"] if isinstance(row["distance"], float) else math.inf)[:MOST_ROWS]
+    nearest_first = sorted(numbers, key=lambda row: row["distance"] if isinstance(row["distance"], float) else math.inf)[:MOST_ROWS]
     return {
         "kind": "number",
         "gold": [str(exact_of(item)) for item in golds][:MOST_ROWS],
         "conj": parameters.get("conj", "or"),
         "tolerance": tolerance,
-        "numbers": shown,
+        "numbers": nearest_first,
         "n_numbers": len(numbers),
         "answer": _cut_text(answer, LONGEST_TEXT),
         "n_characters": len(answer),
@@ -177,8 +177,8 @@ def text_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
     """Return the accepted texts, which of them the answer contains, and the word-by-word difference to the closest one."""
     gold = parameters.get("gold", parameters.get("reference", ""))
     golds = [str(item) for item in (gold if isinstance(gold, list | tuple) else [gold])]
-    given = parameters.get("exclude") or ()
-    excluded = [given] if isinstance(given, str) else list(map(str, given))
+    exclude = parameters.get("exclude") or ()
+    excluded = [exclude] if isinstance(exclude, str) else list(map(str, exclude))
     lowered = answer.casefold()
     absent = [text for text in golds if text.casefold() not in lowered]
     segments = _segments(absent[0] if absent else golds[0] if golds else "", answer)
@@ -221,11 +221,11 @@ def tree_difference(gold: Any, form: Any, details: Mapping[str, Any]) -> Data:
     """Return rows by JSON path with a status: the scorer's own if it has them, else every place where the two values differ."""
     scored = details.get("wrong") or details.get("rows")
     if isinstance(scored, list) and scored and "n_wrong" in details:
-        shown = [
+        rows_of_scorer = [
             {"path": row.get("path") or "(root)", **{k: _json_safe(row.get(k)) for k in ("record", "status", "expected", "got", "reason")}}
             for row in scored[:MOST_LEAVES]
         ]
-        return {"kind": "tree", "rows": shown, "n_rows": details["n_wrong"], "n_rows_shown": len(shown), "note": ""}
+        return {"kind": "tree", "rows": rows_of_scorer, "n_rows": details["n_wrong"], "n_rows_shown": len(rows_of_scorer), "note": ""}
     rows, n = [], 0
     for leaf in differing(gold, form):
         n += 1
@@ -242,8 +242,10 @@ def judge_difference(result: Result | None) -> Data:
     """Return the verdict and the rationale of a judge, from the details of its result."""
     details = result.details if result is not None else {}
     reply = details.get("judge")
-    shown = {str(key): _json_safe(value) for key, value in reply.items()} if isinstance(reply, Mapping) else {"reply": _json_safe(reply)}
-    return {"kind": "judge", "verdict": result.score if result else None, "reason": result.reason if result else "", "judge": shown}
+    reply_data = (
+        {str(key): _json_safe(value) for key, value in reply.items()} if isinstance(reply, Mapping) else {"reply": _json_safe(reply)}
+    )
+    return {"kind": "judge", "verdict": result.score if result else None, "reason": result.reason if result else "", "judge": reply_data}
 
 
 def _json_safe(value: Any) -> Any:
@@ -289,15 +291,15 @@ def table_sql(pair: TablePair, *, gold: Path, prediction: Path, rules: Rule) -> 
         )
         number = "row_number() OVER () AS row, " if numbered else ""
         sides.append(f"{side} AS (SELECT {number}{cells} FROM {source})")
-    shown = f"row, {names}" if numbered else names
+    columns_of_result = f"row, {names}" if numbered else names
     attach = (
         f"ATTACH {_sql_text(str(gold))} AS gold_file (READ_ONLY); ATTACH {_sql_text(str(prediction))} AS prediction_file (READ_ONLY);\n"
     )
     return (
         (attach if native else "")
         + f"WITH {sides[0]},\n     {sides[1]}\n"
-        + f"SELECT 'only in gold' AS side, {shown} FROM (FROM gold EXCEPT ALL FROM prediction)\nUNION ALL\n"
-        + f"SELECT 'only in prediction', {shown} FROM (FROM prediction EXCEPT ALL FROM gold)\nORDER BY ALL;"
+        + f"SELECT 'only in gold' AS side, {columns_of_result} FROM (FROM gold EXCEPT ALL FROM prediction)\nUNION ALL\n"
+        + f"SELECT 'only in prediction', {columns_of_result} FROM (FROM prediction EXCEPT ALL FROM gold)\nORDER BY ALL;"
     )
 
 

@@ -129,21 +129,21 @@ def _with_proof(evidence: Data, proof: "Proof | None") -> Data:
     """Return the evidence with the result of the edited queries in front of the causes found in the tables."""
     if proof is None:
         return evidence
-    known: Data = evidence.get("explanation") or explanation([], Budget(), evidence["rules"])
-    shown = explanation(proof.causes, Budget(used=known["n_attempts"]), evidence["rules"])
-    if shown["proved"] or not known["causes"]:
-        proved = [cause for cause in known["causes"] if cause["proved"]]
-        shown |= {"causes": [*shown["causes"], *proved], "notes": known["notes"]}
+    searched: Data = evidence.get("explanation") or explanation([], Budget(), evidence["rules"])
+    explained = explanation(proof.causes, Budget(used=searched["n_attempts"]), evidence["rules"])
+    if explained["proved"] or not searched["causes"]:
+        proved = [cause for cause in searched["causes"] if cause["proved"]]
+        explained |= {"causes": [*explained["causes"], *proved], "notes": searched["notes"]}
     else:
-        shown = known | {"causes": [*known["causes"], *shown["causes"]]}
-    return evidence | {"explanation": shown | {"notes": [*shown["notes"], *proof.notes], "n_executions": proof.n_runs}}
+        explained = searched | {"causes": [*searched["causes"], *explained["causes"]]}
+    return evidence | {"explanation": explained | {"notes": [*explained["notes"], *proof.notes], "n_executions": proof.n_runs}}
 
 
 def collect_margin(task: Task, prediction: Prediction) -> Result:
     """Return the result with its margin, whatever it costs, and both verdicts as evidence."""
     result = judge(task, prediction, all_margins=True)
-    shown = {"status": result.status, "official": result.official, "strict": result.strict, "margin": result.detail("margin")}
-    return replace(result, details={_KEY: shown})
+    data = {"status": result.status, "official": result.official, "strict": result.strict, "margin": result.detail("margin")}
+    return replace(result, details={_KEY: data})
 
 
 def _collect(task: Task, prediction: Prediction, what: Sequence[str]) -> Result:
@@ -195,10 +195,10 @@ def _evidence_of_task(task: Task, prediction: Prediction, result: Result, rules:
             evidence["sql"] = "\n\n".join(_statements(task, check, entry, form, parameters, rules))
         if "explain" in what and not (unproved or {}).get("proved"):
             if entry.marker.asks is not None and entry.marker.asks(parameters):
-                shown = explanation([], Budget(), rules, note="a judge decides here, and was not called again")
+                explained = explanation([], Budget(), rules, note="a judge decides here, and was not called again")
             else:
-                shown = explain(entry, form, parameters, rules=rules)
-            unproved = shown if unproved is None or shown["proved"] else unproved
+                explained = explain(entry, form, parameters, rules=rules)
+            unproved = explained if unproved is None or explained["proved"] else unproved
     return evidence | ({"explanation": unproved} if unproved is not None else {})
 
 
@@ -211,9 +211,9 @@ def _of_pair(task: Task, check: Check, form: Sequence[Table], rules: Rule, resul
     golds, query = gold_tables(task, check), str(check.parameters["gold"])
     theirs, mine = next(((a, b) for a, b in zip(form, golds, strict=True) if a.columns != b.columns), (form[0], golds[0]))
     asked = {"gold": mine, "ignore_order": ordered_by(query, mine.header) is None}
-    shown = difference(SCORERS.load("table_match"), theirs, asked, rules=rules, result=result)
+    differing = difference(SCORERS.load("table_match"), theirs, asked, rules=rules, result=result)
     assert task.answer is not None
-    return {"difference": shown, "sql": both_queries(query, str(task.answer.value), "sqlite")}
+    return {"difference": differing, "sql": both_queries(query, str(task.answer.value), "sqlite")}
 
 
 def _statements(task: Task, check: Check, entry: Scorer, form: Any, parameters: Mapping[str, Any], rules: Rule) -> Iterator[str]:
@@ -363,11 +363,13 @@ def with_margins(record: "Record") -> tuple[Sequence[Result], str]:
         return record.results, ""
     gold, submission = Path(str(record.run["gold"]["folder"])), Path(str(record.run["submission"]["folder"]))
     try:
-        known = _unchanged_gold(record, gold) if gold.exists() and submission.exists() else None
+        same_gold = _unchanged_gold(record, gold) if gold.exists() and submission.exists() else None
         options = record.run["options"]
-        how: dict[str, Any] = {"rules": record.rules, "jobs": min(4, os.cpu_count() or 1), "known": known, "mode": options.get("mode")}
-        shown = explain_results(gold, submission, missing, options.get("limits") or {}, ("margin",), **how) if known is not None else ()
-        margins = dict(shown)
+        how: dict[str, Any] = {"rules": record.rules, "jobs": min(4, os.cpu_count() or 1), "known": same_gold, "mode": options.get("mode")}
+        evidence = (
+            explain_results(gold, submission, missing, options.get("limits") or {}, ("margin",), **how) if same_gold is not None else ()
+        )
+        margins = dict(evidence)
     except EvalsuiteError:
         margins = {}
     results = []
@@ -386,8 +388,8 @@ def _unchanged_gold(record: "Record", gold: Path) -> Gold | None:
     from evalsuite.readers.gold_files import gold_hash
 
     questions = record.run["options"].get("questions")
-    known = read_gold(gold, layout=record.layout, questions=Path(questions) if questions else None, plugins=False)
-    return known if gold_hash(known.folder, known.spec_file) == record.run["gold"]["hash"] else None
+    current = read_gold(gold, layout=record.layout, questions=Path(questions) if questions else None, plugins=False)
+    return current if gold_hash(current.folder, current.spec_file) == record.run["gold"]["hash"] else None
 
 
 def evidence_of_run(record: "Record", ids: Sequence[str]) -> RunEvidence:
@@ -413,13 +415,13 @@ def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Pat
     from evalsuite.core.status import redact_evidence, shows
     from evalsuite.gold.suite_yaml import names_class
 
-    known = _unchanged_gold(record, gold)
-    if known is None:
+    same_gold = _unchanged_gold(record, gold)
+    if same_gold is None:
         return RunEvidence(note="differences are not shown: gold has changed since the run")
-    unexecuted = known.suite.extra.get("unexecuted", ())
+    unexecuted = same_gold.suite.extra.get("unexecuted", ())
     theirs = {
         instance.instance_id
-        for instance in known.instances
+        for instance in same_gold.instances
         if any(check.scorer in unexecuted or names_class(check.parameters) for check in instance.checks)
     }.intersection(ids)
     ids = [name for name in ids if name not in theirs]
@@ -430,7 +432,7 @@ def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Pat
 
     def collect(names: Sequence[str], what: Sequence[str], seconds: float = math.inf) -> None:
         end = time.monotonic() + seconds
-        how: dict[str, Any] = {"rules": record.rules, "results": results, "jobs": jobs, "known": known, "mode": mode}
+        how: dict[str, Any] = {"rules": record.rules, "results": results, "jobs": jobs, "known": same_gold, "mode": mode}
         for name, evidence in explain_results(gold, submission, names, limits, what, **how) if names else ():
             if evidence["status"] != results[name].status:
                 changed.add(name)

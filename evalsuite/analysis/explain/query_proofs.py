@@ -72,8 +72,8 @@ def _room(gold: Table, answer: Table) -> float:
     lone = [rows[0] - rows[1], rows[1] - rows[0]]
     n, n_lone = max(gold.n_rows, answer.n_rows), max(side.total() for side in lone)
     ways = float(math.comb(n, min(n_lone, n - n_lone, 40))) if n_lone else math.factorial(min(n, 12))
-    known, values = {cell for row in lone[0] for cell in row}, 1.0
-    for cell in {cell for row in lone[1] for cell in row} - known:
+    gold_cells, values = {cell for row in lone[0] for cell in row}, 1.0
+    for cell in {cell for row in lone[1] for cell in row} - gold_cells:
         number = read_gold_number(cell)
         digits = len(str(abs(number)).replace(".", "").strip("0")) if number is not None else 0
         values *= 10 if number is None else 9 * 10.0 ** (min(_MOST_DIGITS, max(1, digits)) - 1)
@@ -310,12 +310,12 @@ def _with_name(task: Task, name: str, check: Check) -> Task:
     if task.answer.answer_type == "file" and isinstance(value, str):
         value = FromRoot(f"{id_}/{value}")
     kept = {
-        key: [_rooted(name_of_gold, id_, check) for name_of_gold in given]
-        if isinstance(given, list)
-        else _rooted(given, id_, check)
+        key: [_rooted(name_of_gold, id_, check) for name_of_gold in value_of_key]
+        if isinstance(value_of_key, list)
+        else _rooted(value_of_key, id_, check)
         if key == "gold"
-        else given
-        for key, given in check.parameters.items()
+        else value_of_key
+        for key, value_of_key in check.parameters.items()
     }
     return replace(
         task,

@@ -90,9 +90,9 @@ def _explain_each(judge: Judge, form: Any, pairs: Mapping[Any, TablePair], passe
 def _only(judge: Judge, i: int, **changed: Any) -> Judge:
     """Return the judge for the i-th table alone."""
     for key in ("condition_cols", "ignore_orders"):
-        given = judge.parameters.get(key)
-        if isinstance(given, list | tuple) and i < len(given):
-            changed[key] = [given[i]]
+        per_table = judge.parameters.get(key)
+        if isinstance(per_table, list | tuple) and i < len(per_table):
+            changed[key] = [per_table[i]]
     return judge.with_parameters(**changed)
 
 
@@ -186,11 +186,11 @@ def _values(a: Alignment, passes: Passes) -> tuple[list[Cause], Table] | None:
         return None
     tried = set[tuple[tuple[tuple[int, int], ...], ...]]()
     for view in [a] if a.ordered or a.keyed else [a, in_place(a), by_rank(a)]:
-        for shown in (view, replace(view, exact=True)) if a.rules == "official" else (view,):
-            if shown.wrong in tried:
+        for view_ in (view, replace(view, exact=True)) if a.rules == "official" else (view,):
+            if view_.wrong in tried:
                 continue
-            tried.add(shown.wrong)
-            mended = _values_in(shown, passes)
+            tried.add(view_.wrong)
+            mended = _values_in(view_, passes)
             if mended is not None:
                 return mended
     return None

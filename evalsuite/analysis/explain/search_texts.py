@@ -64,8 +64,8 @@ def explain_text(judge: Judge, answer: str) -> list[Cause] | None:
 
 
 def _without_excluded(parameters: Mapping[str, Any], answer: str) -> Tries:
-    given = parameters.get("exclude") or ()
-    words = [given] if isinstance(given, str) else [word for word in given if isinstance(word, str)]
+    exclude = parameters.get("exclude") or ()
+    words = [exclude] if isinstance(exclude, str) else [word for word in exclude if isinstance(word, str)]
     text = answer
     for word in filter(None, words):
         text = re.sub(re.escape(word), " ", text, flags=re.IGNORECASE)

@@ -206,11 +206,11 @@ def explain_tree(judge: Judge, form: Any) -> list[Cause] | None:
 
 def _explain_parts(judge: Judge, form: Any) -> list[Cause]:
     """Return the causes of parts of a wrong tree, each with its scores; together they need not make the answer right."""
-    gold, given = judge.parameters["gold"], judge.parameters.get("schema")
+    gold, own_schema = judge.parameters["gold"], judge.parameters.get("schema")
     records = gold if isinstance(gold, list) else [gold]
     if len(records) > MOST_RECORDS or not finite(form) or (score := judge.value(form)) is None:
         return []
-    schema = as_json_schema(given) if given is not None else infer_schema(records, widen=True, notify=lambda _: None)
+    schema = as_json_schema(own_schema) if own_schema is not None else infer_schema(records, widen=True, notify=lambda _: None)
     if DEFAULTS in schema:
         annotate_xeval(schema)
     parts = _Parts(judge, schema, [])
@@ -402,8 +402,8 @@ class _Parts:
         for first, second in combinations(sorted(wrong), 2):
             if first.rpartition(".")[0] != second.rpartition(".")[0]:
                 continue
-            beside = [(a, b) for place, a in by_place[first].items() if (b := by_place[second].get(place)) is not None]
-            both = [(a, b) for a, b in beside if (a.pair.predicted, b.pair.predicted) == (b.pair.gold, a.pair.gold)]
+            together = [(a, b) for place, a in by_place[first].items() if (b := by_place[second].get(place)) is not None]
+            both = [(a, b) for a, b in together if (a.pair.predicted, b.pair.predicted) == (b.pair.gold, a.pair.gold)]
             if len(both) < max(1, _SHARE * len(wrong[first])):
                 continue
             values = [(a, b.pair.predicted) for a, b in both] + [(b, a.pair.predicted) for a, b in both]
@@ -431,8 +431,8 @@ class _Parts:
                 continue
             n = sum(confused[group[0], word] for group in groups.values() for word in group[1:])
             says = f"other words are used for {plural(len(groups), 'text')} of {path!r}, in {n} of {plural(counts[path], 'value')}"
-            shown = "; ".join(" = ".join(map(show, group)) for group in list(groups.values())[:5])
-            cause = Cause("synonyms", says, shown, puts_gold_in=True)
+            where = "; ".join(" = ".join(map(show, group)) for group in list(groups.values())[:5])
+            cause = Cause("synonyms", says, where, puts_gold_in=True)
             state = self.add(cause, state, after, partial(self.patched, path=path, keys=keys), {path: keys})
         return state
 

@@ -268,11 +268,11 @@ def _one_gold(case: Case, keeps: Keeps) -> Case:
     golds = [key for key in case.tables if key[0] == "gold"]
     if case.reads != "table" or len(golds) < 2:
         return case
-    given = {name: case.parameters.get(name) for name in ("condition_cols", "ignore_order")}
+    parameters = {name: case.parameters.get(name) for name in ("condition_cols", "ignore_order")}
     # A list with one entry per table, not a list of column numbers.
     per_table = {
         name: value
-        for name, value in given.items()
+        for name, value in parameters.items()
         if isinstance(value, list) and len(value) == len(golds) and not all(type(item) is int for item in value)
     }
     for key in golds:
@@ -383,8 +383,8 @@ def _hashable(value: Any) -> Any:
 
 def _fewer_columns(case: Case, keeps: Keeps) -> Case:
     """Return the case without unneeded columns, pair of tables by pair; `condition_cols` is renumbered."""
-    given = case.parameters.get("condition_cols")
-    flat = [given] if is_bare(given) else given or ()
+    columns = case.parameters.get("condition_cols")
+    flat = [columns] if is_bare(columns) else columns or ()
     shared = bool(flat) and sum(key[0] == "gold" for key in case.tables) > 1 and all(isinstance(item, int) for item in flat)
     # Parameters may refer to gold columns in a way that cannot be renumbered.
     by_name = any(isinstance(case.parameters.get(name), Mapping) for name in ("abs_tol", "rel_tol"))

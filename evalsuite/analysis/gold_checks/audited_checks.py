@@ -145,8 +145,8 @@ def _tolerance(_: Mapping[str, Any], hole: Hole) -> Candidates:
 
 
 def _exclude(parameters: Mapping[str, Any], _: Hole) -> Candidates:
-    given = parameters.get("exclude") or ()
-    yield {"exclude": [*([given] if isinstance(given, str) else given), "not"]}
+    exclude = parameters.get("exclude") or ()
+    yield {"exclude": [*([exclude] if isinstance(exclude, str) else exclude), "not"]}
 
 
 def _schema(parameters: Mapping[str, Any], _: Hole) -> Candidates:
@@ -231,8 +231,8 @@ def all_golds(gold: Gold) -> tuple[tuple[str, ...], tuple[str, ...]]:
     texts, numbers = dict[str, None](), dict[str, None]()
     for instance in gold.instances:
         for check in instance.own_checks:
-            given = check.parameters.get("gold")
-            items = given if isinstance(given, list) else [given]
+            golds = check.parameters.get("gold")
+            items = golds if isinstance(golds, list) else [golds]
             if check.scorer == "string_match":
                 texts |= dict.fromkeys(item for item in items if isinstance(item, str) and item.strip())
             elif check.scorer == "number_match":
@@ -389,8 +389,8 @@ def _answers_of(
 def _of_text(
     check: Check, options: AuditOptions, random_: random.Random
 ) -> tuple[GeneratedAnswer, list[GeneratedAnswer], list[GeneratedAnswer]]:
-    given = check.parameters.get("gold")
-    items = given if isinstance(given, list) else [given]
+    accepted = check.parameters.get("gold")
+    items = accepted if isinstance(accepted, list) else [accepted]
     every = check.parameters.get("conj") == "and"
     if check.scorer == "string_match":
         golds = [item for item in items if isinstance(item, str) and item]
@@ -441,8 +441,8 @@ def _gold_pairs(reads: str, parameters: Mapping[str, Any]) -> tuple[list[Table],
         pairs = table_pairs(form, parameters, reads, "strict")
     if not tables or not pairs:
         raise NotAuditedError("gold cannot be read")
-    given = {name: parameters[name] for name in ("rel_tol", "abs_tol") if name in parameters}
-    return tables, [replace(pair, terms=replace(pair.terms, **given)) for pair in pairs]
+    tolerances = {name: parameters[name] for name in ("rel_tol", "abs_tol") if name in parameters}
+    return tables, [replace(pair, terms=replace(pair.terms, **tolerances)) for pair in pairs]
 
 
 def _accepted(table: Table, golds: Sequence[Table]) -> bool:

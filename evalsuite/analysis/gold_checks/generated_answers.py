@@ -151,15 +151,15 @@ def own_answers(gold: Gold, instance: GoldInstance, check: Check, folder: Path, 
     A missing file is left out of the copy: the answer then fails by itself, with its own fault. Raises `NoOwnAnswerError`.
     """
     reads = SCORERS.load(check.scorer).marker.reads
-    given = check.parameters.get("gold")
+    accepted = check.parameters.get("gold")
     if reads == "batch":
         raise NoOwnAnswerError("needs a judge")
     if check.scorer in _TESTS:
         raise NoOwnAnswerError("gold is a test, not an answer")
-    if given is None:
+    if accepted is None:
         raise NoOwnAnswerError("has no gold")
     if reads in ("text", "number", "query"):
-        return [_answer(instance, "answer", text) for text in _texts(given, check.parameters.get("conj", "or"))]
+        return [_answer(instance, "answer", text) for text in _texts(accepted, check.parameters.get("conj", "or"))]
     if reads == "tree":
         return [_tree(gold, instance, check, folder, limits)]
     names = _names(check)
@@ -183,8 +183,8 @@ def lost_files(gold: Gold, instance: GoldInstance, check: Check) -> list[str]:
 
 
 def _names(check: Check) -> list[str]:
-    given = check.parameters.get("gold")
-    return [name for name in (given if isinstance(given, list) else [given]) if isinstance(name, str)]
+    accepted = check.parameters.get("gold")
+    return [name for name in (accepted if isinstance(accepted, list) else [accepted]) if isinstance(name, str)]
 
 
 def _answer(instance: GoldInstance, kind: str, value: str | tuple[str, ...]) -> Answer:

@@ -266,15 +266,15 @@ def _repair(code: str, problem: Problem, spot: Spot) -> Callable[[Obj], None] | 
     """Return the repair of a problem that has only one solution, else None."""
     named = re.search(r"(?:parameter|key) '([^']+)'", problem.message)
     key = named[1] if named else ""
-    known = list(SCORERS.load(spot.check.scorer).parameters)
-    near = difflib.get_close_matches(key, known, n=1)
+    parameter_names = list(SCORERS.load(spot.check.scorer).parameters)
+    near = difflib.get_close_matches(key, parameter_names, n=1)
     if code == "unknown-parameter" and near and near[0] not in spot.check.parameters:
         return lambda evaluation: evaluation.update(
             parameters={(near[0] if name == key else name): value for name, value in evaluation["parameters"].items()}
         )
     if code == "ignored-parameter":
         return lambda evaluation: evaluation["parameters"].pop(key, None)
-    if code == "misplaced-key" and key in known and key not in spot.check.parameters:
+    if code == "misplaced-key" and key in parameter_names and key not in spot.check.parameters:
         return lambda evaluation: evaluation.setdefault("parameters", {}).update({key: evaluation.pop(key)})
     if code == "exclude-text":
         return lambda evaluation: evaluation["parameters"].update(exclude=[evaluation["parameters"]["exclude"]])
@@ -290,11 +290,11 @@ def find_repeated_checks(spot: Spot) -> Iterator[LintFinding]:
 
 def find_odd_conj(spot: Spot) -> Iterator[LintFinding]:
     """`conj` with a single gold, and several golds without `conj`."""
-    gold, given = spot.check.parameters.get("gold"), spot.check.parameters.get("conj")
+    gold, conj = spot.check.parameters.get("gold"), spot.check.parameters.get("conj")
     n = len(gold) if isinstance(gold, list) else 1
-    if given == "and" and n == 1:
+    if conj == "and" and n == 1:
         yield spot.finding("idle-conj", "conj joins several golds, but there is only one", hint="remove conj, or list every needed gold")
-    if spot.check.scorer == "number_match" and n > 1 and given is None:
+    if spot.check.scorer == "number_match" and n > 1 and conj is None:
         message = f"any of the {n} numbers is enough (the default of conj is 'or')"
         yield spot.finding("or-numbers", message, hint="write conj: 'and' if all are needed, 'or' if any is right")
 
@@ -357,8 +357,8 @@ def find_tree_faults(book: Book) -> Iterator[LintFinding]:
             except FaultError as error:
                 fault = reader_fault(error)
                 missing = fault.code == "MISSING_FILE"
-                given = (spot.check.parameters.get(key) for key in ("gold", "schema"))
-                name = next((value for value in given if isinstance(value, str)), "gold")
+                names = (spot.check.parameters.get(key) for key in ("gold", "schema"))
+                name = next((value for value in names if isinstance(value, str)), "gold")
                 message = f"{name}: {'the file is not there' if missing else fault.detail or fault.code}"
                 hint = f"gold files belong in <gold>/{spot.instance.instance_id}/"
                 yield spot.finding("missing-file" if missing else "tree-json", message, hint=hint)
@@ -417,10 +417,10 @@ def find_errata(book: Book) -> Iterator[LintFinding]:
         if entry.state != "applied":
             hint = "check gold again, then update or remove the entry"
             yield LintFinding(code=f"{entry.state}-erratum", where=entry.where, instance_id=entry.id, message=entry.words(), hint=hint)
-    known = {instance.instance_id: instance.checks for instance in gold.instances}
+    checks_of = {instance.instance_id: instance.checks for instance in gold.instances}
     for entry in errata.of_state("applied"):
         after = entry.instance.checks if entry.instance is not None else ()
-        if len(after) == len(known[entry.id]) == 1 and (ways := list(ways_wider(known[entry.id][0], after[0]))):
+        if len(after) == len(checks_of[entry.id]) == 1 and (ways := list(ways_wider(checks_of[entry.id][0], after[0]))):
             message = f"the patch accepts more than the check: {'; '.join(ways)}"
             hint = f"`evalsuite gold audit {book.folder} --only {entry.id}` shows what it accepts"
             yield LintFinding(code="wide-erratum", where=entry.where, instance_id=entry.id, message=message, hint=hint)
@@ -583,8 +583,8 @@ AFTER_TABLES = {
 def _ignored(book: Book) -> Iterator[LintFinding]:
     """Ignored codes that do not exist."""
     for instance in book.instances:
-        given = instance.extra.get(IGNORE_KEY, [])
-        for code in given if isinstance(given, list) else [given]:
+        codes = instance.extra.get(IGNORE_KEY, [])
+        for code in codes if isinstance(codes, list) else [codes]:
             if code not in CODES:
                 message, hint = f"{IGNORE_KEY} names {code!r}, which is not a finding code", did_you_mean(str(code), CODES)[:200]
                 id_ = instance.instance_id

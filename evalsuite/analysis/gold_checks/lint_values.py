@@ -171,8 +171,8 @@ class Book:
                 yield from self._tables_of(spot, earlier)
 
     def _look_for_queries(self, spot: Spot) -> None:
-        given = spot.check.parameters["gold"]
-        for name in given if isinstance(given, list) else [given]:
+        gold = spot.check.parameters["gold"]
+        for name in gold if isinstance(gold, list) else [gold]:
             try:
                 if not (self.folder / inside(spot.instance.instance_id, name)).is_file():
                     self.unread.append((spot, name, Fault(code="MISSING_FILE")))
@@ -180,8 +180,8 @@ class Book:
                 self.unread.append((spot, name, error.fault))
 
     def _tables_of(self, spot: Spot, earlier: dict[str, tuple[str, str]]) -> Iterator[GoldTable]:
-        given = spot.check.parameters.get("gold")
-        names = [given] if isinstance(given, str) else [name for name in given if isinstance(name, str)] if isinstance(given, list) else []
+        gold = spot.check.parameters.get("gold")
+        names = [gold] if isinstance(gold, str) else [name for name in gold if isinstance(name, str)] if isinstance(gold, list) else []
         for at, file in enumerate(names):
             for number, (part, table) in enumerate(self._read(spot, file)):
                 place = at if spot.reads != "database" else number
@@ -226,20 +226,20 @@ def reader_fault(error: FaultError) -> Fault:
 
 def wanted_columns(spot: Spot, at: int) -> list[int]:
     """Return the columns that the spec names for the `at`-th gold table; an empty list means all."""
-    given = spot.check.parameters.get("condition_cols")
-    given = [given] if is_bare(given) else given
-    if not isinstance(given, list):
+    columns = spot.check.parameters.get("condition_cols")
+    columns = [columns] if is_bare(columns) else columns
+    if not isinstance(columns, list):
         return []
-    if given and all(isinstance(item, list) for item in given):
-        given = given[at] if at < len(given) else []
-    return [item for item in given if isinstance(item, int) and not isinstance(item, bool)]
+    if columns and all(isinstance(item, list) for item in columns):
+        columns = columns[at] if at < len(columns) else []
+    return [item for item in columns if isinstance(item, int) and not isinstance(item, bool)]
 
 
 def ignores_order(spot: Spot, at: int) -> bool:
     """Whether the `at`-th gold table is compared without regard to row order."""
     key = "ignore_order" if spot.reads == "table" else "ignore_orders"
-    given = spot.check.parameters.get(key, False)
-    return bool(given) if not isinstance(given, list) else at < len(given) and bool(given[at])
+    free = spot.check.parameters.get(key, False)
+    return bool(free) if not isinstance(free, list) else at < len(free) and bool(free[at])
 
 
 def open_book(folder: Path) -> Book:
@@ -721,12 +721,12 @@ def find_repeated_rows(table: GoldTable) -> Iterator[LintFinding]:
 
 def find_flat_columns(spot: Spot) -> Iterator[LintFinding]:
     """One list of columns for several gold tables: it applies to each of them."""
-    given, gold = spot.check.parameters.get("condition_cols"), spot.check.parameters.get("gold")
-    if not isinstance(given, list) or not isinstance(gold, list) or spot.check.scorer != "table_match":
+    columns, gold = spot.check.parameters.get("condition_cols"), spot.check.parameters.get("gold")
+    if not isinstance(columns, list) or not isinstance(gold, list) or spot.check.scorer != "table_match":
         return
-    if len(gold) > 1 and given and all(isinstance(item, int) for item in given):
+    if len(gold) > 1 and columns and all(isinstance(item, int) for item in columns):
         message = f"one list of columns for {len(gold)} gold tables is used for each of them"
-        changed = {"condition_cols": [list(given) for _ in gold]}
+        changed = {"condition_cols": [list(columns) for _ in gold]}
         change = lambda evaluation: evaluation["parameters"].update(changed)  # noqa: E731
         yield spot.finding("flat-columns", message, hint="write a list for each table", change=change)
 
@@ -764,7 +764,7 @@ def find_lists_without_tables(spot: Spot) -> Iterator[LintFinding]:
     """Lists by table without the tables they belong to."""
     parameters = spot.check.parameters
     if spot.check.scorer == "duckdb_match" and not parameters.get("condition_tabs"):
-        given = [key for key in ("condition_cols", "ignore_orders") if parameters.get(key)]
-        if given and max(len(parameters[key]) for key in given) > 1:
-            message = f"{' and '.join(given)} follow the order in which the tables were created"
+        per_table = [key for key in ("condition_cols", "ignore_orders") if parameters.get(key)]
+        if per_table and max(len(parameters[key]) for key in per_table) > 1:
+            message = f"{' and '.join(per_table)} follow the order in which the tables were created"
             yield spot.finding("lists-without-tables", message, hint="name the tables in condition_tabs")

@@ -491,13 +491,13 @@ def _trial(gold: Gold, task: Task, check: Check) -> _Trial:
 def _excuses(gold: Gold, below: Iterable[str]) -> dict[str, str]:
     """Return those of the instances that an applied erratum names, or whose `lint_ignore` names a lint finding, with the place."""
     errata = read_errata(gold)
-    known = {entry.id: entry.where for entry in errata.of_state("applied")} if errata is not None else {}
+    excuses = {entry.id: entry.where for entry in errata.of_state("applied")} if errata is not None else {}
     ids = set(below)
-    if any(instance.instance_id in ids - set(known) and instance.extra.get(IGNORE_KEY) for instance in gold.instances):
+    if any(instance.instance_id in ids - set(excuses) and instance.extra.get(IGNORE_KEY) for instance in gold.instances):
         for finding in lint(gold.spec_file).ignored:
             if finding.severity == "error" or finding.code in REFUSING:
-                known.setdefault(finding.instance_id, f"{IGNORE_KEY} {finding.code}")
-    return {id_: known[id_] for id_ in below if id_ in known}
+                excuses.setdefault(finding.instance_id, f"{IGNORE_KEY} {finding.code}")
+    return {id_: excuses[id_] for id_ in below if id_ in excuses}
 
 
 def _submit(trials: Sequence[_Trial], execute: Execute, gold: Gold, scratch: Path, limits: Any, progress: Progress | None) -> None:

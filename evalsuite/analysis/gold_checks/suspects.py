@@ -95,15 +95,15 @@ def find_copies(n_voters: int, items: Sequence[tuple[Any, Any, Any]]) -> Copies:
     best = evidence.max(axis=2)
     best = np.minimum(best, best.T)
     pairs = sorted(((float(best[i, j]), i, j) for i in range(n_voters) for j in range(i)), reverse=True)
-    group, beside = list(range(n_voters)), dict[int, list[int]]()
+    group, neighbours = list(range(n_voters)), dict[int, list[int]]()
     for value, i, j in pairs:
         if value <= evidence_needed(n_voters):
             break
         if group[i] != group[j]:
             group = [group[i] if member == group[j] else member for member in group]
-            beside.setdefault(i, []).append(j)
-            beside.setdefault(j, []).append(i)
-    return {(voter, source): float(shares[evidence[voter, source].argmax()]) for voter, source in _downwards(beside)}
+            neighbours.setdefault(i, []).append(j)
+            neighbours.setdefault(j, []).append(i)
+    return {(voter, source): float(shares[evidence[voter, source].argmax()]) for voter, source in _downwards(neighbours)}
 
 
 def evidence_needed(n_voters: int) -> float:
@@ -111,15 +111,15 @@ def evidence_needed(n_voters: int) -> float:
     return math.log(max(20, n_voters * (n_voters - 1) / 2))
 
 
-def _downwards(beside: Mapping[int, Sequence[int]]) -> list[tuple[int, int]]:
+def _downwards(neighbours: Mapping[int, Sequence[int]]) -> list[tuple[int, int]]:
     """Yield (voter, its predecessor) along each tree, from its lowest number."""
     seen, edges = set[int](), []
-    for root in sorted(beside):
+    for root in sorted(neighbours):
         todo = [] if root in seen else [root]
         seen.add(root)
         while todo:
             source = todo.pop()
-            for voter in beside[source]:
+            for voter in neighbours[source]:
                 if voter not in seen:
                     seen.add(voter)
                     todo.append(voter)
@@ -190,9 +190,9 @@ def fit(votes: Mapping[str, Mapping[str, str]]) -> Fit:
 
     voters = list(dict.fromkeys(name for own in votes.values() for name in own))
     places = {name: at for at, name in enumerate(voters)}
-    given = [{places[name]: answer for name, answer in own.items()} for own in votes.values()]
+    answers = [{places[name]: answer for name, answer in own.items()} for own in votes.values()]
     # Many copies look like the truth: searching copies before doubting gold may explain all votes better.
-    items, copies, _ = max((_fitted(given, len(voters), gold_first=first) for first in (False, True)), key=lambda fitted: fitted[2])
+    items, copies, _ = max((_fitted(answers, len(voters), gold_first=first) for first in (False, True)), key=lambda fitted: fitted[2])
     by_instance = {}
     for name, item in zip(votes, items, strict=True):
         others = item.truth[1 : 1 + len(item.classes)]
@@ -202,13 +202,15 @@ def fit(votes: Mapping[str, Mapping[str, str]]) -> Fit:
     return Fit(by_instance, {(voters[a], voters[b]): share for (a, b), share in copies.items()})
 
 
-def _fitted(given: Sequence[Mapping[int, str]], n_voters: int, *, gold_first: bool) -> tuple[Sequence["_Item"], Copies, float]:
+def _fitted(
+    answers_of_instances: Sequence[Mapping[int, str]], n_voters: int, *, gold_first: bool
+) -> tuple[Sequence["_Item"], Copies, float]:
     """Return (the weighted items, the copies, the evidence for both). With `gold_first` copies are searched before gold is doubted; without
     copies there is then no evidence.
     """
     import numpy as np
 
-    items = [_Item(answers) for answers in given]
+    items = [_Item(answers) for answers in answers_of_instances]
     grid = np.linspace(-_HARDEST, _HARDEST, _N_DIFFICULTIES)
     p_right, spread = _RIGHT / (_RIGHT + _WRONG), _SPREAD
     ability: Any = np.zeros(n_voters)
@@ -455,7 +457,7 @@ def by_record(
             continue
         split[name], n_rows = n, n_rows + n
     rows: Scores = {run: {} for run in scores}
-    given: Answers = {run: {} for run in scores}
+    wrong_answers: Answers = {run: {} for run in scores}
     for run, own_scores in scores.items():
         for name, score in own_scores.items():
             n_records = split.get(name)
@@ -464,8 +466,8 @@ def by_record(
                 row = name if n_records is None else f"{name}#{at + 1}"
                 value = rows[run][row] = of_units[at if len(of_units) > 1 else 0]
                 if value is not None and value < 1 and name in answers[run]:
-                    given[run][row] = answers[run][name]
-    return rows, given
+                    wrong_answers[run][row] = answers[run][name]
+    return rows, wrong_answers
 
 
 def collect_answer(task: Task, prediction: Prediction) -> Result:
@@ -631,11 +633,11 @@ def _votes(
     name: str, scores: Mapping[str, Mapping[str, float | None]], answers: Mapping[str, Mapping[str, tuple[str, str]]]
 ) -> dict[str, str]:
     """Return the vote of each judged run: `GOLD`, or its answer; an unreadable one agrees with no other."""
-    given = {}
+    votes = {}
     for run, own in scores.items():
         if (score := own.get(name)) is not None:
-            given[run] = GOLD if score == 1 else answers[run].get(name, (f"? {run}", ""))[0]
-    return given
+            votes[run] = GOLD if score == 1 else answers[run].get(name, (f"? {run}", ""))[0]
+    return votes
 
 
 def _independent(entries: Sequence[RunEntry]) -> list[RunEntry]:
@@ -652,13 +654,13 @@ def _independent(entries: Sequence[RunEntry]) -> list[RunEntry]:
 def _voices(entries: Sequence[RunEntry]) -> list[int]:
     """Return a number for each run: the same for runs of the same files, or of the same model."""
     numbers: list[int] = []
-    known: dict[tuple[str, str], int] = {}
+    voice_of: dict[tuple[str, str], int] = {}
     for i, entry in enumerate(entries):
         model = str(entry.metadata.get("model_name") or "")
         recorded = entry.run.get("submission", {})
         marks = [("files", str(recorded.get("hash") or recorded.get("folder"))), *([("model", model)] if model else [])]
-        number = next((known[mark] for mark in marks if mark in known), i)
-        known.update(dict.fromkeys(marks, number))
+        number = next((voice_of[mark] for mark in marks if mark in voice_of), i)
+        voice_of.update(dict.fromkeys(marks, number))
         numbers.append(number)
     return numbers
 
@@ -740,8 +742,8 @@ def _answers(
     if submission_hash(submission) != entry.run.get("submission", {}).get("hash"):
         notes.append(f"the answers of {entry.name} were not compared: its submission has changed since")
         return {}
-    known = {instance.instance_id for instance in read.instances}
-    wrong = [name for name, value in scores.items() if value is not None and value < 1 and name in known]
+    ids = {instance.instance_id for instance in read.instances}
+    wrong = [name for name, value in scores.items() if value is not None and value < 1 and name in ids]
     tasks = [task for task in plan(read, submission, rules=None, limits=limits, only=wrong) if not is_batch(task)] if wrong else []
     with closing(Pool(jobs=jobs, isolation=isolation, gold_inodes=gold_inodes(read.folder), order=COLLECT)) as pool:
         results = list(pool.results([task for task in tasks if skip_unscorable(task) is None]))

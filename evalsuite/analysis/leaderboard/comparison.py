@@ -546,8 +546,8 @@ def _candidate(base: RunSide, other: RunSide, how: PairingOptions, *, n_tests: i
     if not shared and not how.shift:
         raise UsageError(f"{base.label} and {other.label} have no instance in common", hint="compare runs of one suite")
     pairs, how = judged_by(shared, how)
-    beside = [pair for pair in shared if not how.raw and all(raw_value(result) is not None for result in pair)]
-    clustered = dict.fromkeys(a.instance_id for a, _ in (*pairs, *beside))
+    raw_pairs = [pair for pair in shared if not how.raw and all(raw_value(result) is not None for result in pair)]
+    clustered = dict.fromkeys(a.instance_id for a, _ in (*pairs, *raw_pairs))
     cluster_of = cluster_of_each(base, how, list(clustered)) if pairs else None
     total, whole = _paired_row(other.label, pairs, how, cluster_of), paired_units(pairs, how)
     groups = base.groups or other.groups
@@ -561,7 +561,7 @@ def _candidate(base: RunSide, other: RunSide, how: PairingOptions, *, n_tests: i
         # A difference must pass Holm's first step to be shown, whatever the others show.
         plan=plan_of(whole.a, whole.b, alpha=how.alpha / n_tests, clusters=whole.clusters(cluster_of)),
         right=(full[True, True], full[True, False], full[False, True], full[False, False]),
-        **_parts(total, pairs, beside, shared, groups, how, cluster_of),
+        **_parts(total, pairs, raw_pairs, shared, groups, how, cluster_of),
         shift=score_shifts(base, other, how) if how.shift else (),
         bounds=difference_bounds(shared, how) if len(pairs) < len(shared) and not how.raw else None,
         corrected=other.corrected,
@@ -591,7 +591,7 @@ def _shown_instances(
 def _parts(
     total: PairedDifference,
     pairs: Sequence[Pair],
-    beside: Sequence[Pair],
+    raw_pairs: Sequence[Pair],
     shared: Sequence[Pair],
     groups: Mapping[str, Sequence[str]],
     how: PairingOptions,
@@ -604,7 +604,7 @@ def _parts(
 
     raw = replace(how, raw=True)
     scorers = [part(name, chosen) for name, chosen in pairs_by_scorer(pairs).items()]
-    scorers += [_paired_row(name, chosen, raw, cluster_of) for name, chosen in pairs_by_scorer(beside).items()]
+    scorers += [_paired_row(name, chosen, raw, cluster_of) for name, chosen in pairs_by_scorer(raw_pairs).items()]
     scorers += [_paired_row(name, *judged_by(chosen, how), cluster_of) for name, chosen in pairs_by_further_scorer(shared).items()]
     return {"by_scorer": tuple(scorers), "by_group": tuple(part(tag, chosen) for tag, chosen in pairs_by_group(pairs, groups).items())}
 

@@ -76,11 +76,11 @@ class SharedInstances:
             raise UsageError("these runs have no instance in common", hint="rank runs of one suite together")
         self._at = [None if same else {name: i for i, name in enumerate(run.ids)} for run in runs]
         self.scorers = self.column(0, "scorer")
-        known = sorted({name for name in self.scorers if name})
-        self.direction = direction_of(known, raw=self.is_raw)
-        lower = [name for name in known if direction_of([name]) == "lower"]
+        scorers = sorted({name for name in self.scorers if name})
+        self.direction = direction_of(scorers, raw=self.is_raw)
+        lower = [name for name in scorers if direction_of([name]) == "lower"]
         mixed = f"scores of both polarities are averaged: less is better for {', '.join(lower)}"
-        self.notes = [mixed] if 0 < len(lower) < len(known) else []
+        self.notes = [mixed] if 0 < len(lower) < len(scorers) else []
 
     def ungraded(self, i: int) -> set[str]:
         """Return the instances that the grader's side left unjudged in run i."""
@@ -436,8 +436,8 @@ def cluster_of_each(base: RunSide, how: PairingOptions, ids: Sequence[str]) -> d
     if not tags and how.cluster is None:
         return None
     if not tags:
-        known = did_you_mean(how.cluster or "", base.groups) if base.groups else "groups are set in suite.yaml"
-        raise UsageError(f"no group begins with {how.cluster!r}", hint=known)
+        hint = did_you_mean(how.cluster or "", base.groups) if base.groups else "groups are set in suite.yaml"
+        raise UsageError(f"no group begins with {how.cluster!r}", hint=hint)
     tags_of: dict[str, list[str]] = {name: [] for name in ids}
     for tag in tags:
         members = set(base.groups.get(tag, ()))
@@ -532,7 +532,7 @@ def fields_by_path(pairs: Sequence[tuple[Result, Result]]) -> dict[str, dict[str
         left, right = fields_of(a), fields_of(b)
         for path in {**left, **right}:
             here = left.get(path, _NOTHING_MATCHED if a.status in ZERO else None)
-            there = right.get(path, _NOTHING_MATCHED if b.status in ZERO else None)
-            if here is not None and there is not None:
-                by_path.setdefault(path, {})[a.instance_id] = (here, there)
+            others = right.get(path, _NOTHING_MATCHED if b.status in ZERO else None)
+            if here is not None and others is not None:
+                by_path.setdefault(path, {})[a.instance_id] = (here, others)
     return by_path

@@ -292,9 +292,9 @@ def _ranking_numbers(table: SharedInstances, ranked: Sequence[int], memo: DiskCa
     clusters = None if units else table.clusters()
     asked = json.dumps([vectors, means, table.direction, clusters, CONFIDENCE, *(["raw"] if table.is_raw else [])]).encode()
     key = hashlib.sha256(asked).hexdigest()
-    known: dict[str, Any] | None = memo.get("ranking", key)
-    if known is not None:
-        return known
+    cached: dict[str, Any] | None = memo.get("ranking", key)
+    if cached is not None:
+        return cached
     from evalsuite.stats.intervals import reported_interval
     from evalsuite.stats.ranking import rank_submissions
 
@@ -484,9 +484,9 @@ class Admission:
     def __init__(self, rules: BoardRules, file: Path, now: datetime, *, teams: Mapping[str, str] | None = None) -> None:
         self._rules, self._file, self._now, self._teams = rules, file, now.astimezone(UTC), teams or {}
         saved = read_json(file)
-        known = saved if isinstance(saved, dict) else {}
+        accepted = saved if isinstance(saved, dict) else {}
         # Submission hash -> (when it was accepted, its team).
-        self._taken = {str(key): (str(row[0]), str(row[1])) for key, row in known.items() if isinstance(row, list) and len(row) == 2}
+        self._taken = {str(key): (str(row[0]), str(row[1])) for key, row in accepted.items() if isinstance(row, list) and len(row) == 2}
         self.notes: list[str] = []
 
     def __call__(self, hashes: Mapping[str, str]) -> Collection[str]:
@@ -557,8 +557,8 @@ def _why_not_trusted(folder: Path, gold: Path, key: Path | None, isolation: str)
         if why := why_not_signed(folder, read_public_key(key)):
             return why
         spec = find_spec(gold)
-        there = gold_hash(spec.parent, spec)
+        gold_now = gold_hash(spec.parent, spec)
     except EvalsuiteError as error:
         return error.message
     recorded = claims.run["gold"]["hash"]
-    return "" if recorded == there else f"made with another gold ({recorded}, not {there})"
+    return "" if recorded == gold_now else f"made with another gold ({recorded}, not {gold_now})"

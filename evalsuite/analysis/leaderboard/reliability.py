@@ -40,8 +40,8 @@ class ModelSamples:
         numbers = asdict(self.numbers)
         interval = numbers.pop("interval")
         ends = None if interval["low"] is None else [interval["low"], interval["high"]]
-        shown = {"mean": interval["estimate"], "se": interval["se"], "interval_95": ends}
-        return {"model": self.model, "runs": list(self.runs), **shown, **numbers}
+        estimate = {"mean": interval["estimate"], "se": interval["se"], "interval_95": ends}
+        return {"model": self.model, "runs": list(self.runs), **estimate, **numbers}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

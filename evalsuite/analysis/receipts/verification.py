@@ -260,8 +260,8 @@ class Replay:
         """Return the instances of gold that the run does not cover, each with the option that left it out."""
         named = {"only": self.options.only, "filter": self.options.pattern, "group": self.options.group, "shard": self.options.shard}
         chosen = ", ".join(f"--{name}" for name, value in named.items() if value)
-        known = set(self.ids)
-        return {instance.instance_id: f"{ELSEWHERE} ({chosen})" for instance in self.gold.instances if instance.instance_id not in known}
+        covered = set(self.ids)
+        return {instance.instance_id: f"{ELSEWHERE} ({chosen})" for instance in self.gold.instances if instance.instance_id not in covered}
 
 
 def replay_of(
@@ -322,11 +322,11 @@ def _options(run: Mapping[str, Any]) -> RunOptions:
 def chosen_in(run: Mapping[str, Any], gold: Gold) -> Rule | None:
     """Return the chosen rules from the signature: run.json's `options` contain those of the score, chosen or not."""
     word = signature_parts(run["signature"]).get("rules")
-    known: dict[str, Rule | None] = {rules_name("default", gold.layout): None, rules_name("official", gold.layout): "official"}
-    known[rules_name("strict", gold.layout)] = "strict"
-    if word not in known:
+    rules_of_name: dict[str, Rule | None] = {rules_name("default", gold.layout): None, rules_name("official", gold.layout): "official"}
+    rules_of_name[rules_name("strict", gold.layout)] = "strict"
+    if word not in rules_of_name:
         raise UsageError(f"the signature names no rules of this gold: {word!r}")
-    return known[word]
+    return rules_of_name[word]
 
 
 def _outside(variants: Sequence[Task], databases: Databases, *, live: bool) -> str:
@@ -340,8 +340,8 @@ def _outside(variants: Sequence[Task], databases: Databases, *, live: bool) -> s
             return JUDGE
         if has_query(task) and _leads_away(task, databases):
             return QUERY
-        living = any(query_files(task, check, live=live) for check in task.instance.checks if is_scored_by(task, check))
-        if living and _leads_away(task, databases, gold=True):
+        from_query = any(query_files(task, check, live=live) for check in task.instance.checks if is_scored_by(task, check))
+        if from_query and _leads_away(task, databases, gold=True):
             return LIVING
     return ""
 
@@ -378,15 +378,15 @@ def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: 
     """Return the run.json object that a run of these rows writes. What cannot be recomputed is taken from the run's claims."""
     recorded, groups = claims.run, {task.instance.instance_id: task.instance.groups for task in replay.tasks}
     why, contents = set(replay.outside.values()), file_contents(replay.submission)
-    living = recorded.get("living_gold", {}) if LIVING in why else {}
+    from_query = recorded.get("living_gold", {}) if LIVING in why else {}
     submitted = [task.instance.instance_id for task in replay.tasks if task.answer is not None]
     clusters = replay.gold.suite.extra.get("clusters", ())
     chosen, how = replay.options.rules or replay.gold.suite.rules, replay.options
-    gold_query = signature_parts(recorded["signature"]).get("living", "") if living else ""
+    gold_query = signature_parts(recorded["signature"]).get("living", "") if from_query else ""
     more: dict[str, Any] = {"living": gold_query, "programs": how.allow_programs, "invalid_as": how.invalid_as}
     # Joined parts have no root, and over gold from a query it is the run's own claim.
     root = "" if "shards" in recorded["receipt"] else str(recorded.get("root", ""))
-    if "shards" not in recorded["receipt"] and not living:
+    if "shards" not in recorded["receipt"] and not from_query:
         root = root_of(replay.tasks, rows, read_gold_files(replay.gold.folder, replay.gold.spec_file).digests, contents)
     return Run(
         gold=replay.gold,
@@ -401,9 +401,9 @@ def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: 
         groups=by_tag(replay.tasks),
         judge=recorded.get("judge") if JUDGE in why else None,
         sql=recorded.get("sql") if QUERY in why or replay.options.databases is not None else None,
-        living_gold=living,
+        living_gold=from_query,
         databases=recorded.get("databases"),
-        warnings=_warnings(replay, rows, recorded, again, living=bool(living)),
+        warnings=_warnings(replay, rows, recorded, again, living=bool(from_query)),
         folder=None,
         receipt=recorded["receipt"],
         corrections=_corrections(replay, rows, recorded, again),
@@ -623,13 +623,13 @@ def _check_submission(claims: Claims, folder: Path, gold: Gold | None, isolation
 
 def _check_rows(claims: Claims, replay: Replay) -> Finding:
     """Check whether the rows are those that gold needs: none missing, extra or repeated, in gold's order."""
-    wanted, there = replay.ids, [row.instance_id for row in claims.rows]
-    counts, known = Counter(there), set(wanted)
+    wanted, claimed = replay.ids, [row.instance_id for row in claims.rows]
+    counts, needed = Counter(claimed), set(wanted)
     differs = [f"{name}: missing" for name in wanted if name not in counts]
-    differs += [f"{name}: not needed by gold" for name in counts if name not in known]
+    differs += [f"{name}: not needed by gold" for name in counts if name not in needed]
     differs += [f"{name}: more than once" for name, n in counts.items() if n > 1]
-    if not differs and wanted != there:
-        differs = [f"{name}: out of order" for name, other in zip(there, wanted, strict=True) if name != other]
+    if not differs and wanted != claimed:
+        differs = [f"{name}: out of order" for name, other in zip(claimed, wanted, strict=True) if name != other]
     n, n_gold = len(wanted), len(replay.gold.instances)
     part = f"the {n}" if n == n_gold else f"{n} of {n_gold} instances"
     says = "are not those that gold needs" if differs else f"are {part} that gold needs"
@@ -712,19 +712,19 @@ def verify_receipt(
     another form, and what reading and scoring both folders raises.
     """
     receipt = _read(file)
-    findings, shown = [], set[str]()
+    findings, checked = [], set[str]()
     if key is not None:
         why = why_not_sealed(receipt.get("signed"), str(receipt["seal"]), read_public_key(key))
         findings.append(Finding(name="signature", good=not why, says=why or f"the seal was made with the key of {key}"))
-        shown.add("seal")
+        checked.add("seal")
     verified = Verified(name=file.name, findings=tuple(findings), n_gold=int(receipt["n_instances"]))
     if submission is None or gold is None:
         without = "name the submission: --submission DIR" if submission is None else "scoring needs gold: --gold DIR"
         if submission is not None:
             now = submission_hash(read_submission_in_worker(submission, None, resolve_limits(), isolation=options.isolation))
             findings.append(_is_submission(receipt, now, submission))
-            shown.add("submission_hash")
-        return replace(verified, findings=tuple(findings), left_out={"rows": without}, claimed=tuple(_claims(receipt, shown)))
+            checked.add("submission_hash")
+        return replace(verified, findings=tuple(findings), left_out={"rows": without}, claimed=tuple(_claims(receipt, checked)))
     # The options of the receipt's run, as far as its signature contains them.
     parts = signature_parts(receipt["signature"])
     limits = {CLOCK: clock_of(parts["clock"])} if parts.get("clock") else {}
@@ -749,8 +749,8 @@ def verify_receipt(
             says = "gives something else" if other else "gives the same verdict for every instance, and the same score"
             findings.append(Finding(name="scored again", good=not other, says=says, differs=other))
             verified = replace(verified, n_verified=0 if other else n)
-            shown |= {"root", "score"}
-    claimed = tuple(_claims(receipt, shown | {"submission_hash", "signature"}))
+            checked |= {"root", "score"}
+    claimed = tuple(_claims(receipt, checked | {"submission_hash", "signature"}))
     return replace(verified, findings=tuple(findings), left_out=left_out, claimed=claimed)
 
 
@@ -769,7 +769,7 @@ def _is_submission(recorded: Mapping[str, Any], now: str, place: Path) -> Findin
     return Finding(name="submission", good=good, says=f"{place} is {'what was submitted' if good else f'not what was submitted ({now})'}")
 
 
-def _claims(recorded: Mapping[str, Any], shown: set[str]) -> Iterator[tuple[str, str]]:
+def _claims(recorded: Mapping[str, Any], checked: set[str]) -> Iterator[tuple[str, str]]:
     for name in (*_TEXTS, "score", "received"):
-        if name not in shown and recorded.get(name) is not None:
+        if name not in checked and recorded.get(name) is not None:
             yield name, str(recorded[name])

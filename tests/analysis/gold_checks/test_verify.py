@@ -1,6 +1,5 @@
 """A run folder as a receipt: an untouched one is confirmed, each single changed byte is found."""
 
-import hashlib
 import json
 from datetime import date
 from pathlib import Path
@@ -13,6 +12,7 @@ from evalsuite.cli import main
 from evalsuite.core.errors import UsageError
 from evalsuite.runs.run_folder import RESULTS, RUN
 from tests.analysis.gold_checks.small import scored, write_gold, write_submission
+from tests.analysis.gold_checks.test_forgery import contents, forge
 from tests.gold.test_errata import entry, write
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -87,15 +87,9 @@ def test_bytes_more_or_less_are_found(made: Path, path: str) -> None:
 
 def reseal(run: Path, change: Any) -> None:
     """Change the run and give it the digests that then fit, as a forger who knows the format would."""
-    said = json.loads((run / RUN).read_text())
-    rows = [json.loads(line) for line in (run / RESULTS).read_text().splitlines()]
-    change(said, rows)
-    from evalsuite.runs.run_files import sealed
-
-    lines = "".join(json.dumps(row) + "\n" for row in rows)
-    (run / RESULTS).write_text(lines)
-    (run / RUN).write_text(sealed(said, lines))
-    assert hashlib.sha256(lines.encode()).hexdigest() in (run / RUN).read_text()
+    recorded, rows = contents(run)
+    change(recorded, rows)
+    forge(run, recorded, rows)
 
 
 def test_a_forged_score_does_not_follow_from_the_results(made: Path) -> None:

@@ -40,6 +40,15 @@ def make(place: Path, name: str, spec: dict[str, Any], answer: str, **options: A
     return place
 
 
+def forged(place: Path, row: int = -1, run: str = "run", **more: Any) -> Path:
+    """The run with one row made right, its numbers and digests refitted."""
+    said, rows = contents(place / run)
+    rows[row].update(**{"score": 1, "official": 1, "strict": 1, **more})
+    refit(place / "forged", said, rows)
+    forge(place / "forged", said, rows)
+    return place
+
+
 def left_out(out: str) -> dict[str, str]:
     """Instance id -> why it was left out, as printed."""
     lines = [line.partition(" not verified: ") for line in out.splitlines() if " not verified: " in line]
@@ -55,11 +64,7 @@ def test_a_judged_row_is_named(tmp_path: Path) -> None:
     assert code == 4
     assert left_out(out) == {"why": "it needs a judge"}
     assert out.splitlines()[-1] == "verified 4 of 5: run matches its claims: in part, 1 not verified (exit 4)"
-    said, rows = contents(place / "run")
-    rows[1].update(score=1, official=1, strict=1)
-    refit(place / "forged", said, rows)
-    forge(place / "forged", said, rows)
-    assert verified(place)[0] == 1
+    assert verified(forged(place, 1))[0] == 1
 
 
 def test_an_erratum_that_asks_a_judge(tmp_path: Path) -> None:
@@ -106,11 +111,7 @@ def test_an_excuse_is_refused(made: Path, name: str) -> None:
 @pytest.mark.parametrize("status", ["unscored", "gold_fault", "scorer_fault", "missing", "timeout", "crashed"])
 def test_a_row_is_not_excused_by_its_status(made: Path, status: str) -> None:
     """Who says that nobody could judge a wrong answer is refused: gold says that everybody can."""
-    said, rows = contents(made / "run")
-    rows[1].update(score=None, official=None, strict=None, status=status, fault="JUDGE_FAILED")
-    refit(made / "forged", said, rows)
-    forge(made / "forged", said, rows)
-    assert verified(made)[0] == 1
+    assert verified(forged(made, 1, score=None, official=None, strict=None, status=status, fault="JUDGE_FAILED"))[0] == 1
 
 
 def test_a_part_of_gold_is_named_as_such(made: Path) -> None:
@@ -158,11 +159,7 @@ def test_programs_are_run_again_in_their_jail(tmp_path: Path) -> None:
     """Where there is a jail a run of programs is verified like any other, and a forged score is found."""
     place = make(tmp_path, "code", PROGRAM, "x = 2")
     assert verified(place, "run")[0] == 0
-    said, rows = contents(place / "run")
-    rows[-1].update(score=1, official=1, strict=1)
-    refit(place / "forged", said, rows)
-    forge(place / "forged", said, rows)
-    assert verified(place, "forged")[0] == 1
+    assert verified(forged(place), "forged")[0] == 1
 
 
 @pytest.mark.usefixtures("no_jail")
@@ -170,10 +167,7 @@ def test_programs_are_run_again_with_permission_only(tmp_path: Path) -> None:
     """A run that was allowed programs is verified with the option, and leaves them out without; a forged one is refused by its root."""
     place = make(tmp_path, "code", PROGRAM, "x = 2", allow_programs=True)
     assert verified(place, "run", "--allow-programs")[0] == 0
-    said, rows = contents(place / "run")
-    rows[-1].update(score=1, official=1, strict=1)
-    refit(place / "forged", said, rows)
-    forge(place / "forged", said, rows)
+    forged(place)
     for name, expected in (("run", 4), ("forged", 1)):
         code, out = verified(place, name)
         assert (code, left_out(out)) == (expected, {"code": "a program is run only with --allow-programs"})
@@ -186,10 +180,7 @@ def test_a_run_without_programs_is_verified_without(tmp_path: Path) -> None:
     place = make(tmp_path, "code", PROGRAM, "x = 1")
     assert verified(place, "run")[0] == 0
     assert verified(place, "run", "--allow-programs")[0] == 0
-    said, rows = contents(place / "run")
-    rows[-1].update(score=1, official=1, strict=1, status="scored", fault=None)
-    refit(place / "forged", said, rows)
-    forge(place / "forged", said, rows)
+    forged(place, status="scored", fault=None)
     assert verified(place)[0] == verified(place, "forged", "--allow-programs")[0] == 1
 
 

@@ -255,6 +255,9 @@ def test_fields_are_compared_path_by_path() -> None:
     assert min(fields, key=lambda path: fields[path].f1.difference or 0) == next(iter(fields)) == "year"
 
 
+KINDS = ("0/1", "grades", "any")
+
+
 def false_calls(kind: str, n: int, n_draws: int, *, cluster: str | None = None) -> float:
     """The share of comparisons of two equally good submissions that call p <= 0.05."""
     rng = np.random.default_rng(20261121)
@@ -274,26 +277,23 @@ def false_calls(kind: str, n: int, n_draws: int, *, cluster: str | None = None) 
     return calls / n_draws
 
 
-@pytest.mark.parametrize("kind", ["0/1", "grades", "any"])
-def test_no_difference_is_rarely_called_one(kind: str) -> None:
-    """Two equally good submissions are told apart in at most 6 % of 200 seeded draws, n = 30."""
-    assert false_calls(kind, 30, 200) <= 0.06
+@pytest.mark.parametrize(
+    ("kind", "n", "n_draws", "cluster"),
+    [
+        *((kind, 30, 200, None) for kind in KINDS),
+        ("any", 75, 100, "c"),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in [
+                *((kind, n, draws, None) for kind in KINDS for n, draws in ((10, 10_000), (30, 10_000), (100, 4000))),
+                ("any", 75, 4000, "c"),
+            ]
+        ),
+    ],
+)
+def test_no_difference_is_rarely_called_one(kind: str, n: int, n_draws: int, cluster: str | None) -> None:
+    """Two equally good submissions are told apart in at most 6 % of seeded draws, also where whole clusters of five favour one side.
 
-
-def test_no_difference_is_rarely_called_one_in_clusters() -> None:
-    """The same where whole clusters of five favour one side; without clusters it would be called far too often."""
-    assert false_calls("any", 75, 100, cluster="c") <= 0.06
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("n", "n_draws"), [(10, 10_000), (30, 10_000), (100, 4000)])
-@pytest.mark.parametrize("kind", ["0/1", "grades", "any"])
-def test_no_difference_is_rarely_called_one_at_length(kind: str, n: int, n_draws: int) -> None:
-    """At most 6 %; the exact level is 5 %, so that many draws leave three standard errors and more between."""
-    assert false_calls(kind, n, n_draws) <= 0.06
-
-
-@pytest.mark.slow
-def test_no_difference_is_rarely_called_one_in_clusters_at_length() -> None:
-    """At most 6 % of 4,000 seeded draws in 15 clusters."""
-    assert false_calls("any", 75, 4000, cluster="c") <= 0.06
+    The exact level is 5 %, so that many draws leave three standard errors and more between.
+    """
+    assert false_calls(kind, n, n_draws, cluster=cluster) <= 0.06
