@@ -665,10 +665,7 @@ def wrong_level(a: Alignment) -> Iterator[Repaired]:
     n_gold, n_own = a.gold.n_rows, a.prediction.n_rows
     if not n_gold or not n_own or n_gold == n_own:
         return
-    pairs = [(j, k) for j, k in enumerate(a.partners) if k is not None]
-    # Columns with the same values on both sides are keys, the others numbers.
-    by = [(j, k) for j, k in pairs if set(a.columns.gold_bags[j]) == set(a.columns.predicted_bags[k])]
-    numbers = [pair for pair in pairs if pair not in by]
+    by, numbers = _keys_and_numbers(a)
     golds, own = _groups(a.columns.gold_keys, [j for j, _ in by], n_gold), _groups(a.columns.predicted_keys, [k for _, k in by], n_own)
     fine, coarse = (own, golds) if n_own > n_gold else (golds, own)
     # The same groups, of one row each in the coarser table and of several rows somewhere in the finer one.
@@ -691,6 +688,13 @@ def wrong_level(a: Alignment) -> Iterator[Repaired]:
     else:
         says = f"{n_own} row{'s' if n_own > 1 else ''} instead of gold's {n_gold}: the {words} of gold's by group, grouped too coarsely"
         yield Repaired(replace(a.gold, name=a.prediction.name), says, where, puts_gold_in=True, chance=chance)
+
+
+def _keys_and_numbers(a: Alignment) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Return the pairs of a gold and a predicted column: (those with the same values, the others)."""
+    pairs = [(j, k) for j, k in enumerate(a.partners) if k is not None]
+    by = [(j, k) for j, k in pairs if set(a.columns.gold_bags[j]) == set(a.columns.predicted_bags[k])]
+    return by, [pair for pair in pairs if pair not in by]
 
 
 def _ways(

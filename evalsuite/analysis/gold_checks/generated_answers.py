@@ -283,18 +283,25 @@ def _ties(pair: TablePair) -> int | None:
     native = pair.native
     columns = [[number(value, native=native) for value in column] for column in pair.gold.columns]
     texts = [list(map(str, column)) for column in pair.gold.columns]
-    # Gold is ranked by a column that is sorted by different numbers.
-    sides: list[tuple[int, list[Any]]] = [(k, own) for k, own in enumerate(columns) if None not in own and len(set(own)) > 1]
-    ranked = [k for k, own in sides if own in (sorted(own), sorted(own, reverse=True))]
+    ranked = [k for k, column in enumerate(columns) if _is_ranking(column)]
     if len(ranked) != 1:
         return None
     keys = columns[ranked[0]]
     ties = [row for row in range(len(keys) - 1) if keys[row] == keys[row + 1]]
-    # Another column may break the ties if it changes in one direction within them.
-    others: Iterator[list[Any]] = (texts[k] if None in column else column for k, column in enumerate(columns) if k != ranked[0])
-    if any(len({own[row] < own[row + 1] for row in ties if own[row] != own[row + 1]}) == 1 for own in others):
+    others = (texts[k] if None in column else column for k, column in enumerate(columns) if k != ranked[0])
+    if any(_breaks(values, ties) for values in others):
         return None
     return next((row for row in ties if any(cells[row] != cells[row + 1] for cells in texts)), None)
+
+
+def _is_ranking(column: list[Any]) -> bool:
+    """Whether a column is sorted by different numbers."""
+    return None not in column and len(set(column)) > 1 and column in (sorted(column), sorted(column, reverse=True))
+
+
+def _breaks(values: Sequence[Any], ties: Sequence[int]) -> bool:
+    """Whether a column may break the ties: it changes in one direction within them."""
+    return len({values[row] < values[row + 1] for row in ties if values[row] != values[row + 1]}) == 1
 
 
 def _decimals(pair: TablePair) -> Iterator[tuple[int, int, Any, Decimal]]:
@@ -643,9 +650,8 @@ def tree_mutants(tree: Any, random_: random.Random) -> Iterator[GeneratedAnswer]
             break
     for path in [path for path in some if isinstance(_value_at(tree, path[:-1]), dict)][:MOST_DROPPED]:
         yield GeneratedAnswer("leaf dropped", changed(path, GONE))
-    numbers = ((path, value) for path in leaves if isinstance(value := _value_at(tree, path), int | float) and not isinstance(value, bool))
-    if (big := next((entry for entry in numbers if entry[1]), None)) is not None:
-        yield GeneratedAnswer("times 100", changed(big[0], big[1] * 100))
+    if (big := next((path for path in leaves if number(_value_at(tree, path), native=True)), None)) is not None:
+        yield GeneratedAnswer("times 100", changed(big, _value_at(tree, big) * 100))
     if lists := [path for path, value in _lists(tree) if value]:
         path = random_.choice(lists)
         yield GeneratedAnswer("element doubled", changed(path, [*_value_at(tree, path), _value_at(tree, path)[-1]]))

@@ -12,6 +12,7 @@ import difflib
 import hashlib
 import io
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -442,18 +443,18 @@ def _is_wider(name: str, old: Any, new: Any) -> bool:
         # All that was right stays right, and more is accepted.
         items = [value if isinstance(value, list) else [value] for value in (old, new)]
         return len(items[1]) > len(items[0]) and all(item in items[1] for item in items[0])
-    if name == "conj":
-        return (old, new) == ("and", "or")
     if name in _TRUE:
         return any(_as_list(new)) and not all(_as_list(old))
     if name in _FEWER:
+        n_old, n_new = len(_as_list(old)), len(_as_list(new))
         # An empty list of columns means all of them.
-        is_all = name == "condition_cols" and not _as_list(old)
-        return (name != "condition_cols" or bool(_as_list(new))) and (is_all or len(_as_list(new)) < len(_as_list(old)))
+        return n_new < n_old if name != "condition_cols" else 0 < n_new < (n_old or math.inf)
+    if name == "conj":
+        return (old, new) == ("and", "or")
     numbers = [value for value in (old, new) if isinstance(value, int | float) and not isinstance(value, bool)]
     if len(numbers) == 2:
         return (name in _LARGER and numbers[1] > numbers[0]) or (name in _SMALLER and numbers[1] < numbers[0])
-    return name in _LARGER and len(numbers) == 1 and isinstance(new, int | float)
+    return name in _LARGER and numbers == [new]
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -538,9 +538,7 @@ def find_leading_zeros(table: GoldTable) -> Iterator[LintFinding]:
 
 def find_indistinct_numbers(table: GoldTable) -> Iterator[LintFinding]:
     """Numbers that are too large, or too close together, for the official tolerance."""
-    native = ((k, [value for value in table.table.columns[k] if not isinstance(value, bool)]) for k in table.needed)
-    for index, raw in table.texts() if table.is_csv else native:
-        cells = list(map(_read if table.is_csv else read_native, raw))
+    for index, cells in _cells(table):
         values = [cell for cell in cells if isinstance(cell, int | Number)]
         if table.is_csv and any(isinstance(cell, tuple) and cell[0] == "huge" for cell in cells):
             message = f"{table.column(index)} contains a number beyond the range of floats"
@@ -555,6 +553,13 @@ def find_indistinct_numbers(table: GoldTable) -> Iterator[LintFinding]:
         elif small := next((value for value in finite if 0 < abs(value) <= ABS_TOL), 0):
             message = f"{table.column(index)}: {small:g} is within {ABS_TOL:g} of 0, equal under the official rules"
             yield table.finding("value-near-zero", message)
+
+
+def _cells(table: GoldTable) -> Iterator[tuple[int, list[Any]]]:
+    """Yield each needed column with its cells as the strict rules read them, but for booleans and empty cells."""
+    native = ((k, [value for value in table.table.columns[k] if not isinstance(value, bool)]) for k in table.needed)
+    for index, raw in table.texts() if table.is_csv else native:
+        yield index, list(map(_read if table.is_csv else read_native, raw))
 
 
 def find_odd_dates(table: GoldTable) -> Iterator[LintFinding]:

@@ -141,10 +141,7 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
     lost, notes = _lost_lines_and_notes(submission)
     problems = [*lost, *looker.unknown(), *(problem for problems in by_answer.values() for problem in problems)]
     kinds = [answer.answer_type for answer in submission.answers.values()]
-    # Folders that no line names: perhaps their lines were forgotten.
-    named = {*submission.answers, *(name for _, name in submission.unknown)}
-    folders = sorted(place.name for place in submission.folder.iterdir() if place.is_dir()) if layout == "original" else []
-    strange = [name for name in folders if not name.startswith(".") and name not in named]
+    strange = _unnamed_folders(submission) if layout == "original" else []
 
     def line(finding: Finding) -> int:
         number = finding.where.rpartition(":")[2]
@@ -157,6 +154,13 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
         n_ready=sum(not problems for problems in by_answer.values()),
         n_gold=len(gold.instances) if gold is not None else None,
     )
+
+
+def _unnamed_folders(submission: Submission) -> list[str]:
+    """Return the folders that no line names: perhaps their lines were forgotten."""
+    named = {*submission.answers, *(name for _, name in submission.unknown)}
+    names = sorted(place.name for place in submission.folder.iterdir() if place.is_dir())
+    return [name for name in names if not name.startswith(".") and name not in named]
 
 
 class _AnswerValidator:
@@ -444,12 +448,7 @@ def check_gold(
     by_instance: dict[str, list[_Trial]] = {}
     for trial in trials:
         by_instance.setdefault(trial.instance.instance_id, []).append(trial)
-    # Without full marks under its own rules, or with a missing gold file.
-    below = [
-        id_
-        for id_, own in by_instance.items()
-        if not _reaches(own, gold.suite.rules or default_rules(own[0].instance)) or any(trial.lost for trial in own)
-    ]
+    below = [id_ for id_, own in by_instance.items() if not _has_full_marks(own, gold.suite.rules)]
     return GoldCheck(
         ceiling=_ceiling_of(gold, hash_, by_instance),
         n_checks=len(trials) + len(untried),
@@ -459,6 +458,11 @@ def check_gold(
         excused=_excuses(gold, below),
         by_the_day=tuple(by_the_day),
     )
+
+
+def _has_full_marks(trials: Sequence[_Trial], rules: Rule | None) -> bool:
+    """Whether gold gets full marks for an instance under its own rules, and no gold file is missing."""
+    return _reaches(trials, rules or default_rules(trials[0].instance)) and not any(trial.lost for trial in trials)
 
 
 def _trials(gold: Gold, tasks: Iterable[Task]) -> tuple[list[_Trial], list[Unsatisfied]]:

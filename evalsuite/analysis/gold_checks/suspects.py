@@ -398,15 +398,19 @@ def outlook(votes: Votes, likely: Mapping[str, Posterior]) -> Outlook:
         ]
         for name in voters
     }
-    means = [{name: math.fsum(own) / len(own) if own else 0.0 for name, own in values.items()} for values in (by_gold, expected, mended)]
-    rounded = [{name: round(mean, 12) for name, mean in own.items()} for own in means]
-    ranks = [{name: 1 + sum(other > mean for other in own.values()) for name, mean in own.items()} for own in rounded]
+    means, ranks = zip(*map(_means_and_ranks, (by_gold, expected, mended)), strict=True)
     order = sorted(voters, key=lambda name: ranks[0][name])
     submissions = tuple(
         Expected(run=name, score=means[0][name], rank=ranks[0][name], expected_score=means[1][name], expected_rank=ranks[1][name])
         for name in order
     )
     return Outlook(submissions=submissions, n_wrong=n_wrong, says=_effect_of_corrections(order, ranks[0], ranks[2], n_wrong))
+
+
+def _means_and_ranks(values: Mapping[str, Sequence[float]]) -> tuple[dict[str, float], dict[str, int]]:
+    means = {name: math.fsum(own) / len(own) if own else 0.0 for name, own in values.items()}
+    rounded = [round(mean, 12) for mean in means.values()]
+    return means, {name: 1 + sum(other > mean for other in rounded) for name, mean in zip(means, rounded, strict=True)}
 
 
 def worth_of_a_look(own: Mapping[str, str], posterior: Posterior) -> float:
@@ -494,16 +498,20 @@ def _content(form: Any, *, numbers: bool = False) -> tuple[str, str]:
         columns = sorted((list(map(_spelling, column)) for column in form.columns), key=lambda column: (sorted(column), column))
         return json.dumps(sorted(zip(*columns, strict=True))), f"a table of {form.n_rows} rows, {len(form.columns)} columns"
     if isinstance(form, str):
-        written = [number for number in find_numbers(form) if not number.role] if numbers else []
-        bare = ("".join(c for c in word if c.isalnum() or c in ".,-%").strip(".,-") for word in form.casefold().split())
-        values = sorted({format(float(exact_of(number.candidates[0])), ".10g") for number in written})
-        return " ".join(values or filter(None, bare)), form.strip()[:_SHOWN]
+        return _text_key(form, numbers=numbers), form.strip()[:_SHOWN]
     tables: list[Any] = list(form.values() if isinstance(form, Mapping) else form) if isinstance(form, Mapping | list) else [None]
     if not all(isinstance(table, Table | Fault) for table in tables):
         return json.dumps(form, sort_keys=True, default=str), "a tree"
     keys = [[_content(table)[0] if isinstance(table, Table) else table.code] for table in tables]
     named = sorted(zip(form, keys, strict=True)) if isinstance(form, Mapping) else []
     return json.dumps([[name.lower(), *key] for name, key in named] if named else keys), f"{len(form)} tables"
+
+
+def _text_key(text: str, *, numbers: bool) -> str:
+    """Return the numbers of a text, or its words without punctuation."""
+    written = [number for number in find_numbers(text) if not number.role] if numbers else []
+    bare = ("".join(c for c in word if c.isalnum() or c in ".,-%").strip(".,-") for word in text.casefold().split())
+    return " ".join(sorted({format(float(exact_of(number.candidates[0])), ".10g") for number in written}) or filter(None, bare))
 
 
 def _spelling(value: Any) -> str:

@@ -58,15 +58,7 @@ class SharedInstances:
     def __init__(self, runs: Sequence[RunScores]) -> None:
         self.is_raw = _are_raw(runs)
         if self.is_raw:
-            raw = [run.raw or [None] * len(run.ids) for run in runs]
-            statuses = [
-                ["unscored" if value is None else name for value, name in zip(values, run.status, strict=True)]
-                for values, run in zip(raw, runs, strict=True)
-            ]
-            runs = [
-                replace(run, score=values, official=values, strict=values, status=status)
-                for run, values, status in zip(runs, raw, statuses, strict=True)
-            ]
+            runs = [_with_raw_values(run) for run in runs]
         self.runs = runs
         first = runs[0]
         same = all(list(run.ids) == list(first.ids) for run in runs)
@@ -171,6 +163,12 @@ def _are_raw(runs: Sequence[RunScores]) -> bool:
         if status == "scored"
     ]
     return any(score is None for score, _ in rows) and all(raw is not None for _, raw in rows)
+
+
+def _with_raw_values(run: RunScores) -> RunScores:
+    values = run.raw or [None] * len(run.ids)
+    status = ["unscored" if value is None else name for value, name in zip(values, run.status, strict=True)]
+    return replace(run, score=values, official=values, strict=values, status=status)
 
 
 def what_forbids_ranking(runs: Sequence[RunScores]) -> list[str]:

@@ -156,11 +156,7 @@ def make_leaderboard(
         raise UsageError(f"none of {len(entries)} submissions could be read{why}", hint="`evalsuite validate FOLDER` says what is wrong")
     all_scores = [scores for _, scores in runs]
     forced, table = _refuse_unlike(all_scores, force=force), SharedInstances(all_scores)
-    ungraded = [table.ungraded(i) for i in range(len(runs))]
-    judged = [i for i in range(len(runs)) if any(value is not None for value in table.column(i, "score"))]
-    ranked = [i for i in judged if allow_unscored or table.is_raw or not ungraded[i]]
-    # The instances on which each of the ranked runs was judged.
-    over = table.without(set().union(*(ungraded[i] for i in ranked)))
+    ranked, over = _rankable(table, allow_unscored=allow_unscored)
     numbers = _ranking_numbers(over, ranked, memo)
     places = dict(zip(ranked, numbers["submissions"], strict=True))
     parts = table.places(by) if by else {}
@@ -199,6 +195,14 @@ def _entries_of_rows(
             _refuse_unlike(alike, force=force)
         entries, of_model = models_of(entries)
     return (without_names(entries), (), {}) if anonymous else (entries, notes, of_model)
+
+
+def _rankable(table: SharedInstances, *, allow_unscored: bool) -> tuple[list[int], SharedInstances]:
+    """Return (the runs that get a rank, the table over the instances on which each of them was judged)."""
+    ungraded = [table.ungraded(i) for i in range(len(table.runs))]
+    judged = [i for i in range(len(table.runs)) if any(value is not None for value in table.column(i, "score"))]
+    ranked = [i for i in judged if allow_unscored or table.is_raw or not ungraded[i]]
+    return ranked, table.without(set().union(*(ungraded[i] for i in ranked)))
 
 
 def _description(table: SharedInstances) -> dict[str, Any]:

@@ -202,11 +202,7 @@ def _mean_run(runs: Sequence[RunScores]) -> tuple[RunScores, list[list[float]]]:
         values = [_numbers(getattr(run, column), run.status, worst) for run in runs]
         rows = ([own[at[name]] for own, at in zip(values, places, strict=True)] for name in ids)
         judged[column] = [[value for value in row if value is not None] for row in rows]
-    scores = [_numbers(run.score, run.status, worst) for run in runs]
-    with_units = [name for name in ids if any(run.units.get(name) for run in runs)]
-    units: list[dict[str, Any]] = [
-        {name: run.units.get(name) or [own[at[name]]] for name in with_units} for run, own, at in zip(runs, scores, places, strict=True)
-    ]
+    units = [_units_of(run, at, ids, runs, worst) for run, at in zip(runs, places, strict=True)]
     questions = by_unit([own[ids[0]] for own in units]) if len(ids) == 1 and units[0] else judged["score"]
     return (first if len(runs) == 1 else _joint_run(runs, ids, places, judged, units)), questions
 
@@ -235,6 +231,12 @@ def _joint_run(
 def _numbers(values: Sequence[float | None], status: Sequence[str], worst: float) -> list[float | None]:
     """Return the values with the worst one for each missing or faulty answer."""
     return [worst if own in ZERO else value for value, own in zip(values, status, strict=True)]
+
+
+def _units_of(run: RunScores, at: Mapping[str, int], ids: Sequence[str], runs: Sequence[RunScores], worst: float) -> dict[str, Any]:
+    """Return the units of a run's instances that have units in any of the runs."""
+    scores = _numbers(run.score, run.status, worst)
+    return {name: run.units.get(name) or [scores[at[name]]] for name in ids if any(other.units.get(name) for other in runs)}
 
 
 def load_samples(

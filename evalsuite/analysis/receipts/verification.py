@@ -532,13 +532,8 @@ def verify(
     ids, left_out, seed = _draw_sample(replay, sample, seed)
     how = replace(replay.options, allow_programs=permitted, isolation=isolation, jobs=jobs)
     fresh, again = _score_again(replay, ids, places, how, progress)
-    # The grader's side lacks something here that the run had: such a row can be neither confirmed nor refuted.
-    absent = {"NEEDS_CONNECTION", "NEEDS_EXTRA", *(("NO_JAIL",) if replay.options.allow_programs and not permitted else ())}
-    claimed = {row.instance_id: row.status for row in claims.rows}
-    for name, row in list(fresh.items()):
-        if row.fault in absent and claimed[name] != row.status:
-            left_out[name] = NO_JAIL if row.fault == "NO_JAIL" else f"{row.fault}: {row.reason}"
-            del fresh[name]
+    left_out |= _beyond_this_machine(fresh, claims, programs=replay.options.allow_programs and not permitted)
+    fresh = {name: row for name, row in fresh.items() if name not in left_out}
     rows = expected_rows(replay, fresh, claims)
     expected = expected_run(replay, rows, claims, again)
     scored_again, wrong = _check_scores(claims.rows, rows, len(fresh))
@@ -652,6 +647,15 @@ def _draw_sample(replay: Replay, sample: int | None, seed: int | None) -> tuple[
     return [name for name in names if name in picked], left_out, seed
 
 
+def _beyond_this_machine(fresh: Mapping[str, Result], claims: Claims, *, programs: bool) -> dict[str, str]:
+    """Return the instances that cannot be scored here because the grader's side lacks something that the run had."""
+    # Faults of the grader's side: such a row can be neither confirmed nor refuted.
+    absent = {"NEEDS_CONNECTION", "NEEDS_EXTRA", *(("NO_JAIL",) if programs else ())}
+    claimed = {row.instance_id: row.status for row in claims.rows}
+    beyond = {name: row for name, row in fresh.items() if row.fault in absent and claimed[name] != row.status}
+    return {name: NO_JAIL if row.fault == "NO_JAIL" else f"{row.fault}: {row.reason}" for name, row in beyond.items()}
+
+
 def _check_scores(claimed: Sequence[Result], expected: Sequence[Result], n_fresh: int) -> tuple[Finding, set[str]]:
     """Check whether the rows, of which n were scored again, are what they must be; return also the instances whose rows are not."""
     wrong = {}
@@ -744,14 +748,18 @@ def verify_receipt(
         if moved and again.root != receipt["root"]:
             left_out["rows"] = f"they were scored by other versions: {', '.join(moved.values())}"
         else:
-            pairs = {"root": (receipt["root"], again.root), "score": (receipt.get("score"), again.summary.score)}.items()
-            other = tuple(f"{name}: {then} then, {now} now" for name, (then, now) in pairs if then != now)
-            says = "gives something else" if other else "gives the same verdict for every instance, and the same score"
-            findings.append(Finding(name="scored again", good=not other, says=says, differs=other))
-            verified = replace(verified, n_verified=0 if other else n)
+            findings.append(_is_same(receipt, again))
+            verified = replace(verified, n_verified=n if findings[-1].good else 0)
             checked |= {"root", "score"}
     claimed = tuple(_claims(receipt, checked | {"submission_hash", "signature"}))
     return replace(verified, findings=tuple(findings), left_out=left_out, claimed=claimed)
+
+
+def _is_same(recorded: Mapping[str, Any], again: Run) -> Finding:
+    pairs = {"root": (recorded["root"], again.root), "score": (recorded.get("score"), again.summary.score)}.items()
+    differs = tuple(f"{name}: {then} then, {now} now" for name, (then, now) in pairs if then != now)
+    says = "gives the same verdict for every instance, and the same score" if not differs else "gives something else"
+    return Finding(name="scored again", good=not differs, says=says, differs=differs)
 
 
 def _read(file: Path) -> Mapping[str, Any]:
