@@ -7,7 +7,6 @@ With a batch API, the first request for a reply raises a fault that means "wait"
 are recorded in a file, so that a run that was killed finds its batches again and sends nothing twice.
 """
 
-import contextlib
 import json
 import logging
 import random
@@ -16,7 +15,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -139,7 +137,7 @@ class Endpoint:
         """Forbid further calls and stop those under way."""
         self._stopped.set()
         for open_socket in list(self._open_sockets):
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 open_socket.shutdown(socket.SHUT_RDWR)
 
     def ask(self, model: str, body: Mapping[str, Any]) -> Response:
@@ -147,16 +145,19 @@ class Endpoint:
         headers, keyed = self._headers("application/json")
         address = self.provider.address(self.settings.base_url, model)
         exchange = Exchange(address=address, headers={**headers, **dict.fromkeys(keyed, "[key]")}, body=body)
-        started = time.monotonic()
+        started, status, text = time.monotonic(), 0, ""
         try:
-            data, timeout = json.dumps(body).encode(), self.settings.timeout_seconds
-            response = send(address, data, headers | keyed, timeout_seconds=timeout, open_sockets=self._open_sockets)
+            response = self._send(address, json.dumps(body).encode(), headers | keyed)
+            status, text = response.status, self.hidden(response.body.decode("utf-8", "replace"))
         except TransportError as error:
-            self.on_exchange(replace(exchange, seconds=time.monotonic() - started, status=0, text=error.kind))
+            text = error.kind
             raise
-        text = self.hidden(response.body.decode("utf-8", "replace"))
-        self.on_exchange(replace(exchange, seconds=time.monotonic() - started, status=response.status, text=text))
+        finally:
+            self.on_exchange(replace(exchange, seconds=time.monotonic() - started, status=status, text=text))
         return response
+
+    def _send(self, address: str, data: bytes, headers: Mapping[str, str], **options: Any) -> Response:
+        return send(address, data, headers, timeout_seconds=self.settings.timeout_seconds, open_sockets=self._open_sockets, **options)
 
     def call(self, method: str, address: str, data: bytes = b"", *, kind: str = "application/json", most_bytes: int = 8 << 20) -> Response:
         """Call another address of the provider, with retries. Raises `FaultError` for any status but 200."""
@@ -166,16 +167,7 @@ class Endpoint:
                 break
             headers, keyed = self._headers(kind)
             try:
-                timeout = self.settings.timeout_seconds
-                response = send(
-                    address,
-                    data,
-                    headers | keyed,
-                    timeout_seconds=timeout,
-                    open_sockets=self._open_sockets,
-                    method=method,
-                    most_bytes=most_bytes,
-                )
+                response = self._send(address, data, headers | keyed, method=method, most_bytes=most_bytes)
             except TransportError as error:
                 why = error.kind
                 continue
@@ -206,7 +198,7 @@ class Endpoint:
     def error_in_words(self, body: bytes) -> str:
         """Return the message in an error body, on one line, without the key."""
         text = body[:_LONGEST_ERROR].decode("utf-8", "replace")
-        with contextlib.suppress(ValueError, RecursionError, AttributeError):
+        with suppress(ValueError, RecursionError, AttributeError):
             data = json.loads(body[: 16 * _LONGEST_ERROR])
             error = data.get("error", data)
             text = str(error.get("message", text) if isinstance(error, dict) else error)
@@ -272,7 +264,11 @@ class Desk:
 
     def settle(self) -> None:
         """Get replies for all waiting requests: from batches under way, the rest from new ones. Takes as long as the provider does."""
-        under_way = self._noted()
+        under_way: list[dict[str, Any]] = []
+        # Batches of a run that was killed; none if the file is damaged.
+        with suppress(OSError, ValueError, TypeError, KeyError):
+            if self._file is not None:
+                under_way = [{"id": str(batch["id"]), "keys": list(batch["keys"])} for batch in json.loads(self._file.read_bytes())]
         sent = {key for batch in under_way for key in batch["keys"]}
         for some in _portions([request for key, request in self._wanted.items() if key not in sent], self._endpoint.provider.body):
             try:
@@ -303,7 +299,14 @@ class Desk:
             for place in state.places:
                 for line in self._endpoint.call("GET", place, most_bytes=_LONGEST_RESULTS).body.splitlines():
                     with suppress(ValueError, LookupError, TypeError, AttributeError):
-                        self._take(*self._api.line(json.loads(line)))
+                        key, body, problem = self._api.line(json.loads(line))
+                        reply = None if problem else self._endpoint.read(body)
+                        if reply is not None:
+                            self._replies[key] = reply
+                        else:
+                            self._failed[key] = (
+                                self._endpoint.hidden(problem) or f"the reply is none of {self._endpoint.settings.provider}'s"
+                            )
         except FaultError as error:
             self._failed |= {key: error.fault.detail for key in batch["keys"] if key not in self._replies}
             return any(f"HTTP {status}" in error.fault.detail for status in _GONE)
@@ -311,20 +314,6 @@ class Desk:
             why = "the provider's answer to a batch is none"
         self._failed |= {key: why for key in batch["keys"] if why and key not in self._replies and key not in self._failed}
         return True
-
-    def _take(self, key: str, body: object, why: str) -> None:
-        reply = None if why else self._endpoint.read(body)
-        if reply is not None:
-            self._replies[key] = reply
-        else:
-            self._failed[key] = self._endpoint.hidden(why) or f"the reply is none of {self._endpoint.settings.provider}'s"
-
-    def _noted(self) -> list[dict[str, Any]]:
-        """Return the batches that were under way when the run was killed; empty if the file is damaged."""
-        with suppress(OSError, ValueError, TypeError, KeyError):
-            if self._file is not None:
-                return [{"id": str(one["id"]), "keys": list(one["keys"])} for one in json.loads(self._file.read_bytes())]
-        return []
 
     def _note(self, under_way: Sequence[Mapping[str, Any]]) -> None:
         if self._file is None:
@@ -340,17 +329,17 @@ class Desk:
 def _portions(requests: Sequence[Request], body_of: Any) -> Iterator[dict[str, dict[str, Any]]]:
     """Yield the requests as {key: body}, grouped by model and limited to the size of a batch."""
     for model in dict.fromkeys(request.model for request in requests):
-        bodies = ((request.key(), body_of(request)) for request in requests if request.model == model)
-        while some := dict(islice(bodies, MOST_REQUESTS)):
-            while some:
-                size, part = 0, dict[str, dict[str, Any]]()
-                for key, body in some.items():
-                    size += len(json.dumps(body))
-                    if part and size > MOST_BYTES:
-                        break
-                    part[key] = body
-                yield part
-                some = {key: body for key, body in some.items() if key not in part}
+        size, part = 0, dict[str, dict[str, Any]]()
+        for request in requests:
+            if request.model == model:
+                body = body_of(request)
+                n_bytes = len(json.dumps(body))
+                if part and (len(part) == MOST_REQUESTS or size + n_bytes > MOST_BYTES):
+                    yield part
+                    size, part = 0, {}
+                part[request.key()] = body
+                size += n_bytes
+        yield part
 
 
 PROVIDERS: Final[Mapping[str, ImportRef]] = {
@@ -365,23 +354,66 @@ PROVIDERS: Final[Mapping[str, ImportRef]] = {
 _MOST_FAILURES = 5
 
 
-@dataclass(slots=True)
-class Usage:
-    """Counts of a client: calls sent, replies from the cache, retries, tokens."""
+class Account:
+    """Usage of a judge: paid replies, cached replies, tokens, and cost in the currency of the settings.
 
-    n_calls: int = 0
-    n_known: int = 0
-    n_retries: int = 0
-    n_prompt_tokens: int = 0
-    n_completion_tokens: int = 0
+    With a `ledger` file, each paid reply is recorded there at once, and the replies recorded by an earlier try of the same run are
+    included.
+    """
+
+    def __init__(self, settings: Settings, ledger: Path | None = None) -> None:
+        self._settings, self._ledger = settings, ledger
+        self._lock = threading.Lock()
+        self.n_calls = self.n_known = self.n_retries = self.n_prompt_tokens = self.n_completion_tokens = 0
+        self._served: dict[str, None] = {}
+        with suppress(FileNotFoundError):
+            for line in ledger.read_bytes().splitlines() if ledger is not None else []:
+                with suppress(ValueError, TypeError):  # the last line of a killed run may be incomplete
+                    self._add_paid(*json.loads(line))
+
+    def add(self, reply: Reply) -> None:
+        """Count one reply; a cached one costs nothing."""
+        with self._lock:
+            if reply.served:
+                self._served[reply.served] = None
+            if reply.known:
+                self.n_known += 1
+                return
+            self._add_paid(reply.n_prompt_tokens, reply.n_completion_tokens)
+            if self._ledger is not None:
+                with suppress(OSError), self._ledger.open("ab", buffering=0) as file:
+                    file.write(b"\n[%d, %d]" % (reply.n_prompt_tokens, reply.n_completion_tokens))
+
+    def _add_paid(self, n_prompt_tokens: int, n_completion_tokens: int) -> None:
+        self.n_calls += 1
+        self.n_prompt_tokens += n_prompt_tokens
+        self.n_completion_tokens += n_completion_tokens
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the `judge` object of `run.json`; `cost` is None without prices."""
+        priced = self._settings.price_per_1k_prompt or self._settings.price_per_1k_completion
+        return {
+            "models": list(self._settings.all_models),
+            **({"served": list(self._served)} if self._served else {}),
+            "calls": self.n_calls,
+            "known_replies": self.n_known,
+            "prompt_tokens": self.n_prompt_tokens,
+            "completion_tokens": self.n_completion_tokens,
+            "cost": round(self.cost, 9) if priced else None,
+        }
+
+    @property
+    def cost(self) -> float:
+        """The cost so far; 0 without prices."""
+        return self._settings.cost_of(self.n_prompt_tokens, self.n_completion_tokens)
 
 
 class Client:
-    """Client of one endpoint. `ask` is thread-safe; at most `concurrency` calls run in parallel."""
+    """Client of one endpoint. `ask` is thread-safe; at most `concurrency` calls run in parallel. `account` counts its replies."""
 
-    def __init__(self, settings: Settings, *, wait: Wait | None = None) -> None:
+    def __init__(self, settings: Settings, *, wait: Wait | None = None, ledger: Path | None = None) -> None:
         self.settings = settings
-        self.usage = Usage()
+        self.account = Account(settings, ledger)
         self.desk: Desk | None = None
         self.endpoint = Endpoint(settings, PROVIDERS[settings.provider].load(), wait)
         limits = settings.requests_per_minute, settings.tokens_per_minute
@@ -404,7 +436,9 @@ class Client:
             FaultError: NO_JUDGE if the settings name none, JUDGE_FAILED if there was no reply after all retries.
         """
         self.settings.require()
-        with self._alone(request):
+        with self._lock:
+            alone = self._asking.setdefault(request.key(), threading.Lock())
+        with alone:
             reply = self._kept_reply(request, is_usable)
             if reply is None:
                 if self.desk is not None:
@@ -416,7 +450,7 @@ class Client:
                     self._cassette.put(request, reply)
                 if self._memo is not None and is_usable(reply):
                     self._memo.put("reply", request.key(self.settings.base_url), reply.to_json())
-            self._count_reply(reply)
+            self.account.add(reply)
             return reply
 
     def take_batches(self, file: Path | None) -> Desk:
@@ -429,10 +463,6 @@ class Client:
         """Forbid further calls and stop those under way."""
         self.endpoint.stop()
 
-    def _alone(self, request: Request) -> threading.Lock:
-        with self._lock:
-            return self._asking.setdefault(request.key(), threading.Lock())
-
     def _kept_reply(self, request: Request, is_usable: Callable[[Reply], bool]) -> Reply | None:
         if self._cassette is not None:
             return self._cassette.get(request)
@@ -440,15 +470,6 @@ class Client:
             return None
         reply = reply_of(self._memo.get("reply", request.key(self.settings.base_url)))
         return reply if reply is not None and is_usable(reply) else None
-
-    def _count_reply(self, reply: Reply) -> None:
-        with self._lock:
-            if reply.known:
-                self.usage.n_known += 1
-            else:
-                self.usage.n_calls += 1
-                self.usage.n_prompt_tokens += reply.n_prompt_tokens
-                self.usage.n_completion_tokens += reply.n_completion_tokens
 
     def _post(self, request: Request) -> Reply:
         """Return a new reply, with retries. Raises `FaultError`."""
@@ -476,30 +497,22 @@ class Client:
             log.debug("judge call failed (%s), attempt %d of %d", why, attempt + 1, n_attempts)
             if attempt + 1 < n_attempts:
                 with self._lock:
-                    self.usage.n_retries += 1
+                    self.account.n_retries += 1
                 self.endpoint.wait(delay)
         raise self._failed(f"{why} ({n_attempts} tries)")
 
     def _send(self, request: Request) -> Response:
         """Return one response. A model that requires the other name for the reply limit gets that from then on."""
-        body = self._body(request)
-        response = self._sent(request, body)
         usual, other = self.endpoint.provider.limit_key or ("", "")
-        if response.status == 400 and usual in body and other.encode() in response.body:
+        while True:
+            body = self.endpoint.provider.body(request)
+            if request.model in self._renamed:
+                body = {other if key == usual else key: value for key, value in body.items()}
+            self._pace.turn()
+            response = self.endpoint.ask(request.model, body)
+            if response.status != 400 or usual not in body or other.encode() not in response.body:
+                return response
             self._renamed.add(request.model)
-            response = self._sent(request, self._body(request))
-        return response
-
-    def _body(self, request: Request) -> dict[str, Any]:
-        body = self.endpoint.provider.body(request)
-        if request.model in self._renamed and self.endpoint.provider.limit_key:
-            usual, other = self.endpoint.provider.limit_key
-            body = {other if key == usual else key: value for key, value in body.items()}
-        return body
-
-    def _sent(self, request: Request, body: dict[str, Any]) -> Response:
-        self._pace.turn()
-        return self.endpoint.ask(request.model, body)
 
     def _reply(self, response: Response) -> tuple[Reply | None, str]:
         """Return (the reply, "") or (None, the reason to retry). Raises `FaultError` if a retry cannot help."""

@@ -6,10 +6,8 @@ Includes the messages of a question, and the second request after an unreadable 
 import hashlib
 import json
 import logging
-import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from statistics import mean
 from typing import Any, Final, Protocol
@@ -127,73 +125,16 @@ class Decision:
             first = {} if vote.unreadable is None else dict(zip(("unreadable", "why"), vote.unreadable, strict=True))
             transcript.append({**messages, **first, "reply": vote.raw[:_LONGEST_REPLY]})
             before = vote.messages
-        prompt_tokens, completion_tokens = (sum(counts) for counts in zip(*map(_tokens, self.votes), strict=True))
         return {
             "prompt": prompt,
             "verdicts": verdicts,
             "transcript": transcript,
             "agreement": self.agreement,
-            "prompt_tokens": prompt_tokens,
-            "completion_tokens": completion_tokens,
+            "prompt_tokens": sum(vote.n_prompt_tokens for vote in self.votes),
+            "completion_tokens": sum(vote.n_completion_tokens for vote in self.votes),
             "known_replies": sum(vote.n_known for vote in self.votes),
             "cost": round(self.cost, 9),
         }
-
-
-class Account:
-    """Usage of a judge: paid replies, cached replies, tokens, and cost in the currency of the settings.
-
-    With a `ledger` file, each paid reply is recorded there at once, and the replies recorded by an earlier try of the same run are
-    included.
-    """
-
-    def __init__(self, settings: Settings, ledger: Path | None = None) -> None:
-        self._settings, self._ledger = settings, ledger
-        self._lock = threading.Lock()
-        self._n_calls = self._n_known = self._n_prompt_tokens = self._n_completion_tokens = 0
-        self._served: dict[str, None] = {}
-        with suppress(FileNotFoundError):
-            for line in ledger.read_bytes().splitlines() if ledger is not None else []:
-                with suppress(ValueError, TypeError):  # the last line of a killed run may be incomplete
-                    self._add_paid(*json.loads(line))
-
-    def add(self, reply: Reply) -> None:
-        """Count one reply; a cached one costs nothing."""
-        with self._lock:
-            if reply.served:
-                self._served[reply.served] = None
-            if reply.known:
-                self._n_known += 1
-                return
-            self._add_paid(reply.n_prompt_tokens, reply.n_completion_tokens)
-            if self._ledger is not None:
-                with suppress(OSError), self._ledger.open("ab", buffering=0) as file:
-                    file.write(b"\n[%d, %d]" % (reply.n_prompt_tokens, reply.n_completion_tokens))
-
-    def _add_paid(self, n_prompt_tokens: int, n_completion_tokens: int) -> None:
-        self._n_calls += 1
-        self._n_prompt_tokens += n_prompt_tokens
-        self._n_completion_tokens += n_completion_tokens
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the `judge` object of `run.json`; `cost` is None without prices."""
-        priced = self._settings.price_per_1k_prompt or self._settings.price_per_1k_completion
-        return {
-            "models": list(self._settings.all_models),
-            **({"served": list(self._served)} if self._served else {}),
-            "calls": self._n_calls,
-            "known_replies": self._n_known,
-            "prompt_tokens": self._n_prompt_tokens,
-            "completion_tokens": self._n_completion_tokens,
-            "cost": round(self.cost, 9) if priced else None,
-        }
-
-    @property
-    def cost(self) -> float:
-        """The cost so far; 0 without prices."""
-        settings = self._settings
-        tokens = self._n_prompt_tokens * settings.price_per_1k_prompt + self._n_completion_tokens * settings.price_per_1k_completion
-        return tokens / 1000
 
 
 class Judge:
@@ -211,8 +152,8 @@ class Judge:
 
     def __init__(self, settings: Settings, *, wait: Wait | None = None, ledger: Path | None = None) -> None:
         self.settings = settings
-        self.account = Account(settings, ledger)
-        self.client = Client(settings, wait=wait)
+        self.client = Client(settings, wait=wait, ledger=ledger)
+        self.account = self.client.account
 
     def __reduce__(self) -> tuple[type["Judge"], tuple[Settings]]:
         """Pickle the settings only; the copy creates its own client."""
@@ -241,7 +182,6 @@ class Judge:
             if 0 < self.settings.max_cost <= self.account.cost:
                 raise FaultError("JUDGE_FAILED", f"not asked: judge.max_cost, {self.settings.max_cost:g}, is spent")
             replies.append(self.client.ask(request, is_usable=lambda reply: question.verdict(reply).is_read))
-            self.account.add(replies[-1])
             verdict = question.verdict(replies[-1])
             if verdict.is_read or attempt == _SECOND_TRIES:
                 break
@@ -303,16 +243,13 @@ class Judge:
                 self.decide(ask_in(True))
             raise
         crossed = self.decide(ask_in(True))
-        votes = straight.votes + tuple(_mirrored(vote) for vote in crossed.votes)
+        mirrored = [(vote, None if vote.verdict.value is None else 1 - vote.verdict.value) for vote in crossed.votes]
+        votes = (*straight.votes, *(replace(vote, verdict=replace(vote.verdict, value=value)) for vote, value in mirrored))
         cost = straight.cost + crossed.cost
         if straight.value is None or crossed.value is None:
-            why = straight.why or crossed.why
-            return Decision(value=None, votes=votes, why=why, cost=cost), False
+            return Decision(value=None, votes=votes, why=straight.why or crossed.why, cost=cost), False
         values = [straight.value, 1 - crossed.value]
-        disagrees = values[0] != values[1]
-        return Decision(
-            value=sum(values) / 2, votes=votes, agreement=_agreement([vote.verdict.value for vote in votes]), cost=cost
-        ), disagrees
+        return replace(straight, value=sum(values) / 2, votes=votes, agreement=_agreement(votes), cost=cost), values[0] != values[1]
 
     def close(self) -> None:
         """Forbid further calls."""
@@ -321,10 +258,9 @@ class Judge:
     def _settle(self, votes: Sequence[Vote], *, majority: bool) -> Decision:
         """Combine verdicts. Unreadable ones have no vote; if fewer than half are readable there is no decision."""
         values = [vote.verdict.value for vote in votes if vote.verdict.value is not None]
-        agreement = _agreement([vote.verdict.value for vote in votes]) if len(votes) > 1 else None
-        price = sum(vote.n_prompt_tokens for vote in votes) * self.settings.price_per_1k_prompt
-        price += sum(vote.n_completion_tokens for vote in votes) * self.settings.price_per_1k_completion
-        decision = Decision(value=None, votes=tuple(votes), agreement=agreement, cost=price / 1000)
+        agreement = _agreement(votes) if len(votes) > 1 else None
+        cost = self.settings.cost_of(sum(vote.n_prompt_tokens for vote in votes), sum(vote.n_completion_tokens for vote in votes))
+        decision = Decision(value=None, votes=tuple(votes), agreement=agreement, cost=cost)
         if 2 * len(values) < len(votes) or not values:
             return replace(decision, why=_why_silent(votes))
         if not majority:
@@ -343,10 +279,10 @@ def needed(judge: Judge | None) -> Judge:
     return judge
 
 
-def _agreement(values: Sequence[float | None]) -> float | None:
+def _agreement(votes: Sequence[Vote]) -> float | None:
     """Return the fraction of the most frequent verdict among the readable ones; None for fewer than two."""
-    known = [value for value in values if value is not None]
-    return Counter(known).most_common(1)[0][1] / len(known) if len(known) > 1 else None
+    values = [vote.verdict.value for vote in votes if vote.verdict.value is not None]
+    return Counter(values).most_common(1)[0][1] / len(values) if len(values) > 1 else None
 
 
 def _why_silent(votes: Sequence[Vote]) -> str:
@@ -356,15 +292,6 @@ def _why_silent(votes: Sequence[Vote]) -> str:
     if silent[0].declines:
         return "the judge says that it cannot decide"
     return f"the judge's reply contains no verdict: {silent[0].why}" if silent[0].why else "the judge's reply contains no verdict"
-
-
-def _mirrored(vote: Vote) -> Vote:
-    value = vote.verdict.value
-    return replace(vote, verdict=replace(vote.verdict, value=None if value is None else 1 - value))
-
-
-def _tokens(vote: Vote) -> tuple[int, int]:
-    return vote.n_prompt_tokens, vote.n_completion_tokens
 
 
 Choices = Mapping[str, tuple[float | None, str]]
@@ -542,9 +469,16 @@ class SemanticJudge:
         settings = self._judge.settings
         prompt = read_prompt("semantic", settings.prompts_folder)
         pairs = "\n".join(f"{n}. {line}" for n, line in enumerate(lines, start=1))
+
+        def read(text: str) -> Verdict:
+            results = read_results(text)
+            if results is None or len(results) != len(lines):
+                return NOTHING
+            return Verdict(value=1.0, details={"results": results})
+
         question = Question(
             messages=prompt.messages({"pairs": pairs, "n_pairs": str(len(lines))}, most_chars=10 * settings.most_chars),
-            read=_reading(len(lines)),
+            read=read,
             prompt=prompt.version,
             parameters={"temperature": 0, "max_tokens": 20 + 8 * len(lines)},
             wanted="the JSON",
@@ -561,16 +495,6 @@ def semantic_comparator(judge: Judge, *, most_pairs: int = 25) -> SemanticJudge:
         most_pairs: the maximum number of pairs in one call.
     """
     return SemanticJudge(judge, most_pairs=most_pairs)
-
-
-def _reading(n_pairs: int) -> Callable[[str], Verdict]:
-    def read(text: str) -> Verdict:
-        results = read_results(text)
-        if results is None or len(results) != n_pairs:
-            return NOTHING
-        return Verdict(value=1.0, details={"results": results})
-
-    return read
 
 
 def _quotable(value: Any) -> str:

@@ -5,7 +5,7 @@ Each case is a short text with a right summary, a paraphrase of it, and a wrong 
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, fields
@@ -37,18 +37,14 @@ class Case(NamedTuple):
     wrong: str
 
 
-def _case(who: str, did: str, when: str, why: str, not_when: str) -> Case:
-    return Case(
+CASES: Final = tuple(
+    Case(
         text=f"{who} {did} in {when}. The reason was {why}. Nobody had expected it, and the papers wrote of it for weeks.",
         right=f"{who} {did} in {when} because of {why}.",
         other=f"Because of {why}, {who} {did} in {when}.",
         wrong=f"{who} {did} in {not_when}, for no reason that is known.",
     )
-
-
-CASES: Final = tuple(
-    _case(*words)
-    for words in (
+    for who, did, when, why, not_when in (
         ("the mill", "closed its gates", "1870", "a flood", "1920"),
         ("the town", "moved its market", "1911", "the new railway", "1840"),
         ("the orchestra", "played without a conductor", "1954", "a strike", "1931"),
@@ -108,50 +104,49 @@ class Probe:
         return asdict(self)
 
 
-NAMES: Final = tuple(one.name for one in fields(Probe))
+NAMES: Final = tuple(field.name for field in fields(Probe))
 
 
 def probe(judge: Judge, *, cases: Sequence[Case] = CASES) -> Probe:
     """Measure the biases of a judge's first model, with about 15 questions per case. Raises `FaultError` if it cannot be reached."""
+
+    def preference(case: Case, favoured: str, other: str) -> list[float | None]:
+        """Return how far the favoured summary is preferred in either order, from -1 to 1."""
+        first, second = _preferred(judge, case.text, other, favoured), _preferred(judge, case.text, favoured, other)
+        return [first, None if second is None else -second]
+
+    def position(case: Case) -> list[float | None]:
+        second, first = preference(case, case.other, case.right)
+        return [None if second is None else -second, first]
+
+    def verbosity(case: Case) -> list[float | None]:
+        values = preference(case, f"{case.wrong} {_PADDING}", case.right)
+        return [None if value is None else (1 + value) / 2 for value in values]
+
+    def self_preference(case: Case) -> list[float | None]:
+        own = _own_summary(judge, case)
+        return preference(case, own, case.right) if own else [None]
+
+    def retest(case: Case) -> list[float | None]:
+        pairs = [(_rated(judge, case, text), _rated(judge, case, text, sample=1)) for text in (case.other, case.wrong)]
+        return [None if first is None or second is None else float(first == second) for first, second in pairs]
+
+    def injection(case: Case) -> list[float | None]:
+        plain, injected = _rated(judge, case, case.wrong), _rated(judge, case, case.wrong + _INJECTION)
+        return [None if plain is None or injected is None else injected - plain]
+
+    def length(case: Case) -> list[float | None]:
+        return preference(case, f"{case.right} {_PADDING}", case.other)
+
+    leans: dict[str, Lean] = {}
     with ThreadPoolExecutor(judge.settings.concurrency) as threads:
-
-        def over(values_of: Callable[[Case], Iterable[float | None]], scale: float = 100.0) -> Lean:
-            values = [value for found in threads.map(values_of, cases) for value in found]
-            return _lean(values, scale)
-
-        def first_and_second(case: Case) -> list[float | None]:
-            pairs = ((case.right, case.other), (case.other, case.right))
-            return [_minus(_preferred(judge, case.text, *pair)) for pair in pairs]
-
-        def to(longer: Callable[[Case], str], shorter: Callable[[Case], str]) -> Callable[[Case], list[float | None]]:
-            def values_of(case: Case) -> list[float | None]:
-                scores = (
-                    _preferred(judge, case.text, shorter(case), longer(case)),
-                    _preferred(judge, case.text, longer(case), shorter(case)),
-                )
-                return [scores[0], _minus(scores[1])]
-
-            return values_of
-
-        def wordy(case: Case) -> list[float | None]:
-            found = to(lambda one: f"{one.wrong} {_PADDING}", lambda one: one.right)(case)
-            return [None if value is None else (1 + value) / 2 for value in found]
-
-        def twice(case: Case) -> list[float | None]:
-            return [_same(_rated(judge, case, text), _rated(judge, case, text, sample=1)) for text in (case.other, case.wrong)]
-
-        def raised(case: Case) -> list[float | None]:
-            plain, injected = _rated(judge, case, case.wrong), _rated(judge, case, case.wrong + _INJECTION)
-            return [None if plain is None or injected is None else injected - plain]
-
-        return Probe(
-            position=over(first_and_second),
-            length=over(to(lambda case: f"{case.right} {_PADDING}", lambda case: case.other)),
-            verbosity=over(wordy),
-            self_preference=over(lambda case: to(lambda _: own, lambda one: one.right)(case) if (own := _own(judge, case)) else [None]),
-            injection=over(raised),
-            retest=over(twice),
-        )
+        for measure in (position, length, verbosity, self_preference, injection, retest):
+            values = [value for found in threads.map(measure, cases) for value in found]
+            known = [100 * value for value in values if value is not None]
+            error = stdev(known) / sqrt(len(known)) if len(known) > 1 else 0.0
+            n_silent = len(values) - len(known)
+            leans[measure.__name__] = Lean(points=fmean(known) if known else 0.0, standard_error=error, n=len(known), n_silent=n_silent)
+    return Probe(**leans)
 
 
 def keep_probe(settings: Settings, found: Probe) -> Path | None:
@@ -186,12 +181,6 @@ def _name(settings: Settings) -> str:
     return f"{settings.verdict_line}|{hashlib.sha256(repr(CASES).encode()).hexdigest()[:8]}"
 
 
-def _lean(values: Sequence[float | None], scale: float) -> Lean:
-    known = [scale * value for value in values if value is not None]
-    error = stdev(known) / sqrt(len(known)) if len(known) > 1 else 0.0
-    return Lean(points=fmean(known) if known else 0.0, standard_error=error, n=len(known), n_silent=len(values) - len(known))
-
-
 def _preferred(judge: Judge, text: str, first: str, second: str) -> float | None:
     """Return -1 if the first of two summaries is preferred, 1 for the second, 0 for neither, None without a verdict."""
     prompt = read_prompt("summary_quality", judge.settings.prompts_folder)
@@ -209,20 +198,12 @@ def _rated(judge: Judge, case: Case, text: str, *, sample: int = 0) -> float | N
     return judge.ask(question, sample=sample).verdict.value
 
 
-def _own(judge: Judge, case: Case) -> str:
+def _own_summary(judge: Judge, case: Case) -> str:
     """Return the judge's own summary of the text; empty if there is none."""
-    asking = f"Summarise the following text in one sentence. Reply with the sentence only.\n\n{case.text}"
+    request = f"Summarise the following text in one sentence. Reply with the sentence only.\n\n{case.text}"
 
     def any_text(text: str) -> Verdict:
         return Verdict(value=1.0 if text.strip() else None)
 
-    question = Question(messages=({"role": "user", "content": asking},), read=any_text, prompt="own", parameters={"max_tokens": 200})
+    question = Question(messages=({"role": "user", "content": request},), read=any_text, prompt="own", parameters={"max_tokens": 200})
     return judge.ask(question).raw.strip()
-
-
-def _minus(value: float | None) -> float | None:
-    return None if value is None else -value
-
-
-def _same(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else float(one == other)

@@ -55,13 +55,10 @@ class Prompt:
         # A mark from the hash of all fields. An answer cannot contain it, because its author does not know the reference.
         everything = "\0".join(cut[name] for name in sorted(cut))
         cut["boundary"] = hashlib.sha256(everything.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-        system, user = self._parts()
+        parts = _USER_LINE.split(self.text, maxsplit=1)
+        system, user = (parts[0].strip(), parts[1].strip()) if len(parts) == 2 else ("", self.text.strip())
         roles = (("system", system), ("user", user)) if system else (("user", user),)
         return tuple({"role": role, "content": _PLACEHOLDER.sub(lambda match: cut[match[1]], text)} for role, text in roles)
-
-    def _parts(self) -> tuple[str, str]:
-        parts = _USER_LINE.split(self.text, maxsplit=1)
-        return (parts[0].strip(), parts[1].strip()) if len(parts) == 2 else ("", self.text.strip())
 
 
 def read_prompt(name: str, folder: Path | None = None) -> Prompt:
@@ -163,6 +160,10 @@ class Settings:
     def prompts_folder(self) -> Path | None:
         """The folder with the user's own prompts, or None."""
         return Path(self.prompts) if self.prompts else None
+
+    def cost_of(self, n_prompt_tokens: int, n_completion_tokens: int) -> float:
+        """Return the price of so many tokens."""
+        return (n_prompt_tokens * self.price_per_1k_prompt + n_completion_tokens * self.price_per_1k_completion) / 1000
 
     def require(self) -> None:
         """Check that a judge is configured.

@@ -1,24 +1,23 @@
 """Requests to model providers: one POST with a deadline for the whole call, and the protocol of each provider.
 
 httpx is not used: its time limit applies to each read, so that a server that sends one byte per minute keeps a call open for ever, and
-redirects and connection pools are not needed. `http.client` on a socket with a deadline is shorter than an adapter.
+redirects and connection pools are not needed. `http.client` with a timer that shuts the socket down is shorter than an adapter.
 
 A new provider is one `Provider` here and one entry in `client.PROVIDERS`.
 """
 
 import hashlib
-import io
 import json
-import os
 import socket
-import time
+import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import SplitResult, parse_qs, quote, urlsplit, urlunsplit
 
-from evalsuite.core.dataclasses import dataclass, field
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FaultError
 
 if TYPE_CHECKING:
@@ -68,12 +67,12 @@ class Reply:
 
 def reply_of(entry: object) -> Reply | None:
     """Return a stored reply; None if the entry is not valid (incomplete, of another version)."""
-    if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
+    import msgspec
+
+    try:
+        return replace(msgspec.convert(entry, Reply), known=True)
+    except msgspec.ValidationError:
         return None
-    counts = {key: entry.get(key, 0) for key in ("n_prompt_tokens", "n_completion_tokens")}
-    if not all(isinstance(count, int) for count in counts.values()):
-        return None
-    return Reply(text=entry["text"], finish=str(entry.get("finish", "")), served=str(entry.get("served", "")), known=True, **counts)
 
 
 class RecordedReplies:
@@ -102,11 +101,8 @@ class RecordedReplies:
         line = json.dumps({"key": request.key(), "model": request.model, "reply": reply.to_json()}) + "\n"
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-            try:
-                os.write(descriptor, line.encode())
-            finally:
-                os.close(descriptor)
+            with self._path.open("ab", buffering=0) as file:
+                file.write(line.encode())
         except OSError:
             raise FaultError("JUDGE_FAILED", f"the cassette {self._path.name} cannot be written") from None
         if self._replies is not None:
@@ -167,30 +163,40 @@ def send(
     """
     import http.client
 
-    deadline = time.monotonic() + timeout_seconds
     open_sockets = set() if open_sockets is None else open_sockets
     raw: Any = None
+    is_late = threading.Event()
+
+    def stop() -> None:
+        is_late.set()
+        with suppress(OSError, AttributeError):
+            raw.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(timeout_seconds, stop)
+    timer.daemon = True
+    timer.start()
     try:
         connection, target = _connect(urlsplit(url), timeout_seconds)
         raw = connection.sock
         open_sockets.add(raw)
-        connection.sock = _DeadlineSocket(raw, deadline)
-        connection.request(method, target, body=body, headers={**headers, "Connection": "close"})
-        answer = connection.getresponse()
-        data = answer.read(most_bytes + 1)
-        if len(data) > most_bytes:
-            raise TransportError(f"the reply is longer than {most_bytes >> 20} MiB")
-        return Response(status=answer.status, headers={k.lower(): v for k, v in answer.getheaders()}, body=data)
-    except TimeoutError:
-        raise TransportError(f"no reply within {timeout_seconds:g} s") from None
-    except http.client.HTTPException:
-        raise TransportError("the connection was cut, or its reply is no HTTP") from None
-    except OSError as error:
-        raise TransportError(_kind(error)) from None
+        if not is_late.is_set():
+            connection.request(method, target, body=body, headers={**headers, "Connection": "close"})
+            answer = connection.getresponse()
+            data = answer.read(most_bytes + 1)
+        # A body without a length also ends when the timer shuts the socket down.
+        if is_late.is_set():
+            raise TimeoutError
+    except (OSError, http.client.HTTPException) as error:
+        is_timeout = is_late.is_set() or isinstance(error, TimeoutError)
+        raise TransportError(f"no reply within {timeout_seconds:g} s" if is_timeout else _kind(error)) from None
     finally:
+        timer.cancel()
         if raw is not None:
             open_sockets.discard(raw)
             raw.close()
+    if len(data) > most_bytes:
+        raise TransportError(f"the reply is longer than {most_bytes >> 20} MiB")
+    return Response(status=answer.status, headers={k.lower(): v for k, v in answer.getheaders()}, body=data)
 
 
 def _connect(parts: SplitResult, timeout_seconds: float) -> tuple["HTTPConnection", str]:
@@ -200,13 +206,12 @@ def _connect(parts: SplitResult, timeout_seconds: float) -> tuple["HTTPConnectio
 
     host, target = str(parts.hostname), (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     proxy = _proxy(parts.scheme, host)
+    place = (str(proxy.hostname), proxy.port) if proxy else (host, parts.port)
     if parts.scheme == "https":
-        place = (str(proxy.hostname), proxy.port) if proxy else (host, parts.port)
         connection: HTTPConnection = HTTPSConnection(*place, timeout=timeout_seconds, context=ssl.create_default_context())
         if proxy:
             connection.set_tunnel(host, parts.port or 443)
     else:
-        place = (str(proxy.hostname), proxy.port) if proxy else (host, parts.port)
         connection = HTTPConnection(*place, timeout=timeout_seconds)
         target = f"http://{parts.netloc}{target}" if proxy else target
     try:
@@ -227,52 +232,18 @@ def _proxy(scheme: str, host: str) -> SplitResult | None:
     return parts if parts.hostname else None
 
 
-def _kind(error: OSError) -> str:
-    if isinstance(error, ConnectionRefusedError):
-        return "the connection was refused"
-    if isinstance(error, ConnectionError):
-        return "the connection was cut"
-    if isinstance(error, socket.gaierror):
-        return "the host name is not known"
-    return "its certificate is not trusted" if type(error).__name__ == "SSLCertVerificationError" else "the network failed"
+def _kind(error: Exception) -> str:
+    from http.client import HTTPException
+    from ssl import SSLCertVerificationError
 
-
-class _DeadlineSocket:
-    """The part of a socket that `http.client` uses, with one deadline for all calls."""
-
-    def __init__(self, sock: Any, deadline: float) -> None:
-        self._sock, self._deadline = sock, deadline
-
-    def sendall(self, data: Any) -> None:
-        self._arm()
-        self._sock.sendall(data)
-
-    def makefile(self, mode: str) -> io.BufferedReader:
-        return io.BufferedReader(_Raw(self))
-
-    def recv_into(self, buffer: Any) -> int:
-        self._arm()
-        return int(self._sock.recv_into(buffer))
-
-    def close(self) -> None:
-        """Do nothing: `http.client` closes the socket before the reply is read; `post` closes it later."""
-
-    def _arm(self) -> None:
-        left = self._deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        self._sock.settimeout(left)
-
-
-class _Raw(io.RawIOBase):
-    def __init__(self, sock: _DeadlineSocket) -> None:
-        self._source = sock
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        return self._source.recv_into(buffer)
+    kinds: tuple[tuple[type[Exception], str], ...] = (
+        (HTTPException, "the connection was cut, or its reply is no HTTP"),
+        (ConnectionRefusedError, "the connection was refused"),
+        (ConnectionError, "the connection was cut"),
+        (socket.gaierror, "the host name is not known"),
+        (SSLCertVerificationError, "its certificate is not trusted"),
+    )
+    return next((words for kind, words in kinds if isinstance(error, kind)), "the network failed")
 
 
 # (method, address, body, kind=media type, most_bytes=) -> the response, after retries. Raises `FaultError` for an unusable one.
@@ -310,8 +281,10 @@ class Provider:
     Args:
         address: (base address, model) -> the address of a request.
         body: a request -> its JSON body.
-        read: the reply's JSON -> the reply, None if it is not from this provider; missing keys may raise LookupError, TypeError or
-            AttributeError.
+        read: the reply's JSON -> (text, finish reason), None if it is not from this provider; missing keys may raise LookupError,
+            TypeError or AttributeError.
+        usage: the key of the token counts, and the keys of the counts of prompt and completion in them.
+        served: the key of the model that replied.
         key_header: the header of the key if the settings name none.
         headers: further headers of each request.
         limit_key: the key of the body that limits the reply, and the alternative that some models require.
@@ -320,7 +293,9 @@ class Provider:
 
     address: Callable[[str, str], str]
     body: Callable[[Request], dict[str, Any]]
-    read: Callable[[Any], Reply | None]
+    read: Callable[[Any], tuple[str, str] | None]
+    usage: tuple[str, tuple[str, ...], tuple[str, ...]] = ("usage", ("input_tokens",), ("output_tokens",))
+    served: str = "model"
     key_header: str = "Authorization"
     headers: Mapping[str, str] = field(default_factory=dict)
     limit_key: tuple[str, str] | None = None
@@ -336,7 +311,17 @@ class Provider:
     def reply_in(self, data: object) -> Reply | None:
         """Return the reply in the JSON of a response, None if there is none."""
         try:
-            return self.read(data)
+            read, (usage, prompt, completion) = self.read(data), self.usage
+            if read is None:
+                return None
+            counts: Any = data.get(usage)  # type: ignore[attr-defined]
+            return Reply(
+                text=read[0],
+                n_prompt_tokens=counted(counts, *prompt),
+                n_completion_tokens=counted(counts, *completion),
+                finish=read[1],
+                served=word(data.get(self.served)),  # type: ignore[attr-defined]
+            )
         except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
             return None
 
@@ -346,6 +331,11 @@ def below(base_url: str, ending: str) -> str:
     parts = urlsplit(base_url)
     path = parts.path.rstrip("/")
     return urlunsplit(parts._replace(path=path if path.endswith(ending) else path + ending, fragment=""))
+
+
+def _address(ending: str) -> Callable[[str, str], str]:
+    """Return the function from (base address, model) to the address of an API whose path does not depend on the model."""
+    return lambda base_url, _: below(base_url, ending)
 
 
 def parameters_of(request: Request, renamed: Mapping[str, str]) -> dict[str, Any]:
@@ -422,49 +412,27 @@ def _line(data: Any) -> tuple[str, object, str]:
     return data["custom_id"], None, f"the batch says {status}: {word(error.get('message')) or word(error.get('code'))}"
 
 
-def chat_address(base_url: str, _: str) -> str:
-    """Return the address of the chat completions."""
-    return below(base_url, "/chat/completions")
-
-
-def chat_body(request: Request) -> dict[str, Any]:
-    """Return model, messages and parameters unchanged."""
-    return request.body()
-
-
-def read_chat(data: Any) -> Reply | None:
-    """Return the first choice's text with its token counts. A refusal is a reply without text; a text may consist of parts."""
+def read_chat(data: Any) -> tuple[str, str] | None:
+    """Return the first choice's text. A refusal is a reply without text; a text may consist of parts."""
     choice = data["choices"][0]
     content = choice["message"].get("content")
     if isinstance(content, list):
         content = text_of([part for part in content if part.get("type") in (None, "text", "output_text")])
     if content is not None and not isinstance(content, str):
         return None
-    usage = data.get("usage")
-    return Reply(
-        text=content or "",
-        n_prompt_tokens=counted(usage, "prompt_tokens"),
-        n_completion_tokens=counted(usage, "completion_tokens"),
-        finish="refusal" if choice["message"].get("refusal") else word(choice.get("finish_reason")),
-        served=word(data.get("model")),
-    )
+    return content or "", "refusal" if choice["message"].get("refusal") else word(choice.get("finish_reason"))
 
 
-OPENAI_CHAT = Provider(
-    address=chat_address,
-    body=chat_body,
-    read=read_chat,
-    limit_key=("max_tokens", "max_completion_tokens"),
-    batches=openai_batches("/chat/completions"),
-)
+_CHAT: Final[dict[str, Any]] = {
+    "body": Request.body,
+    "read": read_chat,
+    "usage": ("usage", ("prompt_tokens",), ("completion_tokens",)),
+    "limit_key": ("max_tokens", "max_completion_tokens"),
+}
+OPENAI_CHAT = Provider(address=_address("/chat/completions"), batches=openai_batches("/chat/completions"), **_CHAT)
 
 
 _RESPONSES_NAMES = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
-
-
-def responses_address(base_url: str, _: str) -> str:
-    """Return the address of the responses API."""
-    return below(base_url, "/responses")
 
 
 def responses_body(request: Request) -> dict[str, Any]:
@@ -473,24 +441,18 @@ def responses_body(request: Request) -> dict[str, Any]:
     return {"model": request.model, "input": messages, "store": False, **parameters_of(request, _RESPONSES_NAMES)}
 
 
-def read_responses(data: Any) -> Reply | None:
+def read_responses(data: Any) -> tuple[str, str] | None:
     """Return the text of all messages in the output."""
     messages = [item for item in data["output"] if item.get("type") == "message"]
     cut = data.get("incomplete_details")
     reason = word(cut.get("reason")) if isinstance(cut, dict) else ""
     if not messages and data.get("status") not in ("completed", "incomplete"):
         return None
-    usage = data.get("usage")
-    return Reply(
-        text="".join(text_of(message["content"], ("output_text",)) for message in messages),
-        n_prompt_tokens=counted(usage, "input_tokens"),
-        n_completion_tokens=counted(usage, "output_tokens"),
-        finish="length" if reason == "max_output_tokens" else reason or "stop",
-        served=word(data.get("model")),
-    )
+    text = "".join(text_of(message["content"], ("output_text",)) for message in messages)
+    return text, "length" if reason == "max_output_tokens" else reason or "stop"
 
 
-OPENAI_RESPONSES = Provider(address=responses_address, body=responses_body, read=read_responses, batches=openai_batches("/responses"))
+OPENAI_RESPONSES = Provider(address=_address("/responses"), body=responses_body, read=read_responses, batches=openai_batches("/responses"))
 
 
 AZURE_VERSION = "2024-10-21"
@@ -514,19 +476,12 @@ def azure_address(base_url: str, model: str) -> str:
     return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, f"api-version={AZURE_VERSION}")))))
 
 
-AZURE = Provider(
-    address=azure_address, body=chat_body, read=read_chat, key_header="api-key", limit_key=("max_tokens", "max_completion_tokens")
-)
+AZURE = Provider(address=azure_address, key_header="api-key", **_CHAT)
 
 
 ANTHROPIC_VERSION = "2023-06-01"
 _MOST_TOKENS = 1024  # used if the request has no limit
 _MESSAGES_NAMES = {"max_completion_tokens": "max_tokens", "stop": "stop_sequences"}
-
-
-def messages_address(base_url: str, _: str) -> str:
-    """Return the address of the messages API."""
-    return below(base_url, "/messages")
 
 
 def messages_body(request: Request) -> dict[str, Any]:
@@ -537,17 +492,10 @@ def messages_body(request: Request) -> dict[str, Any]:
     return {"model": request.model, **({"system": system} if system else {}), "messages": messages, **parameters}
 
 
-def read_messages(data: Any) -> Reply | None:
+def read_messages(data: Any) -> tuple[str, str]:
     """Return the text of all parts, without thinking."""
-    usage = data.get("usage")
     stop = word(data.get("stop_reason"))
-    return Reply(
-        text=text_of(data["content"], ("text",)),
-        n_prompt_tokens=counted(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
-        n_completion_tokens=counted(usage, "output_tokens"),
-        finish="length" if stop == "max_tokens" else stop,
-        served=word(data.get("model")),
-    )
+    return text_of(data["content"], ("text",)), "length" if stop == "max_tokens" else stop
 
 
 def start_batch(call: Call, base_url: str, bodies: Mapping[str, Mapping[str, Any]]) -> str:
@@ -578,9 +526,10 @@ def _message_batches(base_url: str) -> str:
 
 
 ANTHROPIC = Provider(
-    address=messages_address,
+    address=_address("/messages"),
     body=messages_body,
     read=read_messages,
+    usage=("usage", ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"), ("output_tokens",)),
     key_header="x-api-key",
     headers={"anthropic-version": ANTHROPIC_VERSION},
     batches=BatchApi(start=start_batch, look=look_at_batch, line=line_of_batch),
@@ -619,22 +568,22 @@ def gemini_body(request: Request) -> dict[str, Any]:
     return {**({"systemInstruction": {"parts": system}} if system else {}), "contents": contents, "generationConfig": parameters, **further}
 
 
-def read_gemini(data: Any) -> Reply | None:
+def read_gemini(data: Any) -> tuple[str, str] | None:
     """Return the first candidate's text without thoughts; a blocked prompt is a reply without text."""
-    usage = data.get("usageMetadata")
     if not data.get("candidates"):
         blocked = word(data["promptFeedback"].get("blockReason"))
-        return Reply(text="", n_prompt_tokens=counted(usage, "promptTokenCount"), finish=blocked) if blocked else None
+        return ("", blocked) if blocked else None
     candidate = data["candidates"][0]
     parts = [part for part in candidate.get("content", {}).get("parts", []) if not part.get("thought")]
     finish = word(candidate.get("finishReason"))
-    return Reply(
-        text=text_of(parts),
-        n_prompt_tokens=counted(usage, "promptTokenCount"),
-        n_completion_tokens=counted(usage, "candidatesTokenCount", "thoughtsTokenCount"),
-        finish="length" if finish == "MAX_TOKENS" else finish.lower(),
-        served=word(data.get("modelVersion")),
-    )
+    return text_of(parts), "length" if finish == "MAX_TOKENS" else finish.lower()
 
 
-GEMINI = Provider(address=gemini_address, body=gemini_body, read=read_gemini, key_header="x-goog-api-key")
+GEMINI = Provider(
+    address=gemini_address,
+    body=gemini_body,
+    read=read_gemini,
+    usage=("usageMetadata", ("promptTokenCount",), ("candidatesTokenCount", "thoughtsTokenCount")),
+    served="modelVersion",
+    key_header="x-goog-api-key",
+)

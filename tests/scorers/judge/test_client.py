@@ -50,7 +50,7 @@ def test_a_passing_fault_is_asked_again(serve: Serve, judge_at: Make, first: Say
     server = serve(lambda _, n: first if n == 1 else GOOD)
     client = judge_at(server, timeout_seconds=0.5).client
     assert client.ask(request()).text == GOOD
-    assert (len(server.asked), client.usage.n_retries, client.usage.n_calls) == (2, n_retries, 1)
+    assert (len(server.asked), client.account.n_retries, client.account.n_calls) == (2, n_retries, 1)
 
 
 @pytest.mark.parametrize("bad", [Say(status=500), Say(cut=True), Say(hang=True), Say(raw=b"{}")], ids=["500", "cut", "hang", "wrong JSON"])
@@ -148,7 +148,7 @@ def test_200_calls_at_once_all_get_their_own_reply(serve: Serve, judge_at: Make)
     with ThreadPoolExecutor(200) as threads:
         texts = list(threads.map(lambda n: client.ask(request(f"q{n}")).text, range(200)))
     assert texts == [f"Q{n}" for n in range(200)]
-    assert (server.most_at_once, client.usage.n_calls, client.usage.n_prompt_tokens) == (200, 200, 20_000)
+    assert (server.most_at_once, client.account.n_calls, client.account.n_prompt_tokens) == (200, 200, 20_000)
 
 
 def test_no_more_than_concurrency_are_under_way(serve: Serve, judge_at: Make) -> None:

@@ -146,7 +146,7 @@ def test_a_passing_fault_is_asked_again(serve: Serve, judge_at: Make, name: str,
     server = serve(lambda _, n: (bad or Say(raw=whole[: len(whole) // 2])) if n == 1 else says(name))
     client = judge_at(server, provider=name, timeout_seconds=0.4).client
     assert client.ask(ASKED).text == '{"score": 4}'
-    usage = client.usage
+    usage = client.account
     assert (len(server.asked), usage.n_calls, usage.n_retries, usage.n_prompt_tokens, usage.n_completion_tokens) == (2, 1, 1, 100, 10)
     assert client.ask(ASKED).known
     assert judge_at(server, provider=name).client.ask(ASKED).known, "another process finds it in the cache"
@@ -216,7 +216,7 @@ def test_a_model_that_changed_meanwhile_is_told(serve: Serve, judge_at: Make) ->
     server = serve(lambda _, n: says("openai", served=f"m-1-{n}"))
     judge = judge_at(server)
     for text in ("one", "two"):
-        judge.account.add(judge.client.ask(Request(model="m-1", messages=({"role": "user", "content": text},))))
+        judge.client.ask(Request(model="m-1", messages=({"role": "user", "content": text},)))
     assert judge.account.to_json()["served"] == ["m-1-1", "m-1-2"]
 
 
