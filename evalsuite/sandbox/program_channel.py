@@ -70,8 +70,8 @@ class Reference:
 
 def reference_of(value: Any) -> Reference:
     """Return the reference of a proxy."""
-    found: Reference = object.__getattribute__(value, "_reference_")
-    return found
+    reference: Reference = object.__getattribute__(value, "_reference_")
+    return reference
 
 
 class RemoteClass(type):
@@ -145,10 +145,10 @@ class Remote:
         reference_of(self).ask("delete", name)
 
     def __eq__(self, other: object) -> Any:
-        return True if self is other else _equal(self, other)
+        return _equal(self, other)
 
     def __ne__(self, other: object) -> Any:
-        equal = True if self is other else _equal(self, other)
+        equal = _equal(self, other)
         return equal if equal is NotImplemented else not equal
 
     def __hash__(self) -> int:
@@ -177,11 +177,9 @@ def _fields(names: Any) -> Any:
     """Return the fields of a dataclass in the form of the local `dataclasses`."""
     import dataclasses
 
-    made = {name: dataclasses.field() for name in names}
+    made: dict[str, Any] = {name: dataclasses.field() for name in names}
     for name, field in made.items():
-        vars_of = {"name": name, "_field_type": dataclasses._FIELD}  # type: ignore[attr-defined]
-        for one, value in vars_of.items():
-            setattr(field, one, value)
+        field.name, field._field_type = name, dataclasses._FIELD  # type: ignore[attr-defined]
     return made
 
 
@@ -199,6 +197,8 @@ def is_remote(value: Any) -> bool:
 
 def _equal(proxy: Any, other: Any) -> Any:
     """Compare a proxy: with another proxy where the objects are; with a plain value never on the strict side."""
+    if proxy is other:
+        return True
     reference = reference_of(proxy)
     if is_remote(other) or isinstance(other, RemoteClass):
         return "__eq__" in type(proxy)._operations_ and bool(reference.ask("operate", "__eq__", (other,)))
@@ -238,7 +238,7 @@ def forward(name: str) -> Callable[..., Any]:
     def contains(self: Any, item: Any) -> Any:
         if is_remote(item) or reference_of(self).known:
             return bool(reference_of(self).ask("operate", name, (item,)))
-        return any(one is item or one == item for one in self)
+        return any(member is item or member == item for member in self)
 
     if name == "__contains__":
         return contains
@@ -388,14 +388,17 @@ class Proxies:
 
     def _new_class(self, number: int, words: list[Any], bases: list[Any], operations: list[str]) -> type:
         """Create a class from its description: built-in bases and forwarding methods. Its plain data decides comparisons itself."""
-        parents, keeps = self._parents(bases)
+        parents = [base for base in map(self.class_of, bases) if isinstance(base, RemoteClass) or issubclass(base, (BaseException, *_DATA))]
+        keeps = any(issubclass(base, _DATA) for base in parents)
+        if not any(isinstance(base, RemoteClass) for base in parents):
+            parents.insert(0 if any(issubclass(base, BaseException) for base in parents) else len(parents), Remote)
         native = {one for base in parents if keeps for one in dir(base) if getattr(base, one) is not getattr(object, one, None)}
         wanted = FORWARDED.intersection(operations) - (native - {"__str__", "__repr__"}) - {"__eq__", "__ne__", "__hash__"}
         space: dict[str, Any] = {one: wait_for if one == "__await__" else forward(one) for one in wanted}
         name, qualname, module, doc = words
         space |= {"__module__": module, "__qualname__": qualname, "__doc__": doc, "_operations_": frozenset(operations)}
         if module in ("builtins", "re") and name in FORMS:
-            space["__class__"] = property(_always(FORMS[name]))
+            space["__class__"] = property(lambda _, kind=FORMS[name]: kind)  # type: ignore[misc]
             space |= {one: property(reads(one)) for one in ("__doc__", "__module__")}
             space |= {"send": send_to} if name == "coroutine" else {}
         made = type.__new__(RemoteClass, name, tuple(parents), space)
@@ -403,14 +406,6 @@ class Proxies:
             getattr(collections.abc, name).register(made)
         type.__setattr__(made, "_class_", Reference(self, number))
         return made
-
-    def _parents(self, bases: list[Any]) -> tuple[list[type], bool]:
-        """Return the base classes that exist here, and whether one of them is plain data."""
-        parents = [base for base in map(self.class_of, bases) if isinstance(base, RemoteClass) or issubclass(base, (BaseException, *_DATA))]
-        keeps = any(issubclass(base, _DATA) for base in parents)
-        if not any(isinstance(base, RemoteClass) for base in parents):
-            parents.insert(0 if any(issubclass(base, BaseException) for base in parents) else len(parents), Remote)
-        return parents, keeps
 
     def proxy(self, number: int, kind: Any, data: Any) -> Any:
         """Return the proxy for an object of the other side; there is at most one at a time."""
@@ -435,10 +430,6 @@ class Proxies:
         else:
             self._proxies[number] = made
         return made
-
-
-def _always(value: Any) -> Callable[[Any], Any]:
-    return lambda _: value
 
 
 _LENGTH: Final = struct.Struct("=I")

@@ -20,22 +20,8 @@ _ABSENT: Final = object()
 _REFUSED: Final = (
     *("socket.connect", "socket.bind", "socket.send", "socket.get", "subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn"),
     *("os.spawn", "os.kill", "pty.", "ctypes.", "os.chmod", "os.chown", "os.link", "os.symlink", "os.truncate", "os.setxattr", "os.utime"),
-    *(
-        "shutil.",
-        "ftplib.",
-        "smtplib.",
-        "urllib.",
-        "http.",
-        "sqlite3.",
-        "sqlite3.load_extension",
-        "sqlite3.enable_load_extension",
-        "winreg.",
-        "os.startfile",
-        "resource.",
-        "cpython.",
-        "mmap.",
-    ),
-    *("syslog.", "signal.pthread_kill"),
+    *("shutil.", "ftplib.", "smtplib.", "urllib.", "http.", "sqlite3.", "sqlite3.load_extension", "sqlite3.enable_load_extension"),
+    *("winreg.", "os.startfile", "resource.", "cpython.", "mmap.", "syslog.", "signal.pthread_kill"),
 )
 _UNSEEN: Final = ("_ctypes", "_testcapi", "_testinternalcapi", "_xxsubinterpreters", "_interpreters")
 _CHANGING: Final = ("os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.listdir", "os.scandir", "os.chdir")
@@ -137,18 +123,6 @@ def _set_decimal(settings: tuple[Any, ...]) -> None:
     context.prec, context.rounding, context.Emin, context.Emax, context.capitals, context.clamp = settings
 
 
-def _set_random(state: tuple[Any, ...]) -> None:
-    import random
-
-    random.setstate(state)
-
-
-def _set_numpy(state: tuple[Any, ...]) -> None:
-    import numpy
-
-    numpy.random.set_state(state)
-
-
 def _forward_warnings(issue: Any) -> None:
     import warnings
 
@@ -161,8 +135,8 @@ def _forward_warnings(issue: Any) -> None:
 
 _STATES: Final[dict[str, Any]] = {
     "decimal": _set_decimal,
-    "random": _set_random,
-    "numpy": _set_numpy,
+    "random": lambda state: import_module("random").setstate(state),
+    "numpy": lambda state: import_module("numpy.random").set_state(state),
     "recursion": sys.setrecursionlimit,
     "folder": os.chdir,
     "warnings": _forward_warnings,

@@ -135,7 +135,9 @@ def _exchange(process: subprocess.Popen[bytes], message: bytes, timeout_seconds:
                 before, seconds = clock.looked(), timeout_seconds
                 clock.start()
             if received.endswith(b"\n"):
-                return _verdict(received.removeprefix(READY))._replace(seconds=before + clock.looked())
+                how, _, why = received.removeprefix(READY).decode("utf-8", "replace").strip().partition(" ")
+                ends: dict[str, Ended] = {"killed": Ended("killed"), "passed": Ended("passed"), "unknown": Ended("unknown", why)}
+                return ends.get(how, Ended("failed", why))._replace(seconds=before + clock.looked())
             if not piece:
                 return None
         if writable:
@@ -149,13 +151,6 @@ def _exchange(process: subprocess.Popen[bytes], message: bytes, timeout_seconds:
     if over == "delayed":
         return Ended("unrun", "it waited for a CPU most of the time (limit seconds)", before + clock.had)
     return Ended("timeout", "", before + clock.had)
-
-
-def _verdict(line: bytes) -> Ended:
-    how, _, why = line.decode("utf-8", "replace").strip().partition(" ")
-    if how == "killed":
-        return Ended("killed")
-    return Ended("passed") if how == "passed" else Ended("unknown", why) if how == "unknown" else Ended("failed", why)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

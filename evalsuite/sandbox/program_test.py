@@ -58,37 +58,25 @@ class TestNames:
             return None
         if len(used) == 1:
             return next(iter(used))
-        passed = [one.id for call in self._calls_of_own() for one in call.args if isinstance(one, ast.Name) and one.id in used]
+        # Module-level calls of functions that the test defines, such as `check(candidate)`.
+        calls = [call for statement in self.tree.body if isinstance(statement, ast.Expr) for call in _named_calls(statement)]
+        arguments = [argument for name, call in calls if name in self.bound for argument in call.args]
+        passed = [argument.id for argument in arguments if isinstance(argument, ast.Name) and argument.id in used]
         if passed:
             return passed[0]
-        called = [
-            node.func.id
-            for part in ast.walk(self.tree)
-            if isinstance(part, ast.Assert)
-            for node in ast.walk(part.test)
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in used
-        ]
+        asserts = [node.test for node in ast.walk(self.tree) if isinstance(node, ast.Assert)]
         # `ast.walk` yields the outermost call first.
-        return called[0] if called else None
-
-    def _calls_of_own(self) -> Iterator[ast.Call]:
-        """Yield module-level calls of functions that the test defines, such as `check(candidate)`."""
-        for statement in self.tree.body:
-            for node in ast.walk(statement) if isinstance(statement, ast.Expr) else ():
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self.bound:
-                    yield node
+        return next((name for test in asserts for name, _ in _named_calls(test) if name in used), None)
 
     def own_module(self, name: str) -> str | None:
         """Return the module that a free name stands for, if the test uses the name only for attributes of that module."""
         module = _ALIASES.get(name, name if name in sys.stdlib_module_names else None)
         if module is None or name not in self.free:
             return None
-        attributes = []
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name:
-                attributes.append(node.attr)
-        uses = sum(isinstance(node, ast.Name) and node.id == name for node in ast.walk(self.tree))
-        if uses != len(attributes):
+        nodes = list(ast.walk(self.tree))
+        dotted = [node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)]
+        attributes = [node.attr for node in dotted if isinstance(node.value, ast.Name) and node.value.id == name]
+        if sum(isinstance(node, ast.Name) and node.id == name for node in nodes) != len(attributes):
             return None
         try:
             found: Any = __import__(module, fromlist=["*"])
@@ -111,11 +99,15 @@ class TestNames:
 
     def set_for_program(self) -> set[str]:
         """Return the names that the test sets and never reads, which only the program can use."""
-        return self.bound - self.read - self.imported - self._defined()
-
-    def _defined(self) -> set[str]:
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        return {node.name for node in self.tree.body if isinstance(node, kinds)}
+        return self.bound - self.read - self.imported - {node.name for node in self.tree.body if isinstance(node, kinds)}
+
+
+def _named_calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+    """Yield (name, call) for each call of a plain name, the outermost first."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.func.id, node
 
 
 def _names_read(table: symtable.SymbolTable) -> Iterator[str]:
@@ -192,39 +184,31 @@ class State:
             elif own is place:
                 # A submodule that was imported meanwhile, or a module's own state.
                 before[name] = value
-            elif self._replaced.get(key, place) is not value and not name.startswith("_") and self._is_set(module, name, own):
+            elif self._replaced.get(key, place) is not value and not name.startswith("_") and _is_settable(module, name):
                 self._replaced[key] = value
                 yield "replace", (*key, value)
 
-    def _is_set(self, module: str, name: str, own: Any) -> bool:
-        return name in _SYS if module == "sys" else f"{module}.{name}" not in _NOISY
+
+def _is_settable(module: str, name: str) -> bool:
+    """Return whether only the test changes an attribute of a module."""
+    return name in _SYS if module == "sys" else f"{module}.{name}" not in _NOISY
 
 
-def _random() -> Any:
-    module = sys.modules.get("random")
-    return None if module is None else module.getstate()
+def _of_module(name: str, read: Callable[[Any], Any]) -> Callable[[], Any]:
+    """Return a reader of a module's state: None as long as the module is not imported."""
+    return lambda: read(sys.modules[name]) if name in sys.modules else None
 
 
-def _numpy() -> Any:
-    module = sys.modules.get("numpy.random")
-    if module is None:
-        return None
+def _numpy_state(module: Any) -> tuple[Any, ...]:
     kind, keys, *rest = module.get_state()
     return (kind, tuple(keys.tolist()), *rest)
 
 
-def _decimal() -> Any:
-    module = sys.modules.get("decimal")
-    if module is None:
-        return None
-    context = module.getcontext()
-    return (context.prec, context.rounding, context.Emin, context.Emax, context.capitals, context.clamp)
-
-
+_of_context = operator.attrgetter("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
 _READERS: Final[dict[str, Callable[[], Any]]] = {
-    "random": _random,
-    "numpy": _numpy,
-    "decimal": _decimal,
+    "random": _of_module("random", lambda module: module.getstate()),
+    "numpy": _of_module("numpy.random", _numpy_state),
+    "decimal": _of_module("decimal", lambda module: _of_context(module.getcontext())),
     "recursion": sys.getrecursionlimit,
     "folder": os.getcwd,
 }

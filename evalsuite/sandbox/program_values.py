@@ -42,20 +42,15 @@ class ByIdentity:
 
     def get(self, value: Any) -> Any:
         """Return the value of an object, None if there is none."""
-        found = self._held.get(_identity(value))
-        return None if found is None else found[1]
+        return self._held.get(id(value), (None, None))[1]
 
     def put(self, value: Any, kept: Any) -> None:
         """Set the value of an object."""
-        self._held[_identity(value)] = (value, kept)
+        self._held[id(value)] = (value, kept)
 
     def drop(self, value: Any) -> None:
         """Forget an object."""
-        del self._held[_identity(value)]
-
-
-def _identity(value: Any) -> int:
-    return id(value)
+        del self._held[id(value)]
 
 
 class MessageError(Exception):
@@ -105,26 +100,17 @@ def are_same(now: list[Any], before: list[Any]) -> bool:
 
 def fill(value: Any, items: list[Any]) -> None:
     """Replace the contents of a container in place."""
-    if isinstance(value, list):
-        value[:] = items
-        return
-    if isinstance(value, bytearray):
-        value[:] = items[0]
-        return
-    if not isinstance(value, (*MAPPINGS, set, collections.deque)):
-        _fill_numbers(value, items)
-        return
-    value.clear()
-    if isinstance(value, MAPPINGS):
-        for key, one in zip(items[::2], items[1::2], strict=True):
-            value[key] = one
-    else:
-        (value.update if isinstance(value, set) else value.extend)(items)
-
-
-def _fill_numbers(value: Any, items: list[Any]) -> None:
-    if isinstance(value, array.array):
+    if isinstance(value, list | bytearray):
+        value[:] = items if isinstance(value, list) else items[0]
+    elif isinstance(value, array.array):
         value[:] = array.array(value.typecode, items[1])
+    elif isinstance(value, (*MAPPINGS, set, collections.deque)):
+        value.clear()
+        if isinstance(value, MAPPINGS):
+            for key, item in zip(items[::2], items[1::2], strict=True):
+                value[key] = item
+        else:
+            (value.update if isinstance(value, set) else value.extend)(items)
     else:
         import numpy
 
@@ -209,10 +195,10 @@ def new_exception(native: type[BaseException], kind: type[BaseException], argume
 
 def without_frames(error: BaseException) -> BaseException:
     """Return the exception without its traceback and those of its causes."""
-    seen: list[BaseException] = []
+    seen: list[int] = []
     at: BaseException | None = error
-    while at is not None and not any(at is one for one in seen):
-        seen.append(at)
+    while at is not None and id(at) not in seen:
+        seen.append(id(at))
         at.__traceback__ = None
         at = at.__cause__ or at.__context__
     return error
@@ -281,7 +267,11 @@ class Values:
         """Encode a value for msgpack."""
         kind = type(value)
         if kind in ATOMS:
-            return value if fits(value) else self._odd_atom(value)
+            if fits(value):
+                return value
+            if kind is int:
+                return ["int", f"{value:x}"]
+            return ["text", value.encode("utf-8", "surrogatepass")] if kind is str else self._objects.send(value)
         if kind is tuple:
             plain = are_plain(value)
             return ["tuple", plain, list(value) if plain else [self.encode(item) for item in value]]
@@ -297,30 +287,13 @@ class Values:
                 return ["constant", name]
         return self._rare(value, kind)
 
-    def _odd_atom(self, value: Any) -> list[Any]:
-        if isinstance(value, int):
-            return ["int", f"{value:x}"]
-        if isinstance(value, str):
-            return ["text", value.encode("utf-8", "surrogatepass")]
-        return self._objects.send(value)
-
     def _rare(self, value: Any, kind: type) -> Any:
         if kind is _TIMEZONE:
             return ["zone", self.encode(value.utcoffset(None)), value.tzname(None)]
         if kind is _ZONE and value.key:
             return ["zoneinfo", value.key]
         if kind is types.CodeType:
-            shown = (
-                "co_name",
-                "co_argcount",
-                "co_posonlyargcount",
-                "co_kwonlyargcount",
-                "co_varnames",
-                "co_flags",
-                "co_filename",
-                "co_firstlineno",
-            )
-            return ["code", [[name, self.encode(getattr(value, name))] for name in shown]]
+            return ["code", [[name, self.encode(getattr(value, name))] for name in _OF_CODE]]
         if kind is inspect.Signature:
             missing = inspect.Parameter.empty
             defaults = [["no"] if p.default is missing else ["yes", self.encode(p.default)] for p in value.parameters.values()]
@@ -400,6 +373,14 @@ class Values:
             return tuple(wire[2]) if wire[1] else tuple([self.decode(item) for item in wire[2]])
         if tag == "same":
             return self._shared[wire[1]][0]
+        if tag == "int":
+            return int(wire[1], 16)
+        if tag == "text":
+            return wire[1].decode("utf-8", "surrogatepass")
+        if tag == "constant":
+            return _CONSTANTS[wire[1]]
+        if tag == "zoneinfo":
+            return zoneinfo.ZoneInfo(wire[1])
         known = getattr(self, f"_of_{tag}", None)
         return self._objects.receive(wire) if known is None else known(*wire[1:])
 
@@ -413,12 +394,6 @@ class Values:
         self._shared[number][1] = contents(made)
         return made
 
-    def _of_int(self, digits: str) -> int:
-        return int(digits, 16)
-
-    def _of_text(self, data: bytes) -> str:
-        return data.decode("utf-8", "surrogatepass")
-
     def _of_value(self, name: str, parts: list[Any], fold: int = 0) -> Any:
         kind = SAFE_CLASSES[name]
         if kind not in REBUILT:
@@ -426,15 +401,9 @@ class Values:
         made = kind(*[self.decode(part) for part in parts])
         return made.replace(fold=1) if fold else made
 
-    def _of_constant(self, name: str) -> Any:
-        return _CONSTANTS[name]
-
     def _of_zone(self, offset: Any, name: str) -> datetime.timezone:
         zone = datetime.timezone(self.decode(offset))
         return zone if zone.tzname(None) == name else datetime.timezone(self.decode(offset), name)
-
-    def _of_zoneinfo(self, key: str) -> zoneinfo.ZoneInfo:
-        return zoneinfo.ZoneInfo(key)
 
     def _of_code(self, fields: list[Any]) -> types.SimpleNamespace:
         return types.SimpleNamespace(**{name: self.decode(one) for name, one in fields})
@@ -451,8 +420,8 @@ class Values:
         made = {"keys": dict.fromkeys, "values": lambda them: dict(enumerate(them)), "items": dict}[name](items)  # type: ignore[operator]
         return getattr(made, name)()
 
-    def _of_numpy(self, *wire: Any) -> Any:
-        return numpy_value(wire[0], wire[1], wire[2], self.decode)
+    def _of_numpy(self, kind: str, shape: list[int] | None, data: Any) -> Any:
+        return numpy_value(kind, shape, data, self.decode)
 
 
 _BINARY: Final = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift", "and", "or", "xor", "divmod")

@@ -11,7 +11,19 @@ from typing import Any
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.sql.frozen_clock import frozen
 from evalsuite.sql.result_csv import INSTANT
-from evalsuite.sql.session import NOT_SELECT, OUTSIDE, Connection, QueryLimits, Stream, client, neutral, not_allowed, server_gone, sql_error
+from evalsuite.sql.session import (
+    NOT_SELECT,
+    OUTSIDE,
+    Connection,
+    QueryLimits,
+    Session,
+    Stream,
+    client,
+    neutral,
+    not_allowed,
+    server_gone,
+    sql_error,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -85,21 +97,18 @@ def _credentials(connection: Connection) -> tuple[Any, str | None]:
     return read, read.project_id
 
 
-class BigquerySession:
-    """One client. `billed_bytes` is the amount that the last statement was billed for."""
+class BigquerySession(Session):
+    """One client."""
 
     def __init__(self, service: Any, connection: Connection, limits: QueryLimits) -> None:
-        self.client = service
-        self.billed_bytes: int | None = None
-        self._described = connection
-        self._limits = limits
+        self.connection, self.described, self._limits = service, connection, limits
         self._job: Any = None
 
     def estimate(self, sql: str) -> int:
         """The bytes that one SELECT would read: a dry run, which costs nothing."""
         sql = frozen(sql, "bigquery", self._limits.clock)
         with self._faults(sql):
-            dry = self.client.query(sql, job_config=self._config(dry_run=True), **self._patience())
+            dry = self.connection.query(sql, job_config=self._config(dry_run=True), **self._patience())
         if dry.statement_type != "SELECT":
             raise not_allowed(NOT_SELECT, f"this is {dry.statement_type}" if dry.statement_type else "")
         return int(dry.total_bytes_processed or 0)
@@ -110,11 +119,17 @@ class BigquerySession:
         if (n_bytes := self.estimate(sql)) > self._limits.billed_bytes:
             raise FaultError("LIMIT", f"the statement would read {n_bytes} bytes (limit billed_bytes: {self._limits.billed_bytes})")
         with self._faults(sql):
-            self._job = self.client.query(sql, job_config=self._config(dry_run=False), **self._patience())
+            self._job = self.connection.query(sql, job_config=self._config(dry_run=False), **self._patience())
             rows = self._job.result(page_size=_PAGE_ROWS, **self._patience())
             self.billed_bytes = self._job.total_bytes_billed
+
+        def chunks() -> Iterator[Sequence[Sequence[Any]]]:
+            with self._faults():
+                for page in rows.pages:
+                    yield [tuple(map(neutral, row.values())) for row in page]
+
         header = tuple(str(column.name) for column in rows.schema)
-        return Stream(header=header, types=tuple(map(_type_name, rows.schema)), chunks=self._chunks(rows))
+        return Stream(header=header, types=tuple(map(_type_name, rows.schema)), chunks=chunks())
 
     def _patience(self) -> dict[str, Any]:
         """Limits on the time of a call and of its retries: the client's default of ten minutes is more than a statement has."""
@@ -131,15 +146,10 @@ class BigquerySession:
             job_timeout_ms=max(1000, int(self._limits.seconds * 1000)),
             labels={"tool": "evalsuite"},
         )
-        if self._described.database:
-            project, _, dataset = self._described.database.rpartition(".")
-            config.default_dataset = bigquery.DatasetReference(project or self.client.project, dataset)
+        if self.described.database:
+            project, _, dataset = self.described.database.rpartition(".")
+            config.default_dataset = bigquery.DatasetReference(project or self.connection.project, dataset)
         return config
-
-    def _chunks(self, rows: Any) -> Iterator[Sequence[Sequence[Any]]]:
-        with self._faults():
-            for page in rows.pages:
-                yield [tuple(map(neutral, row.values())) for row in page]
 
     @contextlib.contextmanager
     def _faults(self, sql: str = "") -> Iterator[None]:
@@ -185,16 +195,11 @@ class BigquerySession:
 
     def describe(self) -> str:
         """`BigQuery, billed to NAME`."""
-        return f"BigQuery, billed to {self.client.project}"
+        return f"BigQuery, billed to {self.connection.project}"
 
-    def fingerprint(self) -> str | None:
-        """The connection's `version`: a warehouse cannot report whether all data that a statement may read are unchanged."""
-        version = self._described.options.get("version")
-        return None if version is None else f"{self.client.project}|{self._described.database}|{version}"
-
-    def close(self) -> None:
-        """Close the client."""
-        self.client.close()
+    def account(self) -> str:
+        """The project that is billed."""
+        return str(self.connection.project)
 
 
 def _type_name(column: Any) -> str:

@@ -30,6 +30,7 @@ from evalsuite.sql.session import (
     Connection,
     Lines,
     QueryLimits,
+    Session,
     Stream,
     changes,
     digest_of,
@@ -455,10 +456,8 @@ def _quoted(path: Path) -> str:
     return "'" + text_of(path).replace("'", "''") + "'"
 
 
-class DuckdbSession:
+class DuckdbSession(Session):
     """One locked connection."""
-
-    billed_bytes: int | None = None
 
     def __init__(self, connection: "DuckDBPyConnection", files: Sequence[Path], clock: int = 0) -> None:
         self.connection, self._clock = connection, clock
@@ -520,7 +519,7 @@ class DuckdbSession:
         """Close the connection, and the stream of its last statement, at any position."""
         if self._lines is not None:
             self._lines.close()
-        self.connection.close()
+        super().close()
 
 
 def _is_nested(type_: str) -> bool:

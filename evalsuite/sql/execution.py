@@ -18,7 +18,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.disk_cache import DiskCache
@@ -73,11 +73,7 @@ class ResultCache:
         known = self._memo.files(key, read)
         if known is None:
             return None
-        for name, found, most in (("rows", known.cost.rows, limits.rows), ("columns", len(known.header), limits.columns)):
-            if found > most:
-                raise FaultError("LIMIT", f"the result has {found} {name} (limit {name}: {most})")
-        if known.cost.bytes > limits.result_bytes:
-            raise FaultError("LIMIT", f"the result has more than {limits.result_bytes} bytes (limit result_bytes)")
+        limits.check(rows=known.cost.rows, columns=len(known.header), result_bytes=known.cost.bytes)
         return known
 
     def put(self, key: str, written: Written) -> None:
@@ -154,8 +150,7 @@ class Collector:
     """Collect a result's chunks of rows in order into a `Table`; raises LIMIT as soon as a limit is exceeded."""
 
     def __init__(self, header: Sequence[str], types: Sequence[str] | None, limits: QueryLimits) -> None:
-        if len(header) > limits.columns:
-            raise FaultError("LIMIT", f"the result has {len(header)} columns (limit columns: {limits.columns})")
+        limits.check(columns=len(header))
         self.n_bytes = self.n_rows = 0
         self._header, self._types, self._limits = tuple(header), types, limits
         self._kinds = [ColumnKind() for _ in header]
@@ -164,16 +159,13 @@ class Collector:
     def add(self, rows: Sequence[Sequence[Any]]) -> None:
         """Add a chunk of rows of neutral cells."""
         self.n_rows += len(rows)
-        if self.n_rows > self._limits.rows:
-            raise FaultError("LIMIT", f"the result has more than {self._limits.rows} rows (limit rows)")
+        self._limits.check(rows=self.n_rows)
         # A chunk without rows has no columns either.
         for kind, held, column in zip(self._kinds, self._columns, zip(*rows, strict=True), strict=False):
             self.n_bytes += sum(len(cell) if isinstance(cell, str | bytes) else 0 for cell in column) + _CELL_BYTES * len(column)
             held.extend(column)
             kind.see(column)
-        for name, most in (("result_bytes", self._limits.result_bytes), ("table_bytes", self._limits.held_bytes)):
-            if self.n_bytes > most:
-                raise FaultError("LIMIT", f"the result has more than {most} bytes (limit {name})")
+        self._limits.check(result_bytes=self.n_bytes, held_bytes=self.n_bytes)
 
     def table(self) -> Table:
         """The whole result."""
@@ -181,15 +173,7 @@ class Collector:
         return Table(header=self._header, columns=tuple(self._columns), n_rows=self.n_rows, types=types)
 
 
-class Sink(Protocol):
-    """Receives a result chunk by chunk."""
-
-    def add(self, chunk: Any, /) -> None:
-        """Add rows of neutral cells; a sink that requested text receives `Lines` too."""
-        ...
-
-
-S = TypeVar("S", bound=Sink)
+S = TypeVar("S", Collector, CsvText)
 
 
 def run_into_sink(session: Session, statement: str, limits: QueryLimits, open_sink: Callable[[Stream], S], *, as_text: bool = False) -> S:
@@ -198,7 +182,8 @@ def run_into_sink(session: Session, statement: str, limits: QueryLimits, open_si
         # Other engines have no `as_text` parameter.
         stream = session.stream(statement, as_text=True) if as_text else session.stream(statement)  # type: ignore[call-arg]
         sink = open_sink(stream)
-        for chunk in stream.lines or stream.chunks:
+        chunks: Iterator[Any] = stream.lines or stream.chunks
+        for chunk in chunks:
             if is_over.is_set():
                 break
             sink.add(chunk)
@@ -374,16 +359,14 @@ class QueryPool:
         try:
             for query, gold, place, evaluator in pairs:
                 try:
-                    yield self._time_ratio((query, gold, evaluator), Connection(name=place, engine="sqlite", database=place))
+                    connection, seconds = Connection(name=place, engine="sqlite", database=place), 6 * self._limits.seconds
+                    # The time of two statements at the start, rounds for `seconds`, and two more running at the end.
+                    yield float(self._call(connection, seconds, measure_time_ratio, connection, self._limits, query, gold, evaluator))
                 except (FaultError, EvalsuiteError):
                     yield None
         finally:
             self.close()
             self._release()
-
-    def _time_ratio(self, pair: tuple[str, str, str], connection: Connection) -> float:
-        # The time of two statements at the start, rounds for `seconds`, and two more running at the end.
-        return float(self._call(connection, 6 * self._limits.seconds, measure_time_ratio, connection, self._limits, *pair))
 
     def _start(self, modules: Sequence[str]) -> None:
         if can_fork():

@@ -31,6 +31,7 @@ from evalsuite.sql.session import (
     Connection,
     Lines,
     QueryLimits,
+    Session,
     Stream,
     blanked,
     called_names,
@@ -357,10 +358,8 @@ def _hint(error: Exception) -> str:
     return next((hint for part, hint in known.items() if part in text), "check host, port, user, password, database and sslmode")
 
 
-class PostgresSession:
+class PostgresSession(Session):
     """One connection; each statement runs in a transaction of its own, which is always rolled back."""
-
-    billed_bytes: int | None = None
 
     def __init__(self, connection: Any, limits: QueryLimits, functions: frozenset[str] = frozenset()) -> None:
         self.connection = connection
@@ -531,7 +530,3 @@ class PostgresSession:
             if error.side == "setup":
                 raise
             return None
-
-    def close(self) -> None:
-        """Close the connection and roll back the open transaction."""
-        self.connection.close()

@@ -8,7 +8,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
@@ -43,17 +43,22 @@ def shown(node: "Expr", dialect: str) -> str:
     return f"`{text if len(text) <= _SHOWN else text[: _SHOWN - 3] + '...'}`"
 
 
-def in_place(kind: str, old: "Expr", new: "Expr", dialect: str) -> Iterator[Change]:
-    """A node replaced by another one in place."""
+# (the kind of a change, a node in place of another one).
+Replacement = tuple[str, "Expr"]
+
+
+def in_place(old: "Expr", replacements: Iterable[Replacement], dialect: str) -> Iterator[Change]:
+    """A node replaced by each of some others in place."""
     parent, key = old.parent, old.arg_key
     if parent is None or key is None:
         return
     value = parent.args[key]
-    put = [new if item is old else item for item in value] if isinstance(value, list) else new
-    yield Change(kind, f"with {shown(new, dialect)} for {shown(old, dialect)}", parent, {key: put})
+    for kind, new in replacements:
+        put = [new if item is old else item for item in value] if isinstance(value, list) else new
+        yield Change(kind, f"with {shown(new, dialect)} for {shown(old, dialect)}", parent, {key: put})
 
 
-def _parts(node: "Expr") -> list[Any]:
+def _conditions(node: "Expr") -> list[Any]:
     """The conditions joined by AND."""
     from sqlglot import exp
 
@@ -67,7 +72,7 @@ def filter_changes(select: "Expr", dialect: str) -> Iterator[Change]:
         clause = select.args.get(key)
         if clause is None:
             continue
-        parts = _parts(clause.this)
+        parts = _conditions(clause.this)
         whole = Change("filter removed", f"without {shown(clause, dialect)}", select, {key: None})
         if len(parts) == 1:
             yield whole
@@ -100,7 +105,7 @@ def join_changes(select: "Expr", dialect: str) -> Iterator[Change]:
                 for key, value in changed.items():
                     new.set(key, value)
                 yield Change("join", f"with {shown(new, dialect)} for {shown(join, dialect)}", join, changed)
-        parts = _parts(join.args["on"]) if join.args.get("on") is not None else []
+        parts = _conditions(join.args["on"]) if join.args.get("on") is not None else []
         for part in parts if len(parts) > 1 else ():
             rest = exp.and_(*(other for other in parts if other is not part))
             yield Change("join", f"without {shown(part, dialect)} in its join", join, {"on": rest})
@@ -117,11 +122,10 @@ def distinct_changes(select: "Expr", dialect: str) -> Iterator[Change]:
     for call in select.find_all(exp.AggFunc):
         inner = call.this
         if isinstance(inner, exp.Distinct) and len(inner.expressions) == 1:
-            plain = type(call)(this=inner.expressions[0].copy())
-            yield from in_place("distinct removed", call, plain, dialect)
+            yield from in_place(call, [("distinct removed", type(call)(this=inner.expressions[0].copy()))], dialect)
         elif isinstance(call, exp.Count) and isinstance(inner, exp.Column):
-            yield from in_place("distinct added", call, exp.Count(this=exp.Distinct(expressions=[inner.copy()])), dialect)
-            yield from in_place("aggregate", call, exp.Count(this=exp.Star()), dialect)
+            distinct = exp.Count(this=exp.Distinct(expressions=[inner.copy()]))
+            yield from in_place(call, [("distinct added", distinct), ("aggregate", exp.Count(this=exp.Star()))], dialect)
 
 
 def limit_changes(select: "Expr", dialect: str) -> Iterator[Change]:
@@ -147,11 +151,18 @@ def limit_changes(select: "Expr", dialect: str) -> Iterator[Change]:
 
 def group_changes(select: "Expr", dialect: str) -> Iterator[Change]:
     """One grouping key fewer, or one more."""
+    from sqlglot import exp
+
     group = select.args.get("group")
     if group is None or not group.expressions:
         return
     yield from _fewer_keys(select, group.expressions, dialect)
-    yield from _more_keys(select, group.expressions, dialect)
+    present = {one.sql(dialect) for key in group.expressions for one in (key, _projection(key, select.expressions)) if one is not None}
+    present |= {key.name for key in group.expressions if isinstance(key, exp.Column)}
+    for column in dict.fromkeys(column.sql(dialect) for column in select.find_all(exp.Column)):
+        if column not in present and column.rpartition(".")[2] not in present:
+            more = exp.Group(expressions=[*(key.copy() for key in group.expressions), exp.maybe_parse(column, dialect=dialect)])
+            yield Change("group", f"with `{column}` in its GROUP BY", select, {"group": more})
 
 
 def _fewer_keys(select: "Expr", keys: list[Any], dialect: str) -> Iterator[Change]:
@@ -165,24 +176,13 @@ def _fewer_keys(select: "Expr", keys: list[Any], dialect: str) -> Iterator[Chang
         # Ordinals count the selected columns before them.
         if own is not None and any(_ordinal(other) > at for other in left):
             continue
-        rest = [one for one in selected if one is not own]
+        rest = [column for column in selected if column is not own]
         changed = {"group": exp.Group(expressions=[other.copy() for other in left]) if left else None}
         if rest:
             words = f"without {shown(own if own is not None and _ordinal(key) else key, dialect)} in its GROUP BY"
             yield Change("group", words, select, {**changed, "expressions": rest})
         if i == 0 and own is not None and left:
             yield Change("group", f"without {shown(key, dialect)} in its GROUP BY, but selected", select, changed)
-
-
-def _more_keys(select: "Expr", keys: list[Any], dialect: str) -> Iterator[Change]:
-    from sqlglot import exp
-
-    there = {one.sql(dialect) for key in keys for one in (key, _projection(key, select.expressions)) if one is not None}
-    there |= {key.name for key in keys if isinstance(key, exp.Column)}
-    for column in dict.fromkeys(column.sql(dialect) for column in select.find_all(exp.Column)):
-        if column not in there and column.rpartition(".")[2] not in there:
-            more = exp.Group(expressions=[*(key.copy() for key in keys), exp.maybe_parse(column, dialect=dialect)])
-            yield Change("group", f"with `{column}` in its GROUP BY", select, {"group": more})
 
 
 def _ordinal(key: "Expr") -> int:
@@ -213,65 +213,63 @@ _INSTEAD: Final = {
 }
 
 
-def condition_changes(node: "Expr", dialect: str) -> Iterator[Change]:
-    """A comparison replaced by another one."""
-    yield from _bound_changes(node, dialect)
-    yield from _logic_changes(node, dialect)
-    yield from _member_changes(node, dialect)
+def changed_conditions(node: "Expr") -> Iterator[Replacement]:
+    """Other comparisons in place of one."""
+    yield from _other_bounds(node)
+    yield from _opposites(node)
+    yield from _other_members(node)
 
 
-def _bound_changes(node: "Expr", dialect: str) -> Iterator[Change]:
+def _other_bounds(node: "Expr") -> Iterator[Replacement]:
     """Another bound, or the same bound included or excluded."""
     from sqlglot import exp
 
     name = type(node).__name__
     if name in _COMPARED:
-        yield from in_place("bound", node, getattr(exp, _COMPARED[name])(**_children(node)), dialect)
+        yield "bound", getattr(exp, _COMPARED[name])(**_children(node))
     if isinstance(node, exp.GT | exp.GTE | exp.LT | exp.LTE | exp.EQ | exp.Between):
-        yield from _shifted(node, dialect)
+        yield from _shifted(node)
     if isinstance(node, exp.Between):
         this, low, high = (node.args[key] for key in ("this", "low", "high"))
         for left, right in ((exp.GTE, exp.LT), (exp.GT, exp.LTE), (exp.GT, exp.LT)):
             new = exp.and_(left(this=this.copy(), expression=low.copy()), right(this=this.copy(), expression=high.copy()))
-            yield from in_place("bound", node, exp.Paren(this=new), dialect)
+            yield "bound", exp.Paren(this=new)
 
 
-def _logic_changes(node: "Expr", dialect: str) -> Iterator[Change]:
+def _opposites(node: "Expr") -> Iterator[Replacement]:
     """The opposite condition, or AND and OR exchanged."""
     from sqlglot import exp
 
-    if isinstance(node, exp.EQ | exp.NEQ) and not isinstance(node.parent, exp.Join):
-        yield from in_place("condition", node, (exp.NEQ if isinstance(node, exp.EQ) else exp.EQ)(**_children(node)), dialect)
-    if isinstance(node, exp.And | exp.Or) and not isinstance(node.parent, exp.Join):
-        yield from in_place("condition", node, (exp.Or if isinstance(node, exp.And) else exp.And)(**_children(node)), dialect)
+    for one, other in ((exp.EQ, exp.NEQ), (exp.NEQ, exp.EQ), (exp.And, exp.Or), (exp.Or, exp.And)):
+        if isinstance(node, one) and not isinstance(node.parent, exp.Join):
+            yield "condition", other(**_children(node))
     if isinstance(node, exp.Not):
-        yield from in_place("condition", node, node.this.copy(), dialect)
+        yield "condition", node.this.copy()
     elif isinstance(node, exp.Is | exp.In | exp.Like | exp.ILike | exp.Exists) and not isinstance(node.parent, exp.Not):
-        yield from in_place("condition", node, exp.Not(this=node.copy()), dialect)
+        yield "condition", exp.Not(this=node.copy())
 
 
-def _member_changes(node: "Expr", dialect: str) -> Iterator[Change]:
+def _other_members(node: "Expr") -> Iterator[Replacement]:
     """A list without one of its items, or a pattern with other wildcards."""
     from sqlglot import exp
 
     if isinstance(node, exp.In) and len(node.expressions) > 1:
-        for one in node.expressions:
+        for left_out in node.expressions:
             new = node.copy()
-            new.set("expressions", [item.copy() for item in node.expressions if item is not one])
-            yield from in_place("condition", node, new, dialect)
+            new.set("expressions", [item.copy() for item in node.expressions if item is not left_out])
+            yield "condition", new
     if isinstance(node, exp.Like | exp.ILike) and isinstance(node.expression, exp.Literal):
         bare = node.expression.this.strip("%")
         for pattern in (f"%{bare}%", f"{bare}%", f"%{bare}", bare):
             if pattern != node.expression.this:
-                other = type(node)(this=node.this.copy(), expression=exp.Literal.string(pattern))
-                yield from in_place("condition", node, other, dialect)
+                yield "condition", type(node)(this=node.this.copy(), expression=exp.Literal.string(pattern))
 
 
 def _children(node: "Expr") -> dict[str, Any]:
     return {key: node.args[key].copy() for key in ("this", "expression")}
 
 
-def _shifted(node: "Expr", dialect: str) -> Iterator[Change]:
+def _shifted(node: "Expr") -> Iterator[Replacement]:
     """A bound increased or decreased by one: a whole number, or a day."""
     from sqlglot import exp
 
@@ -283,7 +281,7 @@ def _shifted(node: "Expr", dialect: str) -> Iterator[Change]:
         for new in filter(None, moved):
             changed = node.copy()
             list(changed.find_all(exp.Literal))[i].replace(new)
-            yield from in_place("bound", node, changed, dialect)
+            yield "bound", changed
 
 
 def _moved(literal: Any, step: int) -> Any:
@@ -297,51 +295,30 @@ def _moved(literal: Any, step: int) -> Any:
     return exp.Literal.string(str(date.fromisoformat(literal.this) + timedelta(days=step)))
 
 
-def expression_changes(node: "Expr", dialect: str) -> Iterator[Change]:
-    """A value computed in another way."""
-    yield from _function_changes(node, dialect)
-    yield from _arithmetic_changes(node, dialect)
-
-
-def _function_changes(node: "Expr", dialect: str) -> Iterator[Change]:
-    """Another function, or the argument without it."""
+def changed_expressions(node: "Expr") -> Iterator[Replacement]:
+    """Values computed in another way: by another function, without one, with other operands, as decimals."""
     from sqlglot import exp
 
     name = type(node).__name__
     for other in _INSTEAD.get(name, ()):
-        ranks = name.endswith(("Rank", "Number"))
-        if not ranks and (not isinstance(node.this, exp.Expr) or isinstance(node.this, exp.Star | exp.Distinct)):
-            continue
-        new = getattr(exp, other)() if ranks else getattr(exp, other)(this=node.this.copy())
-        yield from in_place("expression" if ranks else "aggregate", node, new, dialect)
-    if isinstance(node, exp.Round | exp.Coalesce) and isinstance(node.this, exp.Expr):
-        yield from in_place("expression", node, node.this.copy(), dialect)
-    if isinstance(node, exp.Round):
-        for places in (0, 1, 2):
-            yield from in_place("expression", node, exp.Round(this=node.this.copy(), decimals=exp.Literal.number(places)), dialect)
-    if isinstance(node, exp.Cast) and node.parent is not None:
-        yield from in_place("expression", node, node.this.copy(), dialect)
-    if isinstance(node, exp.Window) and node.args.get("partition_by"):
-        words = f"without PARTITION BY in {shown(node, dialect)}"
-        yield Change("group", words, node, {"partition_by": None})
-
-
-def _arithmetic_changes(node: "Expr", dialect: str) -> Iterator[Change]:
-    """One operand without the other, operands exchanged, or a division of integers made one of decimals."""
-    from sqlglot import exp
-
+        if name.endswith(("Rank", "Number")):
+            yield "expression", getattr(exp, other)()
+        elif isinstance(node.this, exp.Expr) and not isinstance(node.this, exp.Star | exp.Distinct):
+            yield "aggregate", getattr(exp, other)(this=node.this.copy())
+    if (isinstance(node, exp.Round | exp.Coalesce) and isinstance(node.this, exp.Expr)) or isinstance(node, exp.Cast):
+        yield "expression", node.this.copy()
+    for places in (0, 1, 2) if isinstance(node, exp.Round) else ():
+        yield "expression", exp.Round(this=node.this.copy(), decimals=exp.Literal.number(places))
     if isinstance(node, exp.Mul | exp.Div) and isinstance(node.expression, exp.Literal):
-        yield from in_place("expression", node, node.this.copy(), dialect)
+        yield "expression", node.this.copy()
     if isinstance(node, exp.Mul) and isinstance(node.this, exp.Literal):
-        yield from in_place("expression", node, node.expression.copy(), dialect)
+        yield "expression", node.expression.copy()
     if isinstance(node, exp.Div):
-        real = exp.Mul(this=node.this.copy(), expression=exp.Literal.number("1.0"))
-        new = node.copy()
-        new.set("this", real)
-        yield from in_place("expression", node, new, dialect)
+        decimals = node.copy()
+        decimals.set("this", exp.Mul(this=node.this.copy(), expression=exp.Literal.number("1.0")))
+        yield "expression", decimals
     if isinstance(node, exp.Sub | exp.Div):
-        turned = type(node)(this=node.expression.copy(), expression=node.this.copy())
-        yield from in_place("expression", node, turned, dialect)
+        yield "expression", type(node)(this=node.expression.copy(), expression=node.this.copy())
 
 
 # Clauses that are taken from the other query whole, with the kind of that edit.
@@ -376,18 +353,18 @@ def edits(sql: str, dialect: str, other: str = "", whose: str = "the answer's") 
     `dialect` is an engine's name in `ENGINES`. Raises `FaultError` SQL_ERROR for text that cannot be parsed.
     """
     tree, wanted = _parsed(sql, dialect), _parsed(other, dialect) if other else None
-    found: dict[str, QueryEdit] = {}
+    made: dict[str, QueryEdit] = {}
     own = tree.sql(dialect)
     goal = _tokens(wanted.sql(dialect)) if wanted is not None else Counter[str]()
     away = _apart(_tokens(own), goal)
     changes = [*_changes(tree, dialect), *(_taken_over(tree, wanted, dialect, whose) if wanted is not None else ())]
     for change in changes:
         text = _text_with(tree, change, dialect)
-        if text != own and text not in found:
+        if text != own and text not in made:
             nearer = wanted is not None and _apart(_tokens(text), goal) < away
             fewer = [_text_with(tree, other, dialect) for other in change.fewer]
-            found[text] = QueryEdit(change.kind, change.words, text, nearer, fewer)
-    return sorted(found.values(), key=lambda edit: not edit.nearer)
+            made[text] = QueryEdit(change.kind, change.words, text, nearer, fewer)
+    return sorted(made.values(), key=lambda edit: not edit.nearer)
 
 
 def _text_with(tree: "Expr", change: Change, dialect: str) -> str:
@@ -458,19 +435,17 @@ def _changes(tree: "Expr", dialect: str) -> Iterator[Change]:
         for select in selects:
             yield from find(select, dialect)
     for union in tree.find_all(exp.Union):
-        word = "UNION ALL for UNION" if union.args.get("distinct") else "UNION for UNION ALL"
-        yield Change(
-            "distinct removed" if union.args.get("distinct") else "distinct added",
-            f"with {word}",
-            union,
-            {"distinct": not union.args.get("distinct")},
-        )
+        distinct = bool(union.args.get("distinct"))
+        kind, words = ("distinct removed", "UNION ALL for UNION") if distinct else ("distinct added", "UNION for UNION ALL")
+        yield Change(kind, f"with {words}", union, {"distinct": not distinct})
     for node in list(tree.walk()):
-        yield from condition_changes(node, dialect)
+        yield from in_place(node, changed_conditions(node), dialect)
     for select in selects:
         yield from group_changes(select, dialect)
     for node in list(tree.walk()):
-        yield from expression_changes(node, dialect)
+        yield from in_place(node, changed_expressions(node), dialect)
+        if isinstance(node, exp.Window) and node.args.get("partition_by"):
+            yield Change("group", f"without PARTITION BY in {shown(node, dialect)}", node, {"partition_by": None})
 
 
 def _taken_over(tree: "Expr", other: "Expr", dialect: str, whose: str) -> Iterator[Change]:
@@ -507,7 +482,7 @@ def _clause_parts(select: "Expr", key: str) -> list["Expr"]:
 
     clause = select.args.get(key)
     if isinstance(clause, exp.Where | exp.Having):
-        return list(clause.this.flatten()) if isinstance(clause.this, exp.And) else [clause.this]
+        return _conditions(clause.this)
     if key == "group" and clause is not None and not set(clause.args) - {"expressions"}:
         return list(clause.expressions)
     return list(clause) if isinstance(clause, list) else [] if clause is None else [clause]

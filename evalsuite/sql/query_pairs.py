@@ -178,8 +178,7 @@ def _fetched(session: SqliteSession, statement: str, limits: QueryLimits, deadli
     rows: list[Sequence[object]] = []
     for chunk in stream.chunks:
         rows += chunk
-        if len(rows) > limits.rows:
-            raise FaultError("LIMIT", f"the result has more than {limits.rows} rows (limit rows)")
+        limits.check(rows=len(rows))
     columns = tuple(zip(*rows, strict=True)) if rows else ((),) * len(stream.header)
     return Table(header=stream.header, columns=columns, n_rows=len(rows), types=(SQLITE_CELLS,) * len(stream.header))
 

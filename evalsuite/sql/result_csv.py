@@ -21,7 +21,6 @@ from types import TracebackType
 from typing import Any
 from uuid import UUID
 
-from evalsuite.core.errors import FaultError
 from evalsuite.sql.session import Lines, QueryLimits
 
 # A column whose cells each have their own type, as in SQLite.
@@ -183,8 +182,7 @@ class CsvFile:
     """
 
     def __init__(self, place: Path, header: Sequence[str], limits: QueryLimits) -> None:
-        if len(header) > limits.columns:
-            raise FaultError("LIMIT", f"the result has {len(header)} columns (limit columns: {limits.columns})")
+        limits.check(columns=len(header))
         self._place, self._limits, self.header = place, limits, tuple(header)
         self._head = as_lines([header])
         self.n_rows, self.n_bytes = 0, len(self._head)
@@ -204,10 +202,7 @@ class CsvFile:
         """Add the text of some rows, or a part of it."""
         self.n_rows += n_rows
         self.n_bytes += len(text)
-        if self.n_rows > self._limits.rows:
-            raise FaultError("LIMIT", f"the result has more than {self._limits.rows} rows (limit rows)")
-        if self.n_bytes > self._limits.result_bytes:
-            raise FaultError("LIMIT", f"the result has more than {self._limits.result_bytes} bytes (limit result_bytes)")
+        self._limits.check(rows=self.n_rows, result_bytes=self.n_bytes)
         self._file.write(text)
 
     def show_days(self, columns: Sequence[int]) -> None:

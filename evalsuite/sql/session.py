@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time
@@ -16,7 +17,7 @@ from decimal import Decimal
 from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from uuid import UUID
 
 from evalsuite.core.dataclasses import dataclass, field, replace
@@ -81,6 +82,18 @@ class QueryLimits:
             known.setdefault("held_bytes", limits["table_bytes"])
         return cls(**known)  # type: ignore[arg-type]
 
+    def check(self, *, rows: int = 0, columns: int = 0, result_bytes: int = 0, held_bytes: int = 0) -> None:
+        """Raise LIMIT for a result with more rows, columns or bytes than these."""
+        if columns > self.columns:
+            raise FaultError("LIMIT", f"the result has {columns} columns (limit columns: {self.columns})")
+        for n, most, limit in (
+            (rows, self.rows, "rows (limit rows)"),
+            (result_bytes, self.result_bytes, "bytes (limit result_bytes)"),
+            (held_bytes, self.held_bytes, "bytes (limit table_bytes)"),
+        ):
+            if n > most:
+                raise FaultError("LIMIT", f"the result has more than {most} {limit}")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
@@ -134,33 +147,46 @@ class Stream:
     lines: Iterator[Lines] | None = None
 
 
-class Session(Protocol):
-    """An open read-only connection. Every method raises `FaultError` with fixed texts; engines' texts go to the debug log."""
+class Session(ABC):
+    """An open read-only connection. Every method raises `FaultError` with fixed texts; engines' texts go to the debug log.
 
-    billed_bytes: int | None
+    `billed_bytes` is what the last statement was billed for, None for engines that do not bill.
+    """
 
+    billed_bytes: int | None = None
+    connection: Any
+    described: Connection
+
+    @abstractmethod
     def stream(self, sql: str) -> Stream:
-        """Start a statement from `statement.only_statement`; refuses everything that the engine does not parse as one SELECT.
+        """Start a statement from `only_statement`; refuses everything that the engine does not parse as one SELECT.
 
         An engine that writes text itself returns `lines` instead of chunks for `as_text=True`, if it can write this result so.
         """
-        ...
 
+    @abstractmethod
     def cancel(self) -> None:
         """Stop the running statement; called from another thread."""
-        ...
 
+    @abstractmethod
     def describe(self) -> str:
         """The engine and its version."""
-        ...
 
     def fingerprint(self) -> str | None:
-        """A value that changes whenever the data change; None if the engine cannot report that, and then no result is cached."""
-        ...
+        """A value that changes whenever the data change; None if the engine cannot report that, and then no result is cached.
+
+        For a warehouse it is the connection's `version`: it cannot report whether all data that a statement may read are unchanged.
+        """
+        version = self.described.options.get("version")
+        return None if version is None else f"{self.account()}|{self.described.database}|{version}"
+
+    def account(self) -> str:
+        """The name of a warehouse's account."""
+        raise NotImplementedError
 
     def close(self) -> None:
         """Close the connection."""
-        ...
+        self.connection.close()
 
 
 def client(module: str, engine: str) -> Any:

@@ -9,39 +9,34 @@ from typing import Any
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.sql.frozen_clock import frozen
 from evalsuite.sql.result_csv import INSTANT
-from evalsuite.sql.session import NOT_SELECT, OUTSIDE, Connection, QueryLimits, Stream, client, neutral, not_allowed, server_gone, sql_error
+from evalsuite.sql.session import (
+    NOT_SELECT,
+    OUTSIDE,
+    Connection,
+    QueryLimits,
+    Session,
+    Stream,
+    client,
+    neutral,
+    not_allowed,
+    server_gone,
+    sql_error,
+)
 
 _log = logging.getLogger(__name__)
 
 _CHUNK_ROWS = 2000
 _LOGIN_SECONDS = 30
 _PASSED_ON = (
-    "account",
-    "user",
-    "password",
-    "private_key_file",
-    "private_key_file_pwd",
-    "token",
-    "authenticator",
-    "role",
-    "warehouse",
-    "schema",
+    *("account", "user", "password", "private_key_file", "private_key_file_pwd", "token", "authenticator"),
+    *("role", "warehouse", "schema"),
 )
-_TYPES = {
-    1: "DOUBLE",
-    2: "VARCHAR",
-    3: "DATE",
-    4: "TIMESTAMP",
-    5: "JSON",
-    6: INSTANT,
-    7: INSTANT,
-    8: "TIMESTAMP",
-    9: "JSON",
-    10: "JSON",
-    11: "BLOB",
-    12: "TIME",
-    13: "BOOLEAN",
-}
+# The types of the connector's codes from 1 on.
+_TYPES = dict(
+    enumerate(
+        ("DOUBLE", "VARCHAR", "DATE", "TIMESTAMP", "JSON", INSTANT, INSTANT, "TIMESTAMP", "JSON", "JSON", "BLOB", "TIME", "BOOLEAN"), 1
+    )
+)
 _FIXED = 0
 # The connector's error numbers for a request that reached no server, or whose session has ended.
 _NO_NETWORK = frozenset({250001, 250003, 250005, 251001, 251011, 251012, 290403, 390112, 390114})
@@ -81,15 +76,11 @@ def open_session(connection: Connection, limits: QueryLimits) -> "SnowflakeSessi
     return SnowflakeSession(opened, connection, limits)
 
 
-class SnowflakeSession:
+class SnowflakeSession(Session):
     """One connection of the connector."""
 
-    billed_bytes: int | None = None
-
     def __init__(self, connection: Any, described: Connection, limits: QueryLimits) -> None:
-        self.connection = connection
-        self._described = described
-        self._limits = limits
+        self.connection, self.described, self._limits = connection, described, limits
         self._cursor: Any = None
 
     def stream(self, sql: str) -> Stream:
@@ -101,13 +92,14 @@ class SnowflakeSession:
             self._cursor = self.connection.cursor()
             self._cursor.execute(sql, timeout=max(1, round(self._limits.seconds)))
             described = self._cursor.description
-        header = tuple(str(column.name) for column in described)
-        return Stream(header=header, types=tuple(map(_type_name, described)), chunks=self._chunks())
 
-    def _chunks(self) -> Iterator[Sequence[Sequence[Any]]]:
-        with self._faults():
-            while rows := self._cursor.fetchmany(_CHUNK_ROWS):
-                yield [tuple(map(neutral, row)) for row in rows]
+        def chunks() -> Iterator[Sequence[Sequence[Any]]]:
+            with self._faults():
+                while rows := self._cursor.fetchmany(_CHUNK_ROWS):
+                    yield [tuple(map(neutral, row)) for row in rows]
+
+        header = tuple(str(column.name) for column in described)
+        return Stream(header=header, types=tuple(map(_type_name, described)), chunks=chunks())
 
     @contextlib.contextmanager
     def _faults(self) -> Iterator[None]:
@@ -144,14 +136,9 @@ class SnowflakeSession:
         with self._faults(), self.connection.cursor() as cursor:
             return f"Snowflake {cursor.execute('SELECT CURRENT_VERSION()').fetchone()[0]}"
 
-    def fingerprint(self) -> str | None:
-        """The connection's `version`: a warehouse cannot report whether all data that a statement may read are unchanged."""
-        version = self._described.options.get("version")
-        return None if version is None else f"{self._described.options['account']}|{self._described.database}|{version}"
-
-    def close(self) -> None:
-        """Close the connection."""
-        self.connection.close()
+    def account(self) -> str:
+        """The account's identifier."""
+        return str(self.described.options["account"])
 
 
 def _type_name(column: Any) -> str:

@@ -20,6 +20,7 @@ from evalsuite.sql.session import (
     OUTSIDE,
     Connection,
     QueryLimits,
+    Session,
     Stream,
     digest_of,
     existing,
@@ -138,10 +139,8 @@ def _head(path: Path) -> bytes:
         return handle.read(len(_MAGIC))
 
 
-class SqliteSession:
+class SqliteSession(Session):
     """One locked connection."""
-
-    billed_bytes: int | None = None
 
     def __init__(self, path: Path, limits: QueryLimits, *, temp_in_memory: bool = True) -> None:
         self._path = path
@@ -264,7 +263,3 @@ class SqliteSession:
         with contextlib.suppress(sqlite3.Error):
             views = self.connection.execute("SELECT sql FROM sqlite_master WHERE type = 'view'").fetchall()
         return all(is_steady(text or "", clock=self._clock) for (text,) in views)
-
-    def close(self) -> None:
-        """Close the connection."""
-        self.connection.close()

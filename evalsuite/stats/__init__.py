@@ -56,14 +56,8 @@ def confidence_interval(
     Raises:
         StatsError: no scores, values that are not finite numbers, or an invalid option.
     """
+    from evalsuite.stats.intervals import clustered_score_interval, named_interval
+
     if clusters is not None:
-        from evalsuite.stats.intervals import clustered_score_interval
-
         return clustered_score_interval(scores, clusters, confidence=confidence)
-    if method in ("percentile", "basic", "bca"):
-        from evalsuite.stats.intervals import bootstrap_interval
-
-        return bootstrap_interval(scores, confidence=confidence, method=method)
-    from evalsuite.stats.intervals import named_interval
-
     return named_interval(scores, method, confidence=confidence)

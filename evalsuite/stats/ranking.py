@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.import_ref import LazyModule
-from evalsuite.stats.intervals import cluster_totals, draw_indices
+from evalsuite.stats.intervals import cluster_totals, draw_counts
 from evalsuite.stats.samples import N_RESAMPLES, SEED, StatsError, checked, competition_ranks, decimals, is_binary, mean, share
 from evalsuite.stats.significance import Correction, adjust
 
@@ -88,10 +88,12 @@ def rank_submissions(
     raw, test = _raw_p(rows, clusters)
     p_values = _as_matrix(adjust(raw, correction), len(rows))
     open_places = shared_ranks(means, p_values, alpha=1 - confidence, higher_is_better=higher_is_better)
-    own_tests = _adjusted_rows(raw, len(rows), correction)
+    m = len(rows)
+    # Each submission's m - 1 tests against the others, adjusted as one family.
+    others = [[p for j, p in enumerate(row) if j != i] for i, row in enumerate(_as_matrix(raw, m))]
+    own_tests = [[*adjusted[:i], 1.0, *adjusted[i:]] for i, adjusted in enumerate(adjust(row, correction) for row in others)]
     own_places = shared_ranks(means, own_tests, alpha=1 - confidence, higher_is_better=higher_is_better)
     published = competition_ranks(means, higher_is_better=higher_is_better)
-    m = len(rows)
     return Ranking(
         submissions=tuple(
             Ranked(
@@ -147,13 +149,6 @@ def _as_matrix(values: Sequence[float], m: int) -> Matrix:
     return tuple(map(tuple, full.tolist()))
 
 
-def _adjusted_rows(raw: Sequence[float], m: int, correction: Correction) -> Matrix:
-    """Return a row for each of m submissions: its m - 1 tests against the others, adjusted as one family."""
-    plain = _as_matrix(raw, m)
-    rows = [adjust([p for j, p in enumerate(row) if j != i], correction) for i, row in enumerate(plain)]
-    return tuple((*row[:i], 1.0, *row[i:]) for i, row in enumerate(rows))
-
-
 def _raw_p(scores: Sequence[Sequence[float]], clusters: Sequence[Hashable] | None) -> tuple[list[float], str]:
     """The p-value of each pair (i, j < i), not adjusted, and the name of the test."""
     from evalsuite.stats.significance import clustered_p
@@ -191,7 +186,7 @@ def _paired_t_of_all(scores: Sequence[Sequence[float]]) -> list[float]:
     from scipy.special import stdtr
 
     table = np.asarray(scores, dtype=np.float64)
-    n, found = table.shape[1], []
+    n, p_values = table.shape[1], []
     digits = decimals([float(np.abs(table).max())])
     for i in range(1, len(table)):
         apart = np.round(table[i] - table[:i], digits)
@@ -199,8 +194,8 @@ def _paired_t_of_all(scores: Sequence[Sequence[float]]) -> list[float]:
         varies = np.ptp(apart, axis=1) > 0
         error = np.where(varies, apart.std(axis=1, ddof=min(1, n - 1)) / np.sqrt(n), 1.0)
         least = np.minimum(1.0, 2.0 ** (1 - np.count_nonzero(apart, axis=1)))
-        found.append(np.maximum(least, np.where(varies, 2 * stdtr(max(1, n - 1), -np.abs(centre) / error), 0.0)))
-    return [float(p) for row in found for p in row]
+        p_values += np.maximum(least, np.where(varies, 2 * stdtr(max(1, n - 1), -np.abs(centre) / error), 0.0)).tolist()
+    return p_values
 
 
 def _resample(
@@ -217,9 +212,7 @@ def _resample(
     sums, sizes = np.zeros((n, m)), np.bincount(at, minlength=n)
     np.add.at(sums, at, table.T)
     wins, ranks, taus = np.zeros((m, m)), [], []
-    for rows in draw_indices(n, n_resamples, seed):
-        places = rows + n * np.arange(len(rows))[:, None]
-        counts = np.bincount(places.ravel(), minlength=n * len(rows)).reshape(len(rows), n)
+    for counts in draw_counts(n, n_resamples, seed):
         # Rounded, so that equal submissions stay equal however the sums were formed.
         drawn = np.round(counts @ sums / (counts @ sizes)[:, None], 12).astype(np.float64, copy=False)
         for part in np.array_split(_ranks_in_rows(drawn), max(1, drawn.size // 500_000)):

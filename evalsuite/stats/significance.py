@@ -146,8 +146,17 @@ def paired_t(a: Sequence[float], b: Sequence[float], *, alternative: Alternative
 
     t, note = centre / (sd / math.sqrt(n)), "" if sample_sd(differences(a, b)) else NO_VARIATION
     p = p_of(float(stdtr(n - 1, t)), float(stdtr(n - 1, -t)), alternative)
-    found = PairedTest(method="paired t", p=p, n=n, difference=centre, statistic=t, alternative=alternative, interval=interval, note=note)
-    return replace(found, details={"df": n - 1})
+    return PairedTest(
+        method="paired t",
+        p=p,
+        n=n,
+        difference=centre,
+        statistic=t,
+        alternative=alternative,
+        interval=interval,
+        note=note,
+        details={"df": n - 1},
+    )
 
 
 def sign_flip(a: Sequence[float], b: Sequence[float], *, alternative: Alternative = "two-sided") -> PairedTest:
@@ -160,32 +169,19 @@ def sign_flip(a: Sequence[float], b: Sequence[float], *, alternative: Alternativ
     apart = differences(a, b)
     n, centre = len(apart), mean(apart)
     units = [unit for unit in in_units(apart, decimals([*a, *b])) if unit]
-    counted = True
-    if not units:
-        less = greater = 1.0
-    elif len(units) * (sum(map(abs, units)) + 1) <= EXACT_CELLS:
-        less, greater = _flip_exactly(units)
-    elif len(units) <= 20:
-        less, greater = _flip_all(units)
-    else:
-        less, greater = _flip_on_grid(units)
-        counted = False
+    exact = _exact_flips(units, EXACT_CELLS, 20)
+    p, n_apart = p_of(*(exact or _flip_on_grid(units)), alternative), len(units)
+    least = 2.0 ** (1 - n_apart if alternative == "two-sided" else -n_apart)
+    note = f"{n_apart} difference{'s' * (n_apart != 1)}: no p below {least:g} is possible" if least >= 0.05 else ""
     return PairedTest(
-        method="exact sign-flip permutation" if counted else "sign-flip permutation",
-        p=p_of(less, greater, alternative),
+        method="exact sign-flip permutation" if exact else "sign-flip permutation",
+        p=p,
         n=n,
         difference=centre,
         statistic=centre,
         alternative=alternative,
-        note=_floor_note(len(units), alternative),
+        note=note if units else "no differences",
     )
-
-
-def _floor_note(n: int, alternative: Alternative) -> str:
-    if n == 0:
-        return "no differences"
-    least = 2.0 ** (1 - n if alternative == "two-sided" else -n)
-    return f"{n} difference{'s' * (n != 1)}: no p below {least:g} is possible" if least >= 0.05 else ""
 
 
 def in_units(apart: Sequence[float], digits: int) -> list[int]:
@@ -195,10 +191,18 @@ def in_units(apart: Sequence[float], digits: int) -> list[int]:
     return [value // unit for value in scaled] if unit else scaled
 
 
-def _flip_exactly(units: Sequence[int]) -> tuple[float, float]:
-    """Return P(sum <= observed) and P(sum >= observed) over all flips of signs."""
-    # A sum of flipped signs is -total + 2 * (the chosen sizes), so the distribution of the chosen sizes is enough.
-    return _subset_tails(list(map(abs, units)), sum(unit for unit in units if unit > 0))
+def _exact_flips(units: Sequence[int], most_cells: float, most_units: int) -> tuple[float, float] | None:
+    """Return P(sum <= observed) and P(sum >= observed) over all flips of signs; None if these are too many to count."""
+    if len(units) * (sum(map(abs, units)) + 1) <= most_cells:
+        # A sum of flipped signs is -total + 2 * (the chosen sizes), so the distribution of the chosen sizes is enough.
+        return _subset_tails(list(map(abs, units)), sum(unit for unit in units if unit > 0))
+    if len(units) > most_units:
+        return None
+    sums = np.zeros(1, dtype=np.int64)
+    for size in map(abs, units):
+        sums = np.concatenate([sums - size, sums + size])
+    observed = sum(units)
+    return float((sums <= observed).mean()), float((sums >= observed).mean())
 
 
 def _subset_tails(sizes: Sequence[int], observed: int) -> tuple[float, float]:
@@ -210,14 +214,6 @@ def _subset_tails(sizes: Sequence[int], observed: int) -> tuple[float, float]:
         wider[size:] += chances / 2
         chances = wider
     return float(chances[: observed + 1].sum()), float(chances[observed:].sum())
-
-
-def _flip_all(units: Sequence[int]) -> tuple[float, float]:
-    sums = np.zeros(1, dtype=np.int64)
-    for size in map(abs, units):
-        sums = np.concatenate([sums - size, sums + size])
-    observed = sum(units)
-    return float((sums <= observed).mean()), float((sums >= observed).mean())
 
 
 GRID_STEPS = 4096
@@ -256,12 +252,8 @@ def clustered_p(totals: Sequence[float], sizes: Sequence[int], digits: int = 9) 
     below what flips could reach: a drawn p could not go below 1 / R.
     """
     units = [unit for unit in in_units(totals, digits) if unit]
-    if not units:
-        return 1.0
-    if len(units) * (sum(map(abs, units)) + 1) <= EXACT_CELLS / 1000:
-        return p_of(*_flip_exactly(units), "two-sided")
-    if len(units) <= 14:
-        return p_of(*_flip_all(units), "two-sided")
+    if exact := _exact_flips(units, EXACT_CELLS / 1000, 14):
+        return p_of(*exact, "two-sided")
     from scipy.special import stdtr
 
     centre, cr2, df = cr2_of(totals, sizes)

@@ -15,6 +15,7 @@ import ast
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from evalsuite.core import plugin_calls
@@ -318,7 +319,7 @@ _SENTENCE_END = re.compile(r"[.!?;\n](?=\s|$)|\n")
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Candidate:
     """A number that may be the verdict; `rank`: 0 is marked as final, 1 is the judge's own, 2 is one of several kinds."""
 
     value: float
@@ -335,16 +336,17 @@ def stated_score(text: str, low: float, high: float) -> Stated:
     text, other_scale = _without_scales(text, low, high)
     if other_scale:
         return Stated(why="it names another scale")
-    found = list(_found(text))
-    if any(one.top not in (None, high) for one in found):
+    candidates = list(_candidates(text))
+    if any(candidate.top not in (None, high) for candidate in candidates):
         return Stated(why="its number is on another scale")
-    if any(_more(text, one.end) for one in found):
+    if any(_more(text, candidate.end) for candidate in candidates):
         return Stated(why="it names more than one number")
-    if not found:
+    if not candidates:
         return Stated(why="it states no score", is_silent=True)
-    ranked = [one for one in found if one.rank == min(one.rank for one in found)]
-    values = {one.value for one in ranked}
-    value, last = ranked[-1].value, max(one.end for one in ranked)
+    best_rank = min(candidate.rank for candidate in candidates)
+    ranked = [candidate for candidate in candidates if candidate.rank == best_rank]
+    values = {candidate.value for candidate in ranked}
+    value, last = ranked[-1].value, max(candidate.end for candidate in ranked)
     later = (float(match["n"]) for match in re.compile(_NUMBER).finditer(text, last) if _MAY_FOLLOW.match(text, match.end()))
     if len(values) > 1 or (_CORRECTION.search(text, last) and any(number != value and low <= number <= high for number in later)):
         return Stated(why="it gives more than one score")
@@ -364,10 +366,10 @@ def _without_scales(text: str, low: float, high: float) -> tuple[str, bool]:
     return re.sub(r"[(\[]\s*[)\]]", " ", text), other
 
 
-def _found(text: str) -> Iterator[_Found]:
+def _candidates(text: str) -> Iterator[_Candidate]:
     """Yield the numbers that may be the score: in brackets, after a label, in a sentence, or alone on a line."""
     for match in _BRACKETS.finditer(text):
-        yield _Found(float(match["n"]), None, 0, match.end())
+        yield _Candidate(float(match["n"]), None, 0, match.end())
     yield from _labelled(text)
     yield from _in_sentences(text)
     first_place = re.match(r"[ \t\n\u2022|>:(\[\"'-]*", text)
@@ -377,7 +379,7 @@ def _found(text: str) -> Iterator[_Found]:
             yield from _kept(text, match, 1, is_line=True)
 
 
-def _labelled(text: str) -> Iterator[_Found]:
+def _labelled(text: str) -> Iterator[_Candidate]:
     for match in _LABELLED.finditer(text):
         before = (match["before"] or "").lower()
         is_final = before in _FINAL or match["label"].lower() in _FINAL
@@ -387,14 +389,12 @@ def _labelled(text: str) -> Iterator[_Found]:
             yield from _kept(text, match, 0 if is_final else 1 if own else 2)
 
 
-def _in_sentences(text: str) -> Iterator[_Found]:
+def _in_sentences(text: str) -> Iterator[_Candidate]:
     for match in _OWN.finditer(text):
         about = _clause(text, match.start()) + match["middle"]
-        if (
-            not _DOUBTED_SCORE.search(about)
-            and not _OTHERS.search(match["middle"])
-            and not _DOUBTED_SCORE.search(_rest(text, match.end())[:40])
-        ):
+        end = _SENTENCE_END.search(text, match.end(), match.end() + _LONGEST_CLAUSE)
+        after = text[match.end() : min(match.end() + 40, end.start() if end else len(text))]
+        if not _DOUBTED_SCORE.search(about) and not _OTHERS.search(match["middle"]) and not _DOUBTED_SCORE.search(after):
             yield from _kept(text, match, 1)
     for pattern in (_ANSWER, _EARNED, _CONCLUDED, _FRACTION):
         for match in pattern.finditer(text):
@@ -405,7 +405,7 @@ def _in_sentences(text: str) -> Iterator[_Found]:
                 yield from _kept(text, match, 2 if pattern is _FRACTION and clause.strip() else 1)
 
 
-def _kept(text: str, match: re.Match[str], rank: int, *, is_line: bool = False) -> Iterator[_Found]:
+def _kept(text: str, match: re.Match[str], rank: int, *, is_line: bool = False) -> Iterator[_Candidate]:
     """Yield the number of a match, unless the text after it shows that it is not a verdict."""
     end = match.end("n")
     of = _OF.match(text, end)
@@ -419,15 +419,13 @@ def _kept(text: str, match: re.Match[str], rank: int, *, is_line: bool = False) 
         and (match["n"] == "1" or re.search(rf"(?m)^\s*{int(float(match['n'])) - 1}[.)]", text))
     )
     if (_MAY_FOLLOW.match(text, end) and not begins_list) or _more(text, end):
-        yield _Found(float(match["n"]), top, rank, end)
+        yield _Candidate(float(match["n"]), top, rank, end)
 
 
 def _more(text: str, end: int) -> bool:
     """Return whether a second number follows that makes the first part of a range, a change or a choice."""
     match = _AND_MORE.match(text, end)
-    if match is None:
-        return False
-    return bool(match["tight"]) or not match["noun"]
+    return match is not None and (bool(match["tight"]) or not match["noun"])
 
 
 def _clause(text: str, start: int) -> str:
@@ -435,12 +433,6 @@ def _clause(text: str, start: int) -> str:
     begin = max(0, start - _LONGEST_CLAUSE)
     ends = [match.end() for match in _SENTENCE_END.finditer(text, begin, start)]
     return text[ends[-1] if ends else begin : start]
-
-
-def _rest(text: str, end: int) -> str:
-    """Return the text after a position in its sentence."""
-    match = _SENTENCE_END.search(text, end, end + _LONGEST_CLAUSE)
-    return text[end : match.start() if match else end + _LONGEST_CLAUSE]
 
 
 _MOST_OBJECTS = 200
@@ -492,8 +484,9 @@ def json_objects(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
         try:
             value, end = decoder.raw_decode(text, begin)
         except (ValueError, RecursionError):
-            end = text.find("}", begin) + 1
-            value = _python_dict(text[begin:end])
+            end, value = text.find("}", begin) + 1, None
+            with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+                value = ast.literal_eval(text[begin:end]) if "'" in text[begin:end] else None
         if isinstance(value, dict):
             yield begin, end, value
 
@@ -501,13 +494,6 @@ def json_objects(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     return made if len(made) == len(pairs) else {key: made[key] if _same([v for k, v in pairs if k == key]) else None for key in made}
-
-
-def _python_dict(text: str) -> object:
-    try:
-        return ast.literal_eval(text) if "'" in text else None
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return None
 
 
 def _same(values: Sequence[Any]) -> bool:
@@ -527,28 +513,28 @@ class _Fields:
 
 def _fields(text: str, keys: Sequence[str]) -> _Fields:
     """Return the fields of a text. An object inside one that has a key is part of it and is not read separately."""
-    found, passed = _Fields(), 0
+    fields, passed = _Fields(), 0
     for begin, end, entry in json_objects(text):
         if begin < passed:
             continue
         named = {re.sub(r"[\W_]", "", str(key)).lower(): value for key, value in entry.items()}
         present = [named[key] for key in keys if key in named]
         if present:
-            found.rest += text[passed:begin] + "\n"
+            fields.rest += text[passed:begin] + "\n"
             passed = end
-            found.values.append(present[0])
-            found.others.extend(present[1:])
-            found.scales.extend(named[key] for key in _SCALE_KEYS if key in named)
+            fields.values.append(present[0])
+            fields.others.extend(present[1:])
+            fields.scales.extend(named[key] for key in _SCALE_KEYS if key in named)
             reason = named.get("reason") or named.get("explanation")
-            found.reason = found.reason or (reason if isinstance(reason, str) else "")
-    found.rest += text[passed:]
-    return found
+            fields.reason = fields.reason or (reason if isinstance(reason, str) else "")
+    fields.rest += text[passed:]
+    return fields
 
 
-def field_of(text: str, keys: Sequence[str]) -> tuple[bool, Any, str]:
-    """Return (whether a JSON object of the text has one of the keys, its value, the object's `reason`); two different values are null."""
-    found = _fields(text, keys)
-    return bool(found.values), found.values[0] if found.values and _same(found.values) else None, found.reason
+def field_of(text: str, key: str) -> tuple[Any, str]:
+    """Return (the value of a key of a JSON object of the text, the object's `reason`); two different values are null."""
+    fields = _fields(text, (key,))
+    return fields.values[0] if fields.values and _same(fields.values) else None, fields.reason
 
 
 def score_reading(
@@ -565,6 +551,7 @@ def score_reading(
         extractor: a regular expression whose first group (or the whole match) is the number, or a function of the reply.
     """
     low, high = scale
+    no_match = "nothing in it has the form that is read"
 
     def verdict(number: float | None, reason: str = "", why: str = "it holds no number") -> Verdict:
         if number is None:
@@ -581,22 +568,25 @@ def score_reading(
         answer = without_thoughts(text)
         if answer is None:
             return Verdict(value=None, why=UNFINISHED)
+        if callable(extractor):
+            return verdict(_number(plugin_calls.call_plugin("extractor", extractor, answer)), why=no_match)
         if extractor:
-            return verdict(_number(_extracted(extractor, answer)), why="nothing in it has the form that is read")
-        found = _fields(answer, _SCORE_KEYS)
-        stated = stated_score(found.rest, low, high)
-        if not found.values:
+            match = re.search(extractor, answer[:LONGEST])
+            return verdict(_number(match and match[1 if match.re.groups else 0]), why=no_match)
+        fields = _fields(answer, _SCORE_KEYS)
+        stated = stated_score(fields.rest, low, high)
+        if not fields.values:
             return verdict(stated.number, why=stated.why)
-        numbers = [_score_in(value, low, high) for value in found.values]
-        others = [number for number in (_score_in(value, low, high) for value in found.others) if number is not None]
+        numbers = [_score_in(value, low, high) for value in fields.values]
+        others = [number for number in (_score_in(value, low, high) for value in fields.others) if number is not None]
         why = _spoilt(stated, numbers[0] if numbers[0] == stated.number else None)
-        if any(not _is_scale(value, low, high) for value in found.scales):
+        if any(not _is_scale(value, low, high) for value in fields.scales):
             why = "it names another scale"
         if None in numbers:
             why = "its JSON holds no score"
         elif len({*numbers, *others}) > 1:
             why = "it gives more than one score"
-        return verdict(None if why else numbers[0], found.reason, why)
+        return verdict(None if why else numbers[0], fields.reason, why)
 
     return read
 
@@ -617,16 +607,16 @@ def yes_no_reading(*, variant: str = "tolerant") -> Reading:
         answer = without_thoughts(text)
         if answer is None:
             return Verdict(value=None, why=UNFINISHED)
-        found = _fields(answer, _VERDICT_KEYS)
-        stated = stated_answer(found.rest)
+        fields = _fields(answer, _VERDICT_KEYS)
+        stated = stated_answer(fields.rest)
         word, why = stated.word, stated.why
-        if found.values:
-            words = {_word_in(value) for value in found.values} | {_word_in(value) for value in found.others} - {""}
+        if fields.values:
+            words = {_word_in(value) for value in fields.values} | {_word_in(value) for value in fields.others} - {""}
             word = "" if len(words) > 1 else words.pop()
             why = _spoilt(stated, word if word == stated.word else None) or ("" if word else "its JSON says neither yes nor no, or both")
         if why or not word:
-            return Verdict(value=None, reason=found.reason, why=why)
-        return Verdict(value=float(word == "yes"), label=word, reason=found.reason)
+            return Verdict(value=None, reason=fields.reason, why=why)
+        return Verdict(value=float(word == "yes"), label=word, reason=fields.reason)
 
     return read
 
@@ -645,17 +635,17 @@ def choice_reading(choices: Mapping[str, tuple[float | None, str]], *, upstream_
         answer = without_thoughts(text)
         if answer is None:
             return Verdict(value=None, why=UNFINISHED)
-        found = _fields(answer, _VERDICT_KEYS)
-        named = [_choice_in(value) for value in found.values]
-        rest = plain(found.rest)
+        fields = _fields(answer, _VERDICT_KEYS)
+        named = [_choice_in(value) for value in fields.values]
+        rest = plain(fields.rest)
         named += [word for word in map(_choice_in, rest.splitlines()) if word in choices]
         refusal = unreadable(rest)
         if len(set(named)) > 1 or (refusal and refusal != BREAKS_OFF):
-            return Verdict(value=None, reason=found.reason, why=refusal or "it gives more than one verdict")
+            return Verdict(value=None, reason=fields.reason, why=refusal or "it gives more than one verdict")
         if not named or named[0] not in choices:
-            return Verdict(value=None, reason=found.reason, why="it is none of the words that were offered")
+            return Verdict(value=None, reason=fields.reason, why="it is none of the words that were offered")
         value, label = choices[named[0]]
-        return Verdict(value=value, label=label, reason=found.reason, declines=value is None)
+        return Verdict(value=value, label=label, reason=fields.reason, declines=value is None)
 
     return read
 
@@ -667,8 +657,8 @@ def claims_reading() -> Reading:
         answer = without_thoughts(text)
         if answer is None:
             return Verdict(value=None, why=UNFINISHED)
-        _, claims, _ = field_of(answer, ("claims",))
-        _, overall, reason = field_of(answer, ("verdict",))
+        claims, _ = field_of(answer, "claims")
+        overall, reason = field_of(answer, "verdict")
         word = str(overall).strip().lower() if overall is not None else ""
         stated = {"supported": 1.0, "no hallucination": 1.0, "hallucination": 0.0, "not supported": 0.0}.get(word)
         if not isinstance(claims, list):
@@ -688,7 +678,7 @@ def claims_reading() -> Reading:
 
 def read_results(text: str) -> list[float | None] | None:
     """Return the list `results` of a reply with each entry as 1.0, 0.0 or None; None if there is no such list."""
-    _, results, _ = field_of(without_thoughts(text) or "", ("results",))
+    results, _ = field_of(without_thoughts(text) or "", "results")
     return [_zero_or_one(value) for value in results] if isinstance(results, list) else None
 
 
@@ -727,13 +717,6 @@ def _choice_in(value: Any) -> str:
         value = int(value)
     text = re.sub(r"(?i)^\W*(?:(?:final\s+)?(?:verdict|answer)\s*[:=])", "", str(value))
     return "" if isinstance(value, bool) else text.strip().strip("\"'`*.!()[]").strip().lower()
-
-
-def _extracted(extractor: str | Callable[[str], Any], text: str) -> Any:
-    if callable(extractor):
-        return plugin_calls.call_plugin("extractor", extractor, text)
-    match = re.search(extractor, text[:LONGEST])
-    return match and match[1 if match.re.groups else 0]
 
 
 def _number(value: Any) -> float | None:
