@@ -388,10 +388,8 @@ class Proxies:
 
     def _new_class(self, number: int, words: list[Any], bases: list[Any], operations: list[str]) -> type:
         """Create a class from its description: built-in bases and forwarding methods. Its plain data decides comparisons itself."""
-        parents = [base for base in map(self.class_of, bases) if isinstance(base, RemoteClass) or issubclass(base, (BaseException, *_DATA))]
+        parents = self._parents(bases)
         keeps = any(issubclass(base, _DATA) for base in parents)
-        if not any(isinstance(base, RemoteClass) for base in parents):
-            parents.insert(0 if any(issubclass(base, BaseException) for base in parents) else len(parents), Remote)
         native = {one for base in parents if keeps for one in dir(base) if getattr(base, one) is not getattr(object, one, None)}
         wanted = FORWARDED.intersection(operations) - (native - {"__str__", "__repr__"}) - {"__eq__", "__ne__", "__hash__"}
         space: dict[str, Any] = {one: wait_for if one == "__await__" else forward(one) for one in wanted}
@@ -406,6 +404,13 @@ class Proxies:
             getattr(collections.abc, name).register(made)
         type.__setattr__(made, "_class_", Reference(self, number))
         return made
+
+    def _parents(self, bases: list[Any]) -> list[type]:
+        """Return the base classes that exist here."""
+        parents = [base for base in map(self.class_of, bases) if isinstance(base, RemoteClass) or issubclass(base, (BaseException, *_DATA))]
+        if not any(isinstance(base, RemoteClass) for base in parents):
+            parents.insert(0 if any(issubclass(base, BaseException) for base in parents) else len(parents), Remote)
+        return parents
 
     def proxy(self, number: int, kind: Any, data: Any) -> Any:
         """Return the proxy for an object of the other side; there is at most one at a time."""

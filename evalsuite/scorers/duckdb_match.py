@@ -1,7 +1,7 @@
 """`duckdb_match`: compare tables of a DuckDB database with a gold database. The comparison code is imported late, as in `table_match`."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from evalsuite.compare.messages import shorten
 from evalsuite.compare.official_cells import Reference
@@ -10,10 +10,6 @@ from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.registry import scorer
 from evalsuite.core.types import Fault, Problem, Score, Table
 from evalsuite.scorers.table_match import OFFICIAL_ONLY
-
-if TYPE_CHECKING:
-    from evalsuite.compare.strict_columns import Terms
-
 
 _A_VIEW = Fault(code="NOT_A_TABLE", detail="found a view, expected a table: the reference of today (dbt) and strict read it")
 
@@ -69,48 +65,26 @@ def duckdb_match(
     Example:
         `{"func": "duckdb_match", "parameters": {"gold": "gold.duckdb", "condition_tabs": ["orders"], "ignore_orders": [true]}}`
     """
-    from evalsuite.compare.strict_columns import Terms
-
-    names = list(gold) if condition_tabs is None else condition_tabs
-    return _score(
-        prediction,
-        gold,
-        names=names,
-        needed=condition_cols,
-        ignore_orders=ignore_orders,
-        terms=Terms(abs_tol=abs_tol, rel_tol=rel_tol, heeds_labels=labels != "ignore"),
-        reference=reference,
-    )
-
-
-def _score(
-    prediction: Mapping[str, Table | Fault],
-    gold: Mapping[str, Table | Fault],
-    *,
-    names: Sequence[str],
-    needed: list[list[int]] | None,
-    ignore_orders: list[bool] | None,
-    terms: "Terms",
-    reference: Reference,
-) -> Score:
-    """Return both verdicts on the named tables."""
     from evalsuite.compare.margins import with_margin
     from evalsuite.compare.official_databases import match_database
+    from evalsuite.compare.strict_columns import Terms
     from evalsuite.compare.strict_tables import join_verdicts, judge_each
     from evalsuite.compare.table_diff import Comparisons
     from evalsuite.compare.verdict import join
 
-    seen = Comparisons()
+    names, seen = list(gold) if condition_tabs is None else condition_tabs, Comparisons()
+    terms = Terms(abs_tol=abs_tol, rel_tol=rel_tol, heeds_labels=labels != "ignore")
+    orders: dict[str, Any] = {"needed": condition_cols, "ignore_orders": ignore_orders, "comparisons": seen}
     views = [name for name, table in prediction.items() if isinstance(table, Table) and table.is_view]
     # The reference's code since July 2025 reads views, as strict does.
     plain = prediction if reference == "dbt" else {**prediction, **dict.fromkeys(views, _A_VIEW)}
-    official = match_database(plain, gold, tables=names, needed=needed, ignore_orders=ignore_orders, reference=reference, comparisons=seen)
+    official = match_database(plain, gold, tables=names, reference=reference, **orders)
     if not names:
         return official
     report_official(official)
     submitted, expected = ({name.lower(): table for name, table in side.items()} for side in (prediction, gold))
     mine = [submitted.get(name.lower(), Fault(code="MISSING_TABLE", detail=f"no table {name!r}")) for name in names]
     theirs = [expected.get(name.lower(), Fault(code="BAD_SPEC", detail=f"gold has no table {name!r}")) for name in names]
-    strict = judge_each(mine, theirs, terms, names=names, needed=needed, ignore_orders=ignore_orders, comparisons=seen)
+    strict = judge_each(mine, theirs, terms, names=names, **orders)
     score = join(official, strict, up="view") if views and plain is not prediction else join_verdicts(official, strict)
-    return with_margin(score, mine, theirs, needed=needed, ignore_orders=ignore_orders, comparisons=seen, terms=terms)
+    return with_margin(score, mine, theirs, terms=terms, **orders)

@@ -8,6 +8,7 @@ from evalsuite.compare.result_sets import equal_as_bags, equal_as_sets, soft_f1
 from evalsuite.compare.strict_columns import PLAIN_TERMS
 from evalsuite.compare.strict_tables import join_verdicts, judge_table
 from evalsuite.compare.verdict import Strict
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.registry import scorer
 from evalsuite.core.types import Problem, Score, Table
@@ -54,14 +55,7 @@ def sql_match(prediction: Results, *, gold: str, database: str, evaluator: Name 
     strict = _strict(predicted, expected, [own == other for own, other in zip(rows, submitted, strict=True)], gold)
     details = {"soft_f1": round(soft_f1(rows[0], submitted[0]), 6), "evaluator": evaluator, "database": database}
     score = join_verdicts(official, strict)
-    return Score(
-        official=score.official,
-        strict=score.strict,
-        reason=score.reason,
-        strict_reason=score.strict_reason,
-        flip=score.flip,
-        details={**score.details, **details},
-    )
+    return replace(score, details={**score.details, **details})
 
 
 def _official(
@@ -104,8 +98,6 @@ def _strict(predicted: Sequence[Table], expected: Sequence[Table], are_same: Seq
             verdict = judge_table(theirs, mine, PLAIN_TERMS, ignore_order=order is None, order_by=order or ())
         if verdict.value != 1:
             where = f"database {at + 1} of {len(expected)}: " if len(expected) > 1 else ""
-            return Strict(
-                value=verdict.value, reason=where + verdict.reason, kind=verdict.kind, details=verdict.details, fault=verdict.fault
-            )
+            return replace(verdict, reason=where + verdict.reason)
         verdicts.append(verdict)
     return next((verdict for verdict in verdicts if verdict.cause != "dtype of other columns"), verdicts[0])

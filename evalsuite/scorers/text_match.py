@@ -60,12 +60,8 @@ def string_match(prediction: str, *, gold: str | list[str], conj: Literal["and",
     """
     official = match_text(prediction, gold, conj=conj, exclude=exclude)
     strict = match_text_strictly(prediction, gold, conj=conj, exclude=exclude)
-    return join(official, strict, up=_why_not_text(prediction, exclude))
-
-
-def _why_not_text(prediction: str, exclude: str | Sequence[str]) -> Cause:
-    """Return the cause if only strict accepts: an exclusion inside a word, or a spelling form."""
-    return "exclude inside a word" if excluded_text(prediction, exclude) is not None else "spelling form"
+    is_excluded = excluded_text(prediction, exclude) is not None
+    return join(official, strict, up="exclude inside a word" if is_excluded else "spelling form")
 
 
 def number_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:

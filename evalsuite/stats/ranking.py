@@ -88,9 +88,8 @@ def rank_submissions(
     raw, test = _raw_p(rows, clusters)
     p_values = _as_matrix(adjust(raw, correction), len(rows))
     open_places = shared_ranks(means, p_values, alpha=1 - confidence, higher_is_better=higher_is_better)
-    m = len(rows)
     # Each submission's m - 1 tests against the others, adjusted as one family.
-    others = [[p for j, p in enumerate(row) if j != i] for i, row in enumerate(_as_matrix(raw, m))]
+    others = [[p for j, p in enumerate(row) if j != i] for i, row in enumerate(_as_matrix(raw, len(rows)))]
     own_tests = [[*adjusted[:i], 1.0, *adjusted[i:]] for i, adjusted in enumerate(adjust(row, correction) for row in others)]
     own_places = shared_ranks(means, own_tests, alpha=1 - confidence, higher_is_better=higher_is_better)
     published = competition_ranks(means, higher_is_better=higher_is_better)
@@ -105,7 +104,7 @@ def rank_submissions(
                 shared_from=open_places[i][0],
                 shared_to=open_places[i][1],
             )
-            for i in range(m)
+            for i in range(len(rows))
         ),
         p_beats=tuple(tuple(map(float, row)) for row in beats),
         p_values=p_values,
@@ -113,7 +112,7 @@ def rank_submissions(
         n=len(rows[0]),
         confidence=confidence,
         correction=correction,
-        family=m * (m - 1) // 2,
+        family=len(raw),
         test=test,
         seed=seed,
         n_resamples=n_resamples,

@@ -551,7 +551,6 @@ def score_reading(
         extractor: a regular expression whose first group (or the whole match) is the number, or a function of the reply.
     """
     low, high = scale
-    no_match = "nothing in it has the form that is read"
 
     def verdict(number: float | None, reason: str = "", why: str = "it holds no number") -> Verdict:
         if number is None:
@@ -568,11 +567,8 @@ def score_reading(
         answer = without_thoughts(text)
         if answer is None:
             return Verdict(value=None, why=UNFINISHED)
-        if callable(extractor):
-            return verdict(_number(plugin_calls.call_plugin("extractor", extractor, answer)), why=no_match)
         if extractor:
-            match = re.search(extractor, answer[:LONGEST])
-            return verdict(_number(match and match[1 if match.re.groups else 0]), why=no_match)
+            return verdict(_number(_extracted(extractor, answer)), why="nothing in it has the form that is read")
         fields = _fields(answer, _SCORE_KEYS)
         stated = stated_score(fields.rest, low, high)
         if not fields.values:
@@ -717,6 +713,13 @@ def _choice_in(value: Any) -> str:
         value = int(value)
     text = re.sub(r"(?i)^\W*(?:(?:final\s+)?(?:verdict|answer)\s*[:=])", "", str(value))
     return "" if isinstance(value, bool) else text.strip().strip("\"'`*.!()[]").strip().lower()
+
+
+def _extracted(extractor: str | Callable[[str], Any], text: str) -> Any:
+    if callable(extractor):
+        return plugin_calls.call_plugin("extractor", extractor, text)
+    match = re.search(extractor, text[:LONGEST])
+    return match and match[1 if match.re.groups else 0]
 
 
 def _number(value: Any) -> float | None:

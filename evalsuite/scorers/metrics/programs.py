@@ -1,8 +1,8 @@
 """Metrics for programs: whether one passes its tests in a sandbox, and pass@k, the chance that one of k does."""
 
 import json
-import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from evalsuite.core.dataclasses import dataclass, field
@@ -11,6 +11,7 @@ from evalsuite.core.metric import IN_PYTHON, Measure, Metric, MetricError
 from evalsuite.core.plugin_calls import PROGRAM_BUDGET, PROGRAMS_ALLOWED
 from evalsuite.core.types import Fault
 from evalsuite.sandbox.program_sandbox import Ended, can_sandbox_programs, run_program
+from evalsuite.stats.samples import StatsError, pass_at_k
 
 # The least memory with which an interpreter starts.
 _LEAST_SECONDS = 0.05
@@ -88,15 +89,6 @@ class PythonUnitTesting(Metric):
         return ended
 
 
-def pass_at_k(n: int, c: int, k: int) -> float:
-    """Return `1 - C(n-c, k) / C(n, k)`, the unbiased estimate of Chen et al. (2021). Raises `MetricError` unless 0 <= c <= n and 1 <= k
-    <= n.
-    """
-    if not (0 <= c <= n and 1 <= k <= n):
-        raise MetricError(f"pass@k needs 0 <= c <= n and 1 <= k <= n, found n={n}, c={c}, k={k}", code="bad_counts")
-    return 1.0 - math.comb(n - c, k) / math.comb(n, k)
-
-
 @dataclass(frozen=True, kw_only=True)
 class PassAtK(Metric):
     """The chance that one of k programs passes: `1 - C(n-c, k) / C(n, k)` for n programs of which c pass every test.
@@ -148,23 +140,20 @@ class PassAtK(Metric):
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
         """Return the estimate for a submitted text."""
-        programs = _programs(prediction)
+        programs = [prediction]
+        with suppress(ValueError, RecursionError):
+            listed = json.loads(prediction)
+            programs = listed if isinstance(listed, list) and listed and all(isinstance(item, str) for item in listed) else programs
         # With fewer programs than k, a submission can neither raise its chance nor make the estimate undefined.
-        programs += ["raise SystemExit"] * (self.k - len(programs))
-        return self.detailed_evaluate(programs, list(references))
+        return self.detailed_evaluate([*programs, *["raise SystemExit"] * (self.k - len(programs))], list(references))
 
     def _one_program(self) -> PythonUnitTesting:
         limits: dict[str, Any] = {"timeout_seconds": self.timeout_seconds, "memory_mib": self.memory_mib}
         return PythonUnitTesting(field=self.field, allow_programs=self.allow_programs, **limits)
 
     def _estimate(self, n: int, c: int) -> Measure:
-        return Measure(value=pass_at_k(n, c, self.k), details={"n": n, "c": c, "k": self.k})
-
-
-def _programs(text: str) -> list[str]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return [text]
-    listed = isinstance(value, list) and value and all(isinstance(item, str) for item in value)
-    return list(value) if listed else [text]
+        try:
+            return Measure(value=pass_at_k(n, c, self.k), details={"n": n, "c": c, "k": self.k})
+        except StatsError as error:
+            message = f"pass@k needs 0 <= c <= n and 1 <= k <= n, found n={n}, c={c}, k={self.k}"
+            raise MetricError(message, code="bad_counts") from error

@@ -8,7 +8,7 @@ import re
 import string
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import ClassVar, Final, Literal
@@ -69,9 +69,14 @@ def stem(word: str) -> str:
         return IRREGULAR[word]
     if len(word) <= 2:
         return word
-    for step in (_plural, _past, _final_y, _step_2, _step_3, _step_4, _final_e, _double_l):
-        word = step(word)
-    return word
+    word = _past(_plural(word))
+    if word.endswith("y") and len(word) > 2 and not _kinds(word[:-1])[-1]:
+        word = word[:-1] + "i"
+    word = _step_4(_replaced(_step_2(word), _STEP_3))
+    short = word[:-1]
+    if word.endswith("e") and (_measure(short) > 1 or (_measure(short) == 1 and not _ends_cvc(short))):
+        word = short
+    return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
 
 
 def _measure(stem: str) -> int:
@@ -120,28 +125,18 @@ def _past(word: str) -> str:
     return word
 
 
-def _final_y(word: str) -> str:
-    if word.endswith("y") and len(word) > 2 and not _kinds(word[:-1])[-1]:
-        return word[:-1] + "i"
-    return word
-
-
 def _step_2(word: str) -> str:
     # "-alli" becomes "-al" and the step starts again: "hopefulli".
     if word.endswith("alli") and _measure(word[:-4]) > 0:
         return _step_2(word[:-4] + "al")
-    return _replaced(word, _STEP_2, lambda suffix: word[:-3] if suffix == "logi" else word[: -len(suffix)])
+    return _replaced(word, _STEP_2)
 
 
-def _step_3(word: str) -> str:
-    return _replaced(word, _STEP_3, lambda suffix: word[: -len(suffix)])
-
-
-def _replaced(word: str, rules: tuple[Rule, ...], measured: Callable[[str], str]) -> str:
-    """Return the word with the first matching suffix replaced, if the part before it contains a syllable."""
+def _replaced(word: str, rules: tuple[Rule, ...]) -> str:
+    """Return the word with the first matching suffix replaced, if the part before it contains a syllable; before -logi with its l."""
     for suffix, new in rules:
         if word.endswith(suffix):
-            return word[: -len(suffix)] + new if _measure(measured(suffix)) > 0 else word
+            return word[: -len(suffix)] + new if _measure(word[:-3] if suffix == "logi" else word[: -len(suffix)]) > 0 else word
     return word
 
 
@@ -152,17 +147,6 @@ def _step_4(word: str) -> str:
             fits = _measure(short) > 1 and (suffix != "ion" or short[-1] in "st")
             return short if fits else word
     return word
-
-
-def _final_e(word: str) -> str:
-    if not word.endswith("e"):
-        return word
-    short = word[:-1]
-    return short if _measure(short) > 1 or (_measure(short) == 1 and not _ends_cvc(short)) else word
-
-
-def _double_l(word: str) -> str:
-    return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
 
 
 MIN_STEMMED: Final = 4

@@ -17,7 +17,6 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, ClassVar, Final, Literal
 
 from evalsuite.compare.answer_messages import shorten
@@ -58,8 +57,7 @@ class ExactMatch(Metric):
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
         """Return 1.0 or 0.0, with the category `match` or `non match`."""
-        own = self.normal(prediction)
-        return best([self._against(own, prediction, reference) for reference in references])
+        return best([self._against(prediction, reference) for reference in references])
 
     def normal(self, text: str) -> str:
         """Return the normalised text."""
@@ -77,24 +75,17 @@ class ExactMatch(Metric):
         text = without_punctuation(text) if self.ignore_punctuation else text
         return " ".join(text.split()) if self.normalize_whitespace else text
 
-    def _against(self, own: str, prediction: str, reference: str) -> Measure:
-        other = self.normal(reference)
-        equal = own == other
-        # Two texts of punctuation only are equal after dropping it; the reason says so, because it is rarely intended.
-        empty = equal and not own and prediction != reference
-        note = {"note": "both texts are empty after normalisation"} if empty else {}
-        reason = f"the answer is {'' if equal else 'not '}{shorten(reference)}"
-        return Measure(value=float(equal), reason=reason, details={"category": "match" if equal else "non match"} | note)
+    def _against(self, prediction: str, reference: str) -> Measure:
+        own, other = self.normal(prediction), self.normal(reference)
+        # Two texts of punctuation only are equal after dropping it; the details say so, because it is rarely intended.
+        note = {"note": "both texts are empty after normalisation"} if not own and not other and prediction != reference else {}
+        reason = f"the answer is {'' if own == other else 'not '}{shorten(reference)}"
+        return Measure(value=float(own == other), reason=reason, details={"category": "match" if own == other else "non match"} | note)
 
 
 def without_punctuation(text: str) -> str:
     """Return the text without Unicode punctuation and ``$+<=>^`|~``, which Ruby counts as punctuation."""
-    return "".join(character for character in text if not _is_punctuation(character))
-
-
-@cache
-def _is_punctuation(character: str) -> bool:
-    return character in RUBY_SYMBOLS or unicodedata.category(character).startswith("P")
+    return "".join(letter for letter in text if letter not in RUBY_SYMBOLS and not unicodedata.category(letter).startswith("P"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,28 +154,18 @@ class TokenF1(Metric):
         return re.sub(r"\b(a|an|the)\b", " " if self.normalize_whitespace else "", text, flags=re.IGNORECASE) if is_squad else text
 
     def _against(self, own: list[str], other: list[str]) -> Measure:
-        if not own or not other:
-            empty_pair = 0.0 if self.variant == "desiru_repo" else 1.0
-            share = empty_pair if not own and not other else 0.0
-            return _measure(share, share, share, f"0 of {len(other)} {self._unit}")
         if self.variant in ("squad", "multiset"):
-            overlap = sum((Counter(own) & Counter(other)).values())
+            overlap = (Counter(own) & Counter(other)).total()
         else:
             overlap = len(set(own) & set(other))
-        if not overlap:
-            return _measure(0.0, 0.0, 0.0, f"0 of {len(other)} {self._unit}")
-        precision, recall = overlap / len(own), overlap / len(other)
-        f1 = 2 * precision * recall / (precision + recall)
-        more = f", {len(own) - overlap} more" if len(own) > overlap else ""
-        return _measure(precision, recall, f1, f"{overlap} of {len(other)} {self._unit}{more}")
-
-    @property
-    def _unit(self) -> str:
-        return "characters" if self.tokens == "char" else "words"
-
-
-def _measure(precision: float, recall: float, f1: float, reason: str) -> Measure:
-    return Measure(value=f1, reason=reason, details={"precision": precision, "recall": recall})
+        # Two empty texts are equal, but for the Desiru repository.
+        precision = recall = f1 = float(not own and not other and self.variant != "desiru_repo")
+        if overlap:
+            precision, recall = overlap / len(own), overlap / len(other)
+            f1 = 2 * precision * recall / (precision + recall)
+        more = f", {len(own) - overlap} more" if len(own) > overlap > 0 else ""
+        reason = f"{overlap} of {len(other)} {'characters' if self.tokens == 'char' else 'words'}{more}"
+        return Measure(value=f1, reason=reason, details={"precision": precision, "recall": recall})
 
 
 Edits = Literal["levenshtein", "damerau", "indel"]

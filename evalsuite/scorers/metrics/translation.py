@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
 from importlib import import_module
@@ -33,15 +33,16 @@ def sacrebleu_metrics() -> Any:
 class SacreMetric(Metric):
     """A metric computed by sacrebleu. The corpus score is not the mean of the segments' scores: see `evaluate_corpus`."""
 
+    parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
+
     def build(self, *, corpus: bool) -> Any:
         """Return the sacrebleu object with these options, for single segments or for a corpus."""
         del corpus
         return getattr(sacrebleu_metrics(), self.name.upper())(**self.options)
 
     def details_of(self, score: Any) -> dict[str, Any]:
-        """Return details of a sacrebleu score; by default none."""
-        del score
-        return {}
+        """Return the attributes of a sacrebleu score that `parts` lists."""
+        return {name: convert(getattr(score, name)) for name, convert in self.parts.items()}
 
     @property
     def options(self) -> dict[str, Any]:
@@ -109,6 +110,11 @@ class Bleu(SacreMetric):
 
     name: ClassVar[str] = "bleu"
     high: ClassVar[float | None] = 100.0
+    # Precisions, brevity penalty and both lengths in tokens.
+    parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "precisions": lambda values: list(map(float, values)),
+        **{"bp": float, "sys_len": int, "ref_len": int},
+    }
 
     tokenize: Literal["13a", "none", "zh", "intl", "char", "ja-mecab", "ko-mecab"] = "13a"
     lowercase: bool = False
@@ -125,11 +131,6 @@ class Bleu(SacreMetric):
             # The two mecab tokenizers are separate packages.
             hint = f"pip install 'sacrebleu[{self.tokenize[:2]}]'"
             raise MissingExtraError(f"bleu needs a package for the tokenizer {self.tokenize}", other=hint) from error
-
-    def details_of(self, score: Any) -> dict[str, Any]:
-        """Return precisions, brevity penalty and both lengths in tokens."""
-        precisions = [float(p) for p in score.precisions]
-        return {"precisions": precisions, "bp": float(score.bp), "sys_len": int(score.sys_len), "ref_len": int(score.ref_len)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,12 +184,10 @@ class Ter(SacreMetric):
     name: ClassVar[str] = "ter"
     high: ClassVar[float | None] = None
     direction: ClassVar[Direction] = "lower"
+    # Edits, and the mean length of the references in words.
+    parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"num_edits": int, "ref_length": float}
 
     normalized: bool = False
     no_punct: bool = False
     asian_support: bool = False
     case_sensitive: bool = False
-
-    def details_of(self, score: Any) -> dict[str, Any]:
-        """Return edits and the mean length of the references in words."""
-        return {"num_edits": int(score.num_edits), "ref_length": float(score.ref_length)}
