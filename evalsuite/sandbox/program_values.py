@@ -42,15 +42,19 @@ class ByIdentity:
 
     def get(self, value: Any) -> Any:
         """Return the value of an object, None if there is none."""
-        return self._held.get(id(value), (None, None))[1]
+        return self._held.get(_identity(value), (None, None))[1]
 
     def put(self, value: Any, kept: Any) -> None:
         """Set the value of an object."""
-        self._held[id(value)] = (value, kept)
+        self._held[_identity(value)] = (value, kept)
 
     def drop(self, value: Any) -> None:
         """Forget an object."""
-        del self._held[id(value)]
+        del self._held[_identity(value)]
+
+
+def _identity(value: Any) -> int:
+    return id(value)
 
 
 class MessageError(Exception):
@@ -197,8 +201,8 @@ def without_frames(error: BaseException) -> BaseException:
     """Return the exception without its traceback and those of its causes."""
     seen: list[int] = []
     at: BaseException | None = error
-    while at is not None and id(at) not in seen:
-        seen.append(id(at))
+    while at is not None and _identity(at) not in seen:
+        seen.append(_identity(at))
         at.__traceback__ = None
         at = at.__cause__ or at.__context__
     return error

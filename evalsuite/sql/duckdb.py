@@ -52,49 +52,9 @@ class StreamError(Exception):
     """The stream ended with this message of the engine, or has another shape than expected."""
 
 
-class _Schema(ctypes.Structure):
-    pass
-
-
-_Schema._fields_ = [
-    ("format", ctypes.c_char_p),
-    ("name", ctypes.c_char_p),
-    ("metadata", ctypes.c_void_p),
-    ("flags", ctypes.c_int64),
-    ("n_children", ctypes.c_int64),
-    ("children", ctypes.POINTER(ctypes.POINTER(_Schema))),
-    ("dictionary", ctypes.c_void_p),
-    ("release", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
-    ("private_data", ctypes.c_void_p),
-]
-
-
-class _Array(ctypes.Structure):
-    pass
-
-
-_Array._fields_ = [
-    ("length", ctypes.c_int64),
-    ("null_count", ctypes.c_int64),
-    ("offset", ctypes.c_int64),
-    ("n_buffers", ctypes.c_int64),
-    ("n_children", ctypes.c_int64),
-    ("buffers", ctypes.POINTER(ctypes.c_void_p)),
-    ("children", ctypes.POINTER(ctypes.POINTER(_Array))),
-    ("dictionary", ctypes.c_void_p),
-    ("release", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
-    ("private_data", ctypes.c_void_p),
-]
-
-
-class _Stream(ctypes.Structure):
-    _fields_ = (
-        ("get_schema", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(_Schema))),
-        ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(_Array))),
-        ("get_last_error", ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)),
-        ("release", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
-        ("private_data", ctypes.c_void_p),
-    )
+# Places of fields in Arrow's structures, which consist of 8-byte words.
+_LENGTH, _OFFSET, _BUFFERS, _CHILDREN, _RELEASE, _ARRAY_WORDS = 0, 2, 5, 6, 8, 10
+_SCHEMA_N_CHILDREN, _SCHEMA_CHILDREN, _SCHEMA_RELEASE, _SCHEMA_WORDS = 4, 5, 7, 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,44 +76,42 @@ def read_batches(capsule: Any) -> Generator[Batch]:
     """
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    fill, release = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p), ctypes.CFUNCTYPE(None, ctypes.c_void_p)
     place = pointer(capsule, b"arrow_array_stream")
-    stream = ctypes.cast(place, ctypes.POINTER(_Stream)).contents
+    get_schema, get_next, get_last_error, release_stream, _ = _words(place, 5)
+
+    def filled(get: int, n_words: int) -> Any:
+        structure = (ctypes.c_int64 * n_words)()
+        if fill(get)(place, ctypes.addressof(structure)):
+            raise StreamError((ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)(get_last_error)(place) or b"").decode("utf-8", "replace"))
+        return structure
+
     try:
-        schema = _Schema()
-        if stream.get_schema(place, ctypes.byref(schema)):
-            raise StreamError(_last_error(stream, place))
-        found = [schema.children[index].contents.format for index in range(schema.n_children)]
-        schema.release(ctypes.addressof(schema))
-        if found != _FORMATS:
-            raise StreamError(f"columns of other formats: {found!r}")
-        while True:
-            batch = _Array()
-            if stream.get_next(place, ctypes.byref(batch)):
-                raise StreamError(_last_error(stream, place))
-            if not batch.release:
-                return
+        schema = filled(get_schema, _SCHEMA_WORDS)
+        formats = [ctypes.string_at(_words(child, 1)[0]) for child in _words(schema[_SCHEMA_CHILDREN], schema[_SCHEMA_N_CHILDREN])]
+        release(schema[_SCHEMA_RELEASE])(ctypes.addressof(schema))
+        if formats != _FORMATS:
+            raise StreamError(f"columns of other formats: {formats!r}")
+        while (batch := filled(get_next, _ARRAY_WORDS))[_RELEASE]:
             try:
-                yield _batch(batch)
+                texts, numbers = (_words(child, _ARRAY_WORDS) for child in _words(batch[_CHILDREN], 2))
+                n_rows, first, number = texts[_LENGTH], texts[_OFFSET], numbers[_OFFSET]
+                _, ends_place, text_place = _words(texts[_BUFFERS], 3)
+                ends = _view(ends_place, 4 * (first + n_rows + 1)).cast("i")[first:]
+                values = _view(_words(numbers[_BUFFERS], 2)[1], 8 * (number + n_rows)).cast("q")[number:]
+                yield Batch(_view(text_place, ends[n_rows])[ends[0] :], ends, values)
             finally:
-                batch.release(ctypes.addressof(batch))
+                release(batch[_RELEASE])(ctypes.addressof(batch))
     finally:
-        stream.release(place)
+        release(release_stream)(place)
 
 
-def _batch(batch: _Array) -> Batch:
-    texts, numbers = (batch.children[index].contents for index in range(2))
-    n_rows = texts.length
-    ends = _view(texts.buffers[1], 4 * (texts.offset + n_rows + 1)).cast("i")[texts.offset :]
-    held = _view(texts.buffers[2], ends[n_rows])
-    return Batch(held[ends[0] :], ends, _view(numbers.buffers[1], 8 * (numbers.offset + n_rows)).cast("q")[numbers.offset :])
+def _words(place: int, n: int) -> Any:
+    return (ctypes.c_int64 * n).from_address(place)
 
 
-def _view(place: int | None, n_bytes: int) -> memoryview:
+def _view(place: int, n_bytes: int) -> memoryview:
     return memoryview((ctypes.c_char * n_bytes).from_address(place)).cast("B") if place and n_bytes else memoryview(bytearray(n_bytes))
-
-
-def _last_error(stream: Any, place: Any) -> str:
-    return (stream.get_last_error(place) or b"").decode("utf-8", "replace")
 
 
 # The nodes that a serialised statement may contain; since 2.0 a WITH can contain an INSERT.
@@ -244,9 +202,9 @@ def line_query(sql: str, types: Sequence[str], expressions: Sequence[str]) -> st
         # An empty line would not be a row.
         cells = [f"CASE WHEN system.main.length(system.main.concat({cells[0]})) = 0 THEN '\"\"' ELSE {cells[0]} END"]
     line = f"system.main.concat({_COMMA.join(cells)}, system.main.chr(10))"
-    mark = " + ".join(
-        f"{1 << 2 * place} * CASE WHEN {_is_plain(c, type_)} THEN {_hour(c)} ELSE 0 END" for place, (c, type_) in enumerate(moments)
-    )
+    hour = "CASE WHEN CAST({} AS TIME) = TIME '00:00:00' THEN 1 ELSE 2 END"
+    marks = [f"{1 << 2 * n} * CASE WHEN {_is_plain(c, type_)} THEN {hour.format(c)} ELSE 0 END" for n, (c, type_) in enumerate(moments)]
+    mark = " + ".join(marks)
     floats = {index: f"c{index}" for index, type_ in enumerate(types) if type_ in _FLOATS}
     if floats:
         line, mark = _exact_floats(line, mark, texts, floats)
@@ -257,8 +215,11 @@ def line_query(sql: str, types: Sequence[str], expressions: Sequence[str]) -> st
 
 def _exact_floats(line: str, mark: str, texts: Sequence[str | None], floats: Mapping[int, str]) -> tuple[str, str]:
     """The line and the mark of rows in which floats (by column number) that Python must format are sent as their bits."""
-    odd = " OR ".join(f"coalesce({_is_odd(c)}, false)" for c in floats.values())
-    exact = ", ".join(_bits(floats[index]) if index in floats else str(text) for index, text in enumerate(texts))
+    # Beyond these bounds DuckDB rounds some floats to another last digit than Python.
+    is_odd = "({0} <> 0 AND system.main.isfinite({0}) AND NOT system.main.abs({0}) BETWEEN 1e-4 AND 1e15)"
+    odd = " OR ".join(f"coalesce({is_odd.format(c)}, false)" for c in floats.values())
+    bits = "CAST(CAST(CAST({} AS DOUBLE) AS BIT) AS VARCHAR)"
+    exact = ", ".join(bits.format(floats[index]) if index in floats else str(text) for index, text in enumerate(texts))
     line = f"CASE WHEN {odd} THEN CAST(system.main.to_json([{exact}]) AS VARCHAR) ELSE {line} END"
     return line, f"CASE WHEN {odd} THEN {_ODD} ELSE 0 END + {mark or '0'}"
 
@@ -274,12 +235,7 @@ def read_lines(capsule: Any, types: Sequence[str]) -> Iterator[Lines]:
             marks = set(batch.numbers) if moments or floats else set()
             text = _with_floats(batch, floats) if min(marks, default=0) < 0 else batch.text
             bits = reduce(or_, marks, 0)
-            yield Lines(
-                text=b"",
-                n_rows=len(batch.numbers),
-                at_midnight=frozenset(index for place, index in enumerate(moments) if bits >> 2 * place & 1),
-                at_other_times=frozenset(index for place, index in enumerate(moments) if bits >> 2 * place & 2),
-            )
+            yield Lines.marked(b"", len(batch.numbers), bits, moments)
             yield from (Lines(text=bytes(text[start : start + _PART_BYTES]), n_rows=0) for start in range(0, len(text), _PART_BYTES))
 
 
@@ -295,11 +251,6 @@ def _with_floats(batch: Batch, floats: Sequence[int]) -> bytes:
             parts += [bytes(batch.text[done:begin]), as_lines([cells])]
             done = end
     return b"".join([*parts, batch.text[done:]])
-
-
-def _bits(c: str) -> str:
-    """A float as the text of its 64 bits, without loss."""
-    return f"CAST(CAST(CAST({c} AS DOUBLE) AS BIT) AS VARCHAR)"
 
 
 def _text(c: str, type_: str, expression: str) -> str | None:
@@ -338,18 +289,9 @@ def _is_plain(c: str, type_: str) -> str:
     return f"({c} BETWEEN TIMESTAMP '0001-01-01 00:00:00' AND TIMESTAMP '9999-12-31 23:59:59.999999')"
 
 
-def _hour(c: str) -> str:
-    return f"CASE WHEN CAST({c} AS TIME) = TIME '00:00:00' THEN 1 ELSE 2 END"
-
-
 def _six_digits(text: str, longest: int = _LONGEST_MOMENT) -> str:
     """The text of a timestamp with all six fractional digits of the seconds or none."""
     return f"CASE WHEN system.main.contains({text}, '.') THEN system.main.rpad({text}, {longest}, '0') ELSE {text} END"
-
-
-def _is_odd(c: str) -> str:
-    """Whether DuckDB and Python may format a float differently: beyond these bounds it rounds some to another last digit."""
-    return f"({c} <> 0 AND system.main.isfinite({c}) AND NOT system.main.abs({c}) BETWEEN 1e-4 AND 1e15)"
 
 
 def _quoted_cell(text: str) -> str:
@@ -385,23 +327,14 @@ UNION ALL SELECT macro_definition FROM duckdb_functions() WHERE NOT internal"""
 # Types whose cells are neutral as duckdb returns them.
 _NEUTRAL = INTEGERS | {"DOUBLE", "FLOAT", "BOOLEAN", "VARCHAR", "BLOB"}
 # The client converts these to other values than the database contains (an infinite date becomes the last day), so their text is fetched.
-_AS_TEXT = (
-    *_INSTANTS,
-    "DATE",
-    "TIMESTAMP",
-    "TIMESTAMP_S",
-    "TIMESTAMP_MS",
-    "TIMESTAMP_NS",
-    "INTERVAL",
-    "TIME WITH TIME ZONE",
-    "TIMETZ",
-    "BIT",
-)
+_AS_TEXT = (*_INSTANTS, *_MOMENTS, "DATE", "INTERVAL", "TIME WITH TIME ZONE", "TIMETZ", "BIT")
 _NESTED = ("STRUCT", "MAP", "UNION", "VARIANT")
 
 
 def open_session(connection: Connection, limits: QueryLimits) -> "DuckdbSession":
     """An open session; raises `UsageError` if the database is neither a DuckDB file nor a folder."""
+    import duckdb
+
     path = existing(connection)
     if path.is_dir():
         opened, files = _open_folder(path, limits, connection.name)
@@ -411,7 +344,12 @@ def open_session(connection: Connection, limits: QueryLimits) -> "DuckdbSession"
                 raise UsageError(f"connection {connection.name!r}: {path.name} is not a DuckDB database", hint="check `database`")
         # A write-ahead log next to the file is replayed when it is opened, even read-only.
         files = [file for file in (path, path.with_name(path.name + ".wal")) if file.exists()]
-        opened = _open_file(path, limits, connection.name)
+        try:
+            opened = duckdb.connect(text_of(path), read_only=True, config=_config(limits))
+        except (duckdb.Error, RuntimeError) as error:
+            _log.debug("duckdb: %r", error)
+            message = f"connection {connection.name!r}: {path.name} cannot be opened read-only"
+            raise UsageError(message, hint="is another process writing to it?") from None
     for macro in duckdb_macros(limits.clock) if limits.clock else ():
         opened.execute(macro)
     for setting in _LOCKS:
@@ -421,16 +359,6 @@ def open_session(connection: Connection, limits: QueryLimits) -> "DuckdbSession"
 
 def _config(limits: QueryLimits) -> dict[str, str | bool | int | float | list[str]]:
     return {**_CONFIG, "memory_limit": f"{max(64, limits.memory_mib // 2)}MiB"}
-
-
-def _open_file(path: Path, limits: QueryLimits, name: str) -> "DuckDBPyConnection":
-    import duckdb
-
-    try:
-        return duckdb.connect(text_of(path), read_only=True, config=_config(limits))
-    except (duckdb.Error, RuntimeError) as error:
-        _log.debug("duckdb: %r", error)
-        raise UsageError(f"connection {name!r}: {path.name} cannot be opened read-only", hint="is another process writing to it?") from None
 
 
 def _open_folder(folder: Path, limits: QueryLimits, name: str) -> "tuple[DuckDBPyConnection, list[Path]]":
@@ -546,7 +474,7 @@ def _neutral_cells(column: Sequence[Any], type_: str) -> Sequence[Any]:
     if type_ in _NEUTRAL:
         return column
     if type_ == "TIMESTAMP_NS":
-        return [text if text is not None and len(text) > len("2020-01-01 00:00:00.000000") else decode([text], name)[0] for text in column]
+        return [text if text is not None and len(text) > _LONGEST_MOMENT else decode([text], name)[0] for text in column]
     if type_ in _AS_TEXT and name in ("DATE", "TIMESTAMP", INSTANT):
         return decode(column, name)
     return [cell if not isinstance(cell, date | time | datetime) or isinstance(cell, time) else str(cell) for cell in column]

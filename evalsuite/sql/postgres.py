@@ -178,12 +178,7 @@ def lines_of(chunks: Iterable[Sequence[tuple[str, int, list[str | None] | None]]
         if odd.count(None) < len(odd):
             lines = tuple(line if cells is None else _as_python_has_it(cells, types) for line, cells in zip(lines, odd, strict=True))
         bits = reduce(or_, set(times))
-        yield Lines(
-            text="".join(lines).encode("utf-8", "backslashreplace"),
-            n_rows=len(lines),
-            at_midnight=frozenset(index for place, index in enumerate(moments) if bits >> 2 * place & 1),
-            at_other_times=frozenset(index for place, index in enumerate(moments) if bits >> 2 * place & 2),
-        )
+        yield Lines.marked("".join(lines).encode("utf-8", "backslashreplace"), len(lines), bits, moments)
 
 
 def _as_python_has_it(texts: Sequence[str | None], types: Sequence[str]) -> str:
@@ -402,12 +397,14 @@ class PostgresSession(Session):
             # A SELECT without columns has none.
             described = self._cursor.description or []
             header, types = tuple(str(column.name) for column in described), tuple(map(self._type_name, described))
-            own = list(map(self._own_name, described))
+            # The server's names of the types, empty for arrays and for user-defined types.
+            known = [(column, self.connection.adapters.types.get(column.type_code)) for column in described]
+            own = [type_.name if type_ and column.type_code == type_.oid else "" for column, type_ in known]
             if as_text and own and (written := line_query(sql, own)):
                 self._cursor.close()
                 self._open_cursor(written)
                 return Stream(header=header, types=types, chunks=iter(()), lines=self._lines(own))
-        return Stream(header=header, types=types, chunks=self._chunks())
+        return Stream(header=header, types=types, chunks=([tuple(map(neutral, row)) for row in rows] for rows in self._fetched()))
 
     def _open_cursor(self, sql: str) -> None:
         self._cursor = self.connection.cursor(name="evalsuite")
@@ -421,12 +418,7 @@ class PostgresSession(Session):
         if prepared.error_message or described.nparams != n:
             return [False] * n
         known = [self.connection.adapters.types.get(described.param_type(at)) for at in range(n)]
-        return [one is not None and one.name in _TIME_TYPES for one in known]
-
-    def _own_name(self, column: Any) -> str:
-        """The server's name of a column's type, empty for arrays and for user-defined types."""
-        known = self.connection.adapters.types.get(column.type_code)
-        return known.name if known and column.type_code == known.oid else ""
+        return [type_ is not None and type_.name in _TIME_TYPES for type_ in known]
 
     def _type_name(self, column: Any) -> str:
         known = self.connection.adapters.types.get(column.type_code)
@@ -437,10 +429,6 @@ class PostgresSession(Session):
         if known and column.type_code == known.array_oid:
             return "JSON"
         return _TYPES.get(name, "VARCHAR")
-
-    def _chunks(self) -> Iterator[Sequence[Sequence[Any]]]:
-        for rows in self._fetched():
-            yield [tuple(map(neutral, row)) for row in rows]
 
     def _lines(self, types: Sequence[str]) -> Iterator[Lines]:
         with self._faults():

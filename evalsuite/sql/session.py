@@ -136,6 +136,12 @@ class Lines:
     at_midnight: frozenset[int] = frozenset()
     at_other_times: frozenset[int] = frozenset()
 
+    @classmethod
+    def marked(cls, text: bytes, n_rows: int, bits: int, moments: Sequence[int]) -> "Lines":
+        """Return the lines with two bits for each column of `moments`: whether some are at midnight, and at other times."""
+        midnight, other = (frozenset(column for place, column in enumerate(moments) if bits >> 2 * place & bit) for bit in (1, 2))
+        return cls(text=text, n_rows=n_rows, at_midnight=midnight, at_other_times=other)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:

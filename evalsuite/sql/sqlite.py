@@ -1,6 +1,7 @@
 """SQLite: a file opened read-only and immutable, with an authorizer that allows only reading it."""
 
 import contextlib
+import io
 import logging
 import re
 import sqlite3
@@ -86,7 +87,8 @@ def open_session(connection: Connection, limits: QueryLimits, *, temp_in_memory:
     """
     path = existing(connection)
     try:
-        is_database = path.is_file() and _head(path) == _MAGIC
+        with path.open("rb") if path.is_file() else io.BytesIO() as handle:
+            is_database = handle.read(len(_MAGIC)) == _MAGIC
     except OSError as error:
         raise UsageError(f"connection {connection.name!r}: {path.name} cannot be read", hint=str(error.strerror)) from None
     if not is_database:
@@ -132,11 +134,6 @@ def _is_virtual_table(action: int, first: str | None, second: str | None) -> boo
     if action == sqlite3.SQLITE_PRAGMA:
         return first in _PRAGMAS or (first in _SETTINGS and second is None)
     return action == sqlite3.SQLITE_TRANSACTION or (action, first) == (sqlite3.SQLITE_UPDATE, "sqlite_master")
-
-
-def _head(path: Path) -> bytes:
-    with path.open("rb") as handle:
-        return handle.read(len(_MAGIC))
 
 
 class SqliteSession(Session):
@@ -194,12 +191,13 @@ class SqliteSession(Session):
         if cursor.description is None:
             raise not_allowed(NOT_SELECT)
         header = tuple(str(column[0]) for column in cursor.description)
-        return Stream(header=header, types=None, chunks=self._chunks(cursor))
 
-    def _chunks(self, cursor: sqlite3.Cursor) -> Iterator[Sequence[Sequence[Any]]]:
-        with self._faults():
-            while rows := cursor.fetchmany(_CHUNK_ROWS):
-                yield rows
+        def chunks() -> Iterator[Sequence[Sequence[Any]]]:
+            with self._faults():
+                while rows := cursor.fetchmany(_CHUNK_ROWS):
+                    yield rows
+
+        return Stream(header=header, types=None, chunks=chunks())
 
     @contextlib.contextmanager
     def _faults(self) -> Iterator[None]:

@@ -37,7 +37,8 @@ def test_more_power_needs_more_instances(sd: float, difference: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "c", "k", "expected"), [(5, 0, 1, 0.0), (5, 5, 1, 1.0), (5, 2, 1, 0.4), (5, 2, 2, 0.7), (5, 2, 4, 1.0), (4, 1, 2, 0.5)]
+    ("n", "c", "k", "expected"),
+    [(5, 0, 1, 0.0), (5, 5, 1, 1.0), (5, 2, 1, 0.4), (5, 2, 2, 0.7), (5, 2, 4, 1.0), (4, 1, 2, 0.5), (4, 2, 2, 5 / 6)],
 )
 def test_pass_at_k(n: int, c: int, k: int, expected: float) -> None:
     """1 - C(n-c, k) / C(n, k), counted by hand."""

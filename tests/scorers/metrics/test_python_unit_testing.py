@@ -13,7 +13,6 @@ from evalsuite.core.metric import MetricError
 from evalsuite.core.plugin_calls import allowing_programs
 from evalsuite.sandbox.program_sandbox import can_sandbox_programs, run_program
 from evalsuite.scorers.metrics import get_metric
-from evalsuite.scorers.metrics.programs import pass_at_k
 
 
 @pytest.fixture(autouse=True)
@@ -113,17 +112,11 @@ def test_every_test_must_pass() -> None:
     assert (found.value, found.details) == (0, {"category": "fail", "ended": "failed", "test": 1})
 
 
-@pytest.mark.parametrize(("n", "c", "k", "expected"), [(10, 6, 5, 1.0), (5, 1, 1, 0.2), (4, 2, 2, 5 / 6), (3, 0, 2, 0.0), (1, 1, 1, 1.0)])
-def test_pass_at_k(n: int, c: int, k: int, expected: float) -> None:
-    """The estimate is the share of draws of k that hold a passing program."""
-    assert pass_at_k(n, c, k) == pytest.approx(expected)
-
-
 @pytest.mark.parametrize(("n", "c", "k"), [(3, 4, 1), (3, -1, 1), (3, 1, 4), (3, 1, 0), (0, 0, 1)])
-def test_counts_nobody_can_mean(n: int, c: int, k: int) -> None:
+def test_impossible_counts(n: int, c: int, k: int) -> None:
     """More passes than programs, or more draws, are an error."""
-    with pytest.raises(MetricError):
-        pass_at_k(n, c, k)
+    with pytest.raises(MetricError, match="pass"):
+        get_metric("pass_at_k", k=k)({"n": n, "c": c})
 
 
 def test_pass_at_k_runs_its_programs() -> None:
