@@ -129,9 +129,9 @@ def tree_score(
         strict_reason="; ".join([treeval_reason(strict), *notes]),
         flip=flip,
         details={
-            **treeval_details(strict, len(references)),
+            **treeval_details(strict, len(references) + len(invented)),
             "n_repaired": n_repaired,
-            "margin": tree_margin(prediction, gold, id_field, right=_right_in_treeval(strict)),
+            "margin": tree_margin(_leaves(strict)) if strict.f1_node == strict.f1_leaf == 1 else None,
         },
     )
 
@@ -149,9 +149,9 @@ def _by_position(scored: Callable[..., TreevalResult], answers: Sequence[Any], n
     return min(1.0, max(0.0, official.score)), treeval_reason(official), ""
 
 
-def _right_in_treeval(result: TreevalResult) -> Iterator[tuple[Any, Any]]:
-    """Yield (gold, predicted) of each right leaf."""
-    return ((row.expected, row.got) for row in result.rows if row.status == "match" and row.score == 1)
+def _leaves(result: TreevalResult) -> Iterator[tuple[Any, Any, bool]]:
+    """Yield (gold, predicted, are they right) of each leaf."""
+    return ((row.expected, row.got, row.score in (1, None)) for row in result.rows)
 
 
 def _paired(references: list[Any], answers: list[Any], id_field: str | None, schema: Any) -> tuple[list[Any], list[Any], list[Any]]:
@@ -275,7 +275,12 @@ def tree_match(
     details = {
         **field_details(result),
         "n_repaired": n_repaired,
-        "margin": tree_margin(prediction, gold, id_field, schema=annotate_xeval(known), right=_right(result)),
+        "margin": tree_margin(
+            (row.gold_value, row.extracted_value, row.status == "match")
+            for record in result.records
+            for row in record.field_results
+            if row.status != "skipped"
+        ),
         **match_units(result, by_record),
         **({"warnings": unread} if (unread := _unread(notices)) else {}),
     }
@@ -297,12 +302,6 @@ def _with_strict(official: Score, strict: float | None, reason: str, details: Ma
         strict_fault=undecided,
         details=details,
     )
-
-
-def _right(result: RunResult) -> Iterator[tuple[Any, Any]]:
-    """Yield (gold, predicted) of each right leaf."""
-    rows = (row for record in result.records for row in record.field_results)
-    return ((row.gold_value, row.extracted_value) for row in rows if row.status == "match" and row.score == 1)
 
 
 def _semantic(schema: Any, judge: Any) -> dict[str, SemanticBatchComparator]:

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from functools import cached_property
 from heapq import nsmallest
 from math import fsum
+from operator import add
 from statistics import mean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -45,6 +46,7 @@ def log_notice(notice: Notice) -> None:
 RowStatus = Literal["match", "mismatch", "omission", "hallucination", "skipped", "pending", "batch_error", "error"]
 STATUSES: tuple[RowStatus, ...] = ("match", "mismatch", "omission", "hallucination", "skipped", "pending", "batch_error", "error")
 
+_PAIRED = frozenset({"match", "mismatch"})
 COLUMNS = {"match": "matches", "mismatch": "mismatches", "omission": "omissions", "hallucination": "hallucinations"}
 
 
@@ -182,21 +184,13 @@ class RunResult(Summary):
     @cached_property
     def per_field(self) -> dict[str, FieldAggregation]:
         """Instance path (`steps[0].n`) -> its rows over all records, in order of first occurrence; made on first use."""
-        found: dict[str, FieldAggregation] = {}
+        sums: dict[str, PathTotals] = {}
         for record in self.records:
-            for row in record.field_results:
-                column = COLUMNS.get(row.status)
-                if column is None:
-                    continue
-                entry = found.get(row.path)
-                if entry is None:
-                    entry = found[row.path] = FieldAggregation()
-                setattr(entry, column, getattr(entry, column) + 1)
-                if column in ("matches", "mismatches"):
-                    entry.mean_score += row.score
-        for entry in found.values():
-            entry.mean_score /= entry.matches + entry.mismatches + entry.omissions + entry.hallucinations
-        return found
+            add_rows(sums, ((row.path, row) for row in record.field_results))
+        return {
+            path: FieldAggregation(mean_score=found.tally().scored / sum(found.numbers.values()), **found.columns())
+            for path, found in sums.items()
+        }
 
 
 PostProcess = Callable[[list[FieldResult]], list[FieldResult]]
@@ -322,7 +316,7 @@ UNDECIDED: Metrics = (None, None, None)
 
 
 class PathTotals:
-    """One schema path: the number of rows of each status, and their scores summed without rounding; `weight` is that of one row."""
+    """One path: the number of rows of each status, and their scores summed without rounding; `weight` is that of one row."""
 
     __slots__ = ("n_full", "numbers", "partial", "weight")
 
@@ -333,32 +327,45 @@ class PathTotals:
         self.weight = 1.0
 
     def add(self, status: str, score: float) -> None:
-        """Count one row."""
+        """Count one row; of scores below 1 keep what rounding would lose (Shewchuk's partial sums)."""
         self.numbers[status] += 1
         if score == 1:
             self.n_full += 1
         elif score:
-            self.add_partial(score)
-
-    def add_partial(self, score: float) -> None:
-        """Add a score below 1, keeping what rounding would lose (Shewchuk's partial sums)."""
-        kept = []
-        for part in self.partial:
-            small, large = sorted((score, part), key=abs)
-            score = small + large
-            if lost := small - (score - large):
-                kept.append(lost)
-        self.partial = [*kept, score]
+            kept = []
+            for part in self.partial:
+                small, large = sorted((score, part), key=abs)
+                score = small + large
+                if lost := small - (score - large):
+                    kept.append(lost)
+            self.partial = [*kept, score]
 
     def tally(self) -> Tally:
         """Return the sums of its rows, each with weight 1."""
         both = self.numbers["match"] + self.numbers["mismatch"]
         return Tally(fsum([self.n_full, *self.partial]), both, self.numbers["omission"], self.numbers["hallucination"])
 
+    def columns(self) -> dict[str, int]:
+        return {COLUMNS[status]: n for status, n in self.numbers.items()}
+
     def score(self) -> PathScore:
-        columns = {COLUMNS[status]: n for status, n in self.numbers.items()}
         sums = self.tally()
-        return PathScore(precision=sums.precision, recall=sums.recall, f1=sums.f1, **columns)
+        return PathScore(precision=sums.precision, recall=sums.recall, f1=sums.f1, **self.columns())
+
+
+def add_rows(sums: dict[str, PathTotals], rows: Iterable[tuple[str, FieldResult]]) -> list[str]:
+    """Count rows by path. Return the statuses of those that do not count."""
+    others = []
+    for path, row in rows:
+        if row.status not in COLUMNS:
+            others.append(row.status)
+            continue
+        known = sums.get(path)
+        if known is None:
+            known = sums[path] = PathTotals()
+        known.weight = row.weight
+        known.add(row.status, row.score if row.status in _PAIRED else 0.0)
+    return others
 
 
 class Totals:
@@ -377,48 +384,22 @@ class Totals:
         They are 0 if the record has `failed` as a whole, and None if it is `undecided` or if a judge's outage left nothing to count (1.0
         in compat mode). Raises KeyError for an unknown status of a row.
         """
-        counts, n_errors = self.count(rows)
+        others = add_rows(self.paths, ((row.schema_path, row) for row in rows))
+        for status in others:
+            if status not in STATUSES:
+                raise KeyError(status)
+        n_errors = others.count("batch_error")
         self.n_records += 1
         self.n_batch_errors += n_errors
-        if undecided:
+        self.n_errors += others.count("error")
+        counts = tally(rows)
+        if undecided or (n_errors and not counts.weight and not self.compat and not failed):
             self.n_undecided += 1
             return UNDECIDED
-        if failed:
-            metrics: Metrics = (0.0, 0.0, 0.0)
-        elif n_errors and not counts.weight and not self.compat:
-            self.n_undecided += 1
-            return UNDECIDED
-        else:
-            metrics = counts.precision, counts.recall, counts.f1
+        metrics = (0.0, 0.0, 0.0) if failed else (counts.precision, counts.recall, counts.f1)
         for values, value in zip(self.values, metrics, strict=True):
-            values.append(value or 0.0)
+            values.append(value)
         return metrics
-
-    def count(self, rows: Sequence[FieldResult]) -> tuple[Tally, int]:
-        """Count rows by schema path. Return the record's own tally, and the number of batch errors."""
-        n_errors = 0
-        paths = self.paths
-        for row in rows:
-            status = row.status
-            if status not in COLUMNS:
-                if status == "batch_error":
-                    n_errors += 1
-                elif status == "error":
-                    self.n_errors += 1
-                elif status not in STATUSES:
-                    raise KeyError(status)
-                continue
-            known = paths.get(row.schema_path)
-            if known is None:
-                known = paths[row.schema_path] = PathTotals()
-            known.weight = row.weight
-            known.numbers[status] += 1
-            if row.score and (status == "match" or status == "mismatch"):
-                if row.score == 1:
-                    known.n_full += 1
-                else:
-                    known.add_partial(row.score)
-        return tally(rows), n_errors
 
     def micro(self) -> Tally:
         sums = [(path.weight, path.tally()) for path in self.paths.values()]
@@ -492,7 +473,6 @@ MAX_RECORDS = 100
 N_WORST = 5
 N_ROWS = 100
 N_CONFUSIONS = 10
-_PAIRED = frozenset({"match", "mismatch"})
 _CONFUSED = ("mismatch", "omission", "hallucination")
 LONGEST_TEXT = 200
 _RIGHT = ("match", "both_null")
@@ -561,30 +541,22 @@ class _UnitSums:
         self.sums: dict[str, tuple[array[float], array[int]]] = {}
 
     def add(self, record: int, path: str, status: str, score: float) -> None:
-        reached, whole = self.sums.setdefault(path, (array("d"), array("L")))
-        if record >= len(whole):
-            self.n = max(self.n, record + 1)
-            reached.extend([0.0] * (self.n - len(reached)))
-            whole.extend([0] * (self.n - len(whole)))
+        reached, whole = self.sums.setdefault(path, (array("d", [0.0]) * self.n, array("L", [0]) * self.n))
         is_paired = status in _PAIRED
         reached[record] += 2 * score * is_paired
         whole[record] += 1 + is_paired
 
     def of_fields(self) -> dict[str, list[float | None]]:
         """Return path -> F1 by record, None if a record has no such field."""
-        found = {}
-        for path, (reached, whole) in self.sums.items():
-            column = [own / n if n else None for own, n in zip(reached, whole, strict=True)]
-            found[path] = [*column, *[None] * (self.n - len(column))]
-        return found
+        return {
+            path: [own / n if n else None for own, n in zip(reached, whole, strict=True)] for path, (reached, whole) in self.sums.items()
+        }
 
     def of_records(self) -> list[float]:
         """Return F1 by record; 1 if nothing was expected and nothing found."""
         reached, whole = [0.0] * self.n, [0] * self.n
-        for sums, counts in self.sums.values():
-            for at, (own, n) in enumerate(zip(sums, counts, strict=True)):
-                reached[at] += own
-                whole[at] += n
+        for own, n in self.sums.values():
+            reached, whole = list(map(add, reached, own)), list(map(add, whole, n))
         return [own / n if n else 1.0 for own, n in zip(reached, whole, strict=True)]
 
 
@@ -647,13 +619,13 @@ def treeval_reason(result: "TreevalResult") -> str:
     return f"{text}; {n_wrong} of {n_rows} leaves differ, first record {first.record} {first.path or 'itself'}: {first.status}"
 
 
-def treeval_details(result: "TreevalResult", n_gold: int = 0) -> dict[str, Any]:
+def treeval_details(result: "TreevalResult", n_records: int) -> dict[str, Any]:
     """Return the seven numbers, means per metric and type, counts, fields (at most 1,000), records (100) and differing rows by record
     (200).
 
-    The unit of a batch of `n_gold` records is the F1 of a record's leaves: the score itself is no mean over records.
+    The unit of a batch of `n_records` records is the F1 of a record's leaves: the score itself is no mean over records.
     """
-    units = _UnitSums(n_gold)
+    units = _UnitSums(n_records)
     fields: dict[str, PathTotals] = {}
     records: dict[int, PathTotals] = {}
     wrong: list[Row] = []

@@ -1,18 +1,16 @@
-"""JSON values: equality, size limits, canonical order, and the distance of two trees.
+"""JSON values: equality, size limits, canonical order, and the tolerance that a tree needs.
 
 Beyond a limit there is an error with path and sizes, never a silent change of method.
 """
 
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from json import JSONEncoder, dumps
 from math import inf, nextafter
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from evalsuite.compare.bipartite_matching import bipartite_matching
 from evalsuite.compare.numbers import as_margin, upward
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import FaultError
@@ -50,11 +48,6 @@ class ByObject(Generic[T]):
 def json_name(value: Any) -> str:
     """Return the JSON name of a value's type."""
     return JSON_NAMES.get(type(value), type(value).__name__)
-
-
-def python_name(value: Any) -> str:
-    """Return the Python name of a value's type, as upstream writes it in reasons (`NoneType` for null)."""
-    return type(value).__name__
 
 
 def loosely_same(a: Any, b: Any) -> bool:
@@ -228,39 +221,22 @@ def _scalar(value: Any) -> bytes:
     return dumps(value, ensure_ascii=False, default=repr).encode("utf-8", "surrogatepass")
 
 
-_INFINITE: Final = Decimal(inf)
-# Most pairs of elements of unordered lists to compare.
-_MOST_PAIRS: Final = 20_000
-
-
-def tree_margin(
-    prediction: Any,
-    gold: Any,
-    id_field: str | None = None,
-    *,
-    schema: Mapping[str, Any] | None = None,
-    right: Iterable[tuple[Any, Any]] = (),
-) -> float | None:
+def tree_margin(leaves: Iterable[tuple[Any, Any, bool]]) -> float | None:
     """Return the smallest tolerance of numbers under which every leaf matches; None if none is needed or none is enough.
 
-    Records are paired by id, or by position without one. Lists in them have the order that the JSON Schema gives; without a `schema`
-    they are unordered. `right` are the leaves that the rule itself accepts as equal, as (gold, predicted).
+    Args:
+        leaves: (gold, predicted, does the rule accept them) of every row that counts, elements of lists as they were aligned.
     """
-    sides = _by_id(prediction, id_field), _by_id(gold, id_field)
+    needed = Decimal(0)
     try:
-        needed = _Distance(frozenset()).records(*sides, schema=schema)
-        if needed == _INFINITE and (accepted := frozenset((repr(g), repr(p)) for g, p in right if not same(g, p))):
-            needed = _Distance(accepted).records(*sides, schema=schema)
+        for gold, prediction, is_right in leaves:
+            if type(gold) in (int, float) and type(prediction) in (int, float):
+                needed = max(needed, _apart(gold, prediction) if gold != prediction else needed)
+            elif not is_right:
+                return None
         return as_margin(upward(needed))
-    except (ArithmeticError, AttributeError, RecursionError, ValueError):
-        # NaN, lists too long to be paired, a schema in a form of its own.
+    except ArithmeticError:  # NaN
         return None
-
-
-def _by_id(value: Any, id_field: str | None) -> Any:
-    if id_field is None or not (isinstance(value, list) and all(isinstance(item, dict) and id_field in item for item in value)):
-        return value
-    return sorted(value, key=lambda item: str(item[id_field]))
 
 
 def _apart(gold: Any, prediction: Any) -> Decimal:
@@ -271,62 +247,3 @@ def _apart(gold: Any, prediction: Any) -> Decimal:
     exact = abs(Fraction(gold) - Fraction(prediction))
     near = float(exact)
     return max(written, Decimal(repr(near if Fraction(near) >= exact else nextafter(near, inf))))
-
-
-class _Distance:
-    """The tolerance that makes values equal; infinite if none does: for texts that differ, unless they are `accepted` (as `repr`)."""
-
-    def __init__(self, accepted: frozenset[tuple[str, str]]) -> None:
-        self._accepted = accepted
-        self._n_pairs = 0
-
-    def records(self, prediction: Any, gold: Any, *, schema: Mapping[str, Any] | None) -> Decimal:
-        """Return the tolerance for one record, or for n against n."""
-        are_many = isinstance(gold, list) and isinstance(prediction, list) and (schema is None or schema.get("type") != "array")
-        if not are_many:
-            return self.of(prediction, gold, schema)
-        if len(gold) != len(prediction):
-            return _INFINITE
-        return self._largest((p, g, schema) for p, g in zip(prediction, gold, strict=True))
-
-    def _largest(self, pairs: Iterable[tuple[Any, Any, Any]]) -> Decimal:
-        needed = Decimal(0)
-        for pair in pairs:
-            needed = max(needed, self.of(*pair))
-            if needed == _INFINITE:
-                break
-        return needed
-
-    def of(self, prediction: Any, gold: Any, schema: Mapping[str, Any] | None) -> Decimal:
-        """Return the tolerance for two values; the closest of gold's alternatives counts."""
-        return min(self._plain(prediction, choice, schema) for choice in (choices(gold) if schema is not None else [gold]))
-
-    def _plain(self, prediction: Any, gold: Any, schema: Mapping[str, Any] | None) -> Decimal:
-        if isinstance(gold, dict) and isinstance(prediction, dict) and gold.keys() == prediction.keys():
-            fields = None if schema is None else schema.get("properties", {})
-            return self._largest((prediction[name], gold[name], None if fields is None else fields.get(name, {})) for name in gold)
-        if isinstance(gold, list) and isinstance(prediction, list):
-            return self._lists(prediction, gold, schema)
-        if all(isinstance(value, int | float) and not isinstance(value, bool) for value in (gold, prediction)):
-            return Decimal(0) if gold == prediction else _apart(gold, prediction)
-        return Decimal(0) if same(gold, prediction) or (repr(gold), repr(prediction)) in self._accepted else _INFINITE
-
-    def _lists(self, prediction: list[Any], gold: list[Any], schema: Mapping[str, Any] | None) -> Decimal:
-        if len(gold) != len(prediction):
-            return _INFINITE
-        items = None if schema is None else schema.get("items", {})
-        align = {"match_by": "hungarian"} if schema is None else schema.get("x-eval-align", {})
-        if align.get("ordered") or not align.get("match_by"):
-            return self._largest((p, g, items) for p, g in zip(prediction, gold, strict=True))
-        self._n_pairs += len(gold) ** 2
-        if self._n_pairs > _MOST_PAIRS:
-            raise ValueError("more pairs than a margin is worth")
-        needed = [[self.of(p, g, items) for p in prediction] for g in gold]
-        tried = sorted({distance for row in needed for distance in row if distance < _INFINITE})
-
-        def is_enough(tolerance: Decimal) -> bool:
-            near = [[k for k, distance in enumerate(row) if distance <= tolerance] for row in needed]
-            return None not in bipartite_matching(near)
-
-        at = bisect_left(tried, True, key=is_enough)
-        return tried[at] if at < len(tried) else _INFINITE if gold else Decimal(0)

@@ -39,7 +39,6 @@ from evalsuite.trees.json_values import (
     alternatives_of,
     exact_text,
     inspect,
-    python_name,
     same,
 )
 
@@ -212,7 +211,7 @@ class Walk:
         elif (gold == extracted) if self.compat else same(gold, extracted):
             out.append(self.container_row(node, gold, extracted, "match", None, path, aligned))
         else:
-            reason = f"type mismatch: gold {python_name(gold)}, extracted {python_name(extracted)}"
+            reason = f"type mismatch: gold {type(gold).__name__}, extracted {type(extracted).__name__}"
             # Gold {} expects nothing that could be recalled, so any other value is invented.
             status: RowStatus = "hallucination" if gold == {} and node.expects is dict and not self.compat else "mismatch"
             out.append(self.container_row(node, gold, extracted, status, reason, path, aligned))
