@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalsuite.compare.bipartite_matching import best_assignment
-from evalsuite.core.dataclasses import dataclass, field
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import did_you_mean
 from evalsuite.core.import_ref import LazyModule
 from evalsuite.core.runtime import without_collection
@@ -37,6 +37,8 @@ from evalsuite.trees.treeval_counts import (
     hierarchical_means,
     item_size,
     leaf_entries,
+    leaves_of,
+    mean_of,
     not_an_object,
     pair_weights,
     per_leaf_type,
@@ -52,10 +54,11 @@ from evalsuite.trees.treeval_metrics import (
     DEFAULT_METRICS,
     ROOT_KEYS,
     CorpusMetric,
+    Levenshtein,
     Metric,
     all_metrics,
     check_reference,
-    check_schema,
+    choose_metrics,
     compile_schema,
     create_tree_metrics,
     is_of_shape,
@@ -133,9 +136,6 @@ class Walk(Columns):
                 self.add([len(got[i]) - 1, 0, 0, 0, 0, 0])
             status: RowStatus = "both_null" if agreed else "mismatch"
             self._row(places[i], branch, status, want[i], got[i], None if agreed else 0.0, "" if agreed else FLAG_OBJECT)
-        for i in objects:
-            if want[i] is not None and not isinstance(want[i], dict):
-                raise ValueError(f"reference {places[i].record}: {places[i].at(branch) or 'the record'} must be an object")
         at = pick(places, objects)
         self.branch(branch, [{} if want[i] is None else want[i] for i in objects], at, pick(got, objects), at)
 
@@ -160,9 +160,6 @@ class Walk(Columns):
         chosen: list[int] = []
         is_reached = False
         for i, (expected, value, place) in enumerate(zip(want, got, rows, strict=True)):
-            if expected is not None and not fits(node, expected):
-                kind = "an object" if node.is_object else "a list" if node.structural else "a plain value"
-                raise ValueError(f"reference {place.record}: {place.at(node)} must be {kind}")
             if isinstance(value, Letters):
                 self.add(value.counts)
                 self._row(place, node, "mismatch", expected, value.value, 0.0, FLAG_CONTAINER)
@@ -187,14 +184,11 @@ class Walk(Columns):
     def _row(self, place: Place, node: SchemaNode, status: RowStatus, want: Any, got: Any, score: float | None, flag: str) -> None:
         self.rows.append(Row(place.record, place.at(node), status, want, got, score, *place[3:], flag))
 
-    def leaf(self, leaf: SchemaNode, want: Sequence[Any], rows: Sequence[Place], got: Sequence[Any], columns: Sequence[Place]) -> None:
-        """Score values."""
-        self._leaf(leaf, want, rows, got, listed=rows[0].expected_index is not None)
-
-    def _leaf(
-        self, leaf: SchemaNode, want: Sequence[Any], places: Sequence[Place], got: Sequence[Any], *, listed: bool, sizes: Any = None
+    def leaf(
+        self, leaf: SchemaNode, want: Sequence[Any], rows: Sequence[Place], got: Sequence[Any], columns: Sequence[Place], sizes: Any = None
     ) -> None:
         """Score pairs of values with one call per metric and write their rows. `sizes` cuts them into groups of one mean each."""
+        is_listed = not rows or rows[0].expected_index is not None
         fine = scalars(got)
         left, right = pick(want, fine), pick(got, fine)
         means: dict[str, float | None] = {}
@@ -205,13 +199,17 @@ class Walk(Columns):
             raw = np.full(len(got), worst(metric), dtype=np.float64)
             raw[fine] = np.nan_to_num(measured(metric, "scores", left, right))
             total += normalise(metric, raw)
-            mean = _mean(raw.tolist(), sizes)
+            values = raw.tolist()
+            if sizes is not None:
+                rest = iter(values)
+                values = [fsum(next(rest) for _ in range(size)) / size for size in sizes if size]
+            mean = mean_of(values)
             if isinstance(metric, CorpusMetric):
                 pooled[metric.name] = metric, want, got
                 mean = metric.pooled(want, got)
             means[metric.name] = mean
-            entries[metric.name] = {metric.name: mean} if listed else metric.summary(left, right, mean)
-        self.rows.later(partial(_leaf_rows, leaf, want, places, got, total / len(leaf.metrics)))
+            entries[metric.name] = {metric.name: mean} if is_listed else metric.summary(left, right, mean)
+        self.rows.later(partial(_leaf_rows, leaf, want, rows, got, total / len(leaf.metrics)))
         self.outcomes[leaf] = LeafOutcome(means, entries, pooled)
 
     def array(self, node: SchemaNode, want: Sequence[Any], rows: Sequence[Place], got: Sequence[Any], columns: Sequence[Place]) -> None:
@@ -237,7 +235,7 @@ class Walk(Columns):
             self.items(node.item, matched[0], places, matched[1], listed=True)
         else:
             in_item = bool(rows) and rows[0].expected_index is not None
-            self._leaf(node.item, matched[0], places, matched[1], listed=True, sizes=sizes if in_item else None)
+            self.leaf(node.item, matched[0], places, matched[1], places, sizes if in_item else None)
 
     def align(self, node: SchemaNode, want: list[Any], got: list[Any]) -> list[tuple[int, int]]:
         """Return the pairs (expected position, predicted position) of the assignment with the highest weight.
@@ -287,14 +285,6 @@ def _leaf_rows(leaf: SchemaNode, want: Sequence[Any], places: Sequence[Place], g
     records, starts, _, at, got_at = zip(*places, strict=True) if places else ((),) * 5
     paths = [start + ending for start in starts] if places and places[0].path else repeat(ending.removeprefix("."))
     return map(_make_row, zip(records, paths, statuses, want, got, scores, at, got_at, flags))  # noqa: B905 (some repeat for ever)
-
-
-def _mean(values: list[float], sizes: list[int] | None) -> float | None:
-    """Return the mean of the values, or of the means of their groups; None without values. Exact sums, so that order never matters."""
-    if sizes is not None:
-        rest = iter(values)
-        values = [fsum(next(rest) for _ in range(size)) / size for size in sizes if size]
-    return fsum(values) / len(values) if values else None
 
 
 def _flag(value: Any, types: tuple[type, ...]) -> str:
@@ -451,25 +441,25 @@ def prepare(
 
     Raises ValueError for a schema or metrics that cannot be used; for an unknown metric with the closest known one.
     """
-    schema = check_schema(schema)
+    branch = compile_schema(schema)
     known, by_type = all_metrics(metrics, compat=compat), with_defaults(types_metrics)
     for name, entry in by_type.items():
         for metric in names_of(entry, f"types_metrics[{name!r}]"):
             _known(metric, known, f"types_metrics[{name!r}]")
-    chosen = create_tree_metrics(schema, leaves_metrics, by_type, exclusive)
-    todo: list[Any] = [chosen]
-    while todo:
-        for entry in todo.pop().values():
-            if isinstance(entry, dict):
-                todo.append(entry)
-            else:
-                for metric in sorted(entry):
-                    _known(metric, known, "leaves_metrics")
+    choose_metrics(branch, leaves_metrics, by_type, exclusive)
+    leaves = list(leaves_of(branch))
+    for metric in (metric for leaf in leaves for metric in sorted(leaf.metrics)):
+        _known(metric, known, "leaves_metrics")
+    for leaf in leaves:
+        used = [metric for name, metric in known.items() if name in leaf.metrics]
+        if leaf.json_type == NUMBER_OR_TEXT:
+            used = [replace(metric, reads_numbers=True) if isinstance(metric, Levenshtein) else metric for metric in used]
+        leaf.metrics = tuple(used)
     listed = "|".join(f"{name}={'+'.join(names_of(entry, name))}" for name, entry in sorted(by_type.items()))
     listed += "".join(
         f"|{name}:{text}" for name, metric in known.items() if name in (metrics or ()) and (text := getattr(metric, "signature", ""))
     )
-    return compile_schema(schema, chosen, known), listed
+    return branch, listed
 
 
 def _known(name: str, metrics: dict[str, Metric], where: str) -> None:

@@ -213,7 +213,7 @@ def flat_means(names: Iterable[str], leaves: Iterable[LeafOutcome]) -> Means:
             for side, values in zip(sides, (references, predictions), strict=True):
                 side.extend(values)
     whole = {name: metric.pooled(references, predictions) for name, (metric, references, predictions) in pooled.items()}
-    return {name: _mean(values) for name, values in found.items()} | whole
+    return {name: mean_of(values) for name, values in found.items()} | whole
 
 
 def hierarchical_means(names: Iterable[str], node: SchemaNode, outcomes: Outcomes) -> Means:
@@ -223,7 +223,7 @@ def hierarchical_means(names: Iterable[str], node: SchemaNode, outcomes: Outcome
         return {name: outcomes[node].means.get(name) if node in outcomes else None for name in names}
     names = list(names)
     below = [hierarchical_means(names, child, outcomes) for child in node.children]
-    return {name: _mean([value for means in below if (value := means[name]) is not None]) for name in names}
+    return {name: mean_of([value for means in below if (value := means[name]) is not None]) for name in names}
 
 
 def per_leaf_type(branch: SchemaNode, outcomes: Outcomes) -> dict[str, Means | None]:
@@ -255,7 +255,8 @@ def results_tree(node: SchemaNode, outcomes: Outcomes, reached: Set[SchemaNode])
     return results_tree(node.item, outcomes, reached) if node.is_array else outcomes[node].entries
 
 
-def _mean(values: list[float]) -> float | None:
+def mean_of(values: list[float]) -> float | None:
+    """Return the mean, None without values; an exact sum, so that order never matters."""
     return math.fsum(values) / len(values) if values else None
 
 

@@ -7,11 +7,11 @@ plugged in through the protocol `Metric`.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from operator import eq
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 from unicodedata import normalize
 
 from evalsuite.core import plugin_calls
-from evalsuite.core.dataclasses import dataclass, replace
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import FaultError, MissingExtraError, did_you_mean
 from evalsuite.core.import_ref import LazyModule
 from evalsuite.core.metric import Metric as TextMetric
@@ -87,16 +87,10 @@ class Levenshtein:
 
         if not references:
             return np.zeros(0)
-        left, right = _texts(references), _texts(predictions)
-        # rapidfuzz leaves cells of None unset, so that it never gets any
-        found: Floats = cpdist(_filled(left), _filled(right), scorer=Indel.normalized_similarity, dtype=np.float64)
-        if None in left or None in right:
-            nulls = [[text is None for text in side] for side in (left, right)]
-            found = np.where(np.any(nulls, axis=0), np.all(nulls, axis=0).astype(np.float64), found)
+        found: Floats = cpdist(_texts(references), _texts(predictions), scorer=Indel.normalized_similarity, dtype=np.float64)
         if self._is_likeness(references, predictions):
             return found
-        sides = (self._values(references), self._values(predictions))
-        pairs = zip(*sides, found.tolist(), strict=True)
+        pairs = zip(self._values(references), self._values(predictions), found.tolist(), strict=True)
         return np.fromiter((_of_one_kind(*pair) for pair in pairs), np.float64, len(references))
 
     def matrix(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
@@ -108,18 +102,12 @@ class Levenshtein:
         for side in (_texts(references), _texts(predictions)):
             place = {text: i for i, text in enumerate(dict.fromkeys(side))}
             # To compare a few texts again costs less than to put the others back into their places.
-            fewer = 4 * len(place) < 3 * len(side) or None in place
+            fewer = 4 * len(place) < 3 * len(side)
             sides.append((list(place), list(map(place.__getitem__, side))) if fewer else (side, None))
         (left, rows), (right, columns) = sides
         if not left or not right:
             return np.zeros((len(references), len(predictions)))
-        found: Floats = cdist(_filled(left), _filled(right), scorer=Indel.normalized_similarity, dtype=np.float64)
-        if None in left:
-            found[left.index(None), :] = 0.0
-        if None in right:
-            found[:, right.index(None)] = 0.0
-        if None in left and None in right:
-            found[left.index(None), right.index(None)] = 1.0
+        found: Floats = cdist(left, right, scorer=Indel.normalized_similarity, dtype=np.float64)
         found = found if rows is None else found.take(rows, axis=0)
         found = found if columns is None else found.take(columns, axis=1)
         if not self._is_likeness(references, predictions):
@@ -131,10 +119,13 @@ class Levenshtein:
 
     def _is_likeness(self, references: Sequence[Any], predictions: Sequence[Any]) -> bool:
         """Whether the likeness of the texts is the score of every pair."""
-        return self.compat or (not self.reads_numbers and set(map(type, references)) == set(map(type, predictions)) == {str})
+        kinds = {*map(type, references), *map(type, predictions)}
+        return type(None) not in kinds if self.compat else kinds == {str} and not self.reads_numbers
 
     def _values(self, values: Sequence[Any]) -> Sequence[Any]:
         """The values as they are compared: a text that is a number as a `Decimal` where texts may be numbers."""
+        if self.compat:
+            return [value if value is None else "" for value in values]
         return [value if (number := number_in_text(value)) is None else number for value in values] if self.reads_numbers else values
 
     def summary(self, references: Sequence[Any], predictions: Sequence[Any], mean: float | None) -> dict[str, float | None]:
@@ -142,7 +133,7 @@ class Levenshtein:
         from rapidfuzz.distance import Levenshtein as Edits
 
         pairs = zip(_texts(references), _texts(predictions), strict=True)
-        distances = [Edits.distance(a or "", b or "") for a, b in pairs]
+        distances = [Edits.distance(a, b) for a, b in pairs]
         distance = sum(distances) / len(distances) if distances else None
         return {self.name: distance, f"{self.name}_ratio": mean}
 
@@ -184,14 +175,10 @@ def nearly_equal(reference: Any, prediction: Any) -> bool:
     return bool(reference == prediction) and (numbers or type(reference) is type(prediction))
 
 
-def _texts(values: Sequence[Any]) -> list[str | None]:
+def _texts(values: Sequence[Any]) -> Sequence[str]:
     if set(map(type, values)) == {str}:
-        return list(values)
-    return [value if value is None or isinstance(value, str) else str(value) for value in values]
-
-
-def _filled(texts: list[str | None]) -> list[str]:
-    return [text or "" for text in texts] if None in texts else cast("list[str]", texts)
+        return values
+    return ["" if value is None else str(value) for value in values]
 
 
 def _numbers_matrix(references: Sequence[float], predictions: Sequence[float]) -> "Floats":
@@ -415,8 +402,14 @@ def create_tree_metrics(
     Raises:
         ValueError: a leaf without metrics, a path the schema lacks, a reserved name, a schema that cannot be read.
     """
-    by_type = {type_key(key): names_of(value, f"types_metrics[{key!r}]") for key, value in (types_metrics or {}).items()}
-    return _choose(check_schema(schema), leaves_metrics or {}, by_type, exclusive, "")
+    branch = compile_schema(schema)
+    choose_metrics(branch, leaves_metrics, types_metrics, exclusive)
+    return _names_in_shape(branch)
+
+
+def _names_in_shape(branch: SchemaNode) -> dict[str, Any]:
+    fields = [(child.key, child.item if child.is_array else child) for child in branch.children]
+    return {key: _names_in_shape(field) if field.structural else set(field.metrics) for key, field in fields}
 
 
 def with_defaults(types_metrics: Mapping[Any, Any] | None) -> dict[str, Any]:
@@ -424,33 +417,12 @@ def with_defaults(types_metrics: Mapping[Any, Any] | None) -> dict[str, Any]:
     return {**DEFAULT_METRICS, **{type_key(key): value for key, value in (types_metrics or {}).items()}}
 
 
-def compile_schema(schema: Mapping[str, Any], tree_metrics: Mapping[str, Any], metrics: Mapping[str, Metric], path: str = "") -> SchemaNode:
-    """Return the fields of a Treeval schema, each leaf with its metric objects in the order of `metrics`.
+def compile_schema(schema: Any) -> SchemaNode:
+    """Return the fields of a schema in any form (see `treeval_schema_of`); the type of a choice is "()".
 
-    Of an object, `n_nodes` counts every key below it, `n_leaves` those without an object. The type of a choice is "()".
+    Of an object, `n_nodes` counts every key below it, `n_leaves` those without an object. Raises ValueError if the schema is empty, too
+    deep, or contains an array of arrays.
     """
-    branch = SchemaNode(path, "object", structural=True)
-    for key, node in schema.items():
-        here, is_list = join(path, key), is_array(node)
-        inner = node[0] if is_list else node
-        if isinstance(inner, Mapping):
-            child = compile_schema(inner, tree_metrics[key], metrics, here + "[]" * is_list)
-        else:
-            used, kind = [metric for name, metric in metrics.items() if name in tree_metrics[key]], type_of(inner)
-            if kind == NUMBER_OR_TEXT:
-                used = [replace(metric, reads_numbers=True) if isinstance(metric, Levenshtein) else metric for metric in used]
-            child = SchemaNode(here, kind, metrics=tuple(used))
-        branch.n_nodes += 1 + child.n_nodes * (not is_list)
-        branch.n_leaves += child.n_leaves if child.structural and not is_list else 1
-        if is_list:
-            child = SchemaNode(here, "array", children=[child], structural=True, is_array=True, expects=list)
-        child.key = key
-        branch.children.append(child)
-    return branch
-
-
-def check_schema(schema: Any) -> Mapping[str, Any]:
-    """Return the Treeval schema of a schema in any form. Raises ValueError if it is empty, too deep, or contains an array of arrays."""
     try:
         schema = treeval_schema_of(schema)
     except SchemaError as error:
@@ -459,26 +431,33 @@ def check_schema(schema: Any) -> Mapping[str, Any]:
         raise ValueError(f"the schema must be an object, found {schema!r}")
     if not schema:
         raise ValueError("the schema is empty")
-    todo: list[tuple[str, Any, int]] = [("", schema, 0)]
-    while todo:
-        path, node, depth = todo.pop()
-        if depth > MAX_DEPTH:
-            raise ValueError(f"the schema is nested deeper than {MAX_DEPTH} at {_shorten(path)}")
-        if isinstance(node, Mapping):
-            for key, child in node.items():
-                if not isinstance(key, str):
-                    raise ValueError(f"the schema key {key!r} at {_shorten(path) or 'the top'} is no text")
-                todo.append((join(path, key), child, depth + 1))
-        elif is_array(node):
-            if is_array(node[0]):
-                raise ValueError(f"an array of arrays at {_shorten(path)}: not supported")
-            todo.append((path + "[]", node[0], depth + 1))
-        elif is_choice(node):
-            if any(isinstance(option, dict | list) for option in node):
-                raise ValueError(f"the choice at {_shorten(path)} contains a container; write one element for an array")
-            if not node:
-                raise ValueError(f"an empty list at {_shorten(path)}: write one element for an array, two or more for a choice")
-    return schema
+    return _compile(schema, "", 0)
+
+
+def _compile(entry: Any, path: str, depth: int) -> SchemaNode:
+    if depth > MAX_DEPTH:
+        raise ValueError(f"the schema is nested deeper than {MAX_DEPTH} at {_shorten(path)}")
+    if is_array(entry):
+        if is_array(entry[0]):
+            raise ValueError(f"an array of arrays at {_shorten(path)}: not supported")
+        item = _compile(entry[0], path + "[]" * isinstance(entry[0], Mapping), depth + 1)
+        return SchemaNode(path, "array", children=[item], structural=True, is_array=True, expects=list)
+    if not isinstance(entry, Mapping):
+        if is_choice(entry) and any(isinstance(option, dict | list) for option in entry):
+            raise ValueError(f"the choice at {_shorten(path)} contains a container; write one element for an array")
+        if is_choice(entry) and not entry:
+            raise ValueError(f"an empty list at {_shorten(path)}: write one element for an array, two or more for a choice")
+        return SchemaNode(path, type_of(entry))
+    branch = SchemaNode(path, "object", structural=True)
+    for key, inner in entry.items():
+        if not isinstance(key, str):
+            raise ValueError(f"the schema key {key!r} at {_shorten(path) or 'the top'} is no text")
+        child = _compile(inner, join(path, key), depth + 1)
+        child.key = key
+        branch.children.append(child)
+        branch.n_nodes += 1 + child.n_nodes
+        branch.n_leaves += child.n_leaves if child.is_object else 1
+    return branch
 
 
 def is_of_shape(node: SchemaNode, values: Sequence[Any]) -> bool:
@@ -533,29 +512,27 @@ def names_of(entry: Any, where: str) -> list[str]:
     return sorted(names) if isinstance(entry, set | frozenset) else names
 
 
-def _choose(schema: Mapping[str, Any], leaves: Any, types: Mapping[str, list[str]], exclusive: bool, path: str) -> dict[str, Any]:
+def choose_metrics(branch: SchemaNode, leaves: Any, types_metrics: Mapping[Any, Any] | None, exclusive: bool, path: str = "") -> None:
+    """Give each leaf the names of its metrics, in place. Raises ValueError as `create_tree_metrics` does."""
+    types = {type_key(key): names_of(value, f"types_metrics[{key!r}]") for key, value in (types_metrics or {}).items()}
+    leaves = {} if leaves is None else leaves
     if not isinstance(leaves, Mapping):
         raise ValueError(f"leaves_metrics at {path or 'the top'} must be an object, as in the schema")
     for key in leaves:
-        if key not in schema:
-            raise ValueError(f"leaves_metrics names {join(path, str(key))}, which the schema lacks; {did_you_mean(str(key), list(schema))}")
-    chosen: dict[str, Any] = {}
-    for key, node in schema.items():
-        here = join(path, key)
-        inner = node[0] if is_array(node) else node
-        entry = leaves.get(key)
-        if isinstance(inner, Mapping):
-            if isinstance(entry, list | tuple) and len(entry) == 1 and isinstance(entry[0], Mapping):
-                entry = entry[0]
-            chosen[key] = _choose(inner, {} if entry is None else entry, types, exclusive, here)
+        if key not in branch.by_key:
+            hint = did_you_mean(str(key), list(branch.by_key))
+            raise ValueError(f"leaves_metrics names {join(path, str(key))}, which the schema lacks; {hint}")
+    for child in branch.children:
+        here, field, entry = join(path, child.key), child.item if child.is_array else child, leaves.get(child.key)
+        if field.structural:
+            is_listed = isinstance(entry, list | tuple) and len(entry) == 1 and isinstance(entry[0], Mapping)
+            choose_metrics(field, entry[0] if is_listed else entry, types_metrics, exclusive, here)
             continue
         own = [] if entry is None else names_of(entry, f"leaves_metrics at {here}")
-        kind = type_of(inner)
-        of_type = types.get(kind) or (types.get("string") if kind == NUMBER_OR_TEXT else None) or []
-        chosen[key] = set(own) | (set() if own and exclusive else set(of_type))
-        if not chosen[key]:
-            raise ValueError(f"no metric for the leaf {here} of type {kind!r}: name one in types_metrics or leaves_metrics")
-    return chosen
+        of_type = types.get(field.json_type) or (types.get("string") if field.json_type == NUMBER_OR_TEXT else None) or []
+        field.metrics = tuple({*own, *(() if own and exclusive else of_type)})
+        if not field.metrics:
+            raise ValueError(f"no metric for the leaf {here} of type {field.json_type!r}: name one in types_metrics or leaves_metrics")
 
 
 def _shorten(path: str) -> str:
