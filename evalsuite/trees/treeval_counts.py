@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from evalsuite.compare.bipartite_matching import best_assignment
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.import_ref import LazyModule
-from evalsuite.trees.all_pairs import Cells, Chosen, Grid, InnerLists, Names, matched_sums, pick
+from evalsuite.trees.all_pairs import Cells, Chosen, Columns, Grid, InnerLists, Names, matched_sums, pick
 from evalsuite.trees.eval_schema import SchemaNode
 from evalsuite.trees.json_values import ABSENT, TreeLimitError, canonical_order
 from evalsuite.trees.treeval_metrics import (
@@ -293,9 +293,17 @@ def see_as_reference(node: SchemaNode, want: list[Any], got: list[Any]) -> None:
 NUMBER = (int, float)
 
 
+class _RaisesError(Exception):
+    """The reference has no number; the text says why."""
+
+
 def reference_raises(branch: SchemaNode, want: Sequence[Any], got: Sequence[Any]) -> str:
     """Return why the reference has no number for these records, with the path; "" if it has one (as far as values and types show)."""
-    return _objects(branch, want, got, items=False)
+    try:
+        _ReferenceCheck(items=False).branch(branch, want, want, got, got)
+    except _RaisesError as reason:
+        return str(reason)
+    return ""
 
 
 def surplus_raises(matched: Sequence[int], n_predicted: int) -> bool:
@@ -303,98 +311,81 @@ def surplus_raises(matched: Sequence[int], n_predicted: int) -> bool:
     return n_predicted > len(matched) and any(position >= n_predicted - done for done, position in enumerate(reversed(matched)))
 
 
-def _objects(branch: SchemaNode, want: Sequence[Any], got: Sequence[Any], *, items: bool) -> str:
-    """Return the reason for records or branches pair by pair; with `items` every expected one meets every predicted one."""
-    reason = _no_objects(branch, got, items=items)
-    if reason:
-        return reason
-    if items:
-        want = [value for value in want if isinstance(value, dict)]
-    else:
-        pairs = [(w, g) for w, g in zip(want, got, strict=True) if isinstance(g, dict) and isinstance(w, dict)]
-        want, got = [w for w, _ in pairs], [g for _, g in pairs]
-    return next(filter(None, (_key(child.key, child, want, got, items=items) for child in branch.children)), "")
+class _ReferenceCheck(Columns):
+    """Raise at values that the reference cannot take: of pairs, or with `items` where every expected one meets every predicted one."""
 
+    absent = None
 
-def _key(key: str, node: SchemaNode, want: Sequence[Any], got: Sequence[Any], *, items: bool) -> str:
-    """Return the reason for one key of objects, compared pair by pair, or all against all with `items`."""
-    expected, predicted = [value.get(key) for value in want], [value.get(key, ABSENT) for value in got]
-    if not items:
-        chosen = sorted({*present(expected)} & {*present(predicted)})
-        expected, predicted = [expected[i] for i in chosen], [predicted[i] for i in chosen]
-    elif any(value is None or value is ABSENT for value in (*expected, *predicted)):
-        return f"a null or missing key in an object of a list at {node.path}"
-    if not expected or not predicted:
-        return ""
-    if not node.structural:
-        return _values(node, expected, predicted, node.path, items=items)
-    if node.is_object:
-        return _objects(node, expected, predicted, items=items)
-    return _lists(node, expected, predicted, items=items)
+    def __init__(self, *, items: bool) -> None:
+        self.items = items
 
+    def branch(self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[Any], answered: Sequence[Any], columns: Sequence[Any]) -> None:
+        for i, value in enumerate(answered):
+            passes = i > 0 and not self.items and isinstance(value, str | list) and not any(key in value for key in node.by_key)
+            if not isinstance(value, dict) and not passes:
+                raise _RaisesError(f"no object at {node.path or 'the top'}")
+        left = [i for i, value in enumerate(gold) if isinstance(value, dict)]
+        right = list(range(len(answered)))
+        if not self.items:
+            left = right = [i for i in left if isinstance(answered[i], dict)]
+        super().branch(node, pick(gold, left), left, pick(answered, right), right)
 
-def _no_objects(branch: SchemaNode, got: Sequence[Any], *, items: bool) -> str:
-    for i, value in enumerate(got):
-        passes = i > 0 and not items and isinstance(value, str | list) and not any(key in value for key in branch.by_key)
-        if not isinstance(value, dict) and not passes:
-            return f"no object at {branch.path or 'the top'}"
-    return ""
+    def objects(self, *_: Any) -> None:
+        """Unknown keys are no problem."""
 
+    def present(self, node: SchemaNode, gold: Any, rows: Sequence[Any], answered: Any, columns: Sequence[Any]) -> Chosen | None:
+        left, right = present(gold), present(answered)
+        if not self.items:
+            left = right = sorted({*left} & {*right})
+        elif len(left) < len(gold) or len(right) < len(answered):
+            raise _RaisesError(f"a null or missing key in an object of a list at {node.path}")
+        return (left, right) if left and right else None
 
-def _lists(node: SchemaNode, want: list[Any], got: list[Any], *, items: bool) -> str:
-    where = node.path
-    firsts = got if items else got[:1]
-    if [] in firsts:
-        return f"no answer (hang) for an empty list at {where}"
-    if not all(isinstance(value, list) for value in firsts):
-        lone = len(got) == 1 and isinstance(got[0], NUMBER) and not items
-        if lone and not node.lists_objects:
-            return _values(node.item, want[0], [got[0]], where, items=True) if want[0] else ""
-        return f"no list at {where}"
-    if any(not isinstance(value, list | str) or (isinstance(value, str) and node.lists_objects) for value in got):
-        return f"no list at {where}"
-    if [] in want:
-        return f"an empty expected list at {where}"
-    if node.lists_objects and items:
-        return f"a list of objects in a list of objects at {where}"
-    lists = [(want, got)] if items else [([w], [g]) for w, g in zip(want, got, strict=True)]
-    return next(filter(None, (_items(node, w, g, where) for w, g in lists)), "")
+    def array(self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[Any], answered: Sequence[Any], columns: Sequence[Any]) -> None:
+        firsts, where = answered if self.items else answered[:1], node.path
+        if [] in firsts:
+            raise _RaisesError(f"no answer (hang) for an empty list at {where}")
+        if not all(isinstance(value, list) for value in firsts):
+            lone = len(answered) == 1 and isinstance(answered[0], NUMBER) and not self.items
+            if not lone or node.lists_objects:
+                raise _RaisesError(f"no list at {where}")
+            self._elements(node, gold[0], answered)
+            return
+        if any(not isinstance(value, list | str) or (isinstance(value, str) and node.lists_objects) for value in answered):
+            raise _RaisesError(f"no list at {where}")
+        if [] in gold:
+            raise _RaisesError(f"an empty expected list at {where}")
+        if node.lists_objects and self.items:
+            raise _RaisesError(f"a list of objects in a list of objects at {where}")
+        for want, got in [(gold, answered)] if self.items else [([w], [g]) for w, g in zip(gold, answered, strict=True)]:
+            self._elements(node, [x for values in want for x in values], [x for values in got for x in values])
 
+    def _elements(self, node: SchemaNode, want: Sequence[Any], got: Sequence[Any]) -> None:
+        if want and got:
+            check = _ReferenceCheck(items=True)
+            (check.branch if node.lists_objects else check.leaf)(node.item, want, want, got, got)
 
-def _items(node: SchemaNode, want: list[list[Any]], got: list[Any], where: str) -> str:
-    left, right = [x for items in want for x in items], [x for items in got for x in items]
-    if not left or not right:
-        return ""
-    if node.lists_objects:
-        return _objects(node.item, left, right, items=True)
-    return _values(node.item, left, right, where, items=True)
-
-
-def _values(leaf: SchemaNode, want: Sequence[Any], got: Sequence[Any], where: str, *, items: bool) -> str:
-    """Return the reason for values that the metrics cannot take.
-
-    levenshtein checks the first pair for texts, exact_match uses the type of the first prediction.
-    """
-    containers = [isinstance(value, dict | list) for value in got]
-    if containers[0] or (items and any(containers)):
-        return f"a container in the place of a value at {where}"
-    names = {metric.name for metric in leaf.metrics}
-    expected, predicted = set(map(type, want)), set(map(type, got))
-    firsts = expected | predicted if items else {type(want[0]), type(got[0])}
-    if "levenshtein" in names and firsts != {str}:
-        return f"a value that is no text at {where}"
-    if "exact_match" not in names:
-        return ""
-    if items:
-        clash = (str in predicted and expected != {str}) or (bool(predicted & {float, bool}) and not expected <= {int, float, bool})
-        clash = clash or (int in predicted and str in expected)
-    elif isinstance(got[0], str):
-        clash = not isinstance(want[0], str)
-    elif type(got[0]) is int:
-        clash = any(containers) or str in predicted | expected
-    else:
-        clash = not (expected | predicted) <= {int, float, bool}
-    return f"values of different types at {where}" if clash else ""
+    def leaf(self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[Any], answered: Sequence[Any], columns: Sequence[Any]) -> None:
+        """Check values: levenshtein checks the first pair for texts, exact_match uses the type of the first prediction."""
+        containers = [isinstance(value, dict | list) for value in answered]
+        names = {metric.name for metric in node.metrics}
+        expected, predicted = set(map(type, gold)), set(map(type, answered))
+        firsts = expected | predicted if self.items else {type(gold[0]), type(answered[0])}
+        if containers[0] or (self.items and any(containers)):
+            raise _RaisesError(f"a container in the place of a value at {node.path}")
+        if "levenshtein" in names and firsts != {str}:
+            raise _RaisesError(f"a value that is no text at {node.path}")
+        if self.items:
+            clash = (str in predicted and expected != {str}) or (bool(predicted & {float, bool}) and not expected <= {int, float, bool})
+            clash = clash or (int in predicted and str in expected)
+        elif isinstance(answered[0], str):
+            clash = not isinstance(gold[0], str)
+        elif type(answered[0]) is int:
+            clash = any(containers) or str in predicted | expected
+        else:
+            clash = not (expected | predicted) <= {int, float, bool}
+        if "exact_match" in names and clash:
+            raise _RaisesError(f"values of different types at {node.path}")
 
 
 RowStatus = Literal["match", "partial", "mismatch", "omission", "hallucination", "both_null"]
@@ -423,28 +414,24 @@ class Rows(Sequence[Row]):
     """The rows of a walk in their order, made when they are read, because most callers need only the score."""
 
     def __init__(self) -> None:
-        self._made: list[Row] = []
-        self._later: list[Callable[[], Iterable[Row]]] = []
+        self._parts: list[Callable[[], Iterable[Row]]] = []
+        self._made: list[Row] | None = None
 
     def append(self, row: Row) -> None:
-        self._later.append(lambda: [row])
+        self._parts.append(lambda: [row])
 
     def later(self, make: Callable[[], Iterable[Row]]) -> None:
         """Add rows that are made when they are read."""
-        self._later.append(make)
+        self._parts.append(make)
 
     def all(self) -> list[Row]:
-        waiting, self._later = self._later, []
-        for make in waiting:
-            self._made.extend(make())
+        if self._made is None:
+            self._made = list(self)
         return self._made
 
     def __iter__(self) -> Iterator[Row]:
         """Yield the rows; new ones are not kept, so that a long batch needs little memory."""
-        made, later = list(self._made), list(self._later)
-        yield from made
-        for make in later:
-            yield from make()
+        return iter(self._made) if self._made is not None else (row for make in self._parts for row in make())
 
     def __len__(self) -> int:
         return len(self.all())
@@ -456,9 +443,6 @@ class Rows(Sequence[Row]):
         return self.all() == (other.all() if isinstance(other, Rows) else other)
 
     __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return repr(self.all())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return list, (self.all(),)
