@@ -36,88 +36,69 @@ def validate_gold(
             wrong type or (unless `compat`) a duplicate.
     """
     root = parse_eval_schema(schema, compat=compat, registry=registry, notify=lambda _: None)
-    check = GoldCheck(id_field, warn_missing, strict_types, compat, notify)
+    check = _GoldCheck(id_field, warn_missing, strict_types, compat)
     ids = []
     for index, record in enumerate(gold):
         inspect(record, limits, where=f"record {index}")
-        check.label = index if id_field is None else check_id(record, id_field, index)
-        ids.append(check.label)
-        check.walk(root, record, at_root=True)
+        label = index if id_field is None else check_id(record, id_field, index)
+        ids.append(label)
+        for kind, path, message in check.problems(root, record, at_root=True):
+            if kind in ("type", "unknown_field"):
+                raise GoldValidationError(message, path, label)
+            notify(Notice(kind, path, f"record {label}: {message}"))
     if id_field is not None and not compat:
         check_unique(ids, id_field)
 
 
-class GoldCheck:
-    """A walk over gold records along the schema; `label` is the current record's id or index."""
+Problems = Iterator[tuple[str, str, str]]  # a stable word, the schema path and a sentence
 
-    def __init__(self, id_field: str | None, warn_missing: bool, strict_types: bool, compat: bool, notify: Notify) -> None:
-        self.id_field = id_field
-        self.warn_missing = warn_missing
-        self.strict_types = strict_types
-        self.compat = compat
-        self.notify = notify
-        self.label: Any = None
 
-    def walk(self, node: SchemaNode, value: Any, *, at_root: bool = False) -> None:
-        """Check a value. Raises `GoldValidationError` for what gold must not contain."""
-        if value is None:
+class _GoldCheck(NamedTuple):
+    """A walk over gold records along the schema."""
+
+    id_field: str | None
+    warn_missing: bool
+    strict_types: bool
+    compat: bool = False
+
+    def problems(self, node: SchemaNode, value: Any, *, at_root: bool = False) -> Problems:
+        """Yield what gold must not contain (`type`, `unknown_field`), and what is unusual but allowed."""
+        if value is None or (node.skip and not self.compat):
             return
-        if not self.compat:
-            if node.skip:
-                return
-            if (choices := alternatives_of(value)) is not None:
-                for choice in choices:
-                    self.walk(node, choice, at_root=at_root)
-                return
-        if self.strict_types:
-            self.strict(node, value)
-        if node.json_type == "multi":
-            if not _is_declared(node, value):
-                self.remark("multi_type", node.path, f"{json_name(value)} is not among {node.allowed_types}")
-        elif node.comparator[0]:
+        if not self.compat and (choices := alternatives_of(value)) is not None:
+            for choice in choices:
+                yield from self.problems(node, choice, at_root=at_root)
             return
-        elif node.has_children and node.json_type != "array":
-            self.object(node, value, at_root)
-        elif node.has_children:
-            self.array(node, value)
-
-    def strict(self, node: SchemaNode, value: Any) -> None:
-        if not _is_declared(node, value):
+        is_declared = _is_declared(node, value)
+        if self.strict_types and not is_declared:
             wanted = node.allowed_types or [node.json_type]
-            message = f"gold at {node.path!r} is {json_name(value)}, not the schema-declared type {wanted}"
-            self.fail("type", node.path, message)
-
-    def object(self, node: SchemaNode, value: Any, at_root: bool) -> None:
-        if not isinstance(value, dict):
-            self.remark("container_type", node.path, f"object expected, got {json_name(value)}")
+            yield "type", node.path, f"gold at {node.path!r} is {json_name(value)}, not the schema-declared type {wanted}"
+        if node.json_type == "multi":
+            if not is_declared:
+                yield "multi_type", node.path, f"{json_name(value)} is not among {node.allowed_types}"
+        elif node.comparator[0] or not node.has_children:
             return
+        elif not isinstance(value, list if node.json_type == "array" else dict):
+            expected = "array" if node.json_type == "array" else "object"
+            yield "container_type", node.path, f"{expected} expected, got {json_name(value)}"
+        elif node.json_type == "array":
+            for item in value if node.fields else ():
+                yield from self.problems(node.item, item)
+        else:
+            yield from self._of_object(node, value, at_root)
+
+    def _of_object(self, node: SchemaNode, value: Any, at_root: bool) -> Problems:
         for child in node.fields:
             if child.key in value:
-                self.walk(child, value[child.key])
+                yield from self.problems(child, value[child.key])
             elif self.warn_missing and not child.optional:
-                self.remark("missing", child.path, "missing from gold")
+                yield "missing", child.path, "missing from gold"
         for key in value:
             excused = (at_root and key == self.id_field) or node.ignore is True or (node.ignore and key in node.ignore)
             if key not in node.by_key and not excused:
                 path = child_path(node.path, key, False)
                 message = f"field {path!r} is in gold but not in the schema; add it there with x-eval-skip: true if it should not count"
-                self.fail("unknown_field", path, message)
-
-    def array(self, node: SchemaNode, value: Any) -> None:
-        if not isinstance(value, list):
-            self.remark("container_type", node.path, f"array expected, got {json_name(value)}")
-            return
-        for item in value if node.fields else ():
-            self.walk(node.item, item)
-
-    def fail(self, kind: str, path: str, message: str) -> None:
-        """Raise `GoldValidationError`."""
-        del kind
-        raise GoldValidationError(message, path, self.label)
-
-    def remark(self, kind: str, path: str, message: str) -> None:
-        """Report what is unusual but allowed."""
-        self.notify(Notice(kind, path, f"record {self.label}: {message}"))
+                yield "unknown_field", path, message
 
 
 def _is_declared(node: SchemaNode, value: Any) -> bool:
@@ -162,43 +143,31 @@ def gold_findings(
     # Whoever judges meanings judges the same value as the same.
     known = {"semantic": lambda *_: ComparatorResult(1.0, "semantic"), **(comparators or {})}
     scoring = Scoring(schema, None, comparators=known, transforms=transforms, limits=limits, notify=notices.append)
-    check = _Collecting(id_field, warn_missing, strict_types, compat=False, notify=lambda _: None)
+    check = _GoldCheck(id_field, warn_missing, strict_types)
+    found = [Finding(None, notice.path, notice.kind, notice.message) for notice in dict.fromkeys(notices) if notice.kind in UNREAD]
     ids: dict[tuple[type, Any], int] = {}
     for index, record in enumerate(gold):
         inspect(record, limits, where=f"record {index}")
-        check.label = index
+        label: Any = index
+        problems: list[tuple[str, str, str]] = []
         if id_field is not None:
             try:
-                check.label = check_id(record, id_field, index)
+                label = check_id(record, id_field, index)
             except GoldValidationError as error:
-                check.fail("id", id_field, error.message)
+                problems.append(("id", id_field, error.message))
             else:
-                first = ids.setdefault((type(check.label), check.label), index)
+                first = ids.setdefault((type(label), label), index)
                 if first != index:
-                    check.fail("id", id_field, f"duplicate id: records {first} and {index}")
-        check.walk(scoring.node, record, at_root=True)
+                    problems.append(("id", id_field, f"duplicate id: records {first} and {index}"))
+        problems += check.problems(scoring.node, record, at_root=True)
         try:
-            check_alternatives(record, check.label)
+            check_alternatives(record, label)
         except GoldValidationError as error:
-            check.fail("alternatives", error.path, error.message)
-            continue
-        for path, message in dict.fromkeys(_refusals(scoring, record)):
-            check.fail("refused", path, message)
-    unread = [Finding(None, notice.path, notice.kind, notice.message) for notice in dict.fromkeys(notices) if notice.kind in UNREAD]
-    return [*unread, *check.found]
-
-
-class _Collecting(GoldCheck):
-    """A check that continues after a finding."""
-
-    def __init__(self, *options: Any, **named: Any) -> None:
-        super().__init__(*options, **named)
-        self.found: list[Finding] = []
-
-    def fail(self, kind: str, path: str, message: str) -> None:
-        self.found.append(Finding(self.label, path, kind, message))
-
-    remark = fail
+            problems.append(("alternatives", error.path, error.message))
+        else:
+            problems += [("refused", path, message) for path, message in dict.fromkeys(_refusals(scoring, record))]
+        found += [Finding(label, path, kind, message) for kind, path, message in problems]
+    return found
 
 
 def _refusals(scoring: Scoring, record: Any) -> Iterator[tuple[str, str]]:
