@@ -76,28 +76,16 @@ def compare_quantity(gold: Any, extracted: Any, params: Mapping[str, Any]) -> Co
 
 
 Params = Mapping[str, Any]
-OPTIONS: dict[str, tuple[str, ...]] = {
-    "exact": (),
-    "numeric": ("tolerance", "locale"),
-    "oneof": ("values", "groups"),
-    "date": ("formats", "days", "locale"),
-    "datetime": ("formats", "seconds", "locale"),
-    "quantity": ("unit", "units", "rel", "abs", "locale"),
-    "regex": ("pattern", "ignore_case"),
-    "set": ("separator",),
-    "text": ("long",),
-    "edit_distance": (),
-    "token_f1": (),
-    "number_or_text": ("tolerance",),
-}
+Check = Callable[[Any], str | None]  # the value of an option -> why it cannot be used
 
 
 def problem_of(name: str, params: Params) -> str | None:
     """Return why a built-in comparator cannot work with these parameters; None if it can."""
-    for check in CHECKS.get(name, ()):
-        if problem := check(params):
+    for key, check in OPTIONS.get(name, {}).items():
+        if key in params and check is not None and (problem := check(params[key])):
             return f"{name}: {problem}"
-    return None
+    is_empty = name == "oneof" and not isinstance(params.get("values"), list) and not params.get("groups")
+    return "oneof: a list 'values' is needed" if is_empty else None
 
 
 def unknown_options(name: str, params: Params) -> list[str]:
@@ -112,76 +100,77 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _tolerance(params: Params) -> str | None:
-    tolerance = params.get("tolerance")
-    if tolerance is None:
+def _tolerance(value: Any) -> str | None:
+    if value is None:
         return None
-    if not isinstance(tolerance, dict):
+    if not isinstance(value, dict):
         return "'tolerance' must be an object with 'abs' or 'rel'"
-    wrong = [key for key in ("abs", "rel") if tolerance.get(key) is not None and not _is_number(tolerance[key])]
+    wrong = [key for key in ("abs", "rel") if value.get(key) is not None and not _is_number(value[key])]
     return f"tolerance {wrong[0]!r} must be a number" if wrong else None
 
 
-def _groups(params: Params) -> str | None:
-    groups = params.get("groups", [])
-    if not isinstance(groups, list) or not all(isinstance(group, list) for group in groups):
-        return "'groups' must be a list of lists"
-    return None if isinstance(params.get("values"), list) or groups else "a list 'values' is needed"
+def _option(name: str, is_fine: Callable[[Any], bool], what: str) -> Check:
+    return lambda value: None if is_fine(value) else f"{name!r} must be {what}"
 
 
-def _at_least_0(*names: str) -> Callable[[Params], str | None]:
-    def check(params: Params) -> str | None:
-        wrong = [name for name in names if not _is_number(params.get(name, 0)) or not 0 <= params.get(name, 0) < float("inf")]
-        return f"{wrong[0]!r} must be a number of at least 0" if wrong else None
-
-    return check
+def _at_least_0(name: str) -> Check:
+    return _option(name, lambda value: _is_number(value) and 0 <= value < math.inf, "a number of at least 0")
 
 
-def _texts(params: Params) -> str | None:
-    wrong = [name for name in ("unit", "separator", "locale") if not isinstance(params.get(name, ""), str)]
-    if not wrong and params.get("separator") == "":
-        return "'separator' must not be empty"
-    formats = params.get("formats", [])
-    if not isinstance(formats, list) or not all(isinstance(form, str) for form in formats):
-        return "'formats' must be a list of texts"
-    return f"{wrong[0]!r} must be a text" if wrong else None
+def _text(name: str) -> Check:
+    return _option(name, lambda value: isinstance(value, str), "a text")
 
 
-def _units(params: Params) -> str | None:
-    for name, entry in (params.get("units") or {}).items() if isinstance(params.get("units", {}), dict) else [("units", None)]:
+def _separator(value: Any) -> str | None:
+    return "'separator' must not be empty" if value == "" else _text("separator")(value)
+
+
+def _lists(name: str, kind: type, what: str) -> Check:
+    return _option(name, lambda value: isinstance(value, list) and all(isinstance(item, kind) for item in value), f"a list of {what}")
+
+
+_formats = _lists("formats", str, "texts")
+
+
+def _units(value: Any) -> str | None:
+    for unit, entry in value.items() if isinstance(value, dict) else [("units", None)]:
         if not (isinstance(entry, list) and len(entry) == 2 and _is_number(entry[0]) and isinstance(entry[1], str)):
-            return f'unit {name!r} must be [factor, unit], such as [201.168, "m"]'
+            return f'unit {unit!r} must be [factor, unit], such as [201.168, "m"]'
     return None
 
 
-def _locale(params: Params) -> str | None:
-    language = str(params.get("locale", "")).replace("_", "-").split("-")[0]
-    known = sorted({*(name.split("-")[0] for name in NUMBER_LOCALES), *DATE_LOCALES})
-    return (
-        None if not language or language in known else f"unknown locale {params['locale']!r}: one of {', '.join(known)}, or with a region"
-    )
+def _locale(value: Any) -> str | None:
+    if not isinstance(value, str):
+        return _text("locale")(value)
+    language = value.replace("_", "-").split("-")[0]
+    known = sorted({*(locale.split("-")[0] for locale in NUMBER_LOCALES), *DATE_LOCALES})
+    return None if not language or language in known else f"unknown locale {value!r}: one of {', '.join(known)}, or with a region"
 
 
-def _pattern(params: Params) -> str | None:
+def _pattern(value: Any) -> str | None:
     import regex
 
     try:
-        regex.compile(params.get("pattern", ""))
+        regex.compile(value)
     except (regex.error, TypeError):
         return "'pattern' is not a pattern"
     return None
 
 
-CHECKS: dict[str, tuple[Callable[[Params], str | None], ...]] = {
-    "numeric": (_tolerance, _texts, _locale),
-    "oneof": (_groups,),
-    "date": (_at_least_0("days"), _texts, _locale),
-    "datetime": (_at_least_0("seconds"), _texts, _locale),
-    "quantity": (_at_least_0("rel", "abs"), _texts, _units, _locale),
-    "regex": (_pattern,),
-    "set": (_texts,),
-    "text": (_at_least_0("long"),),
-    "number_or_text": (_tolerance,),
+# The options of each comparator, each with the check of its value.
+OPTIONS: dict[str, dict[str, Check | None]] = {
+    "exact": {},
+    "numeric": {"tolerance": _tolerance, "locale": _locale},
+    "oneof": {"values": None, "groups": _lists("groups", list, "lists")},
+    "date": {"formats": _formats, "days": _at_least_0("days"), "locale": _locale},
+    "datetime": {"formats": _formats, "seconds": _at_least_0("seconds"), "locale": _locale},
+    "quantity": {"unit": _text("unit"), "units": _units, "rel": _at_least_0("rel"), "abs": _at_least_0("abs"), "locale": _locale},
+    "regex": {"pattern": _pattern, "ignore_case": None},
+    "set": {"separator": _separator},
+    "text": {"long": _at_least_0("long")},
+    "edit_distance": {},
+    "token_f1": {},
+    "number_or_text": {"tolerance": _tolerance},
 }
 
 
@@ -466,7 +455,7 @@ SHIPPED: dict[str, Compare] = {
 _TRUTH = {"0": False, "1": True, "true": True, "false": False}
 
 
-def _text(value: Any) -> str:
+def _string(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"string required, got {type(value).__name__}")
     return value
@@ -474,22 +463,22 @@ def _text(value: Any) -> str:
 
 def lowercase(value: Any, _: Params) -> Any:
     """Return the text in lower case."""
-    return None if value is None else _text(value).lower()
+    return None if value is None else _string(value).lower()
 
 
 def strip(value: Any, _: Params) -> Any:
     """Return the text without white space at its ends."""
-    return None if value is None else _text(value).strip()
+    return None if value is None else _string(value).strip()
 
 
 def normalize_whitespace(value: Any, _: Params) -> Any:
     """Return the text with every run of white space as one blank, trimmed."""
-    return None if value is None else re.sub(r"\s+", " ", _text(value)).strip()
+    return None if value is None else re.sub(r"\s+", " ", _string(value)).strip()
 
 
 def sort_tokens(value: Any, _: Params) -> Any:
     """Return the text's words in code point order."""
-    return None if value is None else " ".join(sorted(_text(value).split()))
+    return None if value is None else " ".join(sorted(_string(value).split()))
 
 
 def round_digits(value: Any, params: Params) -> Any:

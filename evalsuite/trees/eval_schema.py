@@ -279,7 +279,7 @@ class _Parser:
             if problem := problem_of(name, params):
                 raise SchemaError(problem, path)
             for key in unknown_options(name, params):
-                hint = did_you_mean(key, OPTIONS[name]) if OPTIONS[name] else "it takes no options"
+                hint = did_you_mean(key, list(OPTIONS[name])) if OPTIONS[name] else "it takes no options"
                 self.notify(Notice("unknown_option", path, f"{name} takes no option {key!r}; {hint}"))
         return name, params
 
