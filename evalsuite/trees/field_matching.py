@@ -12,7 +12,7 @@ Code that is not the reference's own is called by `call_plugin`: its failure is 
 """
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -31,14 +31,14 @@ from evalsuite.trees.comparators import (
     numeric,
 )
 from evalsuite.trees.eval_schema import SchemaNode
-from evalsuite.trees.field_results import ComparatorResult, RowStatus, Tally, tally
+from evalsuite.trees.field_results import ComparatorResult, FieldResult, RowStatus, Tally, tally
 from evalsuite.trees.json_values import ABSENT, ANY_OF, ByObject, TreeLimitError, choices, exact_text, same, unordered_text
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from evalsuite.trees.record_scoring import Aligned, Rows, Walk
+    from evalsuite.trees.record_scoring import Aligned, Attempt, Rows, Walk
 
     Floats = NDArray[np.float64]
     ScoreArray = NDArray[Any]  # scores: float64, or bool where the comparator knows only 0 and 1
@@ -194,7 +194,7 @@ def has_unique_keys(walk: "Walk", node: SchemaNode, gold: list[Any], extracted: 
 
 def lone_weights(walk: "Walk", items: SchemaNode, values: Sequence[Any], status: RowStatus) -> "Floats":
     """Return the cost of each element without a partner."""
-    counts = [tally(walk.sides(items, value, status, "", ())) for value in values]
+    counts = [tally(walk.one_sided(items, value, status, "", ())) for value in values]
     return np.array([count.omitted + count.invented for count in counts], dtype=np.float64)
 
 
@@ -358,12 +358,7 @@ class FieldGrid(Grid):
 
     def count(self, node: SchemaNode, gold: Any, extracted: Any) -> Tally:
         """Return the tally of one pair, by its rows."""
-        rows: list[Any] = []
-        before = self.walk.missing
-        self.walk.missing = []
-        self.walk.pair(node, gold, extracted, node.path, (), rows)
-        self.walk.missing = before
-        return tally(rows)
+        return tally(self.walk.attempt(node, gold, extracted, node.path, ())[0])
 
     def present(self, node: SchemaNode, gold: Any, rows: Sequence[int], answered: Any, columns: Sequence[int]) -> Chosen | None:
         """Count omissions, inventions and containers of another kind, and return the places of the values to compare."""
@@ -540,140 +535,105 @@ NOISE, SAME_CONTENT = 1e-11, 1e-10
 Pairs = list[tuple[int, int]]
 
 
-def array_rows(walk: "Walk", node: SchemaNode, gold: list[Any], extracted: list[Any], path: str, aligned: "Aligned", out: "Rows") -> None:
-    """Write rows for two lists, by the alignment of the schema. Raises `TreeLimitError` for more pairs than the limit."""
+def array_rows(walk: "Walk", node: SchemaNode, gold: list[Any], extracted: list[Any], path: str, aligned: "Aligned") -> "Rows":
+    """Yield the rows of two lists by the alignment of the schema. Raises `TreeLimitError` for more pairs than the limit.
+
+    Indexes in paths are gold's, and -1, -2, ... for extracted elements without a partner.
+    """
     if not gold and not extracted:
-        out.append(walk.container_row(node, gold, extracted, "match", None, path, aligned))
+        yield walk.row(node, gold, extracted, "match", path, aligned, whole=True)
         return
-    how = how_aligned(node)
+    items, how = node.item, how_aligned(node)
     if how == "unique_key":
         how = "key_field" if has_unique_keys(walk, node, gold, extracted) else "hungarian"
-    lists = _ListRows(walk, node, gold, extracted, path, aligned, out)
+    judged: list[Attempt] = []
     if how == "key_field":
-        pairs, left, right = keyed_pairs(walk, node, gold, extracted)
-        for i, j in pairs:
-            if j is None:
-                lists.omitted([i])
-            else:
-                lists.matched(i, j)
-        lists.invented([*left, *right])
-    elif how == "hungarian" and gold and extracted and not (walk.compat and len(gold) * len(extracted) > UPSTREAM_MAX_PAIRS):
-        lists.by_fit()
+        pairs, *others = keyed_pairs(walk, node, gold, extracted)
+        lone = [j for side in others for j in side]
     else:
-        lists.pairs_and_rest([(i, i) for i in range(min(len(gold), len(extracted)))])
-
-
-class _ListRows:
-    """Rows of two lists; indexes in paths are gold's, and -1, -2, ... for extracted elements without a partner."""
-
-    def __init__(
-        self, walk: "Walk", node: SchemaNode, gold: list[Any], extracted: list[Any], path: str, aligned: "Aligned", out: "Rows"
-    ) -> None:
-        self.walk, self.node, self.items = walk, node, node.item
-        self.gold, self.extracted = gold, extracted
-        self.path, self.aligned, self.out = path, aligned, out
-
-    def matched(self, i: int, j: int) -> None:
-        self.walk.pair(self.items, self.gold[i], self.extracted[j], f"{self.path}[{i}]", (*self.aligned, j), self.out)
-
-    def omitted(self, indexes: Iterable[int]) -> None:
-        for i in indexes:
-            self.walk.one_sided(self.items, self.gold[i], "omission", f"{self.path}[{i}]", (*self.aligned, None), self.out)
-
-    def invented(self, indexes: Iterable[int]) -> None:
-        for n, j in enumerate(indexes, 1):
-            self.walk.one_sided(self.items, self.extracted[j], "hallucination", f"{self.path}[{-n}]", (*self.aligned, j), self.out)
-
-    def pairs_and_rest(self, pairs: Pairs) -> None:
-        for i, j in pairs:
-            self.matched(i, j)
-        self.rest(pairs)
-
-    def rest(self, pairs: Pairs) -> None:
-        self.omitted(sorted(set(range(len(self.gold))) - {i for i, _ in pairs}))
-        self.invented(sorted(set(range(len(self.extracted))) - {j for _, j in pairs}))
-
-    def by_fit(self) -> None:
-        self.walk.has_chosen = True
-        n, m, limits = len(self.gold), len(self.extracted), self.walk.limits
-        if n * m > limits.max_pairs:
-            raise TreeLimitError(f"{n:,} x {m:,} elements to align, the limit is {limits.max_pairs:,} pairs", self.path)
-        if self.walk.any_batch and self.items.has_batch():
-            if n * m > limits.max_row_pairs:
-                text = f"{n:,} x {m:,} elements to align through a judge, the limit is {limits.max_row_pairs:,} pairs"
-                raise TreeLimitError(text, self.path)
-            self.by_rows()
-            return
-        try:
-            pairs = assign(compat_fits(self.walk, self.items, self.gold, self.extracted)) if self.walk.compat else self.best_pairs()
-        except TreeLimitError:
-            raise
-        except FaultError as error:
-            # If a plugin's comparator fails, the best fit is unknown: the rows are in order, and the record stays undecided.
-            self.walk.faults.append(error.fault)
-            pairs = [(i, i) for i in range(min(n, m))]
-        self.pairs_and_rest(pairs)
-
-    def best_pairs(self) -> Pairs:
-        """Return the pairs of the best fit at the walk's rate, by comparing values column by column."""
-        lists = self.walk.lists_of(self.node, self.gold, self.extracted)
-        left, right = lists.places
-        return sorted((left[i], right[j]) for i, j in fitting(lists.gains(), lists.same_content()))
-
-    def by_rows(self) -> None:
-        """Align by the rows of every pair, for fields that a batch comparator judges; matched pairs keep their rows.
-
-        The rows are written and judged once per record, for all rates: lists inside these elements keep their first alignment.
-        """
-        m = len(self.extracted)
-        scored = self.walk.judged.get(self.aligned, (self.gold, self.extracted), self.all_rows)
-        if self.walk.compat:
-            pairs = assign([[tally(scored[i * m + j][0]).f1 for j in range(m)] for i in range(len(self.gold))])
+        matched = [(i, i) for i in range(min(len(gold), len(extracted)))]
+        if how == "hungarian" and gold and extracted and not (walk.compat and len(gold) * len(extracted) > UPSTREAM_MAX_PAIRS):
+            matched, judged = _best_fit(walk, node, gold, extracted, path, aligned) or (matched, judged)
+        left, right = {i for i, _ in matched}, {j for _, j in matched}
+        pairs = [*matched, *((i, None) for i in range(len(gold)) if i not in left)]
+        lone = [j for j in range(len(extracted)) if j not in right]
+    for i, j in pairs:
+        here = f"{path}[{i}]"
+        if j is None:
+            yield from walk.one_sided(items, gold[i], "omission", here, (*aligned, None))
+        elif not judged:
+            yield from walk.pair(items, gold[i], extracted[j], here, (*aligned, j))
         else:
-            pairs = self.best_judged([rows for rows, _ in scored])
-        for i, j in pairs:
-            rows, missing = scored[i * m + j]
-            prefix, n_cut = f"{self.path}[{i}]", len(self.items.path)
+            rows, missing = judged[i * len(extracted) + j]
+            walk.missing.extend(here + place[len(items.path) :] for place in missing)
             for row in map(copy.copy, rows):
-                row.path = prefix + row.path[n_cut:]
-                self.out.append(row)
-            self.walk.missing.extend(prefix + path[n_cut:] for path in missing)
-        self.rest(pairs)
+                row.path = here + row.path[len(items.path) :]
+                yield row
+    for n, j in enumerate(lone, 1):
+        yield from walk.one_sided(items, extracted[j], "hallucination", f"{path}[{-n}]", (*aligned, j))
 
-    def all_rows(self) -> "list[tuple[Rows, list[str]]]":
-        """Return (judged rows, missing required fields) of every pair, row-major."""
-        before = self.walk.missing
-        scored: list[tuple[Rows, list[str]]] = []
-        for expected in self.gold:
-            for j, element in enumerate(self.extracted):
-                rows: Rows = []
-                self.walk.missing = []
-                self.walk.pair(self.items, expected, element, self.items.path, (*self.aligned, j), rows)
-                if self.walk.compat:
-                    self.walk.dispatch(rows)
-                scored.append((rows, self.walk.missing))
-        self.walk.missing = before
-        if not self.walk.compat:
-            # A comparator that judges each item alone is called once for all pairs, others pair by pair.
-            dispatch = self.walk.dispatch
-            together = [row for rows, _ in scored for row in rows if row.status == "pending" and dispatch.is_independent(row.comparator)]
-            dispatch(together)
-            for rows, _ in scored:
-                dispatch(rows)
-        return scored
 
-    def best_judged(self, scored: "list[Rows]") -> Pairs:
-        """Return the pairs of the best fit by their rows. Fields without a verdict count as mismatches, so an outage gains nothing."""
-        walk, shape = self.walk, (len(self.gold), len(self.extracted))
-        places = [walk.order.of(self.node, side)[0] for side in (self.gold, self.extracted)]
-        lone = lone_weights(walk, self.items, self.gold, "omission"), lone_weights(walk, self.items, self.extracted, "hallucination")
-        gains, alike = np.zeros(shape), np.zeros(shape, dtype=bool)
-        for (i, j), rows in zip(np.ndindex(shape), scored, strict=True):
-            unknown = sum(row.weight for row in rows if row.status in ("batch_error", "error"))
-            gains[i, j] = walk.gain_of(tally(rows)) + walk.rate * (lone[0][i] + lone[1][j] - 2 * unknown)
-            alike[i, j] = bool(unknown) or same(self.gold[i], self.extracted[j])
-        cells = np.ix_(*places)
-        return sorted((places[0][i], places[1][j]) for i, j in fitting(gains[cells], alike[cells]))
+def _best_fit(
+    walk: "Walk", node: SchemaNode, gold: list[Any], extracted: list[Any], path: str, aligned: "Aligned"
+) -> "tuple[Pairs, list[Attempt]] | None":
+    """Return the pairs of the best fit, and the judged rows of every pair, row-major, if a batch comparator judges fields of the elements.
+
+    None if a plugin's comparator failed: the best fit is unknown, the rows are in order, and the record stays undecided.
+    """
+    walk.has_chosen = True
+    n, m, limits, items = len(gold), len(extracted), walk.limits, node.item
+    if n * m > limits.max_pairs:
+        raise TreeLimitError(f"{n:,} x {m:,} elements to align, the limit is {limits.max_pairs:,} pairs", path)
+    if walk.any_batch and items.has_batch():
+        if n * m > limits.max_row_pairs:
+            raise TreeLimitError(f"{n:,} x {m:,} elements to align through a judge, the limit is {limits.max_row_pairs:,} pairs", path)
+        # Written and judged once per record, for all rates: lists inside these elements keep their first alignment.
+        scored = walk.judged.get(aligned, (gold, extracted), lambda: _judged_rows(walk, items, gold, extracted, aligned))
+        rows = [rows for rows, _ in scored]
+        if walk.compat:
+            return assign([[tally(rows[i * m + j]).f1 for j in range(m)] for i in range(n)]), scored
+        return _best_judged(walk, node, gold, extracted, rows), scored
+    try:
+        if walk.compat:
+            return assign(compat_fits(walk, items, gold, extracted)), []
+        lists = walk.lists_of(node, gold, extracted)
+        left, right = lists.places
+        return sorted((left[i], right[j]) for i, j in fitting(lists.gains(), lists.same_content())), []
+    except TreeLimitError:
+        raise
+    except FaultError as error:
+        walk.faults.append(error.fault)
+        return None
+
+
+def _judged_rows(walk: "Walk", items: SchemaNode, gold: list[Any], extracted: list[Any], aligned: "Aligned") -> "list[Attempt]":
+    scored = []
+    for expected in gold:
+        for j, element in enumerate(extracted):
+            scored.append(walk.attempt(items, expected, element, items.path, (*aligned, j)))
+            if walk.compat:
+                walk.dispatch(scored[-1][0])
+    if not walk.compat:
+        # A comparator that judges each item alone is called once for all pairs, others pair by pair.
+        dispatch = walk.dispatch
+        dispatch([row for rows, _ in scored for row in rows if row.status == "pending" and dispatch.is_independent(row.comparator)])
+        for rows, _ in scored:
+            dispatch(rows)
+    return scored
+
+
+def _best_judged(walk: "Walk", node: SchemaNode, gold: list[Any], extracted: list[Any], scored: "list[list[FieldResult]]") -> Pairs:
+    """Return the pairs of the best fit by their rows. Fields without a verdict count as mismatches, so an outage gains nothing."""
+    shape = (len(gold), len(extracted))
+    places = [walk.order.of(node, side)[0] for side in (gold, extracted)]
+    lone = [lone_weights(walk, node.item, side, status) for side, status in zip((gold, extracted), LONE, strict=True)]
+    gains, alike = np.zeros(shape), np.zeros(shape, dtype=bool)
+    for (i, j), rows in zip(np.ndindex(shape), scored, strict=True):
+        unknown = sum(row.weight for row in rows if row.status in ("batch_error", "error"))
+        gains[i, j] = walk.gain_of(tally(rows)) + walk.rate * (lone[0][i] + lone[1][j] - 2 * unknown)
+        alike[i, j] = bool(unknown) or same(gold[i], extracted[j])
+    cells = np.ix_(*places)
+    return sorted((places[0][i], places[1][j]) for i, j in fitting(gains[cells], alike[cells]))
 
 
 def fitting(gains: Any, alike: Any) -> Pairs:

@@ -5,7 +5,8 @@ Records are paired by id or by position; a line that is not a record does not sh
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple
 
 from evalsuite.core import plugin_calls
 from evalsuite.core.errors import FaultError, describe
@@ -14,9 +15,8 @@ from evalsuite.core.types import BROKEN_RECORD, Fault
 from evalsuite.trees.batch_comparators import Dispatcher
 from evalsuite.trees.comparators import Registry
 from evalsuite.trees.eval_schema import SchemaNode, parse_eval_schema
-from evalsuite.trees.field_matching import ContentOrder, FieldLists, array_rows, compare, judge, transformed, try_transformed
+from evalsuite.trees.field_matching import LONE, ContentOrder, FieldLists, array_rows, compare, judge, transformed, try_transformed
 from evalsuite.trees.field_results import (
-    ComparatorResult,
     FieldResult,
     Notify,
     PostProcess,
@@ -41,9 +41,6 @@ from evalsuite.trees.json_values import (
     inspect,
     same,
 )
-
-if TYPE_CHECKING:
-    from evalsuite.trees.batch_comparators import Dispatcher
 
 
 class GoldValidationError(Exception):
@@ -89,40 +86,30 @@ def check_alternatives(record: Any, label: Any) -> None:
             waiting.extend((f"{path}[{place}]", item) for place, item in enumerate(value))
 
 
-Rows = list[FieldResult]
+Rows = Iterable[FieldResult]
 Aligned = tuple[int | None, ...]
+Attempt = tuple[list[FieldResult], list[str]]  # the rows of a pair, and the required fields that it lacks
 
 
 class Walk:
-    """Write the rows of one record.
+    """The rows of one record.
 
     `alternatives`: whether gold contains any. `dispatch` lets the batch comparators judge the pending rows. `missing` collects the paths
     of absent required fields, `faults` the failures of plugin comparators and transforms. `rate` is the F1 at which alignments and
     alternatives are weighed, `has_chosen` whether there was one to weigh.
     """
 
-    def __init__(
-        self,
-        *,
-        compat: bool,
-        limits: TreeLimits,
-        dispatch: "Dispatcher",
-        id_field: str | None = None,
-        alternatives: bool = False,
-        any_batch: bool = False,
-    ) -> None:
-        self.compat = compat
-        self.limits = limits
-        self.dispatch = dispatch
+    def __init__(self, scoring: "Scoring", *, alternatives: bool) -> None:
+        self.compat, self.limits, self.id_field = scoring.compat, scoring.limits, scoring.id_field
+        self.any_batch = scoring.node.any_batch
+        self.dispatch = Dispatcher(scoring.registry)
+        self.alternatives = alternatives and not self.compat
         self.faults: list[Fault] = []
-        self.id_field = id_field
-        self.alternatives = alternatives and not compat
-        self.any_batch = any_batch
         self.missing: list[str] = []
         self.rate, self.has_chosen = 1.0, False
         self.order = ContentOrder()
         self.key_codes: dict[Any, int] = {}
-        self.judged: ByObject[list[tuple[Rows, list[str]]]] = ByObject()
+        self.judged: ByObject[list[Attempt]] = ByObject()
         self._lists: ByObject[FieldLists] = ByObject()
 
     def gain_of(self, counts: Tally) -> float:
@@ -133,28 +120,49 @@ class Walk:
         """Return two lists crossed; made once per record, for all rates."""
         return self._lists.get(node.path, (gold, extracted), lambda: FieldLists(self, node, [gold], [extracted]))
 
-    def pair(self, node: SchemaNode, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
-        """Write rows for two values that both exist (None is a value)."""
+    def pair(self, node: SchemaNode, gold: Any, extracted: Any, path: str, aligned: Aligned) -> Rows:
+        """Return the rows of two values that both exist (None is a value)."""
         if self.alternatives and (choices := alternatives_of(gold)) is not None:
-            self.best_of(node, choices, extracted, path, aligned, out)
-        elif node.skip and not (self.compat and node.structural):
-            out.append(self.skipped_row(node, gold, extracted, path, aligned))
-        elif not node.structural:
-            self.unit(node, gold, extracted, path, aligned, out)
-        elif not (isinstance(gold, node.expects) and isinstance(extracted, node.expects)):
-            self.unlike(node, gold, extracted, path, aligned, out)
-        elif node.is_array and isinstance(gold, list) and isinstance(extracted, list):
-            array_rows(self, node, gold, extracted, path, aligned, out)
-        elif isinstance(gold, dict) and isinstance(extracted, dict):
-            self.object(node, gold, extracted, path, aligned, out)
-        else:
-            self.unlike(node, gold, extracted, path, aligned, out)
+            return self.best_of(node, choices, extracted, path, aligned)
+        if node.skip and not (self.compat and node.structural):
+            return [self.row(node, gold, extracted, "skipped", path, aligned)]
+        if not node.structural:
+            return [self.unit(node, gold, extracted, path, aligned)]
+        if not (isinstance(gold, node.expects) and isinstance(extracted, node.expects)):
+            return self.unlike(node, gold, extracted, path, aligned)
+        if node.is_array and isinstance(gold, list) and isinstance(extracted, list):
+            return array_rows(self, node, gold, extracted, path, aligned)
+        if isinstance(gold, dict) and isinstance(extracted, dict):
+            return self.object(node, gold, extracted, path, aligned)
+        return self.unlike(node, gold, extracted, path, aligned)
 
-    def skipped_row(self, node: SchemaNode, gold: Any, extracted: Any, path: str, aligned: Aligned) -> FieldResult:
-        return FieldResult(path, 0.0, "", gold, extracted, "skipped", None, None, None, node.path, aligned)
+    def attempt(self, node: SchemaNode, gold: Any, extracted: Any, path: str, aligned: Aligned) -> Attempt:
+        """Return the rows of a pair that may not be chosen, and the required fields that it lacks."""
+        before, self.missing = self.missing, []
+        rows = list(self.pair(node, gold, extracted, path, aligned))
+        missing, self.missing = self.missing, before
+        return rows, missing
 
-    def unit(self, node: SchemaNode, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
-        """Write the one row of a field with a comparator; `error` if a comparator or transform of a plugin failed."""
+    def row(
+        self,
+        node: SchemaNode,
+        gold: Any,
+        extracted: Any,
+        status: RowStatus,
+        path: str,
+        aligned: Aligned,
+        uses: str = "",
+        reason: str | None = None,
+        *,
+        whole: bool = False,
+    ) -> FieldResult:
+        """Return a row that needs no comparator; of a `whole` container the reference keeps no compared values."""
+        compared = (gold, extracted) if whole and not self.compat else (None, None)
+        score = float(status == "match")
+        return FieldResult(path, score, uses, gold, extracted, status, reason, *compared, node.path, aligned, node.weight, node.name)
+
+    def unit(self, node: SchemaNode, gold: Any, extracted: Any, path: str, aligned: Aligned) -> FieldResult:
+        """Return the one row of a field with a comparator; `error` if a comparator or transform of a plugin failed."""
         status: RowStatus = "pending"
         score, reason = 0.0, None
         if node.trusted is not None:
@@ -163,16 +171,15 @@ class Walk:
         row = FieldResult(
             path, score, node.uses, gold, extracted, status, reason, gold, extracted, node.path, aligned, node.weight, node.name
         )
-        out.append(row)
-        if node.trusted is not None:
-            return
-        try:
-            self.compare(node, row)
-        except TreeLimitError:
-            raise
-        except FaultError as error:
-            row.status, row.reason = "error", error.fault.detail
-            self.faults.append(error.fault)
+        if node.trusted is None:
+            try:
+                self.compare(node, row)
+            except TreeLimitError:
+                raise
+            except FaultError as error:
+                row.status, row.reason = "error", error.fault.detail
+                self.faults.append(error.fault)
+        return row
 
     def compare(self, node: SchemaNode, row: FieldResult) -> None:
         """Transform and compare the two values of a row, and write the verdict into the row."""
@@ -192,84 +199,63 @@ class Walk:
         elif node.batch:
             row.params = node.params
         else:
-            self.settle(row, compare(node, g, e) if self.compat else judge(node, g, e))
-
-    def settle(self, row: FieldResult, result: ComparatorResult) -> None:
-        """Write a comparator's result into its row."""
-        row.score, row.reason = result.score, result.reason
-        if result.skip and not self.compat:
-            row.status, row.score = "skipped", 0.0
-        else:
+            result = compare(node, g, e) if self.compat else judge(node, g, e)
+            row.score, row.reason = result.score, result.reason
             row.status = "match" if result.score == 1.0 else "mismatch"
+            if result.skip and not self.compat:
+                row.status, row.score = "skipped", 0.0
 
-    def unlike(self, node: SchemaNode, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
-        """Write rows for two values of a container if at least one is not of its type."""
+    def unlike(self, node: SchemaNode, gold: Any, extracted: Any, path: str, aligned: Aligned) -> Rows:
+        """Return the rows of two values of a container if at least one is not of its type."""
         if gold is None and extracted is None:
-            return
+            return []
         if extracted is None or gold is None:
-            self.one_side(node, gold, extracted, path, aligned, out)
-        elif (gold == extracted) if self.compat else same(gold, extracted):
-            out.append(self.container_row(node, gold, extracted, "match", None, path, aligned))
-        else:
-            reason = f"type mismatch: gold {type(gold).__name__}, extracted {type(extracted).__name__}"
-            # Gold {} expects nothing that could be recalled, so any other value is invented.
-            status: RowStatus = "hallucination" if gold == {} and node.expects is dict and not self.compat else "mismatch"
-            out.append(self.container_row(node, gold, extracted, status, reason, path, aligned))
+            value, status = (gold, LONE[0]) if extracted is None else (extracted, LONE[1])
+            if isinstance(value, node.expects) or not self.compat:
+                return self.one_sided(node, value, status, path, aligned)
+            return [self.row(node, gold, extracted, status, path, aligned)]
+        if (gold == extracted) if self.compat else same(gold, extracted):
+            return [self.row(node, gold, extracted, "match", path, aligned, whole=True)]
+        reason = f"type mismatch: gold {type(gold).__name__}, extracted {type(extracted).__name__}"
+        # Gold {} expects nothing that could be recalled, so any other value is invented.
+        status = "hallucination" if gold == {} and node.expects is dict and not self.compat else "mismatch"
+        return [self.row(node, gold, extracted, status, path, aligned, "", reason, whole=True)]
 
-    def container_row(
-        self, node: SchemaNode, gold: Any, extracted: Any, status: RowStatus, reason: str | None, path: str, aligned: Aligned
-    ) -> FieldResult:
-        """Return the one row of a container that is compared as a whole; the reference keeps no compared values there."""
-        row = FieldResult(path, float(status == "match"), "", gold, extracted, status, reason)
-        row.schema_path, row.aligned, row.weight = node.path, aligned, node.weight
-        if not self.compat:
-            row.gold_compared, row.extracted_compared = gold, extracted
-        return row
-
-    def one_side(self, node: SchemaNode, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
-        """Write rows for a container against null."""
-        value, status = (gold, "omission") if extracted is None else (extracted, "hallucination")
-        if isinstance(value, node.expects) or not self.compat:
-            self.one_sided(node, value, status, path, aligned, out)  # type: ignore[arg-type]
-        else:
-            out.append(self.lone_row(node, "", value, status, path, aligned))  # type: ignore[arg-type]
-
-    def object(self, node: SchemaNode, gold: dict[str, Any], extracted: dict[str, Any], path: str, aligned: Aligned, out: Rows) -> None:
-        """Write rows for two objects: the schema's fields in its order, then unknown keys."""
+    def object(self, node: SchemaNode, gold: dict[str, Any], extracted: dict[str, Any], path: str, aligned: Aligned) -> Rows:
+        """Yield the rows of two objects: the schema's fields in its order, then unknown keys."""
         if not gold and not extracted:
-            out.append(self.container_row(node, gold, extracted, "match", None, path, aligned))
+            yield self.row(node, gold, extracted, "match", path, aligned, whole=True)
             return
         for child in node.fields:
             key = child.key
             in_gold, in_extracted = key in gold, key in extracted
             if child.skip:
                 if self.compat or (in_gold and in_extracted):
-                    out.append(self.skipped_row(child, gold.get(key), extracted.get(key), path + child.suffix, aligned))
+                    yield self.row(child, gold.get(key), extracted.get(key), "skipped", path + child.suffix, aligned)
             elif in_gold and in_extracted:
-                compare = self.pair if child.structural or self.alternatives else self.unit
-                compare(child, gold[key], extracted[key], path + child.suffix, aligned, out)
+                if child.structural or self.alternatives:
+                    yield from self.pair(child, gold[key], extracted[key], path + child.suffix, aligned)
+                else:
+                    yield self.unit(child, gold[key], extracted[key], path + child.suffix, aligned)
             elif in_gold:
                 if child.required:
                     self.missing.append(path + child.suffix)
-                self.one_sided(child, gold[key], "omission", path + child.suffix, aligned, out)
+                yield from self.one_sided(child, gold[key], "omission", path + child.suffix, aligned)
             elif in_extracted:
-                self.one_sided(child, extracted[key], "hallucination", path + child.suffix, aligned, out)
-        if not extracted.keys() <= node.by_key.keys():
-            self.unknown(node, gold, extracted, path, aligned, out)
-
-    def unknown(self, node: SchemaNode, gold: dict[str, Any], extracted: dict[str, Any], path: str, aligned: Aligned, out: Rows) -> None:
-        """Write rows for keys that the schema does not know: invented, unless gold has them, they are ignored, or are the id."""
+                yield from self.one_sided(child, extracted[key], "hallucination", path + child.suffix, aligned)
         dot = "." if path else ""
-        for key in sorted(extracted.keys() - node.by_key.keys()):
+        for key in () if extracted.keys() <= node.by_key.keys() else sorted(extracted.keys() - node.by_key.keys()):
             status, reason = self.unknown_status(node, key, gold)
             if status is not None:
-                schema_path = f"{node.path}.*" if node.path else "*"
                 row = FieldResult(f"{path}{dot}{key}", 0.0, "", gold.get(key), extracted[key], status, reason)
-                row.schema_path, row.aligned = schema_path, aligned
-                out.append(row)
+                row.schema_path, row.aligned = f"{node.path}.*" if node.path else "*", aligned
+                yield row
 
     def unknown_status(self, node: SchemaNode, key: str, gold: dict[str, Any]) -> tuple[RowStatus | None, str | None]:
-        """Return (status, reason) of an extracted key that the schema does not know, (None, None) for no row."""
+        """Return (status, reason) of an extracted key that the schema does not know, (None, None) for no row.
+
+        It is invented, unless gold has it, it is ignored, or it is the id.
+        """
         if self.compat:
             return "hallucination", None
         ignore = node.ignore
@@ -277,69 +263,46 @@ class Walk:
             return None, None
         return ("skipped", "not in the schema") if key in gold else ("hallucination", None)
 
-    def one_sided(self, node: SchemaNode, value: Any, status: RowStatus, path: str, aligned: Aligned, out: Rows) -> None:
-        """Write rows for a value that only one side has: one per leaf, containers by their content."""
+    def one_sided(self, node: SchemaNode, value: Any, status: RowStatus, path: str, aligned: Aligned) -> Rows:
+        """Return the rows of a value that only one side has: one per leaf, containers by their content."""
+        sides, is_missing = ((value, None), True) if status == "omission" else ((None, value), False)
         if node.skip:
-            return
-        if self.alternatives and status == "omission" and (choices := alternatives_of(value)) is not None:
-            sides = [self.sides(node, choice, status, path, aligned) for choice in choices]
-            out.extend(sides[min(range(len(sides)), key=lambda place: len(sides[place]))])
-        elif node.optional and status == "omission":
-            row = self.lone_row(node, node.uses, value, status, path, aligned)
-            row.status, row.reason = "skipped", "optional, left out"
-            out.append(row)
-        elif not (node.structural or (self.compat and node.has_children)):
-            out.append(self.lone_row(node, node.uses, value, status, path, aligned))
-        elif node.is_array:
-            self.one_sided_list(node, value, status, path, aligned, out)
-        elif isinstance(value, dict):
-            for child in node.fields:
-                if child.key in value:
-                    self.one_sided(child, value[child.key], status, path + child.suffix, aligned, out)
-        elif value is not None and not self.compat:
-            out.append(self.lone_row(node, node.uses, value, status, path, aligned))
+            return []
+        if self.alternatives and is_missing and (choices := alternatives_of(value)) is not None:
+            return min((list(self.one_sided(node, choice, status, path, aligned)) for choice in choices), key=len)
+        if node.optional and is_missing:
+            return [self.row(node, *sides, "skipped", path, aligned, node.uses, "optional, left out")]
+        if not (node.structural or (self.compat and node.has_children)):
+            return [self.row(node, *sides, status, path, aligned, node.uses)]
+        if node.is_array and isinstance(value, list) and value:
+            return chain.from_iterable(
+                self.one_sided(node.item, item, status, f"{path}[{at if is_missing else -1 - at}]", (*aligned, None if is_missing else at))
+                for at, item in enumerate(value)
+            )
+        if node.is_array:
+            return [self.row(node, *sides, status, path, aligned)]
+        if isinstance(value, dict):
+            return chain.from_iterable(
+                self.one_sided(child, value[child.key], status, path + child.suffix, aligned) for child in node.fields if child.key in value
+            )
+        return [] if value is None or self.compat else [self.row(node, *sides, status, path, aligned, node.uses)]
 
-    def one_sided_list(self, node: SchemaNode, value: Any, status: RowStatus, path: str, aligned: Aligned, out: Rows) -> None:
-        if not isinstance(value, list) or not value:
-            out.append(self.lone_row(node, "", value, status, path, aligned))
-            return
-        items, invented = node.item, status == "hallucination"
-        for place, item in enumerate(value):
-            index = -1 - place if invented else place
-            self.one_sided(items, item, status, f"{path}[{index}]", (*aligned, place if invented else None), out)
-
-    def sides(self, node: SchemaNode, value: Any, status: RowStatus, path: str, aligned: Aligned) -> Rows:
-        """Return the rows of `one_sided`."""
-        rows: Rows = []
-        self.one_sided(node, value, status, path, aligned, rows)
-        return rows
-
-    def lone_row(self, node: SchemaNode, name: str, value: Any, status: RowStatus, path: str, aligned: Aligned) -> FieldResult:
-        """Return the row of a value that only one side has."""
-        gold, extracted = (value, None) if status == "omission" else (None, value)
-        return FieldResult(path, 0.0, name, gold, extracted, status, None, None, None, node.path, aligned, node.weight, node.name)
-
-    def best_of(self, node: SchemaNode, choices: list[Any], extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
-        """Write the rows of the accepted value with the highest gain at the record's rate; of equals the first. Judged once per record."""
+    def best_of(self, node: SchemaNode, choices: list[Any], extracted: Any, path: str, aligned: Aligned) -> Rows:
+        """Return the rows of the accepted value with the highest gain at the record's rate; of equals the first. Judged once per record."""
         self.has_chosen = True
 
-        def options_of() -> list[tuple[Rows, list[str]]]:
-            options, before = [], self.missing
+        def options_of() -> list[Attempt]:
+            options = []
             for choice in choices:
-                rows: Rows = []
-                self.missing = []
-                self.pair(node, choice, extracted, path, aligned, rows)
+                options.append(self.attempt(node, choice, extracted, path, aligned))
                 if self.any_batch:
-                    self.dispatch(rows)
-                options.append((rows, self.missing))
-            self.missing = before
+                    self.dispatch(options[-1][0])
             return options
 
         options = self.judged.get((path, aligned), (choices,), options_of) if self.any_batch else options_of()
-        worth = [self.gain_of(tally(rows)) for rows, _ in options]
-        rows, missing = options[worth.index(max(worth))]
+        rows, missing = max(options, key=lambda option: self.gain_of(tally(option[0])))
         self.missing = self.missing + missing
-        out.extend(map(copy.copy, rows) if self.any_batch else rows)
+        return map(copy.copy, rows) if self.any_batch else rows
 
 
 Joined = list[tuple[Any, Any, Any]]  # (the record's id, gold's record or ABSENT, the answer's or ABSENT or a `Lost`)
@@ -584,7 +547,7 @@ class Scoring:
         inspect(extracted, self.limits, where=f"record {label!r}")
         if alternatives and not self.compat:
             check_alternatives(gold, label)
-        walk = self.walk(alternatives)
+        walk = Walk(self, alternatives=alternatives)
         rows = self.best_rows(walk, gold, extracted)
         if self.post_process is not None:
             try:
@@ -607,9 +570,8 @@ class Scoring:
         """
         judged: dict[tuple[str, Any], FieldResult] = {}
         for _ in range(MAX_ROUNDS):
-            rows: list[FieldResult] = []
             walk.missing = []
-            walk.pair(self.node, gold, extracted, "", (), rows)
+            rows = list(walk.pair(self.node, gold, extracted, "", ()))
             if self.node.any_batch:
                 for row in rows:
                     if row.status == "pending" and (known := judged.get((row.path, row.aligned))) is not None:
@@ -628,22 +590,11 @@ class Scoring:
         if value is ABSENT or isinstance(value, Lost):
             value = None
         alternatives = inspect(value, self.limits, where=f"record {label!r}")
-        rows = self.walk(alternatives).sides(self.node, value, "omission" if missing else "hallucination", "", ())
+        rows = list(Walk(self, alternatives=alternatives).one_sided(self.node, value, "omission" if missing else "hallucination", "", ()))
         reason = "no record was submitted" if missing else "gold has no such record"
         reason = extracted.reason if isinstance(extracted, Lost) else reason
         precision, recall, f1 = totals.add(rows, failed=True)
         return RecordResult(label, rows, gold if missing else None, None if missing else extracted, precision, recall, f1, reason)
-
-    def walk(self, alternatives: bool) -> Walk:
-        dispatch = Dispatcher(self.registry)
-        return Walk(
-            compat=self.compat,
-            limits=self.limits,
-            dispatch=dispatch,
-            id_field=self.id_field,
-            alternatives=alternatives,
-            any_batch=self.node.any_batch,
-        )
 
 
 def _checked_rows(rows: Any) -> list[FieldResult]:

@@ -18,7 +18,7 @@ from typing import Any
 from evalsuite.trees import annotate_xeval, evaluate, infer_schema
 from evalsuite.trees.field_matching import assign
 from evalsuite.trees.field_results import tally
-from evalsuite.trees.record_scoring import Scoring
+from evalsuite.trees.record_scoring import Scoring, Walk
 from tests.benchmarks.big_tables import tree_run
 from tests.benchmarks.measure import python
 
@@ -85,14 +85,12 @@ def by_rows(gold: list[Any], extracted: list[Any], schema: Any) -> int:
     items = scoring.node.children[0].item
     matched = 0
     for record, answer in zip(gold, extracted, strict=True):
-        walk = scoring.walk(False)
+        walk = Walk(scoring, alternatives=False)
         fits = []
         for expected in record["items"]:
             fits.append([])
             for found in answer["items"]:
-                rows: list[Any] = []
-                walk.pair(items, expected, found, items.path, (), rows)
-                fits[-1].append(tally(rows).f1)
+                fits[-1].append(tally(walk.pair(items, expected, found, items.path, ())).f1)
         matched += len(assign(fits))
     return matched
 

@@ -10,7 +10,7 @@ from evalsuite.scorers.tree_scorers import tree_match
 from evalsuite.trees import evaluate, infer_schema
 from evalsuite.trees.field_matching import FieldGrid, compat_fits
 from evalsuite.trees.field_results import Notice, tally
-from evalsuite.trees.record_scoring import Scoring
+from evalsuite.trees.record_scoring import Scoring, Walk
 from tests.properties import examples
 
 LEAVES = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.5, 1.0]) | st.sampled_from(["a", "b", "A b", ""])
@@ -45,15 +45,13 @@ def test_fits_by_columns_equal_fits_by_rows(gold: Any, extracted: Any) -> None:
     for compat in (False, True):
         scoring = Scoring(schema if not compat else annotated(schema), compat=compat)
         items = scoring.node.children[0].item
-        walk = scoring.walk(False)
+        walk = Walk(scoring, alternatives=False)
         walk.rate = 0.75
         worth = FieldGrid(walk, items, gold, extracted).values()
         fits = compat_fits(walk, items, gold, extracted) if compat else worth
         for i, g in enumerate(gold):
             for j, e in enumerate(extracted):
-                rows: list[Any] = []
-                walk.pair(items, g, e, "", (), rows)
-                counts = tally(rows)
+                counts = tally(walk.pair(items, g, e, "", ()))
                 assert abs(fits[i][j] - (counts.f1 if compat else walk.gain_of(counts))) < 1e-12
 
 
