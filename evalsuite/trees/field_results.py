@@ -10,7 +10,7 @@ from dataclasses import asdict
 from functools import cached_property
 from heapq import nsmallest
 from math import fsum
-from operator import add
+from operator import add, attrgetter
 from statistics import mean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -186,7 +186,7 @@ class RunResult(Summary):
         """Instance path (`steps[0].n`) -> its rows over all records, in order of first occurrence; made on first use."""
         sums: dict[str, PathTotals] = {}
         for record in self.records:
-            add_rows(sums, ((row.path, row) for row in record.field_results))
+            count_rows(record.field_results, sums, attrgetter("path"))
         return {
             path: FieldAggregation(mean_score=found.tally().scored / sum(found.numbers.values()), **found.columns())
             for path, found in sums.items()
@@ -289,28 +289,6 @@ class Tally:
         return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def tally(rows: Iterable[FieldResult]) -> Tally:
-    """Return the tally of some rows, summed without rounding, so that their order has no effect."""
-    scored: list[float] = []
-    both: list[float] = []
-    omitted: list[float] = []
-    invented: list[float] = []
-    for row in rows:
-        status = row.status
-        if status == "match":
-            scored.append(row.weight if row.score == 1 else row.score * row.weight)
-            both.append(row.weight)
-        elif status == "mismatch":
-            if row.score:
-                scored.append(row.score * row.weight)
-            both.append(row.weight)
-        elif status == "omission":
-            omitted.append(row.weight)
-        elif status == "hallucination":
-            invented.append(row.weight)
-    return Tally(fsum(scored), fsum(both), fsum(omitted), fsum(invented))
-
-
 Metrics = tuple[float | None, float | None, float | None]
 UNDECIDED: Metrics = (None, None, None)
 
@@ -353,19 +331,47 @@ class PathTotals:
         return PathScore(precision=sums.precision, recall=sums.recall, f1=sums.f1, **self.columns())
 
 
-def add_rows(sums: dict[str, PathTotals], rows: Iterable[tuple[str, FieldResult]]) -> list[str]:
-    """Count rows by path. Return the statuses of those that do not count."""
-    others = []
-    for path, row in rows:
-        if row.status not in COLUMNS:
-            others.append(row.status)
+def count_rows(
+    rows: Iterable[FieldResult], sums: dict[str, PathTotals] | None = None, path_of: Callable[[Any], str] = attrgetter("schema_path")
+) -> tuple[Tally, list[str]]:
+    """Return (the tally of some rows, the statuses of those that do not count); add them to `sums` by path.
+
+    Summed without rounding, so that the order of rows has no effect.
+    """
+    scored: list[float] = []
+    both: list[float] = []
+    omitted: list[float] = []
+    invented: list[float] = []
+    others: list[str] = []
+    for row in rows:
+        status, weight, score = row.status, row.weight, 0.0
+        if status == "match" or status == "mismatch":
+            both.append(weight)
+            if score := row.score:
+                scored.append(weight if score == 1 else score * weight)
+        elif status == "omission":
+            omitted.append(weight)
+        elif status == "hallucination":
+            invented.append(weight)
+        else:
+            others.append(status)
             continue
-        known = sums.get(path)
-        if known is None:
-            known = sums[path] = PathTotals()
-        known.weight = row.weight
-        known.add(row.status, row.score if row.status in _PAIRED else 0.0)
-    return others
+        if sums is not None:
+            known = sums.get(path := path_of(row))
+            if known is None:
+                known = sums[path] = PathTotals()
+                known.weight = weight
+            if score == 1 and status == "match":
+                known.numbers[status] += 1
+                known.n_full += 1
+            else:
+                known.add(status, score)
+    return Tally(fsum(scored), fsum(both), fsum(omitted), fsum(invented)), others
+
+
+def tally(rows: Iterable[FieldResult]) -> Tally:
+    """Return the tally of some rows."""
+    return count_rows(rows)[0]
 
 
 class Totals:
@@ -384,7 +390,7 @@ class Totals:
         They are 0 if the record has `failed` as a whole, and None if it is `undecided` or if a judge's outage left nothing to count (1.0
         in compat mode). Raises KeyError for an unknown status of a row.
         """
-        others = add_rows(self.paths, ((row.schema_path, row) for row in rows))
+        counts, others = count_rows(rows, self.paths)
         for status in others:
             if status not in STATUSES:
                 raise KeyError(status)
@@ -392,7 +398,6 @@ class Totals:
         self.n_records += 1
         self.n_batch_errors += n_errors
         self.n_errors += others.count("error")
-        counts = tally(rows)
         if undecided or (n_errors and not counts.weight and not self.compat and not failed):
             self.n_undecided += 1
             return UNDECIDED
