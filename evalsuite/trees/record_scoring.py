@@ -157,9 +157,9 @@ class Walk:
         whole: bool = False,
     ) -> FieldResult:
         """Return a row that needs no comparator; of a `whole` container the reference keeps no compared values."""
-        compared = (gold, extracted) if whole and not self.compat else (None, None)
+        g, e = (gold, extracted) if whole and not self.compat else (None, None)
         score = float(status == "match")
-        return FieldResult(path, score, uses, gold, extracted, status, reason, *compared, node.path, aligned, node.weight, node.name)
+        return FieldResult(path, score, uses, gold, extracted, status, reason, g, e, node.path, aligned, node.weight, node.name)
 
     def unit(self, node: SchemaNode, gold: Any, extracted: Any, path: str, aligned: Aligned) -> FieldResult:
         """Return the one row of a field with a comparator; `error` if a comparator or transform of a plugin failed."""
@@ -265,27 +265,28 @@ class Walk:
 
     def one_sided(self, node: SchemaNode, value: Any, status: RowStatus, path: str, aligned: Aligned) -> Rows:
         """Return the rows of a value that only one side has: one per leaf, containers by their content."""
-        sides, is_missing = ((value, None), True) if status == "omission" else ((None, value), False)
+        is_missing = status == "omission"
+        gold, extracted = (value, None) if is_missing else (None, value)
         if node.skip:
             return []
         if self.alternatives and is_missing and (choices := alternatives_of(value)) is not None:
             return min((list(self.one_sided(node, choice, status, path, aligned)) for choice in choices), key=len)
         if node.optional and is_missing:
-            return [self.row(node, *sides, "skipped", path, aligned, node.uses, "optional, left out")]
+            return [self.row(node, gold, extracted, "skipped", path, aligned, node.uses, "optional, left out")]
         if not (node.structural or (self.compat and node.has_children)):
-            return [self.row(node, *sides, status, path, aligned, node.uses)]
+            return [self.row(node, gold, extracted, status, path, aligned, node.uses)]
         if node.is_array and isinstance(value, list) and value:
             return chain.from_iterable(
                 self.one_sided(node.item, item, status, f"{path}[{at if is_missing else -1 - at}]", (*aligned, None if is_missing else at))
                 for at, item in enumerate(value)
             )
         if node.is_array:
-            return [self.row(node, *sides, status, path, aligned)]
+            return [self.row(node, gold, extracted, status, path, aligned)]
         if isinstance(value, dict):
             return chain.from_iterable(
                 self.one_sided(child, value[child.key], status, path + child.suffix, aligned) for child in node.fields if child.key in value
             )
-        return [] if value is None or self.compat else [self.row(node, *sides, status, path, aligned, node.uses)]
+        return [] if value is None or self.compat else [self.row(node, gold, extracted, status, path, aligned, node.uses)]
 
     def best_of(self, node: SchemaNode, choices: list[Any], extracted: Any, path: str, aligned: Aligned) -> Rows:
         """Return the rows of the accepted value with the highest gain at the record's rate; of equals the first. Judged once per record."""

@@ -525,8 +525,9 @@ def choose_metrics(branch: SchemaNode, leaves: Any, types_metrics: Mapping[Any, 
     for child in branch.children:
         here, field, entry = join(path, child.key), child.item if child.is_array else child, leaves.get(child.key)
         if field.structural:
-            is_listed = isinstance(entry, list | tuple) and len(entry) == 1 and isinstance(entry[0], Mapping)
-            choose_metrics(field, entry[0] if is_listed else entry, types_metrics, exclusive, here)
+            if isinstance(entry, list | tuple) and len(entry) == 1 and isinstance(entry[0], Mapping):
+                (entry,) = entry
+            choose_metrics(field, entry, types_metrics, exclusive, here)
             continue
         own = [] if entry is None else names_of(entry, f"leaves_metrics at {here}")
         of_type = types.get(field.json_type) or (types.get("string") if field.json_type == NUMBER_OR_TEXT else None) or []

@@ -86,7 +86,7 @@ def by_rows(gold: list[Any], extracted: list[Any], schema: Any) -> int:
     matched = 0
     for record, answer in zip(gold, extracted, strict=True):
         walk = Walk(scoring, alternatives=False)
-        fits = []
+        fits: list[list[float]] = []
         for expected in record["items"]:
             fits.append([])
             for found in answer["items"]:
