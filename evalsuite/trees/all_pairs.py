@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 else:
-    np = LazyModule("numpy")
+    np, Floats = LazyModule("numpy"), Any
+
+__all__ = ["Cells", "Chosen", "Columns", "Floats", "Grid", "InnerLists", "Names", "matched_sums", "np", "pick"]
 
 Chosen = tuple[Sequence[int], Sequence[int]]
 Cells = Any  # a number or an array that broadcasts to n x m
@@ -129,11 +131,11 @@ class InnerLists:
         """Return the grid of some elements."""
         raise NotImplementedError
 
-    def lone(self, side: int) -> Mapping[Any, "Floats"]:
+    def lone(self, side: int) -> Mapping[Any, Floats]:
         """Return what each element of a side (0 gold, 1 answered) adds if it has no partner."""
         raise NotImplementedError
 
-    def matched(self, sums: Names, layers: "Floats", part: slice, lists: slice) -> "Floats":
+    def matched(self, sums: Names, layers: Floats, part: slice, lists: slice) -> Floats:
         """Return the sums of each layer over the matched elements of each pair of lists, for some gold lists: layers x lists x lists.
 
         `sums` are those of each pair, `layers` in their order what is beyond both alone; `part` and `lists` the places of the elements and
@@ -141,11 +143,11 @@ class InnerLists:
         """
         raise NotImplementedError
 
-    def bounds(self, lists: slice) -> "tuple[Any, Any]":
+    def bounds(self, lists: slice) -> tuple[Any, Any]:
         """Return the ends of some gold lists among their elements, and those of the answered ones."""
         return self.ends[0][lists.start : lists.stop + 1] - self.ends[0][lists.start], self.ends[1]
 
-    def totals(self) -> dict[Any, "Floats"]:
+    def totals(self) -> dict[Any, Floats]:
         """Return the sums of each pair of lists by name, a x b."""
         lone = [self.lone(side) for side in (0, 1)]
         found: dict[Any, Floats] = {}
@@ -180,7 +182,7 @@ class InnerLists:
             first = last
 
 
-def matched_sums(layers: "Floats", weights: "Floats", ends: "tuple[Any, Any]") -> "Floats":
+def matched_sums(layers: Floats, weights: Floats, ends: tuple[Any, Any]) -> Floats:
     """Return the sums of each layer over the pairs of the assignment with the largest sum of weights, for each pair of lists.
 
     Pairs without a weight above 0 are none. `ends` are the bounds of the lists.

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.compare.bipartite_matching import block_sums
 from evalsuite.core import plugin_calls
 from evalsuite.core.errors import FaultError
-from evalsuite.core.import_ref import LazyModule
-from evalsuite.trees.all_pairs import Cells, Chosen, Grid, InnerLists, Names, matched_sums, pick
+from evalsuite.trees.all_pairs import Cells, Chosen, Floats, Grid, InnerLists, Names, matched_sums, np, pick
 from evalsuite.trees.comparators import (
     TRANSFORMS,
     compat_exact,
@@ -35,15 +34,7 @@ from evalsuite.trees.field_results import ComparatorResult, FieldResult, RowStat
 from evalsuite.trees.json_values import ABSENT, ANY_OF, ByObject, TreeLimitError, choices, exact_text, same, unordered_text
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from evalsuite.trees.record_scoring import Aligned, Attempt, Rows, Walk
-
-    Floats = NDArray[np.float64]
-    ScoreArray = NDArray[Any]  # scores: float64, or bool where the comparator knows only 0 and 1
-else:
-    np = LazyModule("numpy")
 
 
 LONGEST_REASON = 200
@@ -192,7 +183,7 @@ def has_unique_keys(walk: "Walk", node: SchemaNode, gold: list[Any], extracted: 
     return all(None not in side and len(set(side)) == len(side) for side in (keys, others))
 
 
-def lone_weights(walk: "Walk", items: SchemaNode, values: Sequence[Any], status: RowStatus) -> "Floats":
+def lone_weights(walk: "Walk", items: SchemaNode, values: Sequence[Any], status: RowStatus) -> Floats:
     """Return the cost of each element without a partner."""
     counts = [tally(walk.one_sided(items, value, status, "", ())) for value in values]
     return np.array([count.omitted + count.invented for count in counts], dtype=np.float64)
@@ -202,7 +193,7 @@ _SCALARS = frozenset((str, int, float, bool, type(None)))
 _LARGEST = 2**53
 
 
-def score_matrix(node: SchemaNode, gold: Sequence[Any], extracted: Sequence[Any], *, compat: bool) -> "ScoreArray":
+def score_matrix(node: SchemaNode, gold: Sequence[Any], extracted: Sequence[Any], *, compat: bool) -> Floats:
     """Return scores n x m in [0, 1] of a field that is a unit; NaN for a pair that the comparator skips.
 
     Raises `FaultError` if a comparator or transform of a plugin fails.
@@ -237,7 +228,7 @@ def _try_all(node: SchemaNode, values: Sequence[Any]) -> tuple[list[Any], list[i
     return [value for value, _ in tried], [place for place, (_, problem) in enumerate(tried) if problem]
 
 
-def _exact(gold: Sequence[Any], extracted: Sequence[Any], compat: bool) -> "ScoreArray | None":
+def _exact(gold: Sequence[Any], extracted: Sequence[Any], compat: bool) -> Floats | None:
     """Return the equality of plain values by numbering the different ones; None if a list or object is among them."""
     kinds = {*map(type, gold), *map(type, extracted)}
     if not kinds <= _SCALARS:
@@ -249,13 +240,13 @@ def _exact(gold: Sequence[Any], extracted: Sequence[Any], compat: bool) -> "Scor
         gold, extracted = list(zip(map(type, gold), gold, strict=True)), list(zip(map(type, extracted), extracted, strict=True))
     places = {value: place for place, value in enumerate(gold)}
     gold_codes, codes = [places[value] for value in gold], [places.get(value, -1) for value in extracted]
-    scores: ScoreArray = np.array(gold_codes)[:, None] == np.array(codes)[None, :]
+    scores: Floats = np.array(gold_codes)[:, None] == np.array(codes)[None, :]
     if nans:
         scores[nans, :] = 0.0
     return scores
 
 
-def _numeric(node: SchemaNode, gold: Sequence[Any], extracted: Sequence[Any]) -> "ScoreArray | None":
+def _numeric(node: SchemaNode, gold: Sequence[Any], extracted: Sequence[Any]) -> Floats | None:
     """Return the tolerance rule on arrays; None if a value is not a plain number of at most 2**53 (a float represents it exactly)."""
     if not {*map(type, gold), *map(type, extracted)} <= {int, float}:
         return None
@@ -282,7 +273,7 @@ def _numeric(node: SchemaNode, gold: Sequence[Any], extracted: Sequence[Any]) ->
     return near
 
 
-def _each(node: SchemaNode, gold: Sequence[Any], extracted: Sequence[Any], compat: bool) -> "ScoreArray":
+def _each(node: SchemaNode, gold: Sequence[Any], extracted: Sequence[Any], compat: bool) -> Floats:
     """Return the score of every pair by the comparator itself; repeated plain values are compared once."""
     different, places = zip(*(_distinct(side) for side in (gold, extracted)), strict=True)
     scores = np.zeros((len(different[0]), len(different[1])))
@@ -290,7 +281,7 @@ def _each(node: SchemaNode, gold: Sequence[Any], extracted: Sequence[Any], compa
         for j, element in enumerate(different[1]):
             result = compare(node, value, element) if compat else judge(node, value, element)
             scores[i, j] = float("nan") if result.skip and not compat else result.score
-    everywhere: ScoreArray = scores[np.ix_(*places)]
+    everywhere: Floats = scores[np.ix_(*places)]
     return everywhere
 
 
@@ -308,7 +299,7 @@ def _distinct(values: Sequence[Any]) -> tuple[list[Any], list[int]]:
     return different, found
 
 
-def compat_fits(walk: "Walk", items: SchemaNode, gold: list[Any], extracted: list[Any]) -> "Floats":
+def compat_fits(walk: "Walk", items: SchemaNode, gold: list[Any], extracted: list[Any]) -> Floats:
     """Return the reference's n x m fits in [0, 1]: the F1 of every pair's rows, 1 if nothing counts."""
     grid = FieldGrid(walk, items, gold, extracted)
     scored, weight = (np.broadcast_to(grid.sums.get(name, 0.0), grid.shape) for name in (SCORED, WEIGHT))
@@ -349,7 +340,7 @@ class FieldGrid(Grid):
             whole.add(own, [i], range(len(counts)))
         return whole.sums
 
-    def values(self) -> "Floats":
+    def values(self) -> Floats:
         """Return what each pair is worth at the walk's rate, its inner lists aligned at their best."""
         sums = self.totals()
         worth = 2 * np.asarray(sums.get(SCORED, 0.0)) - self.walk.rate * np.asarray(sums.get(WEIGHT, 0.0))
@@ -465,11 +456,11 @@ class FieldLists(InnerLists):
         """Return the grid of some elements."""
         return FieldGrid(self.walk, self.items, gold, answered)
 
-    def lone(self, side: int) -> "Mapping[Any, Floats]":
+    def lone(self, side: int) -> Mapping[Any, Floats]:
         """Return the cost of each element without a partner."""
         return {WEIGHT: self.weights[side]}
 
-    def matched(self, sums: Names, layers: "Floats", part: slice, lists: slice) -> "Floats":
+    def matched(self, sums: Names, layers: Floats, part: slice, lists: slice) -> Floats:
         """Return the sums of matched elements: those of one key, or those of the best fit at the walk's rate."""
         bounds = self.bounds(lists)
         if self.codes:
@@ -483,7 +474,7 @@ class FieldLists(InnerLists):
             return np.where(self.unique(0)[lists, None] & self.unique(1)[None, :], by_key, by_fit)
         return by_key if self.how == "key_field" else by_fit
 
-    def _codes(self, lists: Sequence[list[Any]], side: int) -> "Floats":
+    def _codes(self, lists: Sequence[list[Any]], side: int) -> Floats:
         """Return a number for each element's key, the same for equal keys; a negative number of its side if it has none or is not the
         first."""
         codes: list[int] = []
@@ -497,13 +488,11 @@ class FieldLists(InnerLists):
                 codes.append(known)
         return np.array(codes)
 
-    def unique(self, side: int) -> "ScoreArray":
+    def unique(self, side: int) -> Any:
         """Return for each list whether every element has a key of its own."""
-        without = block_sums((self.codes[side] < 0).astype(np.float64)[None, :], np.array([0, 1]), self.ends[side])[0]
-        unique: ScoreArray = without == 0
-        return unique
+        return block_sums((self.codes[side] < 0).astype(np.float64)[None, :], np.array([0, 1]), self.ends[side])[0] == 0
 
-    def gains(self) -> "Floats":
+    def gains(self) -> Floats:
         """Return the gain of every pair of elements over both without partner, at the walk's rate; one gold list against one extracted."""
         assert isinstance(self.whole, FieldGrid)
         gains: Floats = self.whole.values() + self.walk.rate * (self.weights[0][:, None] + self.weights[1][None, :])

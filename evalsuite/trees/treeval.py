@@ -9,14 +9,13 @@ from functools import partial
 from itertools import repeat
 from math import fsum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from evalsuite.compare.bipartite_matching import best_assignment
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import did_you_mean
-from evalsuite.core.import_ref import LazyModule
 from evalsuite.core.runtime import without_collection
-from evalsuite.trees.all_pairs import Chosen, Columns, pick
+from evalsuite.trees.all_pairs import Chosen, Columns, Floats, np, pick
 from evalsuite.trees.eval_schema import SchemaNode
 from evalsuite.trees.json_schema import NUMBER_OR_TEXT
 from evalsuite.trees.json_values import ABSENT, canonical_order
@@ -70,15 +69,6 @@ from evalsuite.trees.treeval_metrics import (
     with_defaults,
     worst,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-else:
-    np = LazyModule("numpy")
-
 
 FLAG_CONTAINER, FLAG_TYPE, FLAG_OBJECT = "wrong container", "wrong type", "not an object"
 _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
@@ -250,7 +240,7 @@ class Walk(Columns):
         found = best_assignment(self._weights(node, [want[i] for i in order_w], [got[j] for j in order_g]))
         return sorted((order_w[a], order_g[b]) for a, b in found)
 
-    def _weights(self, node: SchemaNode, want: list[Any], got: list[Any]) -> "Floats":
+    def _weights(self, node: SchemaNode, want: list[Any], got: list[Any]) -> Floats:
         grid = TreevalGrid(node, want, got, self.options)
         return pair_weights(node, grid.totals(), grid.shape, self.options)
 
@@ -274,7 +264,7 @@ class Walk(Columns):
                     self.rows.append(Row(record, here, "omission", value, None, 0.0, i, None, "missing item"))
 
 
-def _leaf_rows(leaf: SchemaNode, want: Sequence[Any], places: Sequence[Place], got: Sequence[Any], worth: "Floats") -> Iterator[Row]:
+def _leaf_rows(leaf: SchemaNode, want: Sequence[Any], places: Sequence[Place], got: Sequence[Any], worth: Floats) -> Iterator[Row]:
     scores = worth.tolist()
     statuses: list[RowStatus] = ["match" if s == 1 else "mismatch" if s == 0 else "partial" for s in scores]
     types = _PYTHON_TYPES.get(leaf.json_type, ())

@@ -9,12 +9,11 @@ list of objects is a separate batch. The reasons for missing numbers are those o
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from evalsuite.compare.bipartite_matching import best_assignment
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.import_ref import LazyModule
-from evalsuite.trees.all_pairs import Cells, Chosen, Columns, Grid, InnerLists, Names, matched_sums, pick
+from evalsuite.trees.all_pairs import Cells, Chosen, Columns, Floats, Grid, InnerLists, Names, matched_sums, np, pick
 from evalsuite.trees.eval_schema import SchemaNode
 from evalsuite.trees.json_values import ABSENT, TreeLimitError, canonical_order
 from evalsuite.trees.treeval_metrics import (
@@ -27,14 +26,6 @@ from evalsuite.trees.treeval_metrics import (
     normalise,
     worst,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-else:
-    np = LazyModule("numpy")
 
 
 class Counts(NamedTuple):
@@ -553,11 +544,11 @@ class TreevalLists(InnerLists):
         """Return the grid of some items."""
         return TreevalGrid(self.node, gold, answered, self.options)
 
-    def lone(self, side: int) -> Mapping[Any, "Floats"]:
+    def lone(self, side: int) -> Mapping[Any, Floats]:
         """Return the nodes that a missing or surplus item costs."""
         return {("fn_node", "predicted")[side]: np.array(list(map(item_size, self.elements[side])), dtype=np.float64)}
 
-    def matched(self, sums: Names, layers: "Floats", part: slice, lists: slice) -> "Floats":
+    def matched(self, sums: Names, layers: Floats, part: slice, lists: slice) -> Floats:
         """Return the sums over the matched items; a list of values gives one value, its mean, for each pair of lists."""
         ends = self.bounds(lists)
         weights = pair_weights(self.node, sums, layers.shape[1:], self.options)
@@ -576,7 +567,7 @@ class TreevalLists(InnerLists):
         return totals
 
 
-def pair_weights(node: SchemaNode, sums: Mapping[Any, Cells], shape: tuple[int, ...], options: Options) -> "Floats":
+def pair_weights(node: SchemaNode, sums: Mapping[Any, Cells], shape: tuple[int, ...], options: Options) -> Floats:
     """Return the weight of each pair of items, n x m: the mean of the metrics for values, the pair's own score for objects."""
     if node.lists_objects:
         weights = _pair_scores(sums, options)

@@ -7,26 +7,18 @@ plugged in through the protocol `Metric`.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from operator import eq
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 from unicodedata import normalize
 
 from evalsuite.core import plugin_calls
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import FaultError, MissingExtraError, did_you_mean
-from evalsuite.core.import_ref import LazyModule
 from evalsuite.core.metric import Metric as TextMetric
 from evalsuite.core.metric import MetricError
+from evalsuite.trees.all_pairs import Floats, np
 from evalsuite.trees.eval_schema import SchemaNode
 from evalsuite.trees.json_schema import CHOICE, NUMBER_OR_TEXT, SchemaError, is_array, is_choice, treeval_schema_of, type_key, type_of
 from evalsuite.trees.json_values import number_in_text
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-else:
-    np = LazyModule("numpy")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +33,7 @@ class ExactMatch:
     higher_is_better: bool = True
     compat: bool = False
 
-    def scores(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
+    def scores(self, references: Sequence[Any], predictions: Sequence[Any]) -> Floats:
         """n times 0 or 1."""
         kinds = set(map(type, references)) | set(map(type, predictions))
         if not self.compat:
@@ -50,7 +42,7 @@ class ExactMatch:
             same = map(eq, references, predictions) if float not in kinds else map(nearly_equal, references, predictions)
         return np.fromiter(same, dtype=np.float64, count=len(references))
 
-    def matrix(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
+    def matrix(self, references: Sequence[Any], predictions: Sequence[Any]) -> Floats:
         """n x m times 0 or 1."""
         sides = (references, predictions) if self.compat else _exact_sides(references, predictions)
         codes = {value: i for i, value in enumerate(dict.fromkeys([*sides[0], *sides[1]]))}
@@ -80,7 +72,7 @@ class Levenshtein:
     compat: bool = False
     reads_numbers: bool = False
 
-    def scores(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
+    def scores(self, references: Sequence[Any], predictions: Sequence[Any]) -> Floats:
         """n ratios."""
         from rapidfuzz.distance import Indel
         from rapidfuzz.process import cpdist
@@ -93,7 +85,7 @@ class Levenshtein:
         pairs = zip(self._values(references), self._values(predictions), found.tolist(), strict=True)
         return np.fromiter((_of_one_kind(*pair) for pair in pairs), np.float64, len(references))
 
-    def matrix(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
+    def matrix(self, references: Sequence[Any], predictions: Sequence[Any]) -> Floats:
         """n x m ratios; equal texts are compared once where there are many."""
         from rapidfuzz.distance import Indel
         from rapidfuzz.process import cdist
@@ -181,7 +173,7 @@ def _texts(values: Sequence[Any]) -> Sequence[str]:
     return ["" if value is None else str(value) for value in values]
 
 
-def _numbers_matrix(references: Sequence[float], predictions: Sequence[float]) -> "Floats":
+def _numbers_matrix(references: Sequence[float], predictions: Sequence[float]) -> Floats:
     """Return the n x m equality of numbers, floats among them; one by one if an integer is too large for a float."""
     if any(type(v) is int and abs(v) >= 2**53 for side in (references, predictions) for v in side):
         listed = [[float(nearly_equal(r, p)) for p in predictions] for r in references]
@@ -210,10 +202,10 @@ class Metric(Protocol):
     def higher_is_better(self) -> bool:
         """The direction."""
 
-    def scores(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
+    def scores(self, references: Sequence[Any], predictions: Sequence[Any]) -> Floats:
         """Return n raw values of n pairs, the worst of the range for a pair without one; NaN is a fault."""
 
-    def matrix(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
+    def matrix(self, references: Sequence[Any], predictions: Sequence[Any]) -> Floats:
         """Return n references x m predictions raw values."""
 
     def summary(self, references: Sequence[Any], predictions: Sequence[Any], mean: float | None) -> dict[str, float | None]:
@@ -235,12 +227,12 @@ class PairMetric:
     accepts: Callable[[Any], bool] = lambda value: value is not None
     signature: str = ""
 
-    def scores(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
+    def scores(self, references: Sequence[Any], predictions: Sequence[Any]) -> Floats:
         """n raw values of n pairs."""
         known: dict[Any, float] = {}
         return np.array([self._one(r, p, known) for r, p in zip(references, predictions, strict=True)], dtype=np.float64)
 
-    def matrix(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
+    def matrix(self, references: Sequence[Any], predictions: Sequence[Any]) -> Floats:
         """n references x m predictions raw values."""
         known: dict[Any, float] = {}
         rows = [[self._one(r, p, known) for p in predictions] for r in references]
@@ -341,7 +333,7 @@ def text_metric(name: str, metric: TextMetric) -> Metric:
     return PairMetric(name=name, function=evaluated, score_range=ends, higher_is_better=better, signature=metric.signature)
 
 
-def measured(metric: Metric, kind: Literal["scores", "matrix"], references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
+def measured(metric: Metric, kind: Literal["scores", "matrix"], references: Sequence[Any], predictions: Sequence[Any]) -> Floats:
     """Return the metric's `scores` (n) or `matrix` (n x m). Raises `FaultError` if a plugin's fails, or returns another shape or NaN."""
     make = getattr(metric, kind)
     if isinstance(metric, ExactMatch | Levenshtein):
