@@ -4,6 +4,7 @@ Needs numpy, scipy, jsonref, jsonschema and Levenshtein, nothing of ours. `FOLDE
 replaced by local ones of the same formula.
 """
 
+import functools
 import itertools
 import json
 import logging
@@ -37,8 +38,8 @@ class _Module:
         }
 
 
-def first_best(matrix, maximize=True):
-    """(rows, columns) of the lexicographically first assignment among those with the largest sum, within 1e-9."""
+def first_best(matrix, maximize=True, choose=min):
+    """(rows, columns) of the lexicographically first assignment (or last) among those with the largest sum, within 1e-9."""
     import numpy as np
 
     n, m = matrix.shape
@@ -49,7 +50,7 @@ def first_best(matrix, maximize=True):
         options = [sorted((row, column) for column, row in enumerate(rows)) for rows in small]
     sums = [sum(matrix[i, j] for i, j in pairs) for pairs in options]
     best = max(sums)
-    pairs = min(pairs for pairs, total in zip(options, sums, strict=True) if best - total <= 1e-9)
+    pairs = choose(pairs for pairs, total in zip(options, sums, strict=True) if best - total <= 1e-9)
     return np.array([i for i, _ in pairs]), np.array([j for _, j in pairs])
 
 
@@ -89,6 +90,7 @@ def run_treeval(cases):
         result = {name: limited(score, match) for name, match in (("as_is", own), ("first", first_best))}
         result["per_metric"] = limited(score, first_best, aggregate_results_per_metric=True)
         result["out_of_order"] = bool(out_of_order)
+        result["last"] = limited(score, functools.partial(first_best, choose=max))
         yield result
 
 
