@@ -399,7 +399,7 @@ def _score(
     outcomes = walk.outcomes
     means = hierarchical_means(used, branch, outcomes) if hierarchical else flat_means(used, outcomes.values())
     score = total_score(means, used, counts, clip=not compat)
-    rates = counts.rates()
+    rates = {name: float(rate) for name, rate in counts.rates().items()}
     whole: dict[str, float | None] = {**rates, "treeval_score": score}
     kept = {key: value for key, value in whole.items() if value or not compat}
     if compat and all(mean is None for mean in means.values()):

@@ -17,6 +17,7 @@ from evalsuite.trees.all_pairs import Cells, Chosen, Columns, Floats, Grid, Inne
 from evalsuite.trees.eval_schema import SchemaNode
 from evalsuite.trees.json_values import ABSENT, TreeLimitError, canonical_order
 from evalsuite.trees.treeval_metrics import (
+    ROOT_KEYS,
     CorpusMetric,
     ExactMatch,
     Levenshtein,
@@ -29,33 +30,39 @@ from evalsuite.trees.treeval_metrics import (
 
 
 class Counts(NamedTuple):
-    """Predicted nodes; true positive and false negative nodes; true positive, false negative and false positive leaves."""
+    """Predicted nodes; true positive and false negative nodes; true positive, false negative and false positive leaves.
 
-    predicted: float = 0
-    tp_node: float = 0
-    fn_node: float = 0
-    tp_leaf: float = 0
-    fn_leaf: float = 0
-    fp_leaf: float = 0
+    Numbers of one batch, or matrices of those of many pairs.
+    """
+
+    predicted: Cells = 0
+    tp_node: Cells = 0
+    fn_node: Cells = 0
+    tp_leaf: Cells = 0
+    fn_leaf: Cells = 0
+    fp_leaf: Cells = 0
 
     def plus(self, *others: "Counts") -> "Counts":
         return Counts(*map(sum, zip(self, *others, strict=True)))
 
     @property
-    def perfect(self) -> bool:
+    def perfect(self) -> Cells:
         """Whether something was predicted, all of it expected, and nothing missed."""
-        return bool(self.predicted == self.tp_node > 0 and not self.fn_node and not self.fn_leaf and not self.fp_leaf)
+        is_right = (self.predicted == self.tp_node) & (self.tp_node > 0)
+        return is_right & (self.fn_node == 0) & (self.fn_leaf == 0) & (self.fp_leaf == 0)
 
-    def rates(self) -> dict[str, float]:
+    def rates(self) -> dict[str, Cells]:
         """Return precision, recall and F1 of nodes (0 for 0/0) and of leaves (1 for 0/0)."""
-        node_p = self.tp_node / self.predicted if self.predicted else 0.0
-        node_r = self.tp_node / (self.tp_node + self.fn_node) if self.tp_node + self.fn_node else 0.0
-        leaf_p = self.tp_leaf / (self.tp_leaf + self.fp_leaf) if self.tp_leaf + self.fp_leaf else 1.0
-        leaf_r = self.tp_leaf / (self.tp_leaf + self.fn_leaf) if self.tp_leaf + self.fn_leaf else 1.0
-        return {
-            **{"precision_node": node_p, "recall_node": node_r, "f1_node": _f1(node_p, node_r)},
-            **{"precision_leaf": leaf_p, "recall_leaf": leaf_r, "f1_leaf": _f1(leaf_p, leaf_r)},
-        }
+        nodes = _shares(self.tp_node, self.predicted, self.tp_node + self.fn_node, 0.0)
+        leaves = _shares(self.tp_leaf, self.tp_leaf + self.fp_leaf, self.tp_leaf + self.fn_leaf, 1.0)
+        return dict(zip(ROOT_KEYS, (*nodes, *leaves), strict=False))
+
+
+def _shares(hit: Cells, n_predicted: Cells, n_expected: Cells, empty: float) -> tuple[Cells, Cells, Cells]:
+    """Return hit/n_predicted and hit/n_expected, each `empty` for 0/0, and their harmonic mean."""
+    precision, recall = (np.where(np.asarray(whole) > 0, hit / np.maximum(whole, 1), empty) for whole in (n_predicted, n_expected))
+    both = precision + recall
+    return precision, recall, np.where(both > 0, 2 * precision * recall / np.where(both > 0, both, 1), 0.0)
 
 
 NOTHING = Counts()
@@ -157,10 +164,6 @@ def _entries(value: Any) -> Iterator[Any]:
             todo.extend(inner for inner in item.values() if isinstance(inner, Mapping))
 
 
-def _f1(precision: float, recall: float) -> float:
-    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-
-
 Means = dict[str, float | None]
 
 
@@ -236,7 +239,7 @@ def total_score(means: Mapping[str, float | None], metrics: Mapping[str, Metric]
     if not values:
         return float(counts.perfect)
     rates = counts.rates()
-    return math.fsum(values) / len(values) * rates["f1_node"] * rates["f1_leaf"]
+    return float(math.fsum(values) / len(values) * rates["f1_node"] * rates["f1_leaf"])
 
 
 def results_tree(node: SchemaNode, outcomes: Outcomes, reached: Set[SchemaNode]) -> dict[str, Any]:
@@ -587,8 +590,8 @@ def pair_weights(node: SchemaNode, sums: Mapping[Any, Cells], shape: tuple[int, 
 
 def _pair_scores(sums: Mapping[Any, Cells], options: Options) -> Cells:
     """Return the score of each pair of objects: mean over metrics of the mean over leaves, times both F1."""
-    predicted, tp_node, fn_node, tp_leaf, fn_leaf, fp_leaf = (sums.get(name, 0.0) for name in Counts._fields)
-    f1_node, f1_leaf = _f1_cells(tp_node, predicted, tp_node + fn_node, 0.0), _f1_cells(tp_leaf, tp_leaf + fp_leaf, tp_leaf + fn_leaf, 1.0)
+    counts = Counts(*(sums.get(name, 0.0) for name in Counts._fields))
+    rates = counts.rates()
     metrics: dict[str, Metric] = {}
     by_metric: dict[str, list[Cells]] = {}
     for leaf, k in [name[:2] for name in sums if isinstance(name, tuple) and name[2] == "total"]:
@@ -609,18 +612,7 @@ def _pair_scores(sums: Mapping[Any, Cells], options: Options) -> Cells:
         mean = normalise(metrics[name], total / np.maximum(number, 1), clip=not options.compat)
         value = value + mean * (np.asarray(number) > 0) if np.ndim(number) else value + mean
         n_metrics = n_metrics + (np.asarray(number) > 0)
-    score = value / np.maximum(n_metrics, 1) * f1_node * f1_leaf
+    score = value / np.maximum(n_metrics, 1) * rates["f1_node"] * rates["f1_leaf"]
     if by_metric and np.ndim(n_metrics) == 0:
         return score
-    perfect = (predicted == tp_node) & (tp_node > np.zeros(1)) & (fn_node == 0) & (fn_leaf == 0) & (fp_leaf == 0)
-    return np.where(np.asarray(n_metrics) > 0, score, perfect)
-
-
-def _f1_cells(hit: Cells, n_predicted: Cells, n_expected: Cells, empty: float) -> Cells:
-    """Return the harmonic mean of hit/n_predicted and hit/n_expected, each `empty` for 0/0."""
-    rates = []
-    for whole in (n_predicted, n_expected):
-        rate = np.asarray(hit / np.maximum(whole, 1))
-        rates.append(np.where(np.asarray(whole) > 0, rate, empty))
-    both = rates[0] + rates[1]
-    return np.where(both > 0, 2 * rates[0] * rates[1] / np.where(both > 0, both, 1), 0.0)
+    return np.where(np.asarray(n_metrics) > 0, score, counts.perfect)
