@@ -275,12 +275,7 @@ def tree_match(
     details = {
         **field_details(result),
         "n_repaired": n_repaired,
-        "margin": tree_margin(
-            (row.gold_value, row.extracted_value, row.status == "match")
-            for record in result.records
-            for row in record.field_results
-            if row.status != "skipped"
-        ),
+        "margin": tree_margin(_compared(result)),
         **match_units(result, by_record),
         **({"warnings": unread} if (unread := _unread(notices)) else {}),
     }
@@ -302,6 +297,12 @@ def _with_strict(official: Score, strict: float | None, reason: str, details: Ma
         strict_fault=undecided,
         details=details,
     )
+
+
+def _compared(result: RunResult) -> Iterator[tuple[Any, Any, bool]]:
+    """Yield (gold, predicted, are they right) of each row that counts."""
+    for record in result.records:
+        yield from ((row.gold_value, row.extracted_value, row.status == "match") for row in record.field_results if row.status != "skipped")
 
 
 def _semantic(schema: Any, judge: Any) -> dict[str, SemanticBatchComparator]:

@@ -532,20 +532,8 @@ def array_rows(walk: "Walk", node: SchemaNode, gold: list[Any], extracted: list[
     if not gold and not extracted:
         yield walk.row(node, gold, extracted, "match", path, aligned, whole=True)
         return
-    items, how = node.item, how_aligned(node)
-    if how == "unique_key":
-        how = "key_field" if has_unique_keys(walk, node, gold, extracted) else "hungarian"
-    judged: list[Attempt] = []
-    if how == "key_field":
-        pairs, *others = keyed_pairs(walk, node, gold, extracted)
-        lone = [j for side in others for j in side]
-    else:
-        matched = [(i, i) for i in range(min(len(gold), len(extracted)))]
-        if how == "hungarian" and gold and extracted and not (walk.compat and len(gold) * len(extracted) > UPSTREAM_MAX_PAIRS):
-            matched, judged = _best_fit(walk, node, gold, extracted, path, aligned) or (matched, judged)
-        left, right = {i for i, _ in matched}, {j for _, j in matched}
-        pairs = [*matched, *((i, None) for i in range(len(gold)) if i not in left)]
-        lone = [j for j in range(len(extracted)) if j not in right]
+    items = node.item
+    pairs, lone, judged = _aligned_pairs(walk, node, gold, extracted, path, aligned)
     for i, j in pairs:
         here = f"{path}[{i}]"
         if j is None:
@@ -560,6 +548,25 @@ def array_rows(walk: "Walk", node: SchemaNode, gold: list[Any], extracted: list[
                 yield row
     for n, j in enumerate(lone, 1):
         yield from walk.one_sided(items, extracted[j], "hallucination", f"{path}[{-n}]", (*aligned, j))
+
+
+def _aligned_pairs(
+    walk: "Walk", node: SchemaNode, gold: list[Any], extracted: list[Any], path: str, aligned: "Aligned"
+) -> "tuple[list[tuple[int, int | None]], list[int], list[Attempt]]":
+    """Return (gold's elements with their partners, extracted elements without one, the judged rows of all pairs as in `_best_fit`)."""
+    how = how_aligned(node)
+    if how == "unique_key":
+        how = "key_field" if has_unique_keys(walk, node, gold, extracted) else "hungarian"
+    if how == "key_field":
+        pairs, *others = keyed_pairs(walk, node, gold, extracted)
+        return pairs, [j for side in others for j in side], []
+    matched: Pairs = [(i, i) for i in range(min(len(gold), len(extracted)))]
+    judged: list[Attempt] = []
+    if how == "hungarian" and matched and not (walk.compat and len(gold) * len(extracted) > UPSTREAM_MAX_PAIRS):
+        matched, judged = _best_fit(walk, node, gold, extracted, path, aligned) or (matched, judged)
+    left, right = {i for i, _ in matched}, {j for _, j in matched}
+    lone = [j for j in range(len(extracted)) if j not in right]
+    return [*matched, *((i, None) for i in range(len(gold)) if i not in left)], lone, judged
 
 
 def _best_fit(

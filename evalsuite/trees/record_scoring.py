@@ -275,18 +275,26 @@ class Walk:
             return [self.row(node, gold, extracted, "skipped", path, aligned, node.uses, "optional, left out")]
         if not (node.structural or (self.compat and node.has_children)):
             return [self.row(node, gold, extracted, status, path, aligned, node.uses)]
-        if node.is_array and isinstance(value, list) and value:
-            return chain.from_iterable(
-                self.one_sided(node.item, item, status, f"{path}[{at if is_missing else -1 - at}]", (*aligned, None if is_missing else at))
-                for at, item in enumerate(value)
-            )
+        inside = self.inside(node, value, status, path, aligned)
+        if inside is None:
+            return [self.row(node, gold, extracted, status, path, aligned, "" if node.is_array else node.uses)]
+        return inside
+
+    def inside(self, node: SchemaNode, value: Any, status: RowStatus, path: str, aligned: Aligned) -> Rows | None:
+        """Return the rows of the content of a container that only one side has; None for a value with one row of its own."""
         if node.is_array:
-            return [self.row(node, gold, extracted, status, path, aligned)]
-        if isinstance(value, dict):
+            if not isinstance(value, list) or not value:
+                return None
+            places = [(at, None) if status == "omission" else (-1 - at, at) for at in range(len(value))]
             return chain.from_iterable(
-                self.one_sided(child, value[child.key], status, path + child.suffix, aligned) for child in node.fields if child.key in value
+                self.one_sided(node.item, item, status, f"{path}[{index}]", (*aligned, at))
+                for item, (index, at) in zip(value, places, strict=True)
             )
-        return [] if value is None or self.compat else [self.row(node, gold, extracted, status, path, aligned, node.uses)]
+        if not isinstance(value, dict):
+            return [] if value is None or self.compat else None
+        return chain.from_iterable(
+            self.one_sided(child, value[child.key], status, path + child.suffix, aligned) for child in node.fields if child.key in value
+        )
 
     def best_of(self, node: SchemaNode, choices: list[Any], extracted: Any, path: str, aligned: Aligned) -> Rows:
         """Return the rows of the accepted value with the highest gain at the record's rate; of equals the first. Judged once per record."""

@@ -9,6 +9,7 @@ list of objects is a separate batch. The reasons for missing numbers are those o
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from evalsuite.compare.bipartite_matching import best_assignment
@@ -339,25 +340,28 @@ class _ReferenceCheck(Columns):
         firsts, where = answered if self.items else answered[:1], node.path
         if [] in firsts:
             raise _RaisesError(f"no answer (hang) for an empty list at {where}")
-        if not all(isinstance(value, list) for value in firsts):
-            lone = len(answered) == 1 and isinstance(answered[0], NUMBER) and not self.items
-            if not lone or node.lists_objects:
-                raise _RaisesError(f"no list at {where}")
-            self._elements(node, gold[0], answered)
+        lone = len(answered) == 1 and isinstance(answered[0], NUMBER) and not self.items
+        if lone and not node.lists_objects:
+            self._elements(node, gold, [answered])
             return
-        if any(not isinstance(value, list | str) or (isinstance(value, str) and node.lists_objects) for value in answered):
+        containers = (list,) if node.lists_objects else (list, str)
+        if not all(isinstance(value, list) for value in firsts) or any(not isinstance(value, containers) for value in answered):
             raise _RaisesError(f"no list at {where}")
         if [] in gold:
             raise _RaisesError(f"an empty expected list at {where}")
         if node.lists_objects and self.items:
             raise _RaisesError(f"a list of objects in a list of objects at {where}")
-        for want, got in [(gold, answered)] if self.items else [([w], [g]) for w, g in zip(gold, answered, strict=True)]:
-            self._elements(node, [x for values in want for x in values], [x for values in got for x in values])
+        if self.items:
+            self._elements(node, gold, answered)
+        else:
+            for want, got in zip(gold, answered, strict=True):
+                self._elements(node, [want], [got])
 
-    def _elements(self, node: SchemaNode, want: Sequence[Any], got: Sequence[Any]) -> None:
-        if want and got:
+    def _elements(self, node: SchemaNode, want: Sequence[Iterable[Any]], got: Sequence[Iterable[Any]]) -> None:
+        left, right = list(chain.from_iterable(want)), list(chain.from_iterable(got))
+        if left and right:
             check = _ReferenceCheck(items=True)
-            (check.branch if node.lists_objects else check.leaf)(node.item, want, want, got, got)
+            (check.branch if node.lists_objects else check.leaf)(node.item, left, left, right, right)
 
     def leaf(self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[Any], answered: Sequence[Any], columns: Sequence[Any]) -> None:
         """Check values: levenshtein checks the first pair for texts, exact_match uses the type of the first prediction."""

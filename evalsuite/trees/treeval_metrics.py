@@ -507,6 +507,7 @@ def names_of(entry: Any, where: str) -> list[str]:
 def choose_metrics(branch: SchemaNode, leaves: Any, types_metrics: Mapping[Any, Any] | None, exclusive: bool, path: str = "") -> None:
     """Give each leaf the names of its metrics, in place. Raises ValueError as `create_tree_metrics` does."""
     types = {type_key(key): names_of(value, f"types_metrics[{key!r}]") for key, value in (types_metrics or {}).items()}
+    types.setdefault(NUMBER_OR_TEXT, types.get("string", []))
     leaves = {} if leaves is None else leaves
     if not isinstance(leaves, Mapping):
         raise ValueError(f"leaves_metrics at {path or 'the top'} must be an object, as in the schema")
@@ -522,8 +523,7 @@ def choose_metrics(branch: SchemaNode, leaves: Any, types_metrics: Mapping[Any, 
             choose_metrics(field, entry, types_metrics, exclusive, here)
             continue
         own = [] if entry is None else names_of(entry, f"leaves_metrics at {here}")
-        of_type = types.get(field.json_type) or (types.get("string") if field.json_type == NUMBER_OR_TEXT else None) or []
-        field.metrics = tuple({*own, *(() if own and exclusive else of_type)})
+        field.metrics = tuple({*own, *(() if own and exclusive else types.get(field.json_type, ()))})
         if not field.metrics:
             raise ValueError(f"no metric for the leaf {here} of type {field.json_type!r}: name one in types_metrics or leaves_metrics")
 
