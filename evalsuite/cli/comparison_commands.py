@@ -26,7 +26,7 @@ from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError
 from evalsuite.gold.layouts import layout_of, read_gold
-from evalsuite.reports.record import count_words
+from evalsuite.reports.document import count_words
 from evalsuite.reports.terminal import show
 from evalsuite.runs.history import last_suite_of, named_run
 

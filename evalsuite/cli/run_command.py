@@ -118,7 +118,8 @@ class Moves:
 
     def since_last(self, record: "Record") -> list[str]:
         """Return lines of changed instances (`moved: sales_004 wrong to right`) and of the score."""
-        from evalsuite.reports.record import id_list, score_words
+        from evalsuite.reports.document import id_list
+        from evalsuite.reports.record import score_words
 
         kinds = [(result.instance_id, kind_of(result), result.score) for result in record.results]
         now = {id_: sign_of(score) if kind.name == "partial" else kind.words for id_, kind, score in kinds}
@@ -417,7 +418,8 @@ class Gates:
 
         A missed gate has precedence over instances that cannot be judged here because a judge, connection, database or extra is missing.
         """
-        from evalsuite.reports.record import coverage, percent, score_words, unjudged_words
+        from evalsuite.reports.document import percent
+        from evalsuite.reports.record import coverage, score_words, unjudged_words
 
         s = run.summary
         if s.n_submitted == 0:
@@ -436,7 +438,7 @@ class Gates:
 
     def verdict_of_samples(self, runs: "Sequence[Run]", mean: float) -> tuple[int, str]:
         """Return the exit code and the last line: a gate applies to the mean of all samples, other exit codes follow from each run."""
-        from evalsuite.reports.record import percent
+        from evalsuite.reports.document import percent
 
         code, line = max((replace(self, fail_under=0.0).verdict(done) for done in runs), key=lambda verdict: verdict[0])
         if code != EXIT_OK:

@@ -25,7 +25,8 @@ from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError
 from evalsuite.core.status import check_level, default_level, lacks_setup, redact
 from evalsuite.core.types import Rule
-from evalsuite.reports.record import count_words, percent, record_of_entry, redact_record, score_words, unjudged_words
+from evalsuite.reports.document import count_words, percent
+from evalsuite.reports.record import record_of_entry, redact_record, score_words, unjudged_words
 from evalsuite.runs.history import (
     Policy,
     find_runs,

@@ -17,7 +17,8 @@ from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, UsageError, write_error
 from evalsuite.core.runtime import program
 from evalsuite.core.status import UNJUDGED
-from evalsuite.reports.record import count_words, record_of_entry, record_of_run, redact_record, verdict_line
+from evalsuite.reports.document import count_words
+from evalsuite.reports.record import record_of_entry, record_of_run, redact_record, verdict_line
 from evalsuite.runs.history import find_runs, one_run
 from evalsuite.runs.run_files import write_atomically
 from evalsuite.suites.stored_suites import (

@@ -11,9 +11,25 @@ from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EXIT_UNSCORABLE
 from evalsuite.core.status import KINDS
 from evalsuite.core.types import RULES, Rule
-from evalsuite.reports.document import MACHINES, PEOPLE, Case, Code, Column, Document, Form, Own, Picture, Section, Strong, Suite, Table
+from evalsuite.reports.document import (
+    MACHINES,
+    PEOPLE,
+    Case,
+    Code,
+    Column,
+    Document,
+    Form,
+    Own,
+    Picture,
+    Section,
+    Strong,
+    Suite,
+    Table,
+    count_words,
+    interval_words,
+    percent,
+)
 from evalsuite.reports.pictures import IntervalRow, draw_bars, draw_intervals, draw_steps, share_bar
-from evalsuite.reports.record import count_words, interval_words, percent
 
 if TYPE_CHECKING:
     from evalsuite.analysis.gold_checks.contamination import Contamination, Overlap

@@ -251,3 +251,57 @@ class Document:
         for one in self.sections(form):
             if any((one.prose, one.table, one.pairs, one.lines, one.below, one.pictures, one.tiles, one.values)):
                 yield one
+
+
+# Formats of numbers and lists in cells and sentences; a number has the same form in every report.
+MOST_IDS = 8
+# Smaller p-values are printed as a bound.
+_LEAST_P = 0.0001
+
+
+def percent(value: float, unit: str = " %") -> str:
+    """Format a share in [0, 1] as percent with one decimal: `70.8 %`."""
+    return f"{value * 100:.1f}{unit}"
+
+
+def points(value: float | None) -> str:
+    """Format a difference of shares in percentage points with its sign: `+2.5`; a dash for none."""
+    return "-" if value is None else f"{value * 100 + 0.0:+.1f}" if round(value, 6) else "0.0"
+
+
+def p_value(value: float | None) -> str:
+    """Format a p-value with three digits, very small ones as a bound."""
+    if value is None:
+        return "-"
+    return f"< {_LEAST_P}" if value < _LEAST_P else f"{value:.4f}" if value < 0.01 else f"{value:.3f}"
+
+
+def count_words(n: int, noun: str) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{n} {noun}" + ("" if n == 1 else "s")
+
+
+def interval_words(ends: Sequence[float] | None) -> str:
+    """`[58.9, 83.0]`, in percent; empty for none."""
+    return f"[{percent(ends[0], '')}, {percent(ends[1], '')}]" if ends else ""
+
+
+def range_words(ends: Sequence[float]) -> str:
+    """`52.0-79.9`: the two ends of an interval in [0, 1], in percent."""
+    return f"{percent(ends[0], '')}-{percent(ends[1], '')}"
+
+
+def id_list(ids: Sequence[str]) -> str:
+    """List the first ids, and how many more there are."""
+    shown = ", ".join(ids[:MOST_IDS])
+    return shown if len(ids) <= MOST_IDS else f"{shown} and {len(ids) - MOST_IDS} more"
+
+
+def and_more(n: int, what: str = "", how: str = "") -> tuple[str, ...]:
+    """`... 3 more fields; --json lists all` in a tuple; an empty one if nothing was left out."""
+    return (f"... {n} more {what}".rstrip() + (f"; {how}" if how else ""),) if n > 0 else ()
+
+
+def cut_text(text: str, most: int) -> str:
+    """Return a text of at most `most` characters; a longer one ends in an ellipsis."""
+    return text if len(text) <= most else text[: most - 1] + "…"

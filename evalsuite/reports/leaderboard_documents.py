@@ -9,9 +9,25 @@ from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS
 from evalsuite.core.status import KINDS
 from evalsuite.core.version import __version__
-from evalsuite.reports.document import Case, Column, Document, Form, Picture, Section, Strong, Suite, Table, Tile
+from evalsuite.reports.document import (
+    Case,
+    Column,
+    Document,
+    Form,
+    Picture,
+    Section,
+    Strong,
+    Suite,
+    Table,
+    Tile,
+    count_words,
+    id_list,
+    interval_words,
+    p_value,
+    percent,
+    points,
+)
 from evalsuite.reports.pictures import FlipCounts, IntervalRow, draw_flips, draw_intervals, interval_lines
-from evalsuite.reports.record import count_words, id_list, interval_words, p_value, percent, points
 from evalsuite.runs.run_options import clock_in, shown_rules
 from evalsuite.stats.power import can_show
 

@@ -4,7 +4,7 @@ A record is the `run.json` object of a run with its results and summary, of a ru
 the same wording in every report.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from evalsuite.core.errors import FAULTS, UsageError
 from evalsuite.core.status import FAULTY, KINDS, UNJUDGED
 from evalsuite.core.types import METADATA_ARRAY, Result, Rule
 from evalsuite.gold.spec import NOTHING, Exchange, Exchanges, exchanges_of
+from evalsuite.reports.document import count_words, id_list, percent, range_words
 from evalsuite.runs.run_folder import labels_beside
 from evalsuite.runs.summary import Summary, summarise
 
@@ -161,28 +162,6 @@ def _own_warnings(record: Record, level: str) -> list[str]:
     return [*own, f"{n_more} about gold, not shown at --reveal {level}"] if n_more else own
 
 
-MOST_IDS = 8
-# Smaller p-values are printed as a bound.
-_LEAST_P = 0.0001
-
-
-def percent(value: float, unit: str = " %") -> str:
-    """Format a share in [0, 1] as percent with one decimal: `70.8 %`."""
-    return f"{value * 100:.1f}{unit}"
-
-
-def points(value: float | None) -> str:
-    """Format a difference of shares in percentage points with its sign: `+2.5`; a dash for none."""
-    return "-" if value is None else f"{value * 100 + 0.0:+.1f}" if round(value, 6) else "0.0"
-
-
-def p_value(value: float | None) -> str:
-    """Format a p-value with three digits, very small ones as a bound."""
-    if value is None:
-        return "-"
-    return f"< {_LEAST_P}" if value < _LEAST_P else f"{value:.4f}" if value < 0.01 else f"{value:.3f}"
-
-
 def share(mean: "Mean") -> str:
     """`17/24 = 70.8 %`; points of graded means have two decimals; `nothing judged (0 of 24)` if no instance was judged.
 
@@ -195,16 +174,6 @@ def share(mean: "Mean") -> str:
     if mean.n_ungraded:
         return f"judged {mean.n_judged}/{mean.n}: {percent(mean.value)}"
     return f"{_points_of(mean.points)}/{mean.n} = {percent(mean.low)}"
-
-
-def count_words(n: int, noun: str) -> str:
-    """`1 row`, `2 rows`."""
-    return f"{n} {noun}" + ("" if n == 1 else "s")
-
-
-def interval_words(ends: Sequence[float] | None) -> str:
-    """`[58.9, 83.0]`, in percent; empty for none."""
-    return f"[{percent(ends[0], '')}, {percent(ends[1], '')}]" if ends else ""
 
 
 def reason_of(result: "Result") -> str:
@@ -259,11 +228,6 @@ def confidence_words(summary: "Summary") -> str:
         n, ends = summary.clusters["n_clusters"], summary.clusters["interval_95"]
         text += f", over {count_words(n, 'cluster')} {range_words(ends)}"
     return text
-
-
-def range_words(ends: Sequence[float]) -> str:
-    """`52.0-79.9`: the two ends of an interval in [0, 1], in percent."""
-    return f"{percent(ends[0], '')}-{percent(ends[1], '')}"
 
 
 def flips_line(summary: "Summary") -> str:
@@ -382,12 +346,6 @@ def right_words(row: Mapping[str, Any], rules: "Rule") -> str:
     other = "strict" if rules == "official" else "official"
     others = row[f"n_right_{other}"]
     return f"{row['n_right']}/{row['n']}" + (f" ({other} {others}/{row['n']})" if others is not None else "")
-
-
-def id_list(ids: Sequence[str]) -> str:
-    """List the first ids, and how many more there are."""
-    shown = ", ".join(ids[:MOST_IDS])
-    return shown if len(ids) <= MOST_IDS else f"{shown} and {len(ids) - MOST_IDS} more"
 
 
 def verdict_line(summary: "Summary") -> str:

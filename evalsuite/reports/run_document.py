@@ -3,7 +3,6 @@
 A column in `COLUMNS` appears in every format.
 """
 
-import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -28,37 +27,37 @@ from evalsuite.reports.document import (
     Suite,
     Table,
     Words,
+    count_words,
+    id_list,
+    interval_words,
+    percent,
     text_of,
 )
-from evalsuite.reports.pictures import share_bar
 from evalsuite.reports.record import (
     bounds_words,
     ceiling_words,
     confidence_words,
     corrected_words,
-    count_words,
     counts_line,
     coverage,
     faults_by_hint,
     flip_of,
     flips_by_kind,
     flips_line,
-    id_list,
-    interval_words,
     judge_words,
     pair_lines,
     people_words,
-    percent,
     raw_words,
     reason_of,
     row_words,
     share,
     verdict_line,
 )
+from evalsuite.reports.score_text import confusions_section, fields_section, instance_text
 from evalsuite.runs.history import short_name
 from evalsuite.runs.run_folder import SCHEMA_VERSION
 from evalsuite.runs.run_options import clock_in, rules_name, signature_parts
-from evalsuite.stats.units import COUNTS, pooled_confusions
+from evalsuite.stats.units import pooled_confusions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,49 +72,12 @@ MOST_FIELDS = 20
 
 def field_sections(record: "Record", form: Form) -> Iterator[Section]:
     """Yield the pooled fields, the worst F1 first, and the most common confusions if gold may be shown; nothing for runs without fields."""
-    rows = list(record.summary.by_field.items())
-    if not rows:
-        return
-    shown = rows if form == "html" else rows[:MOST_FIELDS]
-    rest = len(rows) - len(shown)
-    yield Section(
-        title="fields over all instances, worst first",
-        kind="field",
-        table=Table(columns=_field_columns(), rows=shown),
-        below=[f"... {rest} more fields; -o FILE.json lists all"] if rest > 0 else (),
-        is_folded=True,
-    )
-    if confusions := pooled_confusions(record.results):
-        table = Table(columns=_confusion_columns(), rows=confusions)
-        yield Section(title="commonest confusions", kind="confusion", table=table, is_folded=True)
-
-
-def _field_columns() -> list[Column[tuple[str, Any]]]:
-    def number(name: str, title: str, *, is_share: bool) -> Column[tuple[str, Any]]:
-        return Column(
-            name=name, title=title, words=lambda row: Own(percent(row[1][name], "") if is_share else str(row[1][name])), is_number=True
-        )
-
-    return [
-        Column(name="field", words=lambda row: Code(row[0] or "(root)", 60), role="name"),
-        *(number(name, title, is_share=True) for name, title in (("precision", "P"), ("recall", "R"), ("f1", "F1"))),
-        Column(name="bar", title=" ", words=lambda row: Own(share_bar(row[1]["f1"], 10)), forms=frozenset({"text"})),
-        *(number(name, name, is_share=False) for name in COUNTS),
-    ]
-
-
-def _confusion_columns() -> list[Column[dict[str, Any]]]:
-    def value(row: dict[str, Any], name: str, nothing: str) -> Code | Own:
-        found = row[name]
-        return Own("(nothing)") if row["status"] == nothing else Code(found if isinstance(found, str) else json.dumps(found), 60)
-
-    return [
-        Column(name="field", words=lambda row: Code(row["path"] or "(root)", 60), role="name"),
-        Column(name="n", words=lambda row: Own(str(row["n"])), is_number=True),
-        Column(name="expected", words=lambda row: value(row, "expected", "hallucination")),
-        Column(name="got", words=lambda row: value(row, "got", "omission")),
-        Column(name="what", words=lambda row: Own(row["status"])),
-    ]
+    rows = [{"path": path, **row} for path, row in record.summary.by_field.items()]
+    if rows:
+        shown = rows if form == "html" else rows[:MOST_FIELDS]
+        yield fields_section("fields over all instances, worst first", shown, len(rows), "-o FILE.json lists all")
+        if confusions := pooled_confusions(record.results):
+            yield confusions_section(confusions)
 
 
 _LISTS: frozenset[Form] = MACHINES | {"markdown"}
@@ -384,8 +346,6 @@ def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durat
     has_texts = failures or verbose or len(shown) <= ROWS_IN_FULL
     yield Section(table=results_table(record, shown, has_texts=has_texts), below=left_out)
     if verbose:
-        from evalsuite.reports.score_text import instance_text
-
         for result in shown:
             yield Section(look="block", lines=instance_text(result).rstrip("\n").split("\n"))
     if durations:

@@ -10,20 +10,17 @@ from evalsuite.core.errors import FAULTS
 from evalsuite.core.registry import SHARE, are_rows
 from evalsuite.core.status import KINDS, RANKS, failing_rule, further_results, kind_of, sign_under
 from evalsuite.core.version import __version__
-from evalsuite.reports.document import Code, Picture, Section, Tile, text_of
+from evalsuite.reports.document import Code, Picture, Section, Tile, count_words, percent, range_words, text_of
 from evalsuite.reports.html import environment, json_block
 from evalsuite.reports.pictures import FlipCounts, IntervalRow, draw_bars, draw_flips, draw_histogram, draw_intervals
 from evalsuite.reports.record import (
     corrected_words,
-    count_words,
     counts_line,
     coverage,
     faults_by_hint,
     flip_of,
     flips_by_kind,
     people_words,
-    percent,
-    range_words,
     raw_words,
     share,
     unjudged_words,

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from evalsuite.compare.characters import clean
@@ -11,6 +11,8 @@ from evalsuite.core.errors import FAULTS, describe
 from evalsuite.core.import_ref import LazyModule, lazy_pattern
 from evalsuite.core.registry import NO_DEFAULT, SHARE, Scorer, are_rows, readable
 from evalsuite.core.types import GoldInstance, Result, Rule, Score, Submission
+from evalsuite.reports.document import Code, Column, Document, Own, Section, Table, Words, and_more, cut_text, percent
+from evalsuite.reports.pictures import share_bar
 from evalsuite.stats.units import CONFUSION_ROW, COUNTS, FIELD_ROW, SHARES
 
 inspect, textwrap = LazyModule("inspect"), LazyModule("textwrap")
@@ -79,7 +81,7 @@ def help_of(entry: Scorer) -> Help:
         notes=notes,
         rules=rules,
         parameters=tuple(_parameters(entry, _argument_meanings(parts.get("Args", "")))),
-        example=_example(parts.get("Example", "")),
+        example=json.loads(example[1]) if (example := re.search(r"`(\{.*\})`", parts.get("Example", ""), re.DOTALL)) else {},
     )
 
 
@@ -155,41 +157,34 @@ def _parameters(entry: Scorer, meanings: dict[str, str]) -> Iterable[Parameter]:
         yield Parameter(name=name, type=kind, default=default, meaning=meanings.get(name, ""))
 
 
-def _example(text: str) -> dict[str, Any]:
-    """Return the gold entry of the docstring, between backticks; empty if there is none."""
-    match = re.search(r"`(\{.*\})`", text, re.DOTALL)
-    entry: dict[str, Any] = json.loads(match[1]) if match else {}
-    return entry
-
-
 def _hanging(label: str, text: str) -> list[str]:
     """Format a label and its text with a hanging indent."""
     return textwrap.wrap(text, WIDTH, initial_indent=label, subsequent_indent=" " * len(label)) if text else []
 
 
-# Units have their own table.
+# Shown by their own tables or lines.
 _SHOWN_APART = ("hint", "flip", "fault", "warnings", "reasons", "checks", "units")
 LONGEST_VALUE = 400
 TABLED = ("fields", "records", "confusions", "wrong", "rows", "tree")
 N_FIELDS = 30
 N_RECORDS = 10
-BAR = 8
 LONGEST_CELL = 40
 # Types of the fields of checks, records and differences.
 _CHECK = {"scorer": str, "official": SHARE, "strict": SHARE, "reason": str}
 _RECORD = {"record": object, **dict.fromkeys(SHARES, SHARE)}
 _DIFFERENCE = {"record": object, "path": str, "status": str, "expected": object, "got": object}
+Row = Mapping[str, Any]
 
 
 def instance_text(result: Result, *, instance: GoldInstance | None = None, submission: Submission | None = None) -> str:
-    """Return lines of `label  value`, the verdicts first; every value is made printable."""
-    rows = [*_verdict_pairs(result), *_why_pairs(result), *_detail_pairs(result.details)]
+    """Return lines of `label  value`, the verdicts first, and the tables of a score by fields; every value is made printable."""
+    rows = [*_result_pairs(result), *_detail_pairs(result.details)]
     if submission is not None and result.instance_id in submission.answers:
         answer = submission.answers[result.instance_id]
         rows += [("answer", f"{answer.answer_type}: {_value_cut(answer.value)}"), ("submitted", answer.where)]
     if instance is not None:
         rows += _gold_pairs(instance, result)
-    return _label_lines(rows) + tree_tables(result.details)
+    return _text_of(rows, result.details)
 
 
 def score_text(name: str, score: Score, *, rules: Rule = "official", warnings: Sequence[str] = ()) -> str:
@@ -204,7 +199,7 @@ def score_text(name: str, score: Score, *, rules: Rule = "official", warnings: S
     for fault in dict.fromkeys(fault for fault in (score.fault, score.strict_fault) if fault is not None):
         rows += [("fault", describe(fault)), ("hint", FAULTS[fault.code].hint)]
     rows += [("warning", warning) for warning in warnings]
-    return _label_lines([*rows, *_detail_pairs(score.details)]) + tree_tables(score.details)
+    return _text_of([*rows, *_detail_pairs(score.details)], score.details)
 
 
 def score_object(name: str, score: Score, *, rules: Rule, warnings: Sequence[str] = ()) -> dict[str, Any]:
@@ -212,7 +207,6 @@ def score_object(name: str, score: Score, *, rules: Rule, warnings: Sequence[str
 
     `score` is the value under `rules`, null if they cannot judge; `fault` is a code or null, `strict_fault` {code, detail} or null.
     """
-    fault, strict_fault = score.fault, score.strict_fault
     return {
         "scorer": name,
         "score": score.value(rules),
@@ -221,23 +215,20 @@ def score_object(name: str, score: Score, *, rules: Rule, warnings: Sequence[str
         "reason": score.reason,
         "strict_reason": score.strict_reason or score.reason,
         "flip": score.flip or None,
-        "fault": fault.code if fault else None,
-        "strict_fault": strict_fault.to_json() if strict_fault else None,
+        "fault": score.fault.code if score.fault else None,
+        "strict_fault": score.strict_fault.to_json() if score.strict_fault else None,
         "warnings": list(warnings),
         "details": dict(score.details),
     }
 
 
-def _label_lines(rows: Sequence[tuple[str, str]]) -> str:
-    width = max(len(label) for label, _ in rows)
-    return "".join(f" {label:<{width}}  {clean(text)}\n" for label, text in rows)
+def _text_of(pairs: Sequence[tuple[str, str]], details: Row) -> str:
+    """Return the pairs, one a line, and the tables of a score by fields."""
+    from evalsuite.reports.terminal import as_text
 
-
-def _verdict_pairs(result: Result) -> Iterable[tuple[str, str]]:
-    yield "instance", result.instance_id
-    yield "status", result.status + (f" ({result.fault})" if result.fault else "")
-    strict_counts = result.score == result.strict and result.score != result.official
-    yield from _verdicts(result.official, result.strict, strict_first=strict_counts)
+    width = max(len(label) for label, _ in pairs)
+    lines = Section(look="lines", lines=[f" {label:<{width}}  {text}" for label, text in pairs])
+    return as_text(Document(name="", sections=lambda _: [lines, *tree_sections(details)]))
 
 
 def _verdicts(official: float | None, strict: float | None, *, strict_first: bool) -> Sequence[tuple[str, str]]:
@@ -246,11 +237,14 @@ def _verdicts(official: float | None, strict: float | None, *, strict_first: boo
     return rows[::-1] if strict_first else rows
 
 
-def _why_pairs(result: Result) -> Iterable[tuple[str, str]]:
+def _result_pairs(result: Result) -> Iterator[tuple[str, str]]:
+    yield "instance", result.instance_id
+    yield "status", result.status + (f" ({result.fault})" if result.fault else "")
+    strict_counts = result.score == result.strict and result.score != result.official
+    yield from _verdicts(result.official, result.strict, strict_first=strict_counts)
     yield "scorer", result.scorer or "none"
     yield "why", result.reason
-    reasons = result.details.get("reasons")
-    for rule, text in (reasons or {}).items():
+    for rule, text in (result.details.get("reasons") or {}).items():
         yield f"{rule} why", text
     for label in ("flip", "fault", "hint"):
         if result.details.get(label) and result.details[label] != result.reason:
@@ -259,32 +253,30 @@ def _why_pairs(result: Result) -> Iterable[tuple[str, str]]:
         yield "warning", warning
     checks = result.details.get("checks")
     for check in checks if are_rows(checks, _CHECK) else ():
-        yield (
-            f"check {check['scorer']}",
-            f"official {_value_or_not_judged(check['official'])}, strict {_value_or_not_judged(check['strict'])}: {check['reason']}",
-        )
+        verdicts = f"official {_value_or_not_judged(check['official'])}, strict {_value_or_not_judged(check['strict'])}"
+        yield f"check {check['scorer']}", f"{verdicts}: {check['reason']}"
     yield "took", f"{result.seconds * 1000:.1f} ms"
 
 
-def _detail_pairs(details: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+def _detail_pairs(details: Row) -> Iterator[tuple[str, str]]:
     apart = {*_SHOWN_APART, *(TABLED if is_tree(details) else ())}
     for key, value in details.items():
         if key not in apart:
             yield "strict details" if key == "strict" else key, _value_cut(value)
 
 
-def _gold_pairs(instance: GoldInstance, result: Result) -> Iterable[tuple[str, str]]:
+def _gold_pairs(instance: GoldInstance, result: Result) -> Iterator[tuple[str, str]]:
     yield "gold", instance.where
     for check in instance.checks:
         parameters = ", ".join(f"{key}={_value_cut(value)}" for key, value in check.parameters.items())
         yield "check", f"{check.scorer}({parameters})"
         # A gold query that ran did not lack its connection.
         for problem in (one for one in check.problems if one.code != "NEEDS_CONNECTION" or result.status != "scored"):
-            yield "problem", f"{problem.message}" + (f" ({problem.hint})" if problem.hint else "")
+            yield "problem", problem.message + (f" ({problem.hint})" if problem.hint else "")
     if instance.groups:
         yield "groups", ", ".join(instance.groups)
     for key, value in instance.extra.items():
-        yield clean(key), _value_cut(value)
+        yield key, _value_cut(value)
 
 
 def _value_or_not_judged(value: float | None) -> str:
@@ -296,96 +288,88 @@ def _value_cut(value: object) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}... ({len(text)} characters)"
 
 
-def is_tree(details: Mapping[str, Any]) -> bool:
+def is_tree(details: Row) -> bool:
     """Return whether these are the well-formed details of a score by fields; a run may come from an untrusted source."""
     counts = details.get("n_fields"), details.get("n_records")
     if not all(type(count) is int for count in counts):
         return False
-    parts: list[tuple[object, Mapping[str, Any]]] = [(details.get("fields"), FIELD_ROW), (details.get("confusions"), CONFUSION_ROW)]
+    parts: list[tuple[object, Row]] = [(details.get("fields"), FIELD_ROW), (details.get("confusions"), CONFUSION_ROW)]
     parts += [(details.get("records"), _RECORD)] if details["n_records"] > 1 else []
     parts += [(details.get("wrong") or details.get("rows") or [], _DIFFERENCE)] if details["n_records"] > N_RECORDS else []
     return all(are_rows(rows, kinds) for rows, kinds in parts)
 
 
-def tree_tables(details: Mapping[str, Any]) -> str:
-    """Return up to four tables, each after an empty line; empty if the details are of another kind."""
+def tree_sections(details: Row) -> Iterator[Section]:
+    """Yield up to four tables of a score by fields; nothing if the details are of another kind."""
     if not is_tree(details):
-        return ""
-    found = _field_rows(details["fields"], int(details["n_fields"]))
-    if details["n_records"] > 1:
-        found += _record_rows(details["records"], int(details["n_records"]))
-    found += _confusion_rows(details["confusions"])
+        return
+    fields, records, n_records = details["fields"], details.get("records") or [], int(details["n_records"])
+    yield fields_section("fields, worst first", fields[:N_FIELDS], int(details["n_fields"]))
+    if n_records > 1:
+        worst = sorted(records, key=lambda row: 2.0 if row["f1"] is None else row["f1"])[:N_RECORDS]
+        columns = [_cell_column("record", _cut_value_of("record"), role="name"), *_share_columns()]
+        table = Table(columns=columns, rows=worst)
+        yield Section(title="records, worst first", table=table, below=and_more(n_records - len(worst), "records"))
+    if details["confusions"]:
+        yield confusions_section(details["confusions"])
     # With few records the most common confusions show everything.
-    return found + (_difference_rows(details.get("wrong") or details.get("rows") or []) if details["n_records"] > N_RECORDS else "")
-
-
-def _difference_rows(wrong: Sequence[Mapping[str, Any]]) -> str:
-    """Yield the fields that differ in the first record that is not right, expected next to submitted."""
-    if not wrong:
-        return ""
+    wrong = (details.get("wrong") or details.get("rows") or []) if n_records > N_RECORDS else []
     first = [row for row in wrong if row["record"] == wrong[0]["record"]]
-    head = (f"record {_cut_value(wrong[0]['record'])}", "", "expected", "got")
-    rows = [(_cut_value(row["path"] or "(root)"), str(row["status"]), _cut_value(row["expected"]), _cut_value(row["got"])) for row in first]
-    return _aligned_table(head, rows[:N_FIELDS]) + _n_more(len(first) - N_FIELDS, "fields")
+    if first:
+        columns = [_cell_column("field", _path_of, role="name"), _cell_column("what", lambda row: str(row["status"]))]
+        columns += [_cell_column(side, _cut_value_of(side)) for side in ("expected", "got")]
+        table = Table(columns=columns, rows=first[:N_FIELDS])
+        yield Section(title=f"record {_cut_value_of('record')(first[0])}", table=table, below=and_more(len(first) - N_FIELDS, "fields"))
 
 
-def share_bar(value: float | None) -> str:
-    """Draw the value as `BAR` cells with two decimals; a dash for none."""
-    if value is None:
-        return "-".ljust(BAR + 5)
-    # Full only for 1, so that rounding does not show a wrong field as right.
-    cells = int(value * BAR)
-    return "█" * cells + "░" * (BAR - cells) + f" {value:.2f}"
-
-
-def _field_rows(fields: Sequence[Mapping[str, Any]], n_fields: int) -> str:
-    head = ("field, worst first", "P", "R", "F1", "match", "mismatch", "omission", "hallucination")
-    rows = [
-        (
-            _cut_value(row["path"] or "(root)"),
-            *(share_bar(row[key]) for key in ("precision", "recall", "f1")),
-            *(str(row[key]) for key in COUNTS),
-        )
-        for row in fields[:N_FIELDS]
+def fields_section(title: str, rows: Sequence[Row], n_fields: int, how: str = "") -> Section:
+    """Build the table of fields with precision, recall, F1 and the counts of their values; `n_fields` counts those not shown too."""
+    counts = zip(COUNTS, ("match", "wrong", "missing", "extra"), strict=True)
+    columns = [
+        _cell_column("field", _path_of, role="name"),
+        *_share_columns(),
+        *(_cell_column(name, _cut_value_of(name), short=short, is_number=True) for name, short in counts),
     ]
-    return _aligned_table(head, rows) + _n_more(n_fields - len(rows), "fields")
+    table = Table(columns=columns, rows=rows)
+    return Section(title=title, kind="field", table=table, below=and_more(n_fields - len(rows), "fields", how), is_folded=True)
 
 
-def _record_rows(records: Sequence[Mapping[str, Any]], n_records: int) -> str:
-    worst = sorted(records, key=lambda row: 2.0 if row["f1"] is None else row["f1"])[:N_RECORDS]
-    rows = [(_cut_value(row["record"]), *(share_bar(row[key]) for key in ("precision", "recall", "f1"))) for row in worst]
-    return _aligned_table(("record, worst first", "P", "R", "F1"), rows) + _n_more(n_records - len(rows), "records")
+def confusions_section(rows: Sequence[Row]) -> Section:
+    """Build the table of the values that were most often taken for others."""
 
+    def value(side: str, nothing: str) -> Callable[[Row], Words]:
+        def words(row: Row) -> Words:
+            text = row[side] if isinstance(row[side], str) else json.dumps(row[side])
+            return Own("(nothing)") if row["status"] == nothing else Code(text, 60)
 
-def _confusion_rows(confusions: Sequence[Mapping[str, Any]]) -> str:
-    if not confusions:
-        return ""
-    rows = [
-        (
-            f"{row['n']} x {_cut_value(row['path'] or '(root)')}",
-            "(nothing)" if row["status"] == "hallucination" else _cell_value(row["expected"]),
-            "(nothing)" if row["status"] == "omission" else _cell_value(row["got"]),
-            row["status"],
-        )
-        for row in confusions
+        return words
+
+    columns = [
+        _cell_column("field", _path_of, role="name"),
+        _cell_column("n", lambda row: Own(str(row["n"])), is_number=True),
+        _cell_column("expected", value("expected", "hallucination"), wraps=True),
+        _cell_column("got", value("got", "omission"), wraps=True),
+        _cell_column("what", lambda row: Own(row["status"])),
     ]
-    return _aligned_table(("commonest confusions", "expected", "got", ""), rows)
+    return Section(title="commonest confusions", kind="confusion", table=Table(columns=columns, rows=rows), is_folded=True)
 
 
-def _aligned_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (head, *rows)]
-    return "\n" + "".join(f" {line}\n" for line in lines)
+def _cell_column(name: str, words: Callable[[Row], Words], **how: Any) -> Column[Row]:
+    return Column(name=name, words=words, **how)
 
 
-def _n_more(n: int, what: str) -> str:
-    return f" ... {n} more {what}\n" if n > 0 else ""
+def _share_columns() -> list[Column[Row]]:
+    def words(name: str) -> Callable[[Row], Words]:
+        return lambda row: Own("-" if row[name] is None else percent(row[name], ""))
+
+    columns = [_cell_column(name, words(name), title=title, is_number=True) for name, title in zip(SHARES, ("P", "R", "F1"), strict=True)]
+    bar = _cell_column("bar", lambda row: Own(share_bar(row["f1"] or 0.0, 10)), title=" ", forms=frozenset({"text"}))
+    return [*columns, bar]
 
 
-def _cell_value(value: Any) -> str:
-    return _cut_value(value if isinstance(value, str) else json.dumps(value))
+def _path_of(row: Row) -> Words:
+    return Code(row["path"] or "(root)", 60)
 
 
-def _cut_value(value: Any) -> str:
-    text = clean(str(value))
-    return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - 1] + "…"
+def _cut_value_of(name: str) -> Callable[[Row], str]:
+    return lambda row: cut_text(clean(str(row[name])), LONGEST_CELL)

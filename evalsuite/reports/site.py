@@ -27,10 +27,10 @@ from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import code_stamp
 from evalsuite.core.errors import UsageError, reason_of, write_error
 from evalsuite.core.version import __version__
-from evalsuite.reports.document import Column, Document, Section, Table
+from evalsuite.reports.document import Column, Document, Section, Table, count_words, percent
 from evalsuite.reports.html import as_html
 from evalsuite.reports.leaderboard_documents import leaderboard_document
-from evalsuite.reports.record import count_words, percent, record_of_entry, redact_record
+from evalsuite.reports.record import record_of_entry, redact_record
 from evalsuite.reports.run_document import run_document
 from evalsuite.runs.history import read_run
 from evalsuite.runs.run_files import json_safe, read_json, seal_of, sync_folder, write_atomically

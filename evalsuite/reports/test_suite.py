@@ -18,7 +18,8 @@ from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.core.registry import Scorer, UnknownScorerError
 from evalsuite.core.status import own_value, results_by
 from evalsuite.reports import write
-from evalsuite.reports.record import Record, count_words, record_of_run, redact_record, verdict_line
+from evalsuite.reports.document import count_words
+from evalsuite.reports.record import Record, record_of_run, redact_record, verdict_line
 from evalsuite.reports.run_document import results_table, run_document
 from evalsuite.runs.history import METADATA_KEYS, find_runs
 from evalsuite.runs.run_files import write_atomically

@@ -13,11 +13,11 @@ from evalsuite.analysis.explain.instance_evidence import RunEvidence, evidence_o
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.status import KINDS, kind_of, sign_of
-from evalsuite.reports.document import Picture, text_of
+from evalsuite.reports.document import Picture, percent, text_of
 from evalsuite.reports.html import asset, environment
 from evalsuite.reports.leaderboard_documents import ranking_picture
 from evalsuite.reports.pictures import IntervalRow, Strip, draw_histogram, draw_intervals, draw_strips
-from evalsuite.reports.record import faults_by_hint, percent
+from evalsuite.reports.record import faults_by_hint
 from evalsuite.reports.run_document import ReportRow, scorer_columns
 from evalsuite.reports.run_page import (
     closed_row,
