@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).parent / "templates"
 # A template yields one piece per value.
-_PIECES_AT_ONCE = 32
+_PIECES_AT_ONCE = 8
 
 
 @cache

@@ -330,7 +330,7 @@ def comparison_document(comparison: "Comparison", *, everything: bool = False) -
 
     def parts(form: Form) -> Iterator[Section]:
         if form == "html":
-            yield from comparison_page_sections(comparison, list(comparison_sections(comparison, everything=True)))
+            yield from comparison_page_sections(comparison)
             return
         if form == "markdown":
             yield Section(prose=(Strong(candidates_in_words(comparison)),))
@@ -437,8 +437,9 @@ MOST_ROWS = 1000
 MOST_DRAWN = 24
 
 
-def comparison_page_sections(comparison: "Comparison", sections: Sequence[Section]) -> Iterator[Section]:
-    """Yield the parts of the HTML page; `sections` are the parts of every form for people."""
+def comparison_page_sections(comparison: "Comparison", *, title: str = "") -> Iterator[Section]:
+    """Yield the parts of the HTML page: the parts of every form for people, and pictures."""
+    sections = list(comparison_sections(comparison, everything=True))
     one = comparison.candidates[0] if len(comparison.candidates) == 1 else None
     large = own_points(one.total) if one else f"{len(comparison.candidates)} candidates"
     is_raw = any(row.total.is_raw for row in comparison.candidates)
@@ -447,7 +448,7 @@ def comparison_page_sections(comparison: "Comparison", sections: Sequence[Sectio
     overview = differences_picture([one.total for one in comparison.candidates], comparison, title=f"Difference to {comparison.baseline}")
     yield Section(
         look="hero",
-        title=comparison.suite or "Comparison",
+        title=title or comparison.suite or "Comparison",
         prose=[" · ".join(comparison_facts(comparison)), candidates_in_words(comparison)],
         pictures=[Picture("", overview, scale)],
         values={

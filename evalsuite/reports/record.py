@@ -230,6 +230,21 @@ def confidence_words(summary: "Summary") -> str:
     return text
 
 
+def score_line(record: "Record") -> str:
+    """`27/40 = 67.5 % (up to 70.0 % if 1 gold fault is resolved), 95 % CI 52.0-79.9`: the score of a run with instances."""
+    s = record.summary
+    note = f" ({s.clusters['note']})" if s.clusters and s.clusters["note"] else ""
+    return (raw_words(s.raw) if s.raw else share(s.chosen)) + bounds_words(s) + confidence_words(s) + note
+
+
+def further_lines(record: "Record") -> Iterator[tuple[str, str]]:
+    """Yield (label, text) of the scores next to the run's own: after errata, by the other rules, as people would score it."""
+    s = record.summary
+    other = f"{share(s.other)}    {flips_line(s)}".rstrip() if s.other is not None and s.chosen.n else ""
+    rows = ("corrected", corrected_words(record)), ("by people", people_words(record)), (s.other_rules, other)
+    yield from ((label, text) for label, text in rows if text)
+
+
 def flips_line(summary: "Summary") -> str:
     """`3 flips: 2 down, 1 up`: from official to strict."""
     if not summary.flips:

@@ -37,19 +37,18 @@ from evalsuite.reports.record import (
     bounds_words,
     ceiling_words,
     confidence_words,
-    corrected_words,
     counts_line,
     coverage,
     faults_by_hint,
     flip_of,
     flips_by_kind,
-    flips_line,
+    further_lines,
     judge_words,
     pair_lines,
-    people_words,
     raw_words,
     reason_of,
     row_words,
+    score_line,
     share,
     verdict_line,
 )
@@ -444,7 +443,10 @@ def _number_lines(record: "Record") -> Iterator[tuple[str, str]]:
     s = record.summary
     units = f", {count_words(s.n_units, 'record')}" if s.n_units > s.n_gold else ""
     yield count_words(s.n_gold, "instance") + units, counts_line(s)
-    yield from (pair for pair in _score_lines(record) if pair[1])
+    if s.n_gold:
+        yield "score", score_line(record)
+    yield from further_lines(record)
+    yield from ((f"flips {way}", text) for way in ("down", "up") if (text := flips_by_kind(s, down=way == "down")))
     if s.reference_ratio is not None:
         right = round(s.reference_ratio * s.n_reference)
         yield "reference ratio", f"{right}/{s.n_reference} = {percent(s.reference_ratio)}  (over submitted instances; for comparison only)"
@@ -463,46 +465,26 @@ def _number_lines(record: "Record") -> Iterator[tuple[str, str]]:
     yield "saved", str(record.folder) if record.folder is not None else "not saved"
 
 
-def _score_lines(record: "Record") -> Iterator[tuple[str, str]]:
-    """Yield (label, text) of the score, its corrections, the other rules and the flips; the text is empty if there is none."""
-    s = record.summary
-    if s.n_gold:
-        note = f" ({s.clusters['note']})" if s.clusters and s.clusters["note"] else ""
-        yield "score", (raw_words(s.raw) if s.raw else share(s.chosen)) + bounds_words(s) + confidence_words(s) + note
-    yield "corrected", corrected_words(record)
-    yield "by people", people_words(record)
-    if s.other is not None and s.chosen.n:
-        yield s.other_rules, f"{share(s.other)}    {flips_line(s)}".rstrip()
-    yield "flips down", flips_by_kind(s, down=True)
-    yield "flips up", flips_by_kind(s, down=False)
-
-
 def _comment_sections(record: "Record") -> Iterator[Section]:
     """Yield the parts of a Markdown comment: the numbers, the worst groups, and everything else folded."""
     s = record.summary
     if s.n_gold:
-        more = [f"{s.other_rules} {share(s.other)} · {flips_line(s)}"] if s.other is not None and s.chosen.n else []
-        rest = (("corrected", corrected_words(record)), ("by people", people_words(record)), ("gold reaches", ceiling_words(record)))
-        more += [f"{label} {words}" for label, words in rest if words]
+        more = [*further_lines(record), *([("gold reaches", reached)] if (reached := ceiling_words(record)) else [])]
         part = f" on {coverage(s)}" if s.is_part else ""
-        score = Strong(raw_words(s.raw) if s.raw else share(s.chosen))
-        yield Section(prose=((score, Own(f"{part} under {record.rules} rules{bounds_words(s)}{confidence_words(s)}")), *map(Own, more)))
+        score, bounds = Strong(raw_words(s.raw) if s.raw else share(s.chosen)), bounds_words(s) + confidence_words(s)
+        first = (score, Own(f"{part} under {record.rules} rules{bounds}"))
+        yield Section(prose=(first, *(Own(f"{label} {' · '.join(text.split('    '))}") for label, text in more)))
         yield Section(prose=(Own(counts_line(s)),))
     else:
         yield Section(prose=("no instance to score",))
-    yield from _worst_group_sections(record)
-    yield from field_sections(record, "markdown")
-    yield from _folded_sections(record)
-    yield Section(look="foot", lines=((Own(f"evalsuite {__version__} · "), Code(str(record.run["signature"]))),))
-
-
-def _worst_group_sections(record: "Record") -> Iterator[Section]:
-    """Yield a table of the groups, and of the scorers if there are several or no groups, the worst first."""
-    s = record.summary
+    # The scorers only if there are several, or no groups.
     if len(s.by_scorer) > 1 and (s.scorers or not s.by_group):
         yield _worst_first("scorer", s.by_scorer)
     if len(s.by_group) > 1:
         yield _worst_first("group", s.by_group)
+    yield from field_sections(record, "markdown")
+    yield from _folded_sections(record)
+    yield Section(look="foot", lines=((Own(f"evalsuite {__version__} · "), Code(str(record.run["signature"]))),))
 
 
 def _worst_first(name: str, rows: Mapping[str, Mapping[str, Any]]) -> Section:

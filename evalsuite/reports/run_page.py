@@ -8,22 +8,20 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import FAULTS
 from evalsuite.core.registry import SHARE, are_rows
-from evalsuite.core.status import KINDS, RANKS, failing_rule, further_results, kind_of, sign_under
+from evalsuite.core.status import KINDS, RANKS, failing_rule, further_results, kind_of, raw_value, sign_under
 from evalsuite.core.version import __version__
-from evalsuite.reports.document import Code, Picture, Section, Tile, count_words, percent, range_words, text_of
+from evalsuite.reports.document import Code, Picture, Section, Tile, and_more, percent, text_of
 from evalsuite.reports.html import environment, json_block
 from evalsuite.reports.pictures import FlipCounts, IntervalRow, draw_bars, draw_flips, draw_histogram, draw_intervals
 from evalsuite.reports.record import (
-    corrected_words,
     counts_line,
     coverage,
     faults_by_hint,
     flip_of,
     flips_by_kind,
-    people_words,
-    raw_words,
+    further_lines,
+    score_line,
     share,
-    unjudged_words,
 )
 from evalsuite.reports.score_text import is_tree
 from evalsuite.runs.run_options import clock_in
@@ -274,22 +272,28 @@ def run_page_sections(
     worth = [record.results[at] for at in order if failing_rule(record.results[at], record.rules) is not None]
     ids = [result.instance_id for result in worth if result.status == "scored"]
     evidence = find_evidence(record, ids) if find_evidence is not None else None
+    clock = clock_in(str(record.run.get("signature", "")))
+    s = record.summary
+    about = f"{record.submission} · rules {record.rules}{clock and f' · clock at {clock}'} · {s.n_submitted} of {s.n_gold} submitted"
+    yield from overview_sections(record, title=record.suite, about=about, fields=fields)
+    notes = [f"Gold's values are not shown here (reveal level: {record.level})."] if record.level != "cells" else []
+    if evidence is not None and evidence.note:
+        notes.append(evidence.note[:1].upper() + evidence.note[1:] + ".")
+    yield Section(below=notes)
+    yield Section(look="instances", values=instance_list(record, table, order, evidence.found if evidence is not None else {}))
+    yield Section(look="foot", pairs=list(receipt_pairs(record)))
+
+
+def overview_sections(record: "Record", *, title: str, about: str, fields: Iterable[Section] = ()) -> Iterator[Section]:
+    """Yield what a page shows of a run above its instances: the score, counts, pictures, fields, faults and warnings."""
     s, headline = record.summary, score_headline(record)
     part = f" · {coverage(s)}" if s.is_part else ""
-    clock = clock_in(str(record.run.get("signature", "")))
     yield Section(
         look="hero",
-        title=record.suite,
-        prose=[
-            f"{record.submission} · rules {record.rules}{clock and f' · clock at {clock}'} · {s.n_submitted} of {s.n_gold} submitted",
-            *score_sentences(record),
-        ],
+        title=title,
+        prose=[about, *score_sentences(record)],
         pictures=[Picture("", drawn)] if (drawn := score_picture(record)) is not None else (),
-        values={
-            "about": record.name,
-            "headline": headline,
-            "tab": f"{headline} · {record.suite} · {record.submission}{part}",
-        },
+        values={"about": record.name, "headline": headline, "tab": f"{headline} · {record.suite} · {record.submission}{part}"},
     )
     yield Section(tiles=outcome_tiles(record))
     flips = [(way, text) for way, down in (("lost", True), ("gained", False)) if (text := flips_by_kind(s, down=down))]
@@ -297,54 +301,28 @@ def run_page_sections(
     yield Section(look="cards", pictures=list(run_figures(record)), pairs=flips, values=about_flips)
     yield from fields
     yield Section(look="card", title="Faults", pairs=[(Code(code), words) for code, words in faults_by_hint(record.results)])
-    yield Section(look="card", title="Warnings", lines=_first_warnings(record))
-    yield Section(below=list(_hidden_notes(record, evidence.note if evidence is not None else "")))
-    yield Section(look="instances", values=instance_list(record, table, order, evidence.found if evidence is not None else {}))
-    yield Section(look="foot", pairs=list(receipt_pairs(record)))
+    warnings = [str(line) for line in record.run.get("warnings", ())]
+    more = and_more(len(warnings) - MOST_WARNINGS, "in run.json")
+    yield Section(look="card", title="Warnings", lines=[*warnings[:MOST_WARNINGS], *more])
 
 
 def score_headline(record: "Record") -> str:
-    """Return the score; if some are unjudged, with the number judged and the bounds over all instances."""
-    mean, raw = record.summary.chosen, record.summary.raw
-    if raw:
-        return f"{raw['mean']:.4g}"
-    if not mean.n:
-        return "no score" if record.summary.n_gold else "no instance"
-    if mean.value is not None and mean.n_ungraded:
-        return f"{share(mean)} ({range_words((mean.low, mean.high))} % over all {mean.n})"
-    return "not judged" if mean.value is None else percent(mean.value)
+    """Return the score in percent or on the metric's own scale, or why there is none."""
+    s = record.summary
+    if s.raw:
+        return f"{s.raw['mean']:.4g}"
+    if s.chosen.value is None:
+        return "not judged" if s.chosen.n else "no score" if s.n_gold else "no instance"
+    return percent(s.chosen.value)
 
 
 def score_sentences(record: "Record") -> list[str]:
-    """Return sentences on how the score is made and how much of gold it covers."""
+    """Return how the score is made and how much of gold it covers, in the words of every report."""
     s = record.summary
     if not s.n_gold:
         return ["There was nothing to score."]
-    part = [f"A part of gold: {coverage(s)}"] * s.is_part
-    if not s.chosen.n:
-        return [*part, raw_words(s.raw) if s.raw else "Measured on scales without a fixed range, so there is no score"]
-    if s.score is None:
-        return [*part, f"None of {s.n_gold} judged: {unjudged_words(s)}"]
-    mean = s.chosen
-    points, _, n = share(mean).partition(" = ")[0].partition("/")
-    made = f"{points} of {n} points under {record.rules} rules" if s.histogram else f"{points} of {n} right under {record.rules} rules"
-    if mean.n_ungraded:
-        made = f"The mean of what was judged, {mean.n_judged} of {mean.n} instances, under {record.rules} rules"
-    parts = [*part, made]
-    if s.interval:
-        parts.append(f"95 % interval {percent(s.interval[0], '')} to {percent(s.interval[1])}")
-    if s.clusters and s.clusters["interval_95"]:
-        low, high = s.clusters["interval_95"]
-        parts.append(f"Over {count_words(s.clusters['n_clusters'], 'cluster')} {percent(low, '')} to {percent(high)}")
-    if mean.n_unjudged:
-        them = "the unjudged instance" if mean.n_unjudged == 1 else f"the {mean.n_unjudged} unjudged instances"
-        least = f"{percent(mean.low)} if {them} were wrong, " if mean.n_ungraded else ""
-        parts.append(f"{least}{percent(mean.high)} if {'they' if least else them} were right ({unjudged_words(s)})")
-    if corrected := corrected_words(record):
-        parts.append(f"Corrected by gold.errata.yaml: {corrected}")
-    if people := people_words(record):
-        parts.append(f"As people would score it: {people}")
-    return parts
+    part = [f"A part of gold: {coverage(s)}"] if s.is_part else []
+    return [*part, f"{score_line(record)} under {record.rules} rules", *(f"{label} {text}" for label, text in further_lines(record))]
 
 
 def score_picture(record: "Record") -> "Markup | None":
@@ -371,14 +349,6 @@ def outcome_tiles(record: "Record") -> list[Tile]:
     return [*shown, Tile(len(s.flips), "flip")] if s.flips else shown
 
 
-def _hidden_notes(record: "Record", note: str) -> Iterator[str]:
-    """Yield sentences on what this report hides, and why."""
-    if record.level != "cells":
-        yield f"Gold's values are not shown here (reveal level: {record.level})."
-    if note:
-        yield note[:1].upper() + note[1:] + "."
-
-
 def run_figures(record: "Record") -> Iterator[Picture]:
     """Yield the pictures: scores of the parts, distribution of scores, and flips."""
     s = record.summary
@@ -395,11 +365,25 @@ def run_figures(record: "Record") -> Iterator[Picture]:
     if s.histogram:
         bins = [(at / len(s.histogram), (at + 1) / len(s.histogram), n) for at, n in enumerate(s.histogram)]
         yield Picture("Distribution of scores", draw_histogram(bins, title="Distribution of scores"))
+    elif s.raw:
+        values = [value for result in record.results if (value := raw_value(result)) is not None]
+        bins = [(bar["low"], bar["high"], bar["count"]) for bar in bars(values, 10)]
+        yield Picture("Distribution of raw values", draw_histogram(bins, title="Distribution of raw values"))
     pairs = [(r.official == 1, r.strict == 1) for r in record.results if r.official is not None and r.strict is not None]
     if s.flips:
         both, first, second, neither = (pairs.count(pair) for pair in ((True, True), (True, False), (False, True), (False, False)))
         matrix = FlipCounts(both=both, first_only=first, second_only=second, neither=neither)
         yield Picture("Official and strict", draw_flips(matrix, title="Official and strict verdicts"))
+
+
+def bars(values: Sequence[float], n_bins: int) -> list[dict[str, Any]]:
+    """Return `n_bins` equal bars over [min(0, least), max(1, largest)], the last one closed."""
+    low, high = min([0.0, *values]), max([1.0, *values])
+    counts = [0] * n_bins
+    for value in values:
+        counts[min(n_bins - 1, int((value - low) / (high - low) * n_bins))] += 1
+    edges = [low + (high - low) * i / n_bins for i in range(n_bins + 1)]
+    return [{"count": count, "low": edges[i], "high": edges[i + 1]} for i, count in enumerate(counts)]
 
 
 def _rows_picture(title: str, table: Mapping[str, Mapping[str, Any]]) -> "Markup":
@@ -413,11 +397,6 @@ def _rows_picture(title: str, table: Mapping[str, Mapping[str, Any]]) -> "Markup
         words = "not judged" if found["score"] is None else share(mean)
         rows.append(IntervalRow(name, found["score"], low, high, words=words, bound=found["score_high"]))
     return draw_intervals(rows, title=title)
-
-
-def _first_warnings(record: "Record") -> list[str]:
-    found = [str(line) for line in record.run.get("warnings", ())]
-    return found[:MOST_WARNINGS] + ([f"{len(found) - MOST_WARNINGS} more in run.json"] if len(found) > MOST_WARNINGS else [])
 
 
 def receipt_pairs(record: "Record") -> Iterator[tuple[str, str]]:

@@ -394,4 +394,4 @@ def _wrapped_row(row: Sequence[str], sizes: Sequence[int], sides: Sequence[str],
     for at in range(height):
         places = [at - (height - len(lines)) * is_head for lines in wrapped]
         texts = [lines[place] if 0 <= place < len(lines) else "" for lines, place in zip(wrapped, places, strict=True)]
-        yield "".join(f" {_aligned(text, size, side)} " for text, size, side in zip(texts, sizes, sides, strict=True))
+        yield "".join(f" {_aligned(text, size, side)} " for text, size, side in zip(texts, sizes, sides, strict=True)).rstrip(" ")

@@ -33,8 +33,8 @@ from evalsuite.suites.stored_suites import (
 
 # Scorers for which a larger Bench value is worse; the value is not inverted.
 LOWER_IS_BETTER = frozenset({"hedging_language"})
-# Bench's placeholder score if there is no verdict.
-_NO_VERDICT = -1
+# Bench's placeholder score if there is no verdict; of the unbounded metrics only one has values below 0.
+NO_VERDICT, GOES_BELOW_0 = -1, "readability"
 # Files of our submissions next to the answers.
 _PARTS = ("results_metadata.jsonl", "contexts.json")
 # Argument of `new_suite` -> key of a Bench suite.
@@ -137,8 +137,8 @@ def _take_run(suite: StoredSuite, item: Mapping[str, Any], results: list[Result]
         write_atomically(folder / TAGS, json.dumps(list(map(str, item["tags"]))) + "\n")
 
 
-def bench_suite(data: Mapping[str, Any], where: Path) -> StoredSuite:
-    """Return the suite of a Bench `suite.json` object. Raises `UsageError` if it is not one."""
+def bench_suite(data: Mapping[str, Any], where: Path, *, allows_nulls: bool = False) -> StoredSuite:
+    """Return the suite of a Bench `suite.json` object. Raises `UsageError` if it is not one, or for some null references."""
     try:
         method, cases = data["scoring_method"], data["test_cases"]
         name = method if isinstance(method, str) else method["name"]
@@ -147,7 +147,7 @@ def bench_suite(data: Mapping[str, Any], where: Path) -> StoredSuite:
         references = [case.get("reference_output") for case in cases]
     except (KeyError, TypeError) as error:
         raise UsageError(f"{where}: not a Bench suite", hint="expected name, scoring_method and test_cases") from error
-    if None in references and any(text is not None for text in references):
+    if not allows_nulls and None in references and any(text is not None for text in references):
         raise UsageError(f"{where}: some references are null and some are not", hint="all or none")
     kept = {key: value for key, value in data.items() if key in ("last_run_time", "num_runs", "created_by")}
     texts = {key: str(data[old]) for key, old in _SUITE_TEXTS.items() if data.get(old)}
@@ -156,7 +156,7 @@ def bench_suite(data: Mapping[str, Any], where: Path) -> StoredSuite:
         name,
         config=_bench_config(name, config),
         inputs=inputs,
-        references=None if None in references else references,
+        references=references if any(text is not None for text in references) else None,
         description=data.get("description") or "",
         extra={**kept, "bench_config": config} if config else kept,
         case_ids=[str(case["id"]) for case in cases] if all(case.get("id") for case in cases) else None,
@@ -205,9 +205,11 @@ def bench_run(suite: StoredSuite, data: Mapping[str, Any], where: Path) -> tuple
         raise UsageError(f"{where}: not a Bench run") from error
     results = [_bench_result(suite, case.id, outputs.get(case.id)) for case in suite.test_cases]
     values = [value for result in results if (value := own_value(result)) is not None]
-    if _is_unbounded(suite.scorer) or not all(0 <= value <= 1 or value == _NO_VERDICT for value in values):
+    if _is_unbounded(suite.scorer) or not all(0 <= value <= 1 or value == NO_VERDICT for value in values):
+        least = None if suite.scorer == GOES_BELOW_0 else NO_VERDICT
+        measured = {row.instance_id for row in results if row.details.get("raw", least) != least}
         results = [
-            replace(row, score=None, official=None, strict=None, status="scored") if "raw" in row.details else row for row in results
+            replace(row, score=None, official=None, strict=None, status="scored") if row.instance_id in measured else row for row in results
         ]
     summary = summarise(results, rules="strict")
     run = {

@@ -138,8 +138,8 @@ def test_two_hundred_records_are_tables(name: str, tmp_path: Path, capsys: Captu
     assert main(["check", name, *words]) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) < 200
-    assert "field, worst first" in out
-    worst = out[out.index("record, worst first") :].splitlines()[1:3]
+    assert "fields, worst first" in out
+    worst = out[out.index("records, worst first") :].splitlines()[2:4]
     assert ["7" in worst[0].split()[0], "150" in worst[1].split()[0]] == [True, True]
     assert "... 190 more records" in out
     difference = out.splitlines()[-1].split()

@@ -65,7 +65,7 @@ def test_the_summary_says_the_numbers_of_the_summary(record: Record, document: s
     assert s.score is not None
     assert s.interval is not None
     assert f"{s.score * 100:.1f} %" in text
-    assert f"95 % interval {s.interval[0] * 100:.1f} to {s.interval[1] * 100:.1f} %" in text
+    assert f"95 % CI {s.interval[0] * 100:.1f}-{s.interval[1] * 100:.1f}" in text
     for name in (*s.by_scorer, *s.by_group):
         assert name in text
     assert "Distribution of scores" in text

@@ -478,7 +478,7 @@ def _http_fault(request: "Request", error: Exception) -> "Response":
 def _refusal(request: "Request", status: int, message: str, hint: str) -> "Response":
     if request.url.path.startswith(("/api/", "/openapi.json", "/events")):
         return json_response(_error(status, message, hint), status)
-    return pages.error_page(status, message, hint)
+    return pages.page_response("error.html", None, status, message=message, hint=hint, number=status)
 
 
 def _error(status: int, message: str, hint: str) -> dict[str, Any]:

@@ -16,8 +16,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, Protocol, TypeVar
 
-from evalsuite.core.dataclasses import dataclass, field
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, UsageError
+from evalsuite.core.status import own_value
 from evalsuite.core.types import Result
 from evalsuite.gold.spec import question_of, reference_text
 from evalsuite.readers.paths import metadata_name
@@ -27,14 +28,10 @@ from evalsuite.runs.run_files import read_json, why_no_run
 from evalsuite.runs.run_folder import RESULTS, RUN, STARTED, holds_run, labels_beside
 from evalsuite.runs.run_options import signature_parts
 from evalsuite.runs.summary import summarise
-from evalsuite.suites.stored_suites import Case, ScoringMethod, StoredSuite, data_hash, read_suite_file
-from evalsuite.suites.transfer import bench_run
+from evalsuite.suites.stored_suites import ScoringMethod, StoredSuite, read_suite_file
+from evalsuite.suites.transfer import GOES_BELOW_0, NO_VERDICT, bench_run, bench_suite
 
 Kind = Literal["suite", "gold", "bench"]
-# Bench writes -1 for unjudged; of the unbounded metrics only this one has values below 0.
-_GOES_BELOW_0 = "readability"
-
-
 ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
 
 STAMP = re.compile(r"^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-")
@@ -170,12 +167,8 @@ def value_of(result: Result) -> float | None:
     """Return the number to draw for a result: its score, else the raw value of an unbounded metric; None if unjudged."""
     if result.score is not None:
         return result.score
-    raw = result.details.get("raw")
-    if not isinstance(raw, int | float) or isinstance(raw, bool) or raw != raw or abs(raw) == float("inf"):
-        return None
-    if raw == -1 and result.scorer != _GOES_BELOW_0:
-        return None
-    return float(raw)
+    raw = own_value(result)
+    return None if raw == NO_VERDICT and result.scorer != GOES_BELOW_0 else raw
 
 
 Value = TypeVar("Value")
@@ -301,34 +294,15 @@ class BenchFolder:
 
 def _read_suite(path: Path) -> StoredSuite | None:
     """Read a suite with any scorer; None for a file that is not a suite."""
-    data = _read_object(path)
+    defaults = {"id": f"bench:{path.parent.name}", "created_at": utc(path.stat().st_mtime)}
+    data = {**defaults, **{key: value for key, value in _read_object(path).items() if value is not None}}
     try:
+        suite = bench_suite(data, path, allows_nulls=True)
         method = data["scoring_method"]
-        method = ScoringMethod(name=method, type="built_in", config={}) if isinstance(method, str) else ScoringMethod(method)
-        method["name"] = str(method["name"])
-        cases = tuple(
-            Case(
-                id=str(case.get("id") or f"case_{i}"),
-                input=str(case["input"]),
-                reference_output=None if (reference := case.get("reference_output")) is None else str(reference),
-            )
-            for i, case in enumerate(data["test_cases"], start=1)
-        )
-        name = str(data["name"])
-    except (AttributeError, KeyError, TypeError):
+        own = ScoringMethod(name=method, type="built_in", config={}) if isinstance(method, str) else ScoringMethod(method)
+        return replace(suite, id=safe_id(suite.id), scoring_method=own)
+    except (EvalsuiteError, AttributeError, KeyError, TypeError):
         return None
-    made = str(data.get("created_at") or "") or utc(path.stat().st_mtime)
-    references = [case.reference_output for case in cases]
-    return StoredSuite(
-        id=safe_id(str(data.get("id") or f"bench:{path.parent.name}")),
-        name=name,
-        description=str(data.get("description") or ""),
-        scoring_method=method,
-        test_cases=cases,
-        created_at=made,
-        updated_at=str(data.get("updated_at") or made),
-        data_hash=data_hash([case.input for case in cases], [text or "" for text in references]),
-    )
 
 
 def _read_run(suite: StoredSuite, path: Path) -> RunView | None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -13,22 +13,12 @@ from evalsuite.analysis.explain.instance_evidence import RunEvidence, evidence_o
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.status import KINDS, kind_of, sign_of
-from evalsuite.reports.document import Picture, percent, text_of
+from evalsuite.reports.document import Column, Document, Picture, Section, percent, text_of
 from evalsuite.reports.html import asset, environment
-from evalsuite.reports.leaderboard_documents import ranking_picture
-from evalsuite.reports.pictures import IntervalRow, Strip, draw_histogram, draw_intervals, draw_strips
-from evalsuite.reports.record import faults_by_hint
+from evalsuite.reports.leaderboard_documents import comparison_page_sections, leaderboard_document
+from evalsuite.reports.pictures import IntervalRow, Strip, draw_intervals, draw_strips
 from evalsuite.reports.run_document import ReportRow, scorer_columns
-from evalsuite.reports.run_page import (
-    closed_row,
-    opened_row,
-    outcome_tiles,
-    receipt_pairs,
-    run_figures,
-    score_headline,
-    score_picture,
-    score_sentences,
-)
+from evalsuite.reports.run_page import closed_row, opened_row, overview_sections, receipt_pairs
 from evalsuite.reports.viewer import views
 from evalsuite.reports.viewer.library import (
     CaseView,
@@ -68,6 +58,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from evalsuite.analysis.leaderboard import Comparison
+    from evalsuite.analysis.leaderboard.ranking import RankedRow
     from evalsuite.core.types import Result
     from evalsuite.reports.record import Record
     from evalsuite.reports.viewer.app import State
@@ -189,37 +180,14 @@ def distribution_picture(runs: Sequence[RunView]) -> "Markup":
         else:
             found = tuple((f"{bar['low']:.3g} to {bar['high']:.3g}", bar["count"]) for bar in bars)
         shown.append(Strip(names[item["id"]], found, sum(count for _, count in found) + item["n_unjudged"]))
-    ends = (categories[0], categories[-1]) if categories else _scale_ends(items)
-    return draw_strips(shown, title="Distribution of scores", ends=ends)
+    every = [bar for item in items for bar in item["histogram"]]
+    ends = ("0", "1") if not every else (f"{min(bar['low'] for bar in every):.3g}", f"{max(bar['high'] for bar in every):.3g}")
+    return draw_strips(shown, title="Distribution of scores", ends=(categories[0], categories[-1]) if categories else ends)
 
 
-def _scale_ends(items: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
-    bars = [bar for item in items for bar in item["histogram"]]
-    return (f"{min(bar['low'] for bar in bars):.3g}", f"{max(bar['high'] for bar in bars):.3g}") if bars else ("0", "1")
-
-
-def run_values(run: RunView, record: "Record") -> dict[str, Any]:
-    """Return the values above the instances of a run page: the same numbers, words and pictures as its report."""
-    average = run.average()
-    if run.is_bounded:
-        headline, sentences, overview = score_headline(record), score_sentences(record), score_picture(record)
-        pictures = list(run_figures(record))
-    else:
-        headline, overview = "not judged" if average is None else f"{average:.4g}", None
-        sentences = ["The mean of the raw values: the metric has no fixed range, so there is no score"]
-        values = [value for value in map(value_of, record.results) if value is not None]
-        bins = [(bar["low"], bar["high"], bar["count"]) for bar in views.bars(values, 10)]
-        pictures = [Picture("Distribution of raw values", draw_histogram(bins, title="Distribution of raw values"))]
-    return {
-        "headline": headline,
-        "sentences": sentences,
-        "overview": overview,
-        "tiles": outcome_tiles(record),
-        "pictures": pictures,
-        "faults": list(faults_by_hint(record.results)),
-        "warnings": [str(line) for line in record.run.get("warnings", ())],
-        "receipt": [(name, text) for name, text in receipt_pairs(record) if text],
-    }
+def _run_parts(record: "Record", label: str, about: str) -> Iterator[Section]:
+    yield from overview_sections(record, title=label, about=about)
+    yield Section(look="foot", pairs=list(receipt_pairs(record)))
 
 
 def result_row(record: "Record", result: "Result") -> dict[str, Any]:
@@ -244,29 +212,15 @@ def exchange_texts(suite: SuiteView, record: "Record", results: Sequence["Result
     return found
 
 
-def comparison_values(runs: Sequence[RunView], comparison: "Comparison") -> dict[str, Any]:
-    """Return the values above the cases of a comparison page: the sections and pictures of its report."""
-    from evalsuite.reports.leaderboard_documents import candidates_in_words, comparison_sections, differences_picture, flips_picture
-
+def comparison_parts(runs: Sequence[RunView], comparison: "Comparison") -> Iterator[Section]:
+    """Yield the parts of a comparison's report, with the averages and distributions of the runs."""
     names = [unique_labels(runs)[run.id] for run in runs]
-    pictures = [
-        ("Averages", averages_picture(runs), "with 95 % intervals"),
-        ("Distribution of scores", distribution_picture(runs), "share of the cases"),
-    ]
-    if deltas := [one.total for one in comparison.candidates if one.total.difference is not None]:
-        title = f"Difference to {comparison.baseline}"
-        pictures.append((title, differences_picture(deltas, comparison, title=title), "in points; right of the dashed line is better"))
-    for one in comparison.candidates:
-        title = f"{comparison.baseline} and {one.label}"
-        pictures.append((title, flips_picture(one, comparison.baseline), "cases that both were judged on"))
-    warnings = [line.removesuffix(" (compared under --force)") for line in comparison.warnings]
-    return {
-        "names": names,
-        "pictures": pictures,
-        "sections": list(comparison_sections(comparison)),
-        "result_words": candidates_in_words(comparison),
-        "warnings": warnings,
-    }
+    title = " against ".join(names) if len(runs) == 2 else f"{len(runs)} runs side by side"
+    start, *rest = comparison_page_sections(comparison, title=title)
+    averages = Picture("Averages", averages_picture(runs), "with 95 % intervals")
+    yield start
+    yield Section(look="cards", pictures=[averages, Picture("Distribution of scores", distribution_picture(runs), "share of the cases")])
+    yield from rest
 
 
 def side_by_side(runs: Sequence[RunView], suites: Mapping[str, SuiteView], query: Query) -> Page[dict[str, Any]]:
@@ -485,9 +439,19 @@ def show_leaderboard(state: "State", request: "Request") -> "Response":
         tab="leaderboard",
         query=query,
         ranked=board,
-        picture=ranking_picture(board.board) if board is not None else None,
+        sections=list(_board_parts(board)) if board is not None else (),
         **_suite_facts(suite),
     )
+
+
+def _board_parts(ranked: views.Board) -> Iterator[Section]:
+    """Yield the parts of a board's page below its head, each run with a link."""
+    run_of = {row.name: id_ for row, id_ in zip(ranked.board.rows, ranked.run_ids, strict=True)}
+    first: Column[RankedRow] = Column(
+        name="chance of first", words=lambda row: "-" if row.p_first is None else percent(row.p_first), is_number=True
+    )
+    document = leaderboard_document(ranked.board, more=[first], link=lambda row: f"/runs/{run_of[row.name]}")
+    return (section for section in document.parts("html") if section.look != "head")
 
 
 def show_run(state: "State", request: "Request") -> "Response":
@@ -501,6 +465,7 @@ def show_run(state: "State", request: "Request") -> "Response":
     suite = state.library.suite_of(shown)
     record = shown.record()
     found = views.find_results(suite, record, query)
+    about = f"{record.submission} · rules {record.rules} · {shown.created_at[:16].replace('T', ' ')} UTC"
     return page_response(
         "run.html",
         request,
@@ -520,7 +485,7 @@ def show_run(state: "State", request: "Request") -> "Response":
         flip_choices=sorted({str(cause) for result in record.results if (cause := result.details.get("flip"))}),
         group_choices=sorted(record.run.get("groups") or {}),
         field_choices=sorted(record.summary.by_field),
-        **run_values(shown, record),
+        sections=list(Document(name=shown.label, sections=lambda _: _run_parts(record, shown.label, about)).parts("html")),
     )
 
 
@@ -592,16 +557,11 @@ def show_comparison(state: "State", request: "Request") -> "Response":
         runs=runs,
         n_suites=len(suites),
         query=query,
-        comparison=comparison,
         found=found,
+        names=[unique_labels(runs)[run.id] for run in runs],
         has_reference=any(row["reference"] is not None for row in found.items),
-        **comparison_values(runs, comparison),
+        sections=list(Document(name="", sections=lambda _: comparison_parts(runs, comparison)).parts("html")),
     )
-
-
-def error_page(status: int, message: str, hint: str) -> "Response":
-    """Render the page of an error, with a link back."""
-    return page_response("error.html", None, status, message=message, hint=hint, number=status)
 
 
 def _query_of(request: "Request", **how: Any) -> Query:

@@ -18,6 +18,7 @@ from evalsuite.core.errors import EvalsuiteError, UsageError, did_you_mean
 from evalsuite.core.status import kind_of
 from evalsuite.core.types import Result
 from evalsuite.reports.record import Record
+from evalsuite.reports.run_page import bars
 from evalsuite.reports.viewer.library import (
     BadQueryError,
     CaseView,
@@ -39,7 +40,7 @@ from evalsuite.runs.run_folder import labels_beside
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from evalsuite.analysis.leaderboard import Comparison, RunSide
+    from evalsuite.analysis.leaderboard import Comparison
     from evalsuite.analysis.leaderboard.ranking import Leaderboard
     from evalsuite.reports.record import Record
 
@@ -255,10 +256,8 @@ class Across:
 
     def comparison(self, runs: Sequence[RunView]) -> "Comparison":
         """Compare the first run as baseline with the others; incomparable runs are compared with a warning."""
-        from evalsuite.analysis.leaderboard import compare
-
         key = tuple(run.id for run in runs)
-        return self._comparisons.get(key, _stamp_of_runs(runs), lambda: compare(_sides_of(runs), force=True))
+        return self._comparisons.get(key, _stamp_of_runs(runs), lambda: _compared(runs))
 
 
 def _stamp_of_runs(runs: Sequence[RunView]) -> tuple[int, ...]:
@@ -317,11 +316,14 @@ def _run_scores(run: RunView) -> RunScores:
     )
 
 
-def _sides_of(runs: Sequence[RunView]) -> "list[RunSide]":
+def _compared(runs: Sequence[RunView]) -> "Comparison":
+    from evalsuite.analysis.leaderboard import compare
     from evalsuite.analysis.leaderboard.pairing import side_of
 
     names = unique_labels(runs)
-    return [side_of(names[run.id], run.run, run.record().results) for run in runs]
+    found = compare([side_of(names[run.id], run.run, run.record().results) for run in runs], force=True)
+    # The viewer has no option that a warning could name.
+    return replace(found, warnings=tuple(line.removesuffix(" (compared under --force)") for line in found.warnings))
 
 
 def unique_labels(runs: Sequence[RunView]) -> Mapping[str, str]:
@@ -504,24 +506,15 @@ def summary_item(run: RunView) -> dict[str, Any]:
     results = run.record().results
     known = [value for value in map(value_of, results) if value is not None]
     names = [str(result.details["category"]) for result in results if result.details.get("category")]
+    counts = sorted(Counter(names).items())
     return {
         "id": run.id,
         "name": run.name,
         "avg_score": run.average(),
         "mean_judged": sum(known) / len(known) if known else None,
         "n_unjudged": len(results) - len(known),
-        "histogram": [{"count": n, "category": {"name": name}} for name, n in sorted(Counter(names).items())] if names else bars(known),
+        "histogram": [{"count": n, "category": {"name": name}} for name, n in counts] if names else bars(known, N_BINS),
     }
-
-
-def bars(values: Sequence[float], n_bins: int = N_BINS) -> list[dict[str, Any]]:
-    """Return `n_bins` equal bars over [min(0, least), max(1, largest)], the last one closed."""
-    low, high = min([0.0, *values]), max([1.0, *values])
-    counts = [0] * n_bins
-    for value in values:
-        counts[min(n_bins - 1, int((value - low) / (high - low) * n_bins))] += 1
-    edges = [low + (high - low) * i / n_bins for i in range(n_bins + 1)]
-    return [{"count": count, "low": edges[i], "high": edges[i + 1]} for i, count in enumerate(counts)]
 
 
 def chosen_runs(library: Library, ids: Sequence[str], *, least: int = 1, most: int = 4) -> list[RunView]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.reports.pictures import STRIP_PLOT, Strip, draw_strips, numbers
-from evalsuite.reports.viewer.views import bars
+from evalsuite.reports.run_page import bars
 
 HOSTILE = "<script>\x1b[2J\u202e\"'"
 
