@@ -145,9 +145,11 @@ def bench_suite(data: Mapping[str, Any], where: Path, *, allows_nulls: bool = Fa
         config = {} if isinstance(method, str) else dict(method.get("config") or {})
         inputs = [case["input"] for case in cases]
         references = [case.get("reference_output") for case in cases]
+        ids = [str(case.get("id") or "") for case in cases]
     except (KeyError, TypeError) as error:
         raise UsageError(f"{where}: not a Bench suite", hint="expected name, scoring_method and test_cases") from error
-    if not allows_nulls and None in references and any(text is not None for text in references):
+    n_null = references.count(None)
+    if not allows_nulls and 0 < n_null < len(references):
         raise UsageError(f"{where}: some references are null and some are not", hint="all or none")
     kept = {key: value for key, value in data.items() if key in ("last_run_time", "num_runs", "created_by")}
     texts = {key: str(data[old]) for key, old in _SUITE_TEXTS.items() if data.get(old)}
@@ -156,10 +158,10 @@ def bench_suite(data: Mapping[str, Any], where: Path, *, allows_nulls: bool = Fa
         name,
         config=_bench_config(name, config),
         inputs=inputs,
-        references=references if any(text is not None for text in references) else None,
+        references=None if n_null and n_null == len(references) else references,
         description=data.get("description") or "",
         extra={**kept, "bench_config": config} if config else kept,
-        case_ids=[str(case["id"]) for case in cases] if all(case.get("id") for case in cases) else None,
+        case_ids=ids if all(ids) else None,
         foreign=True,
         **texts,
     )
