@@ -24,6 +24,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -260,9 +261,8 @@ class Session:
                 break
             self.n_tried += 1
             if change.at_import:
-                near = {at for at, other in enumerate(self._sample) if other.file == change.file}
-                known = [name for name in by_time if near & {*reached[name]}] or by_time
-                code = _in_fork(lambda known=known, number=number: _imported_again(known[:150], number), Path("log.txt"))
+                known = _within(by_time, seconds)
+                code = _in_fork(lambda known=known, number=number: _imported_again(known, number), Path("log.txt"))
             else:
                 known = names.get(number, [])
                 code = _in_fork(lambda known=known, number=number: _run([items[name] for name in known[:300]], number), Path("log.txt"))
@@ -271,6 +271,11 @@ class Session:
                 ran = "" if known else "  (no test runs it)"
                 print(f"  SURVIVED {change.file}:{change.line}  {change.what}{ran}\n      {change.line_text}", flush=True)
         return True
+
+
+def _within(names: Sequence[str], seconds: dict[str, float], most: float = 20.0) -> list[str]:
+    """The first names whose CPU time is at most so many seconds in all."""
+    return [name for name, total in zip(names, accumulate(seconds[name] for name in names), strict=True) if total <= most]
 
 
 def _switch() -> Any:

@@ -48,3 +48,22 @@ def test_many_names_are_counted() -> None:
     assert listed(["x" * 1000, "y"]) == f"{'x' * 1000} and 1 more"
     assert listed([]) == ""
     assert did_you_mean("sale_0012", names) == "did you mean 'sales_0012'?"
+
+
+@pytest.mark.parametrize(
+    ("lengths", "shown", "more"),
+    [
+        # Each name takes two characters more, 400 in all.
+        ([18] * 20, 20, ""),
+        ([18] * 21, 20, " and 1 more"),
+        ([18] * 19 + [19], 19, " and 1 more"),
+        ([398, 1], 1, " and 1 more"),
+        ([395, 1], 2, ""),
+        ([396, 1], 1, " and 1 more"),
+        ([500], 1, ""),
+        ([1] * 1500, 133, " and 1,367 more"),
+    ],
+)
+def test_names_fill_four_hundred_characters(lengths: list[int], shown: int, more: str) -> None:
+    """As many names as fit into 400 characters with their commas; the first one in any case; the others are counted."""
+    assert listed(["x" * length for length in lengths]) == ", ".join("x" * length for length in lengths[:shown]) + more

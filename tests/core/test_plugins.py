@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.core.errors import UntrustedPluginError
-from evalsuite.core.plugin_calls import trusting_plugins
+from evalsuite.core.plugin_calls import is_trusted, trusting_plugins
 from evalsuite.gold.layouts import read_gold
 from tests.command_server import command_server
 from tests.processes import finished
@@ -231,3 +231,21 @@ def test_gold_is_read_without_its_plugins(place: Path) -> None:
     with trusting_plugins(place / "gold" / "toy_eval.jsonl"):
         [instance] = read_gold(place / "gold", plugins=False).instances
     assert not any(check.problems for check in instance.checks)
+
+
+def test_trust_ends_with_its_block(tmp_path: Path) -> None:
+    """Folders are trusted inside the block that names them, together with those of the blocks around it, by any spelling."""
+    outer, inner = tmp_path / "outer", tmp_path / "inner"
+    for folder in (outer, inner):
+        folder.mkdir()
+
+    def trusted() -> list[bool]:
+        return [is_trusted(outer), is_trusted(tmp_path / "inner" / ".." / "inner")]
+
+    assert trusted() == [False, False]
+    with trusting_plugins(outer):
+        assert trusted() == [True, False]
+        with trusting_plugins(inner):
+            assert trusted() == [True, True]
+        assert trusted() == [True, False]
+    assert trusted() == [False, False]

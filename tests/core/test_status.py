@@ -186,6 +186,14 @@ def test_evidence_at_each_level() -> None:
         },
         "cells": evidence,
     }
+    reasons = {level: status.redact_evidence({}, level, result=RESULT) for level in status.LEVELS}
+    assert reasons == {
+        "none": {"reason": ""},
+        "status": {"reason": ""},
+        "class": {"reason": "right"},
+        "shape": {"reason": "right"},
+        "cells": {},
+    }
     numbers = {"kind": "number", "n_numbers": 4, "gold": [7, 8], "conj": "and", "tolerance": 0.1, "secret": 7}
     texts = {"kind": "text", "n_gold": 1, "gold": [{"found": True, "text": "Oslo"}], "conj": "or", "excluded": ["x"]}
     trees = {"kind": "tree", "rows": [{"path": "a.b", "status": "mismatch", "gold": 7}], "n_rows": 9, "n_rows_shown": 1}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.stats import significance
-from evalsuite.stats.samples import StatsError, differences
+from evalsuite.stats.samples import StatsError, decimals, differences
 from evalsuite.stats.significance import PairedTest, mcnemar, mcnemar_counts, paired_bootstrap, paired_t, sign_flip, wilcoxon
 from tests.properties import examples
 
@@ -160,3 +160,12 @@ def test_lengths_must_agree() -> None:
     """Paired tests never shorten."""
     with pytest.raises(StatsError, match="3 scores against 2"):
         sign_flip([1, 2, 3], [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("values", "digits"),
+    [([], 9), ([0], 9), ([1], 9), ([-1, 0.5], 9), ([0.1], 10), ([0.01], 11), ([2], 8), ([10], 8), ([-100], 7), ([1000, 3], 6)],
+)
+def test_significant_decimals(values: list[float], digits: int) -> None:
+    """A billionth of the largest value is the last decimal that counts: nine for values up to 1."""
+    assert decimals(values) == digits

@@ -1,6 +1,7 @@
 """Runs that are signed and ranked as receipts: the root over all instances, the key of their host, and boards of others' runs."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -49,7 +50,10 @@ def changed(run: Path, **summary: object) -> None:
 
 def test_a_signed_run_is_held_to_its_key(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Its own key verifies it, another one and a run without a signature do not; a change with digests redone breaks the signature."""
-    assert (place / "keys/ours").stat().st_mode & 0o077 == 0
+    umask = os.umask(0)
+    os.umask(umask)
+    modes = [(place / "keys" / name).stat().st_mode & 0o777 for name in ("ours", "ours.pub")]
+    assert modes == [0o600, 0o644 & ~umask]
     assert run("signed", "--sign", "keys/ours") == 0
     assert run("bare") == 0
     code, out = verified(capsys, "verify", "signed", "--key", "keys/ours.pub")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evalsuite.analysis.receipts.verification import Verified, verify
+from evalsuite.analysis.receipts.verification import Verified, are_numbers, verify
 from evalsuite.cli import main
 from evalsuite.core.errors import UsageError
 from evalsuite.runs.run_folder import RESULTS, RUN
@@ -189,3 +189,29 @@ def test_the_command_answers_yes_or_no(made: Path, capsys: pytest.CaptureFixture
     assert json.loads(capsys.readouterr().out)["good"] is False
     assert main(["verify", str(made / "sub")]) == 2
     assert main(["verify", run, "--sample", "0"]) == 2
+
+
+def test_the_rules_of_the_suite_are_those_of_its_runs(tmp_path: Path) -> None:
+    """A run without `--rules`, of a suite that names its rules, is verified by them, and by other rules its scores differ."""
+    gold = write_gold(tmp_path / "gold")
+    (gold / "suite.yaml").write_text("rules: strict\n")
+    scored(write_submission(tmp_path / "sub"), gold, tmp_path / "run")
+    found = checked(tmp_path)
+    assert wrong(found) == {}
+    assert [said(found, name) for name in ("numbers", "the rest")] == ["follow from the rows", "is what such a run writes"]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "fits"),
+    [
+        ({"status": "scored", "score": 1.0, "official": 0.0, "strict": None}, True),
+        ({"status": "scored", "score": 1.0, "official": 0.0}, False),
+        ({"status": "scored", "score": 1.0, "official": 0.0, "strict": None, "more": 1}, False),
+        ({"status": "scored", "score": "1", "official": 0.0, "strict": None}, False),
+        ({"status": "great", "score": 1.0, "official": 0.0, "strict": None}, False),
+        ({"status": "scored", "score": True, "official": 0.0, "strict": None}, False),
+    ],
+)
+def test_corrected_numbers_have_one_form(recorded: dict[str, Any], fits: bool) -> None:
+    """A status and three numbers or nulls, no more and no less."""
+    assert are_numbers(recorded) == fits

@@ -181,6 +181,16 @@ def test_lines_that_no_run_wrote(tmp_path: Path) -> None:
             list(read_results(path))
 
 
+def test_a_line_without_its_seconds(tmp_path: Path) -> None:
+    """An older line, without seconds, digests or the strict fault, is read: no second was measured."""
+    row = json.loads(whole_line(result({}, reason="because")))
+    for name in ("seconds", "digests", "strict_fault"):
+        row.pop(name, None)
+    (tmp_path / "results.jsonl").write_text(json.dumps(row) + "\n")
+    (read,) = read_results(tmp_path / "results.jsonl")
+    assert (read.seconds, read.reason, read.strict_fault) == (0.0, "because", None)
+
+
 def test_why_there_is_no_strict_verdict_is_in_the_line() -> None:
     """With its code and its sentence; other lines have no such key."""
     late = result(strict_fault=Fault(code="TIMEOUT", detail="after 5 s"))

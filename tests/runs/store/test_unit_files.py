@@ -31,6 +31,22 @@ def test_official_scores_of_nothing_judged_come_back(tmp_path: Path, monkeypatch
     assert [one.details for one in whole_units(tmp_path, list(set_apart(tmp_path, [row])))] == [row.details]
 
 
+def test_a_write_that_ends_early_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of units that was begun is removed; the one that was there before stays."""
+    monkeypatch.setattr(run_files, "MOST_IN_LINE", 2)
+    row = result("q", 0.5, details=unit_details([1.0, 1.0, 0.0]))
+    list(set_apart(tmp_path, [row]))
+    before = (tmp_path / UNITS).read_bytes()
+
+    def fail(_: int) -> None:
+        raise OSError
+
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(OSError):
+        list(set_apart(tmp_path, [row, result("r", 0.5, details=unit_details([1.0, 0.0, 0.0]))]))
+    assert [(place.name, place.read_bytes()) for place in tmp_path.iterdir()] == [(UNITS, before)]
+
+
 @given(st.data())
 @examples(25)
 def test_what_was_set_apart_comes_back(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:

@@ -1,0 +1,89 @@
+"""Each sentence of SECURITY.md's guarantees has a test of that behaviour; the two tables of the page have their own (tests/sandbox)."""
+
+import re
+
+from tests.conftest import ROOT
+
+# A part of the sentence -> file below `tests` and its test.
+TESTS = {
+    "No answer reads gold.": "attacks/test_corpus.py::test_the_canary_of_gold_is_in_no_output",
+    "must stay inside": "readers/test_paths.py::test_a_path_that_could_leave_the_folder_is_refused_before_anything_is_opened",
+    "through no link.": "readers/test_paths.py::test_links_are_refused_wherever_they_stand_on_the_way",
+    "Hard links to gold": "readers/test_paths.py::test_a_hard_link_to_a_gold_file_is_refused",
+    "gets no gold": "sandbox/test_landlock.py::test_a_reader_cannot_read_gold_wherever_it_lies",
+    "attached one at a time": "readers/test_duckdb_tables.py::test_a_wal_beside_the_file_is_never_seen_and_nothing_is_left_behind",
+    "Only base tables": "readers/test_duckdb_views.py::test_what_a_view_may_not_do",
+    "After an error the connection": "readers/test_duckdb_tables.py::test_a_damaged_file_is_a_fault_with_a_fixed_text",
+    "Statements of a submission": "attacks/test_corpus.py::test_every_expectation_holds",
+    "No answer stops the run": "attacks/test_corpus.py::test_controls_score_as_if_alone",
+    "parse `results_metadata.jsonl`": "attacks/test_saved_runs.py::test_nothing_of_it_is_parsed_by_the_command",
+    "keeps only answers to instances": "runs/test_handed_in.py::test_ids_that_gold_lacks_are_counted",
+    "run_seconds": "runs/test_handed_in.py::test_a_whole_run_has_a_budget",
+    "A crash, an endless loop": "runs/workers/test_pool.py::test_a_death_costs_one_instance",
+    "What the machine does": "runs/workers/test_pool.py::test_who_is_killed_by_the_system_is_tried_again",
+    "half of `memory_mib`": "runs/workers/test_pool.py::test_a_worker_that_keeps_its_memory_is_replaced",
+    "`validate`, `check`": "attacks/test_single_files.py::test_crafted_files_end_no_command",
+    "So does everything that reads": "attacks/test_saved_runs.py::test_hostile_metadata_cost_their_texts",
+    "No archive writes": "runs/test_archives.py::test_every_hostile_kind_is_refused_and_the_others_go_on",
+    "under plain names": "runs/test_archives.py::test_an_archive_is_worth_what_its_folder_is",
+    "Links, devices, holes": "runs/test_archives.py::test_what_a_worker_says_is_not_believed",
+    "cannot write a byte": "sandbox/test_landlock.py::test_a_reader_cannot_write_connect_or_look_at_its_parent",
+    "makes evalsuite use the network": "cli/test_network.py::test_a_connection_is_opened_for_what_needs_a_query_alone",
+    "by an audit hook": "cli/test_network.py::test_no_command_asks_the_network_about_files",
+    "is only a submission": "cli/test_leaderboard.py::test_no_command_takes_a_submission_for_a_run",
+    "that you name yourself": "analysis/gold_checks/test_forgery.py::test_no_forgery_is_verified",
+    "bytes that it scores": "runs/test_opened_once.py::test_each_file_of_a_submission_is_opened_once",
+    "only under that digest": "runs/test_swap_race.py::test_a_swapped_file_moves_nobody_elses_verdict",
+    "makes all text printable": "attacks/test_corpus.py::test_one_row_stays_one_row",
+    "only their own script": "attacks/test_corpus.py::test_reports_hold_nothing_that_acts",
+    "An SQL answer runs only": "sql/test_attacks.py::test_attacks_are_refused",
+    "runs in the program sandbox": "sandbox/test_programs_in_a_run.py::test_programs_are_judged_in_a_jail_without_being_asked",
+    "It has its own namespaces": "sandbox/test_jail.py::test_every_wall_refuses",
+    "write 16 MiB in memory": "sandbox/test_jail.py::test_no_native_code_but_what_is_installed",
+    "no child process": "scorers/metrics/test_python_unit_testing.py::test_walls",
+    "one budget of seconds": "sandbox/test_jail.py::test_all_programs_of_an_answer_share_its_seconds",
+    "run in a second process": "sandbox/test_programs_apart.py::test_an_honest_test_says_what_one_interpreter_says",
+    "Values are sent as data": "sandbox/test_program_values.py::test_what_no_side_sends_is_an_error",
+    "are sent as numbers": "sandbox/test_program_values.py::test_one_object_stays_one",
+    "No method of the program": "sandbox/test_programs_apart.py::test_no_trick_passes",
+    "Changes to the program's interpreter": "sandbox/test_programs_apart.py::test_no_trick_passes",
+    "something that cannot be sent": "sandbox/test_programs_apart.py::test_what_cannot_be_run_apart_is_said",
+    "On a machine without": "cli/test_allow_programs.py::test_run",
+    "Gold cannot allow": "scorers/metrics/test_python_unit_testing.py::test_gold_cannot_give_the_permission",
+    "outside of the checkout": "cli/test_action.py::test_no_module_of_the_checkout_is_imported",
+    "GITHUB_WORKSPACE": "cli/test_action.py::test_reports_are_written_through_no_link",
+    "Only you can use the viewer": "reports/viewer/test_app.py::test_a_foreign_host_is_refused",
+    "Showing a run executes": "attacks/test_stranger.py::test_the_folder_that_the_user_names_is_executed",
+    "only a saved run names": "attacks/test_stranger.py::test_no_command_executes_code_that_only_a_run_names",
+    "`report`, `export`, `view`": "attacks/test_stranger.py::test_no_command_executes_code_that_only_a_run_names",
+    "need `--gold FOLDER`": "attacks/test_stranger.py::test_the_folder_that_the_user_names_is_executed",
+    "TAB completion": "attacks/test_stranger.py::test_completion_executes_nothing",
+    "No message of a worker": "runs/workers/test_wire.py::test_any_bytes_are_refused_or_harmless",
+    "Limits have safe defaults": "readers/test_limits.py::test_later_overrides_win_and_the_rest_keeps_its_default",
+    "name the active sandbox features": "sandbox/test_worker_walls.py::test_a_run_names_the_sandbox_features_of_security_md",
+    "`evalsuite doctor` lists them": "cli/test_doctor.py::test_every_wall_is_named",
+}
+
+
+def sentences() -> list[str]:
+    """The sentences of the section on guarantees."""
+    section = (ROOT / "SECURITY.md").read_text(encoding="utf-8").partition("## Guarantees")[2].partition("\n## ")[0]
+    parts = [re.sub(r"\s+", " ", part).strip() for part in re.split(r"\n\n|\n- ", section)]
+    return [sentence for part in parts if part for sentence in re.split(r"(?<=[a-z`)]\.)\s+(?=[A-Z`])", part)]
+
+
+def test_each_sentence_has_a_test() -> None:
+    """No sentence without an entry, and no entry without its sentence."""
+    assert [sentence for sentence in sentences() if not any(part in sentence for part in TESTS)] == []
+    assert [part for part in TESTS if not any(part in sentence for sentence in sentences())] == []
+
+
+def test_each_of_these_tests_is_there() -> None:
+    """A test that is renamed or deleted is looked for here."""
+    absent = []
+    for place in {*TESTS.values()}:
+        file, _, name = place.partition("::")
+        path = ROOT / "tests" / file
+        if not path.exists() or f"def {name}(" not in path.read_text(encoding="utf-8"):
+            absent.append(place)
+    assert absent == []
