@@ -53,6 +53,61 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
 # (file, text of the line, change): why no test can notice it.
 EQUIVALENT: dict[tuple[str, str, str], str] = {
     (
+        "evalsuite/stats/power.py",
+        "start = max(2, math.ceil(z**2 * max(0.0, share * units.square - difference**2) / difference**2))",
+        "z**2 -> (z * 2)",
+    ): "where the search begins; it ends where the power is",
+    (
+        "evalsuite/stats/power.py",
+        "most = np.floor(np.nan_to_num(bdtrik(alpha / 2, counts, 0.5), nan=-1.0)) + 1",
+        "1.0 -> (2.0)",
+    ): "where the search begins: it stays at -1, no number",
+    (
+        "evalsuite/stats/power.py",
+        "chance_of = np.zeros(n + 1)",
+        "1 -> (2)",
+    ): "one place more, with chance 0",
+    (
+        "evalsuite/stats/agreement.py",
+        "before = 0.0",
+        "0.0 -> (1.0)",
+    ): "ranks count by their differences",
+    (
+        "evalsuite/stats/units.py",
+        '"recall": reached / (both + omissions) if both + omissions else 1.0,',
+        "1.0 -> (2.0)",
+    ): "shares are at most 1",
+    (
+        "evalsuite/stats/significance.py",
+        "at = observed + n_places // 2",
+        "observed + n_places // 2 -> (observed - n_places // 2)",
+    ): "the same place of a circle, counted from its end",
+    (
+        "evalsuite/stats/significance.py",
+        "far = int((np.abs(drawn - centre) >= abs(centre) - 1e-12).sum())",
+        "np.abs(drawn - centre) >= abs(centre) - 1e-12 -> (np.abs(drawn - centre) > abs(centre) - 1e-12)",
+    ): "the tolerance decides equal ones",
+    (
+        "evalsuite/stats/ranking.py",
+        "published = np.sign(np.round(means[best_first, None] - means[None, best_first], 12))",
+        "12 -> (13)",
+    ): "means that differ are further apart, float noise is nearer",
+    (
+        "evalsuite/analysis/leaderboard/reliability.py",
+        "return [(0.0, self.at(0.0))]",
+        "0.0 -> (1.0)",
+    ): "without margins there is one step",
+    (
+        "evalsuite/runs/run_folder.py",
+        "self._journal.close()",
+        "self._journal.close() -> pass",
+    ): "the file is unbuffered and closed with its last name",
+    (
+        "evalsuite/runs/run_folder.py",
+        "if len(stay) < len(results) or whole != data:",
+        "len(stay) < len(results) -> (len(stay) <= len(results))",
+    ): "the same file is written again",
+    (
         "evalsuite/runs/summary.py",
         "interval = None if found.low is None or found.high is None else (found.low, found.high)",
         "found.low is None or found.high is None -> (found.low is None and found.high is None)",
