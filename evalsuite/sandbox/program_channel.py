@@ -93,8 +93,8 @@ class RemoteClass(type):
 
     def __getattr__(cls, name: str) -> Any:
         _refuse_numpy(cls._class_, name)
-        found = cls._class_.ask("get", name)
-        return _fields(found) if name == "__dataclass_fields__" else found
+        value = cls._class_.ask("get", name)
+        return _fields(value) if name == "__dataclass_fields__" else value
 
     def __setattr__(cls, name: str, value: Any) -> None:
         cls._class_.ask("set", name, value)
@@ -229,11 +229,11 @@ def forward(name: str) -> Callable[..., Any]:
 
     def binary(self: Any, other: Any, *rest: Any) -> Any:
         reference = reference_of(self)
-        found = reference.ask("operate", name, (other, *rest))
-        if reference.proxies.strict and not is_remote(other) and not is_remote(found):
+        result = reference.ask("operate", name, (other, *rest))
+        if reference.proxies.strict and not is_remote(other) and not is_remote(result):
             # The answer's own class would decide the value of `abs(answer - 3)`.
             reference.proxies.refuse("computes with an object of the program's own class and a plain value")
-        return found
+        return result
 
     def contains(self: Any, item: Any) -> Any:
         if is_remote(item) or reference_of(self).known:
@@ -283,7 +283,7 @@ def _data_class(kind: type) -> type | None:
 
 def _method(kind: type, name: str) -> Any:
     """Return what a class defines under that name for its instances, not what its metaclass defines."""
-    return next((vars(one)[name] for one in kind.__mro__ if name in vars(one)), None)
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
 
 
 class Proxies:
@@ -367,7 +367,7 @@ class Proxies:
         number = self.number(kind)
         if was_sent:
             return ["class", number]
-        names = {name for one in kind.__mro__ if one not in (object, BaseException, Exception) for name in vars(one)}
+        names = {name for parent in kind.__mro__ if parent not in (object, BaseException, Exception) for name in vars(parent)}
         keeps = _data_class(kind) is not None
         bases = [self.class_wire(base) for base in kind.__bases__ if base is not object and (keeps or not issubclass(base, _DATA))]
         doc = kind.__doc__ if isinstance(kind.__doc__, str) else None
@@ -390,14 +390,20 @@ class Proxies:
         """Create a class from its description: built-in bases and forwarding methods. Its plain data decides comparisons itself."""
         parents = self._parents(bases)
         keeps = any(issubclass(base, _DATA) for base in parents)
-        native = {one for base in parents if keeps for one in dir(base) if getattr(base, one) is not getattr(object, one, None)}
+        native = {
+            attribute
+            for base in parents
+            if keeps
+            for attribute in dir(base)
+            if getattr(base, attribute) is not getattr(object, attribute, None)
+        }
         wanted = FORWARDED.intersection(operations) - (native - {"__str__", "__repr__"}) - {"__eq__", "__ne__", "__hash__"}
-        space: dict[str, Any] = {one: wait_for if one == "__await__" else forward(one) for one in wanted}
+        space: dict[str, Any] = {attribute: wait_for if attribute == "__await__" else forward(attribute) for attribute in wanted}
         name, qualname, module, doc = words
         space |= {"__module__": module, "__qualname__": qualname, "__doc__": doc, "_operations_": frozenset(operations)}
         if module in ("builtins", "re") and name in FORMS:
             space["__class__"] = property(lambda _, kind=FORMS[name]: kind)  # type: ignore[misc]
-            space |= {one: property(reads(one)) for one in ("__doc__", "__module__")}
+            space |= {attribute: property(reads(attribute)) for attribute in ("__doc__", "__module__")}
             space |= {"send": send_to} if name == "coroutine" else {}
         made = type.__new__(RemoteClass, name, tuple(parents), space)
         if module == "collections.abc" and hasattr(collections.abc, name):
@@ -414,14 +420,14 @@ class Proxies:
 
     def proxy(self, number: int, kind: Any, data: Any) -> Any:
         """Return the proxy for an object of the other side; there is at most one at a time."""
-        found = self._kept.get(number)
-        found = self._proxies.get(number) if found is None else found
-        if found is not None:
-            reference_of(found).count += 1
-            return found
+        existing = self._kept.get(number)
+        existing = self._proxies.get(number) if existing is None else existing
+        if existing is not None:
+            reference_of(existing).count += 1
+            return existing
         if not isinstance(kind, RemoteClass):
             raise MessageError("an object whose class is not the other side's")
-        native: Any = next((one for one in kind.__mro__ if not isinstance(one, RemoteClass) and one is not Remote), object)
+        native: Any = next((base for base in kind.__mro__ if not isinstance(base, RemoteClass) and base is not Remote), object)
         if native is object:
             made: Any = object.__new__(kind)  # type: ignore[arg-type]
         elif issubclass(native, BaseException):
@@ -515,18 +521,18 @@ class Channel:
         kind = "value"
         try:
             if number == -1:
-                found = self._side.command(operation, parts)
+                value = self._side.command(operation, parts)
             else:
-                found = self._side.perform(self._proxies.own(number), operation, parts)
+                value = self._side.perform(self._proxies.own(number), operation, parts)
         except BaseException as error:  # sent to the caller on the other side, as a call in one process would raise it
-            kind, found = "raise", without_frames(error)
+            kind, value = "raise", without_frames(error)
         # Drop references to the call, so that unused containers are found.
         parts.clear()
         try:
-            wire = self._values.encode(found)
+            wire = self._values.encode(value)
         except Exception as error:  # a value that cannot be sent: the caller gets a TypeError with the reason
-            kind, wire = "raise", self._values.encode(TypeError(f"{type(found).__name__}: {error}"))
-        del found
+            kind, wire = "raise", self._values.encode(TypeError(f"{type(value).__name__}: {error}"))
+        del value
         self._send(kind, wire)
 
     def _send(self, kind: str, *wires: Any) -> None:
@@ -568,7 +574,7 @@ class Channel:
         if type(value) is float:
             return ["nan", self._proxies.number(value)]
         if isinstance(value, BaseException) and is_known(type(value)):
-            fields = {name: one for name, one in vars(value).items() if name != "__from_other_side__"}
+            fields = {name: part for name, part in vars(value).items() if name != "__from_other_side__"}
             return [
                 "error",
                 self._proxies.class_wire(type(value)),
@@ -604,10 +610,10 @@ class Channel:
             error.__cause__ = cause
             return error
         if tag == "named" and not self._side.strict:
-            found: Any = import_module(wire[2])
+            target: Any = import_module(wire[2])
             for name in wire[3].split("."):
-                found = getattr(found, name)
-            return self._proxies.borrow(wire[1], found)
+                target = getattr(target, name)
+            return self._proxies.borrow(wire[1], target)
         return self._proxies.class_of(wire)
 
 
@@ -618,7 +624,7 @@ def _library_place(value: Any) -> tuple[str, str] | None:
         module = getattr(getattr(value, "__objclass__", None), "__module__", None)
     if not isinstance(module, str) or module.partition(".")[0] not in STANDARD or (isinstance(value, type) and is_known(value)):
         return None
-    found: Any = sys.modules.get(module)
+    target: Any = sys.modules.get(module)
     for part in name.split("."):
-        found = getattr(found, part, None)
-    return (module, name) if found is value else None
+        target = getattr(target, part, None)
+    return (module, name) if target is value else None

@@ -75,8 +75,8 @@ class ProgramSide:
             exec(compile(parts[0], "<program>", "exec", dont_inherit=True), vars(self.space))
             return None
         known = vars(self.space)
-        wanted = [one for one in known if not one.startswith("__")] if parts[0] is None else [one for one in parts[0] if one in known]
-        self._sent = {one: known[one] for one in wanted}
+        wanted = [word for word in known if not word.startswith("__")] if parts[0] is None else [word for word in parts[0] if word in known]
+        self._sent = {word: known[word] for word in wanted}
         return tuple(self._sent.items())
 
     def news(self) -> list[tuple[Any, ...]]:

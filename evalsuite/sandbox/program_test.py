@@ -42,8 +42,10 @@ class TestNames:
     def __init__(self, text: str) -> None:
         self.text, self.tree = text, ast.parse(text)
         table = symtable.symtable(text, "<test>", "exec")
-        self.bound = {one.get_name() for one in table.get_symbols() if one.is_assigned() or one.is_imported() or one.is_namespace()}
-        self.imported = {one.get_name() for one in table.get_symbols() if one.is_imported()}
+        self.bound = {
+            symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
+        }
+        self.imported = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_imported()}
         self.read = set(_names_read(table))
         self.free = self.read - self.bound
 
@@ -79,23 +81,23 @@ class TestNames:
         if sum(isinstance(node, ast.Name) and node.id == name for node in nodes) != len(attributes):
             return None
         try:
-            found: Any = __import__(module, fromlist=["*"])
+            imported: Any = __import__(module, fromlist=["*"])
         except ImportError:
             return None
-        return module if all(hasattr(found, one) for one in attributes) else None
+        return module if all(hasattr(imported, attribute) for attribute in attributes) else None
 
     def modules(self) -> set[str]:
         """Return the modules that the test imports or names in a string such as `time.sleep`."""
-        found = {"builtins", "sys"}
+        names = {"builtins", "sys"}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
-                found |= {one.name for one in node.names}
+                names |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
-                found.add(node.module)
+                names.add(node.module)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "." in node.value:
                 parts = node.value.split(".")
-                found |= {".".join(parts[:end]) for end in range(1, len(parts)) if parts[0].isidentifier()}
-        return {name for name in found if name.partition(".")[0] in sys.stdlib_module_names or name in sys.modules}
+                names |= {".".join(parts[:end]) for end in range(1, len(parts)) if parts[0].isidentifier()}
+        return {name for name in names if name.partition(".")[0] in sys.stdlib_module_names or name in sys.modules}
 
     def set_for_program(self) -> set[str]:
         """Return the names that the test sets and never reads, which only the program can use."""
@@ -112,9 +114,9 @@ def _named_calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
 
 def _names_read(table: symtable.SymbolTable) -> Iterator[str]:
     """Yield the module-level names that any scope reads."""
-    for one in table.get_symbols():
-        if one.is_referenced() and (table.get_type() == "module" or one.is_global()):
-            yield one.get_name()
+    for symbol in table.get_symbols():
+        if symbol.is_referenced() and (table.get_type() == "module" or symbol.is_global()):
+            yield symbol.get_name()
     for child in table.get_children():
         yield from _names_read(child)
 
@@ -294,25 +296,25 @@ class TestSide:
         """Return the changes of the test that the program must see."""
         if self._state is None:
             return []
-        found = list(self._state.news())
+        changes = list(self._state.news())
         space = vars(self.space)
         for name in self._program_names():
             if name in self.names.imported and not _is_of_library(space.get(name)):
                 continue
             if name in space and self._set.get(name, space) is not space[name] and space[name] is not self._given.get(name, space):
                 self._set[name] = space[name]
-                found.append(("name", (name, space[name])))
+                changes.append(("name", (name, space[name])))
             elif name in self._set and name in self._given and space.get(name) is self._given[name]:
                 del self._set[name]
-                found.append(("name", (name, space[name])))
-        return found
+                changes.append(("name", (name, space[name])))
+        return changes
 
     @functools.cache  # noqa: B019 - one of these lives as long as its process
     def _program_names(self) -> list[str]:
         patched = re.findall(r"__main__\.(\w+)", self.names.text)
         # The program does not use, and need not import, what it does not mention.
         imported = self.names.imported.intersection(re.findall(r"\w+", self._program))
-        return sorted(one for one in {*self.names.set_for_program(), *patched, *imported} if not one.startswith("__"))
+        return sorted(name for name in {*self.names.set_for_program(), *patched, *imported} if not name.startswith("__"))
 
     def apply_change(self, name: str, value: Any) -> None:
         """Apply a new value of a program's name; the test's own value of that name stays."""

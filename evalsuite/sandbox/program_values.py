@@ -164,15 +164,15 @@ def is_known(kind: type) -> bool:
 
 def native_name(kind: type) -> str:
     """Return the name of the built-in exception that a class is or derives from."""
-    return next(one.__name__ for one in kind.__mro__ if one.__module__ == "builtins")
+    return next(base.__name__ for base in kind.__mro__ if base.__module__ == "builtins")
 
 
 def known_exception(module: str, qualname: str, native: str) -> type[BaseException]:
     """Return the class of that name if its module is imported here, else its built-in base; never import a module."""
-    found = getattr(sys.modules.get(module), qualname, None) if module.partition(".")[0] in STANDARD - _OF_TESTS else None
-    for one in (found, getattr(builtins, native, None)):
-        if isinstance(one, type) and issubclass(one, BaseException):
-            return one
+    named = getattr(sys.modules.get(module), qualname, None) if module.partition(".")[0] in STANDARD - _OF_TESTS else None
+    for candidate in (named, getattr(builtins, native, None)):
+        if isinstance(candidate, type) and issubclass(candidate, BaseException):
+            return candidate
     return Exception
 
 
@@ -410,7 +410,7 @@ class Values:
         return zone if zone.tzname(None) == name else datetime.timezone(self.decode(offset), name)
 
     def _of_code(self, fields: list[Any]) -> types.SimpleNamespace:
-        return types.SimpleNamespace(**{name: self.decode(one) for name, one in fields})
+        return types.SimpleNamespace(**{name: self.decode(wire) for name, wire in fields})
 
     def _of_signature(self, fields: list[Any]) -> inspect.Signature:
         made = []

@@ -83,10 +83,10 @@ def _credentials(connection: Connection) -> tuple[Any, str | None]:
     if named == _OWN_LOGIN:
         auth = client("google.auth", "bigquery")
         try:
-            found: tuple[Any, str | None] = auth.default()
+            login: tuple[Any, str | None] = auth.default()
         except auth.exceptions.GoogleAuthError:
             raise UsageError(f"connection {connection.name!r}: this machine has no login of its own", hint="name a file") from None
-        return found
+        return login
     service = client("google.oauth2.service_account", "bigquery")
     try:
         read = service.Credentials.from_service_account_file(str(Path(named)))

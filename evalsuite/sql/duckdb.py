@@ -123,9 +123,9 @@ def refuse_changes(connection: "DuckDBPyConnection", sql: str) -> None:
     import duckdb
 
     statements = connection.extract_statements(sql)
-    if [one.type for one in statements] == [duckdb.StatementType.MULTI]:
+    if [statement.type for statement in statements] == [duckdb.StatementType.MULTI]:
         _refuse_all_but_pivot(connection, sql)
-    elif [one.type for one in statements] == [duckdb.StatementType.SELECT]:
+    elif [statement.type for statement in statements] == [duckdb.StatementType.SELECT]:
         _refuse_nodes(connection, sql)
     else:
         raise not_allowed(NOT_SELECT, f"this is {statements[0].type.name}" if len(statements) == 1 else f"{len(statements)} statements")
@@ -153,7 +153,7 @@ def _refuse_all_but_pivot(connection: "DuckDBPyConnection", sql: str) -> None:
         raise not_allowed(NOT_SELECT, change)
     # The bracket is on a line of its own, because the statement may end in a comment.
     with contextlib.suppress(duckdb.ParserException):
-        if [one.type for one in connection.extract_statements(f"FROM (\n{sql}\n)")] == [duckdb.StatementType.MULTI]:
+        if [statement.type for statement in connection.extract_statements(f"FROM (\n{sql}\n)")] == [duckdb.StatementType.MULTI]:
             return
     raise not_allowed(NOT_SELECT, "this is MULTI")
 

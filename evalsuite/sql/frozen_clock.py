@@ -75,14 +75,16 @@ def freeze_sqlite(connection: sqlite3.Connection, at: int) -> None:
     def function(name: str, places: Sequence[int]) -> Callable[..., Any]:
         @lru_cache(maxsize=_KEPT_CALLS, typed=True)
         def called(*arguments: Any) -> Any:
-            given = [*arguments]
+            values = [*arguments]
             for place in places:
-                if len(given) == place:
-                    given.append(now)
-                elif len(given) > place and isinstance(given[place], str):
-                    word = given[place].lower()
-                    given[place : place + 1] = [now] if word == "now" else [now, word] if word in _SUBSECONDS else given[place : place + 1]
-            return own.execute(f"SELECT {name}({', '.join('?' * len(given))})", given).fetchone()[0]
+                if len(values) == place:
+                    values.append(now)
+                elif len(values) > place and isinstance(values[place], str):
+                    word = values[place].lower()
+                    values[place : place + 1] = (
+                        [now] if word == "now" else [now, word] if word in _SUBSECONDS else values[place : place + 1]
+                    )
+            return own.execute(f"SELECT {name}({', '.join('?' * len(values))})", values).fetchone()[0]
 
         return called
 
@@ -112,7 +114,7 @@ def frozen(sql: str, engine: str, at: int, are_times: Callable[[str, int], Seque
         return sql
     if engine == "duckdb":
         qualified = rf"(?<![\w$.])(?:system\s*\.\s*(?:main\s*\.\s*)?|pg_catalog\s*\.\s*)(?=(?:age|{'|'.join(_DUCKDB)})\s*\()"
-        return _spliced(sql, [(*found.span(), "") for found in re.finditer(qualified, blanked(sql, DUCKDB), re.IGNORECASE)])
+        return _spliced(sql, [(*match.span(), "") for match in re.finditer(qualified, blanked(sql, DUCKDB), re.IGNORECASE)])
     dialect, table = _REWRITTEN[engine]
     if engine == "postgres":
         sql = _without_words(sql, at, are_times)
@@ -132,25 +134,25 @@ def _parts(sql: str, dialect: Dialect, table: Mapping[str, str], at: int) -> Ite
     """(start, end, replacement) of each call and keyword that reads the time. Raises NOT_FROZEN for one inside another."""
     blank, last = blanked(sql, dialect), 0
     pattern = re.compile(rf"(?<![\w$.])(?:pg_catalog\s*\.\s*)?\b({'|'.join(table)})\b(?:\s*(\())?", re.IGNORECASE)
-    for found in pattern.finditer(blank):
-        name, end, given = found[1].lower(), found.end(), ""
-        if found[2]:
+    for match in pattern.finditer(blank):
+        name, end, arguments = match[1].lower(), match.end(), ""
+        if match[2]:
             end = _closing(blank, end)
-            given = sql[found.end() : end - 1].strip()
-        elif name not in _BARE or re.search(r"\bas\s+$", blank[max(0, found.start() - _LOOK_BACK) : found.start()], re.IGNORECASE):
+            arguments = sql[match.end() : end - 1].strip()
+        elif name not in _BARE or re.search(r"\bas\s+$", blank[max(0, match.start() - _LOOK_BACK) : match.start()], re.IGNORECASE):
             # A name given to a column.
             continue
-        if found.start() < last:
+        if match.start() < last:
             raise not_frozen(f"{name} inside another")
         last = end
-        yield found.start(), end, table[name].format(at=at, name=name, more=f", {given}" if given else "")
+        yield match.start(), end, table[name].format(at=at, name=name, more=f", {arguments}" if arguments else "")
 
 
 def _lone_ages(blank: str) -> Iterator[int]:
     """The start of the argument of each `age(x)`, which counts from today."""
-    for found in re.finditer(r"(?<![\w$.])(?:pg_catalog\s*\.\s*)?age\s*\(", blank, re.IGNORECASE):
-        if blank[_closing(blank, found.end(), stop=",") - 1] != ",":
-            yield found.end()
+    for match in re.finditer(r"(?<![\w$.])(?:pg_catalog\s*\.\s*)?age\s*\(", blank, re.IGNORECASE):
+        if blank[_closing(blank, match.end(), stop=",") - 1] != ",":
+            yield match.end()
 
 
 def _closing(blank: str, start: int, stop: str = "") -> int:
@@ -168,14 +170,14 @@ def _without_words(sql: str, at: int, are_times: Callable[[str, int], Sequence[b
     blank, day, open_ = blanked(sql, POSTGRES), _utc(at), list[tuple[int, int, str]]()
     days = {"today": day, "tomorrow": day + timedelta(days=1), "yesterday": day - timedelta(days=1)}
     sure = list[tuple[int, int, str]]()
-    for found in _WORD.finditer(sql):
-        if blank[found.start()] != "_":
+    for match in _WORD.finditer(sql):
+        if blank[match.start()] != "_":
             continue
-        word = found[1].lower()
-        text = f"'{day:%Y-%m-%d %H:%M:%S+00}'" if word == "now" else f"'{days[word]:%Y-%m-%d}{found[2]}'"
-        before, after = blank[max(0, found.start() - _LOOK_BACK) : found.start()], blank[found.end() : found.end() + _LOOK_BACK]
+        word = match[1].lower()
+        text = f"'{day:%Y-%m-%d %H:%M:%S+00}'" if word == "now" else f"'{days[word]:%Y-%m-%d}{match[2]}'"
+        before, after = blank[max(0, match.start() - _LOOK_BACK) : match.start()], blank[match.end() : match.end() + _LOOK_BACK]
         is_typed = _TYPED_BEFORE.search(before) or _TYPED_AFTER.match(after)
-        (sure if is_typed else open_).append((found.start(), found.end(), text))
+        (sure if is_typed else open_).append((match.start(), match.end(), text))
     if open_ and are_times is not None:
         # The server infers the same type for an unknown text and for a parameter in its place.
         candidate = _spliced(sql, sorted([*sure, *((start, end, f"${n}") for n, (start, end, _) in enumerate(open_, 1))]))
@@ -200,7 +202,7 @@ def reads_time(sql: str, engine: str) -> bool:
         blank = blanked(sql, dialect)
     except FaultError:
         return False
-    if any(blank[found.start()] == "_" for found in _WORD.finditer(sql)):
+    if any(blank[match.start()] == "_" for match in _WORD.finditer(sql)):
         # In SQLite and PostgreSQL a text can mean the current time, and it is unknown which function reads it.
         return engine in ("sqlite", "postgres")
     if re.search(rf"(?<![\w$.])(?:{'|'.join(_BARE)})\b", blank, re.IGNORECASE):

@@ -99,8 +99,8 @@ def refuse_side_effects(connection: Any, sql: str, functions: frozenset[str]) ->
             raise not_allowed(f"{OUTSIDE}: a text that it runs as SQL reads the time")
         refuse_side_effects(connection, only_statement(text, POSTGRES, fenced=False), functions)
     unknown = sorted(names - _HARMLESS - set(_RUN_TEXTS))
-    if unknown and (found := connection.execute(_VOLATILE, (unknown, list(_MAKE_SQL))).fetchone()):
-        raise not_allowed(f"{OUTSIDE}: the function {found[0]} can have other effects than its result")
+    if unknown and (volatile := connection.execute(_VOLATILE, (unknown, list(_MAKE_SQL))).fetchone()):
+        raise not_allowed(f"{OUTSIDE}: the function {volatile[0]} can have other effects than its result")
 
 
 def _texts_run(sql: str, blank: str, names: Set[str]) -> Iterator[str]:

@@ -87,9 +87,9 @@ def filter_changes(select: "Expr", dialect: str) -> Iterator[Change]:
         yield replace(whole, fewer=one_less(tuple(range(len(parts))), made))
 
 
-def one_less(some: tuple[int, ...], made: Mapping[tuple[int, ...], Change]) -> list[Change]:
+def one_less(parts: tuple[int, ...], made: Mapping[tuple[int, ...], Change]) -> list[Change]:
     """The changes that leave one of several parts unchanged."""
-    return [made[fewer] for left in some if (fewer := tuple(i for i in some if i != left)) in made]
+    return [made[fewer] for left in parts if (fewer := tuple(i for i in parts if i != left)) in made]
 
 
 def join_changes(select: "Expr", dialect: str) -> Iterator[Change]:
@@ -157,7 +157,12 @@ def group_changes(select: "Expr", dialect: str) -> Iterator[Change]:
     if group is None or not group.expressions:
         return
     yield from _fewer_keys(select, group.expressions, dialect)
-    present = {one.sql(dialect) for key in group.expressions for one in (key, _projection(key, select.expressions)) if one is not None}
+    present = {
+        expression.sql(dialect)
+        for key in group.expressions
+        for expression in (key, _projection(key, select.expressions))
+        if expression is not None
+    }
     present |= {key.name for key in group.expressions if isinstance(key, exp.Column)}
     for column in dict.fromkeys(column.sql(dialect) for column in select.find_all(exp.Column)):
         if column not in present and column.rpartition(".")[2] not in present:
@@ -195,7 +200,7 @@ def _projection(key: "Expr", selected: list[Any]) -> Any:
     """The selected expression of a grouping key, found by its number, its text or its alias; None if it is not selected."""
     if at := _ordinal(key):
         return selected[at - 1] if at <= len(selected) else None
-    return next((one for one in selected if one.unalias() == key or one.alias_or_name == key.name != ""), None)
+    return next((expression for expression in selected if expression.unalias() == key or expression.alias_or_name == key.name != ""), None)
 
 
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
@@ -240,8 +245,8 @@ def _opposites(node: "Expr") -> Iterator[Replacement]:
     """The opposite condition, or AND and OR exchanged."""
     from sqlglot import exp
 
-    for one, other in ((exp.EQ, exp.NEQ), (exp.NEQ, exp.EQ), (exp.And, exp.Or), (exp.Or, exp.And)):
-        if isinstance(node, one) and not isinstance(node.parent, exp.Join):
+    for kind, other in ((exp.EQ, exp.NEQ), (exp.NEQ, exp.EQ), (exp.And, exp.Or), (exp.Or, exp.And)):
+        if isinstance(node, kind) and not isinstance(node.parent, exp.Join):
             yield "condition", other(**_children(node))
     if isinstance(node, exp.Not):
         yield "condition", node.this.copy()
@@ -399,12 +404,12 @@ def one_row_short(sql: str, dialect: str) -> list[QueryEdit]:
 def edits_as_data(sql: str, dialect: str, other: str = "", whose: str = "the answer's") -> list[list[Any]]:
     """`edits` as lists, for a worker to send; if the other query cannot be parsed, only the edits that do not need it."""
     try:
-        found = edits(sql, dialect, other, whose)
+        listed = edits(sql, dialect, other, whose)
     except FaultError:
         if not other:
             raise
-        found = edits(sql, dialect)
-    return [[edit.kind, edit.words, edit.sql, edit.nearer, list(edit.fewer)] for edit in found]
+        listed = edits(sql, dialect)
+    return [[edit.kind, edit.words, edit.sql, edit.nearer, list(edit.fewer)] for edit in listed]
 
 
 def _parsed(sql: str, dialect: str) -> "Expr":
@@ -457,18 +462,18 @@ def _taken_over(tree: "Expr", other: "Expr", dialect: str, whose: str) -> Iterat
     for key, kind in _CLAUSES.items():
         own, new = _clause_parts(tree, key), _clause_parts(other, key)
         if key == "expressions" and len(own) != len(new):
-            text = ", ".join(shown(one, dialect) for one in new)
-            yield Change(kind, f"with {whose} columns {text}", tree, {key: [one.copy() for one in new]})
+            text = ", ".join(shown(column, dialect) for column in new)
+            yield Change(kind, f"with {whose} columns {text}", tree, {key: [column.copy() for column in new]})
             continue
         parts = _different_parts(own, new, in_place=key == "expressions")
         if not 0 < len(parts) <= MOST_PARTS:
             continue
         made: dict[tuple[int, ...], Change] = {}
         for n in range(1, len(parts) + 1):
-            for some in combinations(range(len(parts)), n):
-                arguments = {key: _clause_of(key, _with_parts(own, [parts[i] for i in some]))}
-                words = _in_words([parts[i] for i in some], key, dialect, whose)
-                made[some] = Change(kind, words, tree, arguments, one_less(some, made))
+            for chosen in combinations(range(len(parts)), n):
+                arguments = {key: _clause_of(key, _with_parts(own, [parts[i] for i in chosen]))}
+                words = _in_words([parts[i] for i in chosen], key, dialect, whose)
+                made[chosen] = Change(kind, words, tree, arguments, one_less(chosen, made))
         yield from made.values()
 
 

@@ -137,8 +137,10 @@ def state_of(queries: Sequence[str], files: Sequence[Path], limits: Mapping[str,
     if not files or not all(is_steady(query, clock=own.clock) for query in queries):
         return None
     seen = [(place, place.stat()) for place in files]
-    found = [_fingerprint(str(place), own, one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for place, one in seen]
-    return None if None in found else hashlib.sha256(json.dumps([sqlite3.sqlite_version, *found]).encode()).hexdigest()
+    fingerprints = [
+        _fingerprint(str(place), own, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns) for place, status in seen
+    ]
+    return None if None in fingerprints else hashlib.sha256(json.dumps([sqlite3.sqlite_version, *fingerprints]).encode()).hexdigest()
 
 
 @lru_cache(maxsize=4096)
@@ -199,10 +201,10 @@ def order_terms(sql: str) -> list[str] | None:
     if not _ORDER.search(hidden):
         return None
     depths = list(accumulate((character == "(") - (character == ")") for character in hidden))
-    found = [match for match in _ORDER.finditer(hidden) if depths[match.start()] == 0]
-    if not found:
+    outer = [match for match in _ORDER.finditer(hidden) if depths[match.start()] == 0]
+    if not outer:
         return None
-    start = found[-1].end()
+    start = outer[-1].end()
     end = next((match.start() for match in _ORDER_ENDS.finditer(hidden, start) if depths[match.start()] == 0), len(sql))
     commas = [start - 1, *(at for at in range(start, end) if hidden[at] == "," and depths[at] == 0), end]
     terms = [sql[before + 1 : after].strip() for before, after in pairwise(commas)]
@@ -215,16 +217,16 @@ def ordered_by(sql: str, header: Sequence[str]) -> list[int] | None:
     if terms is None:
         return None
     names = [name.casefold() for name in header]
-    found = []
+    columns = []
     for term in terms:
         plain = term.strip('"`[]').casefold()
         if term.isdecimal() and 0 < int(term) <= len(names):
-            found.append(int(term) - 1)
+            columns.append(int(term) - 1)
         elif plain in names:
-            found.append(names.index(plain))
+            columns.append(names.index(plain))
         else:
             return []
-    return found
+    return columns
 
 
 # The median is over blocks. In each, a side's time is the shortest of its rounds and samples, because other processes only make it longer.

@@ -211,14 +211,14 @@ class CsvFile:
         if not columns:
             return
         other = self._place.with_name(self._place.name + ".days")
-        with self._place.open("rb") as written, other.open("wb") as shown:
-            shown.write(written.read(len(self._head)))
+        with self._place.open("rb") as written, other.open("wb") as shortened:
+            shortened.write(written.read(len(self._head)))
             for record in _records(written):
                 fields = _FIELD.findall(record)
                 for index in columns:
                     if fields[index].endswith(_TIME_OF_MIDNIGHT) and len(fields[index]) == _DAY_BYTES + len(_TIME_OF_MIDNIGHT):
                         fields[index] = fields[index][:_DAY_BYTES]
-                shown.write(b",".join(fields) + b"\n")
+                shortened.write(b",".join(fields) + b"\n")
         os.replace(other, self._place)  # noqa: PTH105
 
 

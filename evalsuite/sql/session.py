@@ -210,17 +210,17 @@ def sql_error(kind: str) -> FaultError:
 
 def not_allowed(reason: str, part: str = "") -> FaultError:
     """SQL_NOT_ALLOWED with a fixed reason, and the part of the statement that it is about, if it is plain text."""
-    shown = re.sub(r"[^\w$.()*:/ -]", "", part)[:_LONGEST_PART].strip()
-    return FaultError("SQL_NOT_ALLOWED", f"{reason}: {shown}" if shown else reason)
+    named = re.sub(r"[^\w$.()*:/ -]", "", part)[:_LONGEST_PART].strip()
+    return FaultError("SQL_NOT_ALLOWED", f"{reason}: {named}" if named else reason)
 
 
 def named_part(text: str, sql: str) -> str:
     """The first name in an engine's first line that also occurs in the statement; nothing else of the engine's text is shown. Empty if
     none.
     """
-    found = re.findall(r"\"([^\"]+)\"|'([^']+)'|(\w+)", text.partition("\n")[0])
-    quoted = [name for double, single, _ in found if (name := double or single) and name in sql]
-    return next(iter(quoted or [word for *_, word in found[::-1] if word and re.search(rf"\b{word}\b", sql)]), "")
+    words = re.findall(r"\"([^\"]+)\"|'([^']+)'|(\w+)", text.partition("\n")[0])
+    quoted = [name for double, single, _ in words if (name := double or single) and name in sql]
+    return next(iter(quoted or [word for *_, word in words[::-1] if word and re.search(rf"\b{word}\b", sql)]), "")
 
 
 def server_gone(engine: str) -> FaultError:
@@ -290,10 +290,10 @@ def is_there(path: Path) -> bool:
 
 def read_of(connection: Connection) -> list[str]:
     """The paths that an embedded engine reads: the file and its write-ahead log, or the folder and the targets of the links in it."""
-    found = [connection.database, f"{connection.database}.wal"]
+    paths = [connection.database, f"{connection.database}.wal"]
     with contextlib.suppress(OSError):
-        found += [os.path.realpath(entry) for entry in os.scandir(connection.database) if entry.is_symlink()]
-    return found
+        paths += [os.path.realpath(entry) for entry in os.scandir(connection.database) if entry.is_symlink()]
+    return paths
 
 
 def digest_of(files: Sequence[Path]) -> str:
@@ -437,13 +437,13 @@ def blanked(sql: str, dialect: Dialect) -> str:
     """
     token = _token(dialect)
     out, position = [], 0
-    while found := token.search(sql, position):
-        if found["open"]:
+    while match := token.search(sql, position):
+        if match["open"]:
             raise sql_error("syntax")
-        start, end = found.span()
+        start, end = match.span()
         out.append(sql[position:start])
-        comment = found[0].startswith(("--", "//", "#", "/*"))
-        if found[0] == "/*":
+        comment = match[0].startswith(("--", "//", "#", "/*"))
+        if match[0] == "/*":
             end = _comment_end(sql, end, nested=dialect.nested_comments)
         out.append(" " * (end - start) if comment else "_".ljust(end - start))
         position = end
@@ -462,8 +462,8 @@ def changes(sql: str, dialect: Dialect) -> str:
     """The first words of a change in the text, such as `delete from`; empty if there is none. Raises `FaultError` if a quote is not
     closed.
     """
-    found = re.search(r"\b(?:insert\s+(?:or\s+\w+\s+)?into|delete\s+from|merge\s+into|update\s+\S+\s+set)\b", blanked(sql, dialect), re.I)
-    return found[0] if found else ""
+    match = re.search(r"\b(?:insert\s+(?:or\s+\w+\s+)?into|delete\s+from|merge\s+into|update\s+\S+\s+set)\b", blanked(sql, dialect), re.I)
+    return match[0] if match else ""
 
 
 def called_names(sql: str, dialect: Dialect) -> set[str]:
@@ -477,8 +477,8 @@ def called_names(sql: str, dialect: Dialect) -> set[str]:
 def calls(sql: str, dialect: Dialect) -> Iterator[tuple[str, int]]:
     """Each of `called_names` with the position after its bracket, once per occurrence."""
     blank, quoted, bracket = blanked(sql, dialect), re.compile(dialect.name), re.compile(r"\s*\(")
-    for found in re.finditer(r"(?<![\w$])([^\W\d][\w$]*+)\s*+\(", blank):
-        yield found[1].lower(), found.end()
+    for match in re.finditer(r"(?<![\w$])([^\W\d][\w$]*+)\s*+\(", blank):
+        yield match[1].lower(), match.end()
     for mark in re.finditer("_", blank):
         name = quoted.match(sql, mark.start())
         if name and (opened := bracket.match(blank, name.end())):
@@ -520,7 +520,7 @@ def laid_out(sql: str, dialect: str) -> str:
 
     try:
         tree = sqlglot.parse_one(written, read=dialect)
-        shown: str = tree.sql(dialect, pretty=True)
-        return shown if sqlglot.parse_one(shown, read=dialect) == tree else written
+        pretty: str = tree.sql(dialect, pretty=True)
+        return pretty if sqlglot.parse_one(pretty, read=dialect) == tree else written
     except (SqlglotError, RecursionError, ValueError):
         return written

@@ -182,12 +182,12 @@ def interval_of_units(score: float, units: Sequence[float], *, confidence: float
 
     If the score is the mean of the units, it is the interval of that mean; otherwise the score gets the same effective sample size.
     """
-    found = score_interval(units, confidence=confidence)
-    if abs(found.estimate - score) <= SMALLEST_SPREAD or not found.se or not 0 < score < 1:
-        return replace(found, estimate=score, low=min(score, found.low or 0.0), high=max(score, found.high or 1.0))
-    effective = max(1.0, score * (1 - score) / found.se**2)
+    interval = score_interval(units, confidence=confidence)
+    if abs(interval.estimate - score) <= SMALLEST_SPREAD or not interval.se or not 0 < score < 1:
+        return replace(interval, estimate=score, low=min(score, interval.low or 0.0), high=max(score, interval.high or 1.0))
+    effective = max(1.0, score * (1 - score) / interval.se**2)
     low, high = wilson_interval(score * effective, effective, z=t_value(confidence, len(units) - 1))
-    return replace(found, estimate=score, low=min(score, low), high=max(score, high), method="effective size of units")
+    return replace(interval, estimate=score, low=min(score, low), high=max(score, high), method="effective size of units")
 
 
 def named_interval(scores: Sequence[float], method: str, *, confidence: float = 0.95) -> Interval:

@@ -86,10 +86,10 @@ def detectable(units: Units, alpha: float, power: float = POWER) -> float | None
     guess = z * math.sqrt(units.share * units.square / units.n) / units.size
     for _ in range(_MOST_GUESSES):
         guess = guess if low < guess < high else low + (high - low) * min(0.9, max(0.1, (power - at_low) / max(1e-9, at_high - at_low)))
-        found = units.power(guess * units.size, alpha)
-        if abs(found - power) < _CLOSE or high - low < _CLOSE * guess:
+        reached = units.power(guess * units.size, alpha)
+        if abs(reached - power) < _CLOSE or high - low < _CLOSE * guess:
             break
-        low, at_low, high, at_high = (guess, found, high, at_high) if found < power else (low, at_low, guess, found)
+        low, at_low, high, at_high = (guess, reached, high, at_high) if reached < power else (low, at_low, guess, reached)
     return guess * units.size
 
 
@@ -152,8 +152,8 @@ def _graded_power(sizes: Sequence[float], n: int, share: float, ahead: float, al
     below = np.cumsum(sums, axis=1)
     rows, middle = np.arange(len(sets)), _places(turns) // 2
     ends = np.minimum(critical, middle - 1)
-    shown = np.where(critical < middle, above[rows, middle + ends] + below[rows, middle - ends], 0.0)
-    return float(np.clip(shown, 0, 1) @ weights)
+    significant = np.where(critical < middle, above[rows, middle + ends] + below[rows, middle - ends], 0.0)
+    return float(np.clip(significant, 0, 1) @ weights)
 
 
 def _places(turns: "NDArray[Any]") -> int:
@@ -208,5 +208,5 @@ def _drawn_kinds(sizes: "NDArray[Any]", kind: "NDArray[Any]", n: int, share: flo
     pull = values.sum(axis=1) / np.sqrt(np.maximum(1e-300, (values**2).sum(axis=1)))
     every = _N_DRAWN // _N_SETS
     taken = np.argsort(pull, kind="stable")[every // 2 :: every]
-    found: NDArray[Any] = np.where(differs[taken], kind[drawn[taken]], nothing)
-    return found
+    kinds: NDArray[Any] = np.where(differs[taken], kind[drawn[taken]], nothing)
+    return kinds

@@ -248,8 +248,8 @@ def _count_pairs(ranks: "NDArray[np.int64]", published: "Array", wins: "Array") 
     agree, apart = np.zeros(n_rows, dtype=np.int64), np.zeros(n_rows, dtype=np.int64)
     for i in range(m - 1):
         tied = int(np.count_nonzero(published[i, i + 1 :] == 0))
-        for sign, found in ((1, columns[i] < columns[i + 1 :]), (-1, columns[i] > columns[i + 1 :])):
-            ones = found.view(np.uint8)
+        for sign, is_apart in ((1, columns[i] < columns[i + 1 :]), (-1, columns[i] > columns[i + 1 :])):
+            ones = is_apart.view(np.uint8)
             in_rows = np.add.reduce(ones, axis=1, dtype=np.uint32)
             wins[(i, slice(i + 1, None)) if sign == 1 else (slice(i + 1, None), i)] += in_rows
             below = np.add.reduce(ones[tied:], axis=0, dtype=np.uint16)

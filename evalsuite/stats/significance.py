@@ -527,12 +527,12 @@ def interval_note(low: float | None, high: float | None, *, p: float, adjusted: 
     """Return a note for readers if an interval and the test next to it disagree; empty if they agree."""
     if low is None or high is None:
         return ""
-    excludes, shown = low > 0 or high < 0, adjusted <= alpha
+    excludes, is_significant = low > 0 or high < 0, adjusted <= alpha
     if excludes and p <= alpha < adjusted:
         return "the interval leaves 0 out because it is for this comparison alone, the test is adjusted for all: the test decides"
-    if excludes and not shown:
+    if excludes and not is_significant:
         return "the interval is approximate and leaves 0 out, the exact test does not: the test decides"
-    if shown and not excludes:
+    if is_significant and not excludes:
         return "the interval is approximate and contains 0, the exact test excludes it: the test decides"
     return ""
 
@@ -548,12 +548,12 @@ def difference_interval(a: Sequence[float], b: Sequence[float], *, confidence: f
     apart = differences(left, right)
     n, note, method = len(apart), "", "Bonett-Price"
     if effective is None and not (is_binary(left) and is_binary(right)):
-        found = t_interval(apart, confidence=confidence)
-        if found.low is not None or n == 1:
-            return found
+        interval = t_interval(apart, confidence=confidence)
+        if interval.low is not None or n == 1:
+            return interval
         note = f"all {n} differences are equal: their spread is not known"
         if abs(apart[0]) > 1:
-            return replace(found, low=found.estimate, high=found.estimate, note=note)
+            return replace(interval, low=interval.estimate, high=interval.estimate, note=note)
         method = "Bonett-Price of equal differences"
     size = n if effective is None else effective
     only_a, only_b = ((math.fsum(max(0.0, sign * value) for value in apart) / n * size + 1) / (size + 2) for sign in (1, -1))

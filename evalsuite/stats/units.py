@@ -67,24 +67,24 @@ def pooled_fields(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
     for result in results:
         for row in listed_fields(result):
             both, omitted, invented = row["matches"] + row["mismatches"], row["omissions"], row["hallucinations"]
-            found = sums.setdefault(row["path"], [0.0] * 5)
+            row_sums = sums.setdefault(row["path"], [0.0] * 5)
             reached = row["precision"] * (both + invented)
             for at, value in enumerate((row["matches"], row["mismatches"], omitted, invented, reached if both else 0.0)):
-                found[at] += value
-    pooled = {path: _shares(*found) for path, found in sums.items()}
+                row_sums[at] += value
+    pooled = {path: _shares(*row_sums) for path, row_sums in sums.items()}
     return dict(sorted(pooled.items(), key=lambda item: (item[1]["f1"], item[0])))
 
 
 def pooled_confusions(results: Sequence[Result], most: int = 10) -> list[dict[str, Any]]:
     """Return which values were found in place of which over n results, the commonest first: {path, status, expected, got, n}."""
-    found: dict[str, dict[str, Any]] = {}
+    counts: dict[str, dict[str, Any]] = {}
     for result in results:
         confusions = result.detail("confusions")
         for row in confusions if are_rows(confusions, CONFUSION_ROW) else ():
             key = repr((row["path"], row["status"], row["expected"], row["got"]))
-            known = found.setdefault(key, {**row, "n": 0})
+            known = counts.setdefault(key, {**row, "n": 0})
             known["n"] += row["n"]
-    return sorted(found.values(), key=lambda row: -int(row["n"]))[:most]
+    return sorted(counts.values(), key=lambda row: -int(row["n"]))[:most]
 
 
 def listed_fields(result: Result) -> list[Mapping[str, Any]]:

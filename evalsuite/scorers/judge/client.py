@@ -253,9 +253,9 @@ class Desk:
     def reply(self, request: Request) -> Reply:
         """Return the reply from a batch; from the second time on it is `known`. Raises `FaultError`: wait, or the reason for no reply."""
         key = request.key()
-        if (found := self._replies.get(key)) is not None:
-            self._replies[key] = replace(found, known=True)
-            return found
+        if (reply := self._replies.get(key)) is not None:
+            self._replies[key] = replace(reply, known=True)
+            return reply
         if key in self._failed:
             raise FaultError("JUDGE_FAILED", self._failed[key])
         self._wanted[key] = request
@@ -270,13 +270,15 @@ class Desk:
             if self._file is not None:
                 under_way = [{"id": str(batch["id"]), "keys": list(batch["keys"])} for batch in json.loads(self._file.read_bytes())]
         sent = {key for batch in under_way for key in batch["keys"]}
-        for some in _portions([request for key, request in self._wanted.items() if key not in sent], self._endpoint.provider.body):
+        for bodies in _portions([request for key, request in self._wanted.items() if key not in sent], self._endpoint.provider.body):
             try:
-                under_way.append({"id": self._api.start(self._endpoint.call, self._endpoint.settings.base_url, some), "keys": list(some)})
+                under_way.append(
+                    {"id": self._api.start(self._endpoint.call, self._endpoint.settings.base_url, bodies), "keys": list(bodies)}
+                )
             except FaultError as error:
-                self._failed |= dict.fromkeys(some, error.fault.detail)
+                self._failed |= dict.fromkeys(bodies, error.fault.detail)
             except (ValueError, LookupError, TypeError):
-                self._failed |= dict.fromkeys(some, "the provider's answer to a batch is none")
+                self._failed |= dict.fromkeys(bodies, "the provider's answer to a batch is none")
             self._note(under_way)
         for batch in list(under_way):
             if self._collected(batch):

@@ -458,8 +458,8 @@ class SemanticJudge:
         fresh = list(dict.fromkeys(lines))
         verdicts: dict[str, float | None] = {}
         for begin in range(0, len(fresh), self._most_pairs):
-            some = fresh[begin : begin + self._most_pairs]
-            verdicts |= zip(some, self._ask(some), strict=True)
+            portion = fresh[begin : begin + self._most_pairs]
+            verdicts |= zip(portion, self._ask(portion), strict=True)
         return [verdicts[line] for line in lines]
 
     __call__ = judge_batch

@@ -141,7 +141,7 @@ def probe(judge: Judge, *, cases: Sequence[Case] = CASES) -> Probe:
     leans: dict[str, Lean] = {}
     with ThreadPoolExecutor(judge.settings.concurrency) as threads:
         for measure in (position, length, verbosity, self_preference, injection, retest):
-            values = [value for found in threads.map(measure, cases) for value in found]
+            values = [value for measured in threads.map(measure, cases) for value in measured]
             known = [100 * value for value in values if value is not None]
             error = stdev(known) / sqrt(len(known)) if len(known) > 1 else 0.0
             n_silent = len(values) - len(known)
@@ -149,13 +149,13 @@ def probe(judge: Judge, *, cases: Sequence[Case] = CASES) -> Probe:
     return Probe(**leans)
 
 
-def keep_probe(settings: Settings, found: Probe) -> Path | None:
+def keep_probe(settings: Settings, result: Probe) -> Path | None:
     """Store the result for later runs with the same judge, next to its cached replies. Returns the file, None without a cache."""
     if not settings.cache:
         return None
     path = Path(settings.cache) / FILE
     path.parent.mkdir(parents=True, exist_ok=True)
-    known = _known(path) | {_name(settings): found.to_json()}
+    known = _known(path) | {_name(settings): result.to_json()}
     part = path.with_suffix(".part")
     part.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     part.replace(path)
@@ -171,8 +171,8 @@ def kept_probe(settings: Settings) -> dict[str, dict[str, float]]:
 
 def _known(path: Path) -> dict[str, Any]:
     with suppress(OSError, ValueError):
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return found if isinstance(found, dict) else {}
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        return stored if isinstance(stored, dict) else {}
     return {}
 
 

@@ -271,10 +271,10 @@ def _check_setting(key: str, value: Any) -> None:
         hint = _KEYS_STAY_OUTSIDE if _SECRET.search(str(key)) and not did_you_mean(str(key), known).startswith("did") else ""
         raise UsageError(f"unknown key {key!r} in judge", hint=hint or did_you_mean(str(key), known))
     if not registry.fits(value, _TYPES[key]):
-        found = "" if key == "key_env" else f", found {value!r}"
+        actual = "" if key == "key_env" else f", found {value!r}"
         choices = typing.get_args(_TYPES[key]) if typing.get_origin(_TYPES[key]) is Literal else ()
         hint = did_you_mean(str(value), choices) if choices else ""
-        raise UsageError(f"judge.{key} must be {registry.readable(_TYPES[key])}{found}", hint=hint)
+        raise UsageError(f"judge.{key} must be {registry.readable(_TYPES[key])}{actual}", hint=hint)
     if key in _AT_LEAST and not _AT_LEAST[key] <= value < float("inf"):
         raise UsageError(f"judge.{key} must be at least {_AT_LEAST[key]:g}, found {value!r}")
     if (key == "key_env" and value and not value.isidentifier()) or (key == "base_url" and secret_in(value)):
