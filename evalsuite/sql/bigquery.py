@@ -31,22 +31,12 @@ _PAGE_ROWS = 2000
 # The service names a table in its messages like this: `Access Denied: Table project:dataset.table: ...`.
 _TABLE = re.compile(r"[\w-]+:[\w-]+\.[\w$-]+")
 _TYPES = {
-    "INTEGER": "BIGINT",
-    "INT64": "BIGINT",
-    "FLOAT": "DOUBLE",
-    "FLOAT64": "DOUBLE",
-    "NUMERIC": "DECIMAL(38,9)",
-    "BIGNUMERIC": "DECIMAL",
-    "BOOLEAN": "BOOLEAN",
-    "BOOL": "BOOLEAN",
-    "BYTES": "BLOB",
-    "DATE": "DATE",
-    "TIME": "TIME",
-    "DATETIME": "TIMESTAMP",
-    "TIMESTAMP": INSTANT,
-    "JSON": "JSON",
-    "RECORD": "JSON",
-    "STRUCT": "JSON",
+    **dict.fromkeys(("INTEGER", "INT64"), "BIGINT"),
+    **dict.fromkeys(("FLOAT", "FLOAT64"), "DOUBLE"),
+    **{"NUMERIC": "DECIMAL(38,9)", "BIGNUMERIC": "DECIMAL"},
+    **dict.fromkeys(("BOOLEAN", "BOOL"), "BOOLEAN"),
+    **{"BYTES": "BLOB", "DATE": "DATE", "TIME": "TIME", "DATETIME": "TIMESTAMP", "TIMESTAMP": INSTANT},
+    **dict.fromkeys(("JSON", "RECORD", "STRUCT"), "JSON"),
 }
 _OWN_LOGIN = "default"
 

@@ -36,7 +36,10 @@ def confusion(a: Sequence[Hashable], b: Sequence[Hashable], *, labels: Sequence[
     if not a:
         raise StatsError("no labels")
     seen = set(a) | set(b)
-    order = tuple(labels) if labels is not None else tuple(_ordered(seen))
+    try:
+        order = tuple(labels) if labels is not None else tuple(sorted(seen))  # type: ignore[type-var]
+    except TypeError:
+        order = tuple(sorted(seen, key=repr))
     if unknown := seen - set(order):
         raise StatsError(f"labels that were not listed: {sorted(map(repr, unknown))}")
     pairs = Counter(zip(a, b, strict=True))
@@ -136,10 +139,3 @@ def _distance(level: Level, totals: Counter[Any]) -> Callable[[Any, Any], float]
         ranks[value] = before + totals[value] / 2
         before += totals[value]
     return lambda x, y: (ranks[x] - ranks[y]) ** 2
-
-
-def _ordered(labels: set[Any]) -> list[Any]:
-    try:
-        return sorted(labels)
-    except TypeError:
-        return sorted(labels, key=repr)

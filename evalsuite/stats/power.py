@@ -52,14 +52,11 @@ class Units:
         if self.sizes[0] == self.sizes[-1]:
             return _equal_power(n, share, ahead, alpha)
         if n > MOST_EXACT or reach * self.size * math.sqrt(n / (share * self.square)) > _FAR:
-            return self._normal_power(n, share, reach, alpha)
+            square, centre = share * self.square, reach * self.size
+            critical, middle = z_value(1 - alpha) * math.sqrt(square), centre * math.sqrt(n)
+            sd = math.sqrt(max(1e-12, square - centre**2))
+            return NormalDist().cdf((middle - critical) / sd) + NormalDist().cdf((-middle - critical) / sd)
         return _graded_power(self.sizes, n, share, ahead, alpha)
-
-    def _normal_power(self, n: int, share: float, reach: float, alpha: float) -> float:
-        square, centre = share * self.square, reach * self.size
-        critical, middle = z_value(1 - alpha) * math.sqrt(square), centre * math.sqrt(n)
-        sd = math.sqrt(max(1e-12, square - centre**2))
-        return NormalDist().cdf((middle - critical) / sd) + NormalDist().cdf((-middle - critical) / sd)
 
 
 def power_units(apart: Sequence[float], *, binary: bool = False) -> Units | None:

@@ -424,24 +424,20 @@ class EffectSize:
 
 def effect_size(a: Sequence[float], b: Sequence[float]) -> EffectSize:
     """The effect sizes of a over b; identical samples give 0 throughout, not None."""
-    left, right = checked_pairs(a, b)
     apart = differences(a, b)
-    centre, spread = mean(apart), sample_sd(apart)
-    sd_a, sd_b = sample_sd(left), sample_sd(right)
+    centre, sd_a, sd_b = mean(apart), *(sample_sd(side) for side in checked_pairs(a, b))
 
     def over(divisor: float | None) -> float | None:
         if centre == 0:
             return 0.0
         return centre / divisor if divisor else None
 
-    d_z = over(spread)
-    shrink = 1 - 3 / (4 * (len(apart) - 1) - 1)
-    return EffectSize(
-        d_z=d_z,
-        d_pooled=over(math.sqrt((sd_a**2 + sd_b**2) / 2) if sd_a is not None and sd_b is not None else None),
-        d_av=over((sd_a + sd_b) / 2 if sd_a is not None and sd_b is not None else None),
-        hedges_g_z=None if d_z is None else d_z * shrink,
-    )
+    pooled = average = None
+    if sd_a is not None and sd_b is not None:
+        pooled, average = math.sqrt((sd_a**2 + sd_b**2) / 2), (sd_a + sd_b) / 2
+    d_z = over(sample_sd(apart))
+    hedges_g_z = None if d_z is None else d_z * (1 - 3 / (4 * (len(apart) - 1) - 1))
+    return EffectSize(d_z=d_z, d_pooled=over(pooled), d_av=over(average), hedges_g_z=hedges_g_z)
 
 
 Method = Literal["auto", "mcnemar", "permutation", "t", "wilcoxon", "bootstrap"]

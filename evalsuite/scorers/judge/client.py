@@ -441,7 +441,12 @@ class Client:
         with self._lock:
             alone = self._asking.setdefault(request.key(), threading.Lock())
         with alone:
-            reply = self._kept_reply(request, is_usable)
+            reply = None
+            if self._cassette is not None:
+                reply = self._cassette.get(request)
+            elif self._memo is not None:
+                stored = reply_of(self._memo.get("reply", request.key(self.settings.base_url)))
+                reply = stored if stored is not None and is_usable(stored) else None
             if reply is None:
                 if self.desk is not None:
                     reply = self.desk.reply(request)
@@ -464,14 +469,6 @@ class Client:
     def close(self) -> None:
         """Forbid further calls and stop those under way."""
         self.endpoint.stop()
-
-    def _kept_reply(self, request: Request, is_usable: Callable[[Reply], bool]) -> Reply | None:
-        if self._cassette is not None:
-            return self._cassette.get(request)
-        if self._memo is None:
-            return None
-        reply = reply_of(self._memo.get("reply", request.key(self.settings.base_url)))
-        return reply if reply is not None and is_usable(reply) else None
 
     def _post(self, request: Request) -> Reply:
         """Return a new reply, with retries. Raises `FaultError`."""

@@ -675,14 +675,10 @@ def claims_reading() -> Reading:
 def read_results(text: str) -> list[float | None] | None:
     """Return the list `results` of a reply with each entry as 1.0, 0.0 or None; None if there is no such list."""
     results, _ = field_of(without_thoughts(text) or "", "results")
-    return [_zero_or_one(value) for value in results] if isinstance(results, list) else None
-
-
-def _zero_or_one(value: Any) -> float | None:
-    word = value.strip().lower() if isinstance(value, str) else value
-    if word in (1, "1", "true"):
-        return 1.0
-    return 0.0 if word in (0, "0", "false") else None
+    if not isinstance(results, list):
+        return None
+    words = [value.strip().lower() if isinstance(value, str) else value for value in results]
+    return [1.0 if word in (1, "1", "true") else 0.0 if word in (0, "0", "false") else None for word in words]
 
 
 def _spoilt(stated: Stated, same: object) -> str:

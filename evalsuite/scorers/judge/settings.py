@@ -226,16 +226,9 @@ BATCHES = ("openai", "responses", "anthropic")
 _TYPES = typing.get_type_hints(Settings)
 _AT_LEAST = {
     "timeout_seconds": 0.001,
-    "concurrency": 1,
-    "requests_per_minute": 0,
-    "tokens_per_minute": 0,
-    "retries": 0,
-    "backoff_seconds": 0,
-    "repeats": 1,
-    "most_chars": 1,
-    "price_per_1k_prompt": 0,
-    "price_per_1k_completion": 0,
-    "max_cost": 0,
+    **dict.fromkeys(("concurrency", "repeats", "most_chars"), 1),
+    **dict.fromkeys(("requests_per_minute", "tokens_per_minute", "retries", "backoff_seconds"), 0),
+    **dict.fromkeys(("price_per_1k_prompt", "price_per_1k_completion", "max_cost"), 0),
 }
 
 

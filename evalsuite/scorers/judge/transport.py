@@ -371,7 +371,11 @@ def openai_batches(endpoint: str) -> BatchApi:
         """Start a batch of these bodies by key and return its id."""
         root, url = base_url.rstrip("/").removesuffix(endpoint), f"/v1{endpoint}"
         lines = [{"custom_id": key, "method": "POST", "url": url, "body": body} for key, body in bodies.items()]
-        data = _form("".join(json.dumps(line) + "\n" for line in lines).encode())
+        # The upload is a form with two parts.
+        part = f"--{_BOUNDARY}\r\nContent-Disposition: form-data; name="
+        purpose = f'{part}"purpose"\r\n\r\nbatch\r\n'
+        file_part = f'{part}"file"; filename="requests.jsonl"\r\nContent-Type: application/jsonl\r\n\r\n'
+        data = (purpose + file_part + "".join(json.dumps(line) + "\n" for line in lines) + f"\r\n--{_BOUNDARY}--\r\n").encode()
         kind = f"multipart/form-data; boundary={_BOUNDARY}"
         file = json.loads(call("POST", below(root, "/files"), data, kind=kind).body)["id"]
         wanted = {"input_file_id": file, "endpoint": url, "completion_window": "24h"}
@@ -391,14 +395,6 @@ def openai_batches(endpoint: str) -> BatchApi:
         )
 
     return BatchApi(start=start, look=look, line=_line)
-
-
-def _form(lines: bytes) -> bytes:
-    """Return the upload as a form with two parts."""
-    purpose = f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'
-    file = f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="requests.jsonl"\r\n'
-    file += "Content-Type: application/jsonl\r\n\r\n"
-    return (purpose + file).encode() + lines + f"\r\n--{_BOUNDARY}--\r\n".encode()
 
 
 def _line(data: Any) -> tuple[str, object, str]:

@@ -52,6 +52,16 @@ class Custom(Metric):
         return self.detailed_evaluate(prediction, list(references) or None)
 
 
+def _adder(name: str) -> Callable[..., "MetricBuilder"]:
+    """Return the method of `MetricBuilder` that adds a metric by name."""
+
+    def add(self: "MetricBuilder", *, weight: float = 1.0, **options: Any) -> "MetricBuilder":
+        return self.add(name, weight=weight, **options)
+
+    add.__name__, add.__doc__ = name, f"Add an `{name}` part with its options. Raises `MetricError` for an invalid one."
+    return add
+
+
 class MetricBuilder:
     """Collects parts in order; `build` combines them. One part gives that metric itself, several a `Composite`."""
 
@@ -77,25 +87,11 @@ class MetricBuilder:
         self._parts.append(Part(metric=made, weight=weight, name=as_name, scale=scale))
         return self
 
-    def exact_match(self, *, weight: float = 1.0, **options: Any) -> Self:
-        """Add an `exact_match` part."""
-        return self.add("exact_match", weight=weight, **options)
-
-    def f1(self, *, weight: float = 1.0, **options: Any) -> Self:
-        """Add an `f1` part."""
-        return self.add("f1", weight=weight, **options)
-
-    def bleu(self, *, weight: float = 1.0, **options: Any) -> Self:
-        """Add a `bleu` part, counted as score / 100."""
-        return self.add("bleu", weight=weight, **options)
+    exact_match, f1, bleu, llm_judge = map(_adder, ("exact_match", "f1", "bleu", "llm_judge"))
 
     def rouge(self, *, weight: float = 1.0, kind: str = "rougeL", **options: Any) -> Self:
         """Add a ROUGE part: `rouge1`, `rouge2`, `rougeL` or `rougeLsum`."""
         return self.add(kind, weight=weight, **options)
-
-    def llm_judge(self, *, weight: float = 1.0, **options: Any) -> Self:
-        """Add an `llm_judge` part. Raises `MetricError` if there is no judge."""
-        return self.add("llm_judge", weight=weight, **options)
 
     def custom(self, function: Function, *, weight: float = 1.0, as_name: str = "") -> Self:
         """Add a function (prediction, reference) -> number in [0, 1] as a part, by default under its own name."""
