@@ -175,41 +175,32 @@ class CompoundComparator:
         return answers
 
     def judge(self, group: Group) -> list[tuple[int, ComparatorResult]]:
+        """Return the answers of one object's items, each with its place."""
         present = {_field(item): item for _, item in group}
-        lacking = [name for name in self.fields if name not in present]
-        upstream = group[0][1].one_sided is None
-        if not upstream:
-            return self.judge_soundly(group, present)
-        if lacking:
-            reason = f"incomplete compound (missing {lacking!r})"
-            return [(place, ComparatorResult(0.0, self.name, reason)) for place, _ in group]
-        return self.carried(group, self.primary, self.result(present))
-
-    def judge_soundly(self, group: Group, present: dict[str, BatchItem]) -> list[tuple[int, ComparatorResult]]:
-        declared = {name: item for name, item in present.items() if name in self.fields}
+        one_sided = group[0][1].one_sided
+        missing = [name for name in self.fields if (name not in present if one_sided is None else name in one_sided)]
+        incomplete = ComparatorResult(0.0, self.name, f"incomplete compound (missing {missing!r})")
+        if one_sided is None and missing:
+            return [(place, incomplete) for place, _ in group]
+        declared = {name: item for name, item in present.items() if one_sided is None or name in self.fields}
         found = []
         for place, item in group:
             if _field(item) not in declared:
                 equal = same(item.gold_compared, item.extracted_compared)
                 found.append((place, ComparatorResult(float(equal), self.name, f"not a part of this compound: {_field(item)}")))
-        parts = [(place, item) for place, item in group if _field(item) in declared]
-        if not parts:
+        if not declared:
             return found
         carrier = self.primary if self.primary in declared else next(name for name in self.fields if name in declared)
-        missing = [name for name in self.fields if name in (group[0][1].one_sided or ())]
-        result = ComparatorResult(0.0, self.name, f"incomplete compound (missing {missing!r})") if missing else self.result(declared)
-        return found + self.carried(parts, carrier, result)
+        result = incomplete if missing else self.result(declared)
+        others = ComparatorResult(0.0, self.name, f"compound with {declared[carrier].path}", skip=True)
+        parts = [(place, _field(item)) for place, item in group if _field(item) in declared]
+        return found + [(place, result if name == carrier else others) for place, name in parts]
 
     def result(self, present: Mapping[str, BatchItem]) -> ComparatorResult:
         parts = [name for name in self.fields if name in present]
         answer = self.compare({n: present[n].gold_compared for n in parts}, {n: present[n].extracted_compared for n in parts})
         score = answer.score if isinstance(answer, ComparatorResult) else float(answer)
         return ComparatorResult(score, self.name, "compound: match" if score >= 1 else "compound: mismatch")
-
-    def carried(self, group: Group, carrier: str, result: ComparatorResult) -> list[tuple[int, ComparatorResult]]:
-        path = next(item.path for _, item in group if _field(item) == carrier)
-        others = ComparatorResult(0.0, self.name, f"compound with {path}", skip=True)
-        return [(place, result if _field(item) == carrier else others) for place, item in group]
 
 
 def _field(item: BatchItem) -> str:
