@@ -250,7 +250,7 @@ def tree_match(
         limit = Fault(code="LIMIT", detail=str(error))
         return Score(official=0.0, strict=0.0, reason=str(error), fault=limit, strict_fault=limit)
     try:
-        known = as_json_schema(schema) if schema is not None else _without(id_field, _inferred(gold, widen=True))
+        known = as_json_schema(schema) if schema is not None else _inferred(gold, widen=True, id_field=id_field)
     except (SchemaError, TreeLimitError) as error:
         raise FaultError("BAD_SPEC", str(error), side="gold") from None
     prediction, n_repaired = read_broken(prediction, repair=repair)
@@ -324,7 +324,7 @@ class _Run:
 
     def score(self, gold: list[Any], found: list[Any], *, compat: bool) -> RunResult:
         """Return the result. Raises the first fault of plugin code, because a result without that part would not be a score."""
-        how: dict[str, Any] = {"compat": compat, "comparators": self.compounds, "notify": _quiet if compat else self.notify}
+        how: dict[str, Any] = {"compat": compat, "comparators": self.compounds, "notify": (lambda _: None) if compat else self.notify}
         result = evaluate(gold, found, self.schema, self.id_field, self.post_process, **how)
         for fault in result.faults:
             raise FaultError(fault.code, fault.detail, where=fault.where)
@@ -371,29 +371,24 @@ def _annotated(schema: Any) -> Any:
     plain = copy.deepcopy(schema)
     try:
         if needs_resolving(plain):
-            plain = resolve_schema_references(plain, compat=True, notify=_quiet)
+            plain = resolve_schema_references(plain, compat=True, notify=lambda _: None)
     except (JsonRefError, RecursionError, ValueError):
         return plain  # a schema that the reference cannot resolve fails when the run parses it
     return annotate_xeval(plain, compat=True)
 
 
-def _inferred(gold: Any, *, widen: bool) -> dict[str, Any]:
-    """Infer the schema from gold: from the first value of a field as the reference does, or from all values."""
+def _inferred(gold: Any, *, widen: bool, id_field: str | None = None) -> dict[str, Any]:
+    """Infer the schema from gold: from the first value of a field as the reference does, or from all values.
+
+    It is without `id_field`: the key by which records are joined is not a field to find.
+    """
     records = gold if isinstance(gold, list) else [gold]
     try:
-        return infer_schema(records, widen=widen, notify=_quiet)
+        schema = infer_schema(records, widen=widen, notify=lambda _: None)
     except (ValueError, TreeLimitError) as error:
         raise FaultError("BAD_SPEC", f"no schema can be inferred from gold: {error}", side="gold") from error
-
-
-def _without(id_field: str | None, schema: dict[str, Any]) -> dict[str, Any]:
-    """Remove the id from the schema, in place: the key by which records are joined is not a field to find."""
     schema.get("properties", {}).pop(id_field, None)
     return schema
-
-
-def _quiet(notice: Notice) -> None:
-    """Ignore notices about gold; `evalsuite schema` shows them."""
 
 
 def _as_records(value: Any, schema: Any) -> list[Any]:

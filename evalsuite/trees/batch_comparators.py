@@ -188,13 +188,16 @@ class CompoundComparator:
             if _field(item) not in declared:
                 equal = same(item.gold_compared, item.extracted_compared)
                 found.append((place, ComparatorResult(float(equal), self.name, f"not a part of this compound: {_field(item)}")))
-        if not declared:
-            return found
-        carrier = self.primary if self.primary in declared else next(name for name in self.fields if name in declared)
-        result = incomplete if missing else self.result(declared)
-        others = ComparatorResult(0.0, self.name, f"compound with {declared[carrier].path}", skip=True)
         parts = [(place, _field(item)) for place, item in group if _field(item) in declared]
-        return found + [(place, result if name == carrier else others) for place, name in parts]
+        return found + (self.carried(parts, declared, incomplete if missing else self.result(declared)) if parts else [])
+
+    def carried(
+        self, parts: list[tuple[int, str]], declared: Mapping[str, BatchItem], result: ComparatorResult
+    ) -> list[tuple[int, ComparatorResult]]:
+        """Return the result for the primary field, or the first of the others, and that the rest is skipped."""
+        carrier = self.primary if self.primary in declared else next(name for name in self.fields if name in declared)
+        others = ComparatorResult(0.0, self.name, f"compound with {declared[carrier].path}", skip=True)
+        return [(place, result if name == carrier else others) for place, name in parts]
 
     def result(self, present: Mapping[str, BatchItem]) -> ComparatorResult:
         parts = [name for name in self.fields if name in present]

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC
 from fractions import Fraction
 from functools import wraps
+from itertools import chain
 from typing import Any, Literal
 
 from evalsuite.compare.dates import DATE_LOCALES, days_of, moment_of
@@ -537,10 +538,12 @@ TRANSFORMS: dict[str, Callable[[Any, Params], Any]] = {
 
 Kind = Literal["comparator", "batch", "transform", "post_process"]
 
-_comparators: dict[str, Callable[..., Any]] = {}
-_transforms: dict[str, Callable[..., Any]] = {}
-_post_processors: dict[str, Callable[..., Any]] = {}
+_registered: dict[str, dict[str, Callable[..., Any]]] = {"comparator": {}, "transform": {}, "post_process": {}}
 _batch: set[str] = set()
+_TABLES = {"batch": "comparator"}  # kinds that share the names of another
+_PROTECTED_NAMES = {
+    "comparator": PROTECTED, "transform": tuple(TRANSFORMS), "post_process": ("reclassify_nulls", "propagate_batch_errors"),
+}  # fmt: skip
 
 
 class UnknownNameError(KeyError):
@@ -570,8 +573,8 @@ def register(name: str, function: Callable[..., Any], *, overwrite: bool = False
     """
     if not callable(function):
         raise TypeError(f"{kind} {name!r} must be callable, got {type(function).__name__}")
-    table, protected = _table_of(kind)
-    if name in protected:
+    table = _registered[_TABLES.get(kind, kind)]
+    if name in _PROTECTED_NAMES[_TABLES.get(kind, kind)]:
         raise ValueError(f"{name!r} is built in and cannot be replaced")
     if name in table and not overwrite:
         raise ValueError(f"{kind} {name!r} is already registered; pass overwrite=True to replace it")
@@ -584,23 +587,14 @@ def register(name: str, function: Callable[..., Any], *, overwrite: bool = False
 
 def unregister(name: str, *, kind: Kind = "comparator") -> None:
     """Remove a registered name; an unknown name is no error."""
-    _table_of(kind)[0].pop(name, None)
+    _registered[_TABLES.get(kind, kind)].pop(name, None)
     if kind in ("comparator", "batch"):
         _batch.discard(name)
 
 
-def _table_of(kind: Kind) -> tuple[dict[str, Callable[..., Any]], tuple[str, ...]]:
-    """Return (the names of a kind, those that cannot be taken)."""
-    if kind == "transform":
-        return _transforms, tuple(TRANSFORMS)
-    if kind == "post_process":
-        return _post_processors, ("reclassify_nulls", "propagate_batch_errors")
-    return _comparators, PROTECTED
-
-
 def post_processor(name: str) -> Callable[..., Any] | None:
     """Return the registered post-processor of that name, or None."""
-    return _post_processors.get(name)
+    return _registered["post_process"].get(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -618,23 +612,22 @@ class Registry:
 
     def comparator(self, name: str) -> Callable[..., Any]:
         """Return the comparator of that name. Raises `UnknownNameError`."""
-        for table in (self.comparators, _comparators, COMPAT if self.compat else BUILTIN, SHIPPED):
-            if name in table:
-                return table[name]
-        raise UnknownNameError(f"Unknown comparator: {name!r}" + _near(name, {*self.comparators, *_comparators, *BUILTIN, *SHIPPED}))
+        own = COMPAT if self.compat else BUILTIN
+        return _named("comparator", name, self.comparators, _registered["comparator"], own, SHIPPED)
 
     def transform(self, name: str) -> Callable[..., Any]:
         """Return the transform of that name. Raises `UnknownNameError`."""
-        for table in (self.transforms, _transforms, TRANSFORMS):
-            if name in table:
-                return table[name]
-        raise UnknownNameError(f"Unknown transform: {name!r}" + _near(name, {*self.transforms, *_transforms, *TRANSFORMS}))
+        return _named("transform", name, self.transforms, _registered["transform"], TRANSFORMS)
 
     def is_batch(self, name: str) -> bool:
         """Return whether a comparator gets all rows of a record at once."""
         return (name in _batch and name not in self.comparators) or getattr(self.comparator(name), "is_batch", False) is True
 
 
-def _near(name: str, known: set[str]) -> str:
-    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
-    return f"; did you mean {near[0]!r}?" if near else ""
+def _named(kind: str, name: str, *tables: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
+    """Return the function of that name in the first table that has it. Raises `UnknownNameError` with the closest name."""
+    for table in tables:
+        if name in table:
+            return table[name]
+    near = difflib.get_close_matches(name, sorted({*chain.from_iterable(tables)}), n=1, cutoff=0.6)
+    raise UnknownNameError(f"Unknown {kind}: {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))

@@ -247,20 +247,6 @@ class JsonRefError(Exception):
         self.path = path
 
 
-def resolve_like_upstream(schema: Any, notify: Notify) -> Any:
-    """Return a new schema without references, allOf and (if its branches have two or more types) anyOf.
-
-    Raises JsonRefError for a reference without a target, RecursionError for one into itself.
-    """
-    pruned = _prune_nulls(schema)
-    inlined = _Inliner(pruned).inline(pruned, [], ())
-    merged = _merge_all_of(inlined)
-    collapsed = _collapse(merged, "", notify)
-    if isinstance(collapsed, dict):
-        collapsed.pop("$defs", None)
-    return collapsed
-
-
 def _prune_nulls(value: Any) -> Any:
     if isinstance(value, list):
         return [_prune_nulls(item) for item in value]
@@ -295,25 +281,22 @@ def look_up(root: Any, pointer: str) -> Any:
     return found
 
 
-class _Inliner:
-    def __init__(self, root: Any) -> None:
-        self.root = root
-
-    def inline(self, value: Any, path: list[Any], within: tuple[str, ...]) -> Any:
-        if isinstance(value, list):
-            return [self.inline(item, [*path, place], within) for place, item in enumerate(value)]
-        if not isinstance(value, dict):
-            return value
-        pointer = value.get("$ref")
-        if not isinstance(pointer, str):
-            return {key: self.inline(item, [*path, key], within) for key, item in value.items()}
-        if pointer in within:
-            raise RecursionError(f"recursive $ref {pointer}")
-        try:
-            target = look_up(self.root, pointer)
-        except KeyError:
-            raise JsonRefError(pointer, path) from None
-        return self.inline(target, path, (*within, pointer))
+def _inline(root: Any, value: Any, path: list[Any], within: tuple[str, ...]) -> Any:
+    """Return the value with its references replaced. Raises JsonRefError without a target, RecursionError for one into itself."""
+    if isinstance(value, list):
+        return [_inline(root, item, [*path, place], within) for place, item in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    pointer = value.get("$ref")
+    if not isinstance(pointer, str):
+        return {key: _inline(root, item, [*path, key], within) for key, item in value.items()}
+    if pointer in within:
+        raise RecursionError(f"recursive $ref {pointer}")
+    try:
+        target = look_up(root, pointer)
+    except KeyError:
+        raise JsonRefError(pointer, path) from None
+    return _inline(root, target, path, (*within, pointer))
 
 
 def _merge_all_of(node: Any) -> Any:
@@ -393,7 +376,11 @@ def resolve_schema_references(schema: Any, *, compat: bool = False, notify: Noti
     """
     notify(Notice("not_read", "", "oneOf, if/then/else, patternProperties and constraints are not scored"))
     if compat:
-        return resolve_like_upstream(schema, notify)
+        pruned = _prune_nulls(schema)
+        collapsed = _collapse(_merge_all_of(_inline(pruned, pruned, [], ())), "", notify)
+        if isinstance(collapsed, dict):
+            collapsed.pop("$defs", None)
+        return collapsed
     if not isinstance(schema, dict):
         raise SchemaError("Eval schema must be an object")
     return _Resolver(schema, notify).resolve()

@@ -22,8 +22,7 @@ PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if BLOCK.search(pa
 @pytest.fixture(autouse=True)
 def _own_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """What a page registers, sets or writes is gone after it."""
-    monkeypatch.setattr(comparators, "_comparators", dict(comparators._comparators))
-    monkeypatch.setattr(comparators, "_transforms", dict(comparators._transforms))
+    monkeypatch.setattr(comparators, "_registered", {kind: dict(names) for kind, names in comparators._registered.items()})
     monkeypatch.setattr(comparators, "_batch", set(comparators._batch))
     monkeypatch.chdir(tmp_path)
     yield
