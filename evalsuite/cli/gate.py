@@ -52,6 +52,11 @@ def run_command_line(arguments: list[str], *, ends_process: bool) -> int:
         arguments.remove("--fix")
     try:
         with _stopped_by_signals(ends_process=ends_process):
+            if ends_process and arguments[:1] == ["run"] and not {"--help", "--help-all"} & {*arguments}:
+                from evalsuite.runs import SHARED_MODULES
+                from evalsuite.sandbox.fork_server import fork_ahead
+
+                fork_ahead(SHARED_MODULES)
             return _dispatch_fixed(arguments) if fixes else _dispatch(arguments)
     except EvalsuiteError as error:
         _complain(error.message, error.hint, arguments)

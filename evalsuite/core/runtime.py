@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Final
@@ -74,9 +75,42 @@ REQUIRED = (
 
 def missing_packages() -> list[str]:
     """Return the import names of required packages that are not installed."""
+    folders = {name for place in sys.path for name in _names_in(place)}
+    unlisted = [name for name in REQUIRED if name not in folders]
+    if not unlisted:
+        return []
     from importlib.util import find_spec
 
-    return [name for name in REQUIRED if find_spec(name) is None]
+    return [name for name in unlisted if find_spec(name) is None]
+
+
+@cache
+def package_version(package: str) -> str:
+    """Return the installed version of a package, or `absent`: from the name of its `.dist-info`, else from `importlib.metadata`.
+
+    Importing `importlib.metadata` costs as much as the rest of the start.
+    """
+    for place in sys.path:
+        found = [name for name in _names_in(place) if name.startswith(f"{package}-") and name.endswith(".dist-info")]
+        if len(found) == 1:
+            return found[0].removesuffix(".dist-info").rpartition("-")[2]
+        if found:
+            break
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "absent"
+
+
+@cache
+def _names_in(place: str) -> tuple[str, ...]:
+    """Return the names in a folder of the import path; none if it cannot be read."""
+    try:
+        return tuple(os.listdir(place or "."))  # noqa: PTH208 - no Path is needed
+    except OSError:
+        return ()
 
 
 def install_line() -> str:

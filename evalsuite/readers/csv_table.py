@@ -10,13 +10,9 @@
   program wrote for a command are not tables of the reference, and a message about them names the line.
 """
 
-import bz2
 import csv
-import gzip
 import io
-import lzma
 import re
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice, zip_longest
@@ -26,12 +22,18 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from evalsuite.compare.messages import other_delimiter
 from evalsuite.compare.string_columns import Block, OddError, UnreadTable
 from evalsuite.core.errors import FaultError, UsageError, reason_of
+from evalsuite.core.import_ref import ImportRef, LazyModule
 from evalsuite.core.types import Table
 from evalsuite.readers.csv_dialect import DEFAULT, Dialect
 from evalsuite.readers.limits import BIG_BYTES, Limits
 
 if TYPE_CHECKING:
+    import lzma
+    import zlib
+
     import numpy as np
+else:
+    lzma, zlib = LazyModule("lzma"), LazyModule("zlib")
 
 
 _CHUNK = 1 << 20
@@ -248,7 +250,7 @@ def _without_quotes(data: bytes, starts: Any, lengths: Any) -> tuple[bytes, Any,
     return data.translate(None, b'"'), starts - 2 * (before - has), lengths
 
 
-_UNPACK: dict[str, Callable[[BinaryIO], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_UNPACK = {".gz": ImportRef("gzip:open"), ".bz2": ImportRef("bz2:open"), ".xz": ImportRef("lzma:open")}
 _ARCHIVES = (".zip", ".tar", ".zst", ".7z", ".rar", ".tgz")
 _BLOCK_ROWS = 4096
 _NAMED_HINT = "a CSV file in UTF-8, its first line the names of the columns, the delimiter a comma"
@@ -367,7 +369,7 @@ def _content(handle: BinaryIO, name: str, limits: Limits) -> bytes:
     cap, lower = int(limits["file_bytes"]), name.lower()
     if _is_archive(name):
         raise FaultError("BAD_CSV", "archives are not read; submit the CSV file itself, or gzip it")
-    unpack = next((opener for ending, opener in _UNPACK.items() if lower.endswith(ending)), None)
+    unpack = next((opener.load() for ending, opener in _UNPACK.items() if lower.endswith(ending)), None)
     try:
         data: bytes = (unpack(handle) if unpack else handle).read(cap + 1)
     except (OSError, EOFError, zlib.error, lzma.LZMAError):

@@ -6,14 +6,14 @@ applies errata and human labels. `rescoring` scores again and merges shards; `le
 saved runs.
 """
 
+# Modules that a run's command and its workers import: the command imports them before it forks its fork server.
+SHARED_MODULES = ("hashlib", "msgspec.msgpack", "evalsuite.sandbox.worker_main", "evalsuite.runs.run_files", "evalsuite.runs.instance_checks")
 # Modules that workers of nearly every run import, so the fork server imports them once. The codec reads files that may begin with a byte
 # order mark.
 WORKER_MODULES = (
-    "hashlib",
-    "msgspec.msgpack",
+    *SHARED_MODULES,
     "encodings.utf_8_sig",
     "evalsuite.readers.load_answer",
-    "evalsuite.runs.run_files",
     "evalsuite.sandbox.payloads",
     "evalsuite.runs.task_execution",
     "evalsuite.runs.answer_workers",

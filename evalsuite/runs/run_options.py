@@ -3,17 +3,15 @@
 Imports very little, so that a command can start its fork server before it imports the rest.
 """
 
-import glob
 import hashlib
 import json
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evalsuite.core.dataclasses import dataclass, field
+from evalsuite.core.runtime import package_version
 from evalsuite.core.types import EVALUATORS, Rule
 from evalsuite.core.version import __version__
 from evalsuite.readers.limits import CLOCK, clock_words
@@ -124,7 +122,7 @@ def signature(
         parts.append(f"clock:{clock_words(clock)}")
     if others := {name: value for name, value in sorted(limits.items()) if name != CLOCK}:
         parts.append("limits:" + hashlib.sha256(json.dumps(others).encode()).hexdigest()[:6])
-    parts += [f"{name}:{_version(name)}" for name in VERDICT_PACKAGES]
+    parts += [f"{name}:{package_version(name)}" for name in VERDICT_PACKAGES]
     return "|".join(parts)
 
 
@@ -175,22 +173,3 @@ def receipt(*, isolation: str, features: Sequence[str], jobs: int, executor: str
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
     }
-
-
-@cache
-def _version(package: str) -> str:
-    """Return the installed version of a package: from the name of its `.dist-info`, else from `importlib.metadata`.
-
-    Importing `importlib.metadata` costs as much as the rest of the start.
-    """
-    for place in sys.path:
-        if len(found := glob.glob(f"{glob.escape(place or '.')}/{package}-*.dist-info")) == 1:  # noqa: PTH207 - no Path is needed
-            return found[0].removesuffix(".dist-info").rpartition("-")[2]
-        if found:
-            break
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "absent"

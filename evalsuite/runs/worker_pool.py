@@ -20,17 +20,17 @@ import pickle
 import select
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, FaultError, side_of, timeout_error
+from evalsuite.core.import_ref import LazyModule
 from evalsuite.core.types import Fault, Result, Task
 from evalsuite.readers.gold_files import gold_links
 from evalsuite.readers.paths import Inode
@@ -73,6 +73,11 @@ from evalsuite.sandbox.messages import (
 from evalsuite.sandbox.rpc_client import IdleWorker, readable_paths
 from evalsuite.sandbox.worker_sandbox import can_fork, expected_features
 from evalsuite.scorers import SCORERS, worker_setup
+
+if TYPE_CHECKING:
+    import subprocess
+else:
+    subprocess = LazyModule("subprocess")
 
 _STARTUP_SECONDS = 60
 # Seconds that a worker may block the parent by not reading its orders.

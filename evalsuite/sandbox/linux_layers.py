@@ -18,7 +18,7 @@ import os
 import signal
 import struct
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -84,42 +84,40 @@ def restrict_files(
 
 
 def parts_without(path: str, hidden: Iterable[str]) -> list[str]:
-    """Return `path`, or if it contains a `hidden` path, the parts of it without hidden paths.
+    """Return a resolved `path`, or if it contains a `hidden` path, the parts of it without hidden paths.
 
     Landlock rules only allow, for everything below a path. `hidden` are resolved paths. A path below a hidden one is kept, because it was
     named explicitly.
     """
-    place = Path(path).resolve()
-    inside = [other for other in map(Path, hidden) if other.is_relative_to(place)]
+    inside = [other for other in hidden if f"{other}/".startswith(f"{path.rstrip('/')}/")]
     if not inside:
-        return [str(place)]
-    if place in inside:
+        return [path]
+    if path in inside:
         return []
     try:
         # A link would allow its target, wherever that is.
-        children = [child.path for child in os.scandir(place) if not child.is_symlink()]
+        children = [child.path for child in os.scandir(path) if not child.is_symlink()]
     except OSError:
         return []
-    return [kept for child in sorted(children) for kept in parts_without(child, map(str, inside))]
+    return [kept for child in sorted(children) for kept in parts_without(child, inside)]
 
 
-def library_paths() -> list[str]:
-    """Return the paths that an interpreter needs to import its packages after entering the sandbox.
+def library_paths() -> tuple[str, ...]:
+    """Return the resolved paths that an interpreter needs to import its packages after entering the sandbox.
 
     The current folder and a source folder around this package can contain anything, including gold: only the package itself is listed.
     """
+    return _library_paths(os.getcwd(), tuple(sys.path))  # noqa: PTH109 - no Path is needed
+
+
+@cache
+def _library_paths(folder: str, path: Sequence[str]) -> tuple[str, ...]:
     sources = PACKAGE.parent
-    broad = {Path.cwd().resolve(), *([] if sources.name in ("site-packages", "dist-packages") else [sources])}
-    own = {sys.prefix, sys.base_prefix, sys.exec_prefix, *(path for path in sys.path if path and Path(path).resolve() not in broad)}
-    return [
-        *sorted(own),
-        str(PACKAGE),
-        "/usr",
-        "/lib",
-        "/lib64",
-        "/etc/localtime",
-        "/etc/ld.so.cache",
-    ]
+    broad = {os.path.realpath(folder), *([] if sources.name in ("site-packages", "dist-packages") else [str(sources)])}
+    imported = {os.path.realpath(entry) for entry in path if entry} - broad
+    system = ("/usr", "/lib", "/lib64", "/etc/localtime", "/etc/ld.so.cache")
+    own = map(os.path.realpath, (sys.prefix, sys.base_prefix, sys.exec_prefix, PACKAGE, *system))
+    return tuple(sorted({*own, *imported}))
 
 
 def _allow(ruleset: int, path: str, rights: int) -> None:

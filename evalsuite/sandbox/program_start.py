@@ -300,7 +300,7 @@ def _standard_library() -> list[str]:
     hidden = [str(path.resolve()) for path in installed]
     shared = [str(path) for path in own.glob("*.so*")]
     system = [path for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo") if Path(path).is_dir()]
-    kept = [part for path in (str(library), *system) for part in parts_without(path, hidden)]
+    kept = [part for path in (str(library), *system) for part in parts_without(os.path.realpath(path), hidden)]
     return [*shared, *kept, "/etc/localtime", "/etc/ld.so.cache"]
 
 

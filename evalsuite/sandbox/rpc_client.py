@@ -4,6 +4,7 @@ The worker reads the given paths and writes nothing; a call that kills it or tak
 pairs of `worker_pool`: metadata of a submission, single files (validate, check), statements.
 """
 
+import os
 import pickle
 import select
 import signal
@@ -104,7 +105,7 @@ _STARTUP_SECONDS = 60.0
 def readable_paths(readable: Iterable[str], hidden: Iterable[str]) -> list[str]:
     """Return the paths that a worker may read: libraries and `readable`, without what is below `hidden` paths."""
     hidden = list(hidden)
-    return [kept for path in (*library_paths(), *readable) for kept in parts_without(path, hidden)]
+    return [kept for path in (*library_paths(), *map(os.path.realpath, readable)) for kept in parts_without(path, hidden)]
 
 
 class RpcClient:

@@ -89,7 +89,10 @@ def remove_stale_temp_dirs() -> None:
 
 
 def _left() -> Iterator[Path]:
-    with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+    # The folder that tempfile chooses; importing tempfile costs as much as a tenth of the start of Python.
+    places = (*map(os.environ.get, ("TMPDIR", "TEMP", "TMP")), "/tmp", "/var/tmp", "/usr/tmp")
+    folder = next((place for place in places if place and os.access(place, os.W_OK | os.X_OK)), "")
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.startswith(PREFIX) and entry.is_dir(follow_symlinks=False):
                 yield Path(entry.path)

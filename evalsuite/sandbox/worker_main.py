@@ -1,11 +1,14 @@
 """The process side of the fork server: fork workers, enter the sandbox, call the function that the caller named, or serve its calls."""
 
 import contextlib
+import ctypes
 import gc
 import os
 import pickle
 import signal
 import socket
+import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -41,6 +44,49 @@ with contextlib.suppress(ModuleNotFoundError):  # absent on Windows, where this 
 
 # Pages of address space in use, and how much of the file is read.
 _TAKEN, _LONGEST_STATM = Path("/proc/self/statm"), 256
+
+
+def continue_as_fork_server(control: socket.socket, environment: Mapping[str, str]) -> None:
+    """Continue in the child of a command as its fork server, with this environment and no descriptor but `control`. Does not return."""
+    try:
+        os.setsid()
+        os.chdir("/")
+        null, kept = os.open(os.devnull, os.O_RDWR), os.dup(control.detach())
+        for number in range(3):
+            os.dup2(null, number)
+        os.closerange(3, kept)
+        os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
+        for stop in (signal.SIGHUP, signal.SIGALRM):
+            signal.signal(stop, signal.SIG_DFL)
+        sys.excepthook, sys.unraisablehook = sys.__excepthook__, sys.__unraisablehook__
+        _replace_environment(environment)
+        gc.disable()
+        serve_forks(kept, ())
+    finally:
+        os._exit(1)
+
+
+def _replace_environment(environment: Mapping[str, str]) -> None:
+    """Overwrite this process's environment in memory, because it can contain secrets, and set another one."""
+    libc = ctypes.CDLL(None)
+    libc.strlen.argtypes, libc.memset.argtypes = [ctypes.c_void_p], [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
+    places, at = ctypes.POINTER(ctypes.c_void_p).in_dll(libc, "environ"), 0
+    while place := places[at]:
+        libc.memset(place, 0, libc.strlen(place))
+        at += 1
+    # The values as Python keeps them. It shares values of one byte with the rest of the program.
+    for value in os.environb.values():
+        if len(value) > 1:
+            ctypes.memset(id(value) + bytes.__basicsize__ - 1, 0, len(value))
+    libc.clearenv()
+    os.environ.clear()
+    os.environ.update(environment)
+    time.tzset()
+
+
+def set_import_path(path: list[str]) -> None:
+    """Set the import path of this process and its workers."""
+    sys.path[:] = path
 
 
 def serve_forks(control: int, modules: Sequence[str]) -> None:
