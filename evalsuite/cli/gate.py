@@ -52,6 +52,9 @@ def run_command_line(arguments: list[str], *, ends_process: bool) -> int:
         arguments.remove("--fix")
     try:
         with _stopped_by_signals(ends_process=ends_process):
+            if lacking := missing_packages():
+                # Checked before scoring: a package missing in a worker is not the answer's fault.
+                raise EvalsuiteError(f"{sys.executable} lacks packages that evalsuite needs: {listed(lacking)}", hint=install_line())
             if ends_process and arguments[:1] == ["run"] and not {"--help", "--help-all"} & {*arguments}:
                 from evalsuite.runs import SHARED_MODULES
                 from evalsuite.sandbox.fork_server import fork_ahead
@@ -197,9 +200,6 @@ def _by_default() -> dict[signal.Signals, Any]:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    if lacking := missing_packages():
-        # Checked before scoring: a package missing in a worker is not the answer's fault.
-        raise EvalsuiteError(f"{sys.executable} lacks packages that evalsuite needs: {listed(lacking)}", hint=install_line())
     if arguments[:1] == ["check"]:
         from evalsuite.cli.prediction import quick_check
 

@@ -69,7 +69,7 @@ def without_collection() -> Iterator[None]:
 # Import names of the packages that pyproject.toml requires.
 REQUIRED = (
     "typer", "pandas", "rapidfuzz", "duckdb", "rich", "yaml", "msgspec", "numpy", "regex", "confusable_homoglyphs", "sacrebleu", "pyphen",
-    "scipy", "jinja2", "sqlglot",
+    "scipy", "jinja2", "sqlglot", "fsspec",
 )  # fmt: skip
 
 

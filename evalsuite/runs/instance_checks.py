@@ -355,7 +355,7 @@ def modules_of(tasks: Sequence[Task]) -> list[str]:
     """Return the modules that every worker would import to score these tasks, none of which is settled early."""
     modules = scorer_modules({check.scorer for task in tasks for check in task.instance.checks})
     if any(opens_files(task) and wants_database(task) for task in tasks):
-        modules |= {"duckdb", "numpy"}
+        modules |= {"duckdb", "fsspec", "numpy"}
     elif any(opens_files(task) and size_of(task) >= BIG_BYTES for task in tasks):
         modules.add("numpy")
     return sorted(modules)

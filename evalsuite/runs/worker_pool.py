@@ -95,7 +95,7 @@ class Setup:
     """Set-up that all worker pairs of a run share. `isolation` none means one process for both stages, without a sandbox.
 
     `readable` are the paths that each role may read if the kernel has Landlock. Without `opens_files` all answers are texts, and nothing is
-    read for them.
+    read for them. `needs_numpy`: the fork server has imported numpy for them, and duckdb for databases; a worker forked before has neither.
     """
 
     isolation: str
@@ -103,6 +103,7 @@ class Setup:
     readable: Mapping[str, Sequence[str]]
     gold_inodes: frozenset[tuple[int, int]]
     opens_files: bool = True
+    needs_numpy: bool = False
 
     def to_bytes(self, role: str) -> bytes:
         """Return the set-up frame of a worker, pickled by the trusted side."""
@@ -120,6 +121,7 @@ def set_up(
     gold_inodes: frozenset[tuple[int, int]],
     made: Mapping[str, Collection[Path]] | None = None,
     opens_files: bool = True,
+    needs_numpy: bool = False,
     links: Sequence[Path] | None = None,
 ) -> Setup:
     """Return the set-up of a run's worker pairs: the reader may read the submission and never gold, the judge the reverse.
@@ -134,7 +136,14 @@ def set_up(
         for role, (own, hidden) in sides.items():
             own = [*own, *(path.resolve() for path in (made or {}).get(role, ()))]
             readable[role] = readable_paths(map(str, own), map(str, hidden))
-    return Setup(isolation=isolation, limits=limits, readable=readable, gold_inodes=gold_inodes, opens_files=opens_files)
+    return Setup(
+        isolation=isolation,
+        limits=limits,
+        readable=readable,
+        gold_inodes=gold_inodes,
+        opens_files=opens_files,
+        needs_numpy=needs_numpy,
+    )
 
 
 @dataclass(slots=True)
@@ -308,7 +317,8 @@ def open_pair(
             pair.workers["fused"] = fork_server.fork()
         elif setup.opens_files:
             idle = idle_readers.pop() if idle_readers else None
-            if idle is not None and list(idle.readable) == list(setup.readable["reader"]) and idle.worker.alive:
+            fits = idle is not None and not setup.needs_numpy and list(idle.readable) == list(setup.readable["reader"])
+            if idle is not None and fits and idle.worker.alive:
                 pair.workers["reader"], idle.worker.ready, right = idle.worker, True, idle.peer
             else:
                 if idle is not None:
@@ -504,6 +514,7 @@ class Pool:
             gold_inodes=self.gold_inodes,
             made={"reader": executed | queried, "judge": computed | queried},
             opens_files=any(map(opens_files, tasks)),
+            needs_numpy="numpy" in self._modules,
             links=self._links,
         )
 

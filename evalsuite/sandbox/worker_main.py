@@ -67,18 +67,16 @@ def continue_as_fork_server(control: socket.socket, environment: Mapping[str, st
 
 
 def _replace_environment(environment: Mapping[str, str]) -> None:
-    """Overwrite this process's environment in memory, because it can contain secrets, and set another one."""
-    libc = ctypes.CDLL(None)
-    libc.strlen.argtypes, libc.memset.argtypes = [ctypes.c_void_p], [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
-    places, at = ctypes.POINTER(ctypes.c_void_p).in_dll(libc, "environ"), 0
-    while place := places[at]:
-        libc.memset(place, 0, libc.strlen(place))
-        at += 1
+    """Overwrite this process's command line and environment in memory, because they can contain secrets, and set another environment."""
+    # The addresses are fields 48 to 51 of proc_pid_stat(5); the first field after the name is the third.
+    start, end, _, last = map(int, Path("/proc/self/stat").read_text().rpartition(")")[2].split()[45:49])
+    ctypes.memset(start, 0, last - start)
+    ctypes.memmove(start, __name__.encode(), min(len(__name__), end - start - 1))
     # The values as Python keeps them. It shares values of one byte with the rest of the program.
     for value in os.environb.values():
         if len(value) > 1:
             ctypes.memset(id(value) + bytes.__basicsize__ - 1, 0, len(value))
-    libc.clearenv()
+    ctypes.CDLL(None).clearenv()
     os.environ.clear()
     os.environ.update(environment)
     time.tzset()

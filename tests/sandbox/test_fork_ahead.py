@@ -31,7 +31,7 @@ print(json.dumps([len(servers._ahead), here.seen_by_worker(sys.argv[1]), here.se
 
 
 def seen(digest: str) -> dict[str, object]:
-    """What a process has: whether its memory contains the 64 hex digits with this SHA-256, its variables, its descriptors, its modules."""
+    """What a process has: whether its memory contains the 64 hex digits with this SHA-256, its variables, its modules."""
     with Path("/proc/self/maps").open() as lines, Path("/proc/self/mem").open("rb", buffering=0) as memory:
         places = [[int(at, 16) for at in line.split()[0].split("-")] for line in lines if line.split()[1].startswith("rw")]
         has_it = False
@@ -39,7 +39,8 @@ def seen(digest: str) -> dict[str, object]:
             memory.seek(start)
             texts = re.findall(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])", memory.read(end - start))
             has_it |= any(hashlib.sha256(text).hexdigest() == digest for text in texts)
-    return {"secret": has_it, "variables": sorted(os.environ), "session": os.getsid(0), "has_modules": {*SHARED_MODULES} <= {*sys.modules}}
+    words = Path("/proc/self/cmdline").read_text()
+    return {"words": words, "secret": has_it, "variables": sorted(os.environ), "session": os.getsid(0), "has_modules": {*SHARED_MODULES} <= {*sys.modules}}
 
 
 def seen_by_worker(digest: str) -> dict[str, object]:
@@ -52,7 +53,8 @@ def seen_by_worker(digest: str) -> dict[str, object]:
 def test_no_variable_of_the_environment_reaches_a_worker() -> None:
     """A secret in the environment is in the command's memory and not in its worker's, which shares the command's modules."""
     secret = secrets.token_hex(32)
-    command = [sys.executable, "-c", _CODE, hashlib.sha256(secret.encode()).hexdigest()]
+    digest = hashlib.sha256(secret.encode()).hexdigest()
+    command = [sys.executable, "-c", _CODE, digest]
     lines = finished(command, check=True, env={**os.environ, "PYTHONPATH": str(ROOT), "API_KEY": secret}).stdout
     n_ahead, worker, command_itself = json.loads(lines)
     assert n_ahead == 1
@@ -60,6 +62,8 @@ def test_no_variable_of_the_environment_reaches_a_worker() -> None:
     assert not worker["secret"]
     assert "API_KEY" in command_itself["variables"]
     assert worker["variables"] == sorted({*fork_server.worker_environment(), "ARROW_DEFAULT_MEMORY_POOL"})
+    assert digest in command_itself["words"]
+    assert worker["words"].rstrip("\0") == "evalsuite.sandbox.worker_main"
     assert worker["session"] != command_itself["session"]
     assert worker["has_modules"]
 

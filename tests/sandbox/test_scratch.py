@@ -30,6 +30,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     found = tmp_path / "tmp"
     found.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(found))
+    monkeypatch.setenv("TMPDIR", str(found))
     return found
 
 
