@@ -7,6 +7,7 @@ which takes a twentieth of the time of reading tables and a third of the time of
 import gc
 import json
 import os
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -64,6 +65,20 @@ def without_collection() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+@contextmanager
+def signals_blocked() -> Iterator[None]:
+    """Block SIGINT, SIGTERM and SIGHUP in the block; processes started inside keep them blocked, and an interruption comes after it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    stops = {stop for stop in signal.Signals if stop.name in ("SIGINT", "SIGTERM", "SIGHUP")}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, stops)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # Import names of the packages that pyproject.toml requires.

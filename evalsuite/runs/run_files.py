@@ -21,6 +21,7 @@ from evalsuite.compare.characters import MOST_MARKS, is_visible
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS, OutputError
 from evalsuite.core.import_ref import lazy_pattern
+from evalsuite.core.runtime import signals_blocked
 from evalsuite.core.types import RULES, Fault, Result, Status
 
 _LONGEST_WHY: Final = 200
@@ -407,7 +408,8 @@ def _check_details(result: Result) -> None:
 def _details_decoder() -> Callable[[bytes], Any]:
     import msgspec
 
-    return msgspec.json.Decoder(details_form()).decode
+    with signals_blocked():
+        return msgspec.json.Decoder(details_form()).decode
 
 
 def reported_result(frame: bytes, instance_id: str) -> Result | None:
@@ -471,7 +473,9 @@ def _line_decoder() -> Callable[[str], Any]:
     """Return the decoder of a line with exactly the keys and types that a run writes."""
     import msgspec
 
-    return msgspec.json.Decoder(line_form()).decode
+    # msgspec 0.22 crashes the process if an interruption is raised while it looks at a class.
+    with signals_blocked():
+        return msgspec.json.Decoder(line_form()).decode
 
 
 def _lenient_line(line: str) -> tuple[Any, Any]:

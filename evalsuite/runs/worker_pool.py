@@ -31,6 +31,7 @@ from typing import IO, TYPE_CHECKING
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, FaultError, side_of, timeout_error
 from evalsuite.core.import_ref import LazyModule
+from evalsuite.core.runtime import signals_blocked
 from evalsuite.core.types import Fault, Result, Task
 from evalsuite.readers.gold_files import gold_links
 from evalsuite.readers.paths import Inode
@@ -50,7 +51,7 @@ from evalsuite.runs.instance_checks import (
     wants_database,
 )
 from evalsuite.runs.run_files import reported_result
-from evalsuite.sandbox.fork_server import ForkServer, Worker, import_path, signals_blocked, start_error, worker_environment
+from evalsuite.sandbox.fork_server import ForkServer, Worker, import_path, start_error, worker_environment
 from evalsuite.sandbox.limits import Alarm, Budget, Clock, Verdict, answer_seconds, delayed_fault, killed_fault, size_of
 from evalsuite.sandbox.linux_layers import was_killed
 from evalsuite.sandbox.messages import (

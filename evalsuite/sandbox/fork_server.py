@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EvalsuiteError
 from evalsuite.core.import_ref import ImportRef, LazyModule
-from evalsuite.core.runtime import load_msgspec
+from evalsuite.core.runtime import load_msgspec, signals_blocked
 from evalsuite.sandbox.linux_layers import PACKAGE
 from evalsuite.sandbox.messages import ANSWER, CALL, FORK, LOAD, ORDER, REAP
 from evalsuite.sandbox.temp_dirs import remove_stale_temp_dirs
@@ -289,17 +289,3 @@ def _is_hostile(entry: Path, submission: Path) -> bool:
 def start_error() -> EvalsuiteError:
     """Return the error for a system that starts no process."""
     return EvalsuiteError("a worker process cannot be started", hint="`--isolation none` needs less, for submissions you trust")
-
-
-@contextlib.contextmanager
-def signals_blocked() -> Iterator[None]:
-    """Block SIGINT, SIGTERM and SIGHUP in the block; processes started inside keep them blocked."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    stops = {stop for stop in signal.Signals if stop.name in ("SIGINT", "SIGTERM", "SIGHUP")}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, stops)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -116,7 +116,7 @@ def _library_paths(folder: str, path: Sequence[str]) -> tuple[str, ...]:
     broad = {os.path.realpath(folder), *([] if sources.name in ("site-packages", "dist-packages") else [str(sources)])}
     imported = {os.path.realpath(entry) for entry in path if entry} - broad
     system = ("/usr", "/lib", "/lib64", "/etc/localtime", "/etc/ld.so.cache")
-    own = map(os.path.realpath, (sys.prefix, sys.base_prefix, sys.exec_prefix, PACKAGE, *system))
+    own = map(os.path.realpath, (sys.prefix, sys.base_prefix, sys.exec_prefix, str(PACKAGE), *system))
     return tuple(sorted({*own, *imported}))
 
 

@@ -18,7 +18,8 @@ from typing import IO, Any, Self
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EvalsuiteError, FaultError, timeout_error
 from evalsuite.core.import_ref import ImportRef
-from evalsuite.sandbox.fork_server import ForkServer, Worker, signals_blocked, start_error
+from evalsuite.core.runtime import signals_blocked
+from evalsuite.sandbox.fork_server import ForkServer, Worker, start_error
 from evalsuite.sandbox.limits import Clock, Verdict, answer_seconds, check_limits, killed_fault
 from evalsuite.sandbox.linux_layers import library_paths, parts_without, was_killed
 from evalsuite.sandbox.messages import COPY, END, LONGEST_RESULT, ClosedError, item_of, pack_call, receive, send

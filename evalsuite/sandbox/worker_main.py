@@ -68,10 +68,7 @@ def continue_as_fork_server(control: socket.socket, environment: Mapping[str, st
 
 def _replace_environment(environment: Mapping[str, str]) -> None:
     """Overwrite this process's command line and environment in memory, because they can contain secrets, and set another environment."""
-    # The addresses are fields 48 to 51 of proc_pid_stat(5); the first field after the name is the third.
-    start, end, _, last = map(int, Path("/proc/self/stat").read_text().rpartition(")")[2].split()[45:49])
-    ctypes.memset(start, 0, last - start)
-    ctypes.memmove(start, __name__.encode(), min(len(__name__), end - start - 1))
+    _show_as(__name__)
     # The values as Python keeps them. It shares values of one byte with the rest of the program.
     for value in os.environb.values():
         if len(value) > 1:
@@ -82,9 +79,19 @@ def _replace_environment(environment: Mapping[str, str]) -> None:
     time.tzset()
 
 
+def _show_as(title: str) -> None:
+    """Write a title over the command line and the initial environment of this process; `ps` shows it."""
+    # The addresses are fields 48 to 51 of proc_pid_stat(5); the first field after the name is the third.
+    start, _, _, end = map(int, Path("/proc/self/stat").read_text().rpartition(")")[2].split()[45:49])
+    text = title.encode(errors="surrogateescape")[: end - start - 1]
+    ctypes.memset(start, 0, end - start)
+    ctypes.memmove(start, text, len(text))
+
+
 def set_import_path(path: list[str]) -> None:
-    """Set the import path of this process and its workers."""
+    """Set the import path of this process and its workers, and show it in their command line, as that of a new interpreter does."""
     sys.path[:] = path
+    _show_as(f"{__name__} {os.pathsep.join(path)}")
 
 
 def serve_forks(control: int, modules: Sequence[str]) -> None:

@@ -113,15 +113,13 @@ def stop(frame, event, argument):
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def traced(arguments, dispatch=gate._dispatch):
+def traced(missing=gate.missing_packages):
     sys.settrace(stop)
-    try:
-        return dispatch(arguments)
-    finally:
-        sys.settrace(None)
+    return missing()
 
 
-gate._dispatch = traced
+# The first call in which a signal is an interruption.
+gate.missing_packages = traced
 raise SystemExit(main())
 """
 _EVERYWHERE = [("__set_name__", n) for n in range(5, 60)] + [("cb", n) for n in (1, 10, 100)] + [("", n) for n in range(5, 1500, 8)]
