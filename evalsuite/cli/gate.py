@@ -52,14 +52,7 @@ def run_command_line(arguments: list[str], *, ends_process: bool) -> int:
         arguments.remove("--fix")
     try:
         with _stopped_by_signals(ends_process=ends_process):
-            if lacking := missing_packages():
-                # Checked before scoring: a package missing in a worker is not the answer's fault.
-                raise EvalsuiteError(f"{sys.executable} lacks packages that evalsuite needs: {listed(lacking)}", hint=install_line())
-            if ends_process and arguments[:1] == ["run"] and not {"--help", "--help-all"} & {*arguments}:
-                from evalsuite.runs import SHARED_MODULES
-                from evalsuite.sandbox.fork_server import fork_ahead
-
-                fork_ahead(SHARED_MODULES)
+            _prepare(arguments, ends_process=ends_process)
             return _dispatch_fixed(arguments) if fixes else _dispatch(arguments)
     except EvalsuiteError as error:
         _complain(error.message, error.hint, arguments)
@@ -197,6 +190,18 @@ def _by_default() -> dict[signal.Signals, Any]:
     """Return the termination signals with default handling, each with its handler."""
     stops = [signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if name in signal.Signals.__members__]
     return {stop: before for stop in stops if (before := signal.getsignal(stop)) in (signal.SIG_DFL, signal.default_int_handler)}
+
+
+def _prepare(arguments: list[str], *, ends_process: bool) -> None:
+    """Check that all packages are installed, and start the fork server of a `run`."""
+    if lacking := missing_packages():
+        # Checked before scoring: a package missing in a worker is not the answer's fault.
+        raise EvalsuiteError(f"{sys.executable} lacks packages that evalsuite needs: {listed(lacking)}", hint=install_line())
+    if ends_process and arguments[:1] == ["run"] and not {"--help", "--help-all"} & {*arguments}:
+        from evalsuite.runs import SHARED_MODULES
+        from evalsuite.sandbox.fork_server import fork_ahead
+
+        fork_ahead(SHARED_MODULES)
 
 
 def _dispatch(arguments: list[str]) -> int:
