@@ -3,7 +3,8 @@
 Of saved runs: verification, drift, tolerance margins, agreement of raters, and samples.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from evalsuite.compare.characters import clean
@@ -25,7 +26,9 @@ from evalsuite.reports.document import (
     Strong,
     Suite,
     Table,
+    and_more,
     count_words,
+    cut_text,
     interval_words,
     percent,
 )
@@ -43,7 +46,7 @@ if TYPE_CHECKING:
     from evalsuite.runs.corrected_scores import Label
     from evalsuite.runs.rescoring import Drift
     from evalsuite.stats.agreement import Confusion
-    from evalsuite.stats.intervals import Passes, Repeats
+    from evalsuite.stats.intervals import Passes
 
 
 LINT_FORMATS = ("text", "json", "github")
@@ -77,14 +80,16 @@ def gold_check_document(check: "GoldCheck", name: str) -> Document:
         for title, rows in parts.items():
             table = Table(columns=columns, rows=rows[:MOST_REFUSED], lines=_refused_lines)
             if rows:
-                yield Section(look="lines", title=title, table=table, below=_and_more(len(rows) - MOST_REFUSED, "--json lists all"))
+                yield Section(
+                    look="lines", title=title, table=table, below=and_more(len(rows) - MOST_REFUSED, how="--json lists all", indent="   ")
+                )
         if check.excused:
             answered = [f"   {id_}: {place}" for id_, place in check.excused.items()]
             yield Section(look="lines", title="answered for", lines=answered)
         if check.by_the_day:
             title = "gold that depends on the current date: its verdicts change from day to day; --frozen-clock DAY fixes the date"
             named = [f"   {id_}" for id_ in check.by_the_day[:MOST_REFUSED]]
-            below = _and_more(len(check.by_the_day) - MOST_REFUSED, "--json lists all")
+            below = and_more(len(check.by_the_day) - MOST_REFUSED, how="--json lists all", indent="   ")
             yield Section(look="lines", title=title, lines=named, below=below)
         yield Section(look="lines", lines=[check.ceiling.words()])
 
@@ -98,11 +103,6 @@ def gold_check_document(check: "GoldCheck", name: str) -> Document:
         whole=check.to_json(),
         suites=lambda: [Suite(name=name, cases=[_refused_case(check, one) for one in every.rows])],
     )
-
-
-def _and_more(n: int, how: str = "", indent: str = "   ") -> tuple[str, ...]:
-    """`... 3 more (--json lists all)` in a tuple; an empty one if nothing was left out."""
-    return (f"{indent}... {n} more{f' ({how})' if how else ''}",) if n > 0 else ()
 
 
 def _refused_lines(refused: "Unsatisfied") -> list[str]:
@@ -208,7 +208,7 @@ def contamination_document(contamination: "Contamination", name: str) -> Documen
     def sections(_: Form) -> Iterator[Section]:
         if contamination.overlaps:
             table = Table(columns=columns, rows=contamination.overlaps[:MOST_OVERLAPS], lines=_overlap_lines)
-            below = _and_more(len(contamination.overlaps) - MOST_OVERLAPS, "--json lists all", " ")
+            below = and_more(len(contamination.overlaps) - MOST_OVERLAPS, how="--json lists all", indent=" ")
             yield Section(look="lines", table=table, below=below)
         n_hit = len({one.instance_id for one in contamination.overlaps})
         lines = [f"{n_hit} of {contamination.n_instances} instances share n-grams of {contamination.n_words} words with the files"]
@@ -254,7 +254,7 @@ def suspects_document(suspects: "Suspects", *, most: int = 20) -> Document:
     def sections(_: Form) -> Iterator[Section]:
         if suspects.suspects:
             table = Table(columns=columns, rows=suspects.suspects[:most], lines=lambda one: list(lines(one)))
-            yield Section(look="lines", table=table, below=_and_more(len(suspects.suspects) - most, indent="     "))
+            yield Section(look="lines", table=table, below=and_more(len(suspects.suspects) - most, indent="     "))
         n_voices = f"{suspects.n_voices} independent submissions in {suspects.n_runs} runs"
         n_units, n_instances = suspects.n_units, suspects.n_instances
         among = f"{n_units} records in {count_words(n_instances, 'instance')}" if n_units > n_instances else f"{n_instances} instances"
@@ -289,20 +289,20 @@ def audit_document(audit: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Do
         Column(name="holes", title="suggested fix", role="why", value=lambda one: holes(one) or None, words=holes, wraps=True),
     ]
 
-    def sections(form: Form) -> Iterator[Section]:
+    def sections(_: Form) -> Iterator[Section]:
         made = f"{audit.name}: {audit.n_answers} answers made for {len(audit.checks)} checks, seed {audit.seed}"
         yield Section(look="lines", prose=[made])
         for title, right in _TITLES:
             kinds = [(kind, by_rule) for (kind, is_right), by_rule in audit.kinds().items() if is_right is right]
             if kinds:
-                yield _kinds_section(title, [(kind, *_shares_of_kind(by_rule, right=right)) for kind, by_rule in kinds], form)
+                yield _kinds_section(title, [(kind, *_shares_of_kind(by_rule, right=right)) for kind, by_rule in kinds])
         if sizes := audit.sizes():
             sized = [(size, *_shares_of_kind(by_rule, right=False)) for size, by_rule in sizes.items()]
-            yield _kinds_section("numbers changed by, caught", sized, form)
+            yield _kinds_section("numbers changed by, caught", sized)
         first = ", the weakest first" if weakest else ""
         sentence = f"{len(weakest)} of {len(audit.checks)} checks misjudge answers under {rules} rules{first}"
         table = Table(columns=columns, rows=weakest[:most], lines=lambda one: _weak_lines(one, rules)) if weakest[:most] else None
-        below = _and_more(len(weakest) - most, "--top N, --format json lists all")
+        below = and_more(len(weakest) - most, how="--top N, --format json lists all", indent="   ")
         yield Section(look="part", prose=[sentence], table=table, below=below)
         yield Section(look="lines", prose=list(_audit_notes(audit)))
 
@@ -317,33 +317,20 @@ def audit_document(audit: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Do
     )
 
 
-def _kinds_section(title: str, rows: Sequence[KindRow], form: Form) -> Section:
+def _kinds_section(title: str, rows: Sequence[KindRow]) -> Section:
     """Build the table of answer kinds: how many were made, and how many were caught or refused under each rule."""
-    heads = (title, "made", "official", "strict")
-    widths = [max(len(row[at]) for row in (heads, *rows)) for at in range(len(heads))]
-
-    def line(row: KindRow) -> str:
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        return ("   " + "   ".join(cells)).rstrip()
-
-    def cell(at: int) -> Callable[[KindRow], str]:
-        return lambda row: row[at]
-
     columns: list[Column[KindRow]] = [
-        Column(name=head, words=cell(at), role="name" if at == 0 else "more", is_number=at > 0) for at, head in enumerate(heads)
+        Column(name=head, words=itemgetter(at), role="more" if at else "name", is_number=at > 0)
+        for at, head in enumerate((title, "made", "official", "strict"))
     ]
-    head = [line(heads)] if form == "text" else ()
-    return Section(look="part", prose=head, table=Table(columns=columns, rows=rows, lines=lambda row: [line(row)]))
+    return Section(table=Table(columns=columns, rows=rows))
 
 
 def _shares_of_kind(by_rule: Mapping[Rule, tuple[int, int]], *, right: bool) -> tuple[str, str, str]:
     """Return how many were made, and how many of them were caught, or refused, under official and strict rules."""
-    official, strict = (_part_of(failed if right else n - failed, n) for failed, n in (by_rule[rule] for rule in RULES))
+    parts = ((failed if right else n - failed, n) for failed, n in (by_rule[rule] for rule in RULES))
+    official, strict = (f"{part}/{n} = {percent(part / n)}" if n else "-" for part, n in parts)
     return str(max(n for _, n in by_rule.values())), official, strict
-
-
-def _part_of(part: int, n: int) -> str:
-    return f"{part}/{n} = {100 * part / n:.1f} %" if n else "-"
 
 
 def _verdict_words(check: "Audited") -> str:
@@ -389,11 +376,11 @@ def _check_case(audit: "Audit", check: "Audited", rules: Rule) -> Case:
 def _audit_notes(audit: "Audit") -> Iterator[str]:
     for rule in RULES:
         if n := sum(rule in check.unfit for check in audit.checks):
-            yield f"{n} check{'s' if n > 1 else ''} left out under {rule} rules, which refuse gold itself: evalsuite gold check"
+            yield f"{count_words(n, 'check')} left out under {rule} rules, which refuse gold itself: evalsuite gold check"
     for why, n in audit.reasons().items():
-        yield f"{n} check{'s' if n > 1 else ''} not audited: {why}"
+        yield f"{count_words(n, 'check')} not audited: {why}"
     if audit.n_left:
-        yield f"{audit.n_left} check{'s' if audit.n_left > 1 else ''} not audited within the time limit: --seconds"
+        yield f"{count_words(audit.n_left, 'check')} not audited within the time limit: --seconds"
 
 
 _MOST = 10
@@ -415,13 +402,13 @@ def drift_document(drifts: "Sequence[Drift]", components: Sequence[Component]) -
 
     changed: Column[Component] = Column(name="component", title="changed since", role="name", value=lambda one: one[0])
     every = Table(columns=runs, rows=drifts, lines=_drift_lines)
-    matrix = Table(columns=[changed, count("runs", 1), count("verdicts", 2), count("moved", 3)], rows=components, lines=_component_row)
+    matrix = Table(columns=[changed, count("runs", 1), count("verdicts", 2), count("moved", 3)], rows=components)
 
     def sections(form: Form) -> Iterator[Section]:
-        look, titles = ("part", (" runs scored again", " by what changed")) if form == "text" else ("", ("Runs", "By what changed"))
-        yield Section(look=look, title=titles[0], table=every)
+        is_text = form == "text"
+        yield Section(look="part" if is_text else "", title=" runs scored again" if is_text else "Runs", table=every)
         if components:
-            yield Section(look=look, title=titles[1], table=matrix)
+            yield Section(title="by what changed" if is_text else "By what changed", table=matrix)
 
     keys = ("component", "n_runs", "n", "n_moved")
     return Document(
@@ -441,12 +428,7 @@ def _drift_lines(drift: "Drift") -> list[str]:
     for name, *scores in drift.moved[:_MOST]:
         then, now = ("not judged" if score is None else f"{score:g}" for score in scores)
         lines.append(f"   {clean(name)}: {then} -> {now}")
-    return [*lines, *_and_more(len(drift.moved) - _MOST)]
-
-
-def _component_row(component: Component) -> list[str]:
-    name, n_runs, n_verdicts, n_moved = component
-    return [f"   {clean(name)}: {n_moved} of {n_verdicts} verdicts moved in {n_runs} {'run' if n_runs == 1 else 'runs'}"]
+    return [*lines, *and_more(len(drift.moved) - _MOST, indent="   ")]
 
 
 _MARGIN_BAR = 50
@@ -459,7 +441,9 @@ def margins_document(margins: "Margins", *, names_instances: bool = True) -> Doc
     columns: list[Column[Near]] = [
         Column(name="instance_id", title="instance", role="name", value=lambda one: one[0]),
         Column(name="score", title=margins.rules, value=lambda one: one[1], is_number=True, type="DOUBLE"),
-        Column(name="margin", title="margin", value=lambda one: one[2], words=lambda one: f"{one[2]:.6g}", is_number=True, type="DOUBLE"),
+        Column(
+            name="margin", title="changes at", value=lambda one: one[2], words=lambda one: f"{one[2]:.6g}", is_number=True, type="DOUBLE"
+        ),
     ]
     steps: list[Column[Step]] = [
         Column(name="tolerance", value=lambda one: one[0], words=lambda one: f"{one[0]:.3g}", is_number=True, type="DOUBLE"),
@@ -480,10 +464,8 @@ def margins_document(margins: "Margins", *, names_instances: bool = True) -> Doc
             yield Section(pictures=[Picture(title, draw_steps(margins.steps, title=title))] if form == "html" else ())
             yield Section(title=title, table=Table(columns=steps, rows=margins.shown()))
         if near:
-            table = Table(
-                columns=columns, rows=near[:_MOST], lines=lambda one: [f"   {clean(one[0])}  {one[1]:g}, changes at {one[2]:.6g}"]
-            )
-            yield Section(look="part", title=" closest to another verdict", table=table, below=_and_more(len(near) - _MOST))
+            table = Table(columns=columns, rows=near[:_MOST])
+            yield Section(title="closest to another verdict", table=table, below=and_more(len(near) - _MOST))
 
     every = Table(columns=steps, rows=margins.steps)
     whole = margins.to_json() if names_instances else {**margins.to_json(), "near": []}
@@ -494,9 +476,6 @@ def margins_document(margins: "Margins", *, names_instances: bool = True) -> Doc
         tables={"csv": every, "parquet": every},
         whole=whole,
     )
-
-
-LabelRow = tuple[str, Sequence[int]]
 
 
 def raters_document(agreement: "RaterAgreement", *, most: int = MOST_SHOWN) -> Document:
@@ -517,25 +496,19 @@ def raters_document(agreement: "RaterAgreement", *, most: int = MOST_SHOWN) -> D
         Column(name="reason_b", title="why B", role="why", value=lambda one: one.reasons[1] or None, wraps=True),
     ]
 
-    def sections(form: Form) -> Iterator[Section]:
+    def sections(_: Form) -> Iterator[Section]:
         head = [f"A {a}", f"B {b}"]
         if agreement.threshold is not None:
             head.append(f"labels of at least {agreement.threshold:g} count as 1, others as 0")
         head += [f"left out: {count} {why}" for why, count in agreement.left_out.items()]
         yield Section(look="lines", prose=head)
-        if form == "text":
-            yield Section(look="part", lines=[f" {label:<34} {text}" for label, text in pairs])
-        else:
-            yield Section(pairs=pairs)
+        yield Section(pairs=pairs)
         if agreement.confusion is not None:
-            yield _confusion_section(agreement.confusion, form)
+            yield _confusion_section(agreement.confusion)
         n = len(agreement.disagreements)
+        table = Table(columns=columns, rows=agreement.disagreements[:most]) if n else None
         yield Section(
-            look="part",
-            title=f" {n} disagreement{'' if n == 1 else 's'}" if form == "text" or n else "",
-            prose=() if n else ("no disagreement",) if form != "text" else (),
-            table=Table(columns=columns, rows=agreement.disagreements[:most], lines=_disagreement_lines),
-            below=_and_more(n - most, f"--most {n} shows all"),
+            title=count_words(n, "disagreement"), table=table, below=and_more(n - most, how=f"--most {n} shows all", indent="   ")
         )
 
     every = Table(columns=columns, rows=agreement.disagreements)
@@ -549,31 +522,14 @@ def raters_document(agreement: "RaterAgreement", *, most: int = MOST_SHOWN) -> D
     )
 
 
-def _confusion_section(table: "Confusion", form: Form) -> Section:
+def _confusion_section(table: "Confusion") -> Section:
     """Build the confusion table: A's labels are rows, B's are columns."""
     names = [label_words(label) for label in table.labels]
-    width = max(4, *(len(name) for name in names), *(len(str(count)) for row in table.counts for count in row))
-    head = " " + " " * (width + 3) + "  ".join(f"{name:>{width}}" for name in names) + "   <- B"
-
-    def count_at(at: int) -> Callable[[LabelRow], str]:
-        return lambda row: str(row[1][at])
-
-    columns: list[Column[LabelRow]] = [Column(name="A \\ B", words=lambda row: row[0], role="name")]
-    columns += [Column(name=name, words=count_at(at), is_number=True) for at, name in enumerate(names)]
-
-    def lines(row: LabelRow) -> list[str]:
-        return [f" A {row[0]:>{width}} " + "  ".join(f"{count:>{width}}" for count in row[1])]
-
-    rows = list(zip(names, table.counts, strict=True))
-    return Section(look="part", prose=[head] if form == "text" else (), table=Table(columns=columns, rows=rows, lines=lines))
-
-
-def _disagreement_lines(disagreement: "Disagreement") -> list[str]:
-    sides = zip("AB", disagreement.labels, disagreement.reasons, strict=True)
-    return [
-        f"   {disagreement.instance_id}",
-        *(f"     {side} {label_words(label)}" + (f"  {reason}" if reason else "") for side, label, reason in sides),
+    columns = [
+        Column[Sequence[str]](name=name, words=itemgetter(at), role="more" if at else "name", is_number=at > 0)
+        for at, name in enumerate(("A \\ B", *names))
     ]
+    return Section(table=Table(columns=columns, rows=[(name, *map(str, row)) for name, row in zip(names, table.counts, strict=True)]))
 
 
 def _disagreement_case(disagreement: "Disagreement") -> Case:
@@ -586,8 +542,7 @@ def label_words(label: "Label") -> str:
     """Format a label for a table: whole numbers without decimals, long texts cut."""
     if isinstance(label, float):
         return f"{label:g}"
-    text = clean(label)
-    return text if len(text) <= 16 else text[:15] + "…"
+    return cut_text(clean(label), 16)
 
 
 _BAR = 40
@@ -631,18 +586,17 @@ def _model_columns() -> "list[Column[ModelSamples]]":
         least, most = samples.numbers.n_samples
         return str(most) if least == most else f"{least} to {most}"
 
+    def interval(samples: "ModelSamples") -> str:
+        ends = samples.numbers.interval.low, samples.numbers.interval.high
+        return "-" if None in ends else interval_words(ends)  # type: ignore[arg-type]
+
     return [
         Column(name="model", words=lambda one: clean(one.model), role="name"),
         Column(name="questions", words=lambda one: str(one.numbers.n_questions), is_number=True),
         Column(name="samples", title="samples each", words=samples_words, is_number=True),
         Column(name="mean", words=lambda one: percent(one.numbers.interval.estimate), is_number=True),
-        Column(name="95 % CI", words=lambda one: _interval_ends(one.numbers), is_number=True),
+        Column(name="95 % CI", words=interval, is_number=True),
     ]
-
-
-def _interval_ends(numbers: "Repeats") -> str:
-    low, high = numbers.interval.low, numbers.interval.high
-    return "-" if low is None or high is None else interval_words((low, high))
 
 
 def _pass_columns() -> list[Column[PassRow]]:
@@ -722,7 +676,7 @@ def verified_document(verified: "Verified") -> Document:
         more = [f"--seed {verified.seed} takes the same sample again"] if verified.seed is not None else []
         open_ = list[str]()
         for title, pairs in (("claimed only", verified.claimed), ("not checked", verified.left_out.items())):
-            lines = [f"{', '.join(names)} not verified: {value}" for value, names in _by_finding(pairs)]
+            lines = [f"{', '.join(names)} not verified: {value}" for value, names in _names_by_value(pairs)]
             open_ += [f"{title}:", *(f"  {line}" for line in lines)] if lines else []
         notes = [*(f"note: {note}" for note in verified.notes), *more]
         marked = [*(f" - {line}" for line in open_), *(f"   {line}" for line in notes)]
@@ -759,7 +713,7 @@ def _finding_sign(finding: "Finding") -> str:
 def _finding_lines(finding: "Finding") -> Iterator[str]:
     yield f" {_finding_sign(finding)} {finding.name:<14} {finding.says}"
     yield from (f"     {text}" for text in finding.differs[:MOST_DIFFERENCES])
-    yield from _and_more(len(finding.differs) - MOST_DIFFERENCES, indent="     ")
+    yield from and_more(len(finding.differs) - MOST_DIFFERENCES, indent="     ")
 
 
 def _finding_case(run: str, finding: "Finding") -> Case:
@@ -773,8 +727,8 @@ def _finding_case(run: str, finding: "Finding") -> Case:
     )
 
 
-def _by_finding(pairs: Iterable[tuple[str, str]]) -> Iterable[tuple[str, list[str]]]:
-    """Group names by finding, in the order of the first name of each."""
+def _names_by_value(pairs: Iterable[tuple[str, str]]) -> Iterable[tuple[str, list[str]]]:
+    """Group names by value, in the order of the first name of each."""
     found: dict[str, list[str]] = {}
     for name, value in pairs:
         found.setdefault(value, []).append(name)

@@ -297,9 +297,9 @@ def id_list(ids: Sequence[str]) -> str:
     return shown if len(ids) <= MOST_IDS else f"{shown} and {len(ids) - MOST_IDS} more"
 
 
-def and_more(n: int, what: str = "", how: str = "") -> tuple[str, ...]:
-    """`... 3 more fields; --json lists all` in a tuple; an empty one if nothing was left out."""
-    return (f"... {n} more {what}".rstrip() + (f"; {how}" if how else ""),) if n > 0 else ()
+def and_more(n: int, what: str = "", how: str = "", *, indent: str = "") -> tuple[str, ...]:
+    """`... 3 more fields (--json lists all)` in a tuple; an empty one if nothing was left out."""
+    return (f"{indent}... {n} more{what and f' {what}'}{how and f' ({how})'}",) if n > 0 else ()
 
 
 def cut_text(text: str, most: int) -> str:

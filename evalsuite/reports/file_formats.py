@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import write_error
-from evalsuite.reports.document import LONGEST, Case, Code, Column, Document, Own, Section, Strong, Table, Words, pieces, text_of
+from evalsuite.reports.document import LONGEST, Case, Code, Column, Document, Own, Section, Strong, Table, Words, cut_text, pieces, text_of
 from evalsuite.reports.run_document import run_document
 from evalsuite.sandbox.temp_dirs import TempDir
 
@@ -47,7 +47,9 @@ def as_markdown(document: Document) -> str:
     """Return the document in less than 60 kB; what is left out is counted."""
     sections = list(document.parts("markdown"))
     head = f"### {render_words(document.heading or document.title)}"
-    whole = {at: _opened_section(section) for at, section in enumerate(sections) if _is_never_cut(section)}
+    # If space is short, only folded sections and long tables are cut.
+    never_cut = [one.look == "block" or not (one.is_folded or (one.table is not None and one.table.is_long)) for one in sections]
+    whole = {at: _opened_section(section) for at, section in enumerate(sections) if never_cut[at]}
     room = MOST_BYTES - sum(len(part.encode()) + 2 for part in (head, *whole.values()))
     share = max(0, room) // max(1, len(sections) - len(whole))
     cut = {at: (_folded_section if one.is_folded else _opened_section)(one, share) for at, one in enumerate(sections) if at not in whole}
@@ -70,9 +72,7 @@ def render_words(words: Words) -> str:
 
 def code_span(text: str, longest: int = LONGEST) -> str:
     """Return the text as a closed code span: one printable line of at most `longest` characters, fenced by enough backticks."""
-    text = clean(text)
-    if len(text) > longest:
-        text = f"{text[: longest - 1]}…"
+    text = cut_text(clean(text), longest)
     if not text:
         return ""
     fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
@@ -91,11 +91,6 @@ def plain_html(text: str) -> str:
     escaped = html.escape(clean(text), quote=False)
     # Mentions and URLs become links by themselves; an invisible zero-width space prevents that.
     return escaped.replace("@", "@\u200b").replace("://", ":\u200b//").replace("www.", "www\u200b.")
-
-
-def _is_never_cut(section: Section) -> bool:
-    """Return whether the section must not be cut if space is short."""
-    return section.look == "block" or not (section.is_folded or (section.table is not None and section.table.is_long))
 
 
 def _words_in_table(words: Words) -> str:
@@ -195,50 +190,47 @@ def as_junit(document: Document) -> Iterator[str]:
     """Yield the pieces of the XML of a document's suites, with the counts of each suite and of all."""
     suites = document.suites()
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-    yield f"<testsuites name={_xml_attribute(document.name)}{_case_counts([case for suite in suites for case in suite.cases])}>\n"
+    yield f"<testsuites{_attributes(name=document.name, **_case_counts([case for suite in suites for case in suite.cases]))}>\n"
     for suite in suites:
-        yield f"  <testsuite name={_xml_attribute(suite.name)}{_case_counts(suite.cases)}>\n"
-        yield _properties_element(suite.properties, "    ")
+        yield f"  <testsuite{_attributes(name=suite.name, **_case_counts(suite.cases))}>\n{_properties(suite.properties, '    ')}"
         yield from map(_case_element, suite.cases)
         yield "  </testsuite>\n"
     yield "</testsuites>\n"
 
 
-def _case_counts(cases: Sequence[Case]) -> str:
-    counts = {"tests": len(cases), **{name: sum(case.kind == kind for case in cases) for name, kind in _JUNIT_COUNTS.items()}}
+def _case_counts(cases: Sequence[Case]) -> dict[str, object]:
+    counts: dict[str, object] = {name: sum(case.kind == kind for case in cases) for name, kind in _JUNIT_COUNTS.items()}
     # Rounded like the times of the cases and of a saved run.
     timed = [round(case.seconds, 6) for case in cases if case.seconds is not None]
-    total = f' time="{sum(timed):.6f}"' if len(timed) == len(cases) else ""
-    return "".join(f' {name}="{count}"' for name, count in counts.items()) + total
+    return {"tests": len(cases), **counts, **({"time": f"{sum(timed):.6f}"} if len(timed) == len(cases) else {})}
 
 
 def _case_element(case: Case) -> str:
-    head = f"    <testcase classname={_xml_attribute(case.classname)} name={_xml_attribute(case.name)}"
-    head += "" if case.seconds is None else f' time="{case.seconds:.6f}"'
-    inside = _properties_element(case.properties, "      ") if case.properties else ""
+    time = {} if case.seconds is None else {"time": f"{case.seconds:.6f}"}
+    head = f"    <testcase{_attributes(classname=case.classname, name=case.name, **time)}"
+    inside = _properties(case.properties, "      ") if case.properties else ""
     if case.kind != "passed":
         # `skipped` has no type in the schemas of CI systems.
         skipped = case.kind == "skipped"
         message = f"{case.points}: {case.message}" if case.points else case.message
-        named = f"{case.type}: {message}" if skipped and not message.startswith(f"{case.type}: ") else message
-        typed = "" if skipped else f" type={_xml_attribute(case.type)}"
+        message = f"{case.type}: {message}" if skipped and not message.startswith(f"{case.type}: ") else message
         body = "\n".join(html.escape(clean(line), quote=False) for line in case.body.split("\n"))
-        end = f">{body}</{case.kind}>" if body else "/>"
-        inside += f"      <{case.kind}{typed} message={_xml_attribute(named)}{end}\n"
+        about = _attributes(**({} if skipped else {"type": case.type}), message=message)
+        inside += f"      <{case.kind}{about}" + (f">{body}</{case.kind}>\n" if body else "/>\n")
     return f"{head}>\n{inside}    </testcase>\n" if inside else f"{head}/>\n"
 
 
-def _properties_element(pairs: Sequence[tuple[str, str]], margin: str) -> str:
-    lines = (f"{margin}  <property name={_xml_attribute(label)} value={_xml_attribute(value)}/>\n" for label, value in pairs)
+def _properties(pairs: Sequence[tuple[str, str]], margin: str) -> str:
+    lines = (f"{margin}  <property{_attributes(name=label, value=value)}/>\n" for label, value in pairs)
     return f"{margin}<properties>\n{''.join(lines)}{margin}</properties>\n"
 
 
-def _xml_attribute(text: str) -> str:
-    """Quote a text as an XML attribute. Only printable characters are left, because XML does not allow the others."""
+def _attributes(**values: object) -> str:
+    """Quote values as XML attributes. Only printable characters are left, because XML does not allow the others."""
     # Imported here because it loads URL modules that other formats do not need.
     from xml.sax.saxutils import quoteattr
 
-    return quoteattr(clean(text))
+    return "".join(f" {name}={quoteattr(clean(str(value)))}" for name, value in values.items())
 
 
 # GitHub shows at most ten of each level per step.
@@ -348,11 +340,8 @@ def _column_cells(column: Column[Any], rows: list[Any]) -> list[Any]:
     values = map(column.value, rows)
     if (spelled := column.spelled) is not None:
         return [None if value is None else spelled(value) for value in values]
-    return [value if value is None or isinstance(value, int | float) else safe_cell(_list_in_cell(value)) for value in values]
-
-
-def _list_in_cell(value: Any) -> str:
-    return value if isinstance(value, str) else ";".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    texts = (";".join(map(str, value)) if isinstance(value, list | tuple) else value for value in values)
+    return [value if value is None or isinstance(value, int | float) else safe_cell(str(value)) for value in texts]
 
 
 def _csv_lines(rows: Iterable[Sequence[Any]]) -> str:

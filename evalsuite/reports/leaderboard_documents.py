@@ -20,6 +20,7 @@ from evalsuite.reports.document import (
     Suite,
     Table,
     Tile,
+    and_more,
     count_words,
     id_list,
     interval_words,
@@ -42,12 +43,6 @@ if TYPE_CHECKING:
 
 MOST_FLIPS = 10
 MOST_FIELDS = 20
-
-
-def comparison_heading(comparison: "Comparison") -> str:
-    """Return the first line: the compared runs and their rules."""
-    parts = (f"evalsuite {__version__}", comparison.suite, *comparison_facts(comparison))
-    return " · ".join(clean(part) for part in parts if part)
 
 
 def comparison_facts(comparison: "Comparison") -> tuple[str, ...]:
@@ -82,14 +77,14 @@ def comparison_verdict(comparison: "Comparison", *, gate: bool = False) -> str:
 
 def candidates_in_words(comparison: "Comparison") -> str:
     """Describe each candidate in a few words: `v2: worse (-25.0 points, p 0.0063)`."""
-    return " · ".join(map(_candidate_in_words, comparison.candidates))
 
+    def words(candidate: "Candidate") -> str:
+        total, verdict = candidate.total, f"{clean(candidate.label)}: {candidate.verdict}"
+        if candidate.verdict not in ("better", "worse"):
+            return verdict
+        return f"{verdict} ({own_points(total)}{'' if total.is_raw else ' points'}, p {p_value(total.p_adjusted)})"
 
-def _candidate_in_words(candidate: "Candidate") -> str:
-    total, verdict = candidate.total, f"{clean(candidate.label)}: {candidate.verdict}"
-    if candidate.verdict not in ("better", "worse"):
-        return verdict
-    return f"{verdict} ({own_points(total)}{'' if total.is_raw else ' points'}, p {p_value(total.p_adjusted)})"
+    return " · ".join(map(words, comparison.candidates))
 
 
 def comparison_sections(comparison: "Comparison", *, everything: bool = False, drawn: bool = False) -> Iterator[Section]:
@@ -169,7 +164,7 @@ def _flip_sections(comparison: "Comparison", candidate: "Candidate", everything:
                 kind=word,
                 of=candidate.label,
                 table=Table(columns=columns, rows=shown, anchor=lambda flip: f"{label}/{clean(flip.instance_id)}"),
-                below=_and_more(len(flips) - len(shown), word),
+                below=and_more(len(flips) - len(shown), word, "--all lists them"),
                 is_folded=True,
             )
 
@@ -216,7 +211,7 @@ def _part_sections(comparison: "Comparison", candidate: "Candidate", everything:
             of=candidate.label,
             table=Table(columns=by_field, rows=shown),
             lines=("", *_draw_differences(field.f1 for field in shown)) if drawn else (),
-            below=_and_more(len(ordered) - len(shown), "fields"),
+            below=and_more(len(ordered) - len(shown), "fields", "--all lists them"),
             is_folded=True,
         )
     if candidate.shift:
@@ -240,7 +235,7 @@ def _shift_section(comparison: "Comparison", candidate: "Candidate", everything:
         kind="shift",
         of=candidate.label,
         table=Table(columns=columns, rows=shown),
-        below=_and_more(len(candidate.shift) - len(shown), "rows"),
+        below=and_more(len(candidate.shift) - len(shown), "rows", "--all lists them"),
         is_folded=True,
     )
 
@@ -296,23 +291,20 @@ def _own_mean(row: "PairedDifference", value: float | None) -> str:
 
 def own_points(row: "PairedDifference") -> str:
     """Format a difference in points, or on the metric's own scale; a dash for none."""
-    return _own_points(row, row.difference)
+    return _points_of(row.difference, is_raw=row.is_raw)
 
 
-def _own_points(row: "PairedDifference | None", value: float | None) -> str:
-    return f"{value:+.4g}" if row is not None and row.is_raw and value else points(value)
+def _points_of(value: float | None, *, is_raw: bool) -> str:
+    return f"{value:+.4g}" if is_raw and value else points(value)
 
 
 def _interval_in_words(low: float | None, high: float | None, row: "PairedDifference | None" = None) -> str:
-    return "-" if low is None or high is None else f"[{_own_points(row, low)}, {_own_points(row, high)}]"
+    is_raw = row is not None and row.is_raw
+    return "-" if low is None or high is None else f"[{_points_of(low, is_raw=is_raw)}, {_points_of(high, is_raw=is_raw)}]"
 
 
 def _signed(value: float | None) -> str:
     return "-" if value is None else f"{value + 0.0:+.2f}" if round(value, 6) else "0"
-
-
-def _and_more(n: int, what: str) -> tuple[str, ...]:
-    return (f"... {n} more {what} (--all lists them)",) if n > 0 else ()
 
 
 def _some_ids(ids: Sequence[str]) -> str:
@@ -338,7 +330,7 @@ def comparison_document(comparison: "Comparison", *, everything: bool = False) -
 
     return Document(
         name=comparison.suite,
-        title=comparison_heading(comparison),
+        title=" · ".join(filter(None, (f"evalsuite {__version__}", clean(comparison.suite), *map(clean, comparison_facts(comparison))))),
         sections=parts,
         last_line=comparison_verdict(comparison),
         tables={"csv": difference_table(comparison), "parquet": instance_table(comparison)},
@@ -369,14 +361,11 @@ def difference_table(comparison: "Comparison") -> Table[PartDifference]:
             Column(name="baseline_corrected", value=lambda one: comparison.corrected if one[1] == "total" else None),
             Column(name="corrected", value=lambda one: of.get(one[0]) if one[1] == "total" else None),
         ]
-    return Table(columns=columns, rows=list(_part_differences(comparison)))
-
-
-def _part_differences(comparison: "Comparison") -> Iterator[PartDifference]:
+    rows = []
     for one in comparison.candidates:
         parts = (("total", [one.total]), ("scorer", one.by_scorer), ("group", one.by_group), ("field", [field.f1 for field in one.fields]))
-        for part, rows in parts:
-            yield from ((one.label, part, row) for row in rows)
+        rows += [(one.label, part, row) for part, differences in parts for row in differences]
+    return Table(columns=columns, rows=rows)
 
 
 def instance_table(comparison: "Comparison") -> "Table[tuple[Candidate, Paired]]":
@@ -460,20 +449,15 @@ def comparison_page_sections(comparison: "Comparison", *, title: str = "") -> It
     )
     yield Section(look="card", title="Warnings", lines=comparison.warnings)
     if one:
-        yield Section(tiles=candidate_tiles(one))
+        counts = (one.total.losses, "lost", "wrong"), (one.total.wins, "won", "right"), (one.total.ties, "tied", "")
+        tiles = [Tile(*count) for count in (*counts, (len(one.unjudged), "not judged", "unscored"))]
+        yield Section(tiles=[tile for tile in tiles if tile.n])
     yield next(section for section in sections if section.kind == "candidate")
     yield Section(look="cards", pictures=comparison_figures(comparison))
     for section in sections:
         if section.of:
             yield _at_most_a_thousand(replace(section, is_folded=section.kind not in ("lost", "won")))
     yield Section(look="foot", pairs=[*method_facts(comparison), ("made with", f"evalsuite {__version__}")])
-
-
-def candidate_tiles(candidate: "Candidate") -> list[Tile]:
-    """Return the counts of lost, won, tied and unjudged instances."""
-    total = candidate.total
-    found = (Tile(total.losses, "lost", "wrong"), Tile(total.wins, "won", "right"), Tile(total.ties, "tied"))
-    return [tile for tile in (*found, Tile(len(candidate.unjudged), "not judged", "unscored")) if tile.n]
 
 
 def comparison_figures(comparison: "Comparison") -> list[Picture]:
@@ -553,12 +537,17 @@ def ranked_table(
 
         return column(f"{name} ({board.by_direction[name]} is better)", words, short=name)
 
+    def rank(row: "RankedRow") -> str:
+        """`2 (1-4)`: the rank by score, and the range of ranks that the tests do not exclude if it has more than one."""
+        first, last = row.shared_ranks or (row.rank, row.rank)
+        return _ABSENT if row.rank is None else f"{row.rank}" if first == last else f"{row.rank} ({first}-{last})"
+
     models = [Column(name="model", words=model, wraps=True)] if any(model(row) != _ABSENT for row in board.rows) else []
     faults = [column("faults", lambda row: faults_words(row.faults), wraps=True)] if any(row.faults for row in board.rows) else []
     has_errata = any(row.corrected is not None for row in board.rows)
     corrected = [column("corrected", lambda row: _value_words(board, row.corrected))] if has_errata else []
     columns: list[Column[RankedRow]] = [
-        Column(name="rank", words=lambda row: _rank_words(row) if row.rank is not None else _ABSENT, role="name"),
+        Column(name="rank", words=rank, role="name"),
         Column(name="submission", words=lambda row: row.name, role="name"),
         *more,
         *models,
@@ -599,12 +588,6 @@ def _sample_columns(board: "Leaderboard") -> "list[Column[RankedRow]]":
         Column(name=f"pass@{k}", words=chance("any"), is_number=True),
         Column(name=f"pass^{k}", words=chance("all"), is_number=True),
     ]
-
-
-def _rank_words(row: "RankedRow") -> str:
-    """`2 (1-4)`: the rank by score, and the range of ranks that the tests do not exclude if it has more than one."""
-    first, last = row.shared_ranks or (row.rank, row.rank)
-    return f"{row.rank}" if first == last else f"{row.rank} ({first}-{last})"
 
 
 def _score_words(board: "Leaderboard", row: "RankedRow") -> str:
@@ -689,6 +672,7 @@ def leaderboard_document(
     table = ranked_table(board, more=more, link=link)
     # Column names include the direction; one column per part and per metadata key.
     keys = sorted({key for row in board.rows for key in row.metadata})
+    properties = [("polarity", board.score_title), *board_facts(board)]
     columns: list[Column[RankedRow]] = [
         *(number_column(board, name, f"score_{board.direction}_is_better" if name == "score" else name) for name in CSV_NUMBERS),
         Column(name="faults", value=lambda row: faults_words(row.faults) if row.faults else None),
@@ -705,7 +689,7 @@ def leaderboard_document(
             "parquet": Table(columns=[number_column(board, name) for name in _BOARD_NUMBERS], rows=board.rows),
         },
         whole=board.to_json(),
-        suites=lambda: [_board_suite(board)],
+        suites=lambda: [Suite(name=board.suite, cases=[_submission_case(board, row) for row in board.rows], properties=properties)],
         width=160,
     )
 
@@ -781,13 +765,8 @@ def board_last_line(board: "Leaderboard") -> str:
     return f"done: {count_words(n, 'submission')} ranked{part} ({board.n_new} new, {board.n_reused} reused{runs}){unread}"
 
 
-def _board_suite(board: "Leaderboard") -> Suite:
-    """Build a test suite with one case per submission, best first; an unreadable one is an error with its fault."""
-    properties = [("polarity", board.score_title), *board_facts(board)]
-    return Suite(name=board.suite, cases=[_submission_case(board, row) for row in board.rows], properties=properties)
-
-
 def _submission_case(board: "Leaderboard", row: "RankedRow") -> Case:
+    """Build the test case of a submission; an unreadable one is an error with its fault."""
     classname = f"{board.suite}.leaderboard"
     if not row.fault:
         if row.rank is not None:
