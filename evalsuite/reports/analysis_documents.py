@@ -440,7 +440,7 @@ def margins_document(margins: "Margins", *, names_instances: bool = True) -> Doc
     """Build the report of a run's score against the tolerance; lists the instances closest to another verdict unless gold is hidden."""
     columns: list[Column[Near]] = [
         Column(name="instance_id", title="instance", role="name", value=lambda one: one[0]),
-        Column(name="score", title=margins.rules, value=lambda one: one[1], is_number=True, type="DOUBLE"),
+        Column(name="score", title=margins.rules, value=itemgetter(1), words=lambda one: f"{one[1]:g}", is_number=True, type="DOUBLE"),
         Column(
             name="margin", title="changes at", value=lambda one: one[2], words=lambda one: f"{one[2]:.6g}", is_number=True, type="DOUBLE"
         ),
