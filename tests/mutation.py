@@ -375,7 +375,7 @@ def _imported_again(names: Sequence[str], number: int) -> int:
 
 def _pytest(words: Sequence[str], plugins: Sequence[Any] = ()) -> int:
     pytest = importlib.import_module("pytest")
-    options = ["-x", "-q", "--no-header", *(f"-pno:{name}" for name in ("cacheprovider", "xdist", "warnings"))]
+    options = ["-x", "-q", "--no-header", "--disable-warnings", *(f"-pno:{name}" for name in ("cacheprovider", "xdist"))]
     return int(pytest.main([*options, *words], plugins=list(plugins)))
 
 
