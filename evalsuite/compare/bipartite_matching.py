@@ -9,7 +9,7 @@ rest can still be matched within the tolerance of a tie, found by one search for
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from evalsuite.core.import_ref import LazyModule
 
@@ -25,6 +25,7 @@ else:
     np = LazyModule("numpy")
 
 
+State = TypeVar("State")
 EQUAL_SUMS = 1e-9
 NOISE = 1e-13  # what rounding leaves of a reduced cost of 0
 GUESS_FROM = 128  # rows and columns from which the solver takes longer than a guess and its proof
@@ -72,6 +73,39 @@ def _flip(right: int, root: int, came_from: dict[int, int], owner: dict[int, int
         if left == root or previous is None:
             return
         right = previous
+
+
+def assignments(
+    options: Sequence[Sequence[int]],
+    start: State,
+    split: Callable[[State, int, int], State | None],
+    are_twins: Callable[[int, int], bool],
+) -> Iterator[tuple[tuple[int, ...], State]]:
+    """Every assignment of a right node of its own, from `options[left]`, to each left node, with the state it leads to; depth first.
+
+    Left nodes with the fewest options come first. `split(state, left, right)` returns the state after one more pair, None to drop the
+    choice. Of right nodes that are twins only the first is tried in one place.
+    """
+    order = sorted(range(len(options)), key=lambda left: len(options[left]))
+
+    def steps(chosen: tuple[int, ...], state: State) -> Iterator[tuple[tuple[int, ...], State]]:
+        left, tried = order[len(chosen)], list[int]()
+        for right in options[left]:
+            if right not in chosen and not any(are_twins(other, right) for other in tried):
+                tried.append(right)
+                if (following := split(state, left, right)) is not None:
+                    yield (*chosen, right), following
+
+    levels = [steps((), start)]
+    while levels:
+        step = next(levels[-1], None)
+        if step is None:
+            levels.pop()
+        elif len(step[0]) < len(order):
+            levels.append(steps(*step))
+        else:
+            partner = dict(zip(order, step[0], strict=True))
+            yield tuple(partner[left] for left in range(len(order))), step[1]
 
 
 def saturating_flow(supply: Sequence[int], demand: Sequence[int], edges: Sequence[Sequence[int]], count: Callable[[int], None]) -> bool:

@@ -300,10 +300,10 @@ class Summary(NamedTuple):
     """
 
     are_numbers: bool
-    is_whole: bool = False
     n_empty: int = 0
     low: float = 0.0
     high: float = 0.0
+    is_whole: bool = False
     are_plain: bool = False
 
 
@@ -371,7 +371,7 @@ class NumberColumns:
                 is_whole = numbers.digits is not None and not n_empty and bool((numbers.digits == WHOLE).all())
                 # Neither function counts NaN.
                 ends = (np.fmin.reduce(numbers.values), np.fmax.reduce(numbers.values)) if n_empty < len(numbers.values) else (0.0, 0.0)
-                summary = Summary(True, is_whole, n_empty, float(ends[0]), float(ends[1]), are_plain=numbers.digits is not None)
+                summary = Summary(True, n_empty, float(ends[0]), float(ends[1]), is_whole=is_whole, are_plain=numbers.digits is not None)
             self._known[name] = summary
         found: Summary = self._known[name]
         return found

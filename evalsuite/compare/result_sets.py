@@ -4,11 +4,14 @@ Cells are what SQLite returns (None, int, float, str, bytes) and compare as in P
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 
+from evalsuite.compare.bipartite_matching import assignments
 from evalsuite.core.errors import FaultError
 
 Row = tuple[Hashable, ...]
+# The class of each row of both sides: rows with equal cells so far are in one class.
+Classes = tuple[list[int], list[int]]
 # The limit on row visits in the search for an order of columns; real pairs of results stay far below it.
 _MOST_STEPS = 5_000_000
 
@@ -54,34 +57,19 @@ def _assigned(wanted: Sequence[Row], offered: Sequence[Row]) -> bool:
     n_rows, n_steps = len(wanted[0]), 0
     bags = list(map(_bag, offered))
     fitting = [[k for k, bag in enumerate(bags) if bag == own] for own in map(_bag, wanted)]
-    # Columns with the fewest possible partners first.
-    order = sorted(range(len(wanted)), key=lambda i: len(fitting[i]))
-    # (classes of rows on both sides so far, columns used, partners not yet tried), one entry per column that is assigned.
-    start = ([0] * n_rows, [0] * n_rows)
-    stack: list[tuple[tuple[list[int], list[int]], frozenset[int], Iterator[int]]] = [(start, frozenset(), iter(fitting[order[0]]))]
-    tried: list[set[Row]] = [set()]
-    while stack:
-        classes, used, partners = stack[-1]
-        chosen = next((k for k in partners if k not in used and offered[k] not in tried[-1]), None)
-        if chosen is None:
-            stack.pop()
-            tried.pop()
-            continue
-        # A column equal to one that failed here fails here too.
-        tried[-1].add(offered[chosen])
+
+    def split(classes: Classes, i: int, k: int) -> Classes | None:
+        nonlocal n_steps
         n_steps += n_rows
         if n_steps > _MOST_STEPS:
             raise FaultError("LIMIT", f"no matching order of {len(wanted)} columns was found within {_MOST_STEPS:,} steps")
         names: dict[tuple[int, Hashable], int] = {}
-        mine = [names.setdefault(pair, len(names)) for pair in zip(classes[0], wanted[order[len(stack) - 1]], strict=True)]
-        theirs = [names.setdefault(pair, len(names)) for pair in zip(classes[1], offered[chosen], strict=True)]
-        if Counter(mine) != Counter(theirs):
-            continue
-        if len(stack) == len(wanted):
-            return True
-        stack.append(((mine, theirs), used | {chosen}, iter(fitting[order[len(stack)]])))
-        tried.append(set())
-    return False
+        mine = [names.setdefault(pair, len(names)) for pair in zip(classes[0], wanted[i], strict=True)]
+        theirs = [names.setdefault(pair, len(names)) for pair in zip(classes[1], offered[k], strict=True)]
+        return (mine, theirs) if Counter(mine) == Counter(theirs) else None
+
+    start = [0] * n_rows, [0] * n_rows
+    return next(assignments(fitting, start, split, lambda k, other: offered[k] == offered[other]), None) is not None
 
 
 def soft_f1(gold: Sequence[Row], predicted: Sequence[Row]) -> float:

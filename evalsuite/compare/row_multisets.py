@@ -1,31 +1,31 @@
 """Strict comparison of rows in any order: pair off rows that are written alike, then search for an assignment of columns and rows.
 
-Packed tables: each pair of columns is turned into `Codes`, one number for each cell, and rows into combinations of codes. Cells with equal
-codes are equal, but for *loose* groups of near numbers, whose rows are compared cell by cell. As soon as the columns so far tell all rows
-apart, the remaining columns are compared row by row.
+Each pair of columns is turned into `Codes`, one number for each cell, and rows into combinations of codes. Cells with equal codes are
+equal, but for *loose* groups of near numbers, whose rows are compared cell by cell. As soon as the columns so far tell all rows apart, the
+remaining columns are compared row by row.
 
 The search assigns columns one by one, fewest candidates first, and counts its work. After each choice rows are split into classes by their
-keys so far, and the choice is dropped if the two sides' multisets of classes differ. At the end, if a group of near numbers contained cells
-that are not all equal to each other, a maximum flow between the rows of each class decides.
+codes so far, and the choice is dropped if the two sides' multisets of classes differ. At the end, if a group of near numbers contained
+cells that are not all equal to each other, a maximum flow between the rows of each class decides.
 """
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from evalsuite.compare.bipartite_matching import saturating_flow
-from evalsuite.compare.number_columns import SAFE_WHOLE, WHOLE, Numbers, Summary, in_parts, is_surely_text, surely_strictly_equal
+from evalsuite.compare.bipartite_matching import assignments, saturating_flow
+from evalsuite.compare.number_columns import SAFE_WHOLE, WHOLE, Numbers, Summary, in_order, in_parts, is_surely_text, surely_strictly_equal
 from evalsuite.compare.numbers import FEWEST_DECIMALS, NOISE_BEYOND, NOISE_FLOOR, NOISE_REL, Number, Tolerance
 from evalsuite.compare.strict_columns import (
     Column,
-    ColumnPair,
     ColumnProfile,
     Matching,
     all_pairs_equal,
     equal,
     in_likely_order,
+    in_readings,
     key,
     likely_columns,
     matched_as,
@@ -44,7 +44,7 @@ from evalsuite.core.dataclasses import dataclass, replace
 if TYPE_CHECKING:
     import numpy as np
 
-# Above this many near numbers of two columns, the search cell by cell decides.
+# Up to this many near numbers of two columns are paired cell by cell for a reason.
 MOST_LEFT: Final = 20_000
 _CHUNK: Final = 131_072
 _FEW: Final = 500
@@ -63,10 +63,10 @@ _DATE_LENGTH: Final = 10
 
 def cells_of(evidence: TableDiff, side: int, column: Column, rows: Any) -> list[Cell]:
     """The cells of a column in some rows; equal texts share one object."""
-    if evidence.packed is None:
-        return list(column.cells)
     known: dict[str, Cell] = {}
     texts = evidence.written(side, column.position, rows)
+    if column.read is read_native:
+        return list(map(column.read, texts))
     return [known[text] if text in known else known.setdefault(text, column.read(text)) for text in texts]
 
 
@@ -89,12 +89,6 @@ def widest(tolerance: Tolerance, values: Any, decimals: int = FEWEST_DECIMALS) -
     noise = np.minimum(NOISE_REL * size, np.maximum(NOISE_FLOOR, NOISE_BEYOND * size))
     # Beyond 2^53 an integer may be a different one as a double.
     return (np.maximum(rounding, noise) + np.where(size >= SAFE_WHOLE, 1e-12 * size, 0) + 1e-9) * 1.001 + 1e-15 * size
-
-
-def far(mine: Summary, theirs: Summary, tolerance: Tolerance) -> bool:
-    """Whether the first or the last numbers of two columns cannot be equal."""
-    ends = (mine.low, theirs.low), (mine.high, theirs.high)
-    return any(abs(x - y) > float(widest(tolerance, max(abs(x), abs(y)))) for x, y in ends)
 
 
 def apart(evidence: TableDiff, gold: Column, predicted: Column) -> bool:
@@ -164,100 +158,6 @@ class Work:
             raise CapReachedError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Classes:
-    """A partition of the rows: the class of each gold and of each predicted row, n classes in all, equally large on both sides."""
-
-    gold: list[int]
-    predicted: list[int]
-    n: int
-
-    def split(self, pair: ColumnPair) -> "Classes | None":
-        """The classes split by the pair's keys, or None if the multisets of classes differ."""
-        names: dict[tuple[int, Any], int] = {}
-        gold = [names.setdefault(item, len(names)) for item in zip(self.gold, pair.gold_keys, strict=True)]
-        n_names = len(names)
-        predicted = [names.setdefault(item, len(names)) for item in zip(self.predicted, pair.predicted_keys, strict=True)]
-        if len(names) != n_names or Counter(gold) != Counter(predicted):
-            return None
-        return self if n_names == self.n else Classes(gold=gold, predicted=predicted, n=n_names)
-
-
-class RowSearch:
-    """Depth-first search over assignments. `options[i]` contains the predicted columns that gold column i may take, in the order of trying.
-
-    `classes` gives for each row the class of rows with which it may change places; `twin[k]` is equal for predicted columns with identical
-    cells, of which only one needs to be tried.
-    """
-
-    def __init__(
-        self,
-        options: Sequence[Mapping[int, ColumnPair]],
-        *,
-        classes: Sequence[int],
-        tolerances: Sequence[Tolerance],
-        twin: Mapping[int, int],
-        work: Work,
-    ) -> None:
-        self.options, self.classes, self.tolerances, self.twin, self.work = options, list(classes), tolerances, twin, work
-        self.order = sorted(range(len(options)), key=lambda i: len(options[i]))
-        self._widths: dict[tuple[int, int], int] = {}
-
-    def run(self) -> tuple[int, ...] | None:
-        """The predicted column of each gold column, or None if no assignment makes the rows agree. Raises `CapReachedError`."""
-        start = Classes(gold=self.classes, predicted=self.classes, n=len(set(self.classes)))
-        levels = [self._steps((), start)]
-        while levels:
-            step = next(levels[-1], None)
-            if step is None:
-                levels.pop()
-                continue
-            chosen, classes = step
-            if len(chosen) < len(self.order):
-                levels.append(self._steps(chosen, classes))
-                continue
-            self.work.assignments += 1
-            assignment = dict(zip(self.order, chosen, strict=True))
-            if self._rows_agree(assignment, classes):
-                return tuple(assignment[i] for i in range(len(self.options)))
-        return None
-
-    def _steps(self, chosen: tuple[int, ...], classes: Classes) -> Iterator[tuple[tuple[int, ...], Classes]]:
-        """The choices for the next column that keep the multisets of classes equal."""
-        tried: set[int] = set()
-        for k, pair in self.options[self.order[len(chosen)]].items():
-            if k in chosen or self.twin[k] in tried:
-                continue
-            tried.add(self.twin[k])
-            self.work.look(len(classes.gold))
-            refined = classes.split(pair)
-            if refined is not None:
-                yield (*chosen, k), refined
-            elif len(chosen) + 1 == len(self.order):
-                self.work.assignments += 1
-
-    def _rows_agree(self, assignment: Mapping[int, int], classes: Classes) -> bool:
-        """Whether the rows of every class can be paired one to one; the multisets of classes are known to be equal."""
-        loose = [i for i in assignment if not self.options[i][assignment[i]].complete]
-        if not loose:
-            return True
-        self.work.look(_LOOKS_AT_END * len(loose) * len(classes.gold))
-        loose.sort(key=lambda i: self._width(i, assignment[i]))
-        pairs = [self.options[i][assignment[i]] for i in loose]
-        gold_rows = _grouped(classes.gold, [pair.gold.cells for pair in pairs])
-        predicted_rows = _grouped(classes.predicted, [pair.predicted.cells for pair in pairs])
-        tolerances = [self.tolerances[i] for i in loose]
-        return all(class_agrees(rows, predicted_rows[name], tolerances, self.work) for name, rows in gold_rows.items())
-
-    def _width(self, i: int, k: int) -> int:
-        """How many predicted cells are near enough to a gold cell to be compared, summed over the distinct cells of a pair."""
-        if (i, k) not in self._widths:
-            pair = self.options[i][k]
-            windows = windows_of(list(pair.gold.distinct), list(pair.predicted.distinct), self.tolerances[i])
-            self._widths[i, k] = windows.width if windows is not None else len(pair.gold.cells) ** 2
-        return self._widths[i, k]
-
-
 def class_agrees(gold: Rows, predicted: Rows, tolerances: Sequence[Tolerance], work: Work) -> bool:
     """Whether equally many rows can be paired one to one. Plainly equal rows are paired off first.
 
@@ -308,23 +208,29 @@ def _without_equal_rows(gold: Rows, predicted: Rows) -> tuple[Rows, Rows]:
     return +gold_left, +predicted_left
 
 
-def match_bags(gold: Sequence[Column], predicted: Sequence[Column], evidence: TableDiff, heeds_labels: bool) -> Matching | None:
-    """The verdict on columns of packed tables; None if percent signs, or too many near numbers, leave it to the search cell by cell."""
-    if any(column.has_percent for column in (*gold, *predicted)):
-        return None
-    coded = CodedColumns(gold, predicted, evidence, heeds_labels)
+def match_rows(
+    gold: Sequence[Column], predicted: Sequence[Column], evidence: TableDiff, heeds_labels: bool, ties: Sequence[int] | None = None
+) -> Matching:
+    """The verdict where rows may be in any order, or only rows of the same number in `ties` (one for each row) may change places."""
+    coded = CodedColumns(gold, predicted, evidence, heeds_labels, ties)
+    likely = likely_columns(gold, predicted)
+    if likely is not None and evidence.packed is None and all(coded.may_be(i, k) for i, k in enumerate(likely)):
+        # Most right answers in a small table need no codes.
+        spare = evidence.spare([column.position for column in gold], [predicted[k].position for k in likely])
+        if not len(spare[0]) and ties is None:
+            return matched_as(likely)
+    partners = coded.partners()
+    may_fit = partners is not None and all(coded.is_alike(i, k) or not coded.fits_none(i) for i, k in enumerate(partners))
     try:
-        partners = coded.partners()
-        may_fit = partners is not None and all(coded.is_alike(i, k) or not coded.fits_none(i) for i, k in enumerate(partners))
         if partners is not None and may_fit and coded.rows_agree(partners):
             return matched_as(partners)
-        options = coded.options()
-        found = verdict_of_candidates(options, "rows")
-        if found.verdict != "rows":
-            return found
-        return coded.search(options, found, partners)
     except CapReachedError:
-        return None
+        partners = None
+    try:
+        found = verdict_of_candidates(options := coded.options(), "rows")
+        return coded.search(options, found, partners) if found.verdict == "rows" else found
+    except CapReachedError:
+        return Matching(verdict="limit", n_tried=coded.work.assignments)
 
 
 class Codes(NamedTuple):
@@ -351,11 +257,42 @@ class Codes(NamedTuple):
 
 
 class CodedColumns:
-    """The columns of two packed tables, compared with rows in any order: each pair of columns as `Codes`, rows as combinations of codes."""
+    """The columns of two tables, compared with rows in any order: each pair of columns as `Codes`, rows as combinations of codes."""
 
-    def __init__(self, gold: Sequence[Column], predicted: Sequence[Column], evidence: TableDiff, heeds_labels: bool = False) -> None:
-        self.gold, self.predicted, self.evidence, self.heeds_labels = gold, predicted, evidence, heeds_labels
-        self._work = Work(free=12 * evidence.n_rows * len(gold))
+    def __init__(
+        self,
+        gold: Sequence[Column],
+        predicted: Sequence[Column],
+        evidence: TableDiff,
+        heeds_labels: bool = False,
+        ties: Sequence[int] | None = None,
+    ) -> None:
+        self.gold, self.predicted, self.heeds_labels = gold, predicted, heeds_labels
+        # The comparisons that a correct answer needs do not count, twice: each column alone, its partner, and four at the end.
+        self.work = Work(free=12 * evidence.n_rows * len(gold))
+        self._evidence, self._ties = evidence, ties
+        self._pairs: dict[tuple[int, int], tuple[Column, Column]] = {}
+
+    @cached_property
+    def evidence(self) -> TableDiff:
+        """The differences of the two tables as packed text."""
+        return self._evidence.as_packed()
+
+    def pair(self, i: int, k: int) -> tuple[Column, Column]:
+        """Gold column i and predicted column k, percent signs in the first reading in which they can be paired."""
+        if (i, k) not in self._pairs:
+            readings = in_readings(self.gold[i], self.predicted[k])
+            fitting = readings if len(readings) == 1 else filter(lambda pair: self._can_pair(*pair), readings)
+            self._pairs[i, k] = next(iter(fitting), readings[0])
+        return self._pairs[i, k]
+
+    def rows(self) -> "RowCodes":
+        """The rows before any column is compared: those in one class may change places."""
+        import numpy as np
+
+        names, places = np.unique(np.array(self._ties or [0] * self.evidence.n_rows), return_inverse=True)
+        classes = places.astype(np.int32)
+        return RowCodes(classes, classes, len(names))
 
     def partners(self) -> list[int] | None:
         """For each gold column a predicted one of its own: the likely one, or another that contains the same texts if the likely one
@@ -408,16 +345,17 @@ class CodedColumns:
     def rows_agree(self, partners: Sequence[int]) -> bool:
         """Whether the rows can be paired one to one under an assignment. Raises `CapReachedError`."""
         places = [column.position for column in self.gold], [self.predicted[k].position for k in partners]
-        if not len(self.evidence.spare(*places)[0]):
+        if self._ties is None and not len(self.evidence.spare(*places)[0]):
             return True
-        rows = RowCodes(self.evidence.n_rows)
+        rows = self.rows()
         pairs = sorted(enumerate(partners), key=lambda pair: self._is_decimal(pair[0]))
         for at, (i, k) in enumerate(pairs):
             if rows.are_unique:
                 order = rows.paired()
                 return all(self.agree_in_order(*pair, *order) for pair in (*pairs[at:], *self._loose(pairs[:at])))
-            if not rows.split(self.codes(i, k)):
+            if (following := rows.split(self.codes(i, k))) is None:
                 return False
+            rows = following
         return self.loose_rows_agree(pairs, rows)
 
     def _is_decimal(self, i: int) -> bool:
@@ -431,7 +369,7 @@ class CodedColumns:
         """Whether gold column i in the rows `mine` equals predicted column k in the rows `theirs`, one by one."""
         import numpy as np
 
-        gold, predicted = self.gold[i], self.predicted[k]
+        gold, predicted = self.pair(i, k)
         (a, names, mine_hashed), (b, others, theirs_hashed) = self._cells(0, gold), self._cells(1, predicted)
         a, b = a.at(mine), b.at(theirs)
         is_text = np.isnan(a.values), np.isnan(b.values)
@@ -464,30 +402,34 @@ class CodedColumns:
             codes = self.codes(i, k)
             is_loose[rows.gold[codes.is_loose[codes.gold]]] = True
         mine, theirs = (np.flatnonzero(is_loose[side]) for side in (rows.gold, rows.predicted))
-        self._work.look(_LOOKS_AT_END * len(loose) * len(mine))
-        gold_rows = _grouped(rows.gold[mine].tolist(), [cells_of(self.evidence, 0, self.gold[i], mine) for i, _ in loose])
-        predicted_rows = _grouped(
-            rows.predicted[theirs].tolist(), [cells_of(self.evidence, 1, self.predicted[k], theirs) for _, k in loose]
+        self.work.look(_LOOKS_AT_END * len(loose) * len(mine))
+        gold_rows, predicted_rows = (
+            _grouped(own[chosen].tolist(), [cells_of(self.evidence, side, self.pair(*pair)[side], chosen) for pair in loose])
+            for side, own, chosen in ((0, rows.gold, mine), (1, rows.predicted, theirs))
         )
         tolerances = [self.gold[i].tolerance for i, _ in loose]
-        return all(class_agrees(own, predicted_rows[name], tolerances, self._work) for name, own in gold_rows.items())
+        return all(class_agrees(own, predicted_rows[name], tolerances, self.work) for name, own in gold_rows.items())
 
     def codes(self, i: int, k: int) -> Codes:
         """The codes of gold column i and predicted column k."""
-        gold, predicted = self.gold[i], self.predicted[k]
-        name = ("codes", gold.position, predicted.position, gold.tolerance)
+        return self._codes(*self.pair(i, k))
+
+    def _codes(self, gold: Column, predicted: Column) -> Codes:
+        name = ("codes", self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read)
         if name not in self.evidence.known:
-            self.evidence.known[name] = self._codes(gold, predicted)
+            self.evidence.known[name] = self._coded(gold, predicted)
         found: Codes = self.evidence.known[name]
         return found
 
-    def _codes(self, gold: Column, predicted: Column) -> Codes:
+    def _coded(self, gold: Column, predicted: Column) -> Codes:
         import numpy as np
 
         sides = self._cells(0, gold), self._cells(1, predicted)
         hashes = [hashed for _, _, hashed in sides if hashed is not None]
         if len(hashes) == len(sides) and not self.evidence.hashes.are_confirmed(hashes, gold.position, predicted.position):
-            raise CapReachedError
+            self.evidence.hashes.number_texts()
+            self.evidence.arrays.of("cells").clear()
+            sides = self._cells(0, gold), self._cells(1, predicted)
         n = len(sides[0][0].values)
         values = np.concatenate([numbers.values for numbers, _, _ in sides])
         digits = np.concatenate([numbers.digits for numbers, _, _ in sides])
@@ -524,7 +466,7 @@ class CodedColumns:
 
     def _cells(self, side: int, column: Column) -> "tuple[Numbers, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]":
         """(The cells that are numbers, NaN elsewhere; a number for each other cell, equal for equal cells; the hashes used, if any.)"""
-        held, name = self.evidence.arrays.of("cells"), (side, column.position)
+        held, name = self.evidence.arrays.of("cells"), (side, column.position, column.read)
         if name not in held:
             for known in list(held)[: -max(1, _HELD_CELLS // self.evidence.n_rows)]:
                 del held[known]
@@ -579,45 +521,69 @@ class CodedColumns:
         return np.union1d(rows[:_FEW], rows[[np.nanargmin(np.abs(numbers - value))]])
 
     def options(self) -> list[list[int]]:
-        """For each gold column the predicted columns that contain its cells in some order, the likely ones first.
-
-        Raises `CapReachedError` if a pair is undecided, unless another gold column certainly has none.
-        """
-        found, is_undecided = [], False
+        """For each gold column the predicted columns that contain its cells in some order, nearest numbers first, then likely ones."""
+        found = []
         for i, column in enumerate(self.gold):
-            own = []
-            for k in filter(partial(self.may_be, i), range(len(self.predicted))):
-                try:
-                    if self.is_alike(i, k) or self.can_pair(i, k):
-                        own.append(k)
-                except CapReachedError:
-                    is_undecided = True
-                    own.append(k)
-            found.append(in_likely_order(column, self.predicted, own))
-        if is_undecided and all(found):
-            raise CapReachedError
+            own = [k for k in self._near(i) if self.is_alike(i, k) or self.can_pair(i, k)]
+            own = in_likely_order(column, self.predicted, own)
+            found.append(sorted(own, key=partial(self._distance, i)) if len(own) > 1 else own)
         return found
+
+    def _near(self, i: int) -> list[int]:
+        """The predicted columns that labels, numbers of empty cells, and first and last numbers do not rule out for gold column i."""
+        import numpy as np
+
+        gold = self.gold[i]
+        mine, theirs = self.evidence.numbers.summary(0, gold.position), self._summaries
+        possible = np.ones(len(theirs), bool)
+        if mine.are_numbers:
+            are_numbers, n_empty, low, high = (np.array(part) for part in list(zip(*theirs, strict=True))[:4])
+            possible = n_empty == mine.n_empty
+            for own, others in ((mine.low, low), (mine.high, high)):
+                possible &= np.abs(own - others) <= widest(gold.tolerance, np.maximum(abs(own), np.abs(others)))
+            possible |= ~are_numbers
+        return [k for k in np.flatnonzero(possible).tolist() if self.may_be(i, k)]
+
+    @cached_property
+    def _summaries(self) -> list[Summary]:
+        return [self.evidence.numbers.summary(1, column.position) for column in self.predicted]
+
+    def _distance(self, i: int, k: int) -> float:
+        """The summed distance of the numbers of two columns after sorting both."""
+        import numpy as np
+
+        if self.is_alike(i, k):
+            return 0.0
+        lines = (in_order(self._cells(side, column)[0].values.copy()) for side, column in enumerate(self.pair(i, k)))
+        return float(np.abs(np.subtract(*lines)).sum())
 
     def fits_none(self, i: int) -> bool:
         """Whether a cheap test rules out every predicted column for gold column i."""
-        return all(not self.may_be(i, k) or (not self.is_alike(i, k) and self.cannot_pair(i, k)) for k in range(len(self.predicted)))
+        return all(not self.is_alike(i, k) and self.cannot_pair(i, k) for k in self._near(i))
 
     def can_pair(self, i: int, k: int) -> bool:
-        """Whether two columns with different texts can be paired cell by cell. Raises `CapReachedError`."""
+        """Whether two columns with different texts can be paired cell by cell, in one reading of percent signs."""
+        return self._can_pair(*self.pair(i, k))
+
+    def _can_pair(self, gold: Column, predicted: Column) -> bool:
+        name = ("can pair", self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read)
+        if name not in self.evidence.known:
+            self.evidence.known[name] = not self._cannot_pair(gold, predicted) and self._is_pair(gold, predicted)
+        found: bool = self.evidence.known[name]
+        return found
+
+    def _is_pair(self, gold: Column, predicted: Column) -> bool:
         import numpy as np
 
-        if self.cannot_pair(i, k):
-            return False
-        (_, names, _), (numbers, head, _) = self._cells(0, self.gold[i]), self._cells(1, self.predicted[k])
+        (_, names, _), (numbers, head, _) = self._cells(0, gold), self._cells(1, predicted)
         if any(not (names == name).any() for name in head[:_FIRST][np.isnan(numbers.values[:_FIRST])]):
             return False
-        codes = self.codes(i, k)
+        codes = self._codes(gold, predicted)
         if not codes.have_equal_bags:
             return False
         if not codes.is_loose.any():
             return True
         # In ascending order most numbers equal their counterpart; only groups with others are paired cell by cell.
-        gold, predicted = self.gold[i], self.predicted[k]
         sides = []
         for side, column, own in ((0, gold, codes.gold), (1, predicted, codes.predicted)):
             rows = np.flatnonzero(codes.is_loose[own])
@@ -628,26 +594,24 @@ class CodedColumns:
         is_open = np.zeros(len(codes.is_loose), bool)
         is_open[groups[~surely_strictly_equal(a, b, gold.tolerance)]] = True
         mine, theirs = (np.sort(rows[is_open[groups]]) for rows in (mine, theirs))
-        if len(mine) > MOST_LEFT:
-            raise CapReachedError
         left = cells_of(self.evidence, 0, gold, mine), cells_of(self.evidence, 1, predicted, theirs)
         return pair_columns(ColumnProfile(left[0]), ColumnProfile(left[1]), gold.tolerance) is not None
 
     def cannot_pair(self, i: int, k: int) -> bool:
         """Whether numbers would be paired with text, or are too far apart in ascending order."""
-        name = ("apart", self.gold[i].position, self.predicted[k].position, self.gold[i].tolerance)
+        return all(self._cannot_pair(*pair) for pair in in_readings(self.gold[i], self.predicted[k]))
+
+    def _cannot_pair(self, gold: Column, predicted: Column) -> bool:
+        name = ("apart", self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read)
         if name not in self.evidence.known:
-            self.evidence.known[name] = self._cannot_pair(self.gold[i], self.predicted[k])
+            self.evidence.known[name] = self._are_apart(gold, predicted)
         found: bool = self.evidence.known[name]
         return found
 
-    def _cannot_pair(self, gold: Column, predicted: Column) -> bool:
-        mine = self.evidence.numbers.summary(0, gold.position)
-        if mine.are_plain and self._head_is_apart(gold, predicted):
-            return True
-        theirs = self.evidence.numbers.summary(1, predicted.position)
+    def _are_apart(self, gold: Column, predicted: Column) -> bool:
+        mine, theirs = (self.evidence.numbers.summary(side, column.position) for side, column in enumerate((gold, predicted)))
         if mine.are_numbers and theirs.are_numbers:
-            return mine.n_empty != theirs.n_empty or far(mine, theirs, gold.tolerance) or apart(self.evidence, gold, predicted)
+            return mine.n_empty != theirs.n_empty or apart(self.evidence, gold, predicted)
         return (mine.are_plain and self._has_text(1, predicted)) or (theirs.are_plain and self._has_text(0, gold))
 
     def _has_text(self, side: int, column: Column) -> bool:
@@ -658,69 +622,45 @@ class CodedColumns:
             for text in head
         )
 
-    def _head_is_apart(self, gold: Column, predicted: Column) -> bool:
-        """Whether one of the first predicted cells is text or a number that is near no number of a gold column."""
-        import numpy as np
-
-        cells = list(map(predicted.read, self.evidence.heads[1].columns[predicted.position]))
-        if any(cell is not None and place(cell) is None for cell in cells):
-            return True
-        numbers = np.array([at for cell in cells if (at := place(cell)) is not None], np.float64)
-        return self.evidence.numbers.has_no_neighbour(gold.position, numbers, widest(gold.tolerance, numbers))
-
     def search(self, options: Sequence[Sequence[int]], otherwise: Matching, tried: Sequence[int] | None) -> Matching:
         """The first assignment under which the rows agree, else `otherwise`; `tried` is known to fail. Raises `CapReachedError`."""
-        order, n_tried = sorted(range(len(options)), key=lambda i: len(options[i])), 0
+        work = self.work
 
-        def assignments(chosen: tuple[int, ...], rows: RowCodes) -> Iterator[tuple[dict[int, int], RowCodes]]:
-            if len(chosen) == len(order):
-                yield dict(zip(order, chosen, strict=True)), rows
-                return
-            twins: list[int] = []
-            for k in options[i := order[len(chosen)]]:
-                if k in chosen or any(self._are_twins(k, twin) for twin in twins):
-                    continue
-                twins.append(k)
-                self._work.look(self.evidence.n_rows)
-                if (split := rows.copy()).split(self.codes(i, k)):
-                    yield from assignments((*chosen, k), split)
+        def split(rows: RowCodes, i: int, k: int) -> RowCodes | None:
+            work.look(self.evidence.n_rows)
+            return rows.split(self.codes(i, k))
 
         if tried is None or [[k] for k in tried] != list(map(list, options)):
-            for assignment, rows in assignments((), RowCodes(self.evidence.n_rows)):
-                n_tried += 1
-                partners = tuple(assignment[i] for i in range(len(options)))
+            for partners, rows in assignments(options, self.rows(), split, self._are_twins):
+                work.assignments += 1
                 if partners != tuple(tried or ()) and self.loose_rows_agree(list(enumerate(partners)), rows):
-                    return replace(otherwise, verdict="equal", assignment=partners, n_tried=n_tried)
-        return replace(otherwise, n_tried=max(1, n_tried))
+                    return replace(otherwise, verdict="equal", assignment=partners, n_tried=work.assignments)
+        return replace(otherwise, n_tried=max(1, work.assignments))
 
     def _are_twins(self, k: int, other: int) -> bool:
         """Whether two predicted columns contain the same texts, row by row, and have the same label if labels count."""
         if self.heeds_labels and self.predicted[k].label != self.predicted[other].label:
             return False
-        return self.evidence.hashes.are_twins(self.predicted[k].position, self.predicted[other].position)
+        return self._twin(1, self.predicted[k]) == self._twin(1, self.predicted[other])
+
+    def _twin(self, side: int, column: Column) -> int:
+        return self.evidence.hashes.twin(side, column.position)
 
 
-class RowCodes:
-    """The class of each gold and of each predicted row: rows with equal codes so far are in one class."""
+class RowCodes(NamedTuple):
+    """The class of each gold and of each predicted row, of n classes: rows with equal codes so far are in one class."""
 
-    def __init__(self, n_rows: int) -> None:
-        import numpy as np
-
-        self.gold, self.predicted, self.n = np.zeros(n_rows, np.int32), np.zeros(n_rows, np.int32), 1
-
-    def copy(self) -> "RowCodes":
-        """Classes that can be split on their own."""
-        found = RowCodes(0)
-        found.gold, found.predicted, found.n = self.gold, self.predicted, self.n
-        return found
+    gold: "np.ndarray[Any, Any]"
+    predicted: "np.ndarray[Any, Any]"
+    n: int
 
     @property
     def are_unique(self) -> bool:
         """Whether each class is one row of each side."""
         return self.n == len(self.gold)
 
-    def split(self, codes: Codes) -> bool:
-        """Split the classes by the codes of one more column; False if the sides then have different classes."""
+    def split(self, codes: Codes, *, even_if_unequal: bool = False) -> "RowCodes | None":
+        """The classes split by the codes of one more column; None if the sides then have different classes."""
         import numpy as np
 
         n_codes, n = len(codes.is_loose), len(self.gold)
@@ -728,8 +668,8 @@ class RowCodes:
             [self.gold.astype(np.int64) * n_codes + codes.gold, self.predicted.astype(np.int64) * n_codes + codes.predicted]
         )
         names, places = np.unique(rows, return_inverse=True)
-        self.gold, self.predicted, self.n = places[:n].astype(np.int32), places[n:].astype(np.int32), len(names)
-        return not self.surplus().any()
+        found = RowCodes(places[:n].astype(np.int32), places[n:].astype(np.int32), len(names))
+        return found if even_if_unequal or not found.surplus().any() else None
 
     def surplus(self) -> "np.ndarray[Any, Any]":
         """How many more gold than predicted rows each class has."""

@@ -91,14 +91,16 @@ def equal(gold: Cell, predicted: Cell, tolerance: Tolerance) -> bool:
     return bool(gold == predicted) and type(gold) is type(predicted)
 
 
-def in_reading(cells: Sequence[Cell], reading: Reading) -> list[Cell]:
-    """The cells of a column with all percent signs read in one way."""
-    return [getattr(cell, reading) if isinstance(cell, Percent) else cell for cell in cells]
+@dataclass(frozen=True, slots=True)
+class PercentReader:
+    """Parses cells like `read`, with all percent signs in one reading."""
 
+    read: Callable[[Any], Cell]
+    reading: Reading
 
-def readings(gold: Sequence[Cell], predicted: Sequence[Cell]) -> list[tuple[Sequence[Cell], Sequence[Cell]]]:
-    """The possible readings of two columns: with all percent signs as figures, then with all as shares."""
-    return [(in_reading(gold, reading), in_reading(predicted, reading)) for reading in ("figure", "share")]
+    def __call__(self, written: Any) -> Cell:
+        cell = self.read(written)
+        return getattr(cell, self.reading) if isinstance(cell, Percent) else cell
 
 
 def show(cell: Cell) -> str:
@@ -122,6 +124,13 @@ def show(cell: Cell) -> str:
     if kind == "struct":
         return "{" + ", ".join(f"{name}: {show(item)}" for name, item in value) + "}"
     return repr(value) if kind == "text" else str(value)
+
+
+def in_readings(gold: "Column", predicted: "Column") -> "list[tuple[Column, Column]]":
+    """A gold and a predicted column in each reading of their percent signs: as figures, then as shares; one if they have none."""
+    if not (gold.has_percent or predicted.has_percent):
+        return [(gold, predicted)]
+    return [(gold.in_reading(reading), predicted.in_reading(reading)) for reading in ("figure", "share")]
 
 
 Verdict = Literal["equal", "labels", "no column", "not injective", "rows", "shape", "limit"]
@@ -160,6 +169,10 @@ class Column:
     def contradicts(self, other: "Column") -> bool:
         """Whether the labels show that a gold and a predicted column are different columns."""
         return None not in (self.label, other.label) and self.label != other.label
+
+    def in_reading(self, reading: Reading) -> "Column":
+        """The column with all percent signs read in one way."""
+        return replace(self, read=PercentReader(self.read, reading), has_percent=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,21 +248,9 @@ class ColumnProfile:
         return Counter(self.keys)
 
     @cached_property
-    def bag_hash(self) -> int:
-        """A hash that is equal for equal bags, so that most unequal bags are recognised with one comparison."""
-        return hash(frozenset(self.bag.items()))
-
-    @cached_property
     def distinct(self) -> Counter[Cell]:
         """The number of occurrences of each cell."""
         return Counter(self.cells)
-
-    @cached_property
-    def readings(self) -> tuple["ColumnProfile", ...]:
-        """The possible readings of the column: one, or two with its percent signs read as figures and as shares."""
-        if not any(isinstance(cell, Percent) for cell in self.distinct):
-            return (self,)
-        return ColumnProfile(in_reading(self.cells, "figure")), ColumnProfile(in_reading(self.cells, "share"))
 
     @cached_property
     def coarsest(self) -> int | None:
@@ -277,15 +278,6 @@ class ColumnProfile:
         """The number of occurrences of each cell that is not a finite number."""
         return {cell: n for cell, n in self.distinct.items() if place(cell) is None}
 
-    @cached_property
-    def shape(self) -> tuple[int, int]:
-        """Equal for columns that can be paired at all: how many numbers there are, and what the other cells are."""
-        return len(self.line), hash(frozenset(self.others.items()))
-
-    def distance(self, other: "ColumnProfile") -> float:
-        """The summed distance of the numbers of two columns after sorting both."""
-        return sum(abs(a - b) for a, b in zip(self.line, other.line, strict=True))
-
     def reach(self, tolerance: Tolerance, coarsest: int | None) -> float:
         """The largest distance at which a number of a gold column with such decimals may match a prediction of this column."""
         name = (tolerance, coarsest)
@@ -293,32 +285,6 @@ class ColumnProfile:
             numbers = (cell for cell in self.distinct if isinstance(cell, int | Number))
             self._reach[name] = max((reach(cell, tolerance, coarsest) or 0.0 for cell in numbers), default=0.0)
         return self._reach[name]
-
-
-class ColumnIndex:
-    """Columns sorted by shape and smallest number, so that few are compared with each gold column."""
-
-    def __init__(self, outlines: Sequence[ColumnProfile]) -> None:
-        self._outlines = outlines
-        self._shelves: dict[tuple[int, int], list[tuple[float, int]]] = {}
-        for k, outline in enumerate(outlines):
-            self._shelves.setdefault(outline.shape, []).append((outline.line[0] if outline.line else 0.0, k))
-        for shelf in self._shelves.values():
-            shelf.sort()
-        self._reach: dict[tuple[tuple[int, int], Tolerance, int | None], float] = {}
-
-    def near(self, gold: ColumnProfile, tolerance: Tolerance) -> list[int]:
-        """The columns whose smallest number is near gold's; they include all that can be paired with it."""
-        shelf = self._shelves.get(gold.shape, [])
-        name = (gold.shape, tolerance, gold.coarsest)
-        if name not in self._reach:
-            self._reach[name] = max((self._outlines[k].reach(tolerance, gold.coarsest) for _, k in shelf), default=0.0)
-        first = gold.line[0] if gold.line else 0.0
-        start, stop = (
-            bisect_left(shelf, (first - self._reach[name],)),
-            bisect_right(shelf, (first + self._reach[name], len(self._outlines))),
-        )
-        return sorted(k for _, k in shelf[start:stop])
 
 
 def place(cell: Cell) -> float | None:
@@ -375,7 +341,6 @@ class Cells(Sequence[Cell]):
     def __init__(self, written: Sequence[Any], read: Callable[[Any], Cell]) -> None:
         self._written, self.read = written, read
         self._all: list[Cell] | None = None
-        self._outline: ColumnProfile | None = None
 
     def __len__(self) -> int:
         return len(self._written)
@@ -393,13 +358,6 @@ class Cells(Sequence[Cell]):
         if self._all is not None:
             return self._all[at]
         return self._read_all(self._written[at]) if isinstance(at, slice) else self.read(self._written[at])
-
-    def outline(self) -> ColumnProfile:
-        """The profile that pairing needs; cached if the column caches derived values."""
-        if not isinstance(self._written, CachedColumn):
-            return ColumnProfile(self)
-        self._outline = self._outline or ColumnProfile(self)
-        return self._outline
 
     def _read_all(self, written: Sequence[Any]) -> list[Cell]:
         if self.read is read_native:
@@ -464,36 +422,21 @@ class ColumnPair:
 
 
 def pair_columns(gold: ColumnProfile, predicted: ColumnProfile, tolerance: Tolerance) -> ColumnPair | None:
-    """The pair, in the first reading of percent signs that allows one, or None if no order of the rows can make the columns equal."""
-    for g, p in _readings(gold, predicted):
-        if _cannot_pair(g, p, tolerance):
-            continue
-        if not _needs_clusters(g, p, tolerance):
-            return ColumnPair(gold=g, predicted=p, gold_keys=g.keys, predicted_keys=p.keys, complete=True)
-        pair = _pair_by_clusters(g, p, tolerance)
-        if pair is not None:
-            return pair
-    return None
+    """The pair, or None if no order of the rows can make the columns equal."""
+    if _cannot_pair(gold, predicted, tolerance):
+        return None
+    if not _needs_clusters(gold, predicted, tolerance):
+        return ColumnPair(gold=gold, predicted=predicted, gold_keys=gold.keys, predicted_keys=predicted.keys, complete=True)
+    return _pair_by_clusters(gold, predicted, tolerance)
 
 
-def cannot_pair(gold: ColumnProfile, predicted: ColumnProfile, tolerance: Tolerance) -> bool:
+def _cannot_pair(gold: ColumnProfile, predicted: ColumnProfile, tolerance: Tolerance) -> bool:
     """Whether a cheap test rules the pair out.
 
     If numbers can be paired within a distance at all, then they can in ascending order: the i-th smallest with the i-th smallest.
     """
-    return all(_cannot_pair(g, p, tolerance) for g, p in _readings(gold, predicted))
-
-
-def _readings(gold: ColumnProfile, predicted: ColumnProfile) -> Sequence[tuple[ColumnProfile, ColumnProfile]]:
-    """The columns in each reading of their percent signs, the same for both."""
-    a, b = gold.readings, predicted.readings
-    n = max(len(a), len(b))
-    return [(a[i if len(a) > 1 else 0], b[i if len(b) > 1 else 0]) for i in range(n)]
-
-
-def _cannot_pair(gold: ColumnProfile, predicted: ColumnProfile, tolerance: Tolerance) -> bool:
     if not _needs_clusters(gold, predicted, tolerance):
-        return gold.bag_hash != predicted.bag_hash or gold.bag != predicted.bag
+        return gold.bag != predicted.bag
     a, b = gold.line, predicted.line
     if len(a) != len(b) or gold.others != predicted.others:
         return True

@@ -15,7 +15,7 @@ that have no partner. A cause of acceptance or refusal says why official and str
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -42,29 +42,20 @@ from evalsuite.compare.row_multisets import (
     MOST_LEFT,
     CapReachedError,
     CodedColumns,
-    RowCodes,
-    RowSearch,
-    Work,
     cells_of,
     last_rows,
-    match_bags,
+    match_rows,
 )
 from evalsuite.compare.strict_columns import (
-    Cells,
     Column,
-    ColumnIndex,
-    ColumnPair,
-    ColumnProfile,
     Matching,
-    cannot_pair,
     equal,
     in_likely_order,
+    in_readings,
     key,
     likely_columns,
     matched_as,
-    pair_columns,
     place,
-    readings,
     show,
     verdict_of_candidates,
     windows_of,
@@ -123,21 +114,13 @@ def _matched(
 ) -> Matching:
     n_rows = evidence.n_rows
     if not ordered:
-        quick = match_bags(gold, predicted, evidence, heeds_labels) if evidence.packed is not None else None
-        return quick or _unordered(gold, predicted, [0] * n_rows, heeds_labels)
+        return match_rows(gold, predicted, evidence, heeds_labels)
     found = _ordered(gold, predicted, heeds_labels, evidence)
     if found.is_equal or ties is None or len(set(ties)) == n_rows:
         return found
     # The reason still compares row by row, because gold requires the order.
-    moved = _unordered(gold, predicted, ties, heeds_labels)
+    moved = match_rows(gold, predicted, evidence, heeds_labels, ties)
     return replace(moved, moved=True) if moved.is_equal else found
-
-
-def _likely(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: bool) -> list[int] | None:
-    found = likely_columns(gold, predicted)
-    if found is None or (heeds_labels and any(gold[i].contradicts(predicted[k]) for i, k in enumerate(found))):
-        return None
-    return found
 
 
 def _ordered(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: bool, evidence: TableDiff) -> Matching:
@@ -223,10 +206,7 @@ def _head(side: int, column: Column, evidence: TableDiff) -> list[Cell]:
 def column_fits(gold: Column, predicted: Column, evidence: TableDiff) -> bool:
     """Whether a predicted column equals gold in every row. The first rows are compared first."""
     if gold.has_percent or predicted.has_percent:
-        return any(
-            all(a is b or equal(a, b, gold.tolerance) for a, b in zip(g, p, strict=True))
-            for g, p in readings(list(gold.cells), list(predicted.cells))
-        )
+        return any(column_fits(*pair, evidence) for pair in in_readings(gold, predicted))
     if not heads_fit(gold, predicted, evidence):
         return False
     i, k = gold.position, predicted.position
@@ -249,94 +229,6 @@ def differing_cells(gold: Column, predicted: Column, evidence: TableDiff) -> Ite
         mine, theirs = gold.read(a), predicted.read(b)
         if not equal(mine, theirs, gold.tolerance):
             yield row, mine, theirs
-
-
-def _unordered(gold: Sequence[Column], predicted: Sequence[Column], classes: Sequence[int], heeds_labels: bool) -> Matching:
-    """The verdict where rows of the same class may change places."""
-    # The comparisons that a correct answer needs do not count, twice: each column alone, its partner, and four at the end.
-    work = Work(free=12 * len(classes) * len(gold))
-    pairs = _Pairs(gold, predicted, classes, work, heeds_labels)
-    try:
-        likely = _likely(gold, predicted, heeds_labels)
-        if likely is not None and pairs.same_rows(likely):
-            return matched_as(likely)
-        if likely is not None:
-            options = [pairs.among(i, [k]) for i, k in enumerate(likely)]
-            if all(options) and pairs.search(options) is not None:
-                return matched_as(likely)
-        options = pairs.all()
-        found = verdict_of_candidates([list(own) for own in options], "rows")
-        if found.verdict != "rows":
-            return found
-        work.assignments = 0
-        assignment = pairs.search(options)
-    except CapReachedError:
-        return Matching(verdict="limit", n_tried=work.assignments)
-    if assignment is None:
-        return replace(found, n_tried=work.assignments)
-    return replace(found, verdict="equal", assignment=assignment, n_tried=work.assignments)
-
-
-class _Twins(dict[int, int]):
-    """For each column the first requested column with identical cells (and, if labels count, the same label), computed on demand."""
-
-    def __init__(self, columns: Sequence[Column], heeds_labels: bool = False) -> None:
-        super().__init__()
-        self._columns, self._heeds_labels = columns, heeds_labels
-        self._seen: dict[tuple[str | None, tuple[Cell, ...]], int] = {}
-
-    def __missing__(self, k: int) -> int:
-        column = self._columns[k]
-        self[k] = self._seen.setdefault((column.label if self._heeds_labels else None, tuple(column.cells)), k)
-        return self[k]
-
-
-class _Pairs:
-    """The pairs of gold and predicted columns, each computed at most once; columns with identical cells share theirs."""
-
-    def __init__(self, gold: Sequence[Column], predicted: Sequence[Column], classes: Sequence[int], work: Work, heeds_labels: bool) -> None:
-        self.gold, self.predicted, self.classes, self.work, self.heeds_labels = gold, predicted, classes, work, heeds_labels
-        self._gold_outlines, self._outlines = (
-            [column.cells.outline() if isinstance(column.cells, Cells) else ColumnProfile(column.cells) for column in side]
-            for side in (gold, predicted)
-        )
-        self._gold_twins, self._twins = _Twins(gold), _Twins(predicted, heeds_labels)
-        self._known: dict[tuple[int, Tolerance, int], ColumnPair | None] = {}
-
-    def all(self) -> list[dict[int, ColumnPair]]:
-        """For each gold column all candidates."""
-        shelf = ColumnIndex(self._outlines)
-        return [self.among(i, shelf.near(self._gold_outlines[i], column.tolerance)) for i, column in enumerate(self.gold)]
-
-    def among(self, i: int, chosen: Iterable[int]) -> dict[int, ColumnPair]:
-        """The candidates of gold column i among `chosen`: the nearest by their sorted numbers first, then by similarity."""
-        found = {k: pair for k in chosen if (pair := self._pair(i, k)) is not None}
-        likely = in_likely_order(self.gold[i], self.predicted, found)
-        if len({self._twins[k] for k in found}) > 1:
-            distances = {self._twins[k]: pair.gold.distance(pair.predicted) for k, pair in found.items()}
-            likely.sort(key=lambda k: distances[self._twins[k]])
-        return {k: found[k] for k in likely}
-
-    def same_rows(self, likely: Sequence[int]) -> bool:
-        """Whether rows are plainly equal under this assignment, in any order inside their classes."""
-        rows = zip(self.classes, *(outline.keys for outline in self._gold_outlines), strict=True)
-        return Counter(rows) == Counter(zip(self.classes, *(self._outlines[k].keys for k in likely), strict=True))
-
-    def _pair(self, i: int, k: int) -> ColumnPair | None:
-        gold, predicted, tolerance = self._gold_outlines[i], self._outlines[k], self.gold[i].tolerance
-        self.work.look(1)
-        if (self.heeds_labels and self.gold[i].contradicts(self.predicted[k])) or cannot_pair(gold, predicted, tolerance):
-            return None
-        name = (self._gold_twins[i], tolerance, self._twins[k])
-        if name not in self._known:
-            self.work.look(len(gold.cells))
-            self._known[name] = pair_columns(gold, predicted, tolerance)
-        return self._known[name]
-
-    def search(self, options: Sequence[Mapping[int, ColumnPair]]) -> tuple[int, ...] | None:
-        """An assignment under which the rows agree, or None. Raises `CapReachedError`."""
-        tolerances = [column.tolerance for column in self.gold]
-        return RowSearch(options, classes=self.classes, tolerances=tolerances, twin=self._twins, work=self.work).run()
 
 
 MOST_EDGES: Final = 100_000
@@ -714,10 +606,7 @@ def _too_few(matching: Matching) -> tuple[list[int], list[int]]:
 
 def _rows(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], n_rows: int, evidence: TableDiff) -> Strict:
     partners = [predicted[k] for k in matching.assignment if k is not None]
-    try:
-        n_left, at, complete = _rows_left_coded(gold, partners, evidence)
-    except CapReachedError:
-        n_left, at, complete = _rows_left(gold, partners)
+    n_left, at, complete = _rows_left(gold, partners, evidence)
     details: dict[str, Any] = {"n_rows": n_rows, "n_rows_disagree": n_left}
     if not n_left:
         return Strict(value=0.0, reason=ROWS_UNPAIRED, kind="rows scrambled", details=details)
@@ -735,30 +624,15 @@ def _rows(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column
     return Strict(value=0.0, reason=reason, kind="rows scrambled", details=details)
 
 
-def _rows_left(gold: Sequence[Column], partners: Sequence[Column]) -> tuple[int, int, bool]:
+def _rows_left(gold: Sequence[Column], partners: Sequence[Column], evidence: TableDiff) -> tuple[int, int, bool]:
     """(How many gold rows have no partner, the first of them, whether that number is exact.)"""
-    mine, theirs, complete = [], [], True
-    for column, partner in zip(gold, partners, strict=True):
-        outlines = ColumnProfile(column.cells), ColumnProfile(partner.cells)
-        pair = pair_columns(*outlines, column.tolerance)
-        complete = complete and pair is not None and pair.complete
-        mine.append(pair.gold_keys if pair is not None else outlines[0].keys)
-        theirs.append(pair.predicted_keys if pair is not None else outlines[1].keys)
-    expected = list(zip(*mine, strict=True))
-    left = Counter(expected) - Counter(zip(*theirs, strict=True))
-    return sum(left.values()), next((at for at, keys in enumerate(expected) if keys in left), 0), complete
-
-
-def _rows_left_coded(gold: Sequence[Column], partners: Sequence[Column], evidence: TableDiff) -> tuple[int, int, bool]:
-    """`_rows_left` by codes. Raises `CapReachedError` for tables that have none."""
-    if evidence.packed is None or any(column.has_percent for column in (*gold, *partners)):
-        raise CapReachedError
-    coded, rows, complete = CodedColumns(gold, partners, evidence), RowCodes(evidence.n_rows), True
+    coded, complete = CodedColumns(gold, partners, evidence), True
+    rows = coded.rows()
     # Rows that are written alike have a partner for certain.
     spare, _ = evidence.spare([column.position for column in gold], [column.position for column in partners])
     for at in range(len(gold)):
         codes = coded.codes(at, at)
-        rows.split(codes)
+        rows = rows.split(codes, even_if_unequal=True) or rows
         complete = complete and not codes.is_loose[codes.gold[spare]].any()
     surplus = rows.surplus()
     return int(surplus[surplus > 0].sum()), int((surplus[rows.gold] > 0).argmax()), complete

@@ -300,6 +300,7 @@ class Packed:
         self.kinds = [""] * width if types is None else [kind_of(type_) or "" for type_ in types]
         if types is not None and (len(types) != width or "" in self.kinds):
             raise ValueError("packed columns of other types")
+        self.values: Sequence[Any] = ()
         self.frames: list[bytes] = []
         self.counts: list[int] = []
         self.longest = 0
@@ -355,7 +356,7 @@ class Packed:
         return [text for block, part in self.rows(rows) for text in block.texts(column, part, self._errors(column))]
 
     def _errors(self, column: int) -> str:
-        return "surrogateescape" if self.kinds[column] else "strict"
+        return "surrogateescape" if self.kinds[column] else "surrogatepass"
 
     def cells_of(self, block: Block, column: int) -> list[Any]:
         """The cells of a column in a block of this table."""
@@ -364,7 +365,7 @@ class Packed:
     def _read(self, column: int, texts: list[str]) -> list[Any]:
         if not (kind := self.kinds[column]):
             return texts
-        read = _READ[kind]
+        read = _READ[kind] if kind in _READ else lambda number: self.values[int(number)]
         try:
             return [None if text == _NULL_TEXT else read(text) for text in texts]
         except (ValueError, ArithmeticError):
@@ -538,6 +539,27 @@ def pack(table: Table) -> Packed:
     """The packed text of a table of text ("" for a field that a short row lacks), or of a packed table of a database."""
     found = packed_of(table)
     return found if found is not None else Packed(len(table.columns), _packed_lists(table))
+
+
+def pack_values(gold: Table, predicted: Table) -> tuple[Packed, Packed]:
+    """Tables of any values as packed text: for each cell the number of its value, which is the same in both tables."""
+    numbers: dict[tuple[type, str], int] = {}
+    values: list[Any] = []
+    found = []
+    for table in (gold, predicted):
+        columns = []
+        for column in table.columns:
+            cells = []
+            for cell in column:
+                number = numbers.setdefault((type(cell), repr(cell)), len(values))
+                if number == len(values):
+                    values.append(cell)
+                cells.append(str(number))
+            columns.append(cells)
+        packed = pack(replace(table, columns=tuple(columns)))
+        packed.kinds, packed.values = ["value"] * packed.width, values
+        found.append(packed)
+    return found[0], found[1]
 
 
 def _packed_lists(table: Table) -> Iterator[bytes]:

@@ -18,6 +18,7 @@ from evalsuite.compare.string_columns import (
     first_rows,
     is_same_run,
     pack,
+    pack_values,
     packed_of,
     side_by_side,
     unpacked,
@@ -86,6 +87,17 @@ class TableDiff:
     def is_big(self) -> bool:
         """Whether the tables have so many cells that a reason examines only some of them."""
         return self.packed is not None
+
+    def as_packed(self) -> "TableDiff":
+        """The same two tables compared as packed text, whatever their size and types."""
+        if self.packed is not None:
+            return self
+        if "packed" not in self.known:
+            is_text = self.gold.types is self.predicted.types is None
+            packed = (pack(self.gold), pack(self.predicted)) if is_text else pack_values(self.gold, self.predicted)
+            self.known["packed"] = _table_diff(self.gold, self.predicted, self.tables, packed)
+        found: TableDiff = self.known["packed"]
+        return found
 
     def unlike(self, i: int, k: int) -> Rows:
         """The rows in which gold column i and predicted column k are written differently."""
@@ -255,7 +267,11 @@ class TableDiff:
             return self.hashes.spare(columns, partners)
         gold = list(zip(*(_written(self.gold, i) for i in columns), strict=True))
         predicted = list(zip(*(_written(self.predicted, k) for k in partners), strict=True))
-        return left(gold, Counter(predicted)), left(predicted, Counter(gold))
+        try:
+            return left(gold, Counter(predicted)), left(predicted, Counter(gold))
+        except TypeError:
+            # Lists and structs have no hash.
+            return list(range(self.n_rows)), list(range(self.n_rows))
 
 
 # The kinds of packed columns whose cells are equal exactly when their texts are, with the type of the cells.
@@ -276,11 +292,16 @@ def compare(gold: Table, predicted: Table) -> TableDiff:
         # Comparing lists that are equal is faster than packing them.
         mine, is_same = sides[0] or pack(gold), not any(sides) and gold.columns == predicted.columns
         packed = mine, mine if is_same else sides[1] or pack(predicted)
-        gold, predicted = (replace(table, columns=side.columns()) for table, side in zip(tables, packed, strict=True))
     elif is_small:
         gold, predicted = with_cache(gold), with_cache(predicted)
     else:
         gold, predicted = unpacked(gold), unpacked(predicted)
+    return _table_diff(gold, predicted, tables, packed)
+
+
+def _table_diff(gold: Table, predicted: Table, tables: tuple[Table, Table], packed: tuple[Packed, Packed] | None) -> TableDiff:
+    if packed is not None:
+        gold, predicted = (replace(table, columns=side.columns()) for table, side in zip((gold, predicted), packed, strict=True))
     heads, arrays = (first_rows(gold, _HEAD_ROWS), first_rows(predicted, _HEAD_ROWS)), ArrayCache(gold.n_rows)
     return TableDiff(
         gold=gold,

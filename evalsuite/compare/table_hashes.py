@@ -52,6 +52,8 @@ class HashedRows:
         self._known: dict[Any, Any] = {}
         self._alike: dict[tuple[int, int], bool] = {}
         self._keys: Keys | None = None
+        # The numbers of texts, once they replace hashes.
+        self._numbers: dict[str, int] | None = None
 
     def rows(self, side: int, columns: Sequence[int]) -> "np.ndarray[Any, Any]":
         """A number for each row of some packed columns in this order: equal for equal texts, and almost never otherwise. The last result
@@ -88,14 +90,24 @@ class HashedRows:
         """A number for each cell of a packed column: equal for equal texts, and almost never otherwise."""
         import numpy as np
 
+        if self._numbers is not None:
+            return self.of_texts(self._packed[side].texts(column, np.arange(self._packed[side].n_rows)))
         return np.concatenate([hashed[:, 0] for _, hashed in self._cells(side, [column])])
 
     def are_confirmed(self, hashed: "Sequence[np.ndarray[Any, Any]]", i: int, k: int) -> bool:
         """Whether cells of gold column i and predicted column k with equal hashes are written alike, tested on the lowest hashes."""
         return self._is_confirmed(hashed, [i], [k])
 
+    def number_texts(self) -> None:
+        """Give different texts different numbers from now on, because hashes of different texts were equal."""
+        self._numbers = self._numbers or {}
+
     def of_texts(self, texts: Sequence[str]) -> "np.ndarray[Any, Any]":
         """The same number for each of some texts."""
+        import numpy as np
+
+        if (numbers := self._numbers) is not None:
+            return np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.uint64)
         return text_block(texts).hashes([0], self._secret)[:, 0]
 
     def compute_bags(self, side: int, columns: Sequence[int]) -> None:
@@ -112,13 +124,15 @@ class HashedRows:
 
     def are_alike(self, i: int, k: int) -> bool:
         """Whether gold column i and predicted column k contain the same texts, in any order."""
-        if (i, k) not in self._alike:
-            self.compare([(i, k)])
-        return self._alike[i, k]
+        pair = self.twin(0, i), self.twin(1, k)
+        if pair not in self._alike:
+            self.compare([pair])
+        return self._alike[pair]
 
     def compare(self, pairs: Sequence[tuple[int, int]]) -> None:
         """Compute `are_alike` for several pairs at once: if rows are alike, so are their columns."""
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._alike]
+        twins = ((self.twin(0, i), self.twin(1, k)) for i, k in pairs)
+        new = [pair for pair in dict.fromkeys(twins) if pair not in self._alike]
         self._alike.update((pair, False) for pair in new)
         likely = [(i, k) for i, k in new if self._same_kinds([i], [k]) and self.bag(0, i) == self.bag(1, k)]
         if not likely:
@@ -169,9 +183,25 @@ class HashedRows:
             shown.append([told[places[value]] for value in common])
         return shown[0] == shown[1]
 
-    def are_twins(self, k: int, other: int) -> bool:
-        """Whether two predicted columns contain the same texts, row by row."""
-        return all(bool(equal_cells(block, [k], block, [other]).all()) for block in self._packed[1].blocks())
+    def twin(self, side: int, column: int) -> int:
+        """A column of the same table that contains the same texts, row by row: the first that was asked for, often the column itself."""
+        name = ("twin", side, column)
+        if name not in self._known:
+            first = self._known.setdefault(("first", side, self._packed[side].kinds[column], self.bag(side, column)), column)
+            self._known[name] = column if first == column else self._twin_by_order(side, first, column)
+        found: int = self._known[name]
+        return found
+
+    def _twin_by_order(self, side: int, *columns: int) -> int:
+        """`twin` of the last of some columns with equal bags."""
+        from hashlib import blake2b
+
+        found = 0
+        for column in columns:
+            digest = blake2b(self.cells(side, column).tobytes()).digest()
+            found = self._known.setdefault(("order", side, digest), column)
+        blocks = self._packed[side].blocks()
+        return found if all(bool(equal_cells(block, [found], block, [columns[-1]]).all()) for block in blocks) else columns[-1]
 
     def spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Any, Any]:
         """The gold and the predicted rows that remain when rows that are written alike in these columns are paired off from the top."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evalsuite.compare import table_diff
 from evalsuite.compare.numbers import Tolerance
 from evalsuite.compare.official_tables import OfficialColumns, is_safe_text, partners_of
-from evalsuite.compare.row_multisets import match_bags
+from evalsuite.compare.row_multisets import match_rows
 from evalsuite.compare.strict_columns import equal, read_columns
 from evalsuite.compare.string_columns import OddError, pack, packed_block, packed_table
 from evalsuite.compare.values import read_cell
@@ -91,8 +91,8 @@ def decided(gold: bytes, answer: bytes, *, ignore_order: bool = False) -> tuple[
     found = partners_of(OfficialColumns(seen, ignore_order=ignore_order, empty_is_zero=False), chosen, len(a.header)) if is_safe else None
     strict: float | None = None
     if ignore_order and len(a.header) >= len(b.header):
-        matching = match_bags(read_columns(seen.gold, chosen), read_columns(seen.predicted, range(len(a.header))), seen, False)
-        strict = float(matching.is_equal) if matching is not None else None
+        matching = match_rows(read_columns(seen.gold, chosen), read_columns(seen.predicted, range(len(a.header))), seen, False)
+        strict = float(matching.is_equal)
     return float(found[1]) if found is not None else None, strict
 
 
