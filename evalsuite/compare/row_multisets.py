@@ -20,16 +20,15 @@ from evalsuite.compare.number_columns import SAFE_WHOLE, WHOLE, Numbers, Summary
 from evalsuite.compare.numbers import FEWEST_DECIMALS, NOISE_BEYOND, NOISE_FLOOR, NOISE_REL, Number, Tolerance
 from evalsuite.compare.strict_columns import (
     Column,
-    ColumnProfile,
     Matching,
     all_pairs_equal,
+    can_pair,
     equal,
     in_likely_order,
     in_readings,
     key,
     likely_columns,
     matched_as,
-    pair_columns,
     place,
     read_native,
     show,
@@ -595,7 +594,7 @@ class CodedColumns:
         is_open[groups[~surely_strictly_equal(a, b, gold.tolerance)]] = True
         mine, theirs = (np.sort(rows[is_open[groups]]) for rows in (mine, theirs))
         left = cells_of(self.evidence, 0, gold, mine), cells_of(self.evidence, 1, predicted, theirs)
-        return pair_columns(ColumnProfile(left[0]), ColumnProfile(left[1]), gold.tolerance) is not None
+        return can_pair(*left, gold.tolerance)
 
     def cannot_pair(self, i: int, k: int) -> bool:
         """Whether numbers would be paired with text, or are too far apart in ascending order."""

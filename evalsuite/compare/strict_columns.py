@@ -20,20 +20,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Final, Literal, overload
 
 from evalsuite.compare.bipartite_matching import bipartite_matching
 from evalsuite.compare.dates import nanoseconds
 from evalsuite.compare.numbers import (
-    FIRST_INEXACT,
     SLACK,
     ZERO_TOL,
     Number,
     Tolerance,
     exact_of,
     float_of,
-    is_whole,
     numbers_equal,
     reach,
     within,
@@ -230,63 +228,6 @@ def verdict_of_candidates(candidates: Sequence[Sequence[int]], otherwise: Verdic
     return Matching(verdict=verdict, candidates=tuple(map(tuple, candidates)), assignment=assignment)
 
 
-class ColumnProfile:
-    """Derived values of a column of n_rows cells that pairing needs, each computed at most once."""
-
-    def __init__(self, cells: Sequence[Cell]) -> None:
-        self.cells = cells
-        self._reach: dict[tuple[Tolerance, int | None], float] = {}
-
-    @cached_property
-    def keys(self) -> list[Any]:
-        """The key of each cell."""
-        return [key(cell) for cell in self.cells]
-
-    @cached_property
-    def bag(self) -> Counter[Any]:
-        """The number of occurrences of each key."""
-        return Counter(self.keys)
-
-    @cached_property
-    def distinct(self) -> Counter[Cell]:
-        """The number of occurrences of each cell."""
-        return Counter(self.cells)
-
-    @cached_property
-    def coarsest(self) -> int | None:
-        """The fewest decimals that its decimal numbers show, None if it has no decimal numbers."""
-        return min((cell.decimals for cell in self.distinct if isinstance(cell, Number)), default=None)
-
-    @cached_property
-    def has_loose(self) -> bool:
-        """Whether a decimal may equal an integer with another key."""
-        return any(isinstance(cell, Number) and (abs(cell.value) >= FIRST_INEXACT or not is_whole(cell)) for cell in self.distinct)
-
-    @cached_property
-    def has_integers(self) -> bool:
-        """Whether a cell is an integer."""
-        return any(isinstance(cell, int) for cell in self.distinct)
-
-    @cached_property
-    def line(self) -> list[float]:
-        """The finite numbers in ascending order, repeated as often as they occur."""
-        places = ((place(cell), n) for cell, n in self.distinct.items())
-        return sorted(value for value, n in places if value is not None for _ in range(n))
-
-    @cached_property
-    def others(self) -> dict[Cell, int]:
-        """The number of occurrences of each cell that is not a finite number."""
-        return {cell: n for cell, n in self.distinct.items() if place(cell) is None}
-
-    def reach(self, tolerance: Tolerance, coarsest: int | None) -> float:
-        """The largest distance at which a number of a gold column with such decimals may match a prediction of this column."""
-        name = (tolerance, coarsest)
-        if name not in self._reach:
-            numbers = (cell for cell in self.distinct if isinstance(cell, int | Number))
-            self._reach[name] = max((reach(cell, tolerance, coarsest) or 0.0 for cell in numbers), default=0.0)
-        return self._reach[name]
-
-
 def place(cell: Cell) -> float | None:
     """The value of a finite number as a float, None for every other cell."""
     return float_of(cell) if isinstance(cell, int | Number) else None
@@ -407,69 +348,29 @@ _PAIRS_LOOKED_AT: Final = 2_000
 _MOST_DECIMALS: Final = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnPair:
-    """A gold and a predicted column, in one reading, whose multisets of keys are equal: n_rows keys each.
-
-    `complete` means that cells with equal keys are always equal, so that the keys alone decide.
-    """
-
-    gold: ColumnProfile
-    predicted: ColumnProfile
-    gold_keys: Sequence[Any]
-    predicted_keys: Sequence[Any]
-    complete: bool
-
-
-def pair_columns(gold: ColumnProfile, predicted: ColumnProfile, tolerance: Tolerance) -> ColumnPair | None:
-    """The pair, or None if no order of the rows can make the columns equal."""
-    if _cannot_pair(gold, predicted, tolerance):
-        return None
-    if not _needs_clusters(gold, predicted, tolerance):
-        return ColumnPair(gold=gold, predicted=predicted, gold_keys=gold.keys, predicted_keys=predicted.keys, complete=True)
-    return _pair_by_clusters(gold, predicted, tolerance)
-
-
-def _cannot_pair(gold: ColumnProfile, predicted: ColumnProfile, tolerance: Tolerance) -> bool:
-    """Whether a cheap test rules the pair out.
-
-    If numbers can be paired within a distance at all, then they can in ascending order: the i-th smallest with the i-th smallest.
-    """
-    if not _needs_clusters(gold, predicted, tolerance):
-        return gold.bag != predicted.bag
-    a, b = gold.line, predicted.line
-    if len(a) != len(b) or gold.others != predicted.others:
-        return True
-    reach = predicted.reach(tolerance, gold.coarsest)
-    return bool(a) and any(abs(a[k] - b[k]) > reach for k in (0, len(a) // 2, -1))
-
-
-def _needs_clusters(gold: ColumnProfile, predicted: ColumnProfile, tolerance: Tolerance) -> bool:
-    return gold.coarsest is not None or predicted.has_loose or (tolerance.own and gold.has_integers)
-
-
-def _pair_by_clusters(gold: ColumnProfile, predicted: ColumnProfile, tolerance: Tolerance) -> ColumnPair | None:
+def can_pair(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> bool:
+    """Whether numbers of two columns may be paired one to one: a necessary condition, because only `equal` decides rows."""
+    bags = Counter(gold), Counter(predicted)
+    coarsest = min((cell.decimals for cell in bags[0] if isinstance(cell, Number)), default=None)
     # For each predicted number the widest interval (low, high) of gold numbers that it may equal.
     intervals = {}
-    for cell in predicted.distinct:
-        if isinstance(cell, int | Number) and (span := reach(cell, tolerance, gold.coarsest)) is not None:
+    for cell in bags[1]:
+        if isinstance(cell, int | Number) and (span := reach(cell, tolerance, coarsest)) is not None:
             value = _place_of(cell)
             intervals[cell] = (value - span, value + span)
-    names, clusters = _clusters(gold.distinct, intervals)
-    gold_keys = [names[0].get(cell, cell) for cell in gold.cells]
-    predicted_keys = [names[1].get(cell, cell) for cell in predicted.cells]
-    if Counter(gold_keys) != Counter(predicted_keys):
-        return None
-    complete, same = True, gold.bag == predicted.bag
+    names, clusters = _clusters(bags[0], intervals)
+    mine, theirs = (Counter(own.get(cell, cell) for cell in cells) for own, cells in zip(names, (gold, predicted), strict=True))
+    if mine != theirs:
+        return False
+    is_same = Counter(map(key, gold)) == Counter(map(key, predicted))
     for points, accepting in clusters:
         if all_pairs_equal(points, accepting, tolerance):
             continue
-        complete = False
         if len(points) * len(accepting) <= _PAIRS_LOOKED_AT and not _all_have_one(points, accepting, tolerance):
-            return None
-        if not same and not _greedy(points, [(*intervals[p], predicted.distinct[p]) for p in accepting], gold.distinct):
-            return None
-    return ColumnPair(gold=gold, predicted=predicted, gold_keys=gold_keys, predicted_keys=predicted_keys, complete=complete)
+            return False
+        if not is_same and not _greedy(points, [(*intervals[p], bags[1][p]) for p in accepting], bags[0]):
+            return False
+    return True
 
 
 def _clusters(

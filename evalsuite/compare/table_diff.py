@@ -28,7 +28,7 @@ from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.types import Table
 
 # From this many cells of one side on, packed text is worth the import of numpy.
-PACKED_CELLS: Final = 20_000
+PACKED_CELLS: Final = 2_000
 _HEAD_ROWS: Final = 16
 _AT_ONCE: Final = 4_096
 _CHUNK: Final = 16_384
