@@ -44,7 +44,12 @@ SCALE_WORDS: Final = {
     "billion": 9,
     "trillion": 12,
 }
-_PERCENT: Final = frozenset({"%", "percent", "per cent", "pct"})
+# Signs behind a number that is a share, with the decimals by which it is smaller than it is written.
+SHARE_SIGNS: Final = {
+    "%": 2,
+    "‰": 3,
+}
+_SHARE_WORDS: Final = {"percent": 2, "per cent": 2, "pct": 2}
 # Letters that are a unit directly after a number: seconds, hours, days, years, grams, litres, tonnes, times.
 _UNITS: Final = frozenset("shdyglLtx")
 _CURRENCY: Final = r"[$€£¥]|US\$|USD|EUR|GBP"
@@ -73,7 +78,7 @@ _FORM: Final = (
     rf"|(?:[1-9]\d?(?:,\d{{2}})+,\d{{3}}(?![\d,])|[1-9]\d{{0,2}}(?:(?:,\d{{3}})+|(?:['\u2019]\d{{3}})+{_BY_SPACES})(?!\d))(?:\.\d+)?"
     rf"{_BY_COMMAS}|\d+(?:\.\d+)?|\.\d+)"
     r"(?P<exponent>[eE][+-]?\d{1,3}(?!\w|\.\d)|(?<=(?<!\w)10)(?:\^|\*\*)\{?\d{1,2}(?!\d)\}?|\s?(?:[x×*·⋅]|\\times|\\cdot)\s?10(?:\^|\*\*)[({]?[+-]?\d{1,3}(?!\d)[)}]?)?"
-    r"(?P<tail>\s?(?:\\?%|‰)|\s?(?i:percent|per\scent|pct)\b"
+    rf"(?P<tail>\s?(?:\\?[{''.join(SHARE_SIGNS)}])|\s?(?i:percent|per\scent|pct)\b"
     rf"|\s?(?i:{'|'.join([*SCALE_WORDS, *_SHORT_WORDS])})\b|(?:[mb]|\s?[kKMB])\b|(?:st|nd|rd|th)\b"
     rf"|[^\W\d_{LETTER}]+{LETTER}?(?![\w-]))?(?P<glued>[\w])?"
 )
@@ -305,7 +310,7 @@ def _is_quantity(match: re.Match[str]) -> bool:
 def _number_in(match: re.Match[str], sign: str, role: Role, total: str | None) -> Value:
     digits, exponent, tail = match["digits"], match["exponent"] or "", match["tail"] or ""
     is_joined, tail = tail == tail.strip(), tail.strip().lstrip("\\")
-    shift = 2 if tail.lower() in _PERCENT else 3 if tail == "‰" else 0
+    shift = SHARE_SIGNS.get(tail) or _SHARE_WORDS.get(tail.lower(), 0)
     plain = _exact_value(digits, exponent, sign).scaleb(-shift)
     scale = _power(tail)
     is_scale = is_joined and scale > 0

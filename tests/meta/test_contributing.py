@@ -554,6 +554,18 @@ def _scale(copy: Copy, row: Row) -> None:
     )
 
 
+@carries_out("a reading of numbers, such as a sign of shares (`3 ‰`)")
+def _share_sign(copy: Copy, row: Row) -> None:
+    copy.add_line(row, '    "‱": 4,')
+    copy.python(
+        """
+        from evalsuite import score
+        assert score("number_match", "a share of 120 ‱", gold=0.012).strict == 1
+        assert score("number_match", "a share of 120 ‱", gold=0.12).strict == 0
+        """
+    )
+
+
 @carries_out("a limit")
 def _limit(copy: Copy, row: Row) -> None:
     copy.add_line(row, '    "fingers": (10, "fingers of one hand or two"),')
