@@ -8,9 +8,8 @@
   is the fast path. A JSON array, objects over several lines and objects joined by commas are read too, with a note, because the reference's
   own README shows its example that way. An unreadable object is an entry with a fault, and the rest still counts.
 
-Plain metadata lines (the three keys once each, in one order, on one line) are read many at a time by `PlainLines`: one regular expression
-matches a block of text. A line that matches is strict JSON without a duplicate key; the general reader reads all others. Records are kept
-as joined text with the end of each, a tenth of the memory of objects.
+Plain metadata lines (the three keys once each, on one line) are decoded many at a time by `PlainLines`; the general reader reads others.
+Records are kept as joined text with the end of each, a tenth of the memory of objects.
 
 `runs.run_files` reads what this program wrote itself, the judge's own parser reads replies of models.
 """
@@ -20,11 +19,11 @@ import math
 import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, chain
-from json import JSONDecoder
-from operator import itemgetter
+from functools import cache
+from itertools import accumulate
+from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import Any, BinaryIO, Final, overload
+from typing import Any, BinaryIO, Final, Literal, overload
 
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FAULTS, FaultError, UsageError, describe
@@ -230,109 +229,75 @@ def shown(value: object, width: int = 60) -> str:
 
 # Small enough that the records of a block take little memory, large enough that the cost per block does not matter.
 BLOCK_BYTES: Final = 1 << 18
-_KEYS: Final = ("instance_id", "answer_type", "answer_or_path")
-_TEXT: Final = r'[^"\\\x00-\x1f]'
-_VALUES: Final = {
-    "instance_id": rf'"({_TEXT}+)"',
-    "answer_type": '"(answer|file)"',
-    # An absolute path needs a closer check.
-    "answer_or_path": rf'"(?!\\?/|\\u002[fF])({_TEXT}*(?:\\["\\/bfnrtu]{_TEXT}*)*)"',
-}
-_KINDS: Final = "(answer|file)"
-# Control characters except the line end, which is counted; and the character that begins an escape.
-_NEVER_IN_TEXT: Final = bytes(range(32)) + b"\\"
-_KEY: Final = lazy_pattern(r'"(instance_id|answer_type|answer_or_path)"[ \t]*:')
 # (id, type, value) of a plain line; three empty texts for any other line.
 Row = tuple[str, str, str]
 _OTHER: Final[Row] = ("", "", "")
-_STRING: Final = JSONDecoder().raw_decode
-_VALUE: Final = itemgetter(2)
-Find = Callable[[str], list[Row]]
+_QUOTES_OF_LINE: Final = 12
+_ESCAPED: Final = lazy_pattern(r'[\x00-\x1f"\\]')
 
 
 class PlainLines:
-    """Match plain lines; the order of their keys is that of the first line that has all three."""
+    """Decode plain lines: three texts, an id without escapes, a path that is not absolute."""
 
     def __init__(self, limits: Limits) -> None:
         self.is_usable = limits["line_bytes"] >= BLOCK_BYTES and limits["json_depth"] >= 1
         # A character takes at most four bytes: up to this length, no answer can be too large.
         self._longest = int(limits["answer_bytes"]) // 4
-        self._order: tuple[str, ...] = ()
-        self._find = _finder(_KEYS)
-        self._find_alike: Find | None = None
-        self._n_between = 0
 
-    def rows(self, raw: bytes, text: str) -> tuple[list[Row], list[int]]:
-        """(one row per line, the indices of the lines that are not plain) of a text that ends with a line end; `raw` are its bytes."""
-        if not self._order:
-            self._learn(text)
-        alike = self._alike(raw, text)
-        rows = alike or self._find(text)
-        if self._order != _KEYS:
-            first, second, third = map(self._order.index, _KEYS)
-            rows = [(row[first], row[second], row[third]) for row in rows]
-        if max(map(len, map(_VALUE, rows)), default=0) > self._longest:
-            rows = list(map(self._checked, rows))
-        elif not alike and b"\\" in raw:
-            rows = self._unescaped(rows)
-        elif alike:
-            return rows, []
+    def rows(self, raw: bytes) -> tuple[list[Row], list[int]]:
+        """(One row per line, the indices of the lines that are not plain) of bytes of UTF-8 that end with a line end."""
+        rows = list(self._each(raw.split(b"\n")[:-1]))
         return rows, [at for at, row in enumerate(rows) if not row[0]]
 
-    def _alike(self, raw: bytes, text: str) -> list[Row]:
-        """The rows of a text if all lines have the spacing of the first line of the file, else an empty list.
+    def _each(self, lines: list[bytes]) -> Iterator[Row]:
+        """The row of each line. Lines that are not all plain are halved."""
+        if (rows := self._plain_rows(b"\n".join([*lines, b""]))) is not None:
+            yield from rows
+        elif len(lines) == 1:
+            yield _OTHER
+        else:
+            yield from self._each(lines[: len(lines) // 2])
+            yield from self._each(lines[len(lines) // 2 :])
 
-        Takes half the time of the general expression: strings end at the next quote here, which is right without backslashes. The sum of
-        the lengths proves that no line was left out and none ran into the next.
+    def _plain_rows(self, raw: bytes) -> list[Row] | None:
+        """The rows of lines that are all plain, None if one is not.
+
+        Each line begins with a bracket, so none holds two objects if there are as many objects as lines. Three keys and three texts have 12
+        quotes at least, so no key is repeated if there are 12 quotes for each line.
         """
-        n_lines = raw.count(b"\n")
-        if self._find_alike is None or len(raw.translate(None, _NEVER_IN_TEXT)) != len(raw) - n_lines:
-            return []
-        rows = self._find_alike(text)
-        n_inside = len("".join(map("".join, rows)))
-        return rows if len(rows) == n_lines and n_inside + n_lines * self._n_between == len(text) else []
-
-    def _learn(self, text: str) -> None:
-        """Take the order of keys, and the spaces between them, from the first line."""
-        line = text[: text.index("\n") + 1]
-        keys = tuple(dict.fromkeys(_KEY.findall(line)))
-        self._order = keys if len(keys) == len(_KEYS) else _KEYS
-        self._find = _finder(self._order)
-        if (match := re.fullmatch(_pattern(self._order), line)) is not None:
-            ends = [0, *chain.from_iterable(match.span(group) for group in (1, 2, 3)), len(line)]
-            between = [line[start:end] for start, end in zip(ends[::2], ends[1::2], strict=True)]
-            inside = [_KINDS if key == "answer_type" else '([^"]++)' if key == "instance_id" else '(?!/)([^"]*+)' for key in self._order]
-            self._n_between = sum(map(len, between))
-            self._find_alike = re.compile("".join(chain(*zip(map(re.escape, between), [*inside, ""], strict=True)))).findall
-
-    def _unescaped(self, rows: list[Row]) -> list[Row]:
-        """The rows with the escapes in their values decoded, all at once if every one is valid."""
+        n_lines, is_escaped = raw.count(b"\n"), b"\\" in raw
+        bare = raw.replace(rb"\\", b"") if is_escaped else raw
+        n_quotes = bare.count(b'"') - (bare.count(rb"\"") if is_escaped else 0)
+        if n_quotes != _QUOTES_OF_LINE * n_lines or not raw.startswith(b"{") or raw.count(b"\n{") != n_lines - 1:
+            return None
         try:
-            values = _STRING('["' + '","'.join(map(_VALUE, rows)) + '"]')[0]
+            rows = list(map(_FIELDS, _line_decoder()(raw)))
         except ValueError:
-            return list(map(self._checked, rows))
-        return [(row[0], row[1], value) for row, value in zip(rows, values, strict=True)]
-
-    def _checked(self, row: Row) -> Row:
-        """The row with its escapes decoded; the empty row if the line needs a closer check."""
-        name, kind, value = row
-        if len(value) > self._longest:
-            return _OTHER
-        try:
-            return name, kind, _STRING(f'"{value}"')[0] if "\\" in value else value
-        except ValueError:
-            return _OTHER
+            return None
+        if len(rows) != n_lines or max(map(len, map(_VALUE, rows))) > self._longest:
+            return None
+        ids, _, values = zip(*rows, strict=True)
+        if not all(ids) or any(value.startswith("/") for value in values) or (is_escaped and _ESCAPED.search("".join(ids))):
+            return None
+        return rows
 
 
-def _pattern(order: Sequence[str]) -> str:
-    """A plain line with its keys in this order: one group a key."""
-    pairs = r",[ \t]*".join(rf'"{key}"[ \t]*:[ \t]*{_VALUES[key]}[ \t]*' for key in order)
-    return rf"\{{[ \t]*{pairs}\}}[ \t\r]*\n"
+_FIELDS: Final = attrgetter("instance_id", "answer_type", "answer_or_path")
+_VALUE: Final = itemgetter(2)
 
 
-def _finder(order: Sequence[str]) -> Find:
-    """`findall` of lines: one group per key in the given order, all empty for a line that is not plain."""
-    return re.compile(rf"^(?:{_pattern(order)}|[^\n]*\n)", re.MULTILINE).findall
+@cache
+def _line_decoder() -> Callable[[bytes], list[Any]]:
+    """Decode lines of exactly the three keys. Raises ValueError."""
+    import msgspec
+
+    line = msgspec.defstruct(
+        "Line",
+        [("instance_id", str), ("answer_type", Literal["answer", "file"]), ("answer_or_path", str)],
+        forbid_unknown_fields=True,
+        gc=False,
+    )
+    return msgspec.json.Decoder(line).decode_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -563,7 +528,7 @@ def _parted(raw: bytes, text: str, first: int, plain: PlainLines, is_between: Ca
     """(number, block) of each run of plain lines that begins between objects, (number, text) of each other line; `first` is the first
     number.
     """
-    rows, others = plain.rows(raw, text)
+    rows, others = plain.rows(raw)
     if not others and is_between():
         yield first, block_of(first, rows)
         return
