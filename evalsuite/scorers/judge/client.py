@@ -163,7 +163,7 @@ class Endpoint:
         """Call another address of the provider, with retries. Raises `FaultError` for any status but 200."""
         why = ""
         for attempt in range(1 + self.settings.retries):
-            if attempt and self.pause(min(LONGEST_BACKOFF, self.settings.backoff_seconds * 2**attempt)):
+            if attempt and self.pause(min(LONGEST_BACKOFF, self.settings.backoff_seconds * 2 ** (attempt - 1))):
                 break
             headers, keyed = self._headers(kind)
             try:

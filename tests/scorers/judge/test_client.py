@@ -81,6 +81,16 @@ def test_waits_grow_and_a_retry_after_is_honoured(serve: Serve, tmp_path: Path) 
     assert 90 < waits[3] <= 100
 
 
+def test_waits_of_other_addresses_double_up_to_half_a_minute(serve: Serve) -> None:
+    """A call that is no question, such as a batch's state, waits as long as the settings say, then twice as long each time."""
+    server = serve(lambda *_: Say(status=503))
+    waits: list[float] = []
+    client = Client(Settings(base_url=server.base_url, model="m", cache="", backoff_seconds=1, retries=7), wait=waits.append)
+    with pytest.raises(FaultError, match="HTTP 503"):
+        client.endpoint.call("POST", f"{server.base_url}/chat/completions", json.dumps({"messages": []}).encode())
+    assert waits == [1, 2, 4, 8, 16, 30, 30]
+
+
 def test_a_pause_of_an_hour_is_not_waited_for(serve: Serve, judge_at: Make) -> None:
     """A Retry-After beyond five minutes ends the call with a reason."""
     server = serve(lambda *_: Say(status=429, headers={"Retry-After": "3600"}))
