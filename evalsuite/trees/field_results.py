@@ -448,12 +448,6 @@ class Totals:
         columns = list(zip(*triples, strict=True)) or [(1.0,), (1.0,), (1.0,)]
         return Average(precision=mean(columns[0]), recall=mean(columns[1]), f1=mean(columns[2]))
 
-    def summary(self) -> Summary:
-        return Summary(**self.numbers())
-
-    def result(self, records: list[RecordResult]) -> RunResult:
-        return RunResult(**self.numbers(), records=records)
-
 
 def rows_of(result: RunResult) -> Iterator[dict[str, Any]]:
     """Yield every row of a run as plain data: expected against got, with both paths."""

@@ -116,10 +116,10 @@ def _read_schema(schema: str | Path) -> Any:
         if isinstance(schema, str) and schema.lstrip()[:1] in ("{", "["):
             return json.loads(schema)
         return read_named_json(Path(schema))
-    except ValueError as error:
-        raise SchemaError(f"the text of the schema is not JSON: {error}") from None
     except EvalsuiteError as error:
         raise SchemaError(error.message) from None
+    except ValueError as error:
+        raise SchemaError(f"the text of the schema is not JSON: {error}") from None
 
 
 def _kind_of(value: Any) -> str:

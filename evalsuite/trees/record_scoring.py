@@ -492,7 +492,7 @@ def evaluate(
     totals = Totals(compat=compat)
     with without_collection():
         records = [scoring.record(label, expected, found, totals) for label, expected, found in joined]
-    return totals.result(records)
+    return RunResult(**totals.numbers(), records=records)
 
 
 def evaluate_stream(
@@ -517,7 +517,7 @@ def evaluate_stream(
         record = scoring.record(scoring.label(gold, index), gold, extracted, totals)
         if each is not None:
             each(record)
-    return totals.summary()
+    return Summary(**totals.numbers())
 
 
 class Scoring:
