@@ -179,6 +179,9 @@ def unordered_text(value: Any) -> str:
     return canonical([value])[0].decode("utf-8", "surrogatepass")
 
 
+_DEEPEST = 256
+
+
 def canonical(items: Sequence[Any]) -> list[bytes]:
     """Return for each item a text that two of them share if they differ only in the order of keys and of list items, at any depth."""
     from msgspec import MsgspecError
@@ -188,33 +191,22 @@ def canonical(items: Sequence[Any]) -> list[bytes]:
     try:
         texts = [encode(item) for item in items]
     except (MsgspecError, TypeError, ValueError, RecursionError, OverflowError):
-        return [_by_loop(item) for item in items]
+        return [_canonical_text(item) for item in items]
     for i, text in enumerate(texts):
         if b"[" in text or (b"null" in text and "nan" in repr(items[i])):  # msgspec writes NaN as null
-            texts[i] = _by_loop(items[i])
+            texts[i] = _canonical_text(items[i])
     return texts
 
 
-def _by_loop(value: Any) -> bytes:
-    """Return the canonical text, built from the bottom without recursion."""
-    if not isinstance(value, dict | list):
-        return _scalar(value)
-    texts: dict[int, bytes] = {}
-    todo: list[tuple[Any, bool]] = [(value, False)]
-    while todo:
-        item, ready = todo.pop()
-        inner = list(item.values()) if isinstance(item, dict) else item
-        if not ready:
-            todo.append((item, True))
-            todo.extend((child, False) for child in inner if isinstance(child, dict | list))
-            continue
-        parts = [texts[id(child)] if isinstance(child, dict | list) else _scalar(child) for child in inner]
-        if isinstance(item, dict):
-            named = sorted(_scalar(key) + b":" + part for key, part in zip(item, parts, strict=True))
-            texts[id(item)] = b"{" + b",".join(named) + b"}"
-        else:
-            texts[id(item)] = b"[" + b",".join(sorted(parts)) + b"]"
-    return texts[id(value)]
+def _canonical_text(value: Any, depth: int = 0) -> bytes:
+    """Return the canonical text; what is nested deeper than any schema looks alike."""
+    if isinstance(value, dict | list) and depth > _DEEPEST:
+        return b"deep"
+    if isinstance(value, dict):
+        return b"{" + b",".join(sorted(_scalar(key) + b":" + _canonical_text(item, depth + 1) for key, item in value.items())) + b"}"
+    if isinstance(value, list):
+        return b"[" + b",".join(sorted(_canonical_text(item, depth + 1) for item in value)) + b"]"
+    return _scalar(value)
 
 
 def _scalar(value: Any) -> bytes:
