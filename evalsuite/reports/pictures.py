@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
+from evalsuite.reports.document import cut_text
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -72,7 +73,7 @@ def line(x1: float, y1: float, x2: float, y2: float, *, colour: str = "quiet", w
 def text(x: float, y: float, words: object, *, anchor: str = "start", quiet: bool = False, size: float = 13, bold: bool = False) -> str:
     """Return words at `x` %, cut to 60 characters, with the whole text as the tooltip."""
     whole = str(words)
-    shown = whole if len(whole) <= LONGEST_LABEL else whole[: LONGEST_LABEL - 1] + "…"
+    shown = cut_text(whole, LONGEST_LABEL)
     look = f'class="{"quiet" if quiet else "label"}" fill="currentColor" font-size="{_n(size)}"' + (' font-weight="600"' if bold else "")
     tip = _tip(whole) if shown != whole else ""
     return f'<text x="{_n(x)}%" y="{_n(y)}" text-anchor="{anchor}" {look}>{escaped(shown)}{tip}</text>'
@@ -351,5 +352,4 @@ def interval_lines(rows: Sequence[IntervalRow], *, width: int = 40) -> Iterator[
         cells[width // 2] = "│" if cells[width // 2] == " " else "┼"
         if row.value is not None:
             cells[cell(row.value)] = "●"
-        shown = row.label if len(row.label) <= longest else row.label[: longest - 1] + "…"
-        yield f"{shown:<{longest}}  {''.join(cells).rstrip()}"
+        yield f"{cut_text(row.label, longest):<{longest}}  {''.join(cells).rstrip()}"

@@ -115,10 +115,6 @@ def _result_column(name: str, words: "Callable[[Result], Words]", **how: Any) ->
     return Column(name=name, value=value, words=lambda row: words(row.result), **how)
 
 
-def _partial_score(result: "Result") -> Own:
-    return Own(f"{result.score:.2f}" if kind_of(result).name == "partial" else "")
-
-
 def _verdict_column(name: str, short: str) -> Column[ReportRow]:
     """Return the column of one rule's verdict."""
 
@@ -169,7 +165,13 @@ COLUMNS: tuple[Column[ReportRow], ...] = (
     Column(name="run", value=lambda row: row.run, forms=frozenset({"parquet"})),
     _result_column("instance_id", lambda one: Code(one.instance_id, 80), title="instance", role="name", forms=EVERYWHERE - {"junit"}),
     _result_column("status", lambda one: Own(one.status if one.status in FAULTY else ""), role="name", forms=_LISTS),
-    _result_column("score", _partial_score, type="DOUBLE", role="mark", forms=_LISTS),
+    _result_column(
+        "score",
+        lambda one: Own(f"{one.score:.2f}" if kind_of(one).name == "partial" else ""),
+        type="DOUBLE",
+        role="mark",
+        forms=_LISTS,
+    ),
     _verdict_column("official", "off"),
     _verdict_column("strict", "str"),
     _result_column("scorer", lambda one: Code(one.scorer or "", 40), role="name", forms=EVERYWHERE - {"junit"}),
@@ -391,7 +393,8 @@ def _rows_in_order(record: "Record", *, failures: bool, folded: bool) -> tuple[l
 
     Of `folded` faults with equal text only the first is shown.
     """
-    ordered = sorted(record.results, key=lambda result: (_place_in_report(result), _cause_word(result)))
+    # Within a place by the flip's cause, the fault, the scorer.
+    ordered = sorted(record.results, key=lambda one: (_place_in_report(one), flip_of(one) or one.fault or one.scorer or ""))
     left_out: list[str] = []
     n_absent = sum(result.status == "missing" for result in ordered)
     if folded:
@@ -421,11 +424,6 @@ def _place_in_report(result: "Result") -> int:
     if result.official is not None and result.strict is not None and result.official != result.strict:
         return 1
     return 4 if result.score == 1 else 0
-
-
-def _cause_word(result: "Result") -> str:
-    """Return the word by which results of one place are grouped: the flip's cause, the fault, the scorer."""
-    return flip_of(result) or result.fault or result.scorer or ""
 
 
 def _one_fault_of_a_kind(ordered: Sequence["Result"]) -> tuple[list["Result"], list[str]]:

@@ -10,7 +10,7 @@ from evalsuite.core.errors import FAULTS
 from evalsuite.core.registry import SHARE, are_rows
 from evalsuite.core.status import KINDS, RANKS, failing_rule, further_results, kind_of, raw_value, sign_under
 from evalsuite.core.version import __version__
-from evalsuite.reports.document import Code, Picture, Section, Tile, and_more, percent, text_of
+from evalsuite.reports.document import Code, Picture, Section, Tile, and_more, cut_text, percent, text_of
 from evalsuite.reports.html import environment, json_block
 from evalsuite.reports.pictures import FlipCounts, IntervalRow, draw_bars, draw_flips, draw_histogram, draw_intervals
 from evalsuite.reports.record import (
@@ -161,7 +161,7 @@ def closed_row(result: "Result", *, groups: Sequence[str] = (), reason: str = ""
         "scorer": clean(result.scorer or ""),
         "groups": [clean(tag) for tag in groups],
         "flip": clean(flip_of(result).partition(":")[0]),
-        "why": why if len(why) <= LONGEST_WHY else why[: LONGEST_WHY - 1] + "…",
+        "why": cut_text(why, LONGEST_WHY),
     }
 
 

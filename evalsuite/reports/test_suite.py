@@ -31,9 +31,7 @@ from evalsuite.suites.stored_suites import (
     INPUT_COLUMN,
     REFERENCE_COLUMN,
     ROOT,
-    Case,
     CaseData,
-    ScoringMethod,
     StoredSuite,
     SuiteError,
     candidates_of,
@@ -261,6 +259,11 @@ def _score_of(result: "Result") -> float | None:
     return (None if result.score is None else float(result.score)) if raw is None else raw
 
 
+def _suite_property(name: str, doc: str) -> Any:
+    """Return the property of a `TestSuite` for a part of the suite as it is stored."""
+    return property(lambda made: getattr(made.suite, name), doc=doc)
+
+
 class TestSuite:
     """A suite of test cases under a name.
 
@@ -327,35 +330,12 @@ class TestSuite:
         """The suite as it is stored."""
         return self._suite
 
-    @property
-    def name(self) -> str:
-        """The suite's name."""
-        return self._suite.name
-
-    @property
-    def description(self) -> str:
-        """The description given when the suite was made."""
-        return self._suite.description
-
-    @property
-    def test_cases(self) -> tuple[Case, ...]:
-        """The n cases."""
-        return self._suite.test_cases
-
-    @property
-    def input_texts(self) -> list[str]:
-        """The inputs of the n cases."""
-        return self._suite.input_texts
-
-    @property
-    def reference_outputs(self) -> list[str] | None:
-        """The references of the n cases; None where there are none."""
-        return self._suite.reference_outputs
-
-    @property
-    def scoring_method(self) -> ScoringMethod:
-        """The scorer with its type and configuration; it equals its name."""
-        return self._suite.scoring_method
+    name = _suite_property("name", "The suite's name.")
+    description = _suite_property("description", "The description given when the suite was made.")
+    test_cases = _suite_property("test_cases", "The n cases.")
+    input_texts = _suite_property("input_texts", "The inputs of the n cases.")
+    reference_outputs = _suite_property("reference_outputs", "The references of the n cases; None where there are none.")
+    scoring_method = _suite_property("scoring_method", "The scorer with its type and configuration; it equals its name.")
 
     @property
     def scorer(self) -> Scorer:

@@ -400,7 +400,7 @@ class RunsFolder:
     def suites(self) -> Iterator[SuiteView]:
         """Return named suites, with or without runs, then every gold folder that a run names."""
         by_suite: dict[str, list[RunEntry]] = {}
-        for entry in self._whole_entries():
+        for entry in (entry for entry in self._entries() if isinstance(entry, RunEntry)):
             by_suite.setdefault(_suite_id(entry), []).append(entry)
         for path in sorted(self._suites.glob("*/suite.json")) if self._suites is not None else ():
             stored = self._kept.get(path, stamp_of(path), lambda path=path: read_suite_file(path))  # type: ignore[misc]
@@ -408,9 +408,6 @@ class RunsFolder:
                 yield suite_view(stored, "suite", path.parent / "gold", self._shown_runs(stored.id, by_suite.pop(stored.id, [])))
         for id_, entries in by_suite.items():
             yield self._from_runs(id_, self._shown_runs(id_, entries))
-
-    def _whole_entries(self) -> Iterator[RunEntry]:
-        return (entry for entry in self._entries() if isinstance(entry, RunEntry))
 
     def damaged(self) -> list[DamagedRunError]:
         """The finished runs that are in no suite, since their `run.json` cannot be read."""

@@ -13,7 +13,7 @@ from evalsuite.analysis.explain.instance_evidence import RunEvidence, evidence_o
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.status import KINDS, kind_of, sign_of
-from evalsuite.reports.document import Column, Document, Picture, Section, percent, text_of
+from evalsuite.reports.document import Column, Document, Picture, Section, cut_text, percent, text_of
 from evalsuite.reports.html import asset, environment
 from evalsuite.reports.leaderboard_documents import comparison_page_sections, leaderboard_document
 from evalsuite.reports.pictures import IntervalRow, Strip, draw_intervals, draw_strips
@@ -100,7 +100,8 @@ def static_file(request: "Request") -> "Response":
     name = request.path_params["name"]
     if name not in STATIC:
         raise HTTPException(404)
-    return Response(_static_text(name), media_type=STATIC[name])
+    text = asset(name) if name == "style.css" else (HERE / "static" / name).read_text(encoding="utf-8")
+    return Response(text, media_type=STATIC[name])
 
 
 @cache
@@ -116,17 +117,12 @@ def templates() -> "Environment":
         percent=lambda value: "–" if value is None else percent(value),
         number=lambda value: "–" if value is None else f"{value:.4g}",
         when=lambda time: time[:16].replace("T", " ") if time else "never",  # 2026-11-21 14:03
-        cut=_cut_text,
-        brief=lambda id_: id_[:8] + "…" if _UUID.fullmatch(id_) else _cut_text(id_, 60),
+        cut=lambda text, most=160: cut_text(text or "", most),
+        brief=lambda id_: id_[:8] + "…" if _UUID.fullmatch(id_) else cut_text(id_, 60),
         part=part_of_address,
         pairs=_choice_pairs,
     )
     return made
-
-
-@cache
-def _static_text(name: str) -> str:
-    return asset(name) if name == "style.css" else (HERE / "static" / name).read_text(encoding="utf-8")
 
 
 def _address(pairs: list[tuple[str, str]], changes: dict[str, Any]) -> str:
@@ -135,10 +131,6 @@ def _address(pairs: list[tuple[str, str]], changes: dict[str, Any]) -> str:
     kept = [(key, value) for key, value in pairs if key not in dropped and value]
     kept += [(key, str(value)) for key, value in changes.items() if value is not None]
     return "?" + urlencode(kept, errors="backslashreplace")
-
-
-def _cut_text(text: str | None, most: int = 160) -> str:
-    return "" if text is None else text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _choice_pairs(items: Iterable[Any], *names: str) -> list[tuple[str, str]]:
