@@ -322,7 +322,8 @@ def score_sentences(record: "Record") -> list[str]:
     if not s.n_gold:
         return ["There was nothing to score."]
     part = [f"A part of gold: {coverage(s)}"] if s.is_part else []
-    return [*part, f"{score_line(record)} under {record.rules} rules", *(f"{label} {text}" for label, text in further_lines(record))]
+    further = (f"{label} {' · '.join(text.split('    '))}" for label, text in further_lines(record))
+    return [*part, f"Under {record.rules} rules {score_line(record)}", *further]
 
 
 def score_picture(record: "Record") -> "Markup | None":
