@@ -73,15 +73,16 @@ def watch(file: str) -> None:
 
 
 def trace(file: str, arguments: list[str]) -> int:
-    """Run a command line with every process watched."""
+    """Run a command line with every process watched, as the console script runs it."""
     watch(file)
+    sys.argv[1:] = arguments
     from evalsuite.sandbox import fork_server
 
     hook = f"import sys; sys.path[:] = [{str(ROOT)!r}, *{{path!r}}]; from tests.benchmarks.crossings import watch; watch({file!r}); "
     fork_server._CODE = hook + fork_server._CODE
     from evalsuite.cli import main
 
-    return main(arguments)
+    return main()
 
 
 def made_folders(kind: str, folder: Path) -> tuple[Path, Path]:
