@@ -540,7 +540,9 @@ class _UnitSums:
         self.sums: dict[str, tuple[array[float], array[int]]] = {}
 
     def add(self, record: int, path: str, status: str, score: float) -> None:
-        reached, whole = self.sums.setdefault(path, (array("d", [0.0]) * self.n, array("L", [0]) * self.n))
+        if path not in self.sums:
+            self.sums[path] = array("d", [0.0]) * self.n, array("L", [0]) * self.n
+        reached, whole = self.sums[path]
         is_paired = status in _PAIRED
         reached[record] += 2 * score * is_paired
         whole[record] += 1 + is_paired
