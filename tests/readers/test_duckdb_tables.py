@@ -165,6 +165,12 @@ def test_a_table_over_a_cap_is_a_fault_that_names_the_limit(tmp_path: Path, stat
     assert word in found.detail
 
 
+def test_a_table_at_its_caps_is_read(tmp_path: Path) -> None:
+    """Exactly as many rows, columns and cells as allowed."""
+    path = make(tmp_path / "r.duckdb", "create table t as select 1 a, 2 b from range(10)")
+    assert isinstance(read(path, "t", rows=10, columns=2, cells=20)["t"], Table)
+
+
 def test_a_table_of_many_chunks_comes_whole(tmp_path: Path) -> None:
     """Chunks grow from a few rows on."""
     table = read(make(tmp_path / "r.duckdb", "create table t as select range as i, 'x' || range as s from range(20000)"), "t")["t"]
