@@ -1,6 +1,6 @@
 """Columns of packed text as numpy floats, each parsed on first use, with at most two kept in memory.
 
-Strict comparisons also need how each number was written (its decimals).
+Strict comparisons also need how each number was written (its decimals), and which cells are words or dates that no other text equals.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,6 +11,7 @@ from evalsuite.compare.numbers import FEWEST_DECIMALS, NOISE_FLOOR, NOISE_REL, T
 from evalsuite.compare.official_cells import ABS_TOL, NA_WORDS, NUMERIC, typed_column
 from evalsuite.compare.string_columns import NUMBER_KINDS, WORD, Block, Packed
 from evalsuite.compare.table_hashes import ArrayCache
+from evalsuite.compare.values import STARTS_OF_VALUES, WORDS_WITH_VALUE
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.types import Table
 
@@ -375,3 +376,49 @@ class NumberColumns:
             self._known[name] = summary
         found: Summary = self._known[name]
         return found
+
+
+_WORDS: Final = [word.encode() for word in WORDS_WITH_VALUE]
+_LONGEST_WORD: Final = 8
+_DATE_LENGTH: Final = 10
+
+
+def plain_words(block: Any) -> Any:
+    """Which cells (n_rows x n_columns) are words or ISO dates in the one form in which two different texts are never equal."""
+    import numpy as np
+
+    starts, lengths = block.starts, block.lengths
+    if not block.data[int(starts[0, 0]) :].isascii():
+        return np.zeros(starts.shape, bool)
+    data = np.frombuffer(block.data, np.uint8)
+    first, last = data[starts], data[starts + np.maximum(lengths, 1) - 1]
+    digits = (data >= ord("0")) & (data <= ord("9"))
+    # How many digits precede each position.
+    sums = np.zeros(len(digits) + 1, np.int32)
+    np.cumsum(digits, dtype=np.int32, out=sums[1:])
+    n_other = lengths - (sums[starts + lengths] - sums[starts])
+    dashes = np.minimum(starts + 4, len(data) - 1), np.minimum(starts + 7, len(data) - 1)
+    is_date = (lengths == _DATE_LENGTH) & (n_other == 2) & (data[dashes[0]] == ord("-")) & (data[dashes[1]] == ord("-"))
+    lowered = first | 0x20
+    is_word = (lowered >= ord("a")) & (lowered <= ord("z")) & (last > ord(" "))
+    short = is_word & (lengths <= _LONGEST_WORD)
+    if short.any():
+        words = block.words(starts[short], lengths[short])
+        blanks = np.array([int.from_bytes(b" " * n + b"\0" * (8 - n), "little") for n in range(9)], np.uint64)
+        special = np.array([int.from_bytes(word.ljust(8, b"\0"), "little") for word in _WORDS], np.uint64)
+        is_word[short] = ~np.isin(words | blanks[lengths[short]], special)
+    with_digits = is_word & (n_other < lengths)
+    if with_digits.any():
+        is_word[with_digits] = ~_may_be_values(block.words(starts[with_digits], lengths[with_digits]))
+    return is_date | is_word
+
+
+def _may_be_values(words: Any) -> Any:
+    """Whether words with digits, given by their first bytes, may be dates or amounts of money; true also for some that are text."""
+    import numpy as np
+
+    known = np.zeros(1 << 15, bool)
+    # Five bits tell letters apart without their case.
+    known[[sum((ord(letter) & 31) << 5 * at for at, letter in enumerate(start)) for start in STARTS_OF_VALUES]] = True
+    a, b, c = (words >> np.uint64(8 * at) & np.uint64(31) for at in range(3))
+    return known[a | b << np.uint64(5) | c << np.uint64(10)]

@@ -16,7 +16,17 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evalsuite.compare.bipartite_matching import assignments, saturating_flow
-from evalsuite.compare.number_columns import SAFE_WHOLE, WHOLE, Numbers, Summary, in_order, in_parts, is_surely_text, surely_strictly_equal
+from evalsuite.compare.number_columns import (
+    SAFE_WHOLE,
+    WHOLE,
+    Numbers,
+    Summary,
+    in_order,
+    in_parts,
+    is_surely_text,
+    plain_words,
+    surely_strictly_equal,
+)
 from evalsuite.compare.numbers import FEWEST_DECIMALS, NOISE_BEYOND, NOISE_FLOOR, NOISE_REL, Number, Tolerance
 from evalsuite.compare.strict_columns import (
     Column,
@@ -37,7 +47,7 @@ from evalsuite.compare.strict_columns import (
 )
 from evalsuite.compare.table_diff import TableDiff
 from evalsuite.compare.table_hashes import stable_order
-from evalsuite.compare.values import STARTS_OF_VALUES, WORDS_WITH_VALUE, Cell, plain_amount
+from evalsuite.compare.values import Cell, plain_amount
 from evalsuite.core.dataclasses import dataclass, replace
 
 if TYPE_CHECKING:
@@ -55,9 +65,6 @@ _NOISE: Final = 4e-15
 _DAY: Final = 86_400 * 10**9
 # Numbers that show more decimals count as showing this many.
 _MOST_DIGITS: Final = 100
-_WORDS: Final = [word.encode() for word in WORDS_WITH_VALUE]
-_LONGEST_WORD: Final = 8
-_DATE_LENGTH: Final = 10
 
 
 def cells_of(evidence: TableDiff, side: int, column: Column, rows: Any) -> list[Cell]:
@@ -102,17 +109,6 @@ def apart(evidence: TableDiff, gold: Column, predicted: Column) -> bool:
     sides = [ordered for place in places if (ordered := evidence.numbers.ordered(*place)) is not None]
     parts = ((np.abs(x - y), np.maximum(np.abs(x), np.abs(y))) for x, y in in_parts(*sides))
     return any(bool((distance > widest(gold.tolerance, size, decimals)).any()) for distance, size in parts)
-
-
-def _may_be_values(words: Any) -> Any:
-    """Whether words with digits, given by their first bytes, may be dates or amounts of money; true also for some that are text."""
-    import numpy as np
-
-    known = np.zeros(1 << 15, bool)
-    # Five bits tell letters apart without their case.
-    known[[sum((ord(letter) & 31) << 5 * at for at, letter in enumerate(start)) for start in STARTS_OF_VALUES]] = True
-    a, b, c = (words >> np.uint64(8 * at) & np.uint64(31) for at in range(3))
-    return known[a | b << np.uint64(5) | c << np.uint64(10)]
 
 
 CELL_CAP: Final = 5_000_000
@@ -787,33 +783,3 @@ def _canonical(cell: Cell, is_value: bool) -> str:
     if kind == "instant" and value % _DAY == 0 and (found := show(cell))[10:] == " 00:00:00":
         return found[:10]
     return f"\0{kind} {value}"
-
-
-def plain_words(block: Any) -> Any:
-    """Which cells (n_rows x n_columns) are words or ISO dates in the one form in which two different texts are never equal."""
-    import numpy as np
-
-    starts, lengths = block.starts, block.lengths
-    if not block.data[int(starts[0, 0]) :].isascii():
-        return np.zeros(starts.shape, bool)
-    data = np.frombuffer(block.data, np.uint8)
-    first, last = data[starts], data[starts + np.maximum(lengths, 1) - 1]
-    digits = (data >= ord("0")) & (data <= ord("9"))
-    # How many digits precede each position.
-    sums = np.zeros(len(digits) + 1, np.int32)
-    np.cumsum(digits, dtype=np.int32, out=sums[1:])
-    n_other = lengths - (sums[starts + lengths] - sums[starts])
-    dashes = np.minimum(starts + 4, len(data) - 1), np.minimum(starts + 7, len(data) - 1)
-    is_date = (lengths == _DATE_LENGTH) & (n_other == 2) & (data[dashes[0]] == ord("-")) & (data[dashes[1]] == ord("-"))
-    lowered = first | 0x20
-    is_word = (lowered >= ord("a")) & (lowered <= ord("z")) & (last > ord(" "))
-    short = is_word & (lengths <= _LONGEST_WORD)
-    if short.any():
-        words = block.words(starts[short], lengths[short])
-        blanks = np.array([int.from_bytes(b" " * n + b"\0" * (8 - n), "little") for n in range(9)], np.uint64)
-        special = np.array([int.from_bytes(word.ljust(8, b"\0"), "little") for word in _WORDS], np.uint64)
-        is_word[short] = ~np.isin(words | blanks[lengths[short]], special)
-    with_digits = is_word & (n_other < lengths)
-    if with_digits.any():
-        is_word[with_digits] = ~_may_be_values(block.words(starts[with_digits], lengths[with_digits]))
-    return is_date | is_word

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.compare import row_multisets
 from evalsuite.compare.answer_rules import match_number_strictly, match_text_strictly
+from evalsuite.compare.number_columns import plain_words
 from evalsuite.compare.numbers import Number, Tolerance
 from evalsuite.compare.strict_columns import equal
 from evalsuite.compare.string_columns import pack
@@ -118,7 +118,7 @@ def test_cells_are_those_of_the_model(texts: list[str]) -> None:
 def test_plain_words_are_only_texts(texts: list[str]) -> None:
     """Two different texts of columns that are compared as text are never equal cells."""
     blocks = [next(iter(pack(Table(header=("a",), columns=((text,),), n_rows=1)).blocks())) for text in texts]
-    plain = [text for text, block in zip(texts, blocks, strict=True) if row_multisets.plain_words(block).all()]
+    plain = [text for text, block in zip(texts, blocks, strict=True) if plain_words(block).all()]
     assert [(a, b) for a, b in combinations(plain, 2) if a != b and _cells_equal(a, b)] == []
 
 
