@@ -406,9 +406,9 @@ def _cause(copy: Copy, row: Row) -> None:
         row.new_file(""),
         '''
 
-        def written_backwards(pair: Pair) -> Any:
-            """The text from its end."""
-            return pair.gold if str(pair.predicted)[::-1] == str(pair.gold) else NO
+        def written_backwards(pair: Pair) -> bool:
+            """Whether the text is gold's from its end."""
+            return str(pair.predicted)[::-1] == str(pair.gold)
         ''',
     )
     copy.add_line(row, '    ErrorHypothesis("written backwards", "the text is reversed", errors.each(errors.written_backwards)),')
