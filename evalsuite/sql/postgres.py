@@ -158,7 +158,8 @@ def line_query(sql: str, types: Sequence[str]) -> str | None:
         f"{1 << 2 * place}::int8 * CASE WHEN {c} IS NULL THEN 0 WHEN {c} = pg_catalog.date_trunc('day', {c}) THEN 1 ELSE 2 END"
         for place, c in enumerate(moments)
     )
-    line = _joined([part for cell in cells for part in ("','", str(cell))][1:])
+    parts = [part for cell in cells for part in ("','", str(cell))][1:]
+    line = " || ".join(f"pg_catalog.concat({', '.join(parts[start : start + _AT_ONCE])})" for start in range(0, len(parts), _AT_ONCE))
     if len(cells) == 1:
         line = f"CASE WHEN {line} = '' THEN '\"\"' ELSE {line} END"
     texts = ", ".join(f"CASE WHEN c{index} IS NOT NULL THEN pg_catalog.concat(c{index}) END" for index in range(len(types)))
@@ -238,10 +239,6 @@ def _oddity(c: str, type_: str) -> str:
 def _six_digits(text: str) -> str:
     """The text of a timestamp with all six fractional digits of the seconds or none."""
     return f"CASE WHEN pg_catalog.strpos({text}, '.') > 0 THEN pg_catalog.rpad({text}, {_LONGEST_MOMENT}, '0') ELSE {text} END"
-
-
-def _joined(parts: Sequence[str]) -> str:
-    return " || ".join(f"pg_catalog.concat({', '.join(parts[start : start + _AT_ONCE])})" for start in range(0, len(parts), _AT_ONCE))
 
 
 # Objects that may read the time although a statement does not: views, and functions that a SELECT can call.

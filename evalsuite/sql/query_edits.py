@@ -471,8 +471,11 @@ def _taken_over(tree: "Expr", other: "Expr", dialect: str, whose: str) -> Iterat
         made: dict[tuple[int, ...], Change] = {}
         for n in range(1, len(parts) + 1):
             for chosen in combinations(range(len(parts)), n):
-                arguments = {key: _clause_of(key, _with_parts(own, [parts[i] for i in chosen]))}
-                words = _in_words([parts[i] for i in chosen], key, dialect, whose)
+                taken = [parts[i] for i in chosen]
+                exchanged = {i: come for i, _, come in taken if i >= 0}
+                kept = [*(exchanged.get(i, part) for i, part in enumerate(own)), *(come for i, _, come in taken if i < 0)]
+                arguments = {key: _clause_of(key, [part.copy() for part in kept if part is not None])}
+                words = _in_words(taken, key, dialect, whose)
                 made[chosen] = Change(kind, words, tree, arguments, one_less(chosen, made))
         yield from made.values()
 
@@ -501,12 +504,6 @@ def _different_parts(own: Sequence["Expr"], new: Sequence["Expr"], *, in_place: 
     if len(gone) == len(come) == 1:
         return [(*gone[0], come[0])]
     return [*((i, a, None) for i, a in gone), *((-1, None, b) for b in come)]
-
-
-def _with_parts(own: Sequence["Expr"], parts: Sequence[_Part]) -> list["Expr"]:
-    exchanged = {i: come for i, _, come in parts if i >= 0}
-    kept = [exchanged.get(i, a) for i, a in enumerate(own)]
-    return [a.copy() for a in (*kept, *(come for i, _, come in parts if i < 0)) if a is not None]
 
 
 def _clause_of(key: str, parts: list["Expr"]) -> Any:

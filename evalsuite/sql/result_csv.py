@@ -30,10 +30,6 @@ INTEGERS = frozenset({f"{sign}{size}" for sign in ("", "U") for size in ("TINYIN
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 
 
-def _instant(text: str) -> datetime:
-    return datetime.fromisoformat(text).astimezone(UTC)
-
-
 _MAKERS: dict[str, Callable[[str], Any]] = {
     "BOOLEAN": lambda text: {"true": True, "false": False}[text],
     "DOUBLE": float,
@@ -42,7 +38,7 @@ _MAKERS: dict[str, Callable[[str], Any]] = {
     "DATE": date.fromisoformat,
     "TIME": time.fromisoformat,
     "TIMESTAMP": datetime.fromisoformat,
-    INSTANT: _instant,
+    INSTANT: lambda text: datetime.fromisoformat(text).astimezone(UTC),
     "UUID": UUID,
     "DECIMAL": Decimal,
     **dict.fromkeys(INTEGERS, int),
@@ -52,14 +48,14 @@ _MAKERS: dict[str, Callable[[str], Any]] = {
 def decode(texts: Iterable[str | None], type_: str) -> list[Any]:
     """The cells of text forms; a text that is not a value of the type is itself the cell (an infinite date, for example)."""
     maker = Decimal if _DECIMAL.fullmatch(type_) else _MAKERS.get(type_, str)
-    return [None if text is None else _made(maker, text) for text in texts]
 
+    def cell_of(text: str) -> Any:
+        try:
+            return maker(text)
+        except (ValueError, ArithmeticError, KeyError):
+            return text
 
-def _made(maker: Callable[[str], Any], text: str) -> Any:
-    try:
-        return maker(text)
-    except (ValueError, ArithmeticError, KeyError):
-        return text
+    return [None if text is None else cell_of(text) for text in texts]
 
 
 def _as_text(cell: Any) -> str:
