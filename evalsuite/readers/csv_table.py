@@ -24,7 +24,7 @@ from evalsuite.compare.string_columns import Block, OddError, UnreadTable
 from evalsuite.core.errors import FaultError, UsageError, reason_of
 from evalsuite.core.import_ref import ImportRef, LazyModule
 from evalsuite.core.types import Table
-from evalsuite.readers.csv_dialect import DEFAULT, Dialect
+from evalsuite.readers.csv_dialect import DEFAULT, Dialect, detect_dialect
 from evalsuite.readers.limits import BIG_BYTES, Limits
 
 if TYPE_CHECKING:
@@ -326,13 +326,15 @@ def read_named_rows(path: Path, *, delimiters: str = ",") -> tuple[list[str], li
         UsageError: The file does not exist, cannot be read as CSV, is empty, has another delimiter, or a row longer than the header.
     """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as lines:
-            first = lines.readline()
-            lines.seek(0)
-            found = csv_rows(lines, delimiter=max(delimiters, key=lambda sign: len(next(csv_rows([first], delimiter=sign), (0, []))[1])))
+        opened: Callable[..., Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}.get(path.suffix.lower(), open)
+        with opened(path, "rb") as handle:
+            dialect = detect_dialect(handle.readline(_CHUNK), delimiters)
+        encoding = "utf-8-sig" if dialect.encoding == DEFAULT.encoding else dialect.encoding
+        with opened(path, "rt", encoding=encoding, newline="") as lines:
+            found = csv_rows(lines, delimiter=dialect.delimiter)
             _, header = next(found, (0, []))
             rows = [(line, row) for line, row in found if row]
-    except UnicodeDecodeError:
+    except UnicodeError:
         why = f"not UTF-8, first in line {_first_undecodable(path)}"
         raise UsageError(f"{path}: cannot be read as CSV: {why}", hint=f"spreadsheets call it CSV UTF-8: {_NAMED_HINT}") from None
     except (OSError, csv.Error) as error:

@@ -1,6 +1,7 @@
 """Load a table from a file that a person names: CSV, TSV, Excel, Parquet, JSON records, a table of a DuckDB or SQLite file."""
 
 import contextlib
+import mimetypes
 from collections.abc import Mapping, Sequence
 from datetime import date, time
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any, Final
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError, MissingExtraError, UsageError
 from evalsuite.core.types import Fault, Table
+from evalsuite.readers.csv_dialect import DEFAULT, detect_dialect
 from evalsuite.readers.csv_table import read_csv_table, read_named_rows
 from evalsuite.readers.duckdb_tables import duckdb_table_names, read_duckdb
 from evalsuite.readers.json_text import read_tree
@@ -21,12 +23,49 @@ WORKBOOKS: Final = (".xlsx",)
 TREES: Final = (".json", ".jsonl")
 ENDINGS: Final = (".csv", ".tsv", ".parquet", *WORKBOOKS, *TREES, *DATABASES)
 _PACKED: Final = (".gz", ".bz2", ".xz")
+# Other endings of the same formats.
+_ALSO: Final = {".ndjson": ".jsonl", ".pq": ".parquet", ".tab": ".tsv", ".psv": ".csv"}
+_MAGIC: Final = {b"PAR1": ".parquet", b"SQLite format 3\0": ".sqlite"}
+# Endings that say nothing about the content.
+_PLAIN: Final = ("", ".txt", ".dat", ".data", ".out", ".bin")
+_SNIFFED_BYTES: Final = 1 << 16
 
 
 def ending_of(path: Path) -> str:
-    """The member of `ENDINGS` that a file has, for CSV without that of its compression; empty if it has none of them."""
+    """The member of `ENDINGS` that a file has or, where its name says nothing, that fits its content; empty if none does.
+
+    For CSV the ending of its compression is left out.
+    """
     last, before = path.suffix.lower(), Path(path.stem).suffix.lower()
-    return ".csv" if last in _PACKED and before == ".csv" else last if last in ENDINGS else ""
+    if last in _PACKED and before == ".csv":
+        return ".csv"
+    if last in ENDINGS or last in _ALSO:
+        return _ALSO.get(last, last)
+    return _ending_of_content(path) if last in _PLAIN or before in ENDINGS else ""
+
+
+def _ending_of_content(path: Path) -> str:
+    """The ending that fits the first bytes of a file; empty for one that is no table and no JSON."""
+    try:
+        with path.open("rb") as handle:
+            head = handle.read(_SNIFFED_BYTES)
+    except OSError:
+        return ""
+    if found := next((ending for magic, ending in _MAGIC.items() if head.startswith(magic)), ""):
+        return found
+    if head[8:12] == b"DUCK":
+        return ".duckdb"
+    if head[:4] == b"PK\x03\x04":
+        return ".xlsx" if b"xl/" in head else ""
+    dialect = detect_dialect(head)
+    text = head.decode(dialect.encoding, "replace").lstrip("\ufeff \r\n\t")
+    lines = [line for line in text.splitlines() if line.strip()][:20]
+    if "\0" in text or not lines:
+        return ""
+    if text[0] in "[{":
+        return ".jsonl" if all(line.startswith("{") for line in lines) and lines[0].rstrip().endswith("}") and lines[1:] else ".json"
+    widths = {line.count(dialect.delimiter) for line in lines[:-1] or lines}
+    return ".csv" if lines[1:] and 0 not in widths and len(widths) == 1 else ""
 
 
 def load_table(path: Path, limits: Limits, *, table: str | None = None, private: Path | None = None) -> Any:
@@ -55,9 +94,11 @@ def load_table(path: Path, limits: Limits, *, table: str | None = None, private:
             )
         with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
             if ending in TREES:
-                value = read_tree(handle, name=path.name, limits=limits)
+                value = read_tree(handle, name=ending, limits=limits)
                 return _table_of_records(value, path.name) if _are_flat(value) else value
-            return read_csv_table(handle, name=path.name, limits=limits)
+            dialect = DEFAULT if path.suffix.lower() in _PACKED else detect_dialect(handle.read(_SNIFFED_BYTES))
+            handle.seek(0)
+            return read_csv_table(handle, name=path.name, limits=limits, dialect=dialect)
     except FaultError as error:
         raise FaultError(error.fault.code, error.fault.detail, where=str(path)) from None
 
@@ -136,6 +177,8 @@ def read_workbook(path: Path) -> tuple[list[str], list[list[Any]]]:
         MissingExtraError: Excel's reader is not installed.
         UsageError: A file that cannot be read, or an empty sheet.
     """
+    # openpyxl reads the system's table of MIME types, which a sandboxed worker may not open; it needs none of it.
+    mimetypes.knownfiles.clear()
     try:
         import openpyxl  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except ImportError:

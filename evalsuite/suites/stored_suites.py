@@ -22,7 +22,7 @@ from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, UsageError, did_you_mean
 from evalsuite.core.registry import NO_DEFAULT, UnknownScorerError, check_parameters
 from evalsuite.readers.csv_table import read_named_rows
-from evalsuite.readers.load_table import read_workbook
+from evalsuite.readers.load_table import ending_of, read_workbook
 from evalsuite.runs.run_files import keep_out_of_git, read_json, write_atomically
 from evalsuite.scorers import SCORERS
 
@@ -402,11 +402,11 @@ def read_columns(source: Any) -> Columns:
     if not isinstance(source, str | Path):
         raise UsageError(f"cannot read data from {type(source).__name__}", hint=f"{_HINT}, or a data frame")
     path = Path(source)
-    kind = path.suffix.lower()
+    kind = ending_of(path)
     if kind not in FILE_KINDS:
         raise UsageError(f"cannot read {path.name!r}: its ending is none of {', '.join(FILE_KINDS)}", hint=_HINT)
     if kind in (".csv", ".tsv"):
-        header, rows = read_named_rows(path, delimiters="\t" if kind == ".tsv" else ",;\t")
+        header, rows = read_named_rows(path, delimiters="\t" if kind == ".tsv" else ",;\t|")
         return {name: [row[i] if i < len(row) else None for _, row in rows] for i, name in enumerate(header)}
     if not path.is_file():
         raise UsageError(f"{path}: no such file", hint=_HINT)
