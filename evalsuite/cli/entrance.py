@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from evalsuite.cli import options as opt
 from evalsuite.cli.options import Argument
 from evalsuite.compare.characters import clean
-from evalsuite.core.dataclasses import dataclass
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import EXIT_OK, UsageError, did_you_mean, listed
 from evalsuite.core.runtime import program
 
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from evalsuite.suites.recognition import Benchmark, Thing
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_READ = "submissions, gold folders, tables, JSON records, SQL queries, logs of other tools, runs and archives"
+# Words in the name of a file with right answers.
+_RIGHT = re.compile(r"(?<![a-z])(gold|golden|right|reference|ref|expected|truth|target|correct|solution)(?![a-z])", re.IGNORECASE)
+# Runs of a folder that are compared; more are listed.
+_MOST_COMPARED = 4
 # Most commands that are proposed where several fit.
 _MOST_PROPOSED = 3
 _NOUNS = {
@@ -41,13 +46,17 @@ _NOUNS = {
 class Plan:
     """What to do with the things: `commands` in this order, or if that is not clear, no command and the `proposed` ones.
 
-    A command is its words without `evalsuite`.
+    A command is its words without `evalsuite`; a proposed text is a whole line of the shell.
     """
 
     kind: str
     commands: Sequence[Sequence[str]] = ()
-    proposed: Sequence[Sequence[str]] = ()
+    proposed: Sequence[Sequence[str] | str] = ()
     why: str = ""
+
+    def lines(self, start: str) -> list[str]:
+        """Return the commands, or else the proposed ones, as lines of the shell that begin with `start`."""
+        return [line if isinstance(line, str) else f"{start} {shlex.join(line)}" for line in self.commands or self.proposed]
 
 
 def is_thing(word: str) -> bool:
@@ -65,8 +74,8 @@ def enter(arguments: Sequence[str], dispatch: Callable[[list[str]], int]) -> int
     things, more = arguments[:n], list(arguments[n:])
     plan = plan_for(things, more)
     if not plan.commands:
-        proposed = "; or ".join(f"{program()} {shlex.join(words)}" for words in plan.proposed[:_MOST_PROPOSED])
-        raise UsageError(plan.why, hint=proposed or "evalsuite --help lists what can be done")
+        proposed = "; or ".join(plan.lines(program())[:_MOST_PROPOSED])
+        raise UsageError(plan.why, hint=proposed or f"it reads {_READ}; `evalsuite --help` shows more")
     stream = sys.stderr if {"--json", "-q", "--quiet"} & set(more) else sys.stdout
     code = EXIT_OK
     for command in plan.commands:
@@ -84,7 +93,7 @@ def what_command(
     evalsuite what answers.csv
     """
     plan = plan_for(things, ())
-    lines = [f"evalsuite {shlex.join(words)}" for words in plan.commands or plan.proposed]
+    lines = plan.lines("evalsuite")
     if json_:
         print(json.dumps({"kind": plan.kind, "would_run": lines}))
         return EXIT_OK
@@ -111,11 +120,81 @@ def plan_for(words: Sequence[str], more: Sequence[str]) -> Plan:
         raise UsageError(
             f"no such file or folder: {absent!r}", hint=near if near.startswith("did") else "name a file or folder that exists"
         )
-    things = [Thing(path=Path(word), kind="submission") if _URL.match(word) else recognise(Path(word)) for word in words]
-    spelled = [
-        word if _URL.match(word) or thing.path == Path(word) else _spelling(thing.path) for word, thing in zip(words, things, strict=True)
-    ]
-    return _Planner(things, spelled, more).plan()
+    known = [Thing(path=Path(word), kind="submission") if _URL.match(word) else recognise(Path(word)) for word in words]
+    things: list[Thing] = []
+    names: list[str] = []
+    is_archive = False
+    for word, thing in zip(words, known, strict=True):
+        is_archive = is_archive or thing.kind == "archive"
+        thing = _unpacked(thing)
+        parts = thing.parts if thing.kind != "submission" or len(thing.parts) > 1 else ()
+        things += parts or [thing]
+        names += [_spelling(part.path) for part in parts] or [
+            word if _URL.match(word) or thing.path == Path(word) else _spelling(thing.path)
+        ]
+    if len(words) == 1 and len(things) > 1:
+        plan = _plan_of_folder(words[0], things, names, more)
+    else:
+        plan = _Planner(things, names, more).plan()
+    if is_archive and plan.kind not in ("checkout", "unknown"):
+        plan = replace(plan, kind="archive")
+    golds = {command[at + 1] for command in plan.commands for at, word in enumerate(command[:-1]) if word in ("--gold", "check")}
+    if unnamed := next((gold for gold in golds - {*words, "gold"} if _has_plugins(Path(gold))), None):
+        # Code of a gold folder is executed only if the user names that folder.
+        return replace(plan, commands=(), proposed=plan.commands, why=f"{unnamed} has plugins, which are executed: name it if you trust it")
+    return plan
+
+
+def _has_plugins(gold: Path) -> bool:
+    """Return whether a gold folder may load Python code."""
+    folder = gold if gold.is_dir() else gold.parent
+    suite = folder / "suite.yaml"
+    return next(folder.glob("*.py"), None) is not None or (suite.is_file() and b"plugin" in suite.read_bytes())
+
+
+def _unpacked(thing: "Thing") -> "Thing":
+    """Return what is in an archive that is no submission, unpacked into the cache; another thing as it is."""
+    from evalsuite.readers.archives import is_archive
+
+    for _ in range(_MOST_COMPARED):
+        if thing.kind != "archive" or thing.facts.get("is_submission") or not is_archive(thing.path.name):
+            break
+        from evalsuite.suites.recognition import recognise
+
+        thing = recognise(_folder_of(thing.path))
+    return thing
+
+
+def _folder_of(archive: Path) -> Path:
+    """Return the folder of an archive, unpacked by a worker into the cache. Raises `SubmissionError`."""
+    from contextlib import closing
+
+    from evalsuite.core.disk_cache import DiskCache
+    from evalsuite.readers.limits import resolve_limits
+    from evalsuite.runs.leaderboard_entries import Unpacker
+
+    with closing(Unpacker(DiskCache(opt.CACHE_FOLDER), resolve_limits(), "process")) as unpacker:
+        return unpacker.folder_of(archive.absolute())
+
+
+def _plan_of_folder(name: str, things: "Sequence[Thing]", names: Sequence[str], more: Sequence[str]) -> Plan:
+    """Return the plan for a folder of submissions, runs and gold."""
+    by_kind = {kind: [i for i, thing in enumerate(things) if thing.kind == kind] for kind in ("gold", "submission", "run")}
+    if by_kind["submission"]:
+        gold = [names[i] for i in by_kind["gold"]] or [
+            str(near) for near in [_gold_near(things[by_kind["submission"][0]])] if near is not None
+        ]
+        if len(gold) == 1 and (by_kind["submission"][1:] or not by_kind["gold"]):
+            folder = name if not by_kind["gold"] else [names[i] for i in by_kind["submission"]]
+            return Plan(
+                kind="submission", commands=[["leaderboard", *([folder] if isinstance(folder, str) else folder), "--gold", gold[0]]]
+            )
+        kept = [*by_kind["gold"], *by_kind["submission"]]
+    elif len(by_kind["run"]) > _MOST_COMPARED:
+        return Plan(kind="run", commands=[["runs", "list", "--runs", name]])
+    else:
+        kept = by_kind["gold"] or by_kind["run"]
+    return _Planner([things[i] for i in kept], [names[i] for i in kept], more).plan()
 
 
 def _spelling(path: Path) -> str:
@@ -128,7 +207,7 @@ class _Planner:
     """The choice of a command for recognised things; `names` are their paths as the user wrote them."""
 
     def __init__(self, things: "Sequence[Thing]", names: Sequence[str], more: Sequence[str]) -> None:
-        self.things, self.names, self.more = things, names, more
+        self.things, self.names, self.more = things, list(names), more
 
     def plan(self) -> Plan:
         """Return the plan by the kinds, in the user's order where that matters."""
@@ -140,6 +219,10 @@ class _Planner:
         answers = [i for i, kind in enumerate(kinds) if kind in ("submission", "archive", "sql_pairs")]
         if len(golds) == 1 and len(golds) + len(answers) == len(kinds):
             return self._against_gold(golds[0], answers)
+        files = [thing.parts[0] if thing.parts else thing for thing in self.things]
+        if any(thing.parts for thing in self.things) and {file.kind for file in files} <= {"table", "candidates", "records"}:
+            # Folders with a single file: no submission, as there is no gold.
+            return _Planner(files, [_spelling(file.path) for file in files], self.more).plan()
         if set(kinds) <= {"run", "submission", "archive"}:
             return self._compared(answers)
         if kinds == ["sql_pairs", "sql_pairs"]:
@@ -149,20 +232,41 @@ class _Planner:
     def _of_files(self, kinds: Sequence[str]) -> Plan:
         """Return the plan for several logs, two tables, or two sets of records."""
         if set(kinds) == {"log"}:
-            return Plan(kind="log", commands=[["import", *self.names, "--compare"]])
-        if len(kinds) == 2 and set(kinds) <= {"table", "candidates"}:
-            return Plan(kind="table", commands=[["explain", *self.names]])
-        if kinds == ["records", "records"] or (sorted(kinds) == ["records", "table"] and self._are_json()):
-            return Plan(kind="records", commands=[["explain", *self.names]])
-        about = listed([f"{name} ({_NOUNS[kind]})" for name, kind in zip(self.names, kinds, strict=True)])
-        proposed = [["what", name] for name in self.names]
-        return Plan(kind=kinds[0] if len(set(kinds)) == 1 else "unknown", proposed=proposed, why=f"cannot tell what to do with {about}")
+            files = [file for thing, name in zip(self.things, self.names, strict=True) for file in _log_files(thing, name)]
+            return Plan(kind="log", commands=[["import", *files, "--compare"]])
+        right, *rest = sorted(self.names, key=lambda name: not _RIGHT.search(Path(name).name))
+        is_table = set(kinds) <= {"table", "candidates"}
+        if is_table or (set(kinds) <= {"records", "table"} and self._are_json()):
+            pairs = [["explain", right, name] for name in rest]
+            kind = "table" if is_table else "records"
+            if len(pairs) == 1:
+                return Plan(kind=kind, commands=pairs)
+            return Plan(kind=kind, proposed=pairs, why=f"{len(kinds)} files: which two?")
+        return self._unclear(kinds)
+
+    def _unclear(self, kinds: Sequence[str]) -> Plan:
+        """Return the plan for things that do not go together: what could be done with each."""
+        about = listed(
+            [f"{name} ({thing.facts.get('why') or _NOUNS[thing.kind]})" for name, thing in zip(self.names, self.things, strict=True)]
+        )
+        golds = [name for name, kind in zip(self.names, kinds, strict=True) if kind == "gold"]
+        answers = [name for name, kind in zip(self.names, kinds, strict=True) if kind in ("submission", "archive")]
+        proposed: list[Sequence[str] | str] = [["run", answers[0], "--gold", gold] for gold in golds] if len(answers) == 1 else []
+        for thing, name in zip(self.things, self.names, strict=True) if not proposed else ():
+            alone = _Planner([thing], [name], ()).plan()
+            proposed += (alone.commands or alone.proposed)[:1] or [["what", name]]
+        kind = kinds[0] if len(set(kinds)) == 1 else "unknown"
+        return Plan(kind=kind, proposed=list(dict.fromkeys(map(_hashable, proposed))), why=f"cannot tell what to do with {about}")
 
     def _are_json(self) -> bool:
-        return all(thing.path.is_dir() or thing.path.suffix.lower() in (".json", ".jsonl") for thing in self.things)
+        from evalsuite.readers.load_table import TREES, ending_of
+
+        return all(thing.path.is_dir() or ending_of(thing.path) in TREES for thing in self.things)
 
     def _against_gold(self, at: int, answers: Sequence[int]) -> Plan:
         """Score one submission against gold, or compare several on it."""
+        from evalsuite.readers.archives import is_archive
+
         thing, name = self.things[at], self.names[at]
         kinds = {self.things[i].kind for i in answers}
         kind = (
@@ -174,6 +278,9 @@ class _Planner:
             if kinds == {"sql_pairs"}
             else "submission"
         )
+        for i in answers:
+            if self.things[i].kind == "archive" and not is_archive(self.things[i].path.name):
+                return self._one_archive(self.things[i], self.names[i])
         folders = [self.names[i] for i in answers]
         options = ["--gold", name]
         if thing.kind == "checkout":
@@ -185,12 +292,19 @@ class _Planner:
         return Plan(kind=kind, commands=[["compare" if folders[1:] else "run", *folders, *options]])
 
     def _compared(self, answers: Sequence[int]) -> Plan:
+        from evalsuite.readers.archives import is_archive
+
         kind = "submission" if answers else "run"
+        for i, thing in enumerate(self.things):
+            if thing.kind == "archive" and is_archive(thing.path.name):
+                # A comparison reads folders.
+                self.names[i] = _spelling(_folder_of(thing.path))
         if not answers:
             return Plan(kind=kind, commands=[["compare", *self.names]])
-        gold = _gold_near(self.things[answers[0]].path)
+        gold = _gold_near(self.things[answers[0]])
         if gold is None and len(answers) == len(self.things):
-            return Plan(kind=kind, proposed=[["compare", *self.names, "--gold", "GOLD"]], why=_no_gold(self.names[answers[0]]))
+            proposed = [["compare", *self.names, "--gold", "GOLD"], *_gold_of_tables(self.things[0], self.names[0], self.names[1])]
+            return Plan(kind=kind, proposed=proposed, why=_no_gold(self.names[answers[0]]))
         return Plan(kind=kind, commands=[["compare", *self.names, *(["--gold", str(gold)] if gold is not None else [])]])
 
     def _pairs(self) -> Plan:
@@ -207,12 +321,24 @@ class _Planner:
         return Plan(kind="sql_pairs", commands=[["run", self.names[1 - golds[0]], *_options_of(known, answer)]])
 
     def _one_submission(self, thing: "Thing", name: str) -> Plan:
-        gold = _gold_near(thing.path) if not _URL.match(name) else _gold_near(Path.cwd() / "x")
-        if gold is None:
-            return Plan(kind=thing.kind, proposed=[["run", name, "--gold", "GOLD"], ["validate", name]], why=_no_gold(name))
-        return Plan(kind=thing.kind, commands=[["run", name, "--gold", str(gold)]])
+        gold = _gold_near(thing) if not _URL.match(name) else _gold_near(replace(thing, path=Path.cwd() / "x"))
+        if gold is not None:
+            return Plan(kind=thing.kind, commands=[["run", name, "--gold", str(gold)]])
+        if thing.parts:
+            return _Planner(thing.parts, [_spelling(thing.parts[0].path)], self.more).plan()
+        proposed = [["run", name, "--gold", "GOLD"], *(_gold_of_tables(thing, name, "ANSWERS") or [["validate", name]])]
+        return Plan(kind=thing.kind, proposed=proposed, why=_no_gold(name))
 
-    _one_archive = _one_submission
+    def _one_archive(self, thing: "Thing", name: str) -> Plan:
+        from evalsuite.readers.archives import is_archive
+
+        if is_archive(name):
+            return self._one_submission(thing, name)
+        folder = f"{Path(name).name.partition('.')[0]}_unpacked"
+        unpack = f"mkdir {shlex.quote(folder)} && tar -xf {shlex.quote(name)} -C {shlex.quote(folder)}"
+        return Plan(
+            kind="archive", proposed=[unpack, [folder]], why=f"{name} is an archive, but its name does not end in .zip, .tar or .tar.gz"
+        )
 
     def _one_gold(self, _: "Thing", name: str) -> Plan:
         return Plan(kind="gold", commands=[["gold", "check", name], ["gold", "lint", name]])
@@ -234,12 +360,16 @@ class _Planner:
             return Plan(kind="sql_pairs", commands=[["run", name, *_options_of(known[0], thing)]])
         return Plan(kind="sql_pairs", proposed=[["run", name, "--gold", "gold.sql", "--databases", "DIR"]], why=_no_gold(name))
 
-    def _one_table(self, _: "Thing", name: str) -> Plan:
-        proposed = [
-            ["explain", "RIGHT.csv", name],
-            ["suite", "try", name, "--input", "COLUMN", "--reference", "COLUMN", "--candidate", "COLUMN"],
-        ]
-        return Plan(kind="table", proposed=proposed, why=f"{name} is a table without a column of right answers: compared with what?")
+    def _one_table(self, thing: "Thing", name: str) -> Plan:
+        columns = [str(column) for column in thing.facts.get("columns", ())]
+        guess = columns[:3] if len(columns) > 2 else ["COLUMN"] * 3
+        words = [word for option, column in zip(("--input", "--reference", "--candidate"), guess, strict=True) for word in (option, column)]
+        more = [word for column in columns[3:6] for word in ("--candidate", column)]
+        proposed = [["explain", "RIGHT.csv", name], ["suite", "try", name, *words, *more]][:: -1 if columns[2:] else 1]
+        if thing.facts.get("n_rows") == 0:
+            return Plan(kind="table", proposed=[["explain", "RIGHT.csv", name]], why=f"{name} has a header and no row")
+        lacks = "right answers" if not columns or len(columns) > 2 else "candidates' answers"
+        return Plan(kind="table", proposed=proposed, why=f"{name} is a table without a known column of {lacks}: compared with what?")
 
     def _one_records(self, _: "Thing", name: str) -> Plan:
         return Plan(kind="records", proposed=[["explain", "RIGHT", name]], why=f"{name} contains JSON records: compared with what?")
@@ -257,8 +387,7 @@ class _Planner:
         return Plan(kind="candidates", commands=[["suite", "try", name, *options]])
 
     def _one_log(self, thing: "Thing", name: str) -> Plan:
-        files = [name] if not thing.path.is_dir() else [str(Path(name) / file) for file in thing.facts["files"]]
-        return Plan(kind="log", commands=[["import", *files, "--compare"]])
+        return Plan(kind="log", commands=[["import", *_log_files(thing, name), "--compare"]])
 
     def _one_run(self, _: "Thing", name: str) -> Plan:
         return Plan(kind="run", commands=[["report", name]])
@@ -267,23 +396,58 @@ class _Planner:
         why = f"cannot tell what {name} is"
         if reason := thing.facts.get("why"):
             why += f": {reason}"
-        tables = [file for file in thing.facts.get("files", ()) if file.endswith(".csv")]
-        proposed = [["init", "--gold-from", name], ["run", name, "--gold", "GOLD"]] if tables else []
+        proposed: list[Sequence[str] | str] = []
+        if encoding := thing.facts.get("encoding"):
+            plain = str(Path(name).with_suffix(f".utf8{Path(name).suffix}"))
+            proposed = [f"iconv -f {encoding} -t UTF-8 {shlex.quote(name)} > {shlex.quote(plain)}", [plain]]
+        elif ending := thing.facts.get("ending"):
+            plain = str(Path(name).with_suffix(ending))
+            proposed = [f"cp {shlex.quote(name)} {shlex.quote(plain)}", [plain]]
+        elif any(file.lower().endswith(".csv") for file in thing.facts.get("files", ())):
+            proposed = [["init", "--gold-from", name], ["run", name, "--gold", "GOLD"]]
         return Plan(kind="unknown", proposed=proposed, why=why)
 
 
+def _hashable(command: Sequence[str] | str) -> Sequence[str] | str:
+    return command if isinstance(command, str) else tuple(command)
+
+
+def _log_files(thing: "Thing", name: str) -> list[str]:
+    """Return the files of a log, or of a folder of logs."""
+    return [str(Path(name) / file) for file in thing.facts["files"]] if thing.path.is_dir() else [name]
+
+
+def _gold_of_tables(thing: "Thing", name: str, answers: str) -> list[list[str]]:
+    """Return the commands that make gold of a folder of CSV files and score another against it; empty for another folder."""
+    if ".csv" not in thing.facts.get("endings", ()):
+        return []
+    gold = f"{Path(name).name}_gold"
+    return [["init", "--gold-from", name, "--to", gold], ["run", answers, "--gold", gold, "--layout", "lite"]]
+
+
 def _no_gold(name: str) -> str:
-    return f"no gold folder in ./gold or next to {name}: against which gold?"
+    return f"no gold folder with the ids of {name} in ./gold or next to it: against which gold?"
 
 
-def _gold_near(path: Path) -> Path | None:
-    """Return `./gold`, or the folder `gold` next to a submission or next to its parent folder; None if there is none."""
-    from evalsuite.readers.paths import SPEC_PATTERN
+def _gold_near(thing: "Thing") -> Path | None:
+    """Return `./gold`, or the folder `gold` next to a submission or next to its parent folder: the first that knows one of its ids.
 
-    parent = path.absolute().parent
-    for place in (Path("gold"), parent / "gold", parent.parent / "gold"):
-        if place.is_dir() and any(place.glob(SPEC_PATTERN)):
-            return place if not place.is_absolute() else Path(os.path.relpath(place)) if place.is_relative_to(Path.cwd().parent) else place
+    For a folder with a metadata file it is the first one at all if none knows an id; None if there is none.
+    """
+    from evalsuite.readers.paths import SPEC_PATTERN, metadata_like
+    from evalsuite.suites.recognition import ids_of_answers, ids_of_gold
+
+    parent = thing.path.absolute().parent
+    places = [
+        place for place in (Path("gold"), parent / "gold", parent.parent / "gold") if place.is_dir() and any(place.glob(SPEC_PATTERN))
+    ]
+    is_sure = thing.kind == "archive" or not thing.path.is_dir() or bool(metadata_like(thing.path))
+    if not is_sure or len({place.resolve() for place in places}) > 1:
+        ids = ids_of_answers(thing)
+        fitting = [place for place in places if ids & ids_of_gold(place)]
+        places = fitting or (places if is_sure else [])
+    for place in places[:1]:
+        return place if not place.is_absolute() else Path(os.path.relpath(place)) if place.is_relative_to(Path.cwd().parent) else place
     return None
 
 

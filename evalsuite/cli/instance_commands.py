@@ -88,8 +88,8 @@ def explain_files(
     from evalsuite.sandbox.rpc_client import RpcClient
 
     files = (gold, prediction)
-    are_folders = gold.is_dir() and prediction.is_dir()
-    for file in () if are_folders else files:
+    are_folders = gold.is_dir() or prediction.is_dir()
+    for file in () if are_folders and all(map(Path.exists, files)) else files:
         if not ending_of(file):
             raise UsageError(f"{file} is no file that can be compared", hint=f"its name ends in one of {', '.join(ENDINGS)}")
         if not file.is_file():

@@ -62,7 +62,11 @@ class NamedGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Resolve the first word as click does; raises `UsageError` for an unknown command."""
         if args and self.get_command(ctx, args[0]) is None:
-            raise UsageError(f"{self.name} has no command {args[0]!r}", hint=_nearest_command(args[0], self.list_commands(ctx)))
+            # `evalsuite gold answers`, where both are folders.
+            folders = f"; the folder is ./{self.name}: `evalsuite ./{self.name} {args[0]}`"
+            are_paths = all(Path(word).exists() for word in (str(self.name), args[0]))
+            hint = _nearest_command(args[0], self.list_commands(ctx)) + folders * are_paths
+            raise UsageError(f"{self.name} has no command {args[0]!r}", hint=hint)
         return super().resolve_command(ctx, args)
 
 

@@ -5,8 +5,11 @@ Names and file listings decide where they can. Otherwise `look_inside` reads the
 
 import itertools
 import json
+import lzma
 import re
+import tarfile
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -23,6 +26,8 @@ from evalsuite.suites.stored_suites import FILE_KINDS, read_columns
 
 Kind = Literal["submission", "gold", "checkout", "sql_pairs", "table", "records", "candidates", "log", "run", "archive", "unknown"]
 
+# Members of an archive that are looked at.
+_MOST_MEMBERS: Final = 20_000
 # Bytes and rows that are read of a file to recognise it.
 HEAD_BYTES: Final = 1 << 20
 _HEAD_ROWS: Final = 200
@@ -42,6 +47,12 @@ _DATABASES: Final = (
 )
 _DATABASE_ENDINGS: Final = (".sqlite", ".sqlite3", ".duckdb", ".db")
 _PAIRED_GOLD: Final = ("gold.sql", "gold.txt", "*sqlite_gold.sql", "*gold*.sql", "*gold*.txt", "dev.sql")
+# Files that say something about a folder and are no part of its content.
+_LITTER: Final = re.compile(r"(readme|license|licence|notice|changelog)(\..*)?|.*\.md|thumbs\.db|desktop\.ini|__MACOSX", re.IGNORECASE)
+_RECORD_ENDINGS: Final = (".json", ".jsonl", ".ndjson", ".eval")
+# Folders in folders, and files of a folder, that are looked at.
+_MOST_DEPTH: Final = 4
+_MOST_LOGS: Final = 50
 # Folders that are looked at for the gold queries of a benchmark, itself, its folders and theirs.
 _MOST_FOLDERS: Final = 500
 _QUERY: Final = re.compile(
@@ -49,14 +60,14 @@ _QUERY: Final = re.compile(
 )
 _PAIR: Final = re.compile(r".*\S\t[\w .-]+\s*")
 _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "input": ("input", "question", "prompt", "query", "instruction", "problem", "task", "utterance"),
+    "input": ("input", "question", "prompt", "query", "instruction", "problem", "task", "utterance", "q"),
     "reference": (
         "reference", "reference_output", "reference_answer", "gold", "gold_answer", "golden", "answer", "expected", "expected_output",
-        "expected_answer", "target", "ground_truth", "groundtruth", "correct_answer", "correct", "label", "truth", "solution",
+        "expected_answer", "target", "ground_truth", "groundtruth", "correct_answer", "correct", "label", "truth", "solution", "ideal",
     ),
     "candidate": (
-        "candidate", "candidate_output", "prediction", "predicted", "output", "response", "completion", "model",
-        "generated", "answer",
+        "candidate", "candidate_output", "prediction", "predicted", "pred", "output", "response", "completion", "model",
+        "generated", "answer", "llm", "gpt", "claude", "gemini", "llama", "mistral", "qwen", "deepseek", "baseline",
     ),
 }  # fmt: skip
 _NO_CANDIDATE: Final = re.compile(
@@ -78,24 +89,36 @@ class Benchmark:
 
 @dataclass(frozen=True, kw_only=True)
 class Thing:
-    """A path with its kind; `facts` are those of `look_inside`, `benchmarks` the suites of a checkout."""
+    """A path with its kind; `facts` are those of `look_inside`, `benchmarks` the suites of a checkout.
+
+    `parts` are the things in a folder that is none itself, or the file of a folder with a single one.
+    """
 
     path: Path
     kind: Kind
     facts: Mapping[str, Any] = field(default_factory=dict)
     benchmarks: Sequence[Benchmark] = ()
+    parts: "Sequence[Thing]" = ()
 
 
-def recognise(path: Path) -> Thing:
-    """Return what an existing path is, `unknown` if nothing fits. Nothing of it is executed.
+def recognise(path: Path, depth: int = 0) -> Thing:
+    """Return what an existing path is, `unknown` with the reason if nothing fits. Nothing of it is executed.
+
+    A folder whose only visible entry is a folder stands for that one.
 
     Raises:
         EvalsuiteError: the path cannot be read.
     """
-    return _folder(path) if path.is_dir() else _file(path)
+    if path.is_dir():
+        return _folder(path, depth)
+    if path.is_symlink() and not path.exists():
+        return Thing(path=path, kind="unknown", facts={"why": "it is a link to nothing"})
+    if not path.is_file():
+        return Thing(path=path, kind="unknown", facts={"why": "it is no file and no folder"})
+    return _file(path)
 
 
-def _folder(path: Path) -> Thing:
+def _folder(path: Path, depth: int) -> Thing:
     names = {place.name for place in path.iterdir()}
     if RUN in names and RESULTS in names:
         return Thing(path=path, kind="run")
@@ -103,21 +126,66 @@ def _folder(path: Path) -> Thing:
         return Thing(path=path, kind="submission")
     if any(path.glob(SPEC_PATTERN)):
         return Thing(path=path, kind="gold")
+    visible = sorted(name for name in names if not name.startswith(".") and not _LITTER.fullmatch(name))
+    if path.name == ".evalsuite" and "runs" in names:
+        visible = ["runs"]
+    if depth < _MOST_DEPTH and len(visible) == 1 and (path / visible[0]).is_dir():
+        inner = recognise(path / visible[0], depth + 1)
+        if inner.kind != "unknown":
+            return inner
+    if depth < _MOST_DEPTH and (parts := _parts(path, visible)):
+        return Thing(path=path, kind=parts[0].kind if len({part.kind for part in parts}) == 1 else "unknown", parts=parts)
     if benchmarks := benchmarks_of(path):
         return Thing(path=path, kind="checkout", benchmarks=benchmarks)
-    return _folder_of_files(path, sorted(name for name in names if not name.startswith(".")))
+    return _folder_of_files(path, visible)
+
+
+def _parts(path: Path, names: Sequence[str]) -> list[Thing]:
+    """Return the gold folders, submissions and runs right in a folder; empty if it is a checkout, or has none."""
+    folders = [path / name for name in names[:_MOST_FOLDERS] if (path / name).is_dir()]
+    if "evaluation_suite" in (path.name, *names) or any((folder / "evaluation_suite").is_dir() for folder in folders):
+        return []
+    known: dict[Kind, Any] = {
+        "gold": lambda folder: any(folder.glob(SPEC_PATTERN)),
+        "submission": metadata_like,
+        "run": lambda folder: (folder / RUN).is_file() and (folder / RESULTS).is_file(),
+    }
+    return [Thing(path=folder, kind=kind) for kind, fits in known.items() for folder in folders if fits(folder)]
 
 
 def _folder_of_files(path: Path, names: Sequence[str]) -> Thing:
     """Return what a folder without a file of a known name is: records, logs, or answers by id."""
     files = [name for name in names if (path / name).is_file()]
     endings = {Path(name).suffix.lower() for name in files}
-    if files and endings <= {".json", ".jsonl", ".eval"}:
-        is_log = _inside(path / files[0]).get("kind") == "log"
-        return Thing(path=path, kind="log" if is_log else "records", facts={"files": files})
-    facts = {"files": files, "endings": sorted(endings)}
+    if endings <= set(_RECORD_ENDINGS):
+        logs = _logs_below(path)
+        if files or logs:
+            return Thing(path=path, kind="log" if logs else "records", facts={"files": logs or files})
+    facts: dict[str, Any] = {"files": files, "endings": sorted(endings)}
     has_projects = any(place.suffix == ".duckdb" for name in names if (path / name).is_dir() for place in (path / name).iterdir())
-    return Thing(path=path, kind="submission" if holds_answers(path) or has_projects else "unknown", facts=facts)
+    only = [_file(path / files[0])] if len(names) == len(files) == 1 else []
+    if holds_answers(path) or has_projects:
+        return Thing(path=path, kind="submission", facts=facts, parts=only)
+    if only:
+        return only[0]
+    why = "it is empty" if not names else ""
+    upper = next((name for name in files if name.lower().endswith("_eval.jsonl") or Path(name).suffix in (".CSV", ".SQL")), "")
+    why = f"it contains {upper}; names of gold and of answers end in lower case" if upper else why
+    return Thing(path=path, kind="unknown", facts={**facts, "why": why} if why else facts)
+
+
+def _logs_below(path: Path) -> list[str]:
+    """Return the logs of other tools among the first files in a folder and in its folders, as names below it."""
+    files = (place for depth in ("*", "*/*") for place in sorted(path.glob(depth)) if place.suffix.lower() in _RECORD_ENDINGS)
+    shown = [place for place in itertools.islice(files, _MOST_LOGS) if place.is_file() and not place.name.startswith(".")]
+    first = [place for place in shown if _inside(place).get("kind") == "log"] if shown and _may_be_log(shown) else []
+    return [str(place.relative_to(path)) for place in first]
+
+
+def _may_be_log(files: Sequence[Path]) -> bool:
+    """Return whether one of the first files, or one with a name of lm-eval's samples, is a log."""
+    named = [file for file in files if file.name.startswith("samples_")]
+    return any(_inside(file).get("kind") == "log" for file in [*files[:1], *named[:1]])
 
 
 def benchmarks_of(path: Path) -> list[Benchmark]:
@@ -188,9 +256,7 @@ def _file(path: Path) -> Thing:
         return Thing(path=folder, kind="submission")
     if path.match(SPEC_PATTERN):
         return Thing(path=path, kind="gold")
-    inside = _inside(path)
-    if is_archive(name) and inside.get("kind") != "log":
-        return Thing(path=path, kind="archive")
+    inside: Mapping[str, Any] = _inside(path) if path.stat().st_size else {"why": "it is empty"}
     kind: Kind = inside.get("kind", "unknown")
     return Thing(path=folder if kind in ("run", "submission") else path, kind=kind, facts=inside)
 
@@ -221,31 +287,66 @@ def look_inside(path: str) -> dict[str, Any]:
     place = Path(path)
     with place.open("rb") as handle:
         head = handle.read(HEAD_BYTES)
+    if not head.strip():
+        return {"kind": "unknown", "why": "it is empty"}
     return _of_magic(place, head) or _of_content(place, head)
 
 
 def _of_magic(place: Path, head: bytes) -> dict[str, Any]:
     """Return the kind of an archive or a database by its first bytes, empty for other files."""
-    if head[:4] == b"PK\x03\x04" and place.suffix.lower() not in WORKBOOKS:
-        return {"kind": "log" if zip_is_log(place) else "archive"}
-    if head[:2] == b"\x1f\x8b" or head[257:262] == b"ustar":
-        return {"kind": "table" if ending_of(place) else "archive"}
-    is_database = head[8:12] == b"DUCK" or head.startswith(b"SQLite format 3\0")
-    return {"kind": "table"} if is_database or place.suffix.lower() in DATABASES else {}
+    if head[:4] in (b"PK\x03\x04", b"PK\x05\x06") and ending_of(place) not in WORKBOOKS:
+        return {"kind": "log" if zip_is_log(place) else "archive", "is_submission": _has_metadata(place)}
+    is_packed = head[:2] == b"\x1f\x8b" or head[:3] == b"BZh" or head[:6] == b"\xfd7zXZ\0"
+    if head[257:262] == b"ustar" or is_archive(place.name) or (is_packed and not ending_of(place)):
+        return {"kind": "archive", "is_submission": _has_metadata(place)}
+    return {"kind": "table"} if ending_of(place) in DATABASES else {}
+
+
+def _has_metadata(place: Path) -> bool:
+    """Return whether an archive contains a file of answers in its main folder; True for one that cannot be read, as scoring says why."""
+    try:
+        if zipfile.is_zipfile(place):
+            with zipfile.ZipFile(place) as packed:
+                names = packed.namelist()
+        else:
+            with tarfile.open(place) as archive:
+                names = [member.name for member in itertools.islice(archive, _MOST_MEMBERS)]
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, zlib.error):
+        return True
+    parts = [name.removeprefix("./").split("/") for name in names]
+    return any(own[-1].casefold().startswith("results_metadata") and len(own) <= 2 for own in parts)
 
 
 def _of_content(place: Path, head: bytes) -> dict[str, Any]:
-    ending, text = place.suffix.lower(), head.decode("utf-8-sig", "replace")
-    if ending == ".jsonl":
-        return _of_lines(text, is_whole=len(head) < HEAD_BYTES)
-    if ending == ".json" or (ending not in (".sql", ".txt", ".csv", ".tsv") and text.lstrip()[:1] in ("{", "[")):
-        return _of_json(place)
-    if ending in FILE_KINDS:
-        return _of_columns(_head_of_columns(place, head))
+    text = head.decode("utf-8-sig", "replace")
     lines = [line for line in text.splitlines() if line.strip()]
-    if lines and _QUERY.match(lines[0]):
+    if lines and _QUERY.match(lines[0]) and place.suffix.lower() not in (".csv", ".tsv"):
         return {"kind": "sql_pairs", "is_gold": all(_PAIR.fullmatch(line) for line in lines[:_HEAD_ROWS])}
-    return {"kind": "table"} if ending_of(place) else {"kind": "unknown"}
+    ending = ending_of(place)
+    if ending in (".json", ".jsonl"):
+        if encoding := _other_encoding(head):
+            return {"kind": "unknown", **encoding}
+        if ending == ".jsonl":
+            return _of_lines(text, is_whole=len(head) < HEAD_BYTES)
+        return _of_json(place)
+    if ending not in FILE_KINDS:
+        return {"kind": "table"} if ending else {"kind": "unknown"}
+    columns = _head_of_columns(place, head)
+    if not columns and ending in (".csv", ".tsv"):
+        return {"kind": "unknown", **_other_encoding(head)} if _other_encoding(head) else {"kind": "table"}
+    return _of_columns(columns)
+
+
+def _other_encoding(head: bytes) -> dict[str, str]:
+    """Return why a text is not UTF-8 and its likely encoding; empty if it is UTF-8 (a last character may be cut)."""
+    try:
+        head[: len(head) - 3 * (len(head) == HEAD_BYTES)].decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if b"\0" in head and head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+            return {"why": "it is no text"}
+        encoding = "UTF-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "LATIN1"
+        return {"why": f"its text is not UTF-8, first in line {head.count(bytes([10]), 0, error.start) + 1}", "encoding": encoding}
+    return {}
 
 
 def _head_of_columns(place: Path, head: bytes) -> Mapping[str, Sequence[Any]]:
@@ -265,12 +366,26 @@ def _head_of_columns(place: Path, head: bytes) -> Mapping[str, Sequence[Any]]:
 
 def _of_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     guess = guess_columns({name: list(cells[:_HEAD_ROWS]) for name, cells in columns.items()})
-    return {"kind": "candidates" if guess else "table", "columns": list(columns), **guess}
+    return {
+        "kind": "candidates" if guess else "table",
+        "columns": list(columns),
+        "n_rows": max(map(len, columns.values()), default=0),
+        **guess,
+    }
 
 
 def _of_json(place: Path) -> dict[str, Any]:
     try:
         value = json.loads(place.read_text(encoding="utf-8-sig"))
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data" and error.lineno > 1:
+            return {
+                "kind": "unknown",
+                "why": "it contains several JSON values, a line each, so its name should end in .jsonl",
+                "ending": ".jsonl",
+            }
+        where = f"line {error.lineno}, column {error.colno}"
+        return {"kind": "unknown", "why": f"not valid JSON: {error.msg[:1].lower() + error.msg[1:]} in {where}"}
     except (ValueError, RecursionError, OSError):
         return {"kind": "unknown", "why": "not valid JSON"}
     if isinstance(value, dict):
@@ -313,14 +428,16 @@ _LINE_KINDS: Final[Sequence[tuple[frozenset[str], Kind]]] = (
 
 
 def _of_lines(text: str, *, is_whole: bool) -> dict[str, Any]:
-    lines = [line for line in text.split("\n") if line.strip()]
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     rows = []
-    for line in lines[:_HEAD_ROWS]:
+    for number, line in lines[:_HEAD_ROWS]:
         try:
             rows.append(json.loads(line))
         except (ValueError, RecursionError):
-            if line is not lines[-1] or is_whole:
-                return {"kind": "unknown", "why": "not valid JSON"}
+            is_last = number == lines[-1][0]
+            if not is_last or is_whole:
+                ends = ": it ends early, as if the file was cut" if is_last and rows else ""
+                return {"kind": "unknown", "why": f"line {number} is not valid JSON{ends}"}
     first = rows[0] if rows and isinstance(rows[0], dict) else {}
     kind = next((kind for keys, kind in _LINE_KINDS if keys <= first.keys()), None)
     if kind is not None:
@@ -330,7 +447,7 @@ def _of_lines(text: str, *, is_whole: bool) -> dict[str, Any]:
 
 def _of_rows(rows: Sequence[Any]) -> dict[str, Any]:
     if not rows or not all(isinstance(row, dict) for row in rows):
-        return {"kind": "records" if rows else "unknown"}
+        return {"kind": "records"} if rows else {"kind": "unknown", "why": "it contains no record"}
     if any(_is_nested(row.values()) for row in rows[:_HEAD_ROWS]):
         return {"kind": "records"}
     names = dict.fromkeys(name for row in rows[:_HEAD_ROWS] for name in row)
@@ -353,6 +470,8 @@ def guess_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     question = _named([name for name in columns if name != reference], "input")
     rest = [name for name in columns if name not in (reference, question) and not _NO_CANDIDATE.fullmatch(_folded(name))]
     alike = [name for name in rest if _is_like_candidate(name) or _share_of_equal(columns[name], columns[reference]) >= _MOSTLY_EQUAL]
+    stems = {_stem(name) for name in alike}
+    alike = [name for name in rest if name in alike or _stem(name) in stems]
     candidates = alike or (rest if question is not None else [])
     return {"input": question, "reference": reference, "candidates": candidates} if candidates else {}
 
@@ -365,6 +484,10 @@ def _named(names: Iterable[str], role: str) -> str | None:
 
 def _is_like_candidate(name: str) -> bool:
     return any(part in _WORDS["candidate"] for part in re.split(r"[_\s.-]+|(?<=\D)(?=\d)", _folded(name)))
+
+
+def _stem(name: str) -> str:
+    return re.split(r"[_\d]", _folded(name))[0] or _folded(name)
 
 
 def _folded(name: str) -> str:

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shlex
 import shutil
 import sqlite3
 import tarfile
@@ -46,6 +47,31 @@ def _lite(folder: Path, *names: str) -> None:
     write_lines(gold / "spider2lite_eval.jsonl", *({"instance_id": name, "condition_cols": [], "ignore_order": True} for name in names))
     for name in names:
         _table(gold / "exec_result" / f"{name}.csv", ["a"], [1])
+
+
+def _odd_forms(folder: Path) -> None:
+    """Write the same things as other people have them: other endings, encodings and delimiters, packed, in folders of folders."""
+    for name in ("one", "two"):
+        text = (folder / f"{name}.csv").read_text(encoding="utf-8")
+        (folder / f"{name}_semicolons.CSV").write_text(text.replace(",", ";"), encoding="utf-8")
+        (folder / f"{name}_utf16.csv").write_text(text, encoding="utf-16")
+        (folder / f"{name}_bare").write_text(text, encoding="utf-8")
+        shutil.copy(folder / f"flat_{name}.jsonl", folder / f"flat_{name}.ndjson")
+        shutil.copytree(folder / name, folder / f"deep_{name}" / "out" / "json")
+        (folder / f"deep_{name}" / "README.md").write_text("# records", encoding="utf-8")
+        (folder / f"alone_{name}").mkdir()
+        shutil.copy(folder / f"{name}.csv", folder / f"alone_{name}" / "t.csv")
+    shutil.copytree(folder / "sub", folder / "deep_sub" / "my answers" / "sub")
+    shutil.copytree(folder / "sub", folder / "project" / "sub")
+    shutil.copytree(folder / "gold", folder / "project" / "gold")
+    for i in range(2):
+        shutil.copytree(folder / "sub", folder / "teams" / f"team{i}")
+    (folder / "latin.csv").write_text("question,answer,gpt\ncafé,1,1\n", encoding="latin-1")
+    (folder / "lines.json").write_text('{"a": 1}\n{"a": 2}\n', encoding="utf-8")
+    (folder / "frage.csv").write_text("Frage,Lösung,Modell\nx,4,4\n", encoding="utf-8")
+    shutil.make_archive(str(folder / "packed_xz"), "xztar", folder / "sub")
+    (folder / "link").symlink_to("nowhere")
+    (folder / "loop").symlink_to("loop")
 
 
 @pytest.fixture
@@ -111,6 +137,7 @@ def things(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "snow_answers").mkdir()
     _table(tmp_path / "snow_answers" / "sf001.csv", ["a"], [1])
     (tmp_path / "notes.md").write_text("# notes\n", encoding="utf-8")
+    _odd_forms(tmp_path)
     assert main(["run", "sub", "--gold", "gold", "--out", "saved", "--quiet"]) == 0
     assert main(["run", "sub2", "--gold", "gold", "--out", "saved2", "--quiet"]) == 0
     return tmp_path
@@ -154,18 +181,50 @@ RECOGNISED = [
     ("checkout snow_answers", "checkout", [f"run snow_answers --gold {SNOW_GOLD}"]),
     ("checkout/spider2-lite/evaluation_suite", "checkout", [f"gold check {LITE_GOLD}"]),
     ("notes.md", "unknown", []),
+    ("one_semicolons.CSV two_semicolons.CSV", "table", ["explain one_semicolons.CSV two_semicolons.CSV"]),
+    ("one_utf16.csv two_bare", "table", ["explain one_utf16.csv two_bare"]),
+    ("flat_one.ndjson flat_two.jsonl", "table", ["explain flat_one.ndjson flat_two.jsonl"]),
+    ("deep_one deep_two", "records", ["explain deep_one/out/json deep_two/out/json"]),
+    ("one deep_two", "records", ["explain one deep_two/out/json"]),
+    ("one two.jsonl", "records", ["explain one two.jsonl"]),
+    ("alone_one alone_two", "table", ["explain alone_one/t.csv alone_two/t.csv"]),
+    ("two.csv right_one.csv", "table", ["explain right_one.csv two.csv"]),
+    ("one.csv two.csv right_one.csv", "table", ["explain right_one.csv one.csv", "explain right_one.csv two.csv"]),
+    ("deep_sub", "submission", ["run 'deep_sub/my answers/sub' --gold gold"]),
+    ("project", "submission", ["run project/sub --gold project/gold"]),
+    ("teams", "submission", ["leaderboard teams --gold gold"]),
+    ("saved saved2/results.jsonl", "run", ["compare saved saved2"]),
+    ("latin.csv", "unknown", ["!iconv -f LATIN1 -t UTF-8 latin.csv > latin.utf8.csv", "latin.utf8.csv"]),
+    ("lines.json", "unknown", ["!cp lines.json lines.jsonl", "lines.jsonl"]),
+    (
+        "frage.csv",
+        "table",
+        ["suite try frage.csv --input Frage --reference Lösung --candidate Modell", "explain RIGHT.csv frage.csv"],
+    ),
+    (
+        "packed_xz.tar.xz gold",
+        "archive",
+        ["!mkdir packed_xz_unpacked && tar -xf packed_xz.tar.xz -C packed_xz_unpacked", "packed_xz_unpacked"],
+    ),
+    ("gold two.csv", "unknown", ["gold check gold", "explain RIGHT.csv two.csv"]),
+    ("link", "unknown", []),
+    ("loop", "unknown", []),
     ("notes.md one.csv", "unknown", ["what notes.md", "what one.csv"]),
 ]
 
 
 def test_each_kind_is_recognised(things: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Files and folders alone and in pairs, in any order: their kind, and the commands with all options that they need."""
+    shutil.copy("one.csv", "right_one.csv")
     for words, kind, commands in RECOGNISED:
         capsys.readouterr()
         assert main(["what", *words.split(), "--json"]) == 0, words
         told = json.loads(capsys.readouterr().out)
         assert told["kind"] == kind, words
-        assert [line.removeprefix("evalsuite ") for line in told["would_run"]] == commands, words
+        lines = [line.removeprefix("evalsuite ") if line.startswith("evalsuite ") else f"!{line}" for line in told["would_run"]]
+        assert [shlex.join(shlex.split(line)) if line[0] != "!" else line for line in lines] == [
+            shlex.join(shlex.split(line)) if line[0] != "!" else line for line in commands
+        ], words
 
 
 @pytest.mark.parametrize(
@@ -249,6 +308,29 @@ def test_bytes_decide_where_names_do_not(things: Path, capsys: pytest.CaptureFix
         capsys.readouterr()
         main(["what", name, "--json"])
         assert json.loads(capsys.readouterr().out)["kind"] == kind, name
+
+
+def test_what_is_in_an_archive_decides(things: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Records and gold in archives, one archive in another: unpacked; plugins of a gold that nobody named are not executed."""
+    for name in ("one", "two"):
+        shutil.make_archive(f"records_{name}", "zip", name)
+    with zipfile.ZipFile("outer.zip", "w") as archive:
+        archive.write("packed.zip")
+    shutil.make_archive("gold_packed", "zip", "gold")
+    (things / "gold" / "scorers.py").write_text("raise SystemExit(9)\n", encoding="utf-8")
+    shutil.make_archive("gold_with_code", "zip", "gold")
+    (things / "gold" / "scorers.py").unlink()
+    for words, code, said in (
+        ("records_one.zip records_two.zip", 1, "different (exit 1)"),
+        ("outer.zip gold", 0, "done: 50.0 % (no gate set)"),
+        ("sub gold_packed.zip", 0, "done: 50.0 % (no gate set)"),
+        ("sub gold_with_code.zip", 2, "has plugins, which are executed: name it if you trust it"),
+        ("sub packed.zip", 0, "the same on every instance (no gate set)"),
+    ):
+        capsys.readouterr()
+        assert main(words.split()) == code, words
+        shown = capsys.readouterr()
+        assert said in shown.out + shown.err, words
 
 
 def test_help_lists_twelve_commands_and_twelve_options(capsys: pytest.CaptureFixture[str]) -> None:

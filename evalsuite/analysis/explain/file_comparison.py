@@ -20,7 +20,7 @@ from evalsuite.core.errors import UsageError, did_you_mean
 from evalsuite.core.types import Table
 from evalsuite.readers.json_text import read_tree
 from evalsuite.readers.limits import DEFAULT_LIMITS
-from evalsuite.readers.load_table import as_texts, load_table
+from evalsuite.readers.load_table import as_texts, ending_of, load_table
 from evalsuite.readers.paths import open_trusted
 from evalsuite.scorers import SCORERS
 from evalsuite.trees import evaluate, infer_schema
@@ -98,17 +98,26 @@ def _outcome(shown: Data, **values: Any) -> Data:
 
 
 def compare_folders(gold: str, prediction: str) -> Data:
-    """Compare two folders of JSON files, one record a file, paired by name; the result is that of `compare_files`. Runs in a worker."""
+    """Compare two folders of JSON files, one record a file, paired by name; the result is that of `compare_files`. Runs in a worker.
+
+    One of them may be a file of records instead; then records are paired by an id that all have, or in order.
+    """
     sides = []
-    for folder in (gold, prediction):
-        files = [file for file in sorted(Path(folder).iterdir()) if file.suffix.lower() == ".json" and not file.name.startswith(".")]
-        sides.append({file.stem: _tree_of(file) for file in files})
-    return _records(*sides)
+    for folder in map(Path, (gold, prediction)):
+        files = (
+            [file for file in sorted(folder.iterdir()) if file.suffix.lower() == ".json" and not file.name.startswith(".")]
+            if folder.is_dir()
+            else []
+        )
+        sides.append({file.stem: _tree_of(file) for file in files} if folder.is_dir() else _tree_of(folder))
+    if all(isinstance(side, dict) for side in sides) and Path(gold).is_dir() == Path(prediction).is_dir():
+        return _records(*sides)
+    return _records(*_named_records(*(list(side.values()) if isinstance(side, dict) else side for side in sides)))
 
 
 def _tree_of(file: Path) -> Any:
     with open_trusted(file, limit_bytes=DEFAULT_LIMITS["file_bytes"]) as handle:
-        return read_tree(handle, name=str(file), limits=DEFAULT_LIMITS)
+        return read_tree(handle, name=ending_of(file), limits=DEFAULT_LIMITS)
 
 
 # Keys that name a record, where every record of both files has one of its own.
