@@ -120,7 +120,14 @@ def plan_for(words: Sequence[str], more: Sequence[str]) -> Plan:
         raise UsageError(
             f"no such file or folder: {absent!r}", hint=near if near.startswith("did") else "name a file or folder that exists"
         )
-    known = [Thing(path=Path(word), kind="submission") if _URL.match(word) else recognise(Path(word)) for word in words]
+    return _only_named_code(
+        words,
+        _planned(words, [Thing(path=Path(word), kind="submission") if _URL.match(word) else recognise(Path(word)) for word in words], more),
+    )
+
+
+def _planned(words: Sequence[str], known: "Sequence[Thing]", more: Sequence[str]) -> Plan:
+    """Return the plan for the recognised words; an archive or a folder of several things stands for what is in it."""
     things: list[Thing] = []
     names: list[str] = []
     is_archive = False
@@ -136,11 +143,13 @@ def plan_for(words: Sequence[str], more: Sequence[str]) -> Plan:
         plan = _plan_of_folder(words[0], things, names, more)
     else:
         plan = _Planner(things, names, more).plan()
-    if is_archive and plan.kind not in ("checkout", "unknown"):
-        plan = replace(plan, kind="archive")
+    return replace(plan, kind="archive") if is_archive and plan.kind not in ("checkout", "unknown") else plan
+
+
+def _only_named_code(words: Sequence[str], plan: Plan) -> Plan:
+    """Return the plan; without commands if they would execute plugins of a gold folder that the words do not name."""
     golds = {command[at + 1] for command in plan.commands for at, word in enumerate(command[:-1]) if word in ("--gold", "check")}
     if unnamed := next((gold for gold in golds - {*words, "gold"} if _has_plugins(Path(gold))), None):
-        # Code of a gold folder is executed only if the user names that folder.
         return replace(plan, commands=(), proposed=plan.commands, why=f"{unnamed} has plugins, which are executed: name it if you trust it")
     return plan
 

@@ -57,6 +57,11 @@ def _ending_of_content(path: Path) -> str:
         return ".duckdb"
     if head[:4] == b"PK\x03\x04":
         return ".xlsx" if b"xl/" in head else ""
+    return _ending_of_text(head)
+
+
+def _ending_of_text(head: bytes) -> str:
+    """The ending that fits a text: JSON, JSON lines, or lines with the same number of delimiters; empty for another."""
     dialect = detect_dialect(head)
     text = head.decode(dialect.encoding, "replace").lstrip("\ufeff \r\n\t")
     lines = [line for line in text.splitlines() if line.strip()][:20]

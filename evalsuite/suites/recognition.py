@@ -126,10 +126,9 @@ def _folder(path: Path, depth: int) -> Thing:
         return Thing(path=path, kind="submission")
     if any(path.glob(SPEC_PATTERN)):
         return Thing(path=path, kind="gold")
-    visible = sorted(name for name in names if not name.startswith(".") and not _LITTER.fullmatch(name))
-    if path.name == ".evalsuite" and "runs" in names:
-        visible = ["runs"]
-    if depth < _MOST_DEPTH and len(visible) == 1 and (path / visible[0]).is_dir():
+    visible = _content_names(path, names)
+    is_alone = len(visible) == 1 and path.name != "evaluation_suite" and (path / visible[0]).is_dir()
+    if depth < _MOST_DEPTH and is_alone:
         inner = recognise(path / visible[0], depth + 1)
         if inner.kind != "unknown":
             return inner
@@ -138,6 +137,12 @@ def _folder(path: Path, depth: int) -> Thing:
     if benchmarks := benchmarks_of(path):
         return Thing(path=path, kind="checkout", benchmarks=benchmarks)
     return _folder_of_files(path, visible)
+
+
+def _content_names(path: Path, names: Iterable[str]) -> list[str]:
+    """Return the names in a folder that are content: not hidden, no README; of `.evalsuite` the runs."""
+    shown = sorted(name for name in names if not name.startswith(".") and not _LITTER.fullmatch(name))
+    return ["runs"] if path.name == ".evalsuite" and "runs" in shown else shown
 
 
 def _parts(path: Path, names: Sequence[str]) -> list[Thing]:
@@ -166,12 +171,15 @@ def _folder_of_files(path: Path, names: Sequence[str]) -> Thing:
     only = [_file(path / files[0])] if len(names) == len(files) == 1 else []
     if holds_answers(path) or has_projects:
         return Thing(path=path, kind="submission", facts=facts, parts=only)
-    if only:
-        return only[0]
-    why = "it is empty" if not names else ""
-    upper = next((name for name in files if name.lower().endswith("_eval.jsonl") or Path(name).suffix in (".CSV", ".SQL")), "")
-    why = f"it contains {upper}; names of gold and of answers end in lower case" if upper else why
-    return Thing(path=path, kind="unknown", facts={**facts, "why": why} if why else facts)
+    return only[0] if only else Thing(path=path, kind="unknown", facts={**facts, **_why_unknown(names)})
+
+
+def _why_unknown(names: Sequence[str]) -> dict[str, str]:
+    """Return the fact `why` of a folder of these names that is nothing known; empty if there is no reason but that."""
+    upper = next((name for name in names if name.lower().endswith("_eval.jsonl") or Path(name).suffix in (".CSV", ".SQL")), "")
+    if upper:
+        return {"why": f"it contains {upper}; names of gold and of answers end in lower case"}
+    return {} if names else {"why": "it is empty"}
 
 
 def _logs_below(path: Path) -> list[str]:

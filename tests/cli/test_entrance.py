@@ -209,7 +209,7 @@ RECOGNISED = [
     ("gold two.csv", "unknown", ["gold check gold", "explain RIGHT.csv two.csv"]),
     ("link", "unknown", []),
     ("loop", "unknown", []),
-    ("notes.md one.csv", "unknown", ["what notes.md", "what one.csv"]),
+    ("notes.md one.csv", "unknown", ["what notes.md", "explain RIGHT.csv one.csv"]),
 ]
 
 
