@@ -10,13 +10,10 @@
   program wrote for a command are not tables of the reference, and a message about them names the line.
 """
 
-import bz2
 import csv
-import gzip
 import io
-import lzma
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -329,8 +326,8 @@ def read_named_rows(path: Path, *, delimiters: str = ",") -> tuple[list[str], li
         UsageError: The file does not exist, cannot be read as CSV, is empty, has another delimiter, or a row longer than the header.
     """
     try:
-        openers: Mapping[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-        opened = openers.get(path.suffix.lower(), open)
+        packed = _UNPACK.get(path.suffix.lower())
+        opened: Callable[..., Any] = packed.load() if packed is not None else open
         with opened(path, "rb") as handle:
             dialect = detect_dialect(handle.readline(_CHUNK), delimiters)
         encoding = "utf-8-sig" if dialect.encoding == DEFAULT.encoding else dialect.encoding
