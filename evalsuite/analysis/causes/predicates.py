@@ -109,8 +109,7 @@ class _Condition:
     """A condition that all rows in question meet: `meets` (bool, one per row of the table), as tight as possible.
 
     `loosened` gets the other rows that it has to exclude, and returns its words and which rows of the table meet these words. `beside` is
-    the
-    column that is compared with `column`, -1 for a comparison with values.
+    the column that is compared with `column`, -1 for a comparison with values.
     """
 
     column: int

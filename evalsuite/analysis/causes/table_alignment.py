@@ -1,9 +1,8 @@
 """Align predicted columns and rows with gold columns and rows: the likeliest pairing, for explanations and side-by-side views.
 
 A scorer only decides whether a pairing exists. Here one is chosen even if nothing agrees, so that the difference can be shown: first
-columns
-by their headers and cells, then equal rows, then similar rows. Cells are ordered by a key that scaling, rounding, signs, case and spaces
-do not change.
+columns by their headers and cells, then equal rows, then similar rows. Cells are ordered by a key that scaling, rounding, signs, case and
+spaces do not change.
 """
 
 import math

@@ -74,9 +74,7 @@ def _distance(data: Data) -> float:
 
 
 def table_difference(pair: TablePair, rules: Rule, *, most_rows: int = MOST_ROWS) -> Data:
-    """Compare one table with gold's: column pairs, unmatched columns, counts, and the first rows that differ with their wrong cells
-    marked.
-    """
+    """Compare one table with gold's: column pairs, unmatched columns, counts, and the first differing rows, wrong cells marked."""
     shape = {"gold": pair.gold.n_rows, "predicted": pair.prediction.n_rows}
     data: Data = {"kind": "table", "name": pair.name, "ordered": pair.ordered, "n_rows": shape, "rules": rules}
     a = pair.align(rules)

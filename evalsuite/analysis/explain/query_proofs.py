@@ -180,9 +180,7 @@ class QueryProofs:
             return f"-- answer\n{answer}"
 
     def _sides(self, task: Task, check: Check) -> "_QueriedTable | None":
-        """Return both queries of a table check as far as they exist, and the connection; None if there is neither query or no
-        connection.
-        """
+        """Return both queries of a table check as far as they exist, and the connection; None without a query or a connection."""
         connection, gold, answer = self._texts(task, check)
         if connection is None or connection.engine in _BILLED or not (gold or answer):
             return None
@@ -192,9 +190,7 @@ class QueryProofs:
         return _QueriedTable(task, check, connection, gold, answer, self.databases, self.answers.place_of(task))
 
     def _texts(self, task: Task, check: Check) -> "tuple[Connection | None, str, str]":
-        """Return (the connection of a table check, gold's query, the answer's); None without a connection, an empty text without a
-        query.
-        """
+        """Return (the connection of a table check, gold's query, the answer's); None without a connection, "" without a query."""
         assert task.answer is not None
         try:
             connection, gold = gold_query(self.databases, task, check, task.limits)
@@ -401,9 +397,7 @@ def _chance(n_before: int, room: float) -> float:
 
 
 def _idle_kinds(sides: "_Pair | _QueriedTable", pool: Pool, own: str, rules: Rule) -> frozenset[bool]:
-    """Return the kinds of edits (of the order, or others) that would fit without a change, because gold's query already returns the
-    answer.
-    """
+    """Return the kinds of edits (of the order, or others) that fit without a change: gold's query already returns the answer."""
     idle = set()
     for kind in ("order", "condition"):
         tasks = list(sides.tasks({"as it stands": QueryEdit(kind, "", own)}, of_gold=True))

@@ -140,10 +140,9 @@ def chance_of_rows(a: Alignment, *, without_key: bool = False, of_list: bool = F
     """Return how likely unrelated tables have as many equal cells in paired rows, 0 to 1.
 
     The product over the pairs of rows of min(1, n * s1 * s2 * ...): n is the larger number of rows, because a row could have met any of
-    them,
-    and s the share of unrelated values that equal the cell (`_share`). An answer without any value cannot match by accident. `without_key`
-    leaves out the most informative column without wrong cells: tables that were grouped by the same key share it. Texts alone are never a
-    proof: they come from lists that both tables may know; `of_list` asks how likely such a list is (`_chance_of_list`).
+    them, and s the share of unrelated values that equal the cell (`_share`). An answer without any value cannot match by accident.
+    `without_key` leaves out the most informative column without wrong cells: tables that were grouped by the same key share it. Texts alone
+    are never a proof: they come from lists that both tables may know; `of_list` asks how likely such a list is (`_chance_of_list`).
     """
     if _is_empty(a):
         return FITS
@@ -365,12 +364,9 @@ class Cause:
     """One cause: its name, its sentence (counts and places, no values), and where (headers, values).
 
     `hypothesis` made `pairs` of values wrong, `column` are gold's values around them. `puts_gold_in`: undoing it takes values from gold
-    that
-    the answer lacks. `chance` in [0, 1] is the share of unrelated values that it would fit, `in_common` the share of unrelated answers with
-    as
-    many other cells of gold's. `patch` are the keys by path with which a schema accepts the answer, `scores` the score before and after for
-    a
-    cause of only a part.
+    that the answer lacks. `chance` in [0, 1] is the share of unrelated values that it would fit, `in_common` the share of unrelated answers
+    with as many other cells of gold's. `patch` are the keys by path with which a schema accepts the answer, `scores` the score before and
+    after for a cause of only a part.
     """
 
     name: str
@@ -393,9 +389,7 @@ class Cause:
 
     @property
     def is_named(self) -> bool:
-        """Whether unrelated rows show it in at most 0.5 % of tries, values in 2.5 %; or unrelated answers, with all they share, in 0.1
-        %.
-        """
+        """Whether unrelated rows show it in at most 0.5 % of tries, values in 2.5 %; or unrelated answers, with what they share, in 0.1 %."""
         if self.hypothesis is None:
             return self.chance * self.in_common <= FITS
         return self.chance <= FITS_VALUES or self.chance * self.in_common <= PROVED

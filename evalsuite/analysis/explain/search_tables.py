@@ -179,8 +179,7 @@ def _values(a: Alignment, passes: Passes) -> tuple[list[Cause], Table] | None:
     """Find a hypothesis for each column with wrong cells, so that all of them together pass.
 
     First as the rows are paired, then by position, then sorted; each also with the cells that the tolerance hides, because the official
-    rules
-    sort them too.
+    rules sort them too.
     """
     if a.missing or a.extra:
         return None

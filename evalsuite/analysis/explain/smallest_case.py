@@ -1,8 +1,7 @@
 """Reduce one instance of a submission to the smallest case with the same verdict, for a bug report, and write it as two folders.
 
 Delta debugging: tables lose accepted golds, then rows of both sides together, then columns. A row of the answer is removed together with
-its
-gold row, so that a wrong cell does not become a missing row. The search runs in the worker that reads gold, with the submission read by
+its gold row, so that a wrong cell does not become a missing row. The search runs in the worker that reads gold, with the submission read by
 another worker; the result is plain data.
 """
 

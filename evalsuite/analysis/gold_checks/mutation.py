@@ -8,7 +8,7 @@ import math
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import product
 from pathlib import Path
@@ -19,7 +19,6 @@ from evalsuite.analysis.gold_checks.audited_checks import (
     ORDER,
     AuditOptions,
     NotAuditedError,
-    Queried,
     all_golds,
     audit_pairs,
     check_auditable,
@@ -275,42 +274,30 @@ def audit_gold(
     work = [(instance, check) for instance in gold.instances for check in instance.own_checks if not only or instance.instance_id in only]
     if seconds is not None:
         random.Random(seed).shuffle(work)
-    pairs: list[tuple[GoldInstance, Check]] = []
-    others: list[tuple[GoldInstance, Check]] = []
-    for instance, check in work:
-        (pairs if SCORERS.load(check.scorer).marker.reads == "query" else others).append((instance, check))
+    pairs = [(instance, check) for instance, check in work if SCORERS.load(check.scorer).marker.reads == "query"]
     until = None if seconds is None else time.monotonic() + seconds
-    audit_tasks = _AuditTasks(gold, resolve_limits(gold.suite.limits), AuditOptions(seed=seed, most=most, kinds=tuple(kinds), until=until))
-    results = _AuditResults(gold)
+    limits, options = resolve_limits(gold.suite.limits), AuditOptions(seed=seed, most=most, kinds=tuple(kinds), until=until)
+    how: dict[str, Any] = {"limits": limits, "jobs": jobs or default_jobs(), "isolation": isolation, "until": until}
+    results, tasks = _AuditResults(gold, len(work), progress), dict[str, tuple[GoldInstance, Check, Task]]()
     with TempDir() as scratch:
-        how: dict[str, Any] = {"limits": audit_tasks.limits, "jobs": jobs or default_jobs(), "isolation": isolation, "until": until}
-        audit_tasks.queried = run_mutants(gold, work, scratch, folder=databases, **how)
-        for audited in audit_pairs(gold, pairs, scratch, options=audit_tasks.options, folder=databases, **how):
+        queried, golds = run_mutants(gold, work, scratch, folder=databases, **how), all_golds(gold)
+        for audited in audit_pairs(gold, pairs, scratch, options=options, folder=databases, **how):
             results.add(*audited)
-        for instance, check in others:
-            if until is not None and time.monotonic() > until:
+        for instance, check in (pair for pair in work if pair not in pairs):
+            if options.is_over:
                 break
+            # Answers of other instances; a few are enough.
+            random_ = random.Random(f"{seed} {instance.instance_id}")
+            texts, numbers = (tuple(random_.sample(own, min(len(own), MOST_OTHERS))) for own in golds)
+            own_options = replace(options, texts=texts, numbers=numbers, queried=queried.get(instance.instance_id, ()))
             try:
-                audit_tasks.add(instance, check, scratch)
+                task = _audit_task(gold, instance, check, own_options, scratch, limits)
+                tasks[task.instance.instance_id] = instance, check, task
             except NotAuditedError as why:
                 results.add(instance, check, None, (), str(why))
-        pool = Pool(jobs=how["jobs"], isolation=isolation, gold_inodes=gold_inodes(gold.folder), order=ORDER)
-        with closing(pool):
-            _score(audit_tasks, pool, results, len(work), progress)
-    return results.audit(len(work), seed)
-
-
-def _score(audit_tasks: "_AuditTasks", pool: Pool, results: "_AuditResults", n_work: int, progress: Progress | None) -> None:
-    """Score the generated answers of all tasks, as far as the time allows."""
-    until = audit_tasks.options.until
-    for n, result in enumerate(pool.results(list(audit_tasks.tasks.values())), 1):
-        of_check = result.details.get(KEY) or {"verdicts": []}
-        if "untried" in of_check or of_check["verdicts"] or until is None:
-            results.add(*audit_tasks.about[result.instance_id], result, of_check.get("verdicts", ()), of_check.get("untried", ""))
-        if progress is not None:
-            progress(n + len(results.untried), n_work)
-        if until is not None and time.monotonic() > until:
-            break
+        with closing(Pool(jobs=how["jobs"], isolation=isolation, gold_inodes=gold_inodes(gold.folder), order=ORDER)) as pool:
+            results.add_all(tasks, pool.results([task for _, _, task in tasks.values()]), options)
+    return results.audit(seed)
 
 
 def with_patches(gold: Gold) -> Gold:
@@ -329,81 +316,75 @@ def with_patches(gold: Gold) -> Gold:
 
 @dataclass(slots=True)
 class _AuditResults:
-    """The results of the checks, in gold's order."""
+    """The results of the checks of `gold`, in its order; `n_work` is the number of checks to audit."""
 
     gold: Gold
+    n_work: int
+    progress: Progress | None
     audited: dict[tuple[int, int], Audited] = field(default_factory=dict)
     untried: dict[tuple[int, int], tuple[str, str]] = field(default_factory=dict)
-    _places: dict[str, int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._places = {instance.instance_id: at for at, instance in enumerate(self.gold.instances)}
 
     def add(self, instance: GoldInstance, check: Check, own: Result | None, verdicts: Sequence[Mapping[str, Any]], untried: str) -> None:
         """Add a check with its verdict on gold itself and those on generated answers, or the reason why it has none."""
-        at = self._places[instance.instance_id], _place(instance, check)
+        places = (at for at, other in enumerate(self.gold.instances) if other.instance_id == instance.instance_id)
+        at = next(places), _place(instance, check)
         if untried or own is None:
             self.untried[at] = (f"{instance.instance_id} {check.scorer}", untried)
             return
         of_gold = {rule: None if (value := getattr(own, rule)) is None else value >= _FULL for rule in RULES}
-        made = [Verdict(**verdict) for verdict in verdicts]
         self.audited[at] = Audited(
             instance_id=instance.instance_id,
             scorer=check.scorer,
             where=check.where,
-            verdicts=(Verdict(OWN, True, of_gold), *made),
+            verdicts=(Verdict(OWN, True, of_gold), *(Verdict(**verdict) for verdict in verdicts)),
             unfit=tuple(rule for rule in RULES if of_gold[rule] is not True),
         )
 
-    def audit(self, n_work: int, seed: int) -> Audit:
-        """Return all of it; `n_work` is the number of checks to audit."""
+    def add_all(self, tasks: Mapping[str, tuple[GoldInstance, Check, Task]], results: Iterable[Result], options: AuditOptions) -> None:
+        """Add the results of tasks, as far as the time allows."""
+        for n, result in enumerate(results, 1):
+            data = result.details.get(KEY) or {"verdicts": []}
+            if "untried" in data or data["verdicts"] or options.until is None:
+                instance, check, _ = tasks[result.instance_id]
+                self.add(instance, check, result, data.get("verdicts", ()), data.get("untried", ""))
+            if self.progress is not None:
+                self.progress(n + len(self.untried), self.n_work)
+            if options.is_over:
+                break
+
+    def audit(self, seed: int) -> Audit:
+        """Return all of it."""
         checks = tuple(self.audited[at] for at in sorted(self.audited))
         return Audit(
             name=self.gold.suite.name,
             checks=checks,
             untried=tuple(self.untried[at] for at in sorted(self.untried)),
             n_answers=sum(len(check.verdicts) for check in checks),
-            n_left=n_work - len(checks) - len(self.untried),
+            n_left=self.n_work - len(checks) - len(self.untried),
             seed=seed,
         )
 
 
-@dataclass(slots=True)
-class _AuditTasks:
-    """The tasks of an audit by name, each of which submits gold to one check, with the check of each."""
-
-    gold: Gold
-    limits: Mapping[str, int | float]
-    options: AuditOptions
-    tasks: dict[str, Task] = field(default_factory=dict)
-    about: dict[str, tuple[GoldInstance, Check]] = field(default_factory=dict)
-    queried: Mapping[str, Queried] = field(default_factory=dict)
-    _golds: tuple[tuple[str, ...], tuple[str, ...]] | None = None
-
-    def add(self, instance: GoldInstance, check: Check, scratch: Path) -> None:
-        """Submit gold to a check, its files copied below `scratch`. Raises `NotAuditedError`."""
-        check_auditable(check)
-        try:
-            answer = own_answers(self.gold, instance, check, scratch, self.limits)[0]
-        except (NoOwnAnswerError, IndexError) as why:
-            raise NotAuditedError(str(why) or "has no gold") from None
-        # The name seeds the generated answers, so that an instance gets the same ones alone as among all.
-        name = f"{instance.instance_id}.{check.scorer}.{_place(instance, check)}"
-        # Answers of other instances; a few are enough.
-        random_ = random.Random(f"{self.options.seed} {instance.instance_id}")
-        self._golds = self._golds or all_golds(self.gold)
-        texts, numbers = (tuple(random_.sample(golds, min(len(golds), MOST_OTHERS))) for golds in self._golds)
-        options = replace(self.options, texts=texts, numbers=numbers, queried=self.queried.get(instance.instance_id, ()))
-        rooted = replace(check, parameters=_rooted(check.parameters, self.gold.folder, instance.instance_id))
-        self.about[name] = instance, check
-        self.tasks[name] = Task(
-            instance=replace(instance, instance_id=name, checks=(rooted,), extra={KEY: options}),
-            answer=_answer_from_root(answer, instance.instance_id, name),
-            gold_folder=self.gold.folder.absolute(),
-            submission_folder=scratch,
-            rules="official",
-            limits={**self.limits, "seconds": ROOM * self.limits["seconds"]},
-        )
+def _audit_task(
+    gold: Gold, instance: GoldInstance, check: Check, options: AuditOptions, scratch: Path, limits: Mapping[str, int | float]
+) -> Task:
+    """Return the task that submits gold to a check, its files copied below `scratch`. Raises `NotAuditedError`."""
+    check_auditable(check)
+    try:
+        answer = own_answers(gold, instance, check, scratch, limits)[0]
+    except (NoOwnAnswerError, IndexError) as why:
+        raise NotAuditedError(str(why) or "has no gold") from None
+    # The name seeds the generated answers, so that an instance gets the same ones alone as among all.
+    name = f"{instance.instance_id}.{check.scorer}.{_place(instance, check)}"
+    rooted = replace(check, parameters=_rooted(check.parameters, gold.folder, instance.instance_id))
+    return Task(
+        instance=replace(instance, instance_id=name, checks=(rooted,), extra={KEY: options}),
+        answer=_answer_from_root(answer, instance.instance_id, name),
+        gold_folder=gold.folder.absolute(),
+        submission_folder=scratch,
+        rules="official",
+        limits={**limits, "seconds": ROOM * limits["seconds"]},
+    )
 
 
 def _place(instance: GoldInstance, check: Check) -> int:
