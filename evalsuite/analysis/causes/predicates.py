@@ -172,17 +172,10 @@ def _column_of(cells: Sequence[Cell], table: Table, k: int) -> _Column:
 
     known: dict[Any, int] = {}
     codes = np.fromiter((known.setdefault(key(cell), len(known)) for cell in cells), dtype=np.int64, count=len(cells))
-    places = np.fromiter((_ordered(cell) for cell in cells), dtype=np.float64, count=len(cells))
+    ordered = (cell[1] if isinstance(cell, tuple) and cell[0] == "instant" else place(cell) for cell in cells)
+    places = np.fromiter((np.nan if at is None else float(at) for at in ordered), dtype=np.float64, count=len(cells))
     dated = any(isinstance(cell, tuple) and cell[0] == "instant" for cell in cells[:100])
     return _Column(table.header[k], codes, places, known.get(key(None), -1), len(known), table.columns[k], dated)
-
-
-def _ordered(cell: Cell) -> float:
-    """Return the position of a number or an instant on its scale, NaN for anything else."""
-    if isinstance(cell, tuple) and cell[0] == "instant":
-        return float(cell[1])
-    at = place(cell)
-    return float("nan") if at is None else at
 
 
 def _conditions(k: int, column: _Column, rows: Any, others: Any) -> Iterator[_Condition]:

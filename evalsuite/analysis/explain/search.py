@@ -61,7 +61,9 @@ def chance_of(hypothesis: ErrorHypothesis, pairs: Sequence[Pair], column: Sequen
     `column` are gold's values in the column of the pairs. The draws are deterministic: the same pairs have the same share.
     """
     if hypothesis.name in _TRUTH_LAWS:
-        return _chance_of_truth(hypothesis, len(pairs), column)
+        # A wrong boolean is always the other one, so only a whole column counts as inverted.
+        some_right = hypothesis.name == "inverted" and len(pairs) < sum(value is not None for value in column)
+        return 1.0 if some_right else 0.5 ** len(pairs)
     if hypothesis.name == "value lost":
         # The loss is visible, whatever the value was.
         return 0.0
@@ -73,12 +75,6 @@ def chance_of(hypothesis: ErrorHypothesis, pairs: Sequence[Pair], column: Sequen
         # A fill value for NULL is a habit of the writer, however many NULLs there are; one or two are no proof.
         return max(min(chance, FITS), PROVED if len(pairs) < MOST_OF_ANY else 0.0)
     return max(chance, PROVED) if _is_never_proof(hypothesis, telling) else chance
-
-
-def _chance_of_truth(hypothesis: ErrorHypothesis, n_wrong: int, column: Sequence[Any]) -> float:
-    """Return the chance of n wrong booleans: a wrong one is always the other, so only a whole column counts as inverted."""
-    some_right = hypothesis.name == "inverted" and n_wrong < sum(value is not None for value in column)
-    return 1.0 if some_right else 0.5**n_wrong
 
 
 def _telling(hypothesis: ErrorHypothesis, pairs: Sequence[Pair]) -> Sequence[Pair]:
@@ -222,11 +218,7 @@ def _is_empty(a: Alignment) -> bool:
     """Whether the answer has no value, and gold has one in each of the cells."""
     names = [name for k in a.partners if k is not None for name in a.columns.predicted_keys[k]]
     golds = (name for keys in a.columns.gold_keys for name in keys)
-    return None not in a.partners and a.gold.n_rows > 0 and (not names or (not any(map(_has_value, names)) and all(map(_has_value, golds))))
-
-
-def _has_value(name: Any) -> bool:
-    return name is not None
+    return None not in a.partners and a.gold.n_rows > 0 and (not names or (set(names) == {None} and None not in golds))
 
 
 class _Shares:
@@ -389,7 +381,7 @@ class Cause:
 
     @property
     def is_named(self) -> bool:
-        """Whether unrelated rows show it in at most 0.5 % of tries, values in 2.5 %; or unrelated answers, with what they share, in 0.1 %."""
+        """Whether unrelated rows show it in at most 0.5 % of tries, values in 2.5 %; or unrelated answers with all they share in 0.1 %."""
         if self.hypothesis is None:
             return self.chance * self.in_common <= FITS
         return self.chance <= FITS_VALUES or self.chance * self.in_common <= PROVED

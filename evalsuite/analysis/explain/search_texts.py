@@ -141,7 +141,10 @@ def _all_at_once(judge: Judge, numbers: Sequence[Decimal], tokens: Sequence[_Tok
             continue
         mended = _needed(judge, mended, partial(_with_mended, answer))
         pairs = [number.pair for number in mended]
-        if says := _sentence(hypothesis, mended, pairs):
+        together = hypothesis.fix(pairs) if len(mended) > 1 else None
+        # Several numbers have the sentence that holds for them together, if there is one.
+        says = mended[0].says if len(mended) == 1 else "" if together is None else together.says or hypothesis.says
+        if says:
             grouped = [cause for number in mended for cause in _grouped(hypothesis, number.token.text)]
             yield (
                 list(dict.fromkeys([Cause(hypothesis.name, says, hypothesis=hypothesis, pairs=pairs), *grouped])),
@@ -161,14 +164,6 @@ def _mended_by(hypothesis: ErrorHypothesis, numbers: Sequence[Decimal], tokens: 
                 mended.append(_Mended(token, *fixed, Pair(plain(gold), _readings(hypothesis, token.text)[0])))
                 break
     return mended
-
-
-def _sentence(hypothesis: ErrorHypothesis, mended: Sequence[_Mended], pairs: Sequence[Pair]) -> str:
-    """Return the sentence for all the corrected numbers, empty if the hypothesis does not hold for them together."""
-    if len(mended) == 1:
-        return mended[0].says
-    together = hypothesis.fix(pairs)
-    return together.says or hypothesis.says if together is not None else ""
 
 
 def _needed(judge: Judge, corrections: list[_Correction], corrected: Callable[[Sequence[_Correction]], str]) -> list[_Correction]:

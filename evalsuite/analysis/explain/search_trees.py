@@ -156,7 +156,6 @@ def with_value_put(tree: Any, path: Path, value: Any) -> Any:
     return tree
 
 
-Steps = tuple[str | int, ...]
 Keys = Mapping[str, Any]
 MOST_RECORDS: Final = 2000
 # A hypothesis that holds for a smaller share or number of a field's wrong values is not reported as a part.
@@ -183,7 +182,7 @@ class _Wrong:
     """A value that differs: its record, its path in it, gold's value."""
 
     record: int
-    steps: Steps
+    steps: Path
     pair: Pair
 
 
@@ -481,7 +480,7 @@ def _node(schema: dict[str, Any], path: str) -> dict[str, Any] | None:
     return at if isinstance(at, dict) else None
 
 
-def _steps(path: str | None) -> Steps | None:
+def _steps(path: str | None) -> Path | None:
     """Return the keys and indexes of a row's path; None if the answer has no such path."""
     if path is None or "*" in path:
         return None

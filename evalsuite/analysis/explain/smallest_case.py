@@ -301,7 +301,9 @@ def _rows_together(case: Case) -> list[list[tuple[Key, int]]]:
     partners: dict[tuple[Key, int], list[tuple[Key, int]]] = {}
     paired: set[tuple[Key, int]] = set()
     for own, gold, _, pair in _pairs(case):
-        for g, p in _rows_of(pair):
+        alignment = pair.align("strict")
+        in_place = [(row, row) for row in range(min(pair.gold.n_rows, pair.prediction.n_rows))]
+        for g, p in (alignment.pairs if alignment is not None else ()) or in_place:
             partners.setdefault((own, p), []).append((gold, g))
             paired.add((gold, g))
     units = []
@@ -313,13 +315,6 @@ def _rows_together(case: Case) -> list[list[tuple[Key, int]]]:
                 units.append([(key, row)])
     # Adjacent rows of both sides are removed together.
     return sorted(units, key=lambda unit: unit[0][1])
-
-
-def _rows_of(pair: TablePair) -> Sequence[tuple[int, int]]:
-    alignment = pair.align("strict")
-    if alignment is None or not alignment.pairs:
-        return [(row, row) for row in range(min(pair.gold.n_rows, pair.prediction.n_rows))]
-    return alignment.pairs
 
 
 def _with_rows(case: Case, units: Sequence[Sequence[tuple[Key, int]]]) -> Case:

@@ -196,12 +196,8 @@ def contamination(texts: Sequence[GoldText], files: Iterable[Path], *, n_words: 
     )
 
 
-def words_of(text: str) -> list[str]:
-    """The words of a text: runs of letters, digits and `_`, folded to one case and one Unicode form."""
-    return _WORD.findall(_folded(text))
-
-
 def _folded(text: str) -> str:
+    """Return the text in one case and one Unicode form; its words are runs of letters, digits and `_`."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
 
@@ -218,7 +214,7 @@ class _Index:
         self.found: list[set[str]] = [set() for _ in texts]
         self.longest: list[Hit | None] = [None for _ in texts]
         for number, text in enumerate(texts):
-            words = [word for piece in text.pieces for word in words_of(piece)]
+            words = [word for piece in text.pieces for word in _WORD.findall(_folded(piece))]
             size = min(n_words, len(words))
             shortest = 1 if text.any_length else min(n_words, SHORTEST)
             n_grams = len(words) - size + 1 if size >= shortest else 0

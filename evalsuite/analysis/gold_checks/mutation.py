@@ -274,16 +274,17 @@ def audit_gold(
     work = [(instance, check) for instance in gold.instances for check in instance.own_checks if not only or instance.instance_id in only]
     if seconds is not None:
         random.Random(seed).shuffle(work)
-    pairs = [(instance, check) for instance, check in work if SCORERS.load(check.scorer).marker.reads == "query"]
+    pairs, others = ([pair for pair in work if (SCORERS.load(pair[1].scorer).marker.reads == "query") is asks] for asks in (True, False))
     until = None if seconds is None else time.monotonic() + seconds
     limits, options = resolve_limits(gold.suite.limits), AuditOptions(seed=seed, most=most, kinds=tuple(kinds), until=until)
     how: dict[str, Any] = {"limits": limits, "jobs": jobs or default_jobs(), "isolation": isolation, "until": until}
-    results, tasks = _AuditResults(gold, len(work), progress), dict[str, tuple[GoldInstance, Check, Task]]()
+    places = {instance.instance_id: at for at, instance in enumerate(gold.instances)}
+    results, tasks = _AuditResults(gold.suite.name, places, len(work), progress), dict[str, tuple[GoldInstance, Check, Task]]()
     with TempDir() as scratch:
         queried, golds = run_mutants(gold, work, scratch, folder=databases, **how), all_golds(gold)
         for audited in audit_pairs(gold, pairs, scratch, options=options, folder=databases, **how):
             results.add(*audited)
-        for instance, check in (pair for pair in work if pair not in pairs):
+        for instance, check in others:
             if options.is_over:
                 break
             # Answers of other instances; a few are enough.
@@ -316,9 +317,10 @@ def with_patches(gold: Gold) -> Gold:
 
 @dataclass(slots=True)
 class _AuditResults:
-    """The results of the checks of `gold`, in its order; `n_work` is the number of checks to audit."""
+    """The results of the checks of a suite in the order of `places`; `n_work` is the number of checks to audit."""
 
-    gold: Gold
+    name: str
+    places: Mapping[str, int]
     n_work: int
     progress: Progress | None
     audited: dict[tuple[int, int], Audited] = field(default_factory=dict)
@@ -326,8 +328,7 @@ class _AuditResults:
 
     def add(self, instance: GoldInstance, check: Check, own: Result | None, verdicts: Sequence[Mapping[str, Any]], untried: str) -> None:
         """Add a check with its verdict on gold itself and those on generated answers, or the reason why it has none."""
-        places = (at for at, other in enumerate(self.gold.instances) if other.instance_id == instance.instance_id)
-        at = next(places), _place(instance, check)
+        at = self.places[instance.instance_id], _place(instance, check)
         if untried or own is None:
             self.untried[at] = (f"{instance.instance_id} {check.scorer}", untried)
             return
@@ -356,7 +357,7 @@ class _AuditResults:
         """Return all of it."""
         checks = tuple(self.audited[at] for at in sorted(self.audited))
         return Audit(
-            name=self.gold.suite.name,
+            name=self.name,
             checks=checks,
             untried=tuple(self.untried[at] for at in sorted(self.untried)),
             n_answers=sum(len(check.verdicts) for check in checks),

@@ -179,11 +179,6 @@ class Fit:
     copies: Mapping[tuple[str, str], float]
 
 
-def posteriors(votes: Mapping[str, Mapping[str, str]]) -> Mapping[str, Posterior]:
-    """Return the posterior of each instance, see `fit`."""
-    return fit(votes).posteriors
-
-
 def fit(votes: Mapping[str, Mapping[str, str]]) -> Fit:
     """Fit the votes. `votes`: instance -> submission -> its answer, `GOLD` for gold's; equal texts are equal answers."""
     import numpy as np

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.analysis.gold_checks.suspects import FEWEST_RUNS, GOLD, Suspects, item_rest, outlook, posteriors, suspects
+from evalsuite.analysis.gold_checks.suspects import FEWEST_RUNS, GOLD, Suspects, fit, item_rest, outlook, suspects
 from evalsuite.cli import main
 from evalsuite.core.errors import UsageError
 from evalsuite.runs.history import one_run
@@ -161,7 +161,7 @@ def test_wrong_golds_are_found_and_the_probability_is_calibrated(trapped: float,
     precision, squares, all_of = [], [], []
     for seed in range(9):
         votes, wrong = world(seed, trapped=trapped)
-        found = posteriors(votes)
+        found = fit(votes).posteriors
         listed = sorted(found, key=lambda name: -found[name].p_wrong)[:10]
         precision.append(len(wrong & set(listed)) / 10)
         squares += [(one.p_wrong - (name in wrong)) ** 2 for name, one in found.items()]
@@ -178,7 +178,7 @@ def test_ranks_that_would_change_are_named() -> None:
     """A gold that seven of eight agree against is likely wrong, and mending it moves the one who agreed with it."""
     votes = {f"q{i}": {f"run{j}": GOLD if i % 8 != j else f"x{i}" for j in range(8)} for i in range(16)}
     votes |= {f"bad{n}": {f"run{j}": GOLD if j == 0 else "same" for j in range(8)} for n in range(2)}
-    found = posteriors(votes)
+    found = fit(votes).posteriors
     assert min(found[f"bad{n}"].p_wrong for n in range(2)) > 0.9
     assert found["bad0"].likeliest == "same"
     seen = outlook(votes, found)
