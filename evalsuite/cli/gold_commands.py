@@ -402,7 +402,8 @@ def init_command(
         print(clean(f"gold lint: {len(findings) - _MOST_FINDINGS} more, see `evalsuite gold lint {made.folder}`"))
     if not parameters:
         print("decide: ignore_order (now true), condition_cols (now all columns), abs_tol and rel_tol (now the rules' own)")
-    print(clean(f"next: {program()} {shlex.join(['run', str(template), '--gold', str(made.folder)])}"))
+    print(clean(f"fill in: the answer to each question is the file {template}/ID/ID.csv"))
+    print(clean(f"next: {program()} {shlex.join(['validate', str(template), '--gold', str(made.folder)])}"))
     print(clean(f"done: {made.folder} is a suite of {n} instance{'s' * (n != 1)}"))
     return EXIT_OK
 

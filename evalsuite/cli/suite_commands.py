@@ -406,13 +406,14 @@ def _next_of_import(log: "ForeignLog", ours: Sequence[str], *, is_new: bool) -> 
 
 
 def _compare_imported(logs: "Sequence[ForeignLog]") -> int:
-    """Compare the runs of the logs if they are of one suite and at least two, else report each; return the largest exit code."""
+    """Compare the runs of the logs if they are of the same cases and at least two, else report each; return the largest exit code."""
     from evalsuite.cli.parser import load_command
 
     runs = list(dict.fromkeys(f"{log.suite}/{run.name}" for log in logs for run in log.runs))
-    is_one_suite = len(runs) > 1 and len({log.suite for log in logs}) == 1
+    # Logs of other names may be of the same cases, as two files of promptfoo are.
+    are_alike = len(runs) > 1 and len({str(one_run(run).run.get("signature")) for run in runs}) == 1
     code = EXIT_OK
-    for words in [["compare", *runs]] if is_one_suite else [["report", run] for run in runs]:
+    for words in [["compare", *runs]] if are_alike else [["report", run] for run in runs]:
         print(clean(f"$ {program()} {shlex.join(words)}"), flush=True)
         code = max(code, load_command(words[0]).main(args=words[1:], prog_name=f"evalsuite {words[0]}", standalone_mode=False) or EXIT_OK)
     return code
