@@ -288,7 +288,7 @@ def segment_bootstrap(
     """Return the interval of a corpus metric (BLEU, chrF, TER, micro F1): segments are resampled, the metric is computed from their sums.
 
     `statistics` has one row per segment, such as n-gram matches and lengths; `score` turns m rows of sums into m scores, so no text is
-    scored again. See `rowwise` for a metric that takes one row. The estimate is the metric of all segments.
+    scored again. The estimate is the metric of all segments.
     """
     table = segment_table(statistics)
     total = table.sum(axis=0, keepdims=True)
@@ -297,11 +297,6 @@ def segment_bootstrap(
     without_one = np.asarray(score(total - table), dtype=np.float64) if method == "bca" and len(table) > 1 else drawn[:0]
     title, se = f"segment {method}", float(drawn.std())
     return _bootstrapped(drawn, centre, without_one, method, confidence, title=title, n=len(table), se=se, seed=seed)
-
-
-def rowwise(score: Callable[["Array"], float]) -> CorpusScore:
-    """Convert a corpus score of a single row of k sums to one over m rows."""
-    return lambda rows: np.asarray([score(row) for row in rows], dtype=np.float64)
 
 
 def _bootstrapped(

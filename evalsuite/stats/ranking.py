@@ -133,14 +133,6 @@ def shared_ranks(
     return places
 
 
-def pairwise_p(
-    scores: Sequence[Sequence[float]], correction: Correction = "holm", *, clusters: Sequence[Hashable] | None = None
-) -> tuple[Matrix, str]:
-    """The m x m matrix of adjusted two-sided p-values (1 on the diagonal) and the name of the test."""
-    raw, test = _raw_p(scores, clusters)
-    return _as_matrix(adjust(raw, correction), len(scores)), test
-
-
 def _as_matrix(values: Sequence[float], m: int) -> Matrix:
     """The p-values of all pairs (i, j < i) as a matrix."""
     full, (i, j) = np.ones((m, m)), np.tril_indices(m, -1)

@@ -403,11 +403,6 @@ def adjust(p_values: Sequence[float], method: Correction = "holm") -> list[float
     return adjusted
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """The n p-values adjusted by Holm's step-down method."""
-    return adjust(p_values, "holm")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectSize:
     """Cohen's d of n pairs by the divisor of the mean difference; None if that is 0 or undefined.

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.stats.samples import StatsError
-from evalsuite.stats.significance import adjust, holm
+from evalsuite.stats.significance import adjust
 
 RAW = [0.01, 0.04, 0.03, 0.005, 0.2]
 EXPECTED = {
@@ -26,12 +26,12 @@ def test_adjusted_values_equal_statsmodels(method: str) -> None:
     assert adjust(RAW, method) == pytest.approx(EXPECTED[method])
 
 
-def test_names_for_the_two_in_use() -> None:
-    """`holm` is the correction of that name; no tests adjust to none."""
-    assert holm(RAW) == adjust(RAW, "holm")
+def test_no_tests_and_bad_values() -> None:
+    """Holm's is the correction if none is named; no tests adjust to none, and what is no p-value is refused."""
+    assert adjust(RAW) == adjust(RAW, "holm")
     assert [adjust([], method) for method in ("holm", "bonferroni", "bh", "by")] == [[]] * 4
     with pytest.raises(StatsError, match=r"0\.\.1"):
-        holm([0.5, 1.5])
+        adjust([0.5, 1.5])
 
 
 @given(families, st.sampled_from(sorted(EXPECTED)))

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import kendalltau
 
 from evalsuite.stats.intervals import draw_indices
-from evalsuite.stats.ranking import pairwise_p, rank_submissions, shared_ranks
+from evalsuite.stats.ranking import rank_submissions, shared_ranks
 from evalsuite.stats.samples import StatsError
 from evalsuite.stats.significance import adjust, mcnemar, paired_t
 
@@ -72,7 +72,6 @@ def test_what_is_counted_at_once_is_what_is_counted_pair_by_pair(values: tuple[f
     rows[3] = rows[5]
     found = rank_submissions(rows, n_resamples=50)
     if values == (0, 1):
-        assert pairwise_p(rows)[0] == found.p_values
         plain = adjust([mcnemar(rows[i], rows[j]).p for i in range(7) for j in range(i)], "holm")
         assert [found.p_values[i][j] for i in range(7) for j in range(i)] == plain
     drawn = [np.round(np.asarray(rows)[:, at].mean(axis=1), 12) for block in draw_indices(9, 50, 12345) for at in block]
@@ -94,7 +93,7 @@ def test_all_pairs_at_once_are_the_pairs_one_by_one() -> None:
     rows = np.round(np.random.default_rng(6).random((5, 12)), 2)
     rows = [*rows.tolist(), rows[0].tolist(), (rows[1] + 0.25).tolist()]
     for scores in (rows, [row[:1] for row in rows]):
-        matrix, _ = pairwise_p(scores, "bonferroni")
+        matrix = rank_submissions(scores, correction="bonferroni", n_resamples=1).p_values
         pairs = [(i, j) for i in range(7) for j in range(i)]
         expected = adjust([expected_p(scores[i], scores[j]) for i, j in pairs], "bonferroni")
         assert [matrix[i][j] for i, j in pairs] == pytest.approx(expected, abs=1e-9)
@@ -129,7 +128,7 @@ def told_apart(n_draws: int, *, n_clusters: int | None, graded: bool, n: int = 6
         lean = rng.normal(0, 0.4, (n_submissions, n_clusters))[:, at] if n_clusters else 0.0
         drawn = hard + lean + rng.normal(0, 0.3, (n_submissions, n))
         rows = (np.clip(drawn, 0, 1) if graded else (drawn > 0.3).astype(float)).tolist()
-        p_values, _ = pairwise_p(rows, clusters=at.tolist() if n_clusters else None)
+        p_values = rank_submissions(rows, n_resamples=1, clusters=at.tolist() if n_clusters else None).p_values
         calls += min(p for row in p_values for p in row) <= 0.05
     return calls / n_draws
 
@@ -158,7 +157,7 @@ def test_few_graded_instances_tell_nobody_apart(n: int, records: int) -> None:
     rng = np.random.default_rng([n, records])
     for _ in range(50):
         rows = rng.integers(0, records + 1, (6, n)) / records
-        p_values, _ = pairwise_p(rows.tolist())
+        p_values = rank_submissions(rows.tolist(), n_resamples=1).p_values
         assert min(p for row in p_values for p in row) > 0.05
 
 

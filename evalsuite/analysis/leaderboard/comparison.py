@@ -41,7 +41,7 @@ from evalsuite.runs.corrected_scores import HumanEstimate, human_difference
 from evalsuite.stats.intervals import CELLS_AT_ONCE, ONE_CLUSTER, Interval, cluster_totals, clustered_interval, few_clusters_note
 from evalsuite.stats.power import Units, detectable, needed, power_units
 from evalsuite.stats.samples import N_RESAMPLES, SEED, differences, is_binary, mean
-from evalsuite.stats.significance import PairedTest, Significance, compare_paired, difference_interval, holm, interval_note, sign_flip
+from evalsuite.stats.significance import PairedTest, Significance, adjust, compare_paired, difference_interval, interval_note, sign_flip
 from evalsuite.stats.units import at_one_length, fields_of_units, units_of
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _over_clusters(
 def adjusted_differences(rows: Sequence[PairedDifference], alpha: float) -> list[PairedDifference]:
     """Return the rows with Holm's p-values over all of them that have one: they are one family. A note says if an interval disagrees."""
     at = [i for i, row_ in enumerate(rows) if row_.p is not None]
-    adjusted = dict(zip(at, holm([p for row_ in rows if (p := row_.p) is not None]), strict=True))
+    adjusted = dict(zip(at, adjust([p for row_ in rows if (p := row_.p) is not None]), strict=True))
     adjusted_rows = list(rows)
     for i, p in adjusted.items():
         row = rows[i]
@@ -255,7 +255,7 @@ def _exchanged(a: Sequence[float], b: Sequence[float], n_resamples: int, seed: i
 
 def adjusted_shifts(shifts: Sequence[ScoreShift]) -> list[ScoreShift]:
     """Return the shifts with Holm's p-values over all of them."""
-    return [replace(shift, p_adjusted=p) for shift, p in zip(shifts, holm([shift.p for shift in shifts]), strict=True)]
+    return [replace(shift, p_adjusted=p) for shift, p in zip(shifts, adjust([shift.p for shift in shifts]), strict=True)]
 
 
 def _areas(weights: "NDArray[Any]", gaps: "NDArray[Any]") -> "NDArray[Any]":
