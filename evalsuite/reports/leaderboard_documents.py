@@ -472,17 +472,21 @@ def comparison_figures(comparison: "Comparison") -> list[Picture]:
             if len(rows) > 1 or any(row.n < one.total.n for row in rows) or (name == "field" and rows):
                 title = f"{label}Difference by {name}"
                 more = f"; {len(rows) - MOST_DRAWN} more in the table" if len(rows) > MOST_DRAWN else ""
-                found.append(Picture(title, differences_picture(rows, comparison, title=title), f"in points, with Holm's p{more}"))
+                unit = "on the metric's own scale" if one.total.is_raw else "in points"
+                found.append(Picture(title, differences_picture(rows, comparison, title=title), f"{unit}, with Holm's p{more}"))
     return found
 
 
 def differences_picture(rows: "Sequence[PairedDifference]", comparison: "Comparison", *, title: str) -> "Markup":
-    """Draw differences to the baseline in points with their intervals; right of the dashed line at 0 is better."""
+    """Draw differences to the baseline with their intervals in their own unit; right of the dashed line at 0 is better."""
 
     def words(row: "PairedDifference") -> str:
         return f"{own_points(row)} (p {p_value(row.p if row.p_adjusted is None else row.p_adjusted)})"
 
-    drawn = [IntervalRow(row.name or "(root)", row.difference, row.low, row.high, words=words(row)) for row in rows[:MOST_DRAWN]]
+    drawn = [
+        IntervalRow(row.name or "(root)", row.difference, row.low, row.high, words=words(row), is_raw=row.is_raw)
+        for row in rows[:MOST_DRAWN]
+    ]
     widest = max((abs(end) for row in drawn for end in (row.value, row.low, row.high) if end is not None), default=0.0)
     reach = max(0.05, widest) * 1.05
     return draw_intervals(drawn, title=title, span=(-reach, reach), mark=0.0, confidence=1 - comparison.alpha)
@@ -783,8 +787,7 @@ def ranking_picture(board: "Leaderboard") -> "Markup":
     for row in board.rows[:MOST_DRAWN]:
         if row.rank is not None:
             low, high = row.interval or (None, None)
-            words = f"{row.score:.4g}" if board.is_raw and row.score is not None else ""
-            drawn.append(IntervalRow(f"{row.rank}. {row.name}", row.score, low, high, words=words, bound=row.score_high))
+            drawn.append(IntervalRow(f"{row.rank}. {row.name}", row.score, low, high, bound=row.score_high, is_raw=board.is_raw))
     values = [value for row in drawn for value in (row.value, row.low, row.high) if value is not None]
     span = (min([0.0, *values]), max([0.0 if board.is_raw else 1.0, *values]))
     return draw_intervals(drawn, title="Scores, best first", span=span, confidence=board.confidence)

@@ -107,9 +107,10 @@ INTERVAL_ROW, INTERVAL_LABEL = 44.0, 15.0
 
 @dataclass(frozen=True, slots=True)
 class IntervalRow:
-    """One row: a value and its interval, None for no interval. `words` is the text at the right (default: percent).
+    """One row: a value and its interval, None for no interval. `words` is the text at the right (default: the value).
 
-    `bound` is the value if every unjudged instance were right; the part up to it is drawn in a pale colour.
+    Values are shares, shown in percent, or with `is_raw` on a metric's own scale. `bound` is the value if every unjudged instance were
+    right; the part up to it is drawn in a pale colour.
     """
 
     label: str
@@ -118,6 +119,7 @@ class IntervalRow:
     high: float | None = None
     words: str = ""
     bound: float | None = None
+    is_raw: bool = False
 
 
 def draw_intervals(
@@ -156,11 +158,13 @@ def _across(value: float, span: tuple[float, float]) -> float:
 
 
 def _value_words(row: IntervalRow) -> str:
-    return row.words or ("not known" if row.value is None else f"{row.value * 100:.1f} %")
+    return row.words or ("not known" if row.value is None else f"{row.value:.4g}" if row.is_raw else f"{row.value * 100:.1f} %")
 
 
 def _ends_words(row: IntervalRow) -> str:
-    return "" if row.low is None or row.high is None else f" [{row.low * 100:.1f}, {row.high * 100:.1f}]"
+    if row.low is None or row.high is None:
+        return ""
+    return f" [{row.low:.4g}, {row.high:.4g}]" if row.is_raw else f" [{row.low * 100:.1f}, {row.high * 100:.1f}]"
 
 
 BIN_PLOT, BIN_TOP = 120.0, 22.0

@@ -151,9 +151,8 @@ def averages_picture(runs: Sequence[RunView]) -> "Markup":
     rows = []
     for run, value in zip(drawn, values, strict=True):
         low, high = (run.summary.get("interval_95") or (None, None)) if run.is_bounded else (None, None)
-        words = "" if run.is_bounded or value is None else f"{value:.4g}"
         bound = run.summary.get("score_high") if run.is_bounded else None
-        rows.append(IntervalRow(names[run.id], value, low, high, words=words, bound=bound))
+        rows.append(IntervalRow(names[run.id], value, low, high, bound=bound, is_raw=not run.is_bounded))
     return draw_intervals(rows, title="Average scores", span=span)
 
 

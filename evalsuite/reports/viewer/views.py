@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 from evalsuite.analysis.leaderboard.pairing import fields_of
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import EvalsuiteError, UsageError, did_you_mean
-from evalsuite.core.status import kind_of
+from evalsuite.core.status import kind_of, own_value
 from evalsuite.core.types import Result
 from evalsuite.reports.record import Record
 from evalsuite.reports.run_page import bars
@@ -294,10 +294,12 @@ def whole_runs(runs: Sequence[RunView]) -> tuple[list[RunView], list[DamagedRunE
 
 
 def _run_scores(run: RunView) -> RunScores:
-    """Return a run in columns; raw values of an unbounded metric replace its scores for ranking."""
+    """Return a run in columns. Bench's mark for no verdict is no raw value."""
     record = run.record()
     results = record.results
-    columns: dict[str, Any] = {name: [getattr(one, name) for one in results] for name in ("official", "strict", "status", "scorer")}
+    columns: dict[str, Any] = {
+        name: [getattr(one, name) for one in results] for name in ("score", "official", "strict", "status", "scorer")
+    }
     return RunScores(
         folder=str(run.folder),
         signature=str(run.run.get("signature", "")),
@@ -311,7 +313,7 @@ def _run_scores(run: RunView) -> RunScores:
         groups=record.run.get("groups") or {},
         clusters=record.run["gold"].get("clusters") or (),
         ids=[result.instance_id for result in results],
-        score=[result.score if run.is_bounded else value_of(result) for result in results],
+        raw=[None if value_of(result) is None else own_value(result) for result in results],
         **columns,
     )
 

@@ -88,6 +88,9 @@ def test_a_suite_without_a_range_gives_values(scorer: Any, place: Path, capsys: 
     ]
     assert [line for line in shown if re.search(r"\d\.\d %", line)] == []
     assert f"mean {means[0]:.4g}" in shown[0]
+    called(capsys, ["leaderboard", *runs, "-o", "board.html"])
+    tips = re.findall(r"95 % interval \[([^]]*)\]", (place / "board.html").read_text())
+    assert set(tips) == {f"{row['interval'][0]:.4g}, {row['interval'][1]:.4g}" for row in board["rows"]}
 
 
 def test_batches_within_and_beyond_the_range_are_compared(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

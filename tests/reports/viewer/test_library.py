@@ -1,11 +1,13 @@
 """The viewer reads our folders, folders of runs, single runs and Bench folders, and lists what is unreadable."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from evalsuite.core.errors import UsageError
+from evalsuite.reports.leaderboard_documents import ranked_table, ranking_picture
 from evalsuite.reports.viewer import views
 from evalsuite.reports.viewer.library import Library, open_library
 from evalsuite.runs.history import find_runs
@@ -69,6 +71,28 @@ def test_a_verdict_that_bench_did_not_have_is_never_averaged(tmp_path: Path) -> 
     assert plain["avg_score"] == pytest.approx((44.4 + 91.2 - 3.0 + 64.4) / 4)
     assert sum(bar["count"] for bar in plain["histogram"]) == 4
     assert (plain["histogram"][0]["low"], plain["histogram"][-1]["high"]) == (-3.0, 91.2)
+
+
+@pytest.mark.parametrize(("name", "is_raw", "scores"), [("prose", True, [49.25]), ("capitals", False, [0.75]), ("typos", False, [0.46875])])
+def test_a_board_shows_each_metric_in_its_unit(name: str, is_raw: bool, scores: list[float], tmp_path: Path) -> None:
+    """A metric without bounds is ranked by its raw mean and shown without a percent sign, in the table and in the picture's tips."""
+    library = open_library(bench_folder(tmp_path), {})
+    (suite,) = (suite for suite in library.suites() if suite.name == name)
+    ranked = views.Across().board(suite)
+    assert ranked is not None
+    assert ranked.board.is_raw == is_raw
+    assert [row.score for row in ranked.board.rows if row.rank] == scores
+    cells = [str(cell) for row in ranked_table(ranked.board).cells("html") for cell in row]
+    pictured = str(ranking_picture(ranked.board))
+    tips = re.findall(r"95 % interval \[(.*?)\]", pictured)
+    if is_raw:
+        assert "49.25" in cells
+        assert not [cell for cell in cells if "%" in cell]
+        assert "plain: 49.25" in pictured
+        assert "49.25 %" not in pictured
+        assert all(float(low) < 49.25 < float(high) for low, high in (tip.split(", ") for tip in tips))
+    else:
+        assert f"{scores[0]:.1%}".replace("%", " %") in cells
 
 
 def test_the_bench_folder_of_the_environment_stands_beside_our_own(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
