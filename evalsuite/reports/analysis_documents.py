@@ -29,6 +29,7 @@ from evalsuite.reports.document import (
     and_more,
     count_words,
     cut_text,
+    id_list,
     interval_words,
     percent,
 )
@@ -384,7 +385,7 @@ def _audit_notes(audit: "Audit") -> Iterator[str]:
 
 
 _MOST = 10
-Component = tuple[str, int, int, int]
+Component = tuple[str, int, int, int, int]
 
 
 def drift_document(drifts: "Sequence[Drift]", components: Sequence[Component]) -> Document:
@@ -393,6 +394,7 @@ def drift_document(drifts: "Sequence[Drift]", components: Sequence[Component]) -
         Column(name="run", role="name", value=lambda one: one.name),
         Column(name="verdicts", value=lambda one: one.n, is_number=True, type="BIGINT"),
         Column(name="moved", value=lambda one: len(one.moved), is_number=True, type="BIGINT"),
+        Column(name="unscored", value=lambda one: len(one.unscored), is_number=True, type="BIGINT"),
         Column(name="changed", title="what changed since", value=lambda one: ", ".join(one.components)),
         Column(name="problem", value=lambda one: one.problem),
     ]
@@ -402,7 +404,7 @@ def drift_document(drifts: "Sequence[Drift]", components: Sequence[Component]) -
 
     changed: Column[Component] = Column(name="component", title="changed since", role="name", value=lambda one: one[0])
     every = Table(columns=runs, rows=drifts, lines=_drift_lines)
-    matrix = Table(columns=[changed, count("runs", 1), count("verdicts", 2), count("moved", 3)], rows=components)
+    matrix = Table(columns=[changed, count("runs", 1), count("verdicts", 2), count("moved", 3), count("unscored", 4)], rows=components)
 
     def sections(form: Form) -> Iterator[Section]:
         is_text = form == "text"
@@ -410,7 +412,7 @@ def drift_document(drifts: "Sequence[Drift]", components: Sequence[Component]) -
         if components:
             yield Section(title="by what changed" if is_text else "By what changed", table=matrix)
 
-    keys = ("component", "n_runs", "n", "n_moved")
+    keys = ("component", "n_runs", "n", "n_moved", "n_unscored")
     return Document(
         name="drift",
         heading="Drift",
@@ -423,8 +425,11 @@ def drift_document(drifts: "Sequence[Drift]", components: Sequence[Component]) -
 def _drift_lines(drift: "Drift") -> list[str]:
     if drift.problem and not drift.n:
         return [f" {clean(drift.name)}  not scored again: {clean(drift.problem)}"]
-    lines = [f" {clean(drift.name)}  {len(drift.moved)} of {drift.n} verdicts moved" + (f": {clean(drift.blamed)}" if drift.moved else "")]
+    unscored = f", {len(drift.unscored)} unscored" if drift.unscored else ""
+    blamed = f": {clean(drift.blamed)}" if drift.moved else ""
+    lines = [f" {clean(drift.name)}  {len(drift.moved)} of {drift.n} verdicts moved{unscored}{blamed}"]
     lines += [f"   {clean(drift.problem)}"] if drift.problem else []
+    lines += [f"   unscored: {clean(id_list(drift.unscored))}"] if drift.unscored else []
     for name, *scores in drift.moved[:_MOST]:
         then, now = ("not judged" if score is None else f"{score:g}" for score in scores)
         lines.append(f"   {clean(name)}: {then} -> {now}")

@@ -370,12 +370,13 @@ class Drift:
     """Changes of one run's n verdicts: `moved` contains (instance id, old score, new score).
 
     `components` are the changed parts of the signature, as `name then -> now`. `problem` is the reason why the run, or some of its
-    verdicts, could not be scored again; empty if all were. An unscored verdict has not moved.
+    verdicts, could not be scored again; empty if all were. `unscored` are the ids of the latter, which are not in `moved`.
     """
 
     name: str
     n: int = 0
     moved: tuple[Verdict, ...] = ()
+    unscored: tuple[str, ...] = ()
     components: tuple[str, ...] = ()
     problem: str = ""
 
@@ -392,6 +393,8 @@ class Drift:
             "n": self.n,
             "n_moved": len(moved),
             "moved": moved,
+            "n_unscored": len(self.unscored),
+            "unscored": list(self.unscored),
             "components": list(self.components),
             "problem": self.problem,
         }
@@ -407,19 +410,19 @@ def drifted(
         except EvalsuiteError as error:
             yield Drift(name=entry.name, problem=error.message)
             continue
-        results = {result.instance_id: result for result in done.run.results}
-        moved = tuple(one for one in done.changed if not lacks_setup(results[one[0]]))
-        lost = [results[name] for name, *_ in done.changed if lacks_setup(results[name])]
-        problem = f"{len(lost)} of {len(results)} verdicts cannot be scored here: {lost[0].reason}" if lost else ""
-        yield Drift(name=entry.name, n=len(results), moved=moved, components=done.signature_changes, problem=problem)
+        results = done.run.results
+        lost = {result.instance_id: result.reason for result in results if lacks_setup(result)}
+        moved = tuple(change for change in done.changed if change[0] not in lost)
+        problem = f"{len(lost)} of {len(results)} verdicts cannot be scored here: {next(iter(lost.values()))}" if lost else ""
+        yield Drift(name=entry.name, n=len(results), moved=moved, unscored=tuple(lost), components=done.signature_changes, problem=problem)
 
 
-def by_component(drifts: Iterable[Drift]) -> list[tuple[str, int, int, int]]:
-    """Return (component `name then -> now`, runs, verdicts, moved verdicts) of every change, most moved first."""
+def by_component(drifts: Iterable[Drift]) -> list[tuple[str, int, int, int, int]]:
+    """Return (component `name then -> now`, runs, verdicts, moved and unscored ones) of every change, most moved first."""
     counts: dict[str, list[int]] = {}
     for drift in drifts:
         for component in drift.components or ((UNNAMED,) if drift.moved else ()):
-            count = counts.setdefault(component, [0, 0, 0])
-            for at, more in enumerate((1, drift.n, len(drift.moved))):
+            count = counts.setdefault(component, [0, 0, 0, 0])
+            for at, more in enumerate((1, drift.n, len(drift.moved), len(drift.unscored))):
                 count[at] += more
     return sorted(((name, *count) for name, count in counts.items()), key=lambda row: (-row[3], row[0]))  # type: ignore[misc]

@@ -83,7 +83,15 @@ def test_programs_without_a_sandbox(place: Path, monkeypatch: pytest.MonkeyPatch
     write_lines(folder / "results.jsonl", row | dict.fromkeys(("score", "official", "strict"), 0.0))
     (without,) = as_json(capsys, "drift")["runs"]
     (with_it,) = as_json(capsys, "drift", "--allow-programs")["runs"]
-    assert without["moved"] == []
+    assert (without["moved"], without["unscored"], without["n_unscored"]) == ([], ["a"], 1)
+    assert "cannot be scored here: NO_JAIL" in without["problem"]
+    assert (with_it["unscored"], with_it["n_unscored"]) == ([], 0)
+    # Unscored then and now is no stable verdict.
+    lost = dict.fromkeys(("score", "official", "strict")) | {"status": "unscored", "fault": "NO_JAIL"}
+    write_lines(folder / "results.jsonl", row | lost)
+    (still,) = as_json(capsys, "drift")["runs"]
+    assert (still["n"], still["n_moved"], still["unscored"]) == (1, 0, ["a"])
+    assert main(["drift", "--fail-on-drift"]) == 4
     assert with_it["moved"] == [{"instance_id": "a", "then": 0.0, "now": 1.0}]
     (model,) = as_json(capsys, "samples", "sub", "other", "--gold", "gold", "--allow-programs", "--isolation", "none")["models"]
     assert model["mean"] == 0.5

@@ -84,7 +84,8 @@ def test_drift_names_the_clock(pairs: Path, capsys: pytest.CaptureFixture[str]) 
     assert [moved["instance_id"] for moved in found["moved"]] == ["0"]
     assert main(["drift", "--isolation", "none", "--fail-on-drift"]) == 4
     said = capsys.readouterr().out
-    assert "0 of 2 verdicts moved\n   2 of 2 verdicts cannot be scored here: NEEDS_CONNECTION" in said
+    assert "0 of 2 verdicts moved, 2 unscored\n   2 of 2 verdicts cannot be scored here: NEEDS_CONNECTION" in said
+    assert "\n   unscored: 0, 1\n" in said
 
 
 def test_computed_gold_is_kept_by_its_day(living: Path) -> None:
