@@ -59,6 +59,9 @@ def compare_command(
     shift: Annotated[bool, Option("--shift", help="also test whether scores are distributed differently, by field or by scorer")] = False,
     labels: Annotated[list[Path] | None, Option(metavar="FILE.csv", help="human labels of answers, one file for each run in order")] = None,
     all_: Annotated[bool, Option("--all", help="list every flip and every field")] = False,
+    verbose: Annotated[
+        bool, Option("--verbose", "-v", help="show both reasons of each flip, the tests, the seed and the signature")
+    ] = False,
     output: Outputs = None,
     reveal: Reveal = None,
     json_: Annotated[bool, Option("--json", help="print the comparison as JSON and nothing else")] = False,
@@ -76,7 +79,6 @@ def compare_command(
     """
     from evalsuite.analysis.leaderboard import compare
     from evalsuite.analysis.leaderboard.pairing import with_labels
-    from evalsuite.reports.file_formats import as_json
     from evalsuite.reports.leaderboard_documents import comparison_document, comparison_verdict
 
     how.load()
@@ -91,11 +93,11 @@ def compare_command(
     code, line = EXIT_GATE if fails else EXIT_OK, comparison_verdict(found, gate=fail_on_regression)
     code, line = with_write_failures(code, line, write_all(comparison_document(found), output or ()))
     if json_:
-        print(*as_json(comparison_document(found)), sep="", end="")
+        print_document(comparison_document(found), "json")
     elif quiet:
         print(line)
     else:
-        show(comparison_document(found, everything=all_), console(), last_line=line)
+        show(comparison_document(found, everything=all_, brief=not verbose), console(), last_line=line)
     return code
 
 

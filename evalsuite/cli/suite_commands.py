@@ -76,6 +76,9 @@ def suite_try(
     trial: Trial,
     alpha: Annotated[float, Option(help="the accepted rate of false positives", metavar="0-1")] = 0.05,
     all_: Annotated[bool, Option("--all", help="list every lost or won instance")] = False,
+    verbose: Annotated[
+        bool, Option("--verbose", "-v", help="show both reasons of each flip, the tests, the seed and the signature")
+    ] = False,
     output: Outputs = None,
     json_: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -100,7 +103,7 @@ def suite_try(
             with ProgressBar(hidden=json_ or quiet) as progress:
                 made = suite.run(name, candidate_data_path=source, candidate_column=name, save=keep is not None, progress=progress)
             runs[name] = made.run
-        document, line = _summary_document(runs, alpha, everything=all_)
+        document, brief, line = _summary_documents(runs, alpha, everything=all_)
         unjudged = any(result.score is None and result.fault != "UNDEFINED" for run in runs.values() for result in run.results)
         code, line = with_write_failures(EXIT_UNSCORABLE if unjudged else EXIT_OK, line, write_all(document, output or ()))
         if json_:
@@ -110,15 +113,18 @@ def suite_try(
         else:
             by = "" if trial.scorer else "; --scorer chooses another, `evalsuite scorers` lists them"
             print(clean(f"scored by {chosen}{by}"))
-            print_document(document, last_line="")
+            print_document(document if verbose else brief, last_line="")
             if step := trial.next_command(source, candidates):
                 print(clean(f"next: {program()} {shlex.join(step)}"))
             print(clean(line))
     return code
 
 
-def _summary_document(runs: "Mapping[str, Run]", alpha: float, *, everything: bool) -> "tuple[Document, str]":
-    """Return the document of the runs by candidate, and its last line: their comparison, or the report of the only run."""
+def _summary_documents(runs: "Mapping[str, Run]", alpha: float, *, everything: bool) -> "tuple[Document, Document, str]":
+    """Return the document of the runs by candidate, a brief one for a terminal, and the last line.
+
+    It is their comparison, or the report of the only run.
+    """
     from evalsuite.analysis.leaderboard import compare
     from evalsuite.analysis.leaderboard.pairing import side_of
     from evalsuite.gold.spec import exchanges_of
@@ -127,10 +133,11 @@ def _summary_document(runs: "Mapping[str, Run]", alpha: float, *, everything: bo
 
     if len(runs) == 1:
         document = run_document(record_of_run(next(iter(runs.values()))))
-        return document, str(document.last_line)
+        return document, document, str(document.last_line)
     sides = [side_of(name, run.to_json(), run.results, exchanges=exchanges_of(run.gold, run.submission)) for name, run in runs.items()]
     found = compare(sides, alpha=alpha)
-    return comparison_document(found, everything=everything), comparison_verdict(found)
+    brief = comparison_document(found, everything=everything, brief=True)
+    return comparison_document(found, everything=everything), brief, comparison_verdict(found)
 
 
 # Most different reasons that `suite run` prints for cases it could not score.

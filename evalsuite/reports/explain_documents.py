@@ -57,8 +57,10 @@ def _difference_sections(form: Form, difference: Data, sql: Sequence[str], title
     lines = list(difference_lines(difference))
     if form == "text":
         yield Section(look="lines", lines=lines)
-        shown = [f" {title.lower() or 'show the rows with DuckDB'}:", *(f"   {line}" for line in sql)]
-        yield Section(look="part", lines=shown if sql else ())
+        if sql:
+            shown = [f" {title.lower() or 'show the rows with DuckDB'}:", *(f"   {line}" for line in sql)]
+            # A literal of several lines may not be wrapped.
+            yield Section(look="part", lines=shown, values={} if any(line.count("'") % 2 for line in sql) else {"language": "sql"})
         return
     if form == "html":
         from evalsuite.reports.html import difference_html
@@ -409,9 +411,6 @@ def _facts(found: Data, gold: str, prediction: str) -> Iterator[tuple[str, str]]
     for cause in found["causes"]:
         share = f" (unrelated values fit in {cause['chance']:.1%} of draws)" if cause["chance"] else ""
         yield cause["standing"], f"{cause['name']}: {cause['text']}{share}"
-    if not found["causes"] and not found["equal"] and found["n_attempts"]:
-        tries = "1 try" if found["n_attempts"] == 1 else f"{found['n_attempts']} tries"
-        yield "cause", f"no cause found in {tries}"
     if rows := found["rows"]:
         yield "rows", _row_words(rows, gold, prediction)
         if found["columns"] and not found["equal"]:

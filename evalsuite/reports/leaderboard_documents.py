@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 
 MOST_FLIPS = 10
+# Most flips of a brief report that take two lines each.
+MOST_ANSWERS = 4
 MOST_FIELDS = 20
 
 
@@ -87,10 +89,23 @@ def candidates_in_words(comparison: "Comparison") -> str:
     return " · ".join(map(words, comparison.candidates))
 
 
-def comparison_sections(comparison: "Comparison", *, everything: bool = False, drawn: bool = False) -> Iterator[Section]:
-    """Yield the parts of the report in reading order; empty parts are left out. `drawn` adds intervals drawn in characters."""
+def comparison_sections(
+    comparison: "Comparison", *, everything: bool = False, drawn: bool = False, brief: bool = False
+) -> Iterator[Section]:
+    """Yield the parts of the report in reading order; empty parts are left out. `drawn` adds intervals drawn in characters.
+
+    A `brief` report has one or two lines for each flip, and ends with the totals.
+    """
     if comparison.warnings:
         yield Section(title="warning", lines=tuple(map(clean, comparison.warnings)))
+    if brief:
+        for one in comparison.candidates:
+            yield from _part_sections(comparison, one, everything, drawn=False)
+            yield from _brief_flips(comparison, one, everything)
+        yield _totals_section(comparison, brief=True)
+        limits = ("errata", "clusters", "reveal")
+        yield Section(lines=[f"{label:<12} {text}" for label, text in method_facts(comparison) if label in limits])
+        return
     yield _totals_section(comparison)
     if drawn:
         yield Section(title="", lines=_draw_differences(one.total for one in comparison.candidates))
@@ -100,7 +115,8 @@ def comparison_sections(comparison: "Comparison", *, everything: bool = False, d
     yield Section(title="", lines=tuple(f"{label:<12} {text}" for label, text in method_facts(comparison)))
 
 
-def _totals_section(comparison: "Comparison") -> Section:
+def _totals_section(comparison: "Comparison", *, brief: bool = False) -> Section:
+    """Build the table of totals; a brief one lacks what the title and the last line contain, and the effect size."""
     has_errata = comparison.corrected is not None or any(one.corrected is not None for one in comparison.candidates)
 
     def corrected(one: "Candidate") -> str:
@@ -114,8 +130,11 @@ def _totals_section(comparison: "Comparison") -> Section:
         Column(name="verdict", words=lambda one: one.verdict),
     ]
     lines = [line for one in comparison.candidates for line in _notes_on_totals(comparison, one)]
+    if brief:
+        left_out = {"d_z", "verdict"} | ({"n"} if len({one.total.n for one in comparison.candidates}) == 1 else set())
+        columns = [column for column in columns if column.name not in left_out]
     table = Table(columns=columns, rows=comparison.candidates)
-    return Section(kind="candidate", table=table, lines=("", *lines) if lines else ())
+    return Section(kind="candidate", table=table, lines=lines if brief or not lines else ("", *lines))
 
 
 def _draw_differences(rows: "Iterable[PairedDifference]") -> tuple[str, ...]:
@@ -167,6 +186,39 @@ def _flip_sections(comparison: "Comparison", candidate: "Candidate", everything:
                 below=and_more(len(flips) - len(shown), word, "--all lists them"),
                 is_folded=True,
             )
+
+
+def _brief_flips(comparison: "Comparison", candidate: "Candidate", everything: bool) -> Iterator[Section]:
+    """Yield the lost, then the won instances: why the wrong side is wrong, and both answers on a second line."""
+    base, label = clean(comparison.baseline), clean(candidate.label)
+    flips = sorted(candidate.flips, key=lambda flip: (flip.gain or 0) > 0)
+    if not flips:
+        return
+    has_answers = any(flip.answer_a or flip.answer_b for flip in flips)
+    shown = flips if everything else flips[: MOST_ANSWERS if has_answers else MOST_FLIPS]
+    n_won = sum((flip.gain or 0) > 0 for flip in flips)
+    counts = [count_words(n, "instance") + f" {word}" for n, word in ((len(flips) - n_won, "lost"), (n_won, "won")) if n]
+
+    def reason(flip: "Paired") -> str:
+        reasons = (flip.reason_b, flip.reason_a) if (flip.gain or 0) < 0 else (flip.reason_a, flip.reason_b)
+        return flip.reason_shown(next(filter(None, reasons), ""))
+
+    def answers(flip: "Paired") -> Sequence[tuple[str, str, str]]:
+        return [(base, flip.answer_a or "-", ""), (label, flip.answer_b or "-", "")] if has_answers else ()
+
+    scorers = [Column[Any](name="scorer", words=lambda flip: flip.scorer, role="name")] if len({flip.scorer for flip in flips}) > 1 else []
+    columns: list[Column[Paired]] = [
+        Column(name="instance", words=lambda flip: flip.instance_id, role="name"),
+        *scorers,
+        Column(name="scores", words=lambda flip: f"{flip.a:.4g} -> {flip.b:.4g}", role="mark"),
+        Column(name="reason", title="why", words=reason, role="why"),
+    ]
+    yield Section(
+        title=f"{label} against {base}: {', '.join(counts)}",
+        of=candidate.label,
+        table=Table(columns=columns, rows=shown, is_listed=True, below=answers),
+        below=and_more(len(flips) - len(shown), how="--all lists them"),
+    )
 
 
 def _flip_columns(base: str, label: str, flips: "Sequence[Paired]") -> "list[Column[Paired]]":
@@ -317,8 +369,11 @@ _DIFFERENCE_NUMBERS = {
 }  # fmt: skip
 
 
-def comparison_document(comparison: "Comparison", *, everything: bool = False) -> Document:
-    """Build the report of a comparison; `everything` lists all flips and fields, as the HTML page always does."""
+def comparison_document(comparison: "Comparison", *, everything: bool = False, brief: bool = False) -> Document:
+    """Build the report of a comparison; `everything` lists all flips and fields, as the HTML page always does.
+
+    `brief` shortens the text of a terminal.
+    """
 
     def parts(form: Form) -> Iterator[Section]:
         if form == "html":
@@ -326,7 +381,7 @@ def comparison_document(comparison: "Comparison", *, everything: bool = False) -
             return
         if form == "markdown":
             yield Section(prose=(Strong(candidates_in_words(comparison)),))
-        yield from comparison_sections(comparison, everything=everything, drawn=form == "text")
+        yield from comparison_sections(comparison, everything=everything, drawn=form == "text", brief=brief)
 
     return Document(
         name=comparison.suite,

@@ -29,6 +29,8 @@ _WORD = lazy_pattern(r" *(?:(?:\[[^\[\] ]+, [^\[\] ]+\]|[^ |])+(?: %(?![^ \],;:)
 # Codes of the terminal (SGR) by the names that rich has for the styles.
 _CODES = {"bold": "1", "dim": "2", "italic": "3", "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35", "cyan": "36"}
 _CELL_WORD = lazy_pattern(r" *\S+")
+# A word of SQL: a literal, a quoted name and a comment are not broken, so that wrapped SQL can be pasted.
+_SQL_WORD = lazy_pattern(r""" *(?:'[^']*'|"[^"]*"|`[^`]*`|--.*|[^ ])+""")
 # Characters that take one cell each; rich has the table of all others.
 _NARROW = lazy_pattern("[ -~\xa1-\xac\xae-\u02ff✓✗…–—‘’“”→≈≠≤≥]*")
 
@@ -41,10 +43,13 @@ class Styled(NamedTuple):
 
 
 class Screen:
-    """A stream with lines of `width` columns. With `is_whole` the last cell of a row is not cut: the stream is a file or a pipe."""
+    """A stream with lines of `width` columns.
 
-    def __init__(self, stream: TextIO, width: int, *, is_whole: bool = False, has_styles: bool = False) -> None:
-        self.width, self.is_whole = width, is_whole
+    With `is_whole` the last cell of a row is not cut: the stream is a file or a pipe. On a terminal (`is_terminal`) every line is wrapped.
+    """
+
+    def __init__(self, stream: TextIO, width: int, *, is_whole: bool = False, is_terminal: bool = False, has_styles: bool = False) -> None:
+        self.width, self.is_whole, self.is_terminal = width, is_whole, is_terminal
         self._stream, self._has_styles = stream, has_styles
 
     def line(self, *parts: Styled, style: str = "") -> None:
@@ -60,7 +65,12 @@ class _RichScreen(Screen):
     """A screen that rich draws: to record a picture, and for the consoles of Windows."""
 
     def __init__(self, console: "Console", *, is_whole: bool = False) -> None:
-        self.width, self.is_whole, self._console = console.width, is_whole, console
+        self.width, self.is_whole, self.is_terminal, self._console = (
+            console.width,
+            is_whole,
+            console.is_terminal and not console.record,
+            console,
+        )
 
     def line(self, *parts: Styled, style: str = "") -> None:
         from rich.text import Text
@@ -80,7 +90,7 @@ def screen_of(stream: TextIO, width_in_a_file: int) -> Screen:
     has_styles = ((stream.isatty() and not is_dumb) or bool(os.environ.get("FORCE_COLOR"))) and not os.environ.get("NO_COLOR")
     if not stream.isatty():
         return Screen(stream, width_in_a_file, is_whole=True, has_styles=has_styles)
-    return Screen(stream, 80 if is_dumb else _terminal_width(), has_styles=has_styles)
+    return Screen(stream, 80 if is_dumb else _terminal_width(), is_terminal=True, has_styles=has_styles)
 
 
 def _terminal_width() -> int:
@@ -159,13 +169,17 @@ def _show_section(screen: Screen, section: Section) -> None:
 
 
 def _show_lines(screen: Screen, section: Section) -> None:
-    """Print the lines of a section unwrapped, so that a search of the output finds each on one line."""
+    """Print the lines of a section; in a file or pipe unwrapped, so that a search of the output finds each on one line."""
     if section.look == "part":
         screen.line()
     table = section.table
     of_rows = [line for row in table.rows for line in table.lines(row)] if table is not None and table.lines is not None else []
     for line in (*([section.title] if section.title else ()), *section.prose, *of_rows, *section.lines, *section.below):
-        screen.line(Styled(clean(text_of(line))))
+        text = clean(text_of(line))
+        if not screen.is_terminal or cell_len(text) <= screen.width:
+            screen.line(Styled(text))
+        else:
+            print_line(screen, text, word=_SQL_WORD if section.values.get("language") == "sql" else _WORD, hangs=True)
 
 
 def cell_len(text: str) -> int:
@@ -196,7 +210,7 @@ def _pieces(text: str, width: int) -> list[str]:
 
 
 def in_lines(text: str, width: int, word: re.Pattern[str] = _WORD) -> list[str]:
-    """Wrap a text to lines of at most `width` cells; only a word wider than that is broken."""
+    """Wrap a text to lines of at most `width` cells; only a word wider than that is broken, and none of SQL."""
     lines, taken = [""], 0
     for one in word.findall(text):
         size = cell_len(one)
@@ -204,18 +218,18 @@ def in_lines(text: str, width: int, word: re.Pattern[str] = _WORD) -> list[str]:
             one = one.lstrip()
             lines.append("")
             taken, size = 0, cell_len(one)
-        pieces = [one] if size <= width else _pieces(one, width)
+        pieces = [one] if size <= width or word is _SQL_WORD else _pieces(one, width)
         lines[-1:] = [lines[-1] + pieces[0], *pieces[1:]]
         taken = taken + size if len(pieces) == 1 else cell_len(pieces[-1])
     return lines
 
 
-def print_line(screen: Screen, text: str, style: str = "") -> None:
-    """Print a text wrapped at words; continuation lines of an indented text are indented further."""
+def print_line(screen: Screen, text: str, style: str = "", *, word: re.Pattern[str] = _WORD, hangs: bool = False) -> None:
+    """Print a text wrapped at words; continuation lines of a text that is indented, or that `hangs`, are indented further."""
     words = clean(text)
     margin = len(words) - len(words.lstrip(" "))
-    further = margin + _INDENT if margin else 0
-    for at, line in enumerate(in_lines(words.strip(" "), screen.width - further)):
+    further = margin + _INDENT if margin or hangs else 0
+    for at, line in enumerate(in_lines(words.strip(" "), screen.width - further, word)):
         screen.line(Styled(" " * (further if at else margin)), Styled(line, style))
 
 

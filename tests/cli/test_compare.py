@@ -54,7 +54,6 @@ def test_two_folders_are_scored_and_compared(place: Path, capsys: pytest.Capture
     assert "-66.7" in shown
     assert "0.0078" in shown
     assert "bad against good: 8 instances lost" in shown
-    assert "seed         12345" in shown
     assert shown.rstrip().splitlines()[-1] == "done: bad: worse (-66.7 points, p 0.0078) (no gate set)"
     assert not (place / ".evalsuite/runs").exists()
 
@@ -125,7 +124,7 @@ def test_a_set_of_instances_that_differs_is_a_note(place: Path, capsys: pytest.C
 
 
 def test_long_lists_are_cut_with_a_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Ten flips are shown and the rest counted; --all lists them."""
+    """Ten flips are shown and the rest counted, with -v with both reasons; --all lists them."""
     monkeypatch.chdir(tmp_path)
     write_gold(tmp_path / "gold", n=25)
     write_submission(tmp_path / "a", {i: f"town {i}" for i in range(25)})
@@ -133,13 +132,18 @@ def test_long_lists_are_cut_with_a_count(tmp_path: Path, monkeypatch: pytest.Mon
     assert main(["compare", "a", "b"]) == 0
     shown = capsys.readouterr().out
     assert "b against a: 25 instances lost" in shown
-    assert "... 15 more lost (--all lists them)" in shown
+    assert "... 15 more (--all lists them)" in shown
     assert "missing" not in shown
+    assert len(shown.splitlines()) <= 25
+    assert main(["compare", "a", "b", "-v"]) == 0
+    shown = capsys.readouterr().out
+    assert "... 15 more lost (--all lists them)" in shown
+    assert "no random numbers used" in shown
     assert main(["compare", "a", "b", "--all"]) == 0
     shown = capsys.readouterr().out
     assert all(f"q{i:02}" in shown for i in range(25))
     assert "missing" in shown
-    assert "more lost" not in shown
+    assert "more (--all" not in shown
 
 
 def test_files_of_every_format_hold_the_numbers(place: Path) -> None:

@@ -54,9 +54,9 @@ def test_explain_one(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_two_models_from_one_file(capsys: pytest.CaptureFixture[str]) -> None:
-    """Both percentages, the p, and the question that was lost with its answers."""
+    """Both percentages, the p, and the answers to the question that was lost."""
     shown = said(capsys, "suite try qa.csv --input question --reference reference --candidate small --candidate large")
-    for words in ("100.0 %", "66.7 %", "1.000", "Capital of France?", "Paris", "Lyon"):
+    for words in ("100.0 %", "66.7 %", "1.000", "Paris", "Lyon"):
         assert words in shown
 
 

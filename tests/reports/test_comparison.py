@@ -29,6 +29,19 @@ def test_no_number_is_ever_cut(width: int) -> None:
     assert set(re.findall(r"q\d+", shown)) >= {f"q{i}" for i in range(9)}
 
 
+def test_a_brief_report_fits_a_screen() -> None:
+    """A report of ten flips takes at most 22 lines of 80 columns, lost ones first; the totals and the verdict stand last."""
+    right, wrong = [1.0] * 7 + [0.0] * 3, [0.0] * 7 + [1.0] * 3
+    found = compare([side("a", right), side("b", wrong)])
+    lines = as_text(comparison_document(found, brief=True), width=80).splitlines()
+    assert len(lines) <= 22
+    assert max(map(len, lines)) <= 80
+    assert " b against a: 7 instances lost, 3 instances won" in lines
+    assert [line.split()[1:4] for line in lines if line.startswith(" q")] == [["1", "->", "0"]] * 7 + [["0", "->", "1"]] * 3
+    assert [line.split()[:4] for line in lines if line.startswith(" b ")][-1] == ["b", "70.0", "%", "30.0"]
+    assert lines[-1].startswith("done: ")
+
+
 def test_the_seed_and_the_tests_are_printed() -> None:
     """Tests of means draw nothing and say so, graded scores on no grid too; the p of a shift that was drawn says its seed and number."""
     exact = as_text(comparison_document(compare([side("a", [0, 1]), side("b", [1, 1])])))

@@ -1,15 +1,17 @@
 """The report of the example at the widths people have."""
 
 import re
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
 import evalsuite
 from evalsuite.core.types import Rule
+from evalsuite.reports.document import Document, Section
 from evalsuite.reports.record import Record, record_of_entry
 from evalsuite.reports.run_document import MOST_LINES, MOST_ROWS, run_document
-from evalsuite.reports.terminal import as_text
+from evalsuite.reports.terminal import Screen, as_text, show
 from evalsuite.runs.history import GoldSelfScore, read_run, save_self_score, signature_of
 from evalsuite.runs.submission_reader import saved_exchanges
 from tests.conftest import ROOT
@@ -42,6 +44,24 @@ def test_every_width_is_readable(runs: dict[Rule, Record], width: int) -> None:
     told = numbers[numbers.index(" signature") :].removeprefix(" signature").partition(" isolation")[0].split()
     assert "".join(told) == run.run["signature"]
     assert all(line.endswith("|") for line in told[:-1])
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_lines_are_wrapped_on_a_terminal_only(width: int) -> None:
+    """A file keeps each line whole; a terminal wraps it, SQL only between its words, so that the wrapped statement is the same."""
+    literal = "read_csv('a folder of many words/and a file of the name that is longer than a line.csv')"
+    sql = f"   SELECT {', '.join(f'round(x{i}, 6) AS c{i}' for i in range(9))} FROM {literal} -- a comment of one line {'is whole ' * 9}"
+    text = f"where: {'a finding of many words ' * 9}"
+    sections = [Section(look="part", lines=[sql], values={"language": "sql"}), Section(look="lines", lines=[text])]
+    document = Document(name="x", sections=lambda _: sections)
+    assert {sql, text} <= set(as_text(document, width=width).splitlines())
+    stream = StringIO()
+    show(document, Screen(stream, width, is_terminal=True))
+    lines = stream.getvalue().splitlines()
+    assert max(len(line) for line in lines if "'" not in line and "--" not in line) <= width
+    assert sum(literal in line for line in lines) == 1
+    assert [line.partition("--")[2].strip() for line in lines if "--" in line] == [sql.partition("--")[2].strip()]
+    assert " ".join(" ".join(lines).split()) == " ".join(f"{sql} {text}".split())
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 150])
@@ -106,9 +126,6 @@ def test_a_saved_run_reads_as_the_live_one(tmp_path: Path) -> None:
 
 def test_only_failures() -> None:
     """`failures` leaves out what is right under every rule, and says how much that was."""
-    from io import StringIO
-
-    from evalsuite.reports.terminal import Screen, show
 
     record = made.example_record()
     stream = StringIO()
