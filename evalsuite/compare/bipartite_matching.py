@@ -11,18 +11,12 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from evalsuite.core.import_ref import LazyModule
+from evalsuite.core.import_ref import Floats, NDArray, np
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
     Columns = NDArray[np.intp]
     Assigned = tuple[Columns, Columns, Columns, Columns]
-else:
-    np = LazyModule("numpy")
 
 
 State = TypeVar("State")

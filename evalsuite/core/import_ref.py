@@ -8,6 +8,13 @@ if TYPE_CHECKING:
     import re
     from typing import Any, AnyStr
 
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["ArrayLike", "Floats", "ImportRef", "LazyModule", "LazyPattern", "NDArray", "lazy_pattern", "np"]
+
 
 class ImportRef:
     """`module:attribute` (or `module`) with a one-line summary. Nothing is imported until `load`."""
@@ -48,6 +55,11 @@ class LazyModule:
         found = getattr(import_module(self._name), attribute)
         setattr(self, attribute, found)  # the next read finds it without this function
         return found
+
+
+if not TYPE_CHECKING:
+    # numpy for the modules that need it in many functions; its types stand in annotations alone.
+    np, ArrayLike, Floats, NDArray = LazyModule("numpy"), object, object, object
 
 
 class LazyPattern:

@@ -8,20 +8,11 @@ that one of k or all k are right, and the sources of variance.
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.import_ref import LazyModule
+from evalsuite.core.import_ref import ArrayLike, Floats, NDArray, np
 from evalsuite.stats.samples import N_RESAMPLES, SEED, StatsError, checked, is_binary, mean, pass_at_k, sample_sd, share, t_value, z_value
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
-else:
-    np = LazyModule("numpy")
-
 
 SMALLEST_SPREAD = 1e-9
 Method = Literal["percentile", "basic", "bca"]
@@ -233,19 +224,19 @@ def draw_counts(n: int, n_resamples: int, seed: int) -> "Iterator[NDArray[np.int
         yield np.bincount(places.ravel(), minlength=n * len(rows)).reshape(len(rows), n)
 
 
-def resampled_means(scores: Sequence[float], *, n_resamples: int = N_RESAMPLES, seed: int = SEED) -> "Array":
+def resampled_means(scores: Sequence[float], *, n_resamples: int = N_RESAMPLES, seed: int = SEED) -> "Floats":
     """The means of `n_resamples` samples of n scores drawn with replacement."""
     values = np.asarray(checked(scores))
     return np.concatenate([values[rows].mean(axis=1) for rows in draw_indices(len(values), n_resamples, seed)])
 
 
-def resampled_totals(statistics: "ArrayLike", *, n_resamples: int = N_RESAMPLES, seed: int = SEED) -> "Array":
+def resampled_totals(statistics: "ArrayLike", *, n_resamples: int = N_RESAMPLES, seed: int = SEED) -> "Floats":
     """The column sums (n_resamples x k) of resampled segments, from n segments x k statistics. One product, no loop over resamples."""
     table = segment_table(statistics)
     return np.concatenate([counts @ table for counts in draw_counts(len(table), n_resamples, seed)])
 
 
-def segment_table(statistics: "ArrayLike") -> "Array":
+def segment_table(statistics: "ArrayLike") -> "Floats":
     """The statistics as n x k floats; raises `StatsError` for none, and for rows of different lengths."""
     try:
         table = np.asarray(statistics, dtype=np.float64)
@@ -300,7 +291,7 @@ def segment_bootstrap(
 
 
 def _bootstrapped(
-    drawn: "Array", centre: float, without_one: "Array", method: Method, confidence: float, *, title: str, **fields: Any
+    drawn: "Floats", centre: float, without_one: "Floats", method: Method, confidence: float, *, title: str, **fields: Any
 ) -> Interval:
     """Return the interval of the drawn estimates; `without_one` are the estimates without each of the n values."""
     tail = (1 - share(confidence, "confidence")) / 2
@@ -311,7 +302,7 @@ def _bootstrapped(
     return Interval(estimate=centre, low=low, high=high, confidence=confidence, **fields)
 
 
-def _bca_levels(drawn: "Array", centre: float, without_one: "Array", tail: float) -> tuple[float, float]:
+def _bca_levels(drawn: "Floats", centre: float, without_one: "Floats", tail: float) -> tuple[float, float]:
     """Return Efron's corrected levels; a resample that ties with the estimate (within 1e-12) counts half below."""
     from scipy.special import ndtr, ndtri
 

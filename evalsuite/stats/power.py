@@ -9,19 +9,12 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.import_ref import LazyModule
+from evalsuite.core.import_ref import NDArray, np
 from evalsuite.stats.samples import SEED, decimals, mean, z_value
 from evalsuite.stats.significance import in_units
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-else:
-    np = LazyModule("numpy")
-
 
 POWER = 0.8
 MOST_EXACT = 500

@@ -1,22 +1,12 @@
 """Uncertainty of a ranking: rank intervals, the chance of being first, and shared ranks."""
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING
 
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.import_ref import LazyModule
+from evalsuite.core.import_ref import Floats, NDArray, np
 from evalsuite.stats.intervals import cluster_totals, draw_counts
 from evalsuite.stats.samples import N_RESAMPLES, SEED, StatsError, checked, competition_ranks, decimals, is_binary, mean, share
 from evalsuite.stats.significance import Correction, adjust
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-else:
-    np = LazyModule("numpy")
-
 
 Matrix = tuple[tuple[float, ...], ...]
 
@@ -190,8 +180,8 @@ def _paired_t_of_all(scores: Sequence[Sequence[float]]) -> list[float]:
 
 
 def _resample(
-    table: "Array", clusters: Sequence[Hashable] | None, n_resamples: int, seed: int
-) -> "tuple[NDArray[np.int64], Array, float | None]":
+    table: "Floats", clusters: Sequence[Hashable] | None, n_resamples: int, seed: int
+) -> "tuple[NDArray[np.int64], Floats, float | None]":
     """Return ranks (R x m), the share of resamples in which i beats j (m x m), and the mean tau-b with the published order."""
     m = len(table)
     means = table.mean(axis=1)
@@ -217,7 +207,7 @@ def _resample(
     return np.concatenate(ranks), wins[np.ix_(at_home, at_home)] / n_resamples, float(known.mean()) if len(known) else None
 
 
-def _ranks_in_rows(values: "Array") -> "NDArray[np.int64]":
+def _ranks_in_rows(values: "Floats") -> "NDArray[np.int64]":
     """The place of each value in its row (R x m), from 1 for the largest; equal values share the smaller place."""
     order = np.argsort(-values, axis=1, kind="stable")
     falling = np.take_along_axis(values, order, axis=1)
@@ -228,7 +218,7 @@ def _ranks_in_rows(values: "Array") -> "NDArray[np.int64]":
     return ranks
 
 
-def _count_pairs(ranks: "NDArray[np.int64]", published: "Array", wins: "Array") -> "tuple[Array, Array]":
+def _count_pairs(ranks: "NDArray[np.int64]", published: "Floats", wins: "Floats") -> "tuple[Floats, Floats]":
     """Return for R rows of m ranks: pairs ordered as `published` less those in reverse order, and pairs with different ranks, each both
     ways round.
 

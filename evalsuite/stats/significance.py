@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.import_ref import LazyModule
+from evalsuite.core.import_ref import ArrayLike, Floats, np
 from evalsuite.stats.intervals import (
     CELLS_AT_ONCE,
     CorpusScore,
@@ -40,15 +40,6 @@ from evalsuite.stats.samples import (
     share,
     z_value,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
-else:
-    np = LazyModule("numpy")
-
 
 NO_VARIATION = "all differences are equal: t is undefined, use sign_flip"
 EXACT_CELLS = 20_000_000
@@ -600,12 +591,12 @@ def segment_bootstrap_test(
     return PairedTest(method=method, p=p, difference=observed, statistic=observed, interval=interval, **drawn)
 
 
-def _segments(a: "ArrayLike", b: "ArrayLike") -> "tuple[Array, Array]":
+def _segments(a: "ArrayLike", b: "ArrayLike") -> "tuple[Floats, Floats]":
     left, right = segment_table(a), segment_table(b)
     if left.shape != right.shape:
         raise StatsError(f"{left.shape[0]} segments x {left.shape[1]} statistics against {right.shape[0]} x {right.shape[1]}")
     return left, right
 
 
-def _difference(left: "Array", right: "Array", score: CorpusScore) -> float:
+def _difference(left: "Floats", right: "Floats", score: CorpusScore) -> float:
     return float(np.asarray(score(left.sum(axis=0, keepdims=True)))[0] - np.asarray(score(right.sum(axis=0, keepdims=True)))[0])

@@ -8,20 +8,12 @@ plain number) and expanded only when combined with others.
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evalsuite.compare.bipartite_matching import block_assignments, block_sums
-from evalsuite.core.import_ref import LazyModule
+from evalsuite.core.import_ref import Floats, np
 from evalsuite.trees.eval_schema import SchemaNode
 from evalsuite.trees.json_values import ABSENT
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-else:
-    np, Floats = LazyModule("numpy"), Any
 
 __all__ = ["Cells", "Chosen", "Columns", "Floats", "Grid", "InnerLists", "Names", "matched_sums", "np", "pick"]
 
