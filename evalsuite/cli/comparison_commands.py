@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from evalsuite.cli import options as opt
 from evalsuite.cli.options import Argument, Option
 from evalsuite.cli.showing import (
+    ComparisonGates,
     Outputs,
     ProgressBar,
     Reveal,
@@ -50,7 +51,6 @@ def compare_command(
     ] = None,
     runs: opt.RunsFolder = opt.RUNS,
     alpha: Annotated[float, Option(help="the accepted rate of false positives; intervals cover 1 - alpha", metavar="0-1")] = 0.05,
-    fail_on_regression: Annotated[bool, Option("--fail-on-regression", help="exit 1 if a candidate is worse at alpha")] = False,
     force: Annotated[bool, Option("--force", help="compare runs of different signatures, with a warning in every report")] = False,
     cluster: Annotated[
         str | None, Option(help="groups with this prefix are clusters [default: the clusters of suite.yaml]", metavar="TAG-PREFIX")
@@ -67,6 +67,7 @@ def compare_command(
     json_: Annotated[bool, Option("--json", help="print the comparison as JSON and nothing else")] = False,
     quiet: opt.Quiet = False,
     *,
+    gates: ComparisonGates,
     how: opt.Scoring,
 ) -> int:
     """Compare runs or submission folders on the same instances: difference, interval, p-value, and which instances flipped.
@@ -79,9 +80,10 @@ def compare_command(
     """
     from evalsuite.analysis.leaderboard import compare
     from evalsuite.analysis.leaderboard.pairing import with_labels
-    from evalsuite.reports.leaderboard_documents import comparison_document, comparison_verdict
+    from evalsuite.reports.leaderboard_documents import comparison_document
 
     how.load()
+    opt.share(gates.fail_under, "--fail-under")
     check_showing(output or (), reveal)
     scoring = how.options()
     chosen = scoring.pop("rules")
@@ -89,8 +91,7 @@ def compare_command(
     for note in notes:
         print(f"note: {clean(note)}", file=sys.stderr)
     found = compare(with_labels(sides, labels or ()), rules=chosen, alpha=alpha, force=force, cluster=cluster, shift=shift, reveal=reveal)
-    fails = fail_on_regression and (found.regressions or found.undecided)
-    code, line = EXIT_GATE if fails else EXIT_OK, comparison_verdict(found, gate=fail_on_regression)
+    code, line = gates.verdict(found)
     code, line = with_write_failures(code, line, write_all(comparison_document(found), output or ()))
     if json_:
         print_document(comparison_document(found), "json")

@@ -356,6 +356,7 @@ def init_command(
     ] = None,
     bad: Annotated[Path | None, Option(metavar="DIR", help="answers to reject, named in the same way")] = None,
     to: Annotated[Path | None, Option(metavar="DIR", help="the gold folder to make [default: gold]")] = None,
+    name: Annotated[str | None, Option(help="the suite's name, the title of its board [default: the folder above gold]")] = None,
 ) -> int:
     """Make a gold folder from CSV files: the spec, a suite.yaml, a submission template; then check and lint it.
 
@@ -363,15 +364,13 @@ def init_command(
 
         evalsuite init --gold-from tables --questions asked.csv --to gold
 
-    Asks for the folder on a terminal; otherwise `--gold-from` is required.
+    Asks for the folder and the name on a terminal; otherwise `--gold-from` is required.
     """
-    from evalsuite.analysis.gold_checks.lint import lint
     from evalsuite.analysis.gold_checks.mutation import infer_suite
-    from evalsuite.analysis.gold_checks.readiness import check_gold
     from evalsuite.gold.scaffold import gold_tables, make_gold, read_questions
-    from evalsuite.reports.analysis_documents import gold_check_verdict
 
-    if gold_from is None and sys.stdin.isatty() and sys.stdout.isatty():
+    is_asked = gold_from is None and sys.stdin.isatty() and sys.stdout.isatty()
+    if is_asked:
         gold_from = Path(input("folder of CSV files with the right answers: ").strip() or ".")
     if gold_from is None:
         raise UsageError(
@@ -381,10 +380,13 @@ def init_command(
     texts = read_questions(questions, list(tables)) if questions is not None else {}
     target = _target(gold_from, to)
     template = target.with_name("submission_template")
+    default = target.resolve().parent.name if target.name == "gold" else target.name
+    if name is None and is_asked:
+        name = input(f"name of the suite [{default}]: ").strip()
     rules, chosen = infer_suite(tables, good, bad)
     parameters = {id_: one.parameters for id_, one in chosen.items()}
     stays = template.exists()
-    made = make_gold(tables, target, template, questions=texts, parameters=parameters, rules=rules)
+    made = make_gold(tables, target, template, questions=texts, parameters=parameters, rules=rules, name=name or default)
     n = len(made.ids)
     beside = "was there and stays as it is" if stays else "is a submission to fill in"
     print(clean(f"made {made.folder}: {n} instance{'s' * (n != 1)}, a table check each; {template} {beside}"))
@@ -394,18 +396,27 @@ def init_command(
         print(clean(f"note: no question for {', '.join(made.unasked[:_MOST_FINDINGS])}{' ...' * (len(made.unasked) > _MOST_FINDINGS)}"))
     for note in _choice_notes(rules, chosen):
         print(clean(note))
-    print(clean(gold_check_verdict(check_gold(made.folder)).removeprefix("done: ").join(("gold check: ", ""))))
-    findings = lint(made.folder).findings
-    for finding in findings[:_MOST_FINDINGS]:
-        print(clean(f"gold lint: {finding.where}: {finding.code}: {finding.message}"))
-    if findings[_MOST_FINDINGS:]:
-        print(clean(f"gold lint: {len(findings) - _MOST_FINDINGS} more, see `evalsuite gold lint {made.folder}`"))
+    _print_state(made.folder)
     if not parameters:
         print("decide: ignore_order (now true), condition_cols (now all columns), abs_tol and rel_tol (now the rules' own)")
     print(clean(f"fill in: the answer to each question is the file {template}/ID/ID.csv"))
     print(clean(f"next: {program()} {shlex.join(['validate', str(template), '--gold', str(made.folder)])}"))
     print(clean(f"done: {made.folder} is a suite of {n} instance{'s' * (n != 1)}"))
     return EXIT_OK
+
+
+def _print_state(gold: Path) -> None:
+    """Print what `gold check` and `gold lint` find in a new gold folder."""
+    from evalsuite.analysis.gold_checks.lint import lint
+    from evalsuite.analysis.gold_checks.readiness import check_gold
+    from evalsuite.reports.analysis_documents import gold_check_verdict
+
+    print(clean(gold_check_verdict(check_gold(gold)).removeprefix("done: ").join(("gold check: ", ""))))
+    findings = lint(gold).findings
+    for finding in findings[:_MOST_FINDINGS]:
+        print(clean(f"gold lint: {finding.where}: {finding.code}: {finding.message}"))
+    if findings[_MOST_FINDINGS:]:
+        print(clean(f"gold lint: {len(findings) - _MOST_FINDINGS} more, see `evalsuite gold lint {gold}`"))
 
 
 def _target(source: Path, to: Path | None) -> Path:

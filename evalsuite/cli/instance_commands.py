@@ -63,7 +63,7 @@ def explain_command(
     from evalsuite.reports.explain_documents import explanation_document
 
     opt.load_plugins(plugin)
-    entry = _named_run("explain", instance_id, run, runs, result_dir)
+    entry = _named_run(run, runs, result_dir)
     level, found = _explain_instance(instance_id, entry, result_dir, gold, rules, reveal, databases, questions)
     document = explanation_document(instance_id, found)
     if json_:
@@ -204,7 +204,7 @@ def bundle_command(
 
     opt.load_plugins(plugin)
     _check_place(output)
-    entry = _named_run("bundle", instance_id, run, runs, result_dir)
+    entry = _named_run(run, runs, result_dir)
     options = entry.run.get("options", {}) if entry is not None else {}
     if entry is not None and any(one.instance_id == instance_id and one.detail("gold_from") == "query" for one in entry.results()):
         hint = f"evalsuite explain {instance_id} --run {entry.name}"
@@ -225,14 +225,9 @@ def bundle_command(
     return EXIT_OK
 
 
-def _named_run(command: str, instance_id: str, run: str | None, runs: Path, result_dir: Path | None) -> "RunEntry | None":
-    """Return the named run, None if none is named. Raises `UsageError` without a submission, or for an unknown run."""
-    from evalsuite.runs.history import one_run
-
-    if run is None and result_dir is None:
-        hint = f"evalsuite {command} {instance_id} --run RUN, or --result_dir FOLDER"
-        raise UsageError("no run and no submission given", hint=hint)
-    return one_run(run, runs) if run is not None else None
+def _named_run(run: str | None, runs: Path, result_dir: Path | None) -> "RunEntry | None":
+    """Return the named run, without a name the last one; None for a submission. Raises `UsageError` for an unknown run."""
+    return opt.run_or_last(run, runs) if run is not None or result_dir is None else None
 
 
 def _sides_to_show(entry: "RunEntry | None", result_dir: Path | None, gold: Path | None, reveal: str | None) -> tuple[Path, Path]:

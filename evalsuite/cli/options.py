@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import GenericAlias, NoneType, UnionType
-from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_type_hints
 
 from evalsuite.core.dataclasses import dataclass, fields
 from evalsuite.core.errors import UsageError, did_you_mean
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.types import EVALUATORS, RULES, Rule
+
+if TYPE_CHECKING:
+    from evalsuite.runs.history import RunEntry
 
 
 class Option:
@@ -70,7 +73,9 @@ Isolation = Annotated[str, Option(help="how answers are isolated while they are 
 Json = Annotated[bool, Option("--json", help="print one JSON object and nothing else")]
 RunsFolder = Annotated[Path, Option("--runs", help="the folder of runs")]
 RunName = Annotated[str, Argument(metavar="RUN", help="a run's name, or its folder")]
-OfRun = Annotated[str | None, Option("--run", help="a saved run, by name or folder", metavar="RUN")]
+LastRun = Annotated[str | None, Argument(metavar="[RUN]", help="a run's name, or its folder [default: the last run]")]
+OfRun = Annotated[str | None, Option("--run", help="a saved run, by name or folder [default: the last run]", metavar="RUN")]
+
 GoldOfRun = Annotated[
     Path | None,
     Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder; its plugins may be executed [default: the run's, else gold]"),
@@ -273,6 +278,20 @@ class Scoring(Code, Workers):
         rules = "official" if self.evaluator else rule(self.rules)
         same = {name: getattr(self, name) for name in ("cache", "databases", "allow_programs", "judge")}
         return {**Workers.options(self), **same, "rules": rules, "invalid_as": invalid_as(self.invalid_as)}
+
+
+def run_or_last(name: str | None, runs: Path = RUNS) -> "RunEntry":
+    """Return the run of a name, without one the last run, which a note names. Raises `UsageError`."""
+    import sys
+
+    from evalsuite.runs.history import find_runs, one_run
+
+    if name is not None:
+        return one_run(name, runs)
+    if not (found := find_runs(runs)):
+        raise UsageError(f"no run is named, and there is none in {runs}", hint="evalsuite run FOLDER --gold gold")
+    print(f"note: the last run, {found[-1].name}", file=sys.stderr)
+    return found[-1]
 
 
 def invalid_as(value: str) -> Literal["zero"] | None:

@@ -75,12 +75,13 @@ MAIN_OPTIONS = {
     "run": "gold rules only lf databases jobs resume output failures json quiet fail-under",
     "check": "prediction gold result-dir run rules judge explain reveal plugin databases json fail-under",
     "explain": "run result-dir gold rules key ordered table databases reveal output json",
-    "compare": "gold rules alpha fail-on-regression suite labels all databases jobs output json quiet",
+    "compare": "gold rules fail-under fail-on-regression suite labels all databases jobs output json quiet",
     "leaderboard": "gold rules by metadata receipts site board private jobs output json quiet",
     "rescore": "rules scorer-version submission gold judge databases jobs no-cache plugin runs json quiet",
     "samples": "gold rules databases judge jobs isolation plugin no-cache runs output json",
     "verify": "sample seed submission gold databases questions key runs jobs plugin allow-programs json",
-    "suite run": "from candidate-column input-column context-column model-name model-version description plugin invalid-as allow-unscored",
+    "suite run": "from candidate input model-name description plugin allow-unscored fail-under fail-on-regression output json quiet",
+    "suite try": "candidate input reference scorer parameter keep all fail-under fail-on-regression output json quiet",
     "gold audit": "rules only most seconds seed top format fail-under jobs databases isolation json",
 }
 # Title -> the options below it, by their first long spelling.
@@ -95,7 +96,8 @@ SECTIONS = {
     "Cluster": "executor scheduler",
 }
 _SECTION_OF = {option: title for title, options in SECTIONS.items() for option in options.split()}
-_TWIN = re.compile(r", --[a-z]+(?:_[a-z]+)+\b")
+# Spellings that work and are not shown: with underscores, and those of earlier versions.
+_TWIN = re.compile(r", --(?:[a-z]+(?:_[a-z]+)+|[a-z]+-column|gold-dir)\b")
 
 
 class HelpCommand(TyperCommand):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from evalsuite.cli import options as opt
 from evalsuite.cli.options import Argument, Option
-from evalsuite.cli.showing import ProgressBar, Showing, print_document, run_report, with_write_failures, write_all, write_fails
+from evalsuite.cli.showing import ProgressBar, Showing, gated, print_document, run_report, with_write_failures, write_all, write_fails
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError
@@ -418,7 +418,6 @@ class Gates:
 
         A missed gate has precedence over instances that cannot be judged here because a judge, connection, database or extra is missing.
         """
-        from evalsuite.reports.document import percent
         from evalsuite.reports.record import coverage, score_words, unjudged_words
 
         s = run.summary
@@ -426,15 +425,16 @@ class Gates:
             return EXIT_NOTHING, f"nothing to score: none of the {coverage(s)} was submitted (exit 5)"
         done = f"done: {score_words(s)}"
         gate = run.gold.suite.fail_under if self.fail_under is None else self.fail_under
-        if gate is not None and (s.score is None or s.score < gate):
-            return EXIT_GATE, f"{done}, below the gate of {percent(gate)} (exit 1)"
+        code, line = gated(done, s.score, gate)
+        if code != EXIT_OK:
+            return code, line
         faults = sum(r.fault is not None and r.status != "missing" for r in run.results)
         if self.strict and (faults or run.warnings):
             return EXIT_GATE, f"{done}, {faults} faults and {len(run.warnings)} warnings under --strict (exit 1)"
         unjudged = unjudged_words(s)
         if unjudged and (self.fail_on_unscorable or (not self.allow_unscored and any(map(lacks_setup, run.results)))):
             return EXIT_UNSCORABLE, f"{done}, {unjudged} (exit 4)"
-        return EXIT_OK, f"{done} ({'no gate set' if gate is None else f'gate {percent(gate)} met'})"
+        return code, line
 
     def verdict_of_samples(self, runs: "Sequence[Run]", mean: float) -> tuple[int, str]:
         """Return the exit code and the last line: a gate applies to the mean of all samples, other exit codes follow from each run."""
@@ -444,10 +444,7 @@ class Gates:
         if code != EXIT_OK:
             return code, line
         gate = runs[0].gold.suite.fail_under if self.fail_under is None else self.fail_under
-        done = f"done: {percent(mean)}, the mean of {len(runs)} samples"
-        if gate is not None and mean < gate:
-            return EXIT_GATE, f"{done}, below the gate of {percent(gate)} (exit 1)"
-        return EXIT_OK, f"{done} ({'no gate set' if gate is None else f'gate {percent(gate)} met'})"
+        return gated(f"done: {percent(mean)}, the mean of {len(runs)} samples", mean, gate)
 
 
 def refuse_with_samples(which: Choice, saving: Saving, shown: Printing) -> None:

@@ -171,7 +171,7 @@ def _tell(names: Sequence[str], is_what: str) -> None:
         print(clean(f"note: {', '.join(names[:3])}{more}: {is_what}"), file=sys.stderr)
 
 
-def report_command(run: opt.RunName, shown: Showing, runs: opt.RunsFolder = opt.RUNS) -> int:
+def report_command(shown: Showing, run: opt.LastRun = None, runs: opt.RunsFolder = opt.RUNS) -> int:
     """Show a saved run, or with -o write it to files in the format of their ending.
 
     evalsuite report 20261121-102205-example
@@ -181,7 +181,7 @@ def report_command(run: opt.RunName, shown: Showing, runs: opt.RunsFolder = opt.
     from evalsuite.runs.submission_reader import saved_exchanges
 
     shown.check()
-    entry = one_run(run, runs)
+    entry = opt.run_or_last(run, runs)
     record = record_of_entry(entry, shown.labels, exchanges=saved_exchanges(entry))
     n_lost, document = 0, run_report(record, shown.reveal)
     for path in shown.output or ():
@@ -195,7 +195,7 @@ def report_command(run: opt.RunName, shown: Showing, runs: opt.RunsFolder = opt.
 
 
 def margins_command(
-    run: opt.RunName,
+    run: opt.LastRun = None,
     runs: opt.RunsFolder = opt.RUNS,
     rules: Annotated[Rule | None, Option(help="which verdict is the score [default: the run's]")] = None,
     output: Outputs = None,
@@ -212,7 +212,7 @@ def margins_command(
     from evalsuite.reports.analysis_documents import margins_document
 
     check_level(reveal)
-    record = record_of_entry(one_run(run, runs))
+    record = record_of_entry(opt.run_or_last(run, runs))
     level = reveal or default_level(hidden=record.hidden)
     results, note = with_margins(record)
     found = find_margins(record.name, results, rules or record.rules, note=note)

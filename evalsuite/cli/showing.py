@@ -7,12 +7,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from evalsuite.cli import options as opt
 from evalsuite.cli.options import Option
+from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError
 
 if TYPE_CHECKING:
     from evalsuite.analysis.explain.instance_evidence import RunEvidence
+    from evalsuite.analysis.leaderboard.comparison import Comparison
     from evalsuite.reports.document import Document
     from evalsuite.reports.record import Record
     from evalsuite.reports.terminal import Screen
@@ -111,6 +114,43 @@ def print_document(document: "Document", form: str = "text", *, last_line: str |
     else:
         rendered = FORMATS[f".{form}"].load()(document)
         print(*([rendered] if isinstance(rendered, str) else rendered), sep="", end="")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonGates:
+    """Gates of candidates: the score of the last one, and each one's difference from the baseline."""
+
+    fail_under: opt.FailUnder = None
+    fail_on_regression: Annotated[bool, Option("--fail-on-regression", help="exit 1 if a candidate is worse at alpha")] = False
+
+    def verdict(self, comparison: "Comparison") -> tuple[int, str]:
+        """Return the exit code and the last line of a comparison. A metric without bounds has no score and misses `--fail-under`."""
+        from evalsuite.reports.document import percent
+        from evalsuite.reports.leaderboard_documents import comparison_verdict
+
+        line = comparison_verdict(comparison, gate=self.fail_on_regression)
+        if self.fail_on_regression and (comparison.regressions or comparison.undecided):
+            return EXIT_GATE, line
+        if self.fail_under is None:
+            return EXIT_OK, line
+        last = comparison.candidates[-1]
+        score = None if last.total.is_raw else last.total.b
+        words = f"{clean(last.label)} {'without a score' if score is None else percent(score)}"
+        return gated(f"{line.removesuffix(NO_GATE)}, {words}", score, self.fail_under)
+
+
+NO_GATE = " (no gate set)"
+
+
+def gated(done: str, score: float | None, gate: float | None) -> tuple[int, str]:
+    """Return the exit code and the last line: what is done, and whether its score meets the gate."""
+    from evalsuite.reports.document import percent
+
+    if gate is None:
+        return EXIT_OK, done + NO_GATE
+    if score is None or score < gate:
+        return EXIT_GATE, f"{done}, below the gate of {percent(gate)} (exit 1)"
+    return EXIT_OK, f"{done} (gate {percent(gate)} met)"
 
 
 def write_all(document: "Document", outputs: Iterable[Path]) -> int:

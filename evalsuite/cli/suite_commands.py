@@ -11,14 +11,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 from evalsuite.cli import options as opt
 from evalsuite.cli.options import Argument, Option
 from evalsuite.cli.output_streams import complain
-from evalsuite.cli.showing import Outputs, ProgressBar, Reveal, check_showing, print_document, with_write_failures, write_all
+from evalsuite.cli.showing import (
+    ComparisonGates,
+    Outputs,
+    ProgressBar,
+    Reveal,
+    check_showing,
+    gated,
+    print_document,
+    with_write_failures,
+    write_all,
+)
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, UsageError, write_error
 from evalsuite.core.runtime import program
 from evalsuite.core.status import UNJUDGED
 from evalsuite.reports.document import count_words
-from evalsuite.reports.record import record_of_entry, record_of_run, redact_record, verdict_line
+from evalsuite.reports.record import record_of_entry, record_of_run, redact_record, score_words, verdict_line
 from evalsuite.runs.history import find_runs, one_run
 from evalsuite.runs.run_files import write_atomically
 from evalsuite.suites.stored_suites import (
@@ -33,10 +43,59 @@ from evalsuite.suites.stored_suites import (
 )
 
 if TYPE_CHECKING:
+    from typing import TextIO
+
     from evalsuite.reports.document import Document
-    from evalsuite.reports.test_suite import TestRun
+    from evalsuite.reports.test_suite import TestRun, TestSuite
     from evalsuite.runs.scoring import Run
     from evalsuite.suites.tool_logs import ForeignLog
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome(ComparisonGates):
+    """Options of how the runs of candidates are compared, written and gated."""
+
+    alpha: Annotated[float, Option(help="the accepted rate of false positives", metavar="0-1")] = 0.05
+    output: Outputs = None
+    json_: opt.Json = False
+    quiet: opt.Quiet = False
+
+    def check(self, n_candidates: int) -> None:
+        """Raise `UsageError` or `OutputError` before anything is scored."""
+        check_showing(self.output or (), None)
+        opt.share(self.fail_under, "--fail-under")
+        if self.fail_on_regression and n_candidates < 2:
+            raise UsageError("--fail-on-regression needs two candidates, the first is the baseline", hint="--fail-under is a gate of one")
+
+    @property
+    def is_requested(self) -> bool:
+        """Return whether any option asks for the outcome of the runs together."""
+        return bool(self.json_ or self.quiet or self.output or self.fail_under is not None or self.fail_on_regression)
+
+    def written(self, runs: "Mapping[str, Run]", code: int, *, everything: bool = False) -> "tuple[Document, Document, int, str]":
+        """Write the comparison of the runs, or the report of the only one; return it, a brief one, the exit code and the last line.
+
+        A missed gate goes before `code`.
+        """
+        from evalsuite.analysis.leaderboard import compare
+        from evalsuite.analysis.leaderboard.pairing import side_of
+        from evalsuite.gold.spec import exchanges_of
+        from evalsuite.reports.leaderboard_documents import comparison_document
+        from evalsuite.reports.run_document import run_document
+
+        if len(runs) == 1:
+            run = next(iter(runs.values()))
+            document = brief = run_document(record_of_run(run))
+            gate, line = gated(f"done: {score_words(run.summary)}", run.summary.score, self.fail_under)
+        else:
+            sides = [
+                side_of(name, one.to_json(), one.results, exchanges=exchanges_of(one.gold, one.submission)) for name, one in runs.items()
+            ]
+            comparison = compare(sides, alpha=self.alpha)
+            document = comparison_document(comparison, everything=everything)
+            brief = comparison_document(comparison, everything=everything, brief=True)
+            gate, line = self.verdict(comparison)
+        return document, brief, *with_write_failures(gate or code, line, write_all(document, self.output or ()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,14 +133,12 @@ def suite_try(
     source: Annotated[Path, Argument(metavar="FILE", help="a CSV, TSV, JSONL, JSON, Parquet or Excel file with one row per question")],
     candidates: Annotated[list[str], Option("--candidate", help="a column of answers; may be repeated, the first is the baseline")],
     trial: Trial,
-    alpha: Annotated[float, Option(help="the accepted rate of false positives", metavar="0-1")] = 0.05,
     all_: Annotated[bool, Option("--all", help="list every lost or won instance")] = False,
     verbose: Annotated[
         bool, Option("--verbose", "-v", help="show both reasons of each flip, the tests, the seed and the signature")
     ] = False,
-    output: Outputs = None,
-    json_: opt.Json = False,
-    quiet: opt.Quiet = False,
+    *,
+    outcome: Outcome,
 ) -> int:
     """Score columns of answers against a column of references and compare them: scores, differing answers, and the exact p-value.
 
@@ -90,7 +147,7 @@ def suite_try(
     from evalsuite.reports.test_suite import TestSuite
     from evalsuite.sandbox.temp_dirs import TempDir
 
-    check_showing(output or (), None)
+    outcome.check(len(candidates))
     if len(set(candidates)) < len(candidates):
         raise UsageError("--candidate names a column twice", hint="each candidate is a column of its own")
     chosen, keep = trial.scorer_for(source), trial.keep
@@ -100,15 +157,14 @@ def suite_try(
         suite = TestSuite(keep or source.stem, chosen, reference_data_path=source, config=config, root=ROOT if keep else scratch, **columns)
         runs = {}
         for name in candidates:
-            with ProgressBar(hidden=json_ or quiet) as progress:
+            with ProgressBar(hidden=outcome.json_ or outcome.quiet) as progress:
                 made = suite.run(name, candidate_data_path=source, candidate_column=name, save=keep is not None, progress=progress)
             runs[name] = made.run
-        document, brief, line = _summary_documents(runs, alpha, everything=all_)
         unjudged = any(result.score is None and result.fault != "UNDEFINED" for run in runs.values() for result in run.results)
-        code, line = with_write_failures(EXIT_UNSCORABLE if unjudged else EXIT_OK, line, write_all(document, output or ()))
-        if json_:
+        document, brief, code, line = outcome.written(runs, EXIT_UNSCORABLE if unjudged else EXIT_OK, everything=all_)
+        if outcome.json_:
             print_document(document, "json")
-        elif quiet:
+        elif outcome.quiet:
             print(line)
         else:
             by = "" if trial.scorer else "; --scorer chooses another, `evalsuite scorers` lists them"
@@ -120,29 +176,18 @@ def suite_try(
     return code
 
 
-def _summary_documents(runs: "Mapping[str, Run]", alpha: float, *, everything: bool) -> "tuple[Document, Document, str]":
-    """Return the document of the runs by candidate, a brief one for a terminal, and the last line.
-
-    It is their comparison, or the report of the only run.
-    """
-    from evalsuite.analysis.leaderboard import compare
-    from evalsuite.analysis.leaderboard.pairing import side_of
-    from evalsuite.gold.spec import exchanges_of
-    from evalsuite.reports.leaderboard_documents import comparison_document, comparison_verdict
-    from evalsuite.reports.run_document import run_document
-
-    if len(runs) == 1:
-        document = run_document(record_of_run(next(iter(runs.values()))))
-        return document, document, str(document.last_line)
-    sides = [side_of(name, run.to_json(), run.results, exchanges=exchanges_of(run.gold, run.submission)) for name, run in runs.items()]
-    found = compare(sides, alpha=alpha)
-    brief = comparison_document(found, everything=everything, brief=True)
-    return comparison_document(found, everything=everything), brief, comparison_verdict(found)
-
-
 # Most different reasons that `suite run` prints for cases it could not score.
 _MOST_REASONS = 3
 SuiteName = Annotated[str, Argument(help="the suite's name")]
+Candidates = Annotated[
+    list[str] | None,
+    Option(
+        "--candidate",
+        "--candidate-column",
+        "--candidate_column",
+        help="the column of outputs; several are a run each, named after it [default: candidate_output]",
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,8 +205,10 @@ def suite_create(
     name: SuiteName,
     source: Annotated[Path, Option("--from", help="a CSV, TSV, JSONL, JSON, Parquet or Excel file with a row per test case")],
     scorers: Annotated[list[str], Option("--scorer", help="the scorer, see `evalsuite scorers`; of several the first is the score")],
-    input_column: Annotated[str, Option(help="the column of inputs")] = "input",
-    reference_column: Annotated[str, Option(help="the column of reference outputs")] = "reference_output",
+    input_column: Annotated[str, Option("--input", "--input-column", "--input_column", help="the column of inputs")] = "input",
+    reference_column: Annotated[
+        str, Option("--reference", "--reference-column", "--reference_column", help="the column of reference outputs")
+    ] = "reference_output",
     description: Annotated[str, Option(help="kept and shown")] = "",
     parameters: Annotated[
         list[str] | None,
@@ -249,69 +296,99 @@ def suite_run(
     name: SuiteName,
     sources: Annotated[list[Path], Option("--from", help="rows by id, else by input, else in order; may be repeated")],
     run_name: Annotated[str | None, Argument(metavar="[RUN]", help="the run's name [default: the name of its file]")] = None,
-    candidate_columns: Annotated[
-        list[str] | None,
-        Option("--candidate-column", help="the column of outputs; several are a run each, named after it [default: candidate_output]"),
+    candidate_columns: Candidates = None,
+    input_column: Annotated[
+        str | None, Option("--input", "--input-column", "--input_column", help="the column of inputs to join by [default: the suite's]")
     ] = None,
-    input_column: Annotated[str | None, Option(help="the column of inputs to join by [default: the suite's]")] = None,
     context_column: Annotated[str | None, Option(help="the column of contexts, kept with the run")] = None,
     *,
     about: About,
     code: opt.Code,
     invalid_as: opt.InvalidAs = "null",
     allow_unscored: opt.AllowUnscored = False,
+    outcome: Outcome,
 ) -> int:
-    """Score files of candidate outputs against a suite, and save a run of each; exit 4 where a case could not be scored."""
+    """Score files of candidate outputs against a suite, and save a run of each; exit 4 where a case could not be scored.
+
+    With --json, -o or a gate the runs are also compared: the first is the baseline.
+    """
     from evalsuite.reports.test_suite import TestSuite
 
     columns = list(dict.fromkeys(candidate_columns or ["candidate_output"]))
-    planned = [(source, column, _run_name(source, column, len(sources), len(columns))) for source in sources for column in columns]
-    if run_name is not None:
-        if len(planned) > 1:
-            hint = "leave it out: each run has the name of its file or column"
-            raise UsageError(f"one name {run_name!r} for {len(planned)} runs", hint=hint)
-        planned = [(*planned[0][:2], run_name)]
+    planned = _planned_runs(sources, columns, run_name)
+    outcome.check(len(planned))
     code.load()
     load_suite(name)
-    suite, n_unscored, n_refused = TestSuite(name), 0, 0
+    suite = TestSuite(name)
     how: dict[str, Any] = {"input_column": input_column, "context_column": context_column, **asdict(about)}
     how |= {"allow_programs": code.allow_programs, "invalid_as": opt.invalid_as(invalid_as)}
+    runs, n_unscored = _run_each(suite, planned, outcome, how)
+    if n_refused := len(planned) - len(runs):
+        exit_code = EXIT_USAGE if not runs else EXIT_GATE
+        line = f"{n_refused} of {len(planned)} {'files' if len(columns) == 1 else 'columns'} could not be run (exit {exit_code})"
+        print(line, file=sys.stderr if outcome.json_ else sys.stdout)
+        return exit_code
+    names = [own_name for *_, own_name in planned]
+    step = ["compare", *names[:2]] if names[1:] else ["report", f"{suite.name}/{names[0]}"]
+    if not (outcome.json_ or outcome.quiet):
+        print(clean(f"next: {program()} {shlex.join(step)}"))
+    exit_code = EXIT_UNSCORABLE if n_unscored and not allow_unscored else EXIT_OK
+    if not outcome.is_requested:
+        return exit_code
+    document, _, exit_code, line = outcome.written(runs, exit_code)
+    if outcome.json_:
+        print_document(document, "json")
+    else:
+        print(clean(line))
+    return exit_code
+
+
+def _planned_runs(sources: Sequence[Path], columns: Sequence[str], run_name: str | None) -> list[tuple[Path, str, str]]:
+    """Return file, column and name of each run: `run_name`, else what distinguishes it (file, column or both). Raises `UsageError`."""
+    planned = []
+    for source in sources:
+        for column in columns:
+            own_name = source.stem if len(columns) == 1 else column if len(sources) == 1 else f"{source.stem}-{column}"
+            planned.append((source, column, own_name))
+    if run_name is None:
+        return planned
+    if len(planned) > 1:
+        hint = "leave it out: each run has the name of its file or column"
+        raise UsageError(f"one name {run_name!r} for {len(planned)} runs", hint=hint)
+    return [(*planned[0][:2], run_name)]
+
+
+def _run_each(
+    suite: "TestSuite", planned: Sequence[tuple[Path, str, str]], outcome: Outcome, how: Mapping[str, Any]
+) -> "tuple[dict[str, Run], int]":
+    """Run each (file, column, name); return the runs by name and how many cases were not scored. Of several a bad one is left out."""
+    runs: dict[str, Run] = {}
+    n_unscored = 0
     for source, column, own_name in planned:
         try:
-            with ProgressBar() as progress:
+            with ProgressBar(hidden=outcome.json_ or outcome.quiet) as progress:
                 made = suite.run(own_name, candidate_data_path=source, candidate_column=column, progress=progress, **how)
         except (UsageError, SuiteError) as error:
             if len(planned) == 1:
                 raise
             complain(f"{source}: {error.message.removeprefix(f'{source}: ')}", error.hint)
-            n_refused += 1
         else:
-            n_unscored += _print_run(made)
-    if n_refused:
-        exit_code = EXIT_USAGE if n_refused == len(planned) else EXIT_GATE
-        print(f"{n_refused} of {len(planned)} {'files' if len(columns) == 1 else 'columns'} could not be run (exit {exit_code})")
-        return exit_code
-    names = [own_name for *_, own_name in planned]
-    step = ["compare", *names[:2]] if names[1:] else ["report", f"{suite.name}/{names[0]}"]
-    print(clean(f"next: {program()} {shlex.join(step)}"))
-    return EXIT_UNSCORABLE if n_unscored and not allow_unscored else EXIT_OK
+            runs[own_name] = made.run
+            n_unscored += _print_run(made, None if outcome.quiet else sys.stderr if outcome.json_ else sys.stdout)
+    return runs, n_unscored
 
 
-def _print_run(made: "TestRun") -> int:
-    """Print a run's score, and why cases were not scored; return how many could not be."""
-    print(clean(f"{made.name}: {verdict_line(made.run.summary)}, saved {made.run.folder}"))
+def _print_run(made: "TestRun", stream: "TextIO | None") -> int:
+    """Print a run's score, and why cases were not scored, unless `stream` is None; return how many could not be."""
     unscored = [result for result in made.run.results if result.status in UNJUDGED]
     reasons = list(dict.fromkeys(result.reason for result in unscored))
-    for reason in reasons[:_MOST_REASONS]:
-        print(clean(f" not scored: {reason}"))
+    lines = [f"{made.name}: {verdict_line(made.run.summary)}, saved {made.run.folder}"]
+    lines += [f" not scored: {reason}" for reason in reasons[:_MOST_REASONS]]
     if reasons[_MOST_REASONS:]:
-        print(f" not scored: {len(reasons) - _MOST_REASONS} more reasons, see `evalsuite report {made.id}`")
+        lines.append(f" not scored: {len(reasons) - _MOST_REASONS} more reasons, see `evalsuite report {made.id}`")
+    for line in lines if stream is not None else ():
+        print(clean(line), file=stream)
     return sum(result.fault != "UNDEFINED" for result in unscored)
-
-
-def _run_name(source: Path, column: str, n_sources: int, n_columns: int) -> str:
-    """Return the name of a run by what distinguishes it: its file, its column, or both."""
-    return source.stem if n_columns == 1 else column if n_sources == 1 else f"{source.stem}-{column}"
 
 
 def suite_delete(name: SuiteName) -> int:

@@ -73,8 +73,9 @@ def make_gold(
     questions: Mapping[str, str],
     parameters: Mapping[str, Mapping[str, Any]],
     rules: Rule = "official",
+    name: str = "",
 ) -> NewGold:
-    """Write the new gold folder and the template next to it; `parameters` go into each table check, `rules` into the suite.
+    """Write the new gold folder and the template next to it; `parameters` go into each table check, `rules` and `name` into the suite.
 
     Gold is written to a temporary folder and renamed at the end. Raises `UsageError` if the folder exists, `OutputError`.
     """
@@ -91,7 +92,7 @@ def make_gold(
             entries.append({"instance_id": id_, **({"question": questions[id_]} if questions.get(id_) else {}), "evaluation": check})
         _write_lines(part / f"{target.name}_eval.jsonl", entries)
         rules_line = "rules: strict\n" if rules == "strict" else ""
-        (part / "suite.yaml").write_text(f"name: {json.dumps(target.name)}\n{rules_line}", encoding="utf-8")
+        (part / "suite.yaml").write_text(f"name: {json.dumps(name or target.name)}\n{rules_line}", encoding="utf-8")
         part.rename(target)
         if not template.exists():
             for id_ in tables:

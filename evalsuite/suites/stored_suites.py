@@ -174,7 +174,7 @@ def _check_scorers(configs: Mapping[str, Mapping[str, Any]], cases: Sequence[Cas
             hint = "choose a scorer of texts; `evalsuite run` scores files against a gold folder"
             raise UsageError(f"{one} compares files, the cases of a suite are texts", hint=hint)
         if not has_references and needs_reference(one):
-            raise UsageError(f"{one} compares with a reference output, and none was given", hint="name the column with --reference-column")
+            raise UsageError(f"{one} compares with a reference output, and none was given", hint="name the column with --reference")
     for one, config in configs.items():
         if cases and kind_of(one) != "custom":
             _check_config(one, config, cases[0])
@@ -560,7 +560,7 @@ def rows_of_cases(data: Columns, suite: StoredSuite, input_column: str) -> list[
     if ids and (own != counted_ids(len(own)) or set(own) & set(ids)):
         rows = _places_of_keys(own, ids, ID_COLUMN)
         if inputs and not any(_single_spaced(inputs[row]) == _single_spaced(case.input) for row, case in zip(rows, cases, strict=True)):
-            hint = f"another column of questions is named by --input-column; here it is {input_column!r}"
+            hint = f"another column of questions is named by --input; here it is {input_column!r}"
             raise UsageError("the ids are those of the suite, but all questions differ: these are answers to another suite", hint=hint)
         return rows
     if inputs:
@@ -600,7 +600,7 @@ def _places_of_keys(wanted: Sequence[str], given: Sequence[str], name: str) -> l
 def column(data: Columns, name: str, *, what: str, allow_empty: bool = False) -> list[str]:
     """Return one column without blanks. Raises `UsageError` if it is missing or a cell is blank."""
     if name not in data:
-        hint = f"{did_you_mean(name, data)}; name another with --{what.replace(' ', '-')}-column"
+        hint = f"{did_you_mean(name, data)}; name another with --{what}{'-column' * (what == 'context')}"
         raise UsageError(f"the data has no {what} column {name!r}", hint=hint)
     cells = []
     for row, raw in enumerate(data[name], start=1):

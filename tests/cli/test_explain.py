@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
+from evalsuite.runs.history import find_runs
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -39,6 +40,27 @@ def test_a_saved_run_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[
     shown = capsys.readouterr().out
     assert "proved      rows scrambled" in shown
     assert "EXCEPT ALL" in shown
+
+
+def test_the_last_run_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """`explain`, `report`, `margins` and `bundle` take the newest run, which a note on stderr names; without any they exit 2."""
+    monkeypatch.chdir(tmp_path)
+    commands = (["explain", "sales_007"], ["report"], ["margins"], ["bundle", "sales_007", "-o", "case.md"])
+    for words in commands:
+        assert main(words) == 2, words
+        assert "no run is named, and there is none in .evalsuite/runs" in capsys.readouterr().err
+    for only in ("sales_008", "sales_007"):
+        main(["run", ANSWERS, "--gold", GOLD, "--only", only, "--no-cache", "-q"])
+    name = find_runs()[-1].name
+    for words in commands:
+        named = [*words, *([name] if len(words) == 1 else ["--run", name])]
+        capsys.readouterr()
+        code = main(words)
+        shown = capsys.readouterr()
+        assert f"note: the last run, {name}\n" in shown.err, words
+        Path("case.md").unlink(missing_ok=True)
+        assert (main(named), capsys.readouterr().out) == (code, shown.out), words
+        Path("case.md").unlink(missing_ok=True)
 
 
 def test_hidden_gold_stays_hidden(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

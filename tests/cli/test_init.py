@@ -8,6 +8,8 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.cli.commands import COMMANDS, GROUPS
 from evalsuite.core.errors import EXIT_OK, EXIT_USAGE
+from evalsuite.gold.layouts import read_gold
+from tests.terminal.pty_harness import EVALSUITE, run
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -37,6 +39,7 @@ def test_tables_become_gold(place: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "decide: ignore_order" in out
     assert out.splitlines()[-1].startswith("done: ")
     assert [path.parent.name for path in place.rglob("*_eval.jsonl")] == ["gold"]
+    assert (place / "gold/suite.yaml").read_text() == f'name: "{place.name}"\n'
     assert (place / "gold/q1/q1.csv").read_bytes() == (place / "src/q1.csv").read_bytes()
     assert [(entry["instance_id"], entry.get("question")) for entry in spec(place / "gold")] == [("q1", None), ("q2", "How many?")]
     for name in ("q1", "q2"):
@@ -51,7 +54,15 @@ def test_tables_become_gold(place: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "submission_template was there and stays as it is" in out
     assert "left out: more/, notes.txt" in out
     assert (place / "submission_template/q1/q1.csv").read_bytes() == filled
-    assert (place / "src_gold").is_dir()
+    assert (place / "src_gold/suite.yaml").read_text() == 'name: "src_gold"\n'
+
+
+@pytest.mark.parametrize(("answer", "name"), [(b"\n", None), (b"Sales: 2024\n", "Sales: 2024")])
+def test_a_terminal_is_asked_for_folder_and_name(place: Path, answer: bytes, name: str | None) -> None:
+    """Both questions are answered by a line; an empty one takes the default, and the name is the suite's."""
+    shown = run([*EVALSUITE, "init"], cwd=place, typed=[("right answers: ", b"src\n"), (f"name of the suite [{place.name}]: ", answer)])
+    assert shown.code == EXIT_OK, shown.raw
+    assert read_gold(place / "gold").suite.name == (name or place.name)
 
 
 def test_examples_choose_the_parameters(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,7 +80,8 @@ def test_examples_choose_the_parameters(place: Path, capsys: pytest.CaptureFixtu
     assert first == {"gold": "q1.csv", "ignore_order": True, "condition_cols": [0]}
     assert second == {"gold": "q2.csv", "ignore_order": False}
     (place / "bad/q2/one.csv").unlink()
-    assert main(["init", "--gold-from", "src", "--good", "good", "--bad", "bad", "--to", "other"]) == EXIT_OK
+    assert main(["init", "--gold-from", "src", "--good", "good", "--bad", "bad", "--to", "other", "--name", "mine"]) == EXIT_OK
+    assert (place / "other/suite.yaml").read_text() == 'name: "mine"\n'
     assert "q2: open: order: no example shows whether it counts" in capsys.readouterr().out
 
 

@@ -161,7 +161,8 @@ def test_several_files_of_a_suite(place: Path, capsys: pytest.CaptureFixture[str
     said = capsys.readouterr()
     assert said.out.splitlines()[0].startswith("good: done: 100.0 %")
     assert said.out.splitlines()[-1] == "1 of 2 files could not be run (exit 1)"
-    assert "delimiter" in said.err
+    assert "no candidate column 'candidate_output'" in said.err
+    assert "name another with --candidate\n" in said.err
     assert main(["suite", "run", "s", "--from", "bad.csv", "--from", "bad.csv"]) == 2
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binomtest
 
 from evalsuite.cli import main
-from evalsuite.core.errors import EXIT_OK, EXIT_USAGE
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_USAGE
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -57,11 +57,54 @@ def test_keep_saves_the_suite_and_its_runs(place: Path, capsys: pytest.CaptureFi
     assert main([*ARGUMENTS, "--keep", "mine", "--json"]) == EXIT_OK
     first = json.loads(capsys.readouterr().out)
     (place / "qa.csv").write_text("\n".join([header, *rows]) + "\n")
-    run = ["suite", "run", "mine", "--from", "qa.csv", "--candidate-column"]
+    run = ["suite", "run", "mine", "--from", "qa.csv", "--candidate"]
     assert main([*run, "b", "again"]) == EXIT_OK
     assert main(["compare", "again", "b"]) == EXIT_OK
     assert "the same on every instance" in capsys.readouterr().out
     assert first["candidates"][0]["total"]["losses"] == 13
+
+
+@pytest.mark.parametrize(
+    ("gates", "code", "says"),
+    [
+        ([], EXIT_OK, "done: b: worse (-40.0 points, p 0.0018) (no gate set)"),
+        (["--fail-under", "0.4"], EXIT_OK, "done: b: worse (-40.0 points, p 0.0018), b 50.0 % (gate 40.0 % met)"),
+        (["--fail-under", "0.6"], EXIT_GATE, "done: b: worse (-40.0 points, p 0.0018), b 50.0 %, below the gate of 60.0 % (exit 1)"),
+        (["--fail-on-regression"], EXIT_GATE, "done: worse than a: b (exit 1)"),
+        (["--fail-on-regression", "--alpha", "0.0001"], EXIT_OK, "done: no regression shown at alpha 0.0001"),
+        (
+            ["--fail-on-regression", "--alpha", "0.0001", "--fail-under", "0.6"],
+            EXIT_GATE,
+            "done: no regression shown at alpha 0.0001, b 50.0 %, below the gate of 60.0 % (exit 1)",
+        ),
+    ],
+)
+def test_gates_are_the_same_in_each_command(capsys: pytest.CaptureFixture[str], gates: list[str], code: int, says: str) -> None:
+    """`suite try`, `suite run` and `compare` end with the same exit code and, under -q, print the same last line only."""
+    assert main(["suite", "create", "s", "--from", "qa.csv", "--scorer", "string_match", *ARGUMENTS[3:7]]) == EXIT_OK
+    capsys.readouterr()
+    run = ["suite", "run", "s", "--from", "qa.csv", "--input", "question", *ARGUMENTS[7:]]
+    for command in (ARGUMENTS, run, ["compare", "s/a", "s/b"]):
+        assert main([*command, *gates, "-q"]) == code, command
+        assert capsys.readouterr().out == f"{says}\n", command
+
+
+def test_runs_of_a_suite_are_written_and_printed_as_json(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`suite run --json` prints the comparison alone, of one run its report; -o writes it; a gate needs something to compare with."""
+    assert main(["suite", "create", "s", "--from", "qa.csv", "--scorer", "string_match", *ARGUMENTS[3:7]]) == EXIT_OK
+    capsys.readouterr()
+    run = ["suite", "run", "s", "--from", "qa.csv"]
+    assert main([*run, *ARGUMENTS[7:], "--json", "-o", "both.md"]) == EXIT_OK
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["candidates"][0]["total"]["losses"] == 13
+    assert "a: done: 90.0 %" in shown.err
+    assert "-40.0" in (place / "both.md").read_text()
+    assert main([*run, "alone", "--candidate", "b", "--json"]) == EXIT_OK
+    assert json.loads(capsys.readouterr().out)["summary"]["score"] == 0.5
+    assert main([*run, "gated", "--candidate", "b", "--fail-under", "0.6", "-o", "one.md"]) == EXIT_GATE
+    assert capsys.readouterr().out.splitlines()[-1] == "done: 50.0 %, below the gate of 60.0 % (exit 1)"
+    assert main([*run, "single", "--candidate", "b", "--fail-on-regression"]) == EXIT_USAGE
+    assert "needs two candidates" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -70,6 +113,7 @@ def test_keep_saves_the_suite_and_its_runs(place: Path, capsys: pytest.CaptureFi
         (["--candidate", "c"], "no candidate column 'c'"),
         (["--candidate", "a"], "--candidate names a column twice"),
         (["--scorer", "string_mtch"], "did you mean 'string_match'"),
+        (["--fail-under", "50"], "--fail-under"),
     ],
 )
 def test_what_cannot_be_meant_is_said(capsys: pytest.CaptureFixture[str], change: list[str], says: str) -> None:

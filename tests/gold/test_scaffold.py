@@ -48,6 +48,8 @@ def test_tables_become_gold(tables: Path, tmp_path: Path) -> None:
     assert read_gold(target).suite.rules == "strict"
     with pytest.raises(UsageError, match="is there already"):
         make_gold(found, target, template, questions={}, parameters={})
+    make_gold(found, tmp_path / "named", template, questions={}, parameters={}, name='a "b": c')
+    assert read_gold(tmp_path / "named").suite.name == 'a "b": c'
     again = make_gold(found, tmp_path / "other", template, questions={}, parameters={})
     assert again.unasked == tuple(found)
     assert (tmp_path / "other" / "suite.yaml").read_text() == 'name: "other"\n'

@@ -205,7 +205,7 @@ suite create x --from bin.csv --scorer f1               | bin.csv: cannot be rea
 suite create x --from semi.csv --scorer f1              | the data has no input column 'input' | known: instance_id, label
 suite create x --from bad.parquet --scorer f1           | not a readable Parquet file | a CSV, TSV, JSONL, JSON, Parquet or Excel file
 suite create x --from questions.csv --scorer f1 --input-column q | no input column 'q' | known: input, reference_output
-suite run capitals --from questions.csv                 | no candidate column 'candidate_output' | --candidate-column
+suite run capitals --from questions.csv                 | no candidate column 'candidate_output' | --candidate
 suite run capitals again --from answers.csv --from answers.csv | one name 'again' for 2 runs
 suite run capitals --from semi.csv --from bin.csv       | delimiter | not UTF-8 | 2 of 2 files could not be run (exit 2)
 suite import bin.csv                                    | bin.csv: not a JSON file
