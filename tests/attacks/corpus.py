@@ -98,6 +98,12 @@ class Corpus:
         )
 
 
+def duckdb_survives(file: Path) -> bool:
+    """Whether the installed duckdb refuses a crafted file that ends the process of an older one."""
+    read = "import duckdb, sys; c = duckdb.connect(sys.argv[1], read_only=True); c.execute('from t').fetchall()"
+    return finished([sys.executable, "-c", read, file]).returncode >= 0
+
+
 def run_name(set_: str, rules: str) -> str:
     """The name under which the run of a set is kept."""
     return f"{set_.replace('/', '-')}.{rules}"

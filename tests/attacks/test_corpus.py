@@ -14,7 +14,17 @@ from evalsuite.reports import write
 from evalsuite.reports.record import record_of_entry
 from evalsuite.runs.history import read_run
 from evalsuite.runs.submission_reader import saved_exchanges
-from tests.attacks.corpus import CANARY, RULES, TEXTS, Corpus, database_digests, json_run, known_kind, rules_of_runs
+from tests.attacks.corpus import (
+    CANARY,
+    RULES,
+    TEXTS,
+    Corpus,
+    database_digests,
+    duckdb_survives,
+    json_run,
+    known_kind,
+    rules_of_runs,
+)
 from tests.attacks.must import ELSEWHERE, SIDE, WHOLE, Seen, broken_clauses
 
 KINDS = {"trees": ("t_",), "sql": ("q_",)}
@@ -42,7 +52,11 @@ def test_every_expectation_holds(kind: str, corpus: Corpus) -> None:
         if rules == "official" and e["instance_id"].startswith(MATCHERS):
             continue
         seen = corpus.seen(e["set"], e["instance_id"], rules)
-        broken = broken_clauses(e["instance_id"], e["must"], seen)
+        must = e["must"]
+        databases = list((corpus.place / "corpus" / e["set"] / e["instance_id"]).glob("*.duckdb")) if "WORKER_DIED" in must else []
+        if databases and all(map(duckdb_survives, databases)):
+            must = must.replace("WORKER_DIED", "BAD_DUCKDB")
+        broken = broken_clauses(e["instance_id"], must, seen)
         if seen.seconds > float(e["max_seconds"]):
             broken.append(f"took {seen.seconds} s of {e['max_seconds']}")
         if broken:

@@ -188,5 +188,5 @@ def test_the_viewer_shows_the_same_figures(place: Path, serve: Serve, capsys: py
         _called(capsys, f"run {name} --gold gold --isolation none -q", 4)
     with viewer(place) as address:
         pages = [ask(address, f"/runs/{folder.name}").body for folder in Path(".evalsuite/runs").iterdir()]
-    headlines = {re.search(r'<p class="score">(.*?)</p>', page)[1] for page in pages}  # type: ignore[index]
-    assert headlines == {"judged 5/7: 80.0 % (57.1-85.7 % over all 7)"}
+    headlines = {re.search(r'<p class="score">(.*?)</p>\n<p>(.*?)</p>', page).groups() for page in pages}  # type: ignore[union-attr]
+    assert headlines == {("80.0 %", "Under official rules judged 5/7: 80.0 % (57.1-85.7 % over all 7: 2 unscored), 95 % CI 37.6-96.4")}
