@@ -157,7 +157,9 @@ def lines() -> Iterator[list[str]]:
                 continue
             line = [*words, *(word for parameter in one.params if parameter.required for word in _given(parameter))]
             yield line
-            yield from ([*line, *_given(parameter)] for parameter in one.params if not parameter.required and parameter.metavar == "RUN")
+            yield from (
+                [*line, *_given(parameter)] for parameter in one.params if not parameter.required and parameter.metavar in ("RUN", "[RUN]")
+            )
     yield from (line.split() for line in MORE)
 
 
