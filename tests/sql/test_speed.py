@@ -21,12 +21,12 @@ FAST, SLOW = "SELECT max(n) FROM t", "SELECT max(a.n) FROM t a, t b"
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """An SQLite file with 300 numbers, below `dbs`."""
+    """An SQLite file with 600 numbers, below `dbs`."""
     file = tmp_path / "dbs" / "many numbers" / "many numbers.sqlite"
     file.parent.mkdir(parents=True)
     connection = sqlite3.connect(file)
     connection.execute("create table t (n integer)")
-    connection.executemany("insert into t values (?)", [(n,) for n in range(300)])
+    connection.executemany("insert into t values (?)", [(n,) for n in range(600)])
     connection.commit()
     connection.close()
     return file
@@ -35,8 +35,8 @@ def place(tmp_path: Path) -> Path:
 def test_a_ratio_says_who_is_faster(place: Path) -> None:
     """Gold's time over the query's: far above 1 for a faster one, far below for a slower one, about 1 beside itself."""
     limits = QueryLimits.of(resolve_limits())
-    assert time_ratio(FAST, SLOW, str(place), BIRD, limits) > 3
-    assert time_ratio(SLOW, FAST, str(place), BIRD, limits) < 1 / 3
+    assert time_ratio(FAST, SLOW, str(place), BIRD, limits) > 10
+    assert time_ratio(SLOW, FAST, str(place), BIRD, limits) < 0.1
     assert time_ratio(SLOW, SLOW, str(place), BIRD, limits) == pytest.approx(1, abs=0.3)
 
 
@@ -92,7 +92,7 @@ def test_a_run_times_right_answers(place: Path, tmp_path: Path, capsys: pytest.C
     shown = capsys.readouterr().out
     rows = [json.loads(line) for line in (tmp_path / "timed/results.jsonl").read_text().splitlines()]
     assert ["time_ratio" in row["details"] for row in rows] == [True, False, True]
-    assert rows[0]["details"]["time_ratio"] > 3
+    assert rows[0]["details"]["time_ratio"] > 10
     summary = json.loads((tmp_path / "timed/run.json").read_text())["summary"]
     assert summary["pairs"]["n_timed"] == 2
     assert summary["by_group"]["simple"]["pairs"]["r_ves"] == pytest.approx(100 * 1.25**0.5 / 2)
