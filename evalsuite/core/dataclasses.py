@@ -23,20 +23,20 @@ class _Field:
 
     __slots__ = ("compare", "default", "default_factory", "init", "kw_only", "metadata", "name", "repr", "type")
 
-    def __init__(self, given: "dict[str, Any]", name: str, kind: "Any", *, kw_only: bool) -> None:
+    def __init__(self, options: "dict[str, Any]", name: str, kind: "Any", *, kw_only: bool) -> None:
         self.name, self.type, self.kw_only = name, kind, kw_only
-        self.default, self.default_factory = given.get("default", _MISSING), given.get("default_factory", _MISSING)
-        self.init, self.repr, self.compare = given.get("init", True), given.get("repr", True), given.get("compare", True)
-        self.metadata = given.get("metadata")
+        self.default, self.default_factory = options.get("default", _MISSING), options.get("default_factory", _MISSING)
+        self.init, self.repr, self.compare = options.get("init", True), options.get("repr", True), options.get("compare", True)
+        self.metadata = options.get("metadata")
 
 
 class _Given(dict):  # type: ignore[type-arg]
     """The arguments of `field`."""
 
 
-def _field(**given: "Any") -> "Any":
+def _field(**options: "Any") -> "Any":
     """Return the definition of a field, with the arguments of `dataclasses.field`."""
-    return _Given(given)
+    return _Given(options)
 
 
 def _dataclass(
@@ -51,7 +51,7 @@ def _dataclass(
 
 
 def _made(cls: "type[Any]", *, frozen: bool, slots: bool, kw_only: bool, eq: bool, with_repr: bool) -> "type[Any]":
-    inherited = {name: one for base in cls.__mro__[:0:-1] for name, one in vars(base).get(_SPECS, {}).items()}
+    inherited = {name: spec for base in cls.__mro__[:0:-1] for name, spec in vars(base).get(_SPECS, {}).items()}
     own = _own_fields(cls, kw_only=kw_only, slots=slots)
     all_fields = {**inherited, **own}
     if slots:
@@ -61,7 +61,7 @@ def _made(cls: "type[Any]", *, frozen: bool, slots: bool, kw_only: bool, eq: boo
         "__dataclass_fields__": _Standard("__dataclass_fields__", frozen=frozen),
         "__dataclass_params__": _Standard("__dataclass_params__", frozen=frozen),
         "__signature__": _Standard("__signature__", frozen=frozen),
-        "__match_args__": tuple(one.name for one in all_fields.values() if one.init and not one.kw_only),
+        "__match_args__": tuple(field.name for field in all_fields.values() if field.init and not field.kw_only),
         "__init__": _first_init(cls, list(all_fields.values()), frozen=frozen),
     }
     if frozen:
@@ -71,7 +71,7 @@ def _made(cls: "type[Any]", *, frozen: bool, slots: bool, kw_only: bool, eq: boo
     if with_repr and "__repr__" not in vars(cls):
         new["__repr__"] = _repr
     if eq:
-        new |= _comparison(cls, [one.name for one in all_fields.values() if one.compare], frozen=frozen)
+        new |= _comparison(cls, [field.name for field in all_fields.values() if field.compare], frozen=frozen)
     for name, value in new.items():
         setattr(cls, name, value)
     return cls
@@ -83,9 +83,9 @@ def _own_fields(cls: "type[Any]", *, kw_only: bool, slots: bool) -> "dict[str, _
     for name, kind in cls.__annotations__.items():
         if "ClassVar" in (kind if isinstance(kind, str) else str(getattr(kind, "__origin__", kind))):
             continue
-        given = vars(cls).get(name, _MISSING)
-        own[name] = _Field(given if isinstance(given, _Given) else {"default": given}, name, kind, kw_only=kw_only)
-        if isinstance(given, _Given) and not slots:
+        default = vars(cls).get(name, _MISSING)
+        own[name] = _Field(default if isinstance(default, _Given) else {"default": default}, name, kind, kw_only=kw_only)
+        if isinstance(default, _Given) and not slots:
             if own[name].default is _MISSING:
                 delattr(cls, name)
             else:
@@ -123,18 +123,18 @@ def _first_init(cls: "type[Any]", all_fields: "list[_Field]", *, frozen: bool) -
 def _compiled_init(cls: "type[Any]", all_fields: "list[_Field]", *, frozen: bool) -> "Any":
     names: dict[str, Any] = {"_missing": _MISSING, "_set": object.__setattr__}
     positional, keywords, body = ["self"], list[str](), list[str]()
-    for one in all_fields:
-        name = one.name
+    for field in all_fields:
+        name = field.name
         value = name
-        if one.default_factory is not _MISSING:
-            names[f"_make_{name}"] = one.default_factory
-            value = f"_make_{name}() if {name} is _missing else {name}" if one.init else f"_make_{name}()"
-        names[f"_default_{name}"] = _MISSING if one.default_factory is not _MISSING else one.default
-        if one.init:
-            optional = one.default_factory is not _MISSING or one.default is not _MISSING
-            (keywords if one.kw_only else positional).append(f"{name}=_default_{name}" if optional else name)
-        elif one.default_factory is _MISSING:
-            if one.default is _MISSING or name in vars(cls):
+        if field.default_factory is not _MISSING:
+            names[f"_make_{name}"] = field.default_factory
+            value = f"_make_{name}() if {name} is _missing else {name}" if field.init else f"_make_{name}()"
+        names[f"_default_{name}"] = _MISSING if field.default_factory is not _MISSING else field.default
+        if field.init:
+            optional = field.default_factory is not _MISSING or field.default is not _MISSING
+            (keywords if field.kw_only else positional).append(f"{name}=_default_{name}" if optional else name)
+        elif field.default_factory is _MISSING:
+            if field.default is _MISSING or name in vars(cls):
                 continue
             value = f"_default_{name}"
         names[f"_set_{name}"] = getattr(getattr(cls, name, None), "__set__", None)
@@ -159,30 +159,30 @@ class _Standard:
         import dataclasses
         import inspect
 
-        cls = next(one for one in owner.__mro__ if vars(one).get(self._name) is self)
+        cls = next(base for base in owner.__mro__ if vars(base).get(self._name) is self)
         is_signature = self._name == "__signature__"
         if is_signature and cls is not owner:
             # A class that inherits has an `__init__` of its own.
             return None
         made = dataclasses.make_dataclass(cls.__name__, _standard_fields(vars(cls)[_SPECS].values()), frozen=self._frozen)
-        found = inspect.signature(made) if is_signature else getattr(made, self._name)
+        attribute = inspect.signature(made) if is_signature else getattr(made, self._name)
         if not is_signature:
-            setattr(cls, self._name, found)
-        return found
+            setattr(cls, self._name, attribute)
+        return attribute
 
 
 def _standard_fields(all_fields: "Any") -> "Iterator[tuple[str, Any, Any]]":
     import dataclasses
 
-    for one in all_fields:
-        given = {name: value for name in ("default", "default_factory") if (value := getattr(one, name)) is not _MISSING}
-        how = {"init": one.init, "repr": one.repr, "compare": one.compare, "kw_only": one.kw_only, "metadata": one.metadata}
-        yield one.name, one.type, dataclasses.field(**given, **how)
+    for field in all_fields:
+        defaults = {name: value for name in ("default", "default_factory") if (value := getattr(field, name)) is not _MISSING}
+        how = {"init": field.init, "repr": field.repr, "compare": field.compare, "kw_only": field.kw_only, "metadata": field.metadata}
+        yield field.name, field.type, dataclasses.field(**defaults, **how)
 
 
 def _repr(self: "Any") -> str:
-    shown = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in getattr(self, _SPECS).values() if one.repr)
-    return f"{type(self).__qualname__}({shown})"
+    values = ", ".join(f"{spec.name}={getattr(self, spec.name)!r}" for spec in getattr(self, _SPECS).values() if spec.repr)
+    return f"{type(self).__qualname__}({values})"
 
 
 def _equality(values: "Callable[[Any], Any]") -> "Callable[[Any, object], Any]":
@@ -220,7 +220,7 @@ def _replace(instance: "Any", /, **changes: "Any") -> "Any":
         import dataclasses
 
         return dataclasses.replace(instance, **changes)
-    return type(instance)(**{**{name: getattr(instance, name) for name, one in specs.items() if one.init}, **changes})
+    return type(instance)(**{**{name: getattr(instance, name) for name, spec in specs.items() if spec.init}, **changes})
 
 
 def _fields(kind: "Any") -> "tuple[Any, ...]":

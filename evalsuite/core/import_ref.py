@@ -30,8 +30,8 @@ class ImportRef:
         from importlib import import_module
 
         module, _, attribute = self.target.partition(":")
-        found = import_module(module)
-        return getattr(found, attribute) if attribute else found
+        target = import_module(module)
+        return getattr(target, attribute) if attribute else target
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ImportRef) and (self.target, self.summary) == (other.target, other.summary)
@@ -52,9 +52,9 @@ class LazyModule:
     def __getattr__(self, attribute: str) -> "Any":
         from importlib import import_module
 
-        found = getattr(import_module(self._name), attribute)
-        setattr(self, attribute, found)  # the next read finds it without this function
-        return found
+        value = getattr(import_module(self._name), attribute)
+        setattr(self, attribute, value)  # the next read finds it without this function
+        return value
 
 
 if not TYPE_CHECKING:
@@ -71,9 +71,9 @@ class LazyPattern:
     def __getattr__(self, name: str) -> "Any":
         import re
 
-        found = getattr(re.compile(self.pattern, self._flags), name)
-        setattr(self, name, found)
-        return found
+        value = getattr(re.compile(self.pattern, self._flags), name)
+        setattr(self, name, value)
+        return value
 
 
 def lazy_pattern(pattern: "AnyStr", flags: int = 0) -> "re.Pattern[AnyStr]":

@@ -271,13 +271,13 @@ class Metric(ABC):
     def _reason_for(self, measure: Measure, value: float | None) -> str:
         if measure.value is None:
             return f"{self.label} is undefined: {measure.reason}"
-        shown = f"{self.label} {measure.value:.4g}"
+        measured = f"{self.label} {measure.value:.4g}"
         if measure.reason:
-            return measure.reason if measure.value in (0, 1) else f"{measure.reason}: {shown}"
+            return measure.reason if measure.value in (0, 1) else f"{measure.reason}: {measured}"
         if value is None:
-            return f"{shown} on its own scale" + (", less is better" if self.direction == "lower" else "")
+            return f"{measured} on its own scale" + (", less is better" if self.direction == "lower" else "")
         better = ", less is better" if self.direction == "lower" else ""
-        return shown if (self.low, self.high) == (0, 1) and not better else f"{shown} counts {value:.4g}{better}"
+        return measured if (self.low, self.high) == (0, 1) and not better else f"{measured} counts {value:.4g}{better}"
 
 
 def text_of(value: Any, field: str | None = None) -> str:

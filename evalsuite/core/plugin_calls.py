@@ -99,7 +99,7 @@ def score_of(name: str, value: Any, ends: tuple[float, float] | None = (0.0, 1.0
     if ends is None and value.official is None and value.fault is None and "raw" in details:
         return replace(value, details=details)
     silent = Fault(code="SCORER_ERROR", detail=f"{name} gave no value")
-    official, strict = (None if one is None else unit(name, one) for one in (value.official, value.strict))
+    official, strict = (None if verdict is None else unit(name, verdict) for verdict in (value.official, value.strict))
     return Score(
         official=official,
         strict=strict,
@@ -133,8 +133,8 @@ def _number_score(name: str, value: Any, ends: tuple[float, float] | None) -> Sc
 
 def with_raw(name: str, value: Any) -> Score:
     """Return the score of a value in [0, 1], with the value in `details.raw`: other runs of the same scorer may have values outside."""
-    found = score_of(name, value)
-    return replace(found, details={"raw": found.official, **found.details})
+    score = score_of(name, value)
+    return replace(score, details={"raw": score.official, **score.details})
 
 
 def is_share(value: Any) -> bool:
@@ -142,8 +142,8 @@ def is_share(value: Any) -> bool:
     if isinstance(value, Score):
         return True
     try:
-        found = number("", getattr(value, "score", value))
-        return 0 <= found <= 1 or not math.isfinite(found)
+        share = number("", getattr(value, "score", value))
+        return 0 <= share <= 1 or not math.isfinite(share)
     except FaultError:
         return True
 
@@ -152,8 +152,8 @@ def _as_json(name: str, details: Mapping[str, Any]) -> dict[str, Any]:
     """Return the details as JSON data; other types become text."""
     if not isinstance(details, Mapping):
         _refuse_score(f"{name} gave details as {type(details).__name__}, expected a mapping")
-    found: dict[str, Any] = json.loads(json.dumps(dict(details), default=str), parse_constant=str)
-    return found
+    copy: dict[str, Any] = json.loads(json.dumps(dict(details), default=str), parse_constant=str)
+    return copy
 
 
 def _refuse_score(detail: str) -> NoReturn:

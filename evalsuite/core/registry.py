@@ -88,12 +88,12 @@ class Scorer:
         if validate is None:
             return []
         try:
-            found = plugin_calls.call_plugin(f"{self.name}: validate", lambda: [*validate(parameters)])
+            problems = plugin_calls.call_plugin(f"{self.name}: validate", lambda: [*validate(parameters)])
         except FaultError as error:
             return [Problem(code=error.fault.code, message=error.fault.detail)]
-        strange = next((item for item in found if not isinstance(item, Problem)), None)
+        strange = next((item for item in problems if not isinstance(item, Problem)), None)
         if strange is None:
-            return found
+            return problems
         return [Problem(code="SCORER_ERROR", message=f"{self.name}: validate gave {type(strange).__name__}, expected a Problem")]
 
 
@@ -168,7 +168,7 @@ def _keyword_parameters(function: Callable[..., Score]) -> dict[str, Parameter]:
     hints = typing.get_type_hints(function)
     if hasattr(function, "__signature__") or hasattr(function, "__wrapped__") or not hasattr(function, "__code__"):
         of_all = inspect.signature(function).parameters.items()
-        defaults = {name: one.default for name, one in of_all if one.kind is one.KEYWORD_ONLY}
+        defaults = {name: parameter.default for name, parameter in of_all if parameter.kind is parameter.KEYWORD_ONLY}
         defaults = {name: NO_DEFAULT if default is inspect.Parameter.empty else default for name, default in defaults.items()}
     else:
         # As `inspect` has it; importing that takes half as long as Python's start.
@@ -191,20 +191,20 @@ def check_parameters(entry: Scorer, parameters: Mapping[str, Any], *, where: str
     value yet and are not checked.
     """
     known = entry.parameters
-    found: list[Problem] = []
+    problems: list[Problem] = []
     usable: dict[str, Any] = {}
     for key, value in parameters.items():
         if key in later:
             continue
         if key in IGNORED_PARAMETERS and key not in known:
             message = f"parameter {key!r} of {entry.name} is ignored"
-            found.append(Problem(code="BAD_SPEC", message=message, where=where, blocks=frozenset()))
+            problems.append(Problem(code="BAD_SPEC", message=message, where=where, blocks=frozenset()))
         elif key in CONNECTION_PARAMETERS and key not in known:
             if not isinstance(value, str) or not value:
                 message = f"parameter {key!r} of {entry.name} must be text, found {type(value).__name__}"
-                found.append(Problem(code="BAD_SPEC", message=message, where=where))
+                problems.append(Problem(code="BAD_SPEC", message=message, where=where))
         elif key not in known:
-            found.append(
+            problems.append(
                 Problem(
                     code="BAD_SPEC",
                     message=f"unknown parameter {key!r} of {entry.name}",
@@ -216,15 +216,15 @@ def check_parameters(entry: Scorer, parameters: Mapping[str, Any], *, where: str
         elif not fits(value, annotation := _type_of_key(entry, key)):
             expected = readable(annotation)
             message = f"parameter {key!r} of {entry.name} must be {expected}, found {type(value).__name__}"
-            found.append(Problem(code="BAD_SPEC", message=message, where=where))
+            problems.append(Problem(code="BAD_SPEC", message=message, where=where))
         else:
             usable[key] = value
     missing = [name for name in _required(entry.function) if name not in parameters]
     for key in missing:
-        found.append(Problem(code="BAD_SPEC", message=f"{entry.name} needs the parameter {key!r}", where=where))
-    if not any(p.blocks >= {"strict"} for p in found):
-        found.extend(replace(p, where=p.where or where) for p in entry.problems(usable))
-    return found
+        problems.append(Problem(code="BAD_SPEC", message=f"{entry.name} needs the parameter {key!r}", where=where))
+    if not any(p.blocks >= {"strict"} for p in problems):
+        problems.extend(replace(p, where=p.where or where) for p in entry.problems(usable))
+    return problems
 
 
 def _type_of_key(entry: Scorer, key: str) -> Any:
@@ -279,7 +279,7 @@ def are_rows(rows: object, kinds: Mapping[str, Any]) -> TypeGuard[list[Mapping[s
         value = row[name]
         return (kind is not int or value >= 0) and (kind is not SHARE or value is None or 0 <= value <= 1)
 
-    return isinstance(rows, list) and all(isinstance(row, Mapping) and all(holds(row, *one) for one in kinds.items()) for row in rows)
+    return isinstance(rows, list) and all(isinstance(row, Mapping) and all(holds(row, *item) for item in kinds.items()) for row in rows)
 
 
 def readable(annotation: Any) -> str:
@@ -387,17 +387,17 @@ class PluginBatch:
         return value
 
     def _run_all(self) -> dict[str, list[Any]]:
-        found: dict[str, list[Any]] = {}
+        requests: dict[str, list[Any]] = {}
         if len(self._cases) < 2:
-            return found
+            return requests
         try:
             values = plugin_calls.call_plugin(self.name, self._checked_values, self._cases)
         except FaultError:  # Cases are then run one by one, so that a bad answer does not affect the others.
-            return found
+            return requests
         self.is_within = all(map(plugin_calls.is_share, values))
         for case, value in zip(self._cases, values, strict=True):
-            found.setdefault(repr(case), []).append(value)
-        return found
+            requests.setdefault(repr(case), []).append(value)
+        return requests
 
     def _checked_values(self, cases: Sequence[Case]) -> Sequence[Any]:
         golds = [case.gold for case in cases]
@@ -518,14 +518,14 @@ class Registry:
         module = module_of(path.resolve())
         if module.__name__ in PART_MODULES:
             self.parts[f"parts of {path.name}"] = path.resolve()
-        found = [
+        scorers = [
             name for name, value in vars(module).items() if is_own(value, module) and (hasattr(value, "__evalsuite__") or is_batch(value))
         ]
-        if not found and module.__name__ not in PART_MODULES:
+        if not scorers and module.__name__ not in PART_MODULES:
             hint = "mark a function with @scorer, write a class with run_batch, or register a comparator of trees"
             raise UsageError(f"{path}: contains no scorer", hint=hint)
         names = []
-        for attribute in found:
+        for attribute in scorers:
             name = name_of(getattr(module, attribute)) or attribute
             self.register(name, path, attribute)
             names.append(name)
@@ -626,8 +626,8 @@ class Registry:
 
             path, attribute = self.loaded[name]
             return f"{attribute}\0{sha256(path.read_bytes()).hexdigest()}"
-        found = self.entry_point(name)
-        return f"{found.value}\0{found.dist.version if found.dist is not None else ''}" if found is not None else ""
+        entry = self.entry_point(name)
+        return f"{entry.value}\0{entry.dist.version if entry.dist is not None else ''}" if entry is not None else ""
 
     def _function_of(self, name: str) -> Callable[..., Score] | None:
         """Return the marked scorer function for the name of a plugin or entry point, or None."""

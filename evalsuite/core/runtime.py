@@ -106,10 +106,10 @@ def package_version(package: str) -> str:
     Importing `importlib.metadata` costs as much as the rest of the start.
     """
     for place in sys.path:
-        found = [name for name in _names_in(place) if name.startswith(f"{package}-") and name.endswith(".dist-info")]
-        if len(found) == 1:
-            return found[0].removesuffix(".dist-info").rpartition("-")[2]
-        if found:
+        folders = [name for name in _names_in(place) if name.startswith(f"{package}-") and name.endswith(".dist-info")]
+        if len(folders) == 1:
+            return folders[0].removesuffix(".dist-info").rpartition("-")[2]
+        if folders:
             break
     from importlib.metadata import PackageNotFoundError, version
 
@@ -147,8 +147,8 @@ def program() -> str:
     import shutil
 
     own = Path(sys.executable).parent / "evalsuite"
-    found = shutil.which("evalsuite")
-    if found is not None and (not own.is_file() or Path(found).resolve() == own.resolve()):
+    path = shutil.which("evalsuite")
+    if path is not None and (not own.is_file() or Path(path).resolve() == own.resolve()):
         return "evalsuite"
     here = Path.cwd()
     word, module = (own, "") if own.is_file() else (Path(sys.executable), " -m evalsuite")

@@ -246,7 +246,7 @@ def redact(result: Result, level: str) -> Result:
 def _details(result: Result, level: str) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     if further := further_results(result):
-        kept[FURTHER_SCORERS] = {name: further_result_row(redact(one, level)) for name, one in further.items()}
+        kept[FURTHER_SCORERS] = {name: further_result_row(redact(row, level)) for name, row in further.items()}
     if shows(level, "class") and result.details.get("flip"):
         kept["flip"] = str(result.details["flip"]).partition(":")[0]
     if shows(level, "class") and result.details.get("hint"):
@@ -330,8 +330,8 @@ def _number_shape(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _text_shape(data: Mapping[str, Any]) -> dict[str, Any]:
-    found = [item["found"] for item in data["gold"]]
-    return {"n_gold": data["n_gold"], "found": found, "conj": data["conj"], "n_excluded": len(data["excluded"])}
+    matches = [item["found"] for item in data["gold"]]
+    return {"n_gold": data["n_gold"], "found": matches, "conj": data["conj"], "n_excluded": len(data["excluded"])}
 
 
 def _tree_shape(data: Mapping[str, Any]) -> dict[str, Any]:

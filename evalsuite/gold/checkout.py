@@ -41,17 +41,20 @@ _NO_LOGIN = frozenset({"database", "schema", "version", "functions", "location"}
 _KEYS = {"db": ("db", "db_id"), "question": ("question", "instruction")}
 
 
-def with_questions(gold: Gold, given: Path | None, limits: Limits) -> Gold:
-    """Return the gold with the entries of a file of questions: the `given` one, else that of its layout if it is found.
+def with_questions(gold: Gold, file: Path | None, limits: Limits) -> Gold:
+    """Return the gold with the entries of a file of questions: `file`, else that of its layout if it is found.
 
-    Raises `UsageError` if the given file cannot be read, or if a line of either file is not an object with an id.
+    Raises `UsageError` if `file` cannot be read, or if a line of either file is not an object with an id.
     """
-    place = given or next((place for place in _places(gold) if place.is_file()), None)
+    place = file or next((place for place in _places(gold) if place.is_file()), None)
     if place is None:
         return gold
     entries = dict(_read_questions(place, gold.layout, limits))
     return replace(
-        gold, instances=tuple(replace(one, question_entry=entries.get(one.instance_id, one.question_entry)) for one in gold.instances)
+        gold,
+        instances=tuple(
+            replace(instance, question_entry=entries.get(instance.instance_id, instance.question_entry)) for instance in gold.instances
+        ),
     )
 
 
@@ -79,8 +82,8 @@ def _read_questions(place: Path, layout: str, limits: Limits) -> Iterator[tuple[
                 why = describe(entry.fault) if entry.fault is not None else "instance_id is missing"
                 raise UsageError(f"{place.name}:{entry.line}: {why}", hint=entry.hint or 'one {"instance_id": ..., "db": ...} a line')
             engine = "snowflake" if layout == "snow" else next((name for prefix, name in _PREFIXES.items() if id_.startswith(prefix)), "")
-            found = {own: next((value[key] for key in keys if isinstance(value.get(key), str)), "") for own, keys in _KEYS.items()}
-            yield id_, {key: text for key, text in {**found, "engine": engine}.items() if text}
+            texts = {own: next((value[key] for key in keys if isinstance(value.get(key), str)), "") for own, keys in _KEYS.items()}
+            yield id_, {key: text for key, text in {**texts, "engine": engine}.items() if text}
 
 
 def credential_file(name: str, folders: Sequence[Path], gold: Path | None) -> Path | None:

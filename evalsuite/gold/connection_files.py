@@ -96,7 +96,7 @@ class Connections:
             UsageError: the named connection is not configured, or has no login.
             GoldError: `engine` and `database` do not fit together.
         """
-        return with_login(found) if (found := self._mapped(instance, parameters)) is not None else None
+        return with_login(connection) if (connection := self._mapped(instance, parameters)) is not None else None
 
     def _mapped(self, instance: GoldInstance, parameters: Mapping[str, Any] | None) -> Connection | None:
         parameters = parameters or {}
@@ -124,9 +124,9 @@ class Connections:
         if engine not in self.entries:
             hint = f"{CREDENTIALS[engine]} next to gold, or a connection {engine!r} in {CONNECTIONS_FILE}"
             raise UsageError(f"{instance.where}: no connection to {engine} is configured", hint=hint)
-        found = self.get(engine, instance)
+        connection = self.get(engine, instance)
         # A Snowflake account contains all databases of the benchmark.
-        return replace(found, name=f"{engine}: {name}", database=name) if engine == "snowflake" and name else found
+        return replace(connection, name=f"{engine}: {name}", database=name) if engine == "snowflake" and name else connection
 
     def _of_parameters(self, engine: str, database: str, where: str) -> Connection:
         if database in self.entries or (not database and engine in self.entries):
@@ -150,10 +150,10 @@ class Connections:
         if not isinstance(value, str):
             return value
 
-        def variable(found: re.Match[str]) -> str:
-            if found[1] not in self.environment:
-                raise UsageError(f"{entry.where}: {key} of {entry.name!r} needs the variable {found[1]}", hint=f"export {found[1]}=...")
-            return self.environment[found[1]]
+        def variable(match: re.Match[str]) -> str:
+            if match[1] not in self.environment:
+                raise UsageError(f"{entry.where}: {key} of {entry.name!r} needs the variable {match[1]}", hint=f"export {match[1]}=...")
+            return self.environment[match[1]]
 
         return _VARIABLE.sub(variable, value)
 
@@ -224,10 +224,10 @@ def _of_pattern(pattern: str, instance: GoldInstance | None, owner: str) -> str:
     """Return a text with each `{key}` replaced from the instance's gold entry or its file of questions."""
     fields = {**instance.question_entry, **instance.extra} if instance is not None else {}
 
-    def filled(found: re.Match[str]) -> str:
-        if isinstance(value := fields.get(found[1]), str | int):
+    def filled(match: re.Match[str]) -> str:
+        if isinstance(value := fields.get(match[1]), str | int):
             return str(value)
-        what = f"{instance.instance_id} has no {found[1]!r}" if instance is not None else "it is for many databases"
+        what = f"{instance.instance_id} has no {match[1]!r}" if instance is not None else "it is for many databases"
         raise UsageError(
             f"{owner}: the pattern in `database` cannot be filled in: {what}", hint="set it in gold's line or in the file of questions"
         )

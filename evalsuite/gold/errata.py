@@ -107,7 +107,7 @@ def read_errata(gold: Gold, *, day: date | None = None) -> Errata | None:
             raise GoldError(f"{entry.where}: {entry.id!r} is repeated, first on line {line}", hint="keep one entry for each instance")
         entries[entry.id] = entry
     files = [file, *sorted(place for place in (folder / ERRATA_FOLDER).rglob("*") if place.is_file())]
-    inodes = frozenset((found.st_dev, found.st_ino) for found in map(Path.stat, files))
+    inodes = frozenset((state.st_dev, state.st_ino) for state in map(Path.stat, files))
     return Errata(entries=tuple(entries.values()), day=day, hash=_hash_of(files, folder), inodes=inodes)
 
 
@@ -179,11 +179,11 @@ def _entry_of(fields: Mapping[str, Any], lines: Mapping[str, str], gold: Gold, k
         hint = f"`evalsuite gold errata GOLD --entry {fields['id']}` prints the instance's hash"
         raise GoldError(f"{lines['gold']}: gold must be {_HEX} hex digits, found {fields['gold']!r}", hint=hint)
     if not fields["evidence"].startswith(("http://", "https://")):
-        found = fields["evidence"]
-        raise GoldError(f"{lines['evidence']}: evidence must be a link, found {found!r}", hint="https://... to where it is shown")
+        value = fields["evidence"]
+        raise GoldError(f"{lines['evidence']}: evidence must be a link, found {value!r}", hint="https://... to where it is shown")
     if type(fields["expires"]) is not date:
-        found = fields["expires"]
-        raise GoldError(f"{lines['expires']}: expires must be a day, found {found!r}", hint="write 2027-06-30")
+        value = fields["expires"]
+        raise GoldError(f"{lines['expires']}: expires must be a day, found {value!r}", hint="write 2027-06-30")
     actions = [key for key in ACTIONS if key in fields]
     if len(actions) != 1:
         listed = " and ".join(actions) or "none"
@@ -231,7 +231,9 @@ def _patched(value: Any, where: str, gold: Gold, instance: GoldInstance, action:
         evaluations = value if isinstance(value, list) else [value]
         if not evaluations:
             raise GoldError(f"{where}: evaluation is empty", hint="give one {func, parameters} or a list of them")
-    checks = tuple(_moved(check_of(one, instance.instance_id, where, gold.suite), gold, instance.instance_id) for one in evaluations)
+    checks = tuple(
+        _moved(check_of(evaluation, instance.instance_id, where, gold.suite), gold, instance.instance_id) for evaluation in evaluations
+    )
     for problem in (problem for check in checks for problem in check.problems if problem.blocks):
         raise GoldError(f"{where}: {problem.message}", hint=problem.hint)
     return replace(instance, checks=with_further_scorers(checks, instance.instance_id, where, gold.suite), where=where)

@@ -160,14 +160,14 @@ def evaluation_of(entry: Obj, gold: str | list[str], layout: str) -> tuple[dict[
 def _instance(files: GoldFiles, layout: str, entry: Obj, where: str, suite: Suite) -> GoldInstance:
     """Return the instance of one entry of the spec."""
     id_ = id_of(entry, where)
-    found = files.of(id_)
-    names = found or f"{id_}.csv"
+    own = files.of(id_)
+    names = own or f"{id_}.csv"
     gold: Any = FromRoot(f"{RESULTS}/{names}") if isinstance(names, str) else [FromRoot(f"{RESULTS}/{name}") for name in names]
     evaluation, unusable = evaluation_of(entry, gold, layout)
     check = check_of(evaluation, id_, where, suite)
     failing = (f"{text}: the reference fails" for text in unusable)
     problems = [Problem(code="BAD_SPEC", message=text, where=where, blocks=OFFICIAL_ONLY) for text in failing]
-    if not found:
+    if not own:
         problems.append(_no_gold(id_, entry, files, where))
     if unused := files.unused_files(id_):
         message = f"{', '.join(unused)} next to {id_}.csv: the reference reads {id_}.csv alone"
@@ -230,8 +230,8 @@ class PairsLayout:
                 pairs = [entry.value for entry in read_gold_pairs(handle, limits=DEFAULT_LIMITS) if entry.value is not None]
         except FaultError:
             pairs = []
-        found, note = read_questions(spec, [str(pair["database"]) for pair in pairs])
-        about = {str(pair["instance_id"]): item for pair, item in zip(pairs, found, strict=True)}
+        questions, note = read_questions(spec, [str(pair["database"]) for pair in pairs])
+        about = {str(pair["instance_id"]): item for pair, item in zip(pairs, questions, strict=True)}
         return partial(_pair_instance, self.name, about, note)
 
     def read_submission(self, path: Path, limits: Limits, mode: str | None = None, ids: Collection[str] | None = None, /) -> Submission:
@@ -306,8 +306,8 @@ def read_gold(
     """
     spec = find_spec(folder)
     name = layout_of(spec, layout, limits)
-    found = layout_named(name)
-    gold = read_spec(spec, limits, found.maker(spec), layout=name, entries=entries_of(found), plugins=plugins)
+    known_layout = layout_named(name)
+    gold = read_spec(spec, limits, known_layout.maker(spec), layout=name, entries=entries_of(known_layout), plugins=plugins)
     # If gold is a single file, other files next to it are not part of it.
     if is_alone(spec):
         return replace(gold, folder=spec)
@@ -473,20 +473,20 @@ def convert(gold: Path, out: Path, *, layout: str | None = None, limits: Limits 
 def _entries_of_spec(spec: Path, limits: Limits) -> Iterator[tuple[str, Obj]]:
     """Yield (id, entry) of a spec file that is known to be readable."""
     with open_trusted(spec, limit_bytes=limits["metadata_bytes"]) as handle:
-        for found in read_objects(handle, limits=limits):
-            entry = found.value or {}
+        for record in read_objects(handle, limits=limits):
+            entry = record.value or {}
             id_ = str(entry["instance_id"])
             try:
                 inside(id_, "x")
             except FaultError as error:
-                raise GoldError(f"{spec.name}:{found.line}: the id {id_!r} is no folder name", hint=error.fault.detail) from None
+                raise GoldError(f"{spec.name}:{record.line}: the id {id_!r} is no folder name", hint=error.fault.detail) from None
             yield id_, entry
 
 
 def _copies(files: GoldFiles, id_: str) -> Iterator[tuple[str, str]]:
     """Yield (path of an instance's file, its new path), both relative to gold's folder."""
-    found = files.of(id_)
-    for name in [*([found] if isinstance(found, str) else found), *files.unused_files(id_)]:
+    copies = files.of(id_)
+    for name in [*([copies] if isinstance(copies, str) else copies), *files.unused_files(id_)]:
         yield f"{RESULTS}/{name}", f"{id_}/{name}"
     if (query := files.query(id_)) is not None:
         yield f"{QUERIES}/{query}", f"{id_}/{GOLD_QUERY}"

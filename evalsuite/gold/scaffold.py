@@ -34,16 +34,16 @@ def gold_tables(source: Path) -> dict[str, Path]:
         raise UsageError(
             f"{source}: {'not a folder' if source.exists() else 'no such folder'}", hint="--gold-from names a folder of CSV files"
         )
-    found: dict[str, Path] = {}
+    tables: dict[str, Path] = {}
     for path in sorted(source.iterdir()):
         if path.suffix.lower() == ".csv" and path.is_file():
             id_ = _UNSAFE.sub("_", path.stem).strip("._") or "table"
-            if id_ in found:
-                raise UsageError(f"{path.name} and {found[id_].name} would both be the instance {id_!r}", hint="rename one of them")
-            found[id_] = path
-    if not found:
+            if id_ in tables:
+                raise UsageError(f"{path.name} and {tables[id_].name} would both be the instance {id_!r}", hint="rename one of them")
+            tables[id_] = path
+    if not tables:
         raise UsageError(f"{source}: no CSV file in it", hint="each .csv becomes an instance that is named for it")
-    return found
+    return tables
 
 
 def read_questions(path: Path, ids: Sequence[str]) -> dict[str, str]:
@@ -54,15 +54,15 @@ def read_questions(path: Path, ids: Sequence[str]) -> dict[str, str]:
     if id_at is None or question_at is None:
         wanted = "id" if id_at is None else "question"
         raise UsageError(f"{path}:1: no column {wanted!r}", hint=f"found: {listed(header)}; needed: id and question")
-    found: dict[str, str] = {}
+    questions: dict[str, str] = {}
     for line, cells in rows:
         id_, question = (cells[at].strip() if at < len(cells) else "" for at in (id_at, question_at))
         if id_ not in ids:
             raise UsageError(f"{path}:{line}: no gold file for the id {id_!r}", hint=did_you_mean(id_, ids))
-        if id_ in found:
+        if id_ in questions:
             raise UsageError(f"{path}:{line}: the id {id_!r} is repeated", hint="one line a question")
-        found[id_] = question
-    return found
+        questions[id_] = question
+    return questions
 
 
 def make_gold(

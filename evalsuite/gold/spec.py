@@ -61,15 +61,15 @@ class Exchanges:
         """Return the texts of an instance, each cut at 20,000 characters; nothing for an answer that is a file."""
         instances, submission = self._sides
         instance = instances.get(instance_id)
-        given = submission.answers.get(instance_id) if submission is not None else None
-        if given is not None and (given.fault is not None or given.answer_type != "answer"):
+        answer = submission.answers.get(instance_id) if submission is not None else None
+        if answer is not None and (answer.fault is not None or answer.answer_type != "answer"):
             return NOTHING
         reference = reference_text(instance.checks[0], between=" | ") if instance is not None and instance.checks else None
         question = question_of(instance) if instance is not None else ""
-        if not question or (reference is None and given is None):
+        if not question or (reference is None and answer is None):
             # Gold without a question is not meant for reading, so its values are left out of reports.
             return NOTHING
-        texts = (question, reference or "", str(given.value) if given is not None else "")
+        texts = (question, reference or "", str(answer.value) if answer is not None else "")
         return Exchange(*(text[:LONGEST] for text in texts))
 
 
@@ -165,8 +165,8 @@ def instance_of(entry: Obj, where: str, suite: Suite) -> GoldInstance:
         _refuse(
             where, f"{id_}: evaluation is missing", f"found {near!r}: write 'evaluation'" if near else f"{EVALUATION_HINT}; {PAIRS_HINT}"
         )
-    given = entry["evaluation"]
-    evaluations = given if isinstance(given, list) else [given]
+    block = entry["evaluation"]
+    evaluations = block if isinstance(block, list) else [block]
     if not evaluations:
         _refuse(where, f"{id_}: evaluation is empty", "give one {func, parameters} or a list of them")
     checks = with_further_scorers(tuple(check_of(evaluation, id_, where, suite) for evaluation in evaluations), id_, where, suite)
@@ -199,8 +199,8 @@ def _check_clusters(suite: Suite, instances: Mapping[str, GoldInstance]) -> Iter
     for instance in instances.values() if tags else ():
         own = [tag for tag in instance.groups if tag in tags]
         if len(own) != 1:
-            found = " and ".join(own) or "none"
-            raise GoldError(f"{place}: instance {instance.instance_id!r} is in {found} of the clusters", hint="each must be in exactly one")
+            names = " and ".join(own) or "none"
+            raise GoldError(f"{place}: instance {instance.instance_id!r} is in {names} of the clusters", hint="each must be in exactly one")
     for tag in tags:
         if unknown := [name for name in suite.groups[tag] if name not in instances]:
             yield f"{place}: the cluster {tag!r} names {', '.join(map(repr, unknown[:5]))}, which gold does not have"
@@ -274,13 +274,13 @@ def with_further_scorers(checks: tuple[Check, ...], id_: str, where: str, suite:
     scores is unchanged.
     """
     names = tuple(name for name in suite.extra.get("scorers", ()) if name not in suite.extra.get("unexecuted", ()))
-    given = next((check.scorer for check in checks if check.scorer in names), None)
-    if given is None:
+    scorer = next((check.scorer for check in checks if check.scorer in names), None)
+    if scorer is None:
         return checks
     rest = [check for check in checks if check.scorer not in names]
     for name in names:
         own = [check for check in checks if check.scorer == name]
-        for check in [] if own else [check for check in checks if check.scorer == given]:
+        for check in [] if own else [check for check in checks if check.scorer == scorer]:
             known = SCORERS.load(name).parameters
             case = {key: value for key, value in check.parameters.items() if key in CASE_KEYS and key in known}
             own.append(check_of({"func": name, "parameters": case}, id_, where, suite))
@@ -300,12 +300,12 @@ def names_queries(check: Check) -> bool:
 
 def _misplaced(evaluation: Obj, where: str) -> list[Problem]:
     """Return a warning for each ignored key next to `func` and `parameters`."""
-    found = []
+    problems = []
     for key in evaluation:
         if key in CHECK_KEYS:
             continue
         near = did_you_mean(key, CHECK_KEYS)
         hint = near if near.startswith("did") else "move it into parameters if it is meant"
         message = f"key {key!r} next to 'parameters' is not read"
-        found.append(Problem(code="BAD_SPEC", message=message, hint=hint, where=where, blocks=frozenset()))
-    return found
+        problems.append(Problem(code="BAD_SPEC", message=message, hint=hint, where=where, blocks=frozenset()))
+    return problems

@@ -50,9 +50,9 @@ def check_writable(path: Path, *, hint: str = CHECK_HINT) -> None:
     _refuse_links(path)
     try:
         with contextlib.suppress(FileNotFoundError):
-            if stat.S_ISDIR((found := path.stat()).st_mode):
+            if stat.S_ISDIR((state := path.stat()).st_mode):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-            if stat.S_ISREG(found.st_mode):
+            if stat.S_ISREG(state.st_mode):
                 path.open("ab").close()
             return
         import tempfile
@@ -94,7 +94,9 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
     folder = None
     if os.open in os.supports_dir_fd:
         folder = _folder_without_links(parts[:-1]) if parts else os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
-    name, part = (one if folder is not None else str(path.with_name(one)) for one in (path.name, f".{path.name}.{os.getpid()}.part"))
+    name, part = (
+        file_name if folder is not None else str(path.with_name(file_name)) for file_name in (path.name, f".{path.name}.{os.getpid()}.part")
+    )
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     for more in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):
         flags |= getattr(os, more, 0)

@@ -61,19 +61,19 @@ MOST_RUNS = 5
 def gold_check_document(check: "GoldCheck", name: str) -> Document:
     """Build the report of gold scored as its own answer: refused instances first, then refused checks, then gold's own score."""
     parts = {
-        "gold's own answer is refused": [one for one in check.unsatisfied if one.lowers],
-        "refused, while another answer to the same instance is accepted": [one for one in check.unsatisfied if not one.lowers],
+        "gold's own answer is refused": [refusal for refusal in check.unsatisfied if refusal.lowers],
+        "refused, while another answer to the same instance is accepted": [refusal for refusal in check.unsatisfied if not refusal.lowers],
         "not tried": list(check.untried),
     }
-    state = {one: title for title, rows in parts.items() for one in rows}
+    state = {row: title for title, rows in parts.items() for row in rows}
     columns: list[Column[Unsatisfied]] = [
-        Column(name="state", value=lambda one: state[one], forms=MACHINES),
-        Column(name="instance_id", title="instance", role="name", value=lambda one: one.instance_id),
-        Column(name="where", value=lambda one: one.where),
-        Column(name="scorer", value=lambda one: one.scorer),
-        Column(name="rules", value=lambda one: "+".join(one.rules)),
-        Column(name="code", value=lambda one: one.code or None),
-        Column(name="reason", title="why", role="why", value=lambda one: one.reason, wraps=True),
+        Column(name="state", value=lambda row: state[row], forms=MACHINES),
+        Column(name="instance_id", title="instance", role="name", value=lambda row: row.instance_id),
+        Column(name="where", value=lambda row: row.where),
+        Column(name="scorer", value=lambda row: row.scorer),
+        Column(name="rules", value=lambda row: "+".join(row.rules)),
+        Column(name="code", value=lambda row: row.code or None),
+        Column(name="reason", title="why", role="why", value=lambda row: row.reason, wraps=True),
     ]
 
     def sections(form: Form) -> Iterator[Section]:
@@ -102,7 +102,7 @@ def gold_check_document(check: "GoldCheck", name: str) -> Document:
         last_line=gold_check_verdict(check),
         tables={"csv": every, "parquet": every},
         whole=check.to_json(),
-        suites=lambda: [Suite(name=name, cases=[_refused_case(check, one) for one in every.rows])],
+        suites=lambda: [Suite(name=name, cases=[_refused_case(check, row) for row in every.rows])],
     )
 
 
@@ -140,20 +140,20 @@ def gold_check_verdict(check: "GoldCheck") -> str:
 def lint_document(lint: "Lint") -> Document:
     """Build the report of all findings, one line each, with their counts; annotations use the lines of the spec."""
     columns: list[Column[LintFinding]] = [
-        Column(name="where", role="name", value=lambda one: one.where),
-        Column(name="severity", role="name", value=lambda one: one.severity, words=lambda one: Own(one.severity)),
-        Column(name="code", role="name", value=lambda one: one.code),
-        Column(name="instance_id", title="instance", value=lambda one: one.instance_id or None),
-        Column(name="message", role="why", value=lambda one: one.message, wraps=True),
-        Column(name="hint", role="why", value=lambda one: one.hint or None, wraps=True),
-        Column(name="fixable", type="BOOLEAN", value=lambda one: one.change is not None, forms=MACHINES),
+        Column(name="where", role="name", value=lambda row: row.where),
+        Column(name="severity", role="name", value=lambda row: row.severity, words=lambda row: Own(row.severity)),
+        Column(name="code", role="name", value=lambda row: row.code),
+        Column(name="instance_id", title="instance", value=lambda row: row.instance_id or None),
+        Column(name="message", role="why", value=lambda row: row.message, wraps=True),
+        Column(name="hint", role="why", value=lambda row: row.hint or None, wraps=True),
+        Column(name="fixable", type="BOOLEAN", value=lambda row: row.change is not None, forms=MACHINES),
     ]
     name = lint.book.folder.name
     table = Table(
         columns=columns,
         rows=lint.findings,
         is_long=True,
-        lines=lambda one: [f"{one.where}: {one.severity} {one.code}: {_finding_text(one)}"],
+        lines=lambda row: [f"{row.where}: {row.severity} {row.code}: {_finding_text(row)}"],
     )
     return Document(
         name=name,
@@ -161,34 +161,34 @@ def lint_document(lint: "Lint") -> Document:
         sections=lambda _: [Section(look="lines", table=table), Section(look="lines", lines=[lint_summary(lint)])],
         tables={"csv": table, "parquet": table},
         whole=lint.to_json(),
-        suites=lambda: [Suite(name=name, cases=[_lint_case(lint, one) for one in lint.findings])],
+        suites=lambda: [Suite(name=name, cases=[_lint_case(lint, finding) for finding in lint.findings])],
     )
 
 
-def _finding_text(one: "LintFinding") -> str:
-    return (f"{one.instance_id}: " if one.instance_id else "") + one.message + (f" ({one.hint})" if one.hint else "")
+def _finding_text(finding: "LintFinding") -> str:
+    return (f"{finding.instance_id}: " if finding.instance_id else "") + finding.message + (f" ({finding.hint})" if finding.hint else "")
 
 
-def _lint_case(lint: "Lint", one: "LintFinding") -> Case:
+def _lint_case(lint: "Lint", finding: "LintFinding") -> Case:
     """Build a test case: an error is a failure, anything else is skipped. Its place is relative to the working directory."""
-    name, _, line = one.where.rpartition(":")
-    file = str(lint.book.folder / (name or one.where).rpartition("/")[2])
+    name, _, line = finding.where.rpartition(":")
+    file = str(lint.book.folder / (name or finding.where).rpartition("/")[2])
     return Case(
-        name=f"{one.where}: {one.code}",
-        classname=f"{lint.book.folder.name}.{one.severity}",
-        kind="failure" if one.severity == "error" else "skipped",
-        type=one.code,
-        message=_finding_text(one),
+        name=f"{finding.where}: {finding.code}",
+        classname=f"{lint.book.folder.name}.{finding.severity}",
+        kind="failure" if finding.severity == "error" else "skipped",
+        type=finding.code,
+        message=_finding_text(finding),
         place=f"{file}:{line}" if line.isdigit() else file,
-        level=_LEVELS[one.severity],
-        title=f"gold lint: {one.code}",
+        level=_LEVELS[finding.severity],
+        title=f"gold lint: {finding.code}",
     )
 
 
 def lint_summary(lint: "Lint") -> str:
     """`40 instances: 1 error, 0 warnings, 5 notes`; plus the number of suppressed findings and of findings that --fix can repair."""
     counts = [count_words(lint.count(severity), severity) for severity in ("error", "warning", "note")]
-    n_fixable = sum(one.change is not None for one in lint.findings)
+    n_fixable = sum(finding.change is not None for finding in lint.findings)
     more = [f"{lint.n_ignored} ignored"] if lint.n_ignored else []
     more += [f"--fix shows a repair of {n_fixable}"] if n_fixable else []
     return f"{len(lint.book.instances)} instances: {', '.join([*counts, *more])}"
@@ -197,13 +197,13 @@ def lint_summary(lint: "Lint") -> str:
 def contamination_document(contamination: "Contamination", name: str) -> Document:
     """Build a report with one row per text of gold that was found, the largest share first, then the count."""
     columns: list[Column[Overlap]] = [
-        Column(name="instance_id", title="instance", role="name", value=lambda one: one.instance_id),
-        Column(name="part", role="name", value=lambda one: one.part),
-        Column(name="share", type="DOUBLE", value=lambda one: one.share, words=lambda one: Own(percent(one.share)), is_number=True),
-        Column(name="n_found", title="n-grams", type="BIGINT", value=lambda one: one.n_found, is_number=True),
-        Column(name="n_grams", title="of", type="BIGINT", value=lambda one: one.n_grams, is_number=True),
-        Column(name="file", title="longest in", value=lambda one: f"{one.longest.file}:{one.longest.line}"),
-        Column(name="text", title="longest", role="why", value=lambda one: one.longest.text, wraps=True),
+        Column(name="instance_id", title="instance", role="name", value=lambda row: row.instance_id),
+        Column(name="part", role="name", value=lambda row: row.part),
+        Column(name="share", type="DOUBLE", value=lambda row: row.share, words=lambda row: Own(percent(row.share)), is_number=True),
+        Column(name="n_found", title="n-grams", type="BIGINT", value=lambda row: row.n_found, is_number=True),
+        Column(name="n_grams", title="of", type="BIGINT", value=lambda row: row.n_grams, is_number=True),
+        Column(name="file", title="longest in", value=lambda row: f"{row.longest.file}:{row.longest.line}"),
+        Column(name="text", title="longest", role="why", value=lambda row: row.longest.text, wraps=True),
     ]
 
     def sections(_: Form) -> Iterator[Section]:
@@ -211,7 +211,7 @@ def contamination_document(contamination: "Contamination", name: str) -> Documen
             table = Table(columns=columns, rows=contamination.overlaps[:MOST_OVERLAPS], lines=_overlap_lines)
             below = and_more(len(contamination.overlaps) - MOST_OVERLAPS, how="--json lists all", indent=" ")
             yield Section(look="lines", table=table, below=below)
-        n_hit = len({one.instance_id for one in contamination.overlaps})
+        n_hit = len({overlap.instance_id for overlap in contamination.overlaps})
         lines = [f"{n_hit} of {contamination.n_instances} instances share n-grams of {contamination.n_words} words with the files"]
         if contamination.n_too_short:
             few = f"{contamination.n_too_short} of {contamination.n_texts} texts of gold"
@@ -233,15 +233,15 @@ def _overlap_lines(overlap: "Overlap") -> Sequence[str]:
 
 def suspects_document(suspects: "Suspects", *, most: int = 20) -> Document:
     """Build the report of the first `most` suspects with their reasons, then the inputs."""
-    numbers = {one.instance_id: at for at, one in enumerate(suspects.suspects, start=1)}
+    numbers = {listed.instance_id: at for at, listed in enumerate(suspects.suspects, start=1)}
     columns: list[Column[Suspect]] = [
-        Column(name="place", role="name", type="BIGINT", value=lambda one: numbers[one.instance_id], is_number=True),
-        Column(name="instance_id", title="instance", role="name", value=lambda one: one.instance_id),
-        Column(name="n_right", title="right", type="BIGINT", value=lambda one: one.n_right, is_number=True),
-        Column(name="n_voices", title="of", type="BIGINT", value=lambda one: one.n_voices, is_number=True),
-        Column(name="p_wrong", title="P(wrong)", type="DOUBLE", value=lambda one: one.p_wrong, is_number=True),
-        Column(name="answer", title="the answer", value=lambda one: one.shown if one.agreeing else None),
-        Column(name="reasons", title="why", role="why", value=lambda one: "; ".join(one.reasons), wraps=True),
+        Column(name="place", role="name", type="BIGINT", value=lambda row: numbers[row.instance_id], is_number=True),
+        Column(name="instance_id", title="instance", role="name", value=lambda row: row.instance_id),
+        Column(name="n_right", title="right", type="BIGINT", value=lambda row: row.n_right, is_number=True),
+        Column(name="n_voices", title="of", type="BIGINT", value=lambda row: row.n_voices, is_number=True),
+        Column(name="p_wrong", title="P(wrong)", type="DOUBLE", value=lambda row: row.p_wrong, is_number=True),
+        Column(name="answer", title="the answer", value=lambda row: row.shown if row.agreeing else None),
+        Column(name="reasons", title="why", role="why", value=lambda row: "; ".join(row.reasons), wraps=True),
     ]
 
     def lines(suspect: "Suspect") -> Iterator[str]:
@@ -254,7 +254,7 @@ def suspects_document(suspects: "Suspects", *, most: int = 20) -> Document:
 
     def sections(_: Form) -> Iterator[Section]:
         if suspects.suspects:
-            table = Table(columns=columns, rows=suspects.suspects[:most], lines=lambda one: list(lines(one)))
+            table = Table(columns=columns, rows=suspects.suspects[:most], lines=lambda row: list(lines(row)))
             yield Section(look="lines", table=table, below=and_more(len(suspects.suspects) - most, indent="     "))
         n_voices = f"{suspects.n_voices} independent submissions in {suspects.n_runs} runs"
         n_units, n_instances = suspects.n_units, suspects.n_instances
@@ -282,12 +282,12 @@ def audit_document(audit: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Do
         return "; ".join(_hole_lines(check, rules))
 
     columns: list[Column[Audited]] = [
-        Column(name="instance_id", title="instance", role="name", value=lambda one: one.instance_id),
-        Column(name="scorer", title="check", role="name", value=lambda one: one.scorer),
-        Column(name="where", role="name", value=lambda one: one.where),
+        Column(name="instance_id", title="instance", role="name", value=lambda row: row.instance_id),
+        Column(name="scorer", title="check", role="name", value=lambda row: row.scorer),
+        Column(name="where", role="name", value=lambda row: row.where),
         Column(name="verdict", words=_verdict_words, forms=PEOPLE),
-        Column(name="weakness", type="DOUBLE", value=lambda one: one.weakness(rules), forms=MACHINES),
-        Column(name="holes", title="suggested fix", role="why", value=lambda one: holes(one) or None, words=holes, wraps=True),
+        Column(name="weakness", type="DOUBLE", value=lambda row: row.weakness(rules), forms=MACHINES),
+        Column(name="holes", title="suggested fix", role="why", value=lambda row: holes(row) or None, words=holes, wraps=True),
     ]
 
     def sections(_: Form) -> Iterator[Section]:
@@ -302,7 +302,7 @@ def audit_document(audit: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Do
             yield _kinds_section("numbers changed by, caught", sized)
         first = ", the weakest first" if weakest else ""
         sentence = f"{len(weakest)} of {len(audit.checks)} checks misjudge answers under {rules} rules{first}"
-        table = Table(columns=columns, rows=weakest[:most], lines=lambda one: _weak_lines(one, rules)) if weakest[:most] else None
+        table = Table(columns=columns, rows=weakest[:most], lines=lambda row: _weak_lines(row, rules)) if weakest[:most] else None
         below = and_more(len(weakest) - most, how="--top N, --format json lists all", indent="   ")
         yield Section(look="part", prose=[sentence], table=table, below=below)
         yield Section(look="lines", prose=list(_audit_notes(audit)))
@@ -314,7 +314,7 @@ def audit_document(audit: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Do
         sections=sections,
         tables={"csv": every, "parquet": every},
         whole=audit.to_json(rules),
-        suites=lambda: [Suite(name=audit.name, cases=[_check_case(audit, one, rules) for one in audit.checks])],
+        suites=lambda: [Suite(name=audit.name, cases=[_check_case(audit, check, rules) for check in audit.checks])],
     )
 
 
@@ -342,16 +342,16 @@ def _verdict_words(check: "Audited") -> str:
             words.append(f"{rule}: refuses gold itself")
             continue
         wrong, right = check.counted(rule, right=False), check.counted(rule, right=True)
-        parts = [f"catches {sum(not one.fails(rule) for one in wrong)}/{len(wrong)}"] if wrong else []
-        parts += [f"refuses {sum(one.fails(rule) for one in right)}/{len(right)} right ones"] if right else []
+        parts = [f"catches {sum(not variant.fails(rule) for variant in wrong)}/{len(wrong)}"] if wrong else []
+        parts += [f"refuses {sum(variant.fails(rule) for variant in right)}/{len(right)} right ones"] if right else []
         words.append(f"{rule}: {', '.join(parts) or 'nothing counts'}")
     return " · ".join(words)
 
 
 def _hole_lines(check: "Audited", rules: Rule) -> Iterator[str]:
     """Yield each kind of accepted wrong answer with the verified fix."""
-    holes = {(one.kind, one.right): one for one in reversed(check.holes(rules))}
-    for kind, right in dict.fromkeys((one.kind, one.right) for one in check.holes(rules)):
+    holes = {(hole.kind, hole.right): hole for hole in reversed(check.holes(rules))}
+    for kind, right in dict.fromkeys((hole.kind, hole.right) for hole in check.holes(rules)):
         yield f"{'refuses' if right else 'accepts'} {kind} -> {check.advice(holes[kind, right], rules)}"
 
 
@@ -391,18 +391,18 @@ Component = tuple[str, int, int, int, int]
 def drift_document(drifts: "Sequence[Drift]", components: Sequence[Component]) -> Document:
     """Build the drift report: one row per run, and a matrix of changed signature parts with the number of changed verdicts."""
     runs: list[Column[Drift]] = [
-        Column(name="run", role="name", value=lambda one: one.name),
-        Column(name="verdicts", value=lambda one: one.n, is_number=True, type="BIGINT"),
-        Column(name="moved", value=lambda one: len(one.moved), is_number=True, type="BIGINT"),
-        Column(name="unscored", value=lambda one: len(one.unscored), is_number=True, type="BIGINT"),
-        Column(name="changed", title="what changed since", value=lambda one: ", ".join(one.components)),
-        Column(name="problem", value=lambda one: one.problem),
+        Column(name="run", role="name", value=lambda row: row.name),
+        Column(name="verdicts", value=lambda row: row.n, is_number=True, type="BIGINT"),
+        Column(name="moved", value=lambda row: len(row.moved), is_number=True, type="BIGINT"),
+        Column(name="unscored", value=lambda row: len(row.unscored), is_number=True, type="BIGINT"),
+        Column(name="changed", title="what changed since", value=lambda row: ", ".join(row.components)),
+        Column(name="problem", value=lambda row: row.problem),
     ]
 
     def count(name: str, at: int) -> Column[Component]:
-        return Column(name=name, value=lambda one: one[at], is_number=True, type="BIGINT")
+        return Column(name=name, value=lambda row: row[at], is_number=True, type="BIGINT")
 
-    changed: Column[Component] = Column(name="component", title="changed since", role="name", value=lambda one: one[0])
+    changed: Column[Component] = Column(name="component", title="changed since", role="name", value=lambda row: row[0])
     every = Table(columns=runs, rows=drifts, lines=_drift_lines)
     matrix = Table(columns=[changed, count("runs", 1), count("verdicts", 2), count("moved", 3), count("unscored", 4)], rows=components)
 
@@ -418,7 +418,7 @@ def drift_document(drifts: "Sequence[Drift]", components: Sequence[Component]) -
         heading="Drift",
         sections=sections,
         tables={"csv": every, "parquet": every},
-        whole={"runs": [one.to_json() for one in drifts], "components": [dict(zip(keys, row, strict=True)) for row in components]},
+        whole={"runs": [drift.to_json() for drift in drifts], "components": [dict(zip(keys, row, strict=True)) for row in components]},
     )
 
 
@@ -444,15 +444,15 @@ Step = tuple[float, float]
 def margins_document(margins: "Margins", *, names_instances: bool = True) -> Document:
     """Build the report of a run's score against the tolerance; lists the instances closest to another verdict unless gold is hidden."""
     columns: list[Column[Near]] = [
-        Column(name="instance_id", title="instance", role="name", value=lambda one: one[0]),
-        Column(name="score", title=margins.rules, value=itemgetter(1), words=lambda one: f"{one[1]:g}", is_number=True, type="DOUBLE"),
+        Column(name="instance_id", title="instance", role="name", value=lambda row: row[0]),
+        Column(name="score", title=margins.rules, value=itemgetter(1), words=lambda row: f"{row[1]:g}", is_number=True, type="DOUBLE"),
         Column(
-            name="margin", title="changes at", value=lambda one: one[2], words=lambda one: f"{one[2]:.6g}", is_number=True, type="DOUBLE"
+            name="margin", title="changes at", value=lambda row: row[2], words=lambda row: f"{row[2]:.6g}", is_number=True, type="DOUBLE"
         ),
     ]
     steps: list[Column[Step]] = [
-        Column(name="tolerance", value=lambda one: one[0], words=lambda one: f"{one[0]:.3g}", is_number=True, type="DOUBLE"),
-        Column(name="score", value=lambda one: one[1], words=lambda one: f"{100 * one[1]:.1f} %", is_number=True, type="DOUBLE"),
+        Column(name="tolerance", value=lambda row: row[0], words=lambda row: f"{row[0]:.3g}", is_number=True, type="DOUBLE"),
+        Column(name="score", value=lambda row: row[1], words=lambda row: f"{100 * row[1]:.1f} %", is_number=True, type="DOUBLE"),
     ]
     near = margins.near if names_instances else ()
 
@@ -488,17 +488,20 @@ def raters_document(agreement: "RaterAgreement", *, most: int = MOST_SHOWN) -> D
     a, b = agreement.names
     low, high = agreement.interval
     ratio = f"{agreement.n_equal}/{agreement.n} = {percent(agreement.observed)}   95 % CI [{percent(low, '')}, {percent(high, '')}]"
-    values = {one.method: f"{one.value:.3f}" if one.value is not None else f"undefined: {one.note}" for one in agreement.coefficients}
+    values = {
+        coefficient.method: f"{coefficient.value:.3f}" if coefficient.value is not None else f"undefined: {coefficient.note}"
+        for coefficient in agreement.coefficients
+    }
     pairs = [("raw agreement", ratio), *values.items()]
     if (mean := agreement.corrected) is not None:
         estimate = f"{mean.estimate:.3f}   95 % CI [{mean.low:.3f}, {mean.high:.3f}]"
         pairs.append((f"mean, corrected by {mean.dear}", f"{estimate}; {mean.cheap} alone {mean.plain:.3f} over {mean.n + mean.n_others}"))
     columns: list[Column[Disagreement]] = [
-        Column(name="instance_id", title="instance", role="name", value=lambda one: one.instance_id),
-        Column(name="label_a", title="A", value=lambda one: label_words(one.labels[0])),
-        Column(name="label_b", title="B", value=lambda one: label_words(one.labels[1])),
-        Column(name="reason_a", title="why A", role="why", value=lambda one: one.reasons[0] or None, wraps=True),
-        Column(name="reason_b", title="why B", role="why", value=lambda one: one.reasons[1] or None, wraps=True),
+        Column(name="instance_id", title="instance", role="name", value=lambda row: row.instance_id),
+        Column(name="label_a", title="A", value=lambda row: label_words(row.labels[0])),
+        Column(name="label_b", title="B", value=lambda row: label_words(row.labels[1])),
+        Column(name="reason_a", title="why A", role="why", value=lambda row: row.reasons[0] or None, wraps=True),
+        Column(name="reason_b", title="why B", role="why", value=lambda row: row.reasons[1] or None, wraps=True),
     ]
 
     def sections(_: Form) -> Iterator[Section]:
@@ -563,14 +566,14 @@ class PassRow:
 
 def samples_document(samples: "Samples") -> Document:
     """Build the report of samples: one row per model, and one row per k."""
-    rows = [PassRow(clean(one.model), passes) for one in samples.models for passes in one.numbers.passes]
+    rows = [PassRow(clean(model.model), passes) for model in samples.models for passes in model.numbers.passes]
 
     def sections(form: Form) -> Iterator[Section]:
         yield Section(title="samples", table=Table(columns=_model_columns(), rows=samples.models))
         yield Section(title="right in k samples", table=Table(columns=_pass_columns(), rows=rows))
         if form == "html":
             yield Section(look="cards", pictures=list(_pictures(samples)))
-        lines = [line for one in samples.models for line in noise_words(one, with_bar=form == "text")]
+        lines = [line for model in samples.models for line in noise_words(model, with_bar=form == "text")]
         yield Section(title="where the width comes from", lines=lines)
         if samples.notes:
             yield Section(title="notes", lines=[clean(note) for note in samples.notes])
@@ -596,10 +599,10 @@ def _model_columns() -> "list[Column[ModelSamples]]":
         return "-" if None in ends else interval_words(ends)  # type: ignore[arg-type]
 
     return [
-        Column(name="model", words=lambda one: clean(one.model), role="name"),
-        Column(name="questions", words=lambda one: str(one.numbers.n_questions), is_number=True),
+        Column(name="model", words=lambda row: clean(row.model), role="name"),
+        Column(name="questions", words=lambda row: str(row.numbers.n_questions), is_number=True),
         Column(name="samples", title="samples each", words=samples_words, is_number=True),
-        Column(name="mean", words=lambda one: percent(one.numbers.interval.estimate), is_number=True),
+        Column(name="mean", words=lambda row: percent(row.numbers.interval.estimate), is_number=True),
         Column(name="95 % CI", words=interval, is_number=True),
     ]
 
@@ -649,13 +652,15 @@ def _pictures(samples: "Samples") -> Iterator[Picture]:
         return IntervalRow(name, value, *ends)
 
     rows = []
-    for model, passes in ((one.model, passes) for one in samples.models for passes in one.numbers.passes):
-        rows += [row(f"{model}: pass@{passes.k}", passes.any, passes.any_se), row(f"{model}: pass^{passes.k}", passes.all, passes.all_se)]
+    for name, passes in ((model.model, passes) for model in samples.models for passes in model.numbers.passes):
+        rows += [row(f"{name}: pass@{passes.k}", passes.any, passes.any_se), row(f"{name}: pass^{passes.k}", passes.all, passes.all_se)]
     title = "Right in k samples"
     note = "at least one of k right (pass@k), all k right (pass^k), with 95 % intervals over questions"
     yield Picture(title, draw_intervals(rows, title=title), note)
     split = [
-        (one.model, {"questions": part, "samples": 1 - part}) for one in samples.models if (part := one.numbers.question_share) is not None
+        (model.model, {"questions": part, "samples": 1 - part})
+        for model in samples.models
+        if (part := model.numbers.question_share) is not None
     ]
     if split:
         title = "Where the width comes from"
@@ -668,12 +673,12 @@ MOST_DIFFERENCES = 10
 def verified_document(verified: "Verified") -> Document:
     """Build the verification report: the findings about a run, with the verdict as the last line."""
     columns: list[Column[Finding]] = [
-        Column(name="finding", role="name", value=lambda one: one.name),
-        Column(name="good", role="mark", type="BOOLEAN", value=lambda one: one.good, words=_finding_sign),
-        Column(name="says", role="why", value=lambda one: one.says, wraps=True),
-        Column(name="differs", role="why", value=lambda one: "; ".join(one.differs[:MOST_DIFFERENCES]) or None, wraps=True),
+        Column(name="finding", role="name", value=lambda row: row.name),
+        Column(name="good", role="mark", type="BOOLEAN", value=lambda row: row.good, words=_finding_sign),
+        Column(name="says", role="why", value=lambda row: row.says, wraps=True),
+        Column(name="differs", role="why", value=lambda row: "; ".join(row.differs[:MOST_DIFFERENCES]) or None, wraps=True),
     ]
-    table = Table(columns=columns, rows=verified.findings, lines=lambda one: list(_finding_lines(one)))
+    table = Table(columns=columns, rows=verified.findings, lines=lambda row: list(_finding_lines(row)))
 
     def sections(form: Form) -> Iterator[Section]:
         yield Section(prose=[Strong(verification_verdict(verified))] if form != "text" else ())
@@ -695,7 +700,11 @@ def verified_document(verified: "Verified") -> Document:
         tables={"csv": table, "parquet": table},
         whole=verified.to_json(),
         suites=lambda: [
-            Suite(name=verified.name, cases=[_finding_case(verified.name, one) for one in verified.findings], properties=verified.claimed)
+            Suite(
+                name=verified.name,
+                cases=[_finding_case(verified.name, finding) for finding in verified.findings],
+                properties=verified.claimed,
+            )
         ],
         last_stands_apart=False,
     )
@@ -734,7 +743,7 @@ def _finding_case(run: str, finding: "Finding") -> Case:
 
 def _names_by_value(pairs: Iterable[tuple[str, str]]) -> Iterable[tuple[str, list[str]]]:
     """Group names by value, in the order of the first name of each."""
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for name, value in pairs:
-        found.setdefault(value, []).append(name)
-    return found.items()
+        names.setdefault(value, []).append(name)
+    return names.items()

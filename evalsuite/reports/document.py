@@ -120,8 +120,8 @@ class Table(Generic[R]):
 
     def of(self, form: Form) -> list[Column[R]]:
         """Return the columns of a form; for people names first, then marks, and reasons last."""
-        found = [column for column in self.columns if form in column.forms]
-        return sorted(found, key=lambda column: _ROLES.index(column.role)) if form in ("text", "html") else found
+        columns = [column for column in self.columns if form in column.forms]
+        return sorted(columns, key=lambda column: _ROLES.index(column.role)) if form in ("text", "html") else columns
 
     def head(self, form: Form) -> list[str]:
         """Return the titles of the columns of a form for people."""
@@ -248,9 +248,19 @@ class Document:
 
     def parts(self, form: Form) -> Iterator[Section]:
         """Yield the sections of a form that are not empty."""
-        for one in self.sections(form):
-            if any((one.prose, one.table, one.pairs, one.lines, one.below, one.pictures, one.tiles, one.values)):
-                yield one
+        for section in self.sections(form):
+            filled = (
+                section.prose,
+                section.table,
+                section.pairs,
+                section.lines,
+                section.below,
+                section.pictures,
+                section.tiles,
+                section.values,
+            )
+            if any(filled):
+                yield section
 
 
 # Formats of numbers and lists in cells and sentences; a number has the same form in every report.
@@ -293,8 +303,8 @@ def range_words(ends: Sequence[float]) -> str:
 
 def id_list(ids: Sequence[str]) -> str:
     """List the first ids, and how many more there are."""
-    shown = ", ".join(ids[:MOST_IDS])
-    return shown if len(ids) <= MOST_IDS else f"{shown} and {len(ids) - MOST_IDS} more"
+    names = ", ".join(ids[:MOST_IDS])
+    return names if len(ids) <= MOST_IDS else f"{names} and {len(ids) - MOST_IDS} more"
 
 
 def and_more(n: int, what: str = "", how: str = "", *, indent: str = "") -> tuple[str, ...]:

@@ -58,9 +58,9 @@ def _difference_sections(form: Form, difference: Data, sql: Sequence[str], title
     if form == "text":
         yield Section(look="lines", lines=lines)
         if sql:
-            shown = [f" {title.lower() or 'show the rows with DuckDB'}:", *(f"   {line}" for line in sql)]
+            query = [f" {title.lower() or 'show the rows with DuckDB'}:", *(f"   {line}" for line in sql)]
             # A literal of several lines may not be wrapped.
-            yield Section(look="part", lines=shown, values={} if any(line.count("'") % 2 for line in sql) else {"language": "sql"})
+            yield Section(look="part", lines=query, values={} if any(line.count("'") % 2 for line in sql) else {"language": "sql"})
         return
     if form == "html":
         from evalsuite.reports.html import difference_html
@@ -79,47 +79,47 @@ def _evidence_facts(evidence: Data) -> Iterator[tuple[str, str]]:
         yield "status", f"{evidence['status']}" + (f", not right under {evidence['rules']} rules" if evidence.get("rules") else "")
     if evidence.get("reason"):
         yield "why", str(evidence["reason"])
-    found = evidence.get("explanation")
-    if not found:
+    explanation = evidence.get("explanation")
+    if not explanation:
         return
-    tries = "1 try" if found["n_attempts"] == 1 else f"{found['n_attempts']} tries"
-    if n := found.get("n_executions"):
+    tries = "1 try" if explanation["n_attempts"] == 1 else f"{explanation['n_attempts']} tries"
+    if n := explanation.get("n_executions"):
         tries = f"{tries}, {'1 query' if n == 1 else f'{n} queries'} run"
-    if found["causes"]:
-        share = max(cause.get("chance", 0.0) for cause in found["causes"])
+    if explanation["causes"]:
+        share = max(cause.get("chance", 0.0) for cause in explanation["causes"])
         counted = f"{tries}; unrelated values fit in {share:.1%} of draws" if share else tries
-        if found["proved"]:
-            yield "proved", f"{found['cause']}: without this error the scorer accepts the answer ({counted})"
+        if explanation["proved"]:
+            yield "proved", f"{explanation['cause']}: without this error the scorer accepts the answer ({counted})"
         else:
-            yield "fits", f"{found['cause']}: without this error the scorer accepts the answer, but this is no proof ({counted})"
-        for cause in found["causes"]:
+            yield "fits", f"{explanation['cause']}: without this error the scorer accepts the answer, but this is no proof ({counted})"
+        for cause in explanation["causes"]:
             yield "", f"- {cause.get('says') or cause['general']}"
             if cause.get("where"):
                 yield "", f"  {cause['where']}"
     else:
         yield "proved", f"no single cause ({tries}); the smallest difference is what the reason names"
-    for note in found.get("notes", ()):
+    for note in explanation.get("notes", ()):
         yield "note", str(note)
 
 
 def _joined_facts(facts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Join continuation lines to the fact before them."""
-    found: list[tuple[str, str]] = []
+    joined: list[tuple[str, str]] = []
     for label, text in facts:
         if label:
-            found.append((label, text))
+            joined.append((label, text))
         else:
-            found[-1] = (found[-1][0], f"{found[-1][1]} {text.strip()}")
-    return found
+            joined[-1] = (joined[-1][0], f"{joined[-1][1]} {text.strip()}")
+    return joined
 
 
 def difference_lines(data: Data) -> Iterator[str]:
     """Yield a difference as terminal lines after an empty line; nothing if there is no difference to show."""
     kind = data.get("kind")
-    shown = _LINES_OF_KIND.get(str(kind))
-    if shown is not None and len(data) > 1:
+    lines = _LINES_OF_KIND.get(str(kind))
+    if lines is not None and len(data) > 1:
         yield ""
-        yield from shown(data)
+        yield from lines(data)
 
 
 def _table_lines(data: Data) -> Iterator[str]:
@@ -326,55 +326,55 @@ def _command_section(files: "Sequence[File]", case: str) -> Section:
     return Section(look="block", title="One command, in an empty folder", lines=lines, is_folded=True, values={"language": "sh"})
 
 
-def files_document(gold: str, prediction: str, found: Data) -> Document:
+def files_document(gold: str, prediction: str, comparison: Data) -> Document:
     """Build the report of the differences of two files, from the result of `explain.bare_files`."""
-    every = Table(columns=_FILE_COLUMNS, rows=found["columns"])
-    differing = [one for one in found["columns"] if one["n_different"] or one["prediction"] is None]
+    every = Table(columns=_FILE_COLUMNS, rows=comparison["columns"])
+    differing = [column for column in comparison["columns"] if column["n_different"] or column["prediction"] is None]
 
     def sections(form: Form) -> Iterator[Section]:
-        facts = list(_facts(found, gold, prediction))
+        facts = list(_facts(comparison, gold, prediction))
         if form == "text":
             yield Section(look="lines", lines=[f" {label:<10}  {text}" for label, text in facts])
         else:
             yield Section(pairs=facts)
         if differing:
             yield Section(title="Columns that differ", table=Table(columns=_FILE_COLUMNS, rows=differing))
-        if fields := found.get("fields"):
+        if fields := comparison.get("fields"):
             yield Section(title="Fields", table=Table(columns=_FIELD_COLUMNS, rows=fields))
-        yield from _difference_sections(form, found["difference"], str(found["sql"]).splitlines())
+        yield from _difference_sections(form, comparison["difference"], str(comparison["sql"]).splitlines())
 
-    kind, type_ = ("passed", "") if found["equal"] else ("failure", "different")
-    case = Case(name=prediction, classname="explanation", kind=kind, type=type_, message=str(found["reason"]))
+    kind, type_ = ("passed", "") if comparison["equal"] else ("failure", "different")
+    case = Case(name=prediction, classname="explanation", kind=kind, type=type_, message=str(comparison["reason"]))
     return Document(
         name=prediction,
         title=(prediction, Own(" against "), gold),
         heading=("Difference of ", prediction, " and ", gold),
         sections=sections,
-        last_line="equal" if found["equal"] else "different (exit 1)",
+        last_line="equal" if comparison["equal"] else "different (exit 1)",
         tables={"csv": every, "parquet": every},
-        whole={"gold": gold, "prediction": prediction, **found},
+        whole={"gold": gold, "prediction": prediction, **comparison},
         suites=lambda: [Suite(name="explanation", cases=[case])],
     )
 
 
 def _number_column(name: str, title: str, type_: str, words: Callable[[Data], Words] | None = None) -> Column[Data]:
-    return Column(name=name, title=title, type=type_, is_number=True, value=lambda one: one[name], words=words)
+    return Column(name=name, title=title, type=type_, is_number=True, value=lambda row: row[name], words=words)
 
 
 _FILE_COLUMNS: Final[Sequence[Column[Data]]] = (
-    Column(name="column", role="name", value=lambda one: one["gold"]),
-    Column(name="prediction", title="compared with", role="name", value=lambda one: one["prediction"]),
-    Column(name="n_compared", type="BIGINT", value=lambda one: one["n_compared"], forms=MACHINES),
+    Column(name="column", role="name", value=lambda row: row["gold"]),
+    Column(name="prediction", title="compared with", role="name", value=lambda row: row["prediction"]),
+    Column(name="n_compared", type="BIGINT", value=lambda row: row["n_compared"], forms=MACHINES),
     _number_column("n_different", "differ", "BIGINT"),
     Column(
         name="n_null_differences",
         title="NULL on one side",
         type="BIGINT",
         is_number=True,
-        value=lambda one: one["n_null_differences"] or None,
+        value=lambda row: row["n_null_differences"] or None,
     ),
     _number_column(
-        "max_difference", "largest difference", "DOUBLE", lambda one: Own("" if (most := one["max_difference"]) is None else f"{most:g}")
+        "max_difference", "largest difference", "DOUBLE", lambda row: Own("" if (most := row["max_difference"]) is None else f"{most:g}")
     ),
 )
 
@@ -389,11 +389,11 @@ def _row_words(rows: Mapping[str, int], gold: str, prediction: str) -> str:
 
 
 def _share_column(name: str) -> Column[Data]:
-    return _number_column(name, name, "DOUBLE", lambda one: Own(f"{one[name]:.4g}"))
+    return _number_column(name, name, "DOUBLE", lambda row: Own(f"{row[name]:.4g}"))
 
 
 _FIELD_COLUMNS: Final[Sequence[Column[Data]]] = (
-    Column(name="field", role="name", value=lambda one: one["field"]),
+    Column(name="field", role="name", value=lambda row: row["field"]),
     _number_column("matches", "matches", "BIGINT"),
     _number_column("mismatches", "wrong", "BIGINT"),
     _number_column("omissions", "missing", "BIGINT"),
@@ -402,24 +402,24 @@ _FIELD_COLUMNS: Final[Sequence[Column[Data]]] = (
 )
 
 
-def _facts(found: Data, gold: str, prediction: str) -> Iterator[tuple[str, str]]:
+def _facts(comparison: Data, gold: str, prediction: str) -> Iterator[tuple[str, str]]:
     """Yield (label, text): the reason, each cause, the counts of rows, and columns of one side only; the files by their names."""
-    if found["reason"]:
-        yield "why", str(found["reason"])
-    if scores := found.get("scores"):
+    if comparison["reason"]:
+        yield "why", str(comparison["reason"])
+    if scores := comparison.get("scores"):
         yield "fields", ", ".join(f"{name} {value:.4g}" for name, value in scores.items() if value is not None)
-    for cause in found["causes"]:
+    for cause in comparison["causes"]:
         share = f" (unrelated values fit in {cause['chance']:.1%} of draws)" if cause["chance"] else ""
         yield cause["standing"], f"{cause['name']}: {cause['text']}{share}"
-    if rows := found["rows"]:
+    if rows := comparison["rows"]:
         yield "rows", _row_words(rows, gold, prediction)
-        if found["columns"] and not found["equal"]:
+        if comparison["columns"] and not comparison["equal"]:
             yield (
                 "equal are",
                 "cells of the same value: numbers within 1e-9 of each other, dates and texts in any written form of the value",
             )
     for side, file in (("gold", gold), ("prediction", prediction)):
-        if names := found[f"columns_only_in_{side}"]:
+        if names := comparison[f"columns_only_in_{side}"]:
             yield "columns", f"only in {file}: {', '.join(map(repr, names))}"
-    for note in found["notes"][:10]:
+    for note in comparison["notes"][:10]:
         yield "note", str(note)

@@ -48,11 +48,17 @@ def as_markdown(document: Document) -> str:
     sections = list(document.parts("markdown"))
     head = f"### {render_words(document.heading or document.title)}"
     # If space is short, only folded sections and long tables are cut.
-    never_cut = [one.look == "block" or not (one.is_folded or (one.table is not None and one.table.is_long)) for one in sections]
+    never_cut = [
+        section.look == "block" or not (section.is_folded or (section.table is not None and section.table.is_long)) for section in sections
+    ]
     whole = {at: _opened_section(section) for at, section in enumerate(sections) if never_cut[at]}
     room = MOST_BYTES - sum(len(part.encode()) + 2 for part in (head, *whole.values()))
     share = max(0, room) // max(1, len(sections) - len(whole))
-    cut = {at: (_folded_section if one.is_folded else _opened_section)(one, share) for at, one in enumerate(sections) if at not in whole}
+    cut = {
+        at: (_folded_section if section.is_folded else _opened_section)(section, share)
+        for at, section in enumerate(sections)
+        if at not in whole
+    }
     return "\n\n".join(filter(None, (head, *((whole | cut)[at] for at in range(len(sections)))))) + "\n"
 
 
@@ -150,13 +156,13 @@ def _folded_section(section: Section, room: int) -> str:
 
 def _lines_that_fit(lines: Sequence[str], room: int, most: int) -> list[str]:
     """Return the first lines, limited by number and bytes."""
-    found: list[str] = []
+    fitting: list[str] = []
     for line in lines[:most]:
         room -= len(line.encode()) + 1
         if room < 0:
             break
-        found.append(line)
-    return found
+        fitting.append(line)
+    return fitting
 
 
 def _bulleted_rows(table: Table[Any]) -> Iterator[str]:
@@ -250,10 +256,10 @@ def annotations(document: Document, *, most: int | None = MOST_OF_A_KIND, is_gre
         yield from map(_annotation, cases)
         return
     for level in ("error", "warning", "notice"):
-        found = sorted((case for case in cases if case.level == level), key=lambda case: case.kind != "error")
-        yield from map(_annotation, found[:most])
-        if len(found) > most:
-            yield workflow_command("notice", f"{len(found) - most} more {level}s are in the report")
+        own = sorted((case for case in cases if case.level == level), key=lambda case: case.kind != "error")
+        yield from map(_annotation, own[:most])
+        if len(own) > most:
+            yield workflow_command("notice", f"{len(own) - most} more {level}s are in the report")
 
 
 def _annotation(case: Case) -> str:
@@ -371,8 +377,8 @@ def as_json(document: Document) -> Iterator[str]:
 @cache
 def schema(subject: str = "run") -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of the JSON of a `run`, a `comparison` or a `leaderboard`."""
-    found: dict[str, Any] = json.loads((files(__package__) / "schema" / f"{subject}.schema.json").read_text(encoding="utf-8"))
-    return found
+    document: dict[str, Any] = json.loads((files(__package__) / "schema" / f"{subject}.schema.json").read_text(encoding="utf-8"))
+    return document
 
 
 def _json_default(value: object) -> object:

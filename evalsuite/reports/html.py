@@ -163,7 +163,7 @@ def by_word(segments: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
 
     Empty if less than half of the shorter text is shared, because marks would then hide more than they show.
     """
-    gold, answer = ("".join(one[side] for one in segments) for side in ("gold", "predicted"))
+    gold, answer = ("".join(segment[side] for segment in segments) for side in ("gold", "predicted"))
     a, b = _WORDS_AND_GAPS.findall(gold), _WORDS_AND_GAPS.findall(answer)
     pairs: list[tuple[str, str]] = []
     shared = 0

@@ -55,7 +55,7 @@ def comparison_facts(comparison: "Comparison") -> tuple[str, ...]:
 
 def pairs_in_words(comparison: "Comparison") -> str:
     """Format the largest number of pairs of a candidate: `40 instances`, `27 of 40 instances`, or `1 instance, 200 records`."""
-    n, n_units = max((sum(one.right), one.total.n) for one in comparison.candidates)
+    n, n_units = max((sum(candidate.right), candidate.total.n) for candidate in comparison.candidates)
     return _instances_in_words(n, comparison.part_of, n_units)
 
 
@@ -99,39 +99,39 @@ def comparison_sections(
     if comparison.warnings:
         yield Section(title="warning", lines=tuple(map(clean, comparison.warnings)))
     if brief:
-        for one in comparison.candidates:
-            yield from _part_sections(comparison, one, everything, drawn=False)
-            yield from _brief_flips(comparison, one, everything)
+        for candidate in comparison.candidates:
+            yield from _part_sections(comparison, candidate, everything, drawn=False)
+            yield from _brief_flips(comparison, candidate, everything)
         yield _totals_section(comparison, brief=True)
         limits = ("errata", "clusters", "reveal")
         yield Section(lines=[f"{label:<12} {text}" for label, text in method_facts(comparison) if label in limits])
         return
     yield _totals_section(comparison)
     if drawn:
-        yield Section(title="", lines=_draw_differences(one.total for one in comparison.candidates))
-    for one in comparison.candidates:
-        yield from _flip_sections(comparison, one, everything)
-        yield from _part_sections(comparison, one, everything, drawn=drawn)
+        yield Section(title="", lines=_draw_differences(candidate.total for candidate in comparison.candidates))
+    for candidate in comparison.candidates:
+        yield from _flip_sections(comparison, candidate, everything)
+        yield from _part_sections(comparison, candidate, everything, drawn=drawn)
     yield Section(title="", lines=tuple(f"{label:<12} {text}" for label, text in method_facts(comparison)))
 
 
 def _totals_section(comparison: "Comparison", *, brief: bool = False) -> Section:
     """Build the table of totals; a brief one lacks what the title and the last line contain, and the effect size."""
-    has_errata = comparison.corrected is not None or any(one.corrected is not None for one in comparison.candidates)
+    has_errata = comparison.corrected is not None or any(candidate.corrected is not None for candidate in comparison.candidates)
 
-    def corrected(one: "Candidate") -> str:
-        return " -> ".join("-" if value is None else percent(value) for value in (comparison.corrected, one.corrected))
+    def corrected(candidate: "Candidate") -> str:
+        return " -> ".join("-" if value is None else percent(value) for value in (comparison.corrected, candidate.corrected))
 
     columns: list[Column[Candidate]] = [
-        *_difference_columns(comparison, "candidate", comparison.candidates, lambda one: one.total, family=len(comparison.candidates)),
-        Column(name="d_z", words=lambda one: _signed(one.total.effect), is_number=True),
-        Column(name="won / tied / lost", words=lambda one: f"{one.total.wins} / {one.total.ties} / {one.total.losses}", is_number=True),
+        *_difference_columns(comparison, "candidate", comparison.candidates, lambda row: row.total, family=len(comparison.candidates)),
+        Column(name="d_z", words=lambda row: _signed(row.total.effect), is_number=True),
+        Column(name="won / tied / lost", words=lambda row: f"{row.total.wins} / {row.total.ties} / {row.total.losses}", is_number=True),
         *([Column(name="corrected", words=corrected, is_number=True)] if has_errata else []),
-        Column(name="verdict", words=lambda one: one.verdict),
+        Column(name="verdict", words=lambda row: row.verdict),
     ]
-    lines = [line for one in comparison.candidates for line in _notes_on_totals(comparison, one)]
+    lines = [line for candidate in comparison.candidates for line in _notes_on_totals(comparison, candidate)]
     if brief:
-        left_out = {"d_z", "verdict"} | ({"n"} if len({one.total.n for one in comparison.candidates}) == 1 else set())
+        left_out = {"d_z", "verdict"} | ({"n"} if len({candidate.total.n for candidate in comparison.candidates}) == 1 else set())
         columns = [column for column in columns if column.name not in left_out]
     table = Table(columns=columns, rows=comparison.candidates)
     return Section(kind="candidate", table=table, lines=lines if brief or not lines else ("", *lines))
@@ -166,24 +166,24 @@ def _power(comparison: "Comparison", candidate: "Candidate") -> Iterator[str]:
     if n_units and not can_show(n_units, comparison.alpha / n_tests):
         yield f"with {count_words(n_units, flipped)} this test{among} cannot show any difference"
     elif least is not None:
-        shown = f"{least:.4g}" if total.is_raw else f"{least * 100:.1f} points"
+        difference = f"{least:.4g}" if total.is_raw else f"{least * 100:.1f} points"
         more = f"; {own_points(total)} would take about {count_words(candidate.n_needed, unit)}" if candidate.n_needed else ""
-        yield f"{count_words(total.n, unit)} that differ as these do show a difference of {shown} with 80 % power{among}{more}"
+        yield f"{count_words(total.n, unit)} that differ as these do show a difference of {difference} with 80 % power{among}{more}"
 
 
 def _flip_sections(comparison: "Comparison", candidate: "Candidate", everything: bool) -> Iterator[Section]:
     base, label = clean(comparison.baseline), clean(candidate.label)
     for word, sign in (("lost", -1), ("won", 1)):
         flips = [flip for flip in candidate.flips if (flip.gain or 0) * sign > 0]
-        shown = flips if everything else flips[:MOST_FLIPS]
-        if shown:
-            columns = _flip_columns(base, label, shown)
+        listed = flips if everything else flips[:MOST_FLIPS]
+        if listed:
+            columns = _flip_columns(base, label, listed)
             yield Section(
                 title=f"{label} against {base}: {count_words(len(flips), 'instance')} {word}",
                 kind=word,
                 of=candidate.label,
-                table=Table(columns=columns, rows=shown, anchor=lambda flip: f"{label}/{clean(flip.instance_id)}"),
-                below=and_more(len(flips) - len(shown), word, "--all lists them"),
+                table=Table(columns=columns, rows=listed, anchor=lambda flip: f"{label}/{clean(flip.instance_id)}"),
+                below=and_more(len(flips) - len(listed), word, "--all lists them"),
                 is_folded=True,
             )
 
@@ -195,7 +195,7 @@ def _brief_flips(comparison: "Comparison", candidate: "Candidate", everything: b
     if not flips:
         return
     has_answers = any(flip.answer_a or flip.answer_b for flip in flips)
-    shown = flips if everything else flips[: MOST_ANSWERS if has_answers else MOST_FLIPS]
+    listed = flips if everything else flips[: MOST_ANSWERS if has_answers else MOST_FLIPS]
     n_won = sum((flip.gain or 0) > 0 for flip in flips)
     counts = [count_words(n, "instance") + f" {word}" for n, word in ((len(flips) - n_won, "lost"), (n_won, "won")) if n]
 
@@ -216,8 +216,8 @@ def _brief_flips(comparison: "Comparison", candidate: "Candidate", everything: b
     yield Section(
         title=f"{label} against {base}: {', '.join(counts)}",
         of=candidate.label,
-        table=Table(columns=columns, rows=shown, is_listed=True, below=answers),
-        below=and_more(len(flips) - len(shown), how="--all lists them"),
+        table=Table(columns=columns, rows=listed, is_listed=True, below=answers),
+        below=and_more(len(flips) - len(listed), how="--all lists them"),
     )
 
 
@@ -250,10 +250,10 @@ def _part_sections(comparison: "Comparison", candidate: "Candidate", everything:
             yield Section(title=f"{label} by {name}", kind=name, of=candidate.label, table=table, is_folded=True)
     if candidate.fields:
         ordered = sorted(candidate.fields, key=lambda field: -abs(field.f1.difference or 0))
-        shown = ordered if everything else ordered[:MOST_FIELDS]
+        listed = ordered if everything else ordered[:MOST_FIELDS]
         family = sum(len(c.fields) for c in comparison.candidates)
         by_field: list[Column[FieldDifference]] = [
-            *_difference_columns(comparison, "field (F1)", shown, lambda field: field.f1, family=family),
+            *_difference_columns(comparison, "field (F1)", listed, lambda field: field.f1, family=family),
             Column(name="precision", words=lambda f: _signed(f.precision[1] - f.precision[0]), is_number=True),
             Column(name="recall", words=lambda f: _signed(f.recall[1] - f.recall[0]), is_number=True),
         ]
@@ -261,9 +261,9 @@ def _part_sections(comparison: "Comparison", candidate: "Candidate", everything:
             title=f"{label} by field, the largest difference first",
             kind="field",
             of=candidate.label,
-            table=Table(columns=by_field, rows=shown),
-            lines=("", *_draw_differences(field.f1 for field in shown)) if drawn else (),
-            below=and_more(len(ordered) - len(shown), "fields", "--all lists them"),
+            table=Table(columns=by_field, rows=listed),
+            lines=("", *_draw_differences(field.f1 for field in listed)) if drawn else (),
+            below=and_more(len(ordered) - len(listed), "fields", "--all lists them"),
             is_folded=True,
         )
     if candidate.shift:
@@ -271,7 +271,7 @@ def _part_sections(comparison: "Comparison", candidate: "Candidate", everything:
 
 
 def _shift_section(comparison: "Comparison", candidate: "Candidate", everything: bool) -> Section:
-    shown = candidate.shift if everything else candidate.shift[:MOST_FIELDS]
+    listed = candidate.shift if everything else candidate.shift[:MOST_FIELDS]
     family = sum(len(c.shift) for c in comparison.candidates)
     columns: list[Column[ScoreShift]] = [
         Column(name="scores of", words=lambda s: s.name or "(root)", role="name"),
@@ -286,20 +286,20 @@ def _shift_section(comparison: "Comparison", candidate: "Candidate", everything:
         title=f"{clean(candidate.label)}: have the scores changed?",
         kind="shift",
         of=candidate.label,
-        table=Table(columns=columns, rows=shown),
-        below=and_more(len(candidate.shift) - len(shown), "rows", "--all lists them"),
+        table=Table(columns=columns, rows=listed),
+        below=and_more(len(candidate.shift) - len(listed), "rows", "--all lists them"),
         is_folded=True,
     )
 
 
 def method_facts(comparison: "Comparison") -> Iterator[tuple[str, str]]:
     """Yield (label, text) pairs: everything needed to repeat the numbers."""
-    totals = [one.total for one in comparison.candidates]
+    totals = [candidate.total for candidate in comparison.candidates]
     tests = ", ".join(sorted({row.method for row in totals if row.method}))
     intervals = ", ".join(sorted({row.interval_method for row in totals if row.interval_method}))
     if tests:
         yield "tests", f"two-sided, {tests}; intervals {intervals}, not adjusted; Holm over the rows of a part"
-    drawn = any(shift.seed is not None for one in comparison.candidates for shift in one.shift)
+    drawn = any(shift.seed is not None for candidate in comparison.candidates for shift in candidate.shift)
     how = f"{comparison.n_resamples} resamples" if drawn else "no random numbers used"
     yield "seed", f"{comparison.seed}, {how}"
     if comparison.n_unapplied:
@@ -310,7 +310,7 @@ def method_facts(comparison: "Comparison") -> Iterator[tuple[str, str]]:
         yield "signature", clean(comparison.signature)
     if comparison.level != "cells":
         yield "reveal", f"gold's values are hidden (reveal level: {comparison.level})"
-    sources = ((comparison.baseline, comparison.source), *((one.label, one.source) for one in comparison.candidates))
+    sources = ((comparison.baseline, comparison.source), *((candidate.label, candidate.source) for candidate in comparison.candidates))
     yield from ((clean(label), clean(source)) for label, source in sources if source and source != label)
 
 
@@ -318,14 +318,14 @@ def _difference_columns(
     comparison: "Comparison", name: str, rows: Sequence[Any], row_of: "Callable[[Any], PairedDifference]", *, family: int
 ) -> list[Column[Any]]:
     """The columns of paired differences; Holm's p-values only if the family has more than one row."""
-    difference = "difference" if any(row_of(one).is_raw for one in rows) else "points"
+    difference = "difference" if any(row_of(row).is_raw for row in rows) else "points"
     second = "score" if name == "candidate" or len(comparison.candidates) > 1 else clean(comparison.candidates[0].label)
 
     def number(key: str, title: str, words: "Callable[[PairedDifference], str]") -> Column[Any]:
-        return Column(name=key, title=title, words=lambda one: words(row_of(one)), is_number=True)
+        return Column(name=key, title=title, words=lambda row: words(row_of(row)), is_number=True)
 
     return [
-        Column(name=name, words=lambda one: row_of(one).name or "(root)", role="name"),
+        Column(name=name, words=lambda row: row_of(row).name or "(root)", role="name"),
         number("n", "n", lambda row: str(row.n)),
         number("baseline", clean(comparison.baseline), lambda row: _own_mean(row, row.a)),
         number("score", second, lambda row: _own_mean(row, row.b)),
@@ -390,7 +390,7 @@ def comparison_document(comparison: "Comparison", *, everything: bool = False, b
         last_line=comparison_verdict(comparison),
         tables={"csv": difference_table(comparison), "parquet": instance_table(comparison)},
         whole=comparison.to_json(),
-        suites=lambda: [_candidate_suite(comparison, one) for one in comparison.candidates],
+        suites=lambda: [_candidate_suite(comparison, candidate) for candidate in comparison.candidates],
     )
 
 
@@ -402,24 +402,29 @@ def difference_table(comparison: "Comparison") -> Table[PartDifference]:
     """Build the table of differences: totals, by scorer, by group and by field (F1); shares in [0, 1], None for absent values."""
 
     def number(name: str, attribute: str) -> Column[PartDifference]:
-        return Column(name=name, value=lambda one: getattr(one[2], attribute))
+        return Column(name=name, value=lambda row: getattr(row[2], attribute))
 
     columns: list[Column[PartDifference]] = [
-        Column(name="candidate", value=lambda one: one[0]),
-        Column(name="part", value=lambda one: one[1]),
+        Column(name="candidate", value=lambda row: row[0]),
+        Column(name="part", value=lambda row: row[1]),
         number("name", "name"),
         *(number(name, attribute) for name, attribute in _DIFFERENCE_NUMBERS.items()),
     ]
     if comparison.corrected is not None:
-        of = {one.label: one.corrected for one in comparison.candidates}
+        of = {candidate.label: candidate.corrected for candidate in comparison.candidates}
         columns += [
-            Column(name="baseline_corrected", value=lambda one: comparison.corrected if one[1] == "total" else None),
-            Column(name="corrected", value=lambda one: of.get(one[0]) if one[1] == "total" else None),
+            Column(name="baseline_corrected", value=lambda row: comparison.corrected if row[1] == "total" else None),
+            Column(name="corrected", value=lambda row: of.get(row[0]) if row[1] == "total" else None),
         ]
     rows = []
-    for one in comparison.candidates:
-        parts = (("total", [one.total]), ("scorer", one.by_scorer), ("group", one.by_group), ("field", [field.f1 for field in one.fields]))
-        rows += [(one.label, part, row) for part, differences in parts for row in differences]
+    for candidate in comparison.candidates:
+        parts = (
+            ("total", [candidate.total]),
+            ("scorer", candidate.by_scorer),
+            ("group", candidate.by_group),
+            ("field", [field.f1 for field in candidate.fields]),
+        )
+        rows += [(candidate.label, part, row) for part, differences in parts for row in differences]
     return Table(columns=columns, rows=rows)
 
 
@@ -432,7 +437,7 @@ def instance_table(comparison: "Comparison") -> "Table[tuple[Candidate, Paired]]
     columns = [
         column("suite", lambda *_: comparison.suite),
         column("baseline", lambda *_: comparison.baseline),
-        column("candidate", lambda one, _: one.label),
+        column("candidate", lambda row, _: row.label),
         column("instance_id", lambda _, pair: pair.instance_id),
         column("scorer", lambda _, pair: pair.scorer),
         column("groups", lambda _, pair: pair.groups, "VARCHAR[]"),
@@ -446,9 +451,9 @@ def instance_table(comparison: "Comparison") -> "Table[tuple[Candidate, Paired]]
     if comparison.corrected is not None:
         columns += [
             column("baseline_corrected", lambda *_: comparison.corrected, "DOUBLE"),
-            column("corrected", lambda one, _: one.corrected, "DOUBLE"),
+            column("corrected", lambda row, _: row.corrected, "DOUBLE"),
         ]
-    return Table(columns=columns, rows=[(one, pair) for one in comparison.candidates for pair in one.instances])
+    return Table(columns=columns, rows=[(candidate, pair) for candidate in comparison.candidates for pair in candidate.instances])
 
 
 def paired_outcome(comparison: "Comparison", pair: "Paired") -> str:
@@ -465,16 +470,18 @@ def _candidate_suite(comparison: "Comparison", candidate: "Candidate") -> Suite:
     properties = [("baseline", comparison.baseline), ("rules", comparison.rules), ("verdict", candidate.verdict)]
     properties += [("difference" if total.is_raw else "points", own_points(total)), ("p", p)]
     properties += [("won / tied / lost", f"{total.wins} / {total.ties} / {total.losses}"), ("signature", candidate.signature)]
-    return Suite(name=candidate.label, cases=[_instance_case(comparison, one) for one in candidate.instances], properties=properties)
+    return Suite(
+        name=candidate.label, cases=[_instance_case(comparison, instance) for instance in candidate.instances], properties=properties
+    )
 
 
 def _instance_case(comparison: "Comparison", pair: "Paired") -> Case:
-    found = paired_outcome(comparison, pair)
-    kind = {"lost": "failure", "unjudged": "skipped", "not_shown": "skipped"}.get(found, "passed")
+    outcome = paired_outcome(comparison, pair)
+    kind = {"lost": "failure", "unjudged": "skipped", "not_shown": "skipped"}.get(outcome, "passed")
     scores = " -> ".join("not judged" if value is None else f"{value:.4g}" for value in (pair.a, pair.b))
     why = f"{comparison.baseline}: {pair.reason_a or 'no reason'}; now: {pair.reason_b or 'no reason'}"
     message = scores if not (pair.reason_a or pair.reason_b) else f"{scores}; {why}"
-    return Case(name=pair.instance_id, classname=f"{comparison.suite}.{pair.scorer or 'none'}", kind=kind, type=found, message=message)
+    return Case(name=pair.instance_id, classname=f"{comparison.suite}.{pair.scorer or 'none'}", kind=kind, type=outcome, message=message)
 
 
 MOST_ROWS = 1000
@@ -484,12 +491,14 @@ MOST_DRAWN = 24
 def comparison_page_sections(comparison: "Comparison", *, title: str = "") -> Iterator[Section]:
     """Yield the parts of the HTML page: the parts of every form for people, and pictures."""
     sections = list(comparison_sections(comparison, everything=True))
-    one = comparison.candidates[0] if len(comparison.candidates) == 1 else None
-    large = own_points(one.total) if one else f"{len(comparison.candidates)} candidates"
+    only = comparison.candidates[0] if len(comparison.candidates) == 1 else None
+    large = own_points(only.total) if only else f"{len(comparison.candidates)} candidates"
     is_raw = any(row.total.is_raw for row in comparison.candidates)
     better = "right of the dashed line is better"
     scale = f"on the metric's own scale against {comparison.baseline}" if is_raw else f"in points against {comparison.baseline}; {better}"
-    overview = differences_picture([one.total for one in comparison.candidates], comparison, title=f"Difference to {comparison.baseline}")
+    overview = differences_picture(
+        [candidate.total for candidate in comparison.candidates], comparison, title=f"Difference to {comparison.baseline}"
+    )
     yield Section(
         look="hero",
         title=title or comparison.suite or "Comparison",
@@ -498,14 +507,14 @@ def comparison_page_sections(comparison: "Comparison", *, title: str = "") -> It
         values={
             "about": "comparison",
             "headline": large,
-            "unit": "points" if one and large != "-" and not one.total.is_raw else "",
+            "unit": "points" if only and large != "-" and not only.total.is_raw else "",
             "tab": f"{candidates_in_words(comparison)} · {comparison.suite}",
         },
     )
     yield Section(look="card", title="Warnings", lines=comparison.warnings)
-    if one:
-        counts = (one.total.losses, "lost", "wrong"), (one.total.wins, "won", "right"), (one.total.ties, "tied", "")
-        tiles = [Tile(*count) for count in (*counts, (len(one.unjudged), "not judged", "unscored"))]
+    if only:
+        counts = (only.total.losses, "lost", "wrong"), (only.total.wins, "won", "right"), (only.total.ties, "tied", "")
+        tiles = [Tile(*count) for count in (*counts, (len(only.unjudged), "not judged", "unscored"))]
         yield Section(tiles=[tile for tile in tiles if tile.n])
     yield next(section for section in sections if section.kind == "candidate")
     yield Section(look="cards", pictures=comparison_figures(comparison))
@@ -517,19 +526,23 @@ def comparison_page_sections(comparison: "Comparison", *, title: str = "") -> It
 
 def comparison_figures(comparison: "Comparison") -> list[Picture]:
     """Yield the pictures: verdicts of both sides, and the differences of each part."""
-    found = []
-    for one in comparison.candidates:
-        label = "" if len(comparison.candidates) == 1 else f"{one.label}: "
-        matrix = flips_picture(one, comparison.baseline)
-        found.append(Picture(f"{label}Who is right", matrix, "of the instances that both were judged on"))
-        for name, rows in (("scorer", one.by_scorer), ("group", one.by_group), ("field", [field.f1 for field in one.fields])):
-            rows = [row for row in rows if row.is_raw == one.total.is_raw]
-            if len(rows) > 1 or any(row.n < one.total.n for row in rows) or (name == "field" and rows):
+    pictures = []
+    for candidate in comparison.candidates:
+        label = "" if len(comparison.candidates) == 1 else f"{candidate.label}: "
+        matrix = flips_picture(candidate, comparison.baseline)
+        pictures.append(Picture(f"{label}Who is right", matrix, "of the instances that both were judged on"))
+        for name, rows in (
+            ("scorer", candidate.by_scorer),
+            ("group", candidate.by_group),
+            ("field", [field.f1 for field in candidate.fields]),
+        ):
+            rows = [row for row in rows if row.is_raw == candidate.total.is_raw]
+            if len(rows) > 1 or any(row.n < candidate.total.n for row in rows) or (name == "field" and rows):
                 title = f"{label}Difference by {name}"
                 more = f"; {len(rows) - MOST_DRAWN} more in the table" if len(rows) > MOST_DRAWN else ""
-                unit = "on the metric's own scale" if one.total.is_raw else "in points"
-                found.append(Picture(title, differences_picture(rows, comparison, title=title), f"{unit}, with Holm's p{more}"))
-    return found
+                unit = "on the metric's own scale" if candidate.total.is_raw else "in points"
+                pictures.append(Picture(title, differences_picture(rows, comparison, title=title), f"{unit}, with Holm's p{more}"))
+    return pictures
 
 
 def differences_picture(rows: "Sequence[PairedDifference]", comparison: "Comparison", *, title: str) -> "Markup":
@@ -633,9 +646,9 @@ def _sample_columns(board: "Leaderboard") -> "list[Column[RankedRow]]":
 
     def chance(name: str) -> "Callable[[RankedRow], str]":
         def words(row: "RankedRow") -> str:
-            found = row.samples["passes"][k - 1] if row.samples else None
-            error = found[f"{name}_se"] if found else None
-            return _ABSENT if found is None else percent(found[name]) + ("" if error is None else f" ± {100 * error:.1f}")
+            passes = row.samples["passes"][k - 1] if row.samples else None
+            error = passes[f"{name}_se"] if passes else None
+            return _ABSENT if passes is None else percent(passes[name]) + ("" if error is None else f" ± {100 * error:.1f}")
 
         return words
 

@@ -73,21 +73,21 @@ def line(x1: float, y1: float, x2: float, y2: float, *, colour: str = "quiet", w
 def text(x: float, y: float, words: object, *, anchor: str = "start", quiet: bool = False, size: float = 13, bold: bool = False) -> str:
     """Return words at `x` %, cut to 60 characters, with the whole text as the tooltip."""
     whole = str(words)
-    shown = cut_text(whole, LONGEST_LABEL)
+    label = cut_text(whole, LONGEST_LABEL)
     look = f'class="{"quiet" if quiet else "label"}" fill="currentColor" font-size="{_n(size)}"' + (' font-weight="600"' if bold else "")
-    tip = _tip(whole) if shown != whole else ""
-    return f'<text x="{_n(x)}%" y="{_n(y)}" text-anchor="{anchor}" {look}>{escaped(shown)}{tip}</text>'
+    tip = _tip(whole) if label != whole else ""
+    return f'<text x="{_n(x)}%" y="{_n(y)}" text-anchor="{anchor}" {look}>{escaped(label)}{tip}</text>'
 
 
 def numbers(svg: str) -> list[dict[str, str]]:
     """Return the data attributes of each mark of a picture, in drawing order."""
     from xml.etree import ElementTree
 
-    found = (
+    figures = (
         {key.removeprefix("data-"): value for key, value in mark.attrib.items() if key.startswith("data-")}
         for mark in ElementTree.fromstring(svg).iter()
     )
-    return [data for data in found if data]
+    return [data for data in figures if data]
 
 
 def _data(values: Mapping[str, object]) -> str:

@@ -60,8 +60,8 @@ class Record:
     @property
     def rules(self) -> Rule:
         """The rules of the score."""
-        found: Rule = self.run["options"]["rules"]
-        return found
+        rules: Rule = self.run["options"]["rules"]
+        return rules
 
     @property
     def layout(self) -> str:
@@ -76,11 +76,11 @@ class Record:
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
         """Instance id -> its tags, for instances with tags."""
-        found: dict[str, list[str]] = {}
+        groups: dict[str, list[str]] = {}
         for tag, names in self.run.get("groups", {}).items():
             for name in names:
-                found.setdefault(name, []).append(tag)
-        return {name: tuple(tags) for name, tags in found.items()}
+                groups.setdefault(name, []).append(tag)
+        return {name: tuple(tags) for name, tags in groups.items()}
 
 
 def record_of_run(run: "Run", labels: Path | None = None) -> Record:
@@ -114,17 +114,17 @@ def _with_people(record: Record, labels: Path | None) -> Record:
         return record
     from evalsuite.runs.corrected_scores import human_score, known_labels, labels_of
 
-    given, warning = (labels_of(labels), "") if labels is not None else known_labels(record.folder)
+    verdicts, warning = (labels_of(labels), "") if labels is not None else known_labels(record.folder)
     if warning:
         return replace(record, run={**record.run, "warnings": [*record.run.get("warnings", ()), warning]})
-    found = human_score(record.results, given) if given or labels is not None else None
-    if found is None and labels is not None:
+    score = human_score(record.results, verdicts) if verdicts or labels is not None else None
+    if score is None and labels is not None:
         raise UsageError(f"{labels} labels less than two answers that were scored", hint="a row for each: instance_id,label")
-    if found is None:
+    if score is None:
         return record
     from dataclasses import asdict
 
-    return replace(record, run={**record.run, "people": asdict(found)})
+    return replace(record, run={**record.run, "people": asdict(score)})
 
 
 def redact_record(record: Record, level: str | None = None) -> Record:
@@ -277,18 +277,18 @@ def ceiling_words(record: "Record") -> str:
 
 def corrected_words(record: "Record") -> str:
     """`22/23 = 95.7 %  (1 waived, 1 patched; 1 stale, not applied)`: the score after gold's errata; empty without errata."""
-    found = record.run.get("corrections")
-    if not found:
+    corrections = record.run.get("corrections")
+    if not corrections:
         return ""
-    changes = ", ".join(f"{found[f'n_{word}']} {word}" for word in ("waived", "patched") if found[f"n_{word}"])
-    left = ", ".join(f"{len(found[state])} {state}" for state in ("stale", "expired") if found[state])
+    changes = ", ".join(f"{corrections[f'n_{word}']} {word}" for word in ("waived", "patched") if corrections[f"n_{word}"])
+    left = ", ".join(f"{len(corrections[state])} {state}" for state in ("stale", "expired") if corrections[state])
     notes = "; ".join(filter(None, (changes or "nothing applied", f"{left}, not applied" if left and changes else left)))
-    n, score = found["n_gold"], found["score"]
+    n, score = corrections["n_gold"], corrections["score"]
     if not n:
         return f"no instance left  ({notes})"
     if score is None:
         return f"nothing judged (0 of {n})  ({notes})"
-    if (judged := found.get("n_judged", n)) < n:
+    if (judged := corrections.get("n_judged", n)) < n:
         return f"judged {judged}/{n}: {percent(score)}  ({notes})"
     return f"{_points_of(score * n)}/{n} = {percent(score)}  ({notes})"
 
@@ -309,13 +309,13 @@ def people_words(record: "Record") -> str:
 
 def faults_by_hint(results: Iterable["Result"]) -> Iterator[tuple[str, str]]:
     """Yield (code, `ids: hint`) of each fault, in order of appearance."""
-    found: dict[tuple[str, str], list[str]] = {}
+    by_hint: dict[tuple[str, str], list[str]] = {}
     for result in results:
         if result.fault is not None and result.status in FAULTY:
             # A limit of the machine needs another hint than a limit of the run.
             own = str(result.detail("hint") or "") if result.status == "unscored" else ""
-            found.setdefault((result.fault, own or FAULTS[result.fault].hint), []).append(clean(result.instance_id))
-    for (code, hint), ids in found.items():
+            by_hint.setdefault((result.fault, own or FAULTS[result.fault].hint), []).append(clean(result.instance_id))
+    for (code, hint), ids in by_hint.items():
         yield code, f"{id_list(ids)}: {hint}"
 
 

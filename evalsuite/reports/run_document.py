@@ -73,8 +73,8 @@ def field_sections(record: "Record", form: Form) -> Iterator[Section]:
     """Yield the pooled fields, the worst F1 first, and the most common confusions if gold may be shown; nothing for runs without fields."""
     rows = [{"path": path, **row} for path, row in record.summary.by_field.items()]
     if rows:
-        shown = rows if form == "html" else rows[:MOST_FIELDS]
-        yield fields_section("fields over all instances, worst first", shown, len(rows), "-o FILE.json lists all")
+        listed = rows if form == "html" else rows[:MOST_FIELDS]
+        yield fields_section("fields over all instances, worst first", listed, len(rows), "-o FILE.json lists all")
         if confusions := pooled_confusions(record.results):
             yield confusions_section(confusions)
 
@@ -109,8 +109,8 @@ def _result_column(name: str, words: "Callable[[Result], Words]", **how: Any) ->
     """Return the column of a field of the results; numbers are written as in results.jsonl."""
 
     def value(row: ReportRow) -> Any:
-        found = getattr(row.result, name)
-        return _whole(found) if isinstance(found, float) else found
+        value = getattr(row.result, name)
+        return _whole(value) if isinstance(value, float) else value
 
     return Column(name=name, value=value, words=lambda row: words(row.result), **how)
 
@@ -123,7 +123,7 @@ def _verdict_column(name: str, short: str) -> Column[ReportRow]:
         return next((style for kind, style in _STYLES.items() if KINDS[kind].sign == sign), "cyan" if "." in sign else "yellow")
 
     how = {"short": short, "role": "mark", "type": "DOUBLE", "style": look, "forms": MACHINES | {"text", "html"}}
-    return _result_column(name, lambda one: sign_under(one, getattr(one, name)), **how)
+    return _result_column(name, lambda row: sign_under(row, getattr(row, name)), **how)
 
 
 def _exchange_column(name: str) -> Column[ReportRow]:
@@ -144,13 +144,13 @@ def scorer_columns(scorers: Sequence[str]) -> Iterator[Column[ReportRow]]:
             return results_by(row.result, scorers).get(scorer)
 
         def value(row: ReportRow) -> float | None:
-            one = seen(row)
-            return None if one is None else _whole(one.score if one.score is not None else raw_value(one))
+            result = seen(row)
+            return None if result is None else _whole(result.score if result.score is not None else raw_value(result))
 
         def words(row: ReportRow) -> Own:
-            one = seen(row)
-            raw = None if one is None else raw_value(one)
-            return Own("" if one is None else sign_under(one, one.score) if raw is None else f"{raw:.4g}")
+            result = seen(row)
+            raw = None if result is None else raw_value(result)
+            return Own("" if result is None else sign_under(result, result.score) if raw is None else f"{raw:.4g}")
 
         name = f"{scorer}_score" if scorer in taken else scorer
         return Column(name=name, short=scorer[:6], type="DOUBLE", value=value, words=words, is_number=True)
@@ -163,18 +163,18 @@ EXCHANGE_COLUMNS: tuple[Column[ReportRow], ...] = tuple(map(_exchange_column, Ex
 # Order for programs; people see names first, then verdicts, then the rest, and the reason last.
 COLUMNS: tuple[Column[ReportRow], ...] = (
     Column(name="run", value=lambda row: row.run, forms=frozenset({"parquet"})),
-    _result_column("instance_id", lambda one: Code(one.instance_id, 80), title="instance", role="name", forms=EVERYWHERE - {"junit"}),
-    _result_column("status", lambda one: Own(one.status if one.status in FAULTY else ""), role="name", forms=_LISTS),
+    _result_column("instance_id", lambda row: Code(row.instance_id, 80), title="instance", role="name", forms=EVERYWHERE - {"junit"}),
+    _result_column("status", lambda row: Own(row.status if row.status in FAULTY else ""), role="name", forms=_LISTS),
     _result_column(
         "score",
-        lambda one: Own(f"{one.score:.2f}" if kind_of(one).name == "partial" else ""),
+        lambda row: Own(f"{row.score:.2f}" if kind_of(row).name == "partial" else ""),
         type="DOUBLE",
         role="mark",
         forms=_LISTS,
     ),
     _verdict_column("official", "off"),
     _verdict_column("strict", "str"),
-    _result_column("scorer", lambda one: Code(one.scorer or "", 40), role="name", forms=EVERYWHERE - {"junit"}),
+    _result_column("scorer", lambda row: Code(row.scorer or "", 40), role="name", forms=EVERYWHERE - {"junit"}),
     Column(name="reason", title="why", role="why", value=lambda row: row.result.reason, words=lambda row: Code(row.reason), forms=_LISTS),
     Column(name="why", role="why", words=lambda row: row.exchange.full_reason(reason_of(row.result)), forms=frozenset({"text", "html"})),
     Column(name="fault", value=lambda row: row.result.fault, forms=MACHINES),
@@ -207,7 +207,10 @@ class _Rows:
                 return result.score
             return (applied[result.instance_id] or {}).get("score")
 
-        return (ReportRow(one, name, groups.get(one.instance_id, ()), exchange(one.instance_id), corrected(one)) for one in self.results)
+        return (
+            ReportRow(result, name, groups.get(result.instance_id, ()), exchange(result.instance_id), corrected(result))
+            for result in self.results
+        )
 
 
 def results_table(record: "Record", results: "Sequence[Result] | None" = None, *, has_texts: bool = True) -> Table[ReportRow]:
@@ -226,8 +229,8 @@ def _texts_below(row: ReportRow) -> list[tuple[str, str, str]]:
     _, reference, answer = row.exchange
     # No word of a right answer is marked: it may contain more than gold.
     other = ("", "", "") if row.result.score == 1 else ("", answer, reference)
-    found = zip(("question", "gold", "answer"), row.exchange, other, strict=True)
-    return [(label, text, against) for label, text, against in found if text]
+    texts = zip(("question", "gold", "answer"), row.exchange, other, strict=True)
+    return [(label, text, against) for label, text, against in texts if text]
 
 
 def ci_outcome(result: "Result") -> tuple[str, str]:
@@ -343,11 +346,11 @@ def run_document(
 
 
 def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durations: int, databases: "Path | None") -> Iterator[Section]:
-    shown, left_out = _rows_in_order(record, failures=failures, folded=not verbose)
-    has_texts = failures or verbose or len(shown) <= ROWS_IN_FULL
-    yield Section(table=results_table(record, shown, has_texts=has_texts), below=left_out)
+    listed, left_out = _rows_in_order(record, failures=failures, folded=not verbose)
+    has_texts = failures or verbose or len(listed) <= ROWS_IN_FULL
+    yield Section(table=results_table(record, listed, has_texts=has_texts), below=left_out)
     if verbose:
-        for result in shown:
+        for result in listed:
             yield Section(look="block", lines=instance_text(result).rstrip("\n").split("\n"))
     if durations:
         slowest = sorted(record.results, key=lambda result: -result.seconds)[:durations]
@@ -394,7 +397,7 @@ def _rows_in_order(record: "Record", *, failures: bool, folded: bool) -> tuple[l
     Of `folded` faults with equal text only the first is shown.
     """
     # Within a place by the flip's cause, the fault, the scorer.
-    ordered = sorted(record.results, key=lambda one: (_place_in_report(one), flip_of(one) or one.fault or one.scorer or ""))
+    ordered = sorted(record.results, key=lambda row: (_place_in_report(row), flip_of(row) or row.fault or row.scorer or ""))
     left_out: list[str] = []
     n_absent = sum(result.status == "missing" for result in ordered)
     if folded:

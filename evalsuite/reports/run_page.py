@@ -58,16 +58,16 @@ def instance_list(record: "Record", table: "Table[Any]", order: Sequence[int], e
     The first rows are in the document; all listed rows are JSON lists for `script.js`.
     """
     place_of = {at: place for place, at in enumerate(sorted(order[:MOST_LISTED]))}
-    listed, order = [one for at, one in enumerate(table.rows) if at in place_of], [place_of[at] for at in order[:MOST_LISTED]]
-    more = [column for column in table.of("html") if column.role == "more" and any(text_of(column.cell(one)) for one in listed)]
+    listed, order = [row for at, row in enumerate(table.rows) if at in place_of], [place_of[at] for at in order[:MOST_LISTED]]
+    more = [column for column in table.of("html") if column.role == "more" and any(text_of(column.cell(row)) for row in listed)]
     rows = [
         {
-            **closed_row(one.result, groups=one.groups, reason=one.reason),
-            "more": [(column.head, clean(text_of(column.cell(one)))) for column in more],
+            **closed_row(row.result, groups=row.groups, reason=row.reason),
+            "more": [(column.head, clean(text_of(column.cell(row)))) for column in more],
         }
-        for one in listed
+        for row in listed
     ]
-    bodies = _opened_rows([one.result for one in listed], record.groups, order, evidence)
+    bodies = _opened_rows([row.result for row in listed], record.groups, order, evidence)
     blank = {"id": "", "kind": "right", "signs": ("–", "–"), "scorer": "", "flip": "", "why": "", "more": ()}
     return {
         "rows": [(rows[at], bodies[at]) for at in order[:N_FIRST]],
@@ -104,8 +104,8 @@ def _opened_rows(
 
 def _script_index(rows: Sequence[Mapping[str, Any]], more: Sequence[str]) -> dict[str, Any]:
     """Return the rows as lists for `script.js`; `more` are the titles of the extra columns."""
-    scorers = list(dict.fromkeys(one["scorer"] for one in rows))
-    groups = list(dict.fromkeys(tag for one in rows for tag in one["groups"]))
+    scorers = list(dict.fromkeys(row["scorer"] for row in rows))
+    groups = list(dict.fromkeys(tag for row in rows for tag in row["groups"]))
     scorer_at, group_at, kind_at = ({name: at for at, name in enumerate(names)} for names in (scorers, groups, KINDS))
     return {
         "kinds": [{"name": kind.name, "sign": kind.sign, "words": kind.words} for kind in KINDS.values()],
@@ -115,34 +115,34 @@ def _script_index(rows: Sequence[Mapping[str, Any]], more: Sequence[str]) -> dic
         "more": list(more),
         "rows": [
             [
-                one["id"],
-                kind_at[one["kind"]],
-                one["official"],
-                one["strict"],
-                scorer_at[one["scorer"]],
-                [group_at[tag] for tag in one["groups"]],
-                one["flip"],
-                one["why"],
+                entry["id"],
+                kind_at[entry["kind"]],
+                entry["official"],
+                entry["strict"],
+                scorer_at[entry["scorer"]],
+                [group_at[tag] for tag in entry["groups"]],
+                entry["flip"],
+                entry["why"],
                 at,
-                one["signs"],
-                [text for _, text in one["more"]],
+                entry["signs"],
+                [text for _, text in entry["more"]],
             ]
-            for at, one in enumerate(rows)
+            for at, entry in enumerate(rows)
         ],
     }
 
 
 def _filter_choices(record: "Record", rows: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[str, str]]]:
     """Return the options of the three filters with their counts."""
-    seen = Counter(one["kind"] for one in rows)
+    seen = Counter(row["kind"] for row in rows)
     kinds = [(name, f"{KINDS[name].words} ({seen[name]})") for name in sorted(seen, key=lambda name: RANKS[name])]
     if record.summary.flips:
         kinds.append(("flips", f"flips ({len(record.summary.flips)})"))
     s = record.summary
     return {
         "kind": kinds,
-        "scorer": [(name, f"{name} ({found['n']})") for name, found in s.by_scorer.items() if name not in s.scorers[1:]],
-        "group": [(name, f"{name} ({found['n']})") for name, found in s.by_group.items()],
+        "scorer": [(name, f"{name} ({part['n']})") for name, part in s.by_scorer.items() if name not in s.scorers[1:]],
+        "group": [(name, f"{name} ({part['n']})") for name, part in s.by_group.items()],
     }
 
 
@@ -173,12 +173,12 @@ def opened_facts(result: "Result") -> list[tuple[str, str]]:
     if flip:
         is_reason = any(str(text) and str(text) in flip for text in reasons.values())
         rows.append(("flip", flip.partition(":")[0] if is_reason else flip))
-    rows += [(name, f"{sign_under(one, one.score)}  {one.reason}") for name, one in further_results(result).items()]
+    rows += [(name, f"{sign_under(further, further.score)}  {further.reason}") for name, further in further_results(result).items()]
     if fault and fault != result.reason:
         rows.append(("fault", fault))
     if result.fault in FAULTS:
         rows.append(("hint", str(result.details.get("hint") or FAULTS[result.fault].hint)))
-    return rows + [(name, one.reason) for name, one in further_results(result).items() if one.reason]
+    return rows + [(name, further.reason) for name, further in further_results(result).items() if further.reason]
 
 
 def opened_row(result: "Result", evidence: Mapping[str, Any] | None = None, *, groups: Sequence[str] = ()) -> "Markup":
@@ -207,7 +207,7 @@ def opened_row(result: "Result", evidence: Mapping[str, Any] | None = None, *, g
 
 def judge_exchanges(details: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the prompts, replies and readings of judges as lines, of the score, its parts and further scorers."""
-    found: list[dict[str, Any]] = []
+    exchanges: list[dict[str, Any]] = []
     messages: Sequence[Mapping[str, str]] = ()
     verdicts, transcript = details.get("verdicts"), details.get("transcript")
     if not are_rows(verdicts, _VERDICT) or not are_rows(transcript, {}) or not all(map(_is_exchange, transcript)):
@@ -217,13 +217,13 @@ def judge_exchanges(details: Mapping[str, Any]) -> list[dict[str, Any]]:
         texts = [*((message["role"], message["content"]) for message in messages)]
         texts += [(name, exchange[name]) for name in _SAID if name in exchange]
         read = "no verdict" if verdict["value"] is None else f"{verdict['value']:.4g}"
-        found.append({
+        exchanges.append({
             "texts": [(name, text[:LONGEST_DETAILS].splitlines()) for name, text in texts],
             "read": f"{verdict['model']}: {read}" + (f" ({verdict['label']})" if verdict["label"] not in ("", read) else ""),
         })  # fmt: skip
     for value in details.values():
-        found += judge_exchanges(value) if isinstance(value, Mapping) else []
-    return found
+        exchanges += judge_exchanges(value) if isinstance(value, Mapping) else []
+    return exchanges
 
 
 def _is_exchange(exchange: Mapping[str, Any]) -> bool:
@@ -240,9 +240,9 @@ def fields_picture(details: Mapping[str, Any]) -> "Markup | None":
     """Draw precision, recall and F1 of the worst twelve fields of a tree score; None for other scores."""
     if not is_tree(details) or not details["fields"]:
         return None
-    shown = details["fields"][:12]
-    rows = [(str(field["path"] or "(root)"), {name: field[name] for name in ("precision", "recall", "f1")}) for field in shown]
-    rest = int(details["n_fields"]) - len(shown)
+    fields = details["fields"][:12]
+    rows = [(str(field["path"] or "(root)"), {name: field[name] for name in ("precision", "recall", "f1")}) for field in fields]
+    rest = int(details["n_fields"]) - len(fields)
     return draw_bars(rows, title="Fields, worst first" + (f" ({rest} more not drawn)" if rest > 0 else ""))
 
 
@@ -343,11 +343,11 @@ def score_picture(record: "Record") -> "Markup | None":
 def outcome_tiles(record: "Record") -> list[Tile]:
     """Return the count of each kind, the best first; totals of the whole run at every reveal level."""
     s = record.summary
-    found = {**s.counts, "right": s.n_right, "wrong": s.n_wrong, "partial": s.counts["scored"] - s.n_right - s.n_wrong}
+    numbers = {**s.counts, "right": s.n_right, "wrong": s.n_wrong, "partial": s.counts["scored"] - s.n_right - s.n_wrong}
     best = ("right", "partial", "wrong", "missing")
     order = [*best, *(name for name in KINDS if name not in best)]
-    shown = [Tile(found[name], KINDS[name].words, name) for name in order if found.get(name)]
-    return [*shown, Tile(len(s.flips), "flip")] if s.flips else shown
+    tiles = [Tile(numbers[name], KINDS[name].words, name) for name in order if numbers.get(name)]
+    return [*tiles, Tile(len(s.flips), "flip")] if s.flips else tiles
 
 
 def run_figures(record: "Record") -> Iterator[Picture]:
@@ -391,12 +391,12 @@ def _rows_picture(title: str, table: Mapping[str, Mapping[str, Any]]) -> "Markup
     from evalsuite.stats.samples import Mean
 
     rows = []
-    for name, found in list(table.items())[:MOST_ROWS_DRAWN]:
-        low, high = found["interval_95"] or (None, None)
-        ungraded = found["n"] - found["n_judged"]
-        mean = Mean(n=found["n"], low=found["score_low"], high=found["score_high"], n_unjudged=ungraded, n_ungraded=ungraded)
-        words = "not judged" if found["score"] is None else share(mean)
-        rows.append(IntervalRow(name, found["score"], low, high, words=words, bound=found["score_high"]))
+    for name, part in list(table.items())[:MOST_ROWS_DRAWN]:
+        low, high = part["interval_95"] or (None, None)
+        ungraded = part["n"] - part["n_judged"]
+        mean = Mean(n=part["n"], low=part["score_low"], high=part["score_high"], n_unjudged=ungraded, n_ungraded=ungraded)
+        words = "not judged" if part["score"] is None else share(mean)
+        rows.append(IntervalRow(name, part["score"], low, high, words=words, bound=part["score_high"]))
     return draw_intervals(rows, title=title)
 
 

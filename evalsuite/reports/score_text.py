@@ -113,15 +113,15 @@ def scorer_list_text(all_of_them: Iterable[Help]) -> str:
 
 def _docstring_sections(text: str) -> dict[str, str]:
     """Split the docstring by heading (`Args`, `Example` ...); the text before the first heading has an empty name."""
-    found: dict[str, list[str]] = {"": []}
+    sections: dict[str, list[str]] = {"": []}
     heading = ""
     for line in text.splitlines():
         if re.fullmatch(r"[A-Z]\w+:", line):
             heading = line[:-1]
-            found[heading] = []
+            sections[heading] = []
         else:
-            found[heading].append(line)
-    return {name: "\n".join(lines).strip() for name, lines in found.items()}
+            sections[heading].append(line)
+    return {name: "\n".join(lines).strip() for name, lines in sections.items()}
 
 
 def _rule_meanings(text: str) -> tuple[str, dict[str, str]]:
@@ -136,16 +136,16 @@ def _rule_meanings(text: str) -> tuple[str, dict[str, str]]:
 
 def _argument_meanings(args: str) -> dict[str, str]:
     """Return the text of each argument; an indented line continues the one before."""
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     name = ""
     for line in inspect.cleandoc(args).splitlines():
         match = _ARGUMENT.match(line)
         if match:
             name = match[1]
-            found[name] = match[2]
+            meanings[name] = match[2]
         elif name:
-            found[name] += " " + line.strip()
-    return found
+            meanings[name] += " " + line.strip()
+    return meanings
 
 
 def _parameters(entry: Scorer, meanings: dict[str, str]) -> Iterable[Parameter]:
@@ -271,7 +271,7 @@ def _gold_pairs(instance: GoldInstance, result: Result) -> Iterator[tuple[str, s
         parameters = ", ".join(f"{key}={_value_cut(value)}" for key, value in check.parameters.items())
         yield "check", f"{check.scorer}({parameters})"
         # A gold query that ran did not lack its connection.
-        for problem in (one for one in check.problems if one.code != "NEEDS_CONNECTION" or result.status != "scored"):
+        for problem in (problem for problem in check.problems if problem.code != "NEEDS_CONNECTION" or result.status != "scored"):
             yield "problem", problem.message + (f" ({problem.hint})" if problem.hint else "")
     if instance.groups:
         yield "groups", ", ".join(instance.groups)

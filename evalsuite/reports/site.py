@@ -291,10 +291,10 @@ def board_document(
     if before is not None:
         moved = [Column(name=f"since {before.day}", words=before.words, forms=frozenset({"html"}))]
     facts = [("day", day), *about]
-    found = leaderboard_document(board, title=title, about=facts, more=moved, link=None if is_archived else link)
+    document = leaderboard_document(board, title=title, about=facts, more=moved, link=None if is_archived else link)
     root = "../" if is_archived else ""
     places = [("Board", f"{root}index.html"), ("Archive", f"{root}archive/index.html"), ("JSON", f"{day if is_archived else 'board'}.json")]
-    return replace(found, links=[*places, ("RSS", f"{root}feed.xml")], feed=f"{root}feed.xml")
+    return replace(document, links=[*places, ("RSS", f"{root}feed.xml")], feed=f"{root}feed.xml")
 
 
 def archive_document(days: Sequence[Mapping[str, Any]], *, title: str) -> Document:
@@ -358,13 +358,13 @@ def build_site(board: "Leaderboard", entries: "Sequence[Entry]", order: SiteOrde
     """Build the site of a board. Raises `UsageError` for an unusable folder, `OutputError` for a failed write."""
     day, title = order.now.strftime("%Y-%m-%d"), order.rules.title or board.suite
     before = order.before
-    shown = [] if board.anonymous else _with_runs(board, entries)
+    runs = [] if board.anonymous else _with_runs(board, entries)
     with new_version(order.folder) as site:
         pages = _Pages(site, order)
-        for entry, row in shown:
+        for entry, row in runs:
             pages.add(entry, row)
         pages.drop_others()
-        link = {row.name: f"{SUBMISSIONS}/{slug_of(row.name)}.html" for _, row in shown}
+        link = {row.name: f"{SUBMISSIONS}/{slug_of(row.name)}.html" for _, row in runs}
         about = _about(order)
         today = {"title": title, "day": day, "news": news(board, before)}
         rows = {
@@ -383,7 +383,7 @@ def build_site(board: "Leaderboard", entries: "Sequence[Entry]", order: SiteOrde
         _write(site / ARCHIVE / "index.html", as_html(archive_document(days, title=title)))
         _write(site / "feed.xml", feed_text(title, days, url=order.rules.url and order.rules.url.rstrip("/") + "/"))
     pages.remember()
-    return Built(n_pages=len(shown), n_written=pages.n_written)
+    return Built(n_pages=len(runs), n_written=pages.n_written)
 
 
 def _with_runs(board: "Leaderboard", entries: "Sequence[Entry]") -> "list[tuple[Entry, RankedRow]]":
@@ -394,15 +394,15 @@ def _with_runs(board: "Leaderboard", entries: "Sequence[Entry]") -> "list[tuple[
 
 def _about(order: SiteOrder) -> list[tuple[str, str]]:
     """Yield (label, text) of the board's rules."""
-    rules, found = order.rules, []
+    rules, facts = order.rules, []
     for phase in rules.phases:
         ends = [f"from {format_moment(phase.opens)}"] * bool(phase.opens) + [f"until {format_moment(phase.closes)}"] * bool(phase.closes)
-        found.append((f"phase {phase.name}".strip(), " ".join(ends) + (", now" if phase.holds(order.now) else "")))
+        facts.append((f"phase {phase.name}".strip(), " ".join(ends) + (", now" if phase.holds(order.now) else "")))
     if rules.per_day is not None:
-        found.append(("per day", f"{rules.per_day} new submissions of a team"))
+        facts.append(("per day", f"{rules.per_day} new submissions of a team"))
     if rules.hides_half:
-        found.append(("hidden", f"a half of the instances is scored at {format_moment(rules.phases[-1].closes)}"))
-    return found
+        facts.append(("hidden", f"a half of the instances is scored at {format_moment(rules.phases[-1].closes)}"))
+    return facts
 
 
 class _Pages:
@@ -430,14 +430,14 @@ class _Pages:
         ):
             page, name = folder / f"{stem}.html", f"{folder.name}/{stem}"
             try:
-                found = (run / RUN).stat()
+                state = (run / RUN).stat()
             except FileNotFoundError:
                 continue
             inputs = [
                 str(self._order.folder),
                 str(run.resolve()),
-                found.st_mtime_ns,
-                found.st_size,
+                state.st_mtime_ns,
+                state.st_size,
                 level,
                 row.name,
                 dict(row.metadata),

@@ -94,8 +94,8 @@ def screen_of(stream: TextIO, width_in_a_file: int) -> Screen:
 
 
 def _terminal_width() -> int:
-    if (given := os.environ.get("COLUMNS", "")).isdigit():
-        return int(given)
+    if (width := os.environ.get("COLUMNS", "")).isdigit():
+        return int(width)
     for descriptor in (0, 1, 2):
         try:
             return os.get_terminal_size(descriptor).columns or 80
@@ -212,13 +212,13 @@ def _pieces(text: str, width: int) -> list[str]:
 def in_lines(text: str, width: int, word: re.Pattern[str] = _WORD) -> list[str]:
     """Wrap a text to lines of at most `width` cells; only a word wider than that is broken, and none of SQL."""
     lines, taken = [""], 0
-    for one in word.findall(text):
-        size = cell_len(one)
+    for part in word.findall(text):
+        size = cell_len(part)
         if lines[-1] and taken + size > width:
-            one = one.lstrip()
+            part = part.lstrip()
             lines.append("")
-            taken, size = 0, cell_len(one)
-        pieces = [one] if size <= width or word is _SQL_WORD else _pieces(one, width)
+            taken, size = 0, cell_len(part)
+        pieces = [part] if size <= width or word is _SQL_WORD else _pieces(part, width)
         lines[-1:] = [lines[-1] + pieces[0], *pieces[1:]]
         taken = taken + size if len(pieces) == 1 else cell_len(pieces[-1])
     return lines
@@ -260,11 +260,11 @@ def _print_listed(screen: Screen, table: Table[Any]) -> None:
     heads, sizes = _sizes_of_listed(columns, cells, screen.width)
     _print_row(screen, {name: Styled(heads[name]) for name in sizes}, sizes, marks, "dim")
     first = next(column.name for column in columns if column.role == "name")
-    for one, row in zip(rows, cells, strict=True):
+    for source, row in zip(rows, cells, strict=True):
         if first not in sizes:
             print_line(screen, f" {row[first].text}")
         _print_row(screen, row, sizes, marks)
-        if table.below is not None and (texts := table.below(one)):
+        if table.below is not None and (texts := table.below(source)):
             _print_below(screen, texts)
 
 
@@ -303,18 +303,18 @@ def _print_below(screen: Screen, texts: Sequence[tuple[str, str, str]]) -> None:
     for n_left, (label, text, other) in zip(range(len(texts), 0, -1), texts, strict=True):
         known = {_word_alone(word) for word in other.split()}
         whole = clean(" ".join(text.split()))
-        shown = whole if screen.is_whole else _cut(whole, max(4, room // n_left))
-        room -= 0 if screen.is_whole else cell_len(shown)
+        lines = whole if screen.is_whole else _cut(whole, max(4, room // n_left))
+        room -= 0 if screen.is_whole else cell_len(lines)
         parts += [Styled(" · ", "dim")] if len(parts) > 1 else []
         parts.append(Styled(f"{label} ", "dim"))
-        left = len(shown)
+        left = len(lines)
         for at, word in enumerate(whole.split(" ")):
             piece = (" " if at else "") + word
             if left <= 0:
                 break
-            end = len(shown) - left + len(piece)
+            end = len(lines) - left + len(piece)
             style = "bold yellow" if other and _word_alone(word) not in known else ""
-            parts.append(Styled(shown[len(shown) - left : end], style))
+            parts.append(Styled(lines[len(lines) - left : end], style))
             left -= len(piece)
     screen.line(*parts)
 

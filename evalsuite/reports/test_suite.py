@@ -116,7 +116,7 @@ class ReportedRun(Readable, Run):
 
 def reported(run: Run) -> ReportedRun:
     """The run with everything that it can be read as."""
-    return ReportedRun(**{one.name: getattr(run, one.name) for one in fields(run)})
+    return ReportedRun(**{attribute.name: getattr(run, attribute.name) for attribute in fields(run)})
 
 
 # Bench gives these on their own scale: hedging 1 if the answer hedges, specificity up to 0.99, reading ease without bounds.
@@ -314,12 +314,12 @@ class TestSuite:
         check_name(name)
         self._root = root
         scorers, config = given_scorers(scoring_method, config)
-        given = reference_data_of(
+        cases = reference_data_of(
             reference_data, reference_data_path, input_text_list, reference_output_list, input_column, reference_column, allow_empty
         )
         objects = frozenset(scorers).intersection(SCORERS.objects) if not isinstance(scoring_method, str) else frozenset()
-        self._suite = self._reload(name, scorers, given, config, objects) or self._create(
-            name, scorers, description or "", given, config, judge, {} if input_column == INPUT_COLUMN else {"input_column": input_column}
+        self._suite = self._reload(name, scorers, cases, config, objects) or self._create(
+            name, scorers, description or "", cases, config, judge, {} if input_column == INPUT_COLUMN else {"input_column": input_column}
         )
 
     def __repr__(self) -> str:
@@ -394,8 +394,8 @@ class TestSuite:
         check_name(run_name, "run")
         if not (batch_size is None or (hasattr(batch_size, "__index__") and batch_size is not True and batch_size >= 1)):
             raise UsageError(f"batch_size cannot be {batch_size!r}", hint="a whole number of at least 1")
-        given = (model_name, model_version, foundation_model, prompt_template, description)
-        metadata = {key: value for key, value in zip(METADATA_KEYS, given, strict=True) if value}
+        facts = (model_name, model_version, foundation_model, prompt_template, description)
+        metadata = {key: value for key, value in zip(METADATA_KEYS, facts, strict=True) if value}
         data = candidate_data if candidate_data is not None else candidate_data_path
         columns: dict[str, Any] = {"candidate_column": candidate_column, "context_column": context_column, "input_column": input_column}
         outputs, contexts = candidates_of(self._suite, data, candidate_output_list, contexts=context_list, **columns)
@@ -440,7 +440,7 @@ class TestSuite:
         self,
         name: str,
         scorers: tuple[str, ...],
-        given: CaseData | None,
+        cases: CaseData | None,
         config: Mapping[str, Any] | None,
         objects: frozenset[str],
     ) -> StoredSuite | None:
@@ -454,14 +454,14 @@ class TestSuite:
         way_out = "take another name, or delete the suite first"
         if scorers and scorers != stored.scorers:
             raise SuiteError(f"the suite {name!r} is scored by {', '.join(stored.scorers)}, not {', '.join(scorers)}", hint=way_out)
-        if absent := next((one for one in scorers if one not in objects and stored.method(one).get("type") == "custom"), None):
+        if absent := next((scorer for scorer in scorers if scorer not in objects and stored.method(scorer).get("type") == "custom"), None):
             hint = "give the scorer itself, not its name"
             raise SuiteError(f"the suite {name!r} uses the user-defined scorer {absent}", hint=hint)
-        if given is not None and data_hash(given.inputs, given.references) != stored.data_hash:
+        if cases is not None and data_hash(cases.inputs, cases.references) != stored.data_hash:
             raise SuiteError(f"the suite {name!r} contains other data", hint=f"leave the data out to reload it, or {way_out}")
         configs = {} if config is None else configs_of(stored.scorers, config)
         named = stored.scorers if len(stored.scorers) == 1 else config or ()
-        if any(dict(stored.method(one).get("config", {})) != configs[one] for one in named if configs):
+        if any(dict(stored.method(scorer).get("config", {})) != configs[scorer] for scorer in named if configs):
             raise SuiteError(f"the suite {name!r} has another configuration", hint=way_out)
         return stored
 
@@ -470,22 +470,22 @@ class TestSuite:
         name: str,
         scorers: tuple[str, ...],
         description: str,
-        given: CaseData | None,
+        cases: CaseData | None,
         config: Mapping[str, Any] | None,
         judge: Mapping[str, Any] | None,
         extra: Mapping[str, Any],
     ) -> StoredSuite:
         if not scorers:
             raise UsageError(f"no suite {name!r}, and no scoring method for a new one", hint="`evalsuite scorers` lists them")
-        if given is None:
+        if cases is None:
             raise UsageError("no reference data given", hint="reference_data, reference_data_path or input_text_list")
         read_settings(judge or {})
         suite = new_suite(
             name,
             scorers,
-            inputs=given.inputs,
-            references=given.references,
-            case_ids=given.ids,
+            inputs=cases.inputs,
+            references=cases.references,
+            case_ids=cases.ids,
             description=description,
             config=config,
             extra={**extra, "judge": dict(judge)} if judge is not None else extra,

@@ -95,7 +95,7 @@ class BatchScoring:
 def _as_wrong(result: Result) -> Result:
     """Return the result with 0 if it has no verdict, reason kept; the same for scorers that do not make the score."""
     if beside := further_results(result):
-        rows = {name: further_result_row(_as_wrong(one)) for name, one in beside.items()}
+        rows = {name: further_result_row(_as_wrong(row)) for name, row in beside.items()}
         result = result.with_detail(FURTHER_SCORERS, rows)
     if result.fault != "NO_VERDICT":
         return result
@@ -147,16 +147,16 @@ def score_batches(tasks: Sequence[Task], judge: "Judge", gold_inodes: frozenset[
     try:
         while (desk := judge.client.desk) is not None and read:
             waiting = []
-            for one in read:
+            for answer in read:
                 n_before = desk.n_waiting
-                result = _score(*one, helper)
+                result = _score(*answer, helper)
                 if desk.n_waiting > n_before:
-                    waiting.append(one)
+                    waiting.append(answer)
                 else:
                     yield result
             desk.settle()
             read = waiting
-        for known in as_completed([threads.submit(_score, *one, helper) for one in read]):
+        for known in as_completed([threads.submit(_score, *answer, helper) for answer in read]):
             yield known.result()
     finally:
         judge.close()
@@ -180,15 +180,15 @@ def _score(task: Task, prediction: "Prediction", digests: dict[str, str], helper
 
 def _whole_batches(read: "Sequence[Read]") -> dict[str, PluginBatch]:
     """Return scorer name -> the values that a plugin's `run_batch` gives all its answers, in gold order; it runs at the first request."""
-    found: dict[str, PluginBatch] = {}
+    batches: dict[str, PluginBatch] = {}
     for task, prediction, _ in read:
         text = prediction.payloads.get("batch")
         for check in _checks(task):
             made = SCORERS.plugin_batch(check.scorer)
             if made is None or text is None or isinstance(text, Fault) or check.problems:
                 continue
-            found.setdefault(check.scorer, made).add(text, check.parameters)
-    return found
+            batches.setdefault(check.scorer, made).add(text, check.parameters)
+    return batches
 
 
 def _prepared(instance: GoldInstance) -> GoldInstance:

@@ -97,13 +97,13 @@ def merge_corrections(runs: Sequence[Mapping[str, Any]], results: Sequence[Resul
 
     Raises `UsageError` if the errata changed between two shards.
     """
-    found = [run["corrections"] for run in runs if run.get("corrections")]
-    if not found:
+    corrections = [run["corrections"] for run in runs if run.get("corrections")]
+    if not corrections:
         return {}
-    if len(found) < len(runs) or len({(each["hash"], each["day"]) for each in found}) > 1:
+    if len(corrections) < len(runs) or len({(each["hash"], each["day"]) for each in corrections}) > 1:
         raise UsageError(f"{ERRATA_FILE} is not the same in all shards", hint="run them again from one gold, on one day")
-    lists = {key: sorted((row for each in found for row in each[key]), key=_line) for key in _LISTS}
-    return {"corrections": {**found[0], **sum_up(results, lists["applied"], rules=runs[0]["options"]["rules"]), **lists}}
+    lists = {key: sorted((row for each in corrections for row in each[key]), key=_line) for key in _LISTS}
+    return {"corrections": {**corrections[0], **sum_up(results, lists["applied"], rules=runs[0]["options"]["rules"]), **lists}}
 
 
 def _line(row: Mapping[str, Any]) -> int:
@@ -212,11 +212,11 @@ class HumanEstimate:
 
 def labels_of(file: Path) -> dict[str, float]:
     """Return instance id -> label of a CSV file of `read_labels`. Raises `UsageError` unless labels are numbers, or right and wrong."""
-    found = read_labels(file)
-    if odd := next((name for name, label in found.labels.items() if isinstance(label, str) and _value_of(label) is None), None):
-        what = f"the label {found.labels[odd]!r} is no number"
-        raise UsageError(f"{file}:{found.lines[odd]}: {what}", hint="use 1 and 0, or right and wrong")
-    return {name: float(label) for name, label in found.labels.items()}
+    labels = read_labels(file)
+    if odd := next((name for name, label in labels.labels.items() if isinstance(label, str) and _value_of(label) is None), None):
+        what = f"the label {labels.labels[odd]!r} is no number"
+        raise UsageError(f"{file}:{labels.lines[odd]}: {what}", hint="use 1 and 0, or right and wrong")
+    return {name: float(label) for name, label in labels.labels.items()}
 
 
 def known_labels(run_folder: Path | None) -> tuple[dict[str, float], str]:
@@ -281,7 +281,7 @@ def human_difference(
     for a, b in pairs:
         if a.status in ZERO and b.status in ZERO:
             continue
-        scores = [0.0 if one.status in ZERO else own.get(one.instance_id) for one, own in zip((a, b), labels, strict=True)]
+        scores = [0.0 if result.status in ZERO else own.get(result.instance_id) for result, own in zip((a, b), labels, strict=True)]
         left, right = scores
         cases.append(((value(b) or 0.0) - (value(a) or 0.0), None if left is None or right is None else right - left))
     return _said(cases, n_all=len(pairs))
@@ -292,15 +292,15 @@ def _said(cases: Sequence[Case], *, n_all: int) -> HumanEstimate | None:
     both = [(own, label) for own, label in cases if label is not None]
     if len(both) < 2:
         return None
-    found = corrected_mean(both, [own for own, label in cases if label is None])
-    assert found.low is not None
-    assert found.high is not None
+    mean = corrected_mean(both, [own for own, label in cases if label is None])
+    assert mean.low is not None
+    assert mean.high is not None
     share = len(cases) / n_all
     return HumanEstimate(
         plain=math.fsum(own for own, _ in cases) / n_all,
-        estimate=found.estimate * share,
-        low=found.low * share,
-        high=found.high * share,
+        estimate=mean.estimate * share,
+        low=mean.low * share,
+        high=mean.high * share,
         n=len(both),
         n_others=len(cases) - len(both),
     )

@@ -167,9 +167,9 @@ class SqlAnswers:
         if not self._ran:
             return None
         billed = [executed.cost.billed_bytes for executed in done if executed.cost.billed_bytes is not None and not executed.cost.cached]
-        found = {"statements": len(self._ran), "failed": len(self._ran) - len(done), "known": sum(one.cost.cached for one in done)}
+        spent = {"statements": len(self._ran), "failed": len(self._ran) - len(done), "known": sum(run.cost.cached for run in done)}
         estimated = {"estimated_bytes": self._estimated} if self._estimated else {}
-        return found | estimated | ({"billed_bytes": sum(billed)} if billed else {})
+        return spent | estimated | ({"billed_bytes": sum(billed)} if billed else {})
 
     def _executed(self, tasks: Sequence[Task]) -> Iterator[Task | Result]:
         """Yield each task with the path of its table, or the result of one whose query gave none."""
@@ -200,13 +200,13 @@ class SqlAnswers:
         if folder is None:
             return skip_unscorable(task) or task
         try:
-            found = files_of(name, EVALUATORS[str(parameters.get("evaluator", "bird-ex"))], folder)
+            files = files_of(name, EVALUATORS[str(parameters.get("evaluator", "bird-ex"))], folder)
         except FaultError as error:
             return unjudged(task, error.fault)
-        if not found:
+        if not files:
             where = f"{name}/{name}.sqlite and no {name}.sqlite"
             return unjudged(task, Fault(code="NEEDS_CONNECTION", detail=f"no {where} in the folder of --databases"))
-        return replace(task, databases=tuple(map(str, found)))
+        return replace(task, databases=tuple(map(str, files)))
 
     def prepared(self, task: Task) -> "Query | Result":
         """Return the query of an answer as it will run, or the result of one that cannot run."""
@@ -276,14 +276,14 @@ def database_stamps(instances: Iterable[GoldInstance], connections: "Connections
     A stamp is a digest of name, size, modification time and inode of each file; another stamp means that a verdict may be one on other
     data. Missing databases are left out.
     """
-    found: dict[str, str] = {}
+    stamps: dict[str, str] = {}
     for instance in instances:
         for check in instance.checks:
             with suppress(EvalsuiteError, FaultError, OSError):
-                name, files = _database_of(instance, check, connections, found)
+                name, files = _database_of(instance, check, connections, stamps)
                 if files:
-                    found[name] = _stamp_of(files)
-    return found
+                    stamps[name] = _stamp_of(files)
+    return stamps
 
 
 def _database_of(instance: GoldInstance, check: Check, connections: "Connections", known: Container[str]) -> tuple[str, list[Path]]:
@@ -308,8 +308,8 @@ def _database_of(instance: GoldInstance, check: Check, connections: "Connections
 
 def _stamp_of(files: Sequence[Path]) -> str:
     """Return 16 hex digits over the files that exist."""
-    found = [(file.name, file.stat()) for file in sorted(files) if file.exists()]
-    stamps = [[os.fsencode(name).hex(), one.st_size, one.st_mtime_ns, one.st_ino] for name, one in found]
+    states = [(file.name, file.stat()) for file in sorted(files) if file.exists()]
+    stamps = [[os.fsencode(name).hex(), state.st_size, state.st_mtime_ns, state.st_ino] for name, state in states]
     return hashlib.sha256(json.dumps(stamps).encode()).hexdigest()[:16] if stamps else ""
 
 

@@ -113,11 +113,11 @@ def _prepared(shared: Shared) -> tuple[frozenset[Inode], list[Path]]:
         seen: tuple[frozenset[Inode], list[Path]] = pickle.loads(shared.gold_seen)
         return seen
     try:
-        found = gold_hash(shared.gold_folder, shared.gold_spec)
+        gold_digest = gold_hash(shared.gold_folder, shared.gold_spec)
     except (GoldError, OSError):
         raise GoldError(f"a dask worker does not see {shared.gold_folder}", hint="share the folder under the same path") from None
-    if found != shared.gold_hash:
-        raise GoldError(f"a dask worker sees another gold in {shared.gold_folder}: {found}", hint=f"the run has {shared.gold_hash}")
+    if gold_digest != shared.gold_hash:
+        raise GoldError(f"a dask worker sees another gold in {shared.gold_folder}: {gold_digest}", hint=f"the run has {shared.gold_hash}")
     return gold_inodes(shared.gold_folder), gold_links(shared.gold_folder)
 
 

@@ -50,7 +50,7 @@ def query_files(task: Task, check: Check, *, live: bool = False) -> list[Path]:
 
 def is_scored_by(task: Task, check: Check) -> bool:
     """Return whether this check can score the submitted answer; only then its gold is needed."""
-    return task.answer is not None and task.answer.fault is None and any(check is one for one in applicable(task.instance, task.answer))
+    return task.answer is not None and task.answer.fault is None and any(check is own for own in applicable(task.instance, task.answer))
 
 
 def known_queries(task: Task, check: Check) -> list[Path]:
@@ -160,17 +160,17 @@ class ComputedGold:
     @property
     def hash(self) -> str:
         """6 hex digits over all computed golds, empty if there are none: part of the signature."""
-        return _digest(json.dumps(sorted((name, one.hash) for name, one in self.frozen.items())).encode())[:6] if self.frozen else ""
+        return _digest(json.dumps(sorted((name, frozen.hash) for name, frozen in self.frozen.items())).encode())[:6] if self.frozen else ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the `living_gold` of `run.json`."""
-        return {name: one.to_json() for name, one in self.frozen.items()}
+        return {name: frozen.to_json() for name, frozen in self.frozen.items()}
 
     def freeze(self, run_folder: Path) -> None:
         """Copy every computed gold into the run's folder. Raises `OutputError`."""
         try:
-            for one in self.frozen.values():
-                _keep(one, run_folder / FOLDER)
+            for frozen in self.frozen.values():
+                _keep(frozen, run_folder / FOLDER)
         except OSError as error:
             raise write_error(run_folder / FOLDER, error) from error
 
@@ -342,9 +342,9 @@ def _with_texts(check: Check, files: Sequence[Path], place: Path) -> Check:
         return replace(check, problems=(*check.problems, problem))
     parameters = _in_place(check, cells)
     # Only now the gold can be validated: a NULL is no number.
-    found = check_parameters(SCORERS.load(check.scorer), parameters, where=check.where)
-    kept = [problem for problem in check.problems if problem in found or not problem.blocks]
-    new = [replace(each, code="BAD_GOLD_FILE", message=f"of the gold query: {each.message}") for each in found if each not in kept]
+    problems = check_parameters(SCORERS.load(check.scorer), parameters, where=check.where)
+    kept = [problem for problem in check.problems if problem in problems or not problem.blocks]
+    new = [replace(each, code="BAD_GOLD_FILE", message=f"of the gold query: {each.message}") for each in problems if each not in kept]
     return replace(check, parameters=parameters, computed=place, problems=(*kept, *new))
 
 

@@ -62,8 +62,8 @@ class RunEntry:
     @property
     def metadata(self) -> Mapping[str, Any]:
         """Metadata of the model: model_name, model_version, foundation_model, prompt_template, description."""
-        found: Mapping[str, Any] = self.run.get("metadata", {})
-        return found
+        metadata: Mapping[str, Any] = self.run.get("metadata", {})
+        return metadata
 
     def results(self) -> list[Result]:
         """Return the n results in gold order. Raises `OutputError` for a damaged line or another number of results than the run says."""
@@ -271,7 +271,7 @@ def outdated(root: Path, policy: Policy) -> list[RunEntry]:
         raise UsageError(f"--keep cannot be {policy.keep}", hint="the number of newest runs of each suite and model that stay")
     entries = find_runs(root)
     best = dict(_best(entries)) if policy.keeps_best else {}
-    newer, found = Counter[tuple[str, str]](), []
+    newer, notes = Counter[tuple[str, str]](), []
     for entry in reversed(entries):
         if entry.folder.joinpath(STARTED).exists():
             continue
@@ -279,8 +279,8 @@ def outdated(root: Path, policy: Policy) -> list[RunEntry]:
         newer[kind] += 1
         is_old = newer[kind] > policy.keep and (not policy.before or entry.name < policy.before)
         if is_old and not entry.tags and best.get(entry.suite) != entry.name:
-            found.append(entry)
-    return found[::-1]
+            notes.append(entry)
+    return notes[::-1]
 
 
 def left_behind(root: Path, policy: Policy) -> list[Path]:
@@ -318,7 +318,7 @@ def _best(entries: Sequence[RunEntry]) -> Iterator[tuple[str, str]]:
     for suite in dict.fromkeys(entry.suite for entry in entries):
         own = [(entry.score, entry.name) for entry in entries if entry.suite == suite and entry.score is not None]
         if own:
-            yield suite, max(own, key=lambda one: one[0])[1]
+            yield suite, max(own, key=lambda pair: pair[0])[1]
 
 
 SELF_SCORES_FOLDER = Path(".evalsuite/gold")

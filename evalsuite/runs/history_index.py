@@ -78,17 +78,17 @@ def run_scores(folder: Path, memo: DiskCache, *, read: Reader | None = None) -> 
     known = memo.get("run", key)
     if known is not None and known["stamp"] == stamp:
         return _lean(RunScores(**known["columns"]))
-    found = _read_columns(folder, read)
-    if found is not None and _stamp_of_run(folder) == stamp:
-        memo.put("run", key, {"stamp": stamp, "columns": {name: getattr(found, name) for name in RunScores.__slots__}})
-    return found if found is None else _lean(found)
+    scores = _read_columns(folder, read)
+    if scores is not None and _stamp_of_run(folder) == stamp:
+        memo.put("run", key, {"stamp": stamp, "columns": {name: getattr(scores, name) for name in RunScores.__slots__}})
+    return scores if scores is None else _lean(scores)
 
 
 def find_scored(root: Path, wanted: set[str], memo: DiskCache) -> dict[str, Path]:
     """Return `run_key` -> the newest finished run under `root` with that key, for the `wanted` keys."""
-    found: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
     if not wanted or not root.is_dir():
-        return found
+        return folders
     place = root.resolve()
     names = sorted(os.listdir(root))  # noqa: PTH208 - of ten thousand runs
     known = memo.get_all("run-key", [str(place / name) for name in names])
@@ -102,8 +102,8 @@ def find_scored(root: Path, wanted: set[str], memo: DiskCache) -> dict[str, Path
             entry_key = {"stamp": stamp, "key": run_key(_columns_of(entry, [])) if entry is not None else ""}
             memo.put("run-key", str(place / name), entry_key)
         if entry_key["key"] in wanted:
-            found[entry_key["key"]] = folder
-    return found
+            folders[entry_key["key"]] = folder
+    return folders
 
 
 def run_key(run: RunScores) -> str:
@@ -318,7 +318,7 @@ def _fill(connection: "DuckDBPyConnection", root: Path, cut: Cut | None) -> list
     states = connection.execute(f"SELECT run, hidden FROM {name}.{_STATE} ORDER BY run").fetchall()
     damaged = [run for run, hidden in states if hidden is None]
     shown_as = {is_hidden: cut(is_hidden) for is_hidden in {bool(hidden) for _, hidden in states}} if cut is not None else {}
-    less = {run: shown for run, hidden in states if hidden is not None and (shown := shown_as.get(hidden)) is not None}
+    less = {run: public for run, hidden in states if hidden is not None and (public := shown_as.get(hidden)) is not None}
     if name != "memory":
         kind = "TABLE" if less else "VIEW"
         for table in _TABLES:
@@ -330,9 +330,9 @@ def _fill(connection: "DuckDBPyConnection", root: Path, cut: Cut | None) -> list
         connection.execute(f"DETACH {name}")
     for table in ("results", "fields"):
         connection.execute(f"DELETE FROM {table} WHERE run IN (SELECT unnest(?))", [list(less)])
-    for run, shown in less.items():
+    for run, public in less.items():
         entry = read_run(root / run)
-        _insert_rows(connection, "results", run, map(shown, entry.results()) if entry is not None else ())
+        _insert_rows(connection, "results", run, map(public, entry.results()) if entry is not None else ())
     _add_fields(connection, "memory", list(less))
     return damaged
 
@@ -391,7 +391,7 @@ def _stamps(root: Path) -> Iterator[tuple[str, str]]:
     """Yield (run, state of its files) of each folder with a finished run."""
     if not root.is_dir():
         return
-    for folder in sorted(os.scandir(root), key=lambda found: found.name):
+    for folder in sorted(os.scandir(root), key=lambda entry: entry.name):
         parts = []
         for name in (RUN, RESULTS, TAGS):
             try:
@@ -473,9 +473,9 @@ def _insert_results(connection: "DuckDBPyConnection", database: str, entries: Se
 def _without_cut(connection: "DuckDBPyConnection", database: str, entries: Sequence[RunEntry]) -> Collection[str]:
     """Return the names of runs with as many results as they say; remove the results of the others."""
     counted = f"SELECT run, count(*) FROM {database}.results WHERE run IN (SELECT unnest(?)) GROUP BY run"
-    found = dict(connection.execute(counted, [[entry.name for entry in entries]]).fetchall())
+    lengths = dict(connection.execute(counted, [[entry.name for entry in entries]]).fetchall())
     n_gold = {entry.name: entry.run.get("summary", {}).get("n_gold") for entry in entries}
-    cut = [name for name, n in n_gold.items() if n is not None and n != found.get(name, 0)]
+    cut = [name for name, n in n_gold.items() if n is not None and n != lengths.get(name, 0)]
     connection.execute(f"DELETE FROM {database}.results WHERE run IN (SELECT unnest(?))", [cut])
     return n_gold.keys() - set(cut)
 

@@ -54,7 +54,7 @@ def combine(task: Task, outcomes: Sequence[Outcome], *, seconds: float) -> Resul
     if not further:
         return result
     by_name = {name: _combined(task, own, 0.0) for name, own in further.items()}
-    rows = {name: further_result_row(one) for name, one in by_name.items()}
+    rows = {name: further_result_row(row) for name, row in by_name.items()}
     return replace(result, details={**result.details, FURTHER_SCORERS: rows})
 
 
@@ -249,9 +249,9 @@ def applicable(instance: GoldInstance, answer: Answer) -> tuple[Check, ...]:
     if wanted.issuperset(reads):
         # The common case, called several times for each of a hundred thousand answers.
         return instance.checks
-    found = tuple(check for check, form in zip(instance.checks, reads, strict=True) if form in wanted)
+    checks = tuple(check for check, form in zip(instance.checks, reads, strict=True) if form in wanted)
     # Further scorers alone make no score.
-    return () if all(check.beside for check in found) else found
+    return () if all(check.beside for check in checks) else checks
 
 
 def skip_unscorable(task: Task) -> Result | None:
@@ -306,7 +306,7 @@ def read_request(task: Task, *, table_names: tuple[str, ...] | None = None) -> R
 
 def dialect_of(checks: Iterable[Check]) -> Dialect:
     """Return how the CSV files of an answer are written."""
-    return next((found for check in checks if (found := Dialect.of(check.parameters)) != DEFAULT), DEFAULT)
+    return next((dialect for check in checks if (dialect := Dialect.of(check.parameters)) != DEFAULT), DEFAULT)
 
 
 # All answers of a run share one folder.

@@ -176,13 +176,13 @@ def find_places(folders: Sequence[Path], gold: Path) -> tuple[list[Place], list[
     """
     notes: list[str] = []
     by_files = gold.exists() and layout_of(find_spec(gold)) != "original"
-    found = {folder: _places_in(folder, gold, notes, by_files=by_files) for folder in folders}
-    if not any(not place.fault for places in found.values() for place in places):
-        empty = next((folder for folder, places in found.items() if not places), folders[0])
-        broken = next((f"{place.folder}: {place.fault}" for places in found.values() for place in places), "")
+    by_folder = {folder: _places_in(folder, gold, notes, by_files=by_files) for folder in folders}
+    if not any(not place.fault for places in by_folder.values() for place in places):
+        empty = next((folder for folder, places in by_folder.items() if not places), folders[0])
+        broken = next((f"{place.folder}: {place.fault}" for places in by_folder.values() for place in places), "")
         raise UsageError(broken or f"{empty}: no submission and no finished run in it", hint=f"a submission holds {METADATA}, a run {RUN}")
     own: dict[Path, Place] = {}
-    for folder, places in found.items():
+    for folder, places in by_folder.items():
         for place in places or [_broken(folder, f"no submission and no finished run in {folder}")]:
             own.setdefault(place.folder.resolve(), place)
     return _with_own_names(list(own.values())), notes
@@ -205,18 +205,18 @@ def _places_in(folder: Path, gold: Path, notes: list[str], *, by_files: bool) ->
 
 def _places_below(folder: Path, gold: Path, notes: list[str], *, by_files: bool) -> list[Place]:
     """Return the places in a folder that contains several; if a submission is among them, every folder counts as one."""
-    found = {item: _place(item, by_files=by_files) for item in _candidates(folder, gold, notes)}
-    places = [place for place in found.values() if place is not None]
+    by_item = {item: _place(item, by_files=by_files) for item in _candidates(folder, gold, notes)}
+    places = [place for place in by_item.values() if place is not None]
     if all(place.fault for place in places):
         return places
-    unfinished = [item for item, place in found.items() if place is None and (item / STARTED).exists()]
+    unfinished = [item for item, place in by_item.items() if place is None and (item / STARTED).exists()]
     if unfinished:
         notes.append(f"unfinished runs left out: {len(unfinished)}")
     if all(place.is_run or place.fault for place in places):
         return places
     runs = [place.folder for place in places if place.is_run]
     notes += [f"{item.name} is a run among submissions, and not taken at its word: name it by itself" for item in runs]
-    scored = [place or Place(name=item.name, folder=item) for item, place in found.items() if item not in unfinished]
+    scored = [place or Place(name=item.name, folder=item) for item, place in by_item.items() if item not in unfinished]
     return [replace(place, is_run=False) for place in scored]
 
 
@@ -410,33 +410,33 @@ class _Scoring:
         """Return the finished runs with a `wanted` key whose results are readable, follow `rules` and used today's databases."""
         scored = find_scored(self._settings.runs_folder, wanted, self._memo)
         self._scores = {folder: scores for folder in scored.values() if (scores := run_scores(folder, self._memo)) is not None}
-        found = {key: folder for key, folder in scored.items() if folder in self._scores}
+        folders = {key: folder for key, folder in scored.items() if folder in self._scores}
         if rules:
-            found = {key: folder for key, folder in found.items() if _follows(self._scores[folder], rules)}
-        return self._on_todays_databases(found)
+            folders = {key: folder for key, folder in folders.items() if _follows(self._scores[folder], rules)}
+        return self._on_todays_databases(folders)
 
-    def _on_todays_databases(self, found: Mapping[str, Path]) -> dict[str, Path]:
+    def _on_todays_databases(self, folders: Mapping[str, Path]) -> dict[str, Path]:
         """Return the runs whose databases have not changed; the state of a server is unknown, so its answers stay."""
-        ran = {key: self._scores[folder].databases for key, folder in found.items()}
+        ran = {key: self._scores[folder].databases for key, folder in folders.items()}
         if not any(ran.values()):
-            return dict(found)
+            return dict(folders)
         from evalsuite.runs.databases import Databases, database_stamps
 
         gold = read_gold(self._gold_dir)
         with closing(Databases(gold, gold.folder, limits={}, jobs=1, isolation="none", folder=self._settings.databases)) as databases:
             now = database_stamps(gold.instances, databases.connections())
-        return {key: folder for key, folder in found.items() if all(now.get(name) == state for name, state in ran.get(key, {}).items())}
+        return {key: folder for key, folder in folders.items() if all(now.get(name) == state for name, state in ran.get(key, {}).items())}
 
     def _unpacked(self, places: Sequence[Place], limits: Mapping[str, int | float]) -> dict[str, Place]:
         """Return the places by name, archives as their unpacked folders; a refused one gets its fault."""
-        found = {}
+        folders = {}
         with closing(Unpacker(self._memo, limits, self._settings.isolation)) as unpacker:
             for place in places:
                 try:
-                    found[place.name] = replace(place, folder=unpacker.folder_of(place.folder)) if place.is_archive else place
+                    folders[place.name] = replace(place, folder=unpacker.folder_of(place.folder)) if place.is_archive else place
                 except SubmissionError as error:
                     self._faults[place.name] = f"{place.folder.name}: {error.message}"
-        return found
+        return folders
 
     def entry(self, place: Place, progress: Progress | None) -> Entry:
         """Return the entry of a submission; two of the same content are scored once."""
@@ -575,8 +575,8 @@ def without_names(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def _content(scores: RunScores) -> str:
-    given = scores.submission_hash or json.dumps([scores.ids, scores.score, scores.status])
-    return hashlib.sha256(f"leaderboard|{given}".encode("utf-8", "surrogatepass")).hexdigest()
+    identity = scores.submission_hash or json.dumps([scores.ids, scores.score, scores.status])
+    return hashlib.sha256(f"leaderboard|{identity}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _letters(digest: str, length: int) -> str:

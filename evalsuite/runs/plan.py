@@ -123,11 +123,11 @@ def select(gold: Gold, *, only: Sequence[str] = (), pattern: str | None = None, 
 
 def by_tag(tasks: Sequence[Task]) -> dict[str, list[str]]:
     """Return tag -> the ids of its instances, both in gold order."""
-    found: dict[str, list[str]] = {}
+    ids: dict[str, list[str]] = {}
     for task in tasks:
         for tag in task.instance.groups:
-            found.setdefault(tag, []).append(task.instance.instance_id)
-    return found
+            ids.setdefault(tag, []).append(task.instance.instance_id)
+    return ids
 
 
 def warnings_of(gold: Gold, submission: Submission, tasks: Sequence[Task], results: Sequence[Result]) -> list[str]:
@@ -147,17 +147,17 @@ def warnings_of(gold: Gold, submission: Submission, tasks: Sequence[Task], resul
         if problem.code != "NEEDS_CONNECTION" or task.answer is not None
     ]
     known = {problem.message for task in tasks for check in task.instance.checks for problem in check.problems}
-    found = [f"{result.instance_id}: {text}" for result in results for text in result.detail("warnings") or () if text not in known]
-    return [*gold.notes, *submission.notes, *unknown, *problems, *found, *_columns_left_open(results)]
+    warnings = [f"{result.instance_id}: {text}" for result in results for text in result.detail("warnings") or () if text not in known]
+    return [*gold.notes, *submission.notes, *unknown, *problems, *warnings, *_columns_left_open(results)]
 
 
 def _columns_left_open(results: Sequence[Result]) -> Iterator[str]:
     """Yield, per further scorer, how many instances it did not score and why; the score itself lacks nothing."""
     open_ones: dict[str, list[str]] = {}
     for result in results:
-        for name, one in further_results(result).items():
-            if one.status in UNJUDGED:
-                open_ones.setdefault(name, []).append(one.reason)
+        for name, row in further_results(result).items():
+            if row.status in UNJUDGED:
+                open_ones.setdefault(name, []).append(row.reason)
     for name, reasons in open_ones.items():
         yield f"{name}: {len(reasons)} of {len(results)} not scored: {reasons[0]}"
 

@@ -106,19 +106,19 @@ def _in_order(entries: Sequence[RunEntry]) -> list[RunEntry]:
     if not entries:
         raise UsageError("no runs to merge", hint="evalsuite merge RUN... --out FOLDER")
     n = _shard(entries[0]).n
-    found: dict[int, RunEntry] = {}
+    by_number: dict[int, RunEntry] = {}
     for entry in entries:
         shard = _shard(entry)
         if shard.n != n:
             raise UsageError(f"{entry.folder} is shard {shard}, {entries[0].folder} one of {n}", hint="all shards have one count")
-        if shard.i in found:
-            raise UsageError(f"{found[shard.i].folder} and {entry.folder} are both shard {shard}", hint="give each shard once")
-        found[shard.i] = entry
-    missing = [str(Shard(i, n)) for i in range(1, n + 1) if i not in found]
+        if shard.i in by_number:
+            raise UsageError(f"{by_number[shard.i].folder} and {entry.folder} are both shard {shard}", hint="give each shard once")
+        by_number[shard.i] = entry
+    missing = [str(Shard(i, n)) for i in range(1, n + 1) if i not in by_number]
     if missing:
-        shown = ", ".join(missing[:10]) + (f" and {len(missing) - 10} more" if len(missing) > 10 else "")
-        raise UsageError(f"missing shards: {shown}", hint="run them with the same gold, submission and options, then merge")
-    return [found[i] for i in range(1, n + 1)]
+        names = ", ".join(missing[:10]) + (f" and {len(missing) - 10} more" if len(missing) > 10 else "")
+        raise UsageError(f"missing shards: {names}", hint="run them with the same gold, submission and options, then merge")
+    return [by_number[i] for i in range(1, n + 1)]
 
 
 def _check_alike(parts: Sequence[RunEntry]) -> None:
@@ -201,11 +201,11 @@ def _groups(parts: Sequence[RunEntry], results: Sequence[Result]) -> dict[str, l
         for tag, names in part.run.get("groups", {}).items():
             for name in names:
                 tags.setdefault(name, []).append(tag)
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for result in results:
         for tag in tags.get(result.instance_id, ()):
-            found.setdefault(tag, []).append(result.instance_id)
-    return found
+            groups.setdefault(tag, []).append(result.instance_id)
+    return groups
 
 
 def _added(accounts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -318,19 +318,19 @@ def _check_version(entry: RunEntry, version: str | None) -> None:
         )
 
 
-def questions_of(entry: RunEntry, given: Path | None = None) -> Path | None:
-    """Return the file of questions that the run used: `given`, else the recorded one; None if there is none.
+def questions_of(entry: RunEntry, override: Path | None = None) -> Path | None:
+    """Return the file of questions that the run used: `override`, else the recorded one; None if there is none.
 
     Raises `UsageError` if it is gone.
     """
     recorded = entry.run.get("options", {}).get("questions")
-    return place_of(entry, recorded, given, "*", "questions") if recorded else given
+    return place_of(entry, recorded, override, "*", "questions") if recorded else override
 
 
-def place_of(entry: RunEntry, recorded: str | None, given: Path | None, pattern: str, side: str) -> Path:
-    """Return a side's folder or file: the given one, else the recorded one, relative to here or to the folder of its history."""
-    if given is not None:
-        return given
+def place_of(entry: RunEntry, recorded: str | None, override: Path | None, pattern: str, side: str) -> Path:
+    """Return a side's folder or file: `override`, else the recorded one, relative to here or to the folder of its history."""
+    if override is not None:
+        return override
     # A relative path was relative to where the run was started: the folder that contains `.evalsuite/runs/<run>`.
     starts = [Path(), *entry.folder.resolve().parents[2:3]]
     places = [start / recorded for start in starts] if recorded else []

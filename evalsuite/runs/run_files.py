@@ -183,9 +183,9 @@ def set_apart(folder: Path, results: Iterable[Result]) -> Iterator[Result]:
                 connection = duckdb.connect(config={"threads": "2"})
                 connection.execute("CREATE TABLE u (instance_id VARCHAR, path VARCHAR, unit BIGINT, score DOUBLE, official DOUBLE)")
             for path, (scores, official) in columns.items():
-                given = [result.instance_id, path, len(scores), scores, official if official is not None else [None] * len(scores)]
+                row = [result.instance_id, path, len(scores), scores, official if official is not None else [None] * len(scores)]
                 into = "INSERT INTO u SELECT ?, ?, unnest(range(1, ? + 1)), unnest(?::DOUBLE[]), unnest(?::DOUBLE[])"
-                connection.execute(into, given)
+                connection.execute(into, row)
             apart = {"n": n, "file": UNITS, "sha256": _units_digest(result.details["units"])}
             yield replace(result, details={**result.details, "units": apart})
         if connection is None:
@@ -245,10 +245,10 @@ def whole_units(folder: Path, results: Iterable[Result], *, read: Reader | None 
 def _sealed_digest(folder: Path) -> str | None:
     """Return the digest of `units.parquet` in the seal of a folder's run; None if there is none, as in runs of earlier versions."""
     try:
-        found = SEAL.search((folder / "run.json").read_bytes())
+        seal = SEAL.search((folder / "run.json").read_bytes())
     except OSError:
         return None
-    return found["units"].decode() if found is not None and found["units"] is not None else None
+    return seal["units"].decode() if seal is not None and seal["units"] is not None else None
 
 
 def _columns_in(handle: BinaryIO, file: Path, instance_id: str) -> Iterator[Row]:
@@ -285,8 +285,8 @@ def unit_columns(file: str, instance_id: str, *, private: Path | None = None) ->
     off = dict.fromkeys(("autoinstall_known_extensions", "autoload_known_extensions", "allow_community_extensions"), "false")
     connection = duckdb.connect(config={"threads": "1", **off})
     try:
-        found = connection.execute(ask, [str(private) if private is not None else file, instance_id])
-        while (row := found.fetchone()) is not None:
+        rows = connection.execute(ask, [str(private) if private is not None else file, instance_id])
+        while (row := rows.fetchone()) is not None:
             path, scores, official, n_known = row
             yield path, scores, official if n_known else None
     except duckdb.Error:
@@ -562,17 +562,17 @@ def sealed(run: Mapping[str, Any], results: str = "", *, digest: str = "", units
 
 def seal_of(run: bytes) -> str | None:
     """Return the digest that a `run.json` gives itself, which covers that of `results.jsonl`; None if it has none."""
-    found = SEAL.search(run)
-    return None if found is None else found["run"].decode()
+    seal = SEAL.search(run)
+    return None if seal is None else seal["run"].decode()
 
 
 def is_intact(run: bytes, results: bytes) -> tuple[bool, bool] | None:
     """Return whether `run.json` and `results.jsonl` each have the bytes that were written; None without a seal."""
-    found = SEAL.search(run)
-    if found is None:
+    seal = SEAL.search(run)
+    if seal is None:
         return None
-    own = _digest(run[: found.start("run")] + _BLANK.encode() + run[found.end("run") :])
-    return own == found["run"].decode(), _digest(results) == found["results"].decode()
+    own = _digest(run[: seal.start("run")] + _BLANK.encode() + run[seal.end("run") :])
+    return own == seal["run"].decode(), _digest(results) == seal["results"].decode()
 
 
 def _digest(data: bytes) -> str:

@@ -431,10 +431,10 @@ def new_key(path: Path) -> Path:
 
     key, public = Ed25519PrivateKey.generate(), path.with_name(f"{path.name}.pub")
     private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption())
-    shown = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    line = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        for place, data, mode in ((path, private, 0o600), (public, shown + b" evalsuite\n", 0o644)):
+        for place, data, mode in ((path, private, 0o600), (public, line + b" evalsuite\n", 0o644)):
             with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
                 file.write(data)
     except FileExistsError as error:

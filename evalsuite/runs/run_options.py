@@ -165,9 +165,9 @@ def receipt(*, isolation: str, features: Sequence[str], jobs: int, executor: str
     """
     import platform
 
-    shown = "+".join([isolation, *(wall for wall in features if wall != "limits")])
+    mechanisms = "+".join([isolation, *(wall for wall in features if wall != "limits")])
     return {
-        "isolation": shown,
+        "isolation": mechanisms,
         "jobs": jobs,
         **({"executor": executor} if executor != "local" else {}),
         "python": platform.python_version(),

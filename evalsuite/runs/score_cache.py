@@ -63,11 +63,11 @@ class ScoreCache:
                 if not _names_files(task) or self._place(task) in places
                 if (key := self._key(task, self._read(task), state)) is not None
             }
-            found = self._memo.get_all("score", list(keys.values()))
+            stored = self._memo.get_all("score", list(keys.values()))
             for task, state in states:
                 name = task.instance.instance_id
                 try:
-                    results[name] = result_of(found[keys[name]], instance_id=name)
+                    results[name] = result_of(stored[keys[name]], instance_id=name)
                 except (KeyError, ValueError, TypeError):
                     self._open[name] = task
                     if state:

@@ -77,11 +77,11 @@ def with_notes(
 
 def by_kind(results: Iterable[Result]) -> dict[str, list[str]]:
     """Return instance ids by the kind of their notes, the most common kind first."""
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for result in results:
         for note in result.detail("notes") or ():
-            found.setdefault(note.partition(":")[0], []).append(result.instance_id)
-    return dict(sorted(found.items(), key=lambda item: (-len(item[1]), item[0])))
+            names.setdefault(note.partition(":")[0], []).append(result.instance_id)
+    return dict(sorted(names.items(), key=lambda item: (-len(item[1]), item[0])))
 
 
 def _notes(
@@ -125,22 +125,22 @@ def _needed(details: Mapping[str, Any]) -> int | None:
 
 def _gold_texts(tasks: Sequence[Task]) -> dict[int, dict[int, str]]:
     """Return the golds of all text checks, each with the name of its first instance."""
-    found: dict[int, dict[int, str]] = {}
+    texts: dict[int, dict[int, str]] = {}
     for task in tasks:
         name = task.instance.instance_id
         for words in _gold_words(task):
-            owners = found.setdefault(len(words), {})
+            owners = texts.setdefault(len(words), {})
             key = hash(words)
             owners[key] = min(owners.get(key, name), name)
-    return found
+    return texts
 
 
 def _gold_words(task: Task) -> set[Words]:
     """Return the words of each gold of a task's text checks; a single digit or letter is left out."""
     golds = [check.parameters.get("gold") for check in task.instance.checks]
-    flat = [one for gold in golds for one in (gold if isinstance(gold, list) else [gold]) if isinstance(one, str | int | float)]
-    found = {tuple(_WORD.findall(str(one).casefold())) for one in flat}
-    return {words for words in found if sum(map(len, words)) > 1 and len(words) <= _MOST_GOLD_WORDS}
+    flat = [value for gold in golds for value in (gold if isinstance(gold, list) else [gold]) if isinstance(value, str | int | float)]
+    word_lists = {tuple(_WORD.findall(str(value).casefold())) for value in flat}
+    return {words for words in word_lists if sum(map(len, words)) > 1 and len(words) <= _MOST_GOLD_WORDS}
 
 
 def _golds_in(text: str, golds: Golds, task: Task) -> int:
@@ -173,8 +173,8 @@ def _identical(task: Task, result: Result, gold_inodes: frozenset[tuple[int, int
     name = answer.value if isinstance(answer.value, str) else answer.value[0]
     if len(known := result.digests.get(name, "")) == _DIGITS:
         equal = (gold for gold in _gold_names(task) if gold_digests.get(_below(task, gold)) == known)
-        if (found := next(equal, "")) or all(_below(task, gold) in gold_digests for gold in _gold_names(task)):
-            return found
+        if (first := next(equal, "")) or all(_below(task, gold) in gold_digests for gold in _gold_names(task)):
+            return first
     limit = task.limits["file_bytes"]
     files = AnswerFiles(task.submission_folder, task.instance.instance_id, task.limits, gold_inodes)
     try:
@@ -212,12 +212,12 @@ def _size(file: BinaryIO) -> int:
     return os.fstat(file.fileno()).st_size
 
 
-def _same_bytes(one: BinaryIO, other: BinaryIO) -> bool:
+def _same_bytes(first: BinaryIO, second: BinaryIO) -> bool:
     """Return whether two files of one size are equal; stops at the first block that differs."""
-    one.seek(0)
-    other.seek(0)
-    while block := one.read(1 << 20):
-        if block != other.read(len(block)):
+    first.seek(0)
+    second.seek(0)
+    while block := first.read(1 << 20):
+        if block != second.read(len(block)):
             return False
     return True
 

@@ -213,8 +213,8 @@ def read_contexts(folder: Path, ids: Sequence[str]) -> Mapping[str, str]:
 def stream_contexts(folder: str, limits: Limits, ids: Sequence[str]) -> Iterator[list[str]]:
     """Worker side: yield [instance id, context] of each instance that has one."""
     with open_confined(Path(folder), CONTEXTS, limit_bytes=limits["file_bytes"]) as handle:
-        found = json.load(handle)
-    yield from ([name, str(found[name])[:LONGEST]] for name in ids if isinstance(found, dict) and name in found)
+        contexts = json.load(handle)
+    yield from ([name, str(contexts[name])[:LONGEST]] for name in ids if isinstance(contexts, dict) and name in contexts)
 
 
 def read_unit_columns(handle: BinaryIO, file: Path, instance_id: str) -> Iterator[Row]:

@@ -191,9 +191,9 @@ def _raw(results: Sequence[Result]) -> dict[str, Any] | None:
     names = {r.scorer for r in results if r.scorer}
     if not values or len(names) > 1:
         return None
-    found = reported_interval(values, is_raw=True)
-    ends = None if found.low is None or found.high is None else [found.low, found.high]
-    mean = {"n": len(results), "n_measured": len(values), "mean": sum(values) / len(values), "se": found.se, "interval_95": ends}
+    interval = reported_interval(values, is_raw=True)
+    ends = None if interval.low is None or interval.high is None else [interval.low, interval.high]
+    mean = {"n": len(results), "n_measured": len(values), "mean": sum(values) / len(values), "se": interval.se, "interval_95": ends}
     return {"scorer": names.pop(), **mean}
 
 
@@ -205,9 +205,9 @@ def _spread(results: Sequence[Result]) -> tuple[float | None, tuple[float, float
     units = units_of(judged[0]) if len(judged) == 1 else None
     known = [score for score in units or () if score is not None]
     scores = [result.score or 0.0 for result in judged]
-    found = reported_interval(known, score=scores[0]) if known else reported_interval(scores)
-    interval = None if found.low is None or found.high is None else (found.low, found.high)
-    return found.se, interval, found.method
+    reported = reported_interval(known, score=scores[0]) if known else reported_interval(scores)
+    interval = None if reported.low is None or reported.high is None else (reported.low, reported.high)
+    return reported.se, interval, reported.method
 
 
 def _clustered(results: Sequence[Result], groups: Mapping[str, Sequence[str]], clusters: Sequence[str]) -> dict[str, Any] | None:
@@ -226,11 +226,11 @@ def _clustered(results: Sequence[Result], groups: Mapping[str, Sequence[str]], c
 
 def _cluster(instance_id: str, groups: Mapping[str, Sequence[str]], clusters: Sequence[str]) -> str:
     """Return the cluster of an instance. Raises `GoldError` unless there is exactly one."""
-    found = [tag for tag in groups.get(instance_id, ()) if tag in clusters]
-    if len(found) != 1:
-        which = " and ".join(found) or "none"
+    tags = [tag for tag in groups.get(instance_id, ()) if tag in clusters]
+    if len(tags) != 1:
+        which = " and ".join(tags) or "none"
         raise GoldError(f"suite.yaml: instance {instance_id!r} is in {which} of the clusters", hint="each must be in exactly one")
-    return found[0]
+    return tags[0]
 
 
 def _histogram(scores: Sequence[float]) -> tuple[int, ...] | None:

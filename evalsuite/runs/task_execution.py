@@ -81,13 +81,13 @@ def second_stage(order: str) -> Callable[[Task, Prediction], Result]:
     if order in (JUDGE, JUDGE_OFFICIAL):
         return judge if order == JUDGE else _judge_official
     module, _, name = order.partition(":")
-    found: Callable[[Task, Prediction], Result] = getattr(import_module(module), name)
+    stage: Callable[[Task, Prediction], Result] = getattr(import_module(module), name)
 
     def look_closer(task: Task, prediction: Prediction) -> Result:
         # It scores many variants of the answer: none of their official verdicts is the answer's.
         before = OFFICIAL_CALLBACK.set(None)
         try:
-            return found(task, replace(prediction, payloads={name: as_values(form) for name, form in prediction.payloads.items()}))
+            return stage(task, replace(prediction, payloads={name: as_values(form) for name, form in prediction.payloads.items()}))
         finally:
             OFFICIAL_CALLBACK.reset(before)
 
@@ -181,7 +181,7 @@ def _run_check(task: Task, check: Check, payloads: Mapping[str, Any], helper: He
         return outcome(score=Score(official=0.0, strict=0.0, reason=describe(form)), side="submission")
     try:
         if entry.marker.reads == "query":
-            form = form, gold_tables(task, check, given=form)
+            form = form, gold_tables(task, check, equal_result=form)
         takes_big = takes_big_tables(entry)
         parameters = usable_parameters(task, check, entry, as_it_comes=takes_big)
         if not takes_big and entry.marker.reads != "query":
@@ -211,11 +211,11 @@ def _unread(form: Any) -> Fault | None:
     return next((part for part in parts if isinstance(part, Fault) and side_of(part) == "setup"), None)
 
 
-def gold_tables(task: Task, check: Check, *, given: Sequence[Table] | None = None) -> Sequence[Table]:
+def gold_tables(task: Task, check: Check, *, equal_result: Sequence[Table] | None = None) -> Sequence[Table]:
     """Return what gold's query gives on each database, in its own session; raises `FaultError` of gold.
 
-    An answer equal to gold's statement gives the same, so if its result is `given`, the statement does not run again. Only here: what came
-    from a reader is never kept for another answer.
+    An answer equal to gold's statement gives the same: its `equal_result` is returned and the statement does not run again. Only here:
+    what came from a reader is never kept for another answer.
     """
     from evalsuite.sql.query_pairs import EVALUATORS, are_one, tables_of
 
@@ -223,14 +223,14 @@ def gold_tables(task: Task, check: Check, *, given: Sequence[Table] | None = Non
     key = query, task.databases, evaluator.name
     if key not in _GOLD_TABLES:
         try:
-            if given is not None and are_one(str(task.answer and task.answer.value), query, task.databases, task.limits):
-                return given
-            found = tables_of(query, task.databases, evaluator, task.limits)
+            if equal_result is not None and are_one(str(task.answer and task.answer.value), query, task.databases, task.limits):
+                return equal_result
+            tables = tables_of(query, task.databases, evaluator, task.limits)
         except FaultError as error:
             side = error.side if error.side == "setup" else "gold"
             raise FaultError(error.fault.code, f"gold's query: {error.fault.detail}", side=side) from None
         _GOLD_TABLES.clear()
-        _GOLD_TABLES[key] = found
+        _GOLD_TABLES[key] = tables
     return _GOLD_TABLES[key]
 
 

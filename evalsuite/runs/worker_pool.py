@@ -210,7 +210,7 @@ class WorkerPair:
         self.stage()
         self._n_reading = 0
         requests = [read_request(task) for task in tasks if opens_files(task)]
-        with_files = [replace(one, private=COPY) if one.instance_id in self.private else one for one in requests]
+        with_files = [replace(request, private=COPY) if request.instance_id in self.private else request for request in requests]
         try:
             self.order(self.judge, pack_call(_JUDGE if "judge" in self.workers else _SCORE, order, pack_tasks(tasks)))
             if (reader := self.workers.get("reader")) is not None and with_files:

@@ -44,7 +44,7 @@ def levels(controller: Controller, process: Path = Path("/proc/self")) -> tuple[
         mounts = [line.split() for line in (process / "mountinfo").read_text().splitlines()]
     except OSError:
         return ()
-    found: list[Path] = []
+    folders: list[Path] = []
     for _, names, own in groups:
         for mount in mounts:
             root, place, rest = mount[3], mount[4], mount[mount.index("-") + 1 :]
@@ -52,8 +52,8 @@ def levels(controller: Controller, process: Path = Path("/proc/self")) -> tuple[
                 rest[0] == "cgroup2" and not names
             )
             if fits:
-                found += _upward(Path(place), root, own)
-    return tuple(found)
+                folders += _upward(Path(place), root, own)
+    return tuple(folders)
 
 
 def _upward(mount: Path, root: str, own: str) -> Iterator[Path]:
@@ -79,14 +79,14 @@ def throttled_seconds() -> float:
 
 def memory_limit() -> tuple[int, Path] | None:
     """Return the smallest memory limit of this process's groups as (bytes, file it was read from); None if there is none."""
-    found = []
+    limits = []
     for group in levels("memory"):
         for name in ("memory.max", "memory.limit_in_bytes"):
             with suppress(OSError, ValueError):
                 n_bytes = int((group / name).read_text())
                 if n_bytes < _NO_LIMIT:
-                    found.append((n_bytes, group / name))
-    return min(found, default=None)
+                    limits.append((n_bytes, group / name))
+    return min(limits, default=None)
 
 
 # `late`: it had its seconds. `delayed`: it did not have them, but the wall-clock limit has passed.
@@ -295,16 +295,16 @@ def _text(path: str) -> str:
 
 def descendants(number: int) -> list[int]:
     """Return a process and all its live descendants."""
-    found, waiting = [], [number]
+    numbers, waiting = [], [number]
     while waiting:
         parent = waiting.pop()
-        found.append(parent)
+        numbers.append(parent)
         try:
             threads = os.listdir(f"/proc/{parent}/task")  # noqa: PTH208
-            waiting += [int(child) for one in threads for child in _text(f"/proc/{parent}/task/{one}/children").split()]
+            waiting += [int(child) for thread in threads for child in _text(f"/proc/{parent}/task/{thread}/children").split()]
         except (OSError, ValueError):
             continue
-    return found
+    return numbers
 
 
 # Reading and comparing a file may take this much longer per byte than the fixed limit of an instance.
@@ -489,16 +489,16 @@ def jobs_that_fit(jobs: int, sizes: list[int], limits: Mapping[str, int | float]
 
 def memory_room() -> tuple[int, str] | None:
     """Return the free memory of this process's groups and of the machine as (bytes, file it was read from); None if unknown."""
-    found = []
+    rooms = []
     if (limit := memory_limit()) is not None:
         n_bytes, file = limit
-        found.append((max(0, n_bytes - _used(file.parent)), str(file)))
+        rooms.append((max(0, n_bytes - _used(file.parent)), str(file)))
     with suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/meminfo").read_text().splitlines()
         available = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
         swap = next(int(line.split()[1]) for line in lines if line.startswith("SwapFree:"))
-        found.append(((available + swap) << 10, "/proc/meminfo"))
-    return min(found, default=None)
+        rooms.append(((available + swap) << 10, "/proc/meminfo"))
+    return min(rooms, default=None)
 
 
 def _used(group: Path) -> int:

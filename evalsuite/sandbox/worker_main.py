@@ -168,7 +168,7 @@ def _run_worker(passed: Sequence[int], *, fork_server: int) -> None:
     collect_rarely()
     die_with_parent()
     # Open to the very end: the parent may kill a worker whose socket is closed, and reads its exit status.
-    sockets = [socket.socket(fileno=one) for one in passed]
+    sockets = [socket.socket(fileno=number) for number in passed]
     try:
         if os.getppid() == fork_server:
             main(*sockets)

@@ -49,7 +49,7 @@ def can_fork() -> bool:
         (select, "poll"),
         (signal, "SIGKILL"),
     ]
-    return sys.platform != "win32" and all(hasattr(*one) for one in needed)
+    return sys.platform != "win32" and all(hasattr(*pair) for pair in needed)
 
 
 def enter_sandbox(readable: Iterable[str], limits: Mapping[str, int | float]) -> list[str]:
@@ -91,8 +91,8 @@ def sandbox_features() -> Iterator[SandboxFeature]:
     yield SandboxFeature(
         "namespaces", can_enter_namespaces(), "own users, processes, network, IPC and mounts: no interface, read-only files"
     )
-    shown = f", version {version}" if version else ""
-    yield SandboxFeature("landlock", version > 0, f"a process can read either the submission or gold{shown}")
+    suffix = f", version {version}" if version else ""
+    yield SandboxFeature("landlock", version > 0, f"a process can read either the submission or gold{suffix}")
     yield SandboxFeature("seccomp", can_filter(), "no socket, no process, no change of files, limits or signals of others")
     yield SandboxFeature(
         "jail",

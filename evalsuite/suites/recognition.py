@@ -141,8 +141,8 @@ def _folder(path: Path, depth: int) -> Thing:
 
 def _content_names(path: Path, names: Iterable[str]) -> list[str]:
     """Return the names in a folder that are content: not hidden, no README; of `.evalsuite` the runs."""
-    shown = sorted(name for name in names if not name.startswith(".") and not _LITTER.fullmatch(name))
-    return ["runs"] if path.name == ".evalsuite" and "runs" in shown else shown
+    visible = sorted(name for name in names if not name.startswith(".") and not _LITTER.fullmatch(name))
+    return ["runs"] if path.name == ".evalsuite" and "runs" in visible else visible
 
 
 def _parts(path: Path, names: Sequence[str]) -> list[Thing]:
@@ -185,8 +185,8 @@ def _why_unknown(names: Sequence[str]) -> dict[str, str]:
 def _logs_below(path: Path) -> list[str]:
     """Return the logs of other tools among the first files in a folder and in its folders, as names below it."""
     files = (place for depth in ("*", "*/*") for place in sorted(path.glob(depth)) if place.suffix.lower() in _RECORD_ENDINGS)
-    shown = [place for place in itertools.islice(files, _MOST_LOGS) if place.is_file() and not place.name.startswith(".")]
-    first = [place for place in shown if _inside(place).get("kind") == "log"] if shown and _may_be_log(shown) else []
+    logs = [place for place in itertools.islice(files, _MOST_LOGS) if place.is_file() and not place.name.startswith(".")]
+    first = [place for place in logs if _inside(place).get("kind") == "log"] if logs and _may_be_log(logs) else []
     return [str(place.relative_to(path)) for place in first]
 
 
@@ -198,22 +198,22 @@ def _may_be_log(files: Sequence[Path]) -> bool:
 
 def benchmarks_of(path: Path) -> list[Benchmark]:
     """Return the suites in a checkout of Spider 2.0 (Lite, Snow, dbt), BIRD or Spider 1, with what their runs need."""
-    found = []
+    benchmarks = []
     bases = [path.parent] if path.name == "evaluation_suite" else [path / name for name in _SUITES]
     for base in bases:
         gold = base / "evaluation_suite" / "gold"
         if gold.is_dir() and any(gold.glob(SPEC_PATTERN)):
-            found.append(Benchmark(name=base.resolve().name, gold=gold, databases=_databases_of(base)))
-    for base in () if found else _folders_below(path):
+            benchmarks.append(Benchmark(name=base.resolve().name, gold=gold, databases=_databases_of(base)))
+    for base in () if benchmarks else _folders_below(path):
         gold_file = next((file for pattern in _PAIRED_GOLD for file in sorted(base.glob(pattern)) if file.is_file()), None)
         around = (base, base.parent, path)
         kind = next((name for name in ("dev_databases", "database") for place in around if (place / name).is_dir()), None)
         if gold_file is not None and kind is not None:
             databases = next(filter(None, map(_databases_of, around)), None)
             rules = "bird-ex" if kind == "dev_databases" else "test-suite"
-            found.append(Benchmark(name=path.resolve().name, gold=gold_file, rules=rules, databases=databases))
+            benchmarks.append(Benchmark(name=path.resolve().name, gold=gold_file, rules=rules, databases=databases))
             break
-    return found
+    return benchmarks
 
 
 def _folders_below(path: Path) -> Iterator[Path]:
@@ -241,7 +241,7 @@ def ids_of_gold(gold: Path) -> set[str]:
     from evalsuite.gold.layouts import read_gold
 
     try:
-        return {one.instance_id for one in read_gold(gold, plugins=False).instances}
+        return {instance.instance_id for instance in read_gold(gold, plugins=False).instances}
     except EvalsuiteError:
         return set()
 
@@ -250,10 +250,10 @@ def ids_of_answers(answer: Thing) -> set[str]:
     """Return names that may be ids of a submission: of its metadata's first lines, of its files, of its folders."""
     if not answer.path.is_dir():
         return set()
-    found = {place.stem if place.is_file() else place.name for place in answer.path.iterdir()}
+    ids = {place.stem if place.is_file() else place.name for place in answer.path.iterdir()}
     if names := metadata_like(answer.path):
-        found |= set(_inside(answer.path / names[0]).get("ids", ()))
-    return found
+        ids |= set(_inside(answer.path / names[0]).get("ids", ()))
+    return ids
 
 
 def _file(path: Path) -> Thing:
@@ -284,8 +284,8 @@ def _inside(path: Path) -> dict[str, Any]:
     from evalsuite.sandbox.rpc_client import RpcClient
 
     with RpcClient(readable=[path], hostile=path, limits=resolve_limits()) as calls:
-        found: dict[str, Any] = calls.call("evalsuite.suites.recognition:look_inside", str(path.absolute()), n_bytes=path.stat().st_size)
-    return found
+        content: dict[str, Any] = calls.call("evalsuite.suites.recognition:look_inside", str(path.absolute()), n_bytes=path.stat().st_size)
+    return content
 
 
 def look_inside(path: str) -> dict[str, Any]:
@@ -414,13 +414,13 @@ def _of_object(value: Mapping[str, Any]) -> dict[str, Any]:
     cells = list(value.values())
     if _are_queries(cells):
         return {"kind": "sql_pairs", "is_gold": False}
-    if cells and all(isinstance(one, list) and not _is_nested(one) for one in cells) and len(set(map(len, cells))) == 1:
+    if cells and all(isinstance(cell, list) and not _is_nested(cell) for cell in cells) and len(set(map(len, cells))) == 1:
         return _of_columns(value)
     return {"kind": "records"}
 
 
 def _are_queries(values: Sequence[Any]) -> bool:
-    return bool(values) and all(isinstance(one, str) for one in values) and all(map(_QUERY.match, values[:5]))
+    return bool(values) and all(isinstance(value, str) for value in values) and all(map(_QUERY.match, values[:5]))
 
 
 # Keys of the first line of a JSONL file -> its kind.

@@ -90,8 +90,8 @@ class StoredSuite:
 
     def method(self, scorer: str) -> Mapping[str, Any]:
         """Return {name, type, config} of one of its scorers."""
-        found: Mapping[str, Any] = self.scoring_method if scorer == self.scorer else self.extra["further"][scorer]
-        return found
+        method: Mapping[str, Any] = self.scoring_method if scorer == self.scorer else self.extra["further"][scorer]
+        return method
 
     @property
     def input_texts(self) -> list[str]:
@@ -152,7 +152,9 @@ def new_suite(
     cases = tuple(Case(id=i, input=text, reference_output=out) for i, text, out in zip(ids, inputs, outputs, strict=True))
     if not foreign:
         _check_scorers(configs, cases, has_references=references is not None)
-    first, *further = methods = {one: ScoringMethod(name=one, type=kind_of(one), config=dict(given)) for one, given in configs.items()}
+    first, *further = methods = {
+        key: ScoringMethod(name=key, type=kind_of(key), config=dict(settings)) for key, settings in configs.items()
+    }
     now = created_at or _now()
     return StoredSuite(
         id=suite_id or str(uuid.uuid4()),
@@ -163,21 +165,21 @@ def new_suite(
         created_at=now,
         updated_at=updated_at or now,
         data_hash=data_hash(inputs, references),
-        extra={**(extra or {}), **({"further": {one: methods[one] for one in further}} if further else {})},
+        extra={**(extra or {}), **({"further": {key: methods[key] for key in further}} if further else {})},
     )
 
 
 def _check_scorers(configs: Mapping[str, Mapping[str, Any]], cases: Sequence[Case], *, has_references: bool) -> None:
     """Raise `UsageError` for a scorer of files, missing references, or parameters that a scorer cannot use."""
-    for one in configs:
-        if kind_of(one) == "built_in" and SCORERS.load(one).marker.reads in ("table", "tables", "database"):
+    for name in configs:
+        if kind_of(name) == "built_in" and SCORERS.load(name).marker.reads in ("table", "tables", "database"):
             hint = "choose a scorer of texts; `evalsuite run` scores files against a gold folder"
-            raise UsageError(f"{one} compares files, the cases of a suite are texts", hint=hint)
-        if not has_references and needs_reference(one):
-            raise UsageError(f"{one} compares with a reference output, and none was given", hint="name the column with --reference")
-    for one, config in configs.items():
-        if cases and kind_of(one) != "custom":
-            _check_config(one, config, cases[0])
+            raise UsageError(f"{name} compares files, the cases of a suite are texts", hint=hint)
+        if not has_references and needs_reference(name):
+            raise UsageError(f"{name} compares with a reference output, and none was given", hint="name the column with --reference")
+    for name, config in configs.items():
+        if cases and kind_of(name) != "custom":
+            _check_config(name, config, cases[0])
 
 
 def configs_of(scorers: Sequence[str], config: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
@@ -189,8 +191,8 @@ def configs_of(scorers: Sequence[str], config: Mapping[str, Any] | None) -> dict
     if len(set(scorers)) < len(scorers):
         raise UsageError(f"scorers cannot be {', '.join(scorers)}", hint="name each once; the first makes the score")
     by_name = {} if config is None else {scorers[0]: config} if len(scorers) == 1 else config
-    for name, given in by_name.items():
-        if name not in scorers or not isinstance(given, Mapping):
+    for name, settings in by_name.items():
+        if name not in scorers or not isinstance(settings, Mapping):
             hint = did_you_mean(name, scorers) if name not in scorers else ""
             raise UsageError(f"of several scorers config gives the parameters by name, found {name!r}", hint=hint or "{'f1': {...}}")
     return {name: dict(by_name.get(name, {"variant": "upstream"} if name == "readability" else {})) for name in scorers}
@@ -220,14 +222,14 @@ def needs_reference(scorer: str) -> bool:
 
 def needs(scorer: str, parameter: str) -> bool:
     """Whether a scorer has a parameter without default of this name."""
-    found = SCORERS.load(scorer).parameters.get(parameter)
-    return found is not None and found.default is NO_DEFAULT
+    declared = SCORERS.load(scorer).parameters.get(parameter)
+    return declared is not None and declared.default is NO_DEFAULT
 
 
 def _check_config(scorer: str, config: Mapping[str, Any], case: Case) -> None:
     """Raise `UsageError` for parameters the scorer cannot use; a context comes with each run."""
-    given = {**config, **_own_parameters(scorer, case, "" if needs(scorer, "context") else None)}
-    blocked = [p for p in check_parameters(SCORERS.load(scorer), given) if p.blocks]
+    parameters = {**config, **_own_parameters(scorer, case, "" if needs(scorer, "context") else None)}
+    blocked = [p for p in check_parameters(SCORERS.load(scorer), parameters) if p.blocks]
     if blocked:
         hint = blocked[0].hint or f"config={{...}} gives a suite's scorer its parameters; `evalsuite scorers {scorer}` explains them"
         raise UsageError(blocked[0].message, hint=hint)
@@ -237,8 +239,8 @@ def given_scorers(scoring_method: Any, config: Mapping[str, Any] | None) -> tupl
     """Return the names of the given scorers, and their parameters: of user-defined ones their constructor's arguments."""
     several = isinstance(scoring_method, list | tuple)
     methods = list(scoring_method) if several else [] if scoring_method is None else [scoring_method]
-    names = tuple(one if isinstance(one, str) else SCORERS.register_object(one) for one in methods)
-    made = {name: settings_of(one) for name, one in zip(names, methods, strict=True) if not isinstance(one, str)}
+    names = tuple(method if isinstance(method, str) else SCORERS.register_object(method) for method in methods)
+    made = {name: settings_of(scorer) for name, scorer in zip(names, methods, strict=True) if not isinstance(scorer, str)}
     if made and not several:
         return names, made[names[0]]
     return names, {**(config or {}), **made} if made else config
@@ -328,8 +330,8 @@ def _own_parameters(scorer: str, case: Case, context: str | None = None) -> dict
         known = set(SCORERS.load(scorer).parameters)
     except UnknownScorerError:
         known = {"gold"}
-    given = {"gold": case.reference_output, "question": case.input, "input": case.input, "context": context}
-    return {key: text for key, text in given.items() if key in known and text is not None}
+    values = {"gold": case.reference_output, "question": case.input, "input": case.input, "context": context}
+    return {key: text for key, text in values.items() if key in known and text is not None}
 
 
 def load_suite(name: str, root: Path = ROOT) -> StoredSuite:
@@ -353,8 +355,8 @@ def read_suite_file(path: Path) -> StoredSuite | None:
 
 def list_suites(root: Path = ROOT) -> list[StoredSuite]:
     """Return all suites under a root, by name."""
-    found = map(read_suite_file, (root / "suites").glob("*/suite.json"))
-    return sorted((suite for suite in found if suite is not None), key=lambda suite: suite.name)
+    suites = map(read_suite_file, (root / "suites").glob("*/suite.json"))
+    return sorted((suite for suite in suites if suite is not None), key=lambda suite: suite.name)
 
 
 def delete_suite(name: str, root: Path = ROOT) -> None:
@@ -576,10 +578,10 @@ def _single_spaced(text: str) -> str:
     return " ".join(text.split())
 
 
-def _places_of_keys(wanted: Sequence[str], given: Sequence[str], name: str) -> list[int]:
-    """Return the position of each wanted key among the given ones; a key that is wanted k times takes its k positions in order."""
+def _places_of_keys(wanted: Sequence[str], keys: Sequence[str], name: str) -> list[int]:
+    """Return the position of each wanted key among `keys`; a key that is wanted k times takes its k positions in order."""
     places: dict[str, list[int]] = {key: [] for key in wanted}
-    for row, key in enumerate(given):
+    for row, key in enumerate(keys):
         if key not in places:
             raise UsageError(f"row {row + 1}: the suite has no {name} {shorten(key)}", hint="are these answers to another suite?")
         places[key].append(row)
@@ -613,11 +615,11 @@ def column(data: Columns, name: str, *, what: str, allow_empty: bool = False) ->
 
 def equal_lengths(**lists: Sequence[Any] | None) -> int:
     """Return the length of all given lists. Raises `UsageError` with both numbers if two differ, or if there is no row."""
-    given = {name: len(values) for name, values in lists.items() if values is not None}
-    if len(set(given.values())) > 1:
-        counts = ", ".join(f"{count} {name}" for name, count in given.items())
+    lengths = {name: len(values) for name, values in lists.items() if values is not None}
+    if len(set(lengths.values())) > 1:
+        counts = ", ".join(f"{count} {name}" for name, count in lengths.items())
         raise UsageError(f"the lists differ in length: {counts}", hint="one entry for each test case")
-    n = next(iter(given.values()), 0)
+    n = next(iter(lengths.values()), 0)
     if n == 0:
         raise UsageError("there is no test case", hint="a suite needs at least one row")
     return n

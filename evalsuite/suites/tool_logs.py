@@ -90,8 +90,8 @@ class ForeignLog:
         """Return the log as `import --json` prints it."""
         runs = []
         for run in self.runs:
-            cases = [{key: getattr(one, key) for key in ("source_id", "input", "reference", "output", "theirs")} for one in run.cases]
-            judged = [one.theirs for one in run.cases if one.theirs is not None]
+            cases = [{key: getattr(case, key) for key in ("source_id", "input", "reference", "output", "theirs")} for case in run.cases]
+            judged = [case.theirs for case in run.cases if case.theirs is not None]
             mean = sum(judged) / len(judged) if judged else None
             runs.append({"name": run.name, "n": len(cases), "theirs": mean, "cases": cases})
         return {"format": self.format, "suite": self.suite, "runs": runs}
@@ -113,13 +113,13 @@ def save_log(log: ForeignLog, scorer: str, root: Path = ROOT, *, name: str | Non
         SuiteError: a suite of that name has other cases.
     """
     entries = find_runs(root / RUNS_FOLDER.name)
-    same = [one for one in entries if log.digest and one.metadata.get("imported_digest") == log.digest]
-    log = replace(log, suite=name or next((one.suite for one in same), log.suite))
+    same = [entry for entry in entries if log.digest and entry.metadata.get("imported_digest") == log.digest]
+    log = replace(log, suite=name or next((entry.suite for entry in same), log.suite))
     suite = _suite_of(log, scorer, root)
-    own = [one.metadata for one in entries if one.metadata.get("suite_id") == suite.id]
-    numbered = [one for one in own if log.digest and one.get("imported_digest") == log.digest]
-    known = {str(one.get("imported_number")): one.get("run_name") for one in numbered}
-    taken = {str(one.get("run_name")) for one in own}
+    own = [entry.metadata for entry in entries if entry.metadata.get("suite_id") == suite.id]
+    numbered = [metadata for metadata in own if log.digest and metadata.get("imported_digest") == log.digest]
+    known = {str(metadata.get("imported_number")): metadata.get("run_name") for metadata in numbered}
+    taken = {str(metadata.get("run_name")) for metadata in own}
     runs, folders = [], []
     for at, run in enumerate(log.runs):
         runs.append(replace(run, name=str(known.get(str(at)) or _free_name(run.name, log.file, taken))))
@@ -132,19 +132,19 @@ def save_log(log: ForeignLog, scorer: str, root: Path = ROOT, *, name: str | Non
 def _free_name(name: str, file: str, taken: Set[str]) -> str:
     """Return the name of a new run: its own, with the file's if that is taken, with a number if that is taken too."""
     longer = name if file in name else f"{name} ({file})"
-    return next(one for one in chain([name, longer], (f"{longer} {n}" for n in count(2))) if one not in taken)
+    return next(candidate for candidate in chain([name, longer], (f"{longer} {n}" for n in count(2))) if candidate not in taken)
 
 
 def _suite_of(log: ForeignLog, scorer: str, root: Path) -> StoredSuite:
     """Return the suite of the log, created if necessary."""
     cases: dict[str, Logged] = {}
-    for one in (one for run in log.runs for one in run.cases):
-        cases.setdefault(one.key, one)
-    references = [one.reference for one in cases.values()]
+    for case in chain.from_iterable(run.cases for run in log.runs):
+        cases.setdefault(case.key, case)
+    references = [case.reference for case in cases.values()]
     made = new_suite(
         log.suite,
         scorer,
-        inputs=[one.input for one in cases.values()],
+        inputs=[case.input for case in cases.values()],
         references=references if any(text is not None for text in references) else None,
         case_ids=list(cases),
         description=f"imported from {log.format}",
@@ -161,13 +161,13 @@ def _suite_of(log: ForeignLog, scorer: str, root: Path) -> StoredSuite:
 
 
 def _save_run(log: ForeignLog, run: LoggedRun, at: int, suite: StoredSuite, root: Path) -> Path:
-    by_key = {one.key: one for one in run.cases}
+    by_key = {case.key: case for case in run.cases}
     submission = folder_of(suite.name, root) / "submissions" / slug(run.name)
     submission.mkdir(parents=True, exist_ok=True)
-    rows = [{"instance_id": key, "answer_type": "answer", "answer_or_path": one.output} for key, one in by_key.items()]
+    rows = [{"instance_id": key, "answer_type": "answer", "answer_or_path": logged.output} for key, logged in by_key.items()]
     write_atomically(submission / METADATA, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     results = [_verdict_as_result(log, case.id, by_key.get(case.id), suite.scorer) for case in suite.test_cases]
-    digest = data_hash([one.input for one in run.cases], [one.output for one in run.cases])
+    digest = data_hash([case.input for case in run.cases], [case.output for case in run.cases])
     imported = {"imported_from": log.format, "imported_digest": log.digest, "imported_number": at}
     about = {
         "schema_version": SCHEMA_VERSION,
@@ -190,8 +190,8 @@ def _verdict_as_result(log: ForeignLog, case_id: str, logged: Logged | None, sco
     """Return the tool's verdict as a result; an unjudged sample is unscored, not 0."""
     value = 0.0 if logged is None else logged.theirs
     status: Any = "missing" if logged is None else "unscored" if value is None else "scored"
-    shown = "no verdict" if value is None else f"{value:g}"
-    reason = "not in the log" if logged is None else f"verdict of {log.format}: {shown}"
+    words = "no verdict" if value is None else f"{value:g}"
+    reason = "not in the log" if logged is None else f"verdict of {log.format}: {words}"
     details = {} if logged is None else {"source_id": logged.source_id, "output": logged.output}
     return Result(
         instance_id=case_id,
@@ -234,24 +234,24 @@ def read_samples(path: Path, text: str) -> ForeignLog:
         runs.setdefault(name, []).append(entry)
     if not runs:
         raise UsageError(f"{path}: no sample of lm-eval in it", hint="samples_TASK_TIME.jsonl, written by `lm_eval --log_samples`")
-    return ForeignLog.of("lm-eval", task, [LoggedRun(f"{task}-{name}", tuple(found)) for name, found in runs.items()], lost, path)
+    return ForeignLog.of("lm-eval", task, [LoggedRun(f"{task}-{name}", tuple(cases)) for name, cases in runs.items()], lost, path)
 
 
 def _logged(row: Mapping[str, Any]) -> Logged:
     # Newer files name the calls of a sample (`gen_args_0`), older ones list them.
     arguments = row["arguments"].values() if isinstance(row["arguments"], Mapping) else row["arguments"]
     calls = [list(call.values()) if isinstance(call, Mapping) else list(call) for call in arguments]
-    given = row["filtered_resps"] if "filtered_resps" in row else row["resps"]
+    responses = row["filtered_resps"] if "filtered_resps" in row else row["resps"]
     options = [str(call[1]) for call in calls if len(call) > 1 and isinstance(call[1], str)]
     target = row.get("target")
     # For a choice between continuations the answer is the likeliest of them.
-    if options and len(options) == len(given) > 1:
-        chances = [float(one[0] if isinstance(one, list) else one) for one in given]
+    if options and len(options) == len(responses) > 1:
+        chances = [float(response[0] if isinstance(response, list) else response) for response in responses]
         output = options[chances.index(max(chances))].strip()
         if str(target).isdecimal() and int(str(target)) < len(options):
             target = options[int(str(target))].strip()
     else:
-        output = given[0] if isinstance(given, list) and given else given
+        output = responses[0] if isinstance(responses, list) and responses else responses
         while isinstance(output, list) and output:
             output = output[0]
     doc = str(row["doc_id"])
@@ -355,7 +355,7 @@ def _promptfoo(path: Path, value: Mapping[str, Any], rows: Sequence[Mapping[str,
         runs.setdefault(label, []).append(entry)
     config = value.get("config")
     name = str(config.get("description") or "") if isinstance(config, Mapping) else ""
-    return ForeignLog.of("promptfoo", name or path.stem, [LoggedRun(label, tuple(found)) for label, found in runs.items()], lost, path)
+    return ForeignLog.of("promptfoo", name or path.stem, [LoggedRun(label, tuple(cases)) for label, cases in runs.items()], lost, path)
 
 
 def _provider_of(row: Mapping[str, Any]) -> str:
@@ -365,16 +365,16 @@ def _provider_of(row: Mapping[str, Any]) -> str:
 
 def _prompts_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[Any, str]]:
     """Return for each provider its prompts by `promptIdx`: by promptfoo's names, else counted."""
-    found: dict[str, dict[Any, str]] = {}
+    prompts: dict[str, dict[Any, str]] = {}
     for row in rows:
         # An unreadable row is reported elsewhere.
         with contextlib.suppress(KeyError, TypeError):
-            own, prompt = found.setdefault(_provider_of(row), {}), row["prompt"]
+            own, prompt = prompts.setdefault(_provider_of(row), {}), row["prompt"]
             label = prompt.get("label") if isinstance(prompt, Mapping) else None
             # A label may be the rendered prompt, which differs for each test.
             named = row.get("promptId") or (label if isinstance(prompt, Mapping) and label != prompt.get("raw") else None)
             own.setdefault(row.get("promptIdx", 0), str(named or len(own)))
-    return found
+    return prompts
 
 
 def _promptfoo_verdict(row: Mapping[str, Any]) -> float | None:
@@ -391,13 +391,15 @@ def _promptfoo_reference(row: Mapping[str, Any]) -> str | None:
     """Return the variable that an assertion names (`{{reference}}`), else a variable of that name, else the text that one compares with."""
     case = row.get("testCase") or {}
     variables = {**(case.get("vars") or {}), **(row.get("vars") or {})}
-    asserted = [one for one in case.get("assert") or () if isinstance(one, Mapping) and isinstance(one.get("value"), str)]
-    values = [str(one["value"]) for one in asserted]
+    asserted = [
+        assertion for assertion in case.get("assert") or () if isinstance(assertion, Mapping) and isinstance(assertion.get("value"), str)
+    ]
+    values = [str(assertion["value"]) for assertion in asserted]
     named = next((name for value in values for name in variables if f"{{{{{name}}}}}" in value.replace(" ", "")), None)
-    found = variables.get(named) if named is not None else variables.get("reference")
-    if found is None:
-        found = next((value for one, value in zip(asserted, values, strict=True) if one.get("type") in _COMPARES), None)
-    return None if found is None else text_or_json(found)
+    reference = variables.get(named) if named is not None else variables.get("reference")
+    if reference is None:
+        reference = next((value for assertion, value in zip(asserted, values, strict=True) if assertion.get("type") in _COMPARES), None)
+    return None if reference is None else text_or_json(reference)
 
 
 def _inspect_archive(path: Path) -> ForeignLog:
@@ -428,13 +430,13 @@ def _inspect_archive(path: Path) -> ForeignLog:
 
 def _inspect_log(path: Path, about: Mapping[str, Any], samples: Any, lost: Sequence[str]) -> ForeignLog:
     """Return one run: the first scorer's verdict on each sample; each epoch after the first is a case of its own."""
-    found, gone = [], []
+    cases, gone = [], []
     for where, sample in samples:
         try:
             kept = sample.get("attachments") or {}
             scores = sample.get("scores") or ({"score": sample["score"]} if sample.get("score") else {})
             epoch = int(sample.get("epoch") or 1)
-            found.append(
+            cases.append(
                 Logged(
                     key=str(sample["id"]) if epoch == 1 else f"{sample['id']}.epoch{epoch}",
                     source_id=str(sample["id"]),
@@ -447,7 +449,7 @@ def _inspect_log(path: Path, about: Mapping[str, Any], samples: Any, lost: Seque
         except (AttributeError, KeyError, TypeError, ValueError, IndexError):
             gone.append(f"sample {where}")
     label = f"{path.stem} ({about['model']})" if about.get("model") else path.stem
-    return ForeignLog.of("inspect", str(about.get("task") or path.stem), [LoggedRun(label, tuple(found))], [*lost, *gone], path)
+    return ForeignLog.of("inspect", str(about.get("task") or path.stem), [LoggedRun(label, tuple(cases))], [*lost, *gone], path)
 
 
 def _inspect_value(value: Any) -> float | None:

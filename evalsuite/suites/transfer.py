@@ -248,9 +248,9 @@ def _bench_result(suite: StoredSuite, case_id: str, case: Mapping[str, Any] | No
             reason="missing",
             fault="MISSING_INSTANCE",
         )
-    found = case.get("score_result") or {}
-    score = found.get("score") if found.get("score") is not None else case.get("score")
-    category = (found.get("category") or {}).get("name") if isinstance(found.get("category"), dict) else found.get("category")
+    result = case.get("score_result") or {}
+    score = result.get("score") if result.get("score") is not None else case.get("score")
+    category = (result.get("category") or {}).get("name") if isinstance(result.get("category"), dict) else result.get("category")
     is_inverse = suite.scorer in LOWER_IS_BETTER
     details = {
         "output": case.get("output", ""),

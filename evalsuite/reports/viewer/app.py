@@ -397,13 +397,13 @@ def serve(folder: Path | None, *, host: str, port: int, announce: Callable[[str]
         raise _missing() from error
     app = make_app(folder, host=host)
     listener = _bound(host, port)
-    shown = f"[{host}]" if ":" in host else host
+    address = f"[{host}]" if ":" in host else host
 
     class AnnouncedServer(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             # From here on the server handles Ctrl-C: it cannot break an import or the start of the event loop any more.
             await super().startup(sockets=sockets)
-            announce(f"http://{shown}:{listener.getsockname()[1]}/")
+            announce(f"http://{address}:{listener.getsockname()[1]}/")
 
     # An event stream stays open as long as its page; shutdown must not wait for it.
     config = uvicorn.Config(app, log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=1, lifespan="off")
@@ -445,9 +445,9 @@ class HostCheck:
                 message["headers"] = [*message.get("headers", ()), *((k.encode(), v.encode()) for k, v in HEADERS.items())]
             await send(message)
 
-        given = [value.decode("latin-1") for key, value in scope["headers"] if key == b"host"]
+        named = [value.decode("latin-1") for key, value in scope["headers"] if key == b"host"]
         app = self._app
-        if len(given) != 1 or not self._is_ours(given[0]):
+        if len(named) != 1 or not self._is_ours(named[0]):
             error = _error(421, "this viewer does not answer to that host name", "open the address that `evalsuite view` printed")
             app = json_response(error, 421)
         await app(scope, receive, with_headers)

@@ -51,11 +51,11 @@ def utc(seconds: float) -> str:
 
 def made_at(folder_name: str) -> str | None:
     """Return the time at the start of a run folder's name, None if there is none."""
-    found = STAMP.match(folder_name)
-    if found is None:
+    stamp = STAMP.match(folder_name)
+    if stamp is None:
         return None
     try:
-        return datetime(*map(int, found.groups()), tzinfo=UTC).isoformat(timespec="seconds")  # type: ignore[arg-type,misc]
+        return datetime(*map(int, stamp.groups()), tzinfo=UTC).isoformat(timespec="seconds")  # type: ignore[arg-type,misc]
     except ValueError:
         return None
 
@@ -209,15 +209,15 @@ class StampedCache:
 
 def stamp_of(*paths: Path) -> Stamp:
     """Return size, times and inode of each file; zeros for an absent one."""
-    found: list[int] = []
+    stamp: list[int] = []
     for path in paths:
         try:
             file = path.stat()
         except OSError:
-            found += [0, 0, 0, 0]
+            stamp += [0, 0, 0, 0]
         else:
-            found += [file.st_size, file.st_mtime_ns, file.st_ctime_ns, file.st_ino]
-    return tuple(found)
+            stamp += [file.st_size, file.st_mtime_ns, file.st_ctime_ns, file.st_ino]
+    return tuple(stamp)
 
 
 _outputs_kept, _contexts_kept = StampedCache(16), StampedCache(16)
@@ -284,12 +284,12 @@ class BenchFolder:
                 yield suite_view(stored, "bench", path.parent, self._runs_of_suite(stored, path.parent))
 
     def _runs_of_suite(self, suite: StoredSuite, folder: Path) -> tuple[RunView, ...]:
-        found = []
+        runs = []
         for path in sorted(folder.glob(f"*/{BENCH_RUN}")):
             run = self._kept.get((suite.id, path), stamp_of(path), lambda path=path: _read_run(suite, path))  # type: ignore[misc]
             if run is not None:
-                found.append(run)
-        return tuple(sorted(found, key=lambda run: run.created_at, reverse=True))
+                runs.append(run)
+        return tuple(sorted(runs, key=lambda run: run.created_at, reverse=True))
 
 
 def _read_suite(path: Path) -> StoredSuite | None:
@@ -487,11 +487,11 @@ class Library:
 
     def suites(self) -> list[SuiteView]:
         """Return every suite once; of equal ids the first folder counts."""
-        found: dict[str, SuiteView] = {}
+        suites: dict[str, SuiteView] = {}
         for source in self.sources:
             for suite in source.suites():
-                found.setdefault(suite.id, suite)
-        return list(found.values())
+                suites.setdefault(suite.id, suite)
+        return list(suites.values())
 
     def damaged(self) -> list[DamagedRunError]:
         """The runs of all folders that are in no suite, since their `run.json` cannot be read."""
@@ -561,9 +561,9 @@ def _entry_or_fault(folder: Path) -> RunEntry | DamagedRunError | None:
 
 def _suite_id(entry: RunEntry) -> str:
     """Return the id of a run's suite: of the named suite, else made from gold's name and folder."""
-    given = entry.metadata.get("suite_id")
+    own = entry.metadata.get("suite_id")
     gold = entry.run["gold"]
-    return safe_id(str(given)) if given else safe_id(f"gold:{gold.get('name')}|{gold.get('folder')}")
+    return safe_id(str(own)) if own else safe_id(f"gold:{gold.get('name')}|{gold.get('folder')}")
 
 
 def _read_cases(folder: Path, run: RunView) -> Sequence[CaseView]:
@@ -637,8 +637,8 @@ class Journals:
         folders = list(unfinished(self._library.sources))
         for gone in set(self._seen) - set(folders):
             del self._seen[gone]
-        found = [progress for folder in folders if (progress := self._progress_of(folder)) is not None]
-        return sorted(found, key=lambda progress: (progress.started_at, progress.id), reverse=True)
+        running = [progress for folder in folders if (progress := self._progress_of(folder)) is not None]
+        return sorted(running, key=lambda progress: (progress.started_at, progress.id), reverse=True)
 
     def fingerprint(self) -> tuple[int, ...]:
         """Return a value that changes only with the finished runs."""

@@ -162,18 +162,18 @@ def distribution_picture(runs: Sequence[RunView]) -> "Markup":
     names = unique_labels(drawn)
     items = [views.summary_item(run) for run in drawn]
     categories = sorted({bar["category"]["name"] for item in items for bar in item["histogram"] if "category" in bar})
-    shown = []
+    figures = []
     for item in items:
         bars = item["histogram"]
         if categories:
             counts = {bar["category"]["name"]: bar["count"] for bar in bars if "category" in bar}
-            found = tuple((name, counts.get(name, 0)) for name in categories)
+            bars_of_runs = tuple((name, counts.get(name, 0)) for name in categories)
         else:
-            found = tuple((f"{bar['low']:.3g} to {bar['high']:.3g}", bar["count"]) for bar in bars)
-        shown.append(Strip(names[item["id"]], found, sum(count for _, count in found) + item["n_unjudged"]))
+            bars_of_runs = tuple((f"{bar['low']:.3g} to {bar['high']:.3g}", bar["count"]) for bar in bars)
+        figures.append(Strip(names[item["id"]], bars_of_runs, sum(count for _, count in bars_of_runs) + item["n_unjudged"]))
     every = [bar for item in items for bar in item["histogram"]]
     ends = ("0", "1") if not every else (f"{min(bar['low'] for bar in every):.3g}", f"{max(bar['high'] for bar in every):.3g}")
-    return draw_strips(shown, title="Distribution of scores", ends=(categories[0], categories[-1]) if categories else ends)
+    return draw_strips(figures, title="Distribution of scores", ends=(categories[0], categories[-1]) if categories else ends)
 
 
 def _run_parts(record: "Record", label: str, about: str) -> Iterator[Section]:
@@ -183,10 +183,10 @@ def _run_parts(record: "Record", label: str, about: str) -> Iterator[Section]:
 
 def result_row(record: "Record", result: "Result") -> dict[str, Any]:
     """Return a result as a row of the list, with its number and that of each further scorer."""
-    found = closed_row(result, groups=record.groups.get(result.instance_id, ()))
+    closed = closed_row(result, groups=record.groups.get(result.instance_id, ()))
     row = ReportRow(result, record.name)
     return {
-        **found,
+        **closed,
         "value": value_of(result),
         "columns": [(column.head, clean(text_of(column.cell(row)))) for column in scorer_columns(record.summary.scorers)],
     }
@@ -194,13 +194,13 @@ def result_row(record: "Record", result: "Result") -> dict[str, Any]:
 
 def exchange_texts(suite: SuiteView, record: "Record", results: Sequence["Result"]) -> dict[str, list[tuple[str, str]]]:
     """Map instance ids to labelled question, reference (unless gold is hidden) and answer; for gold with questions."""
-    cases, answers, found = views.case_by_id(suite), submitted_texts(record), {}
+    cases, answers, exchanges = views.case_by_id(suite), submitted_texts(record), {}
     for id_ in (result.instance_id for result in results):
         if (case := cases.get(id_)) is not None and case.input:
             reference = None if suite.hidden else case.reference_output
             texts = (("question", case.input), ("gold", reference), ("answer", answers.get(id_)))
-            found[id_] = [(label, text) for label, text in texts if text]
-    return found
+            exchanges[id_] = [(label, text) for label, text in texts if text]
+    return exchanges
 
 
 def comparison_parts(runs: Sequence[RunView], comparison: "Comparison") -> Iterator[Section]:
@@ -216,10 +216,10 @@ def comparison_parts(runs: Sequence[RunView], comparison: "Comparison") -> Itera
 
 def side_by_side(runs: Sequence[RunView], suites: Mapping[str, SuiteView], query: Query) -> Page[dict[str, Any]]:
     """Return a page of the cases of any of the runs with each run's result; `differing` keeps those with different scores."""
-    found: dict[str, list[Result | None]] = {}
+    by_case: dict[str, list[Result | None]] = {}
     for at, run in enumerate(runs):
         for result in run.record().results:
-            found.setdefault(result.instance_id, [None] * len(runs))[at] = result
+            by_case.setdefault(result.instance_id, [None] * len(runs))[at] = result
     cases: dict[str, tuple[CaseView, bool]] = {}
     for suite in suites.values():
         for case in suite.cases():
@@ -228,7 +228,7 @@ def side_by_side(runs: Sequence[RunView], suites: Mapping[str, SuiteView], query
     texts = [submitted_texts(run.record()) for run in runs]
     rows = [
         _case_row(runs, texts, id_, results, *cases.get(id_, (None, False)))
-        for id_, results in found.items()
+        for id_, results in by_case.items()
         if not query.last("differing") or len({None if result is None else value_of(result) for result in results}) > 1
     ]
     rows = [row for row in rows if text in row["text"].casefold()]
@@ -269,7 +269,7 @@ _one_at_a_time = Lock()
 def instance_values(suite: SuiteView, record: "Record", result: "Result") -> dict[str, Any]:
     """Return the values of an instance page."""
     case = views.case_by_id(suite).get(result.instance_id)
-    shown = views.case_object(case, hidden=suite.hidden) if case is not None else None
+    fields = views.case_object(case, hidden=suite.hidden) if case is not None else None
     evidence = _compute_evidence(suite, record, result)
     groups = record.groups.get(result.instance_id, ())
     checks = [
@@ -277,12 +277,12 @@ def instance_values(suite: SuiteView, record: "Record", result: "Result") -> dic
             "scorer": check["scorer"],
             "parameters": [(key, value if isinstance(value, str) else views.as_json(value)) for key, value in check["parameters"].items()],
         }
-        for check in (shown["checks"] if shown else ())
+        for check in (fields["checks"] if fields else ())
     ]
     return {
         "row": result_row(record, result),
-        "input": shown["input"] if shown else "",
-        "reference": shown["reference_output"] if shown else None,
+        "input": fields["input"] if fields else "",
+        "reference": fields["reference_output"] if fields else None,
         "output": submitted_texts(record).get(result.instance_id),
         "context": submitted_contexts(record).get(result.instance_id),
         "body": opened_row(result, evidence.found.get(result.instance_id), groups=groups),
@@ -336,7 +336,7 @@ def routes(state: "State") -> list[Any]:
 
         return shown
 
-    found = (
+    pages = (
         ("/", show_suites),
         ("/suites/{suite_id}", show_suite_runs),
         ("/suites/{suite_id}/cases", show_suite_cases),
@@ -348,11 +348,10 @@ def routes(state: "State") -> list[Any]:
     )
 
     async def label(request: "Request") -> "Response":
-        given = await label_of_request(request)
-        return await asyncio.to_thread(give_label, state, request, given)
+        return await asyncio.to_thread(give_label, state, request, await label_of_request(request))
 
-    pages = (Route(path, showing(handle)) for path, handle in found)
-    return [*pages, Route("/runs/{run_id}/labels/{instance_id:path}", label, methods=["POST"]), Route("/static/{name}", static_file)]
+    routed = (Route(path, showing(page)) for path, page in pages)
+    return [*routed, Route("/runs/{run_id}/labels/{instance_id:path}", label, methods=["POST"]), Route("/static/{name}", static_file)]
 
 
 def show_suites(state: "State", request: "Request") -> "Response":
@@ -386,8 +385,8 @@ _RUN_LIST: dict[str, Any] = {"sorts": RUN_SORTS, "default": "-created_at", "filt
 
 def _runs_page(state: "State", request: "Request | None", suite: Any, query: Query, *, status: int = 200, message: str = "") -> "Response":
     """The runs of a suite; without a request its links lead to the suite's own page."""
-    found = views.find_runs(suite, query)
-    whole, damaged = views.whole_runs(found.items[:MOST_DRAWN])
+    runs = views.find_runs(suite, query)
+    whole, damaged = views.whole_runs(runs.items[:MOST_DRAWN])
     return page_response(
         "suite_runs.html",
         request,
@@ -397,12 +396,12 @@ def _runs_page(state: "State", request: "Request | None", suite: Any, query: Que
         suite=suite,
         tab="runs",
         query=query,
-        found=found,
-        rows=[views.run_object(run) for run in found.items],
-        averages=averages_picture(found.items),
+        found=runs,
+        rows=[views.run_object(run) for run in runs.items],
+        averages=averages_picture(runs.items),
         distribution=distribution_picture(whole),
-        n_drawn=min(len(found.items), MOST_DRAWN),
-        progress=[one for one in state.journals.all() if one.suite_name == suite.name],
+        n_drawn=min(len(runs.items), MOST_DRAWN),
+        progress=[progress for progress in state.journals.all() if progress.suite_name == suite.name],
         **_suite_facts(suite),
     )
 
@@ -413,9 +412,9 @@ def show_suite_cases(state: "State", request: "Request") -> "Response":
     suite = state.library.suite(request.path_params["suite_id"])
     text = query.last("q").casefold()
     cases = [case for case in suite.cases() if text in f"{case.id}\n{case.input}\n{case.reference_output or ''}".casefold()]
-    found = paginate(cases, page=query.page, page_size=query.page_size)
-    rows = [views.case_object(case, hidden=suite.hidden) for case in found.items]
-    return page_response("suite_cases.html", request, suite=suite, tab="cases", query=query, found=found, rows=rows, **_suite_facts(suite))
+    page = paginate(cases, page=query.page, page_size=query.page_size)
+    rows = [views.case_object(case, hidden=suite.hidden) for case in page.items]
+    return page_response("suite_cases.html", request, suite=suite, tab="cases", query=query, found=page, rows=rows, **_suite_facts(suite))
 
 
 def show_leaderboard(state: "State", request: "Request") -> "Response":
@@ -448,76 +447,74 @@ def _board_parts(ranked: views.Board) -> Iterator[Section]:
 def show_run(state: "State", request: "Request") -> "Response":
     """Show a run: its numbers, and its instances filtered, sorted and in pages. An unfinished run has its own page."""
     run_id = request.path_params["run_id"]
-    moving = next((one for one in state.journals.all() if one.id == run_id), None)
+    moving = next((progress for progress in state.journals.all() if progress.id == run_id), None)
     if moving is not None:
         return page_response("progress.html", request, one=moving)
     query = _result_query(request)
-    shown = state.library.run(run_id)
-    suite = state.library.suite_of(shown)
-    record = shown.record()
-    found = views.find_results(suite, record, query)
-    about = f"{record.submission} · rules {record.rules} · {shown.created_at[:16].replace('T', ' ')} UTC"
+    run = state.library.run(run_id)
+    suite = state.library.suite_of(run)
+    record = run.record()
+    results = views.find_results(suite, record, query)
+    about = f"{record.submission} · rules {record.rules} · {run.created_at[:16].replace('T', ' ')} UTC"
     return page_response(
         "run.html",
         request,
         suite=suite,
-        run=shown,
+        run=run,
         record=record,
         query=query,
-        found=found,
-        rows=[result_row(record, result) for result in found.items],
-        texts=exchange_texts(suite, record, found.items),
-        about=views.metadata_rows(shown.metadata),
+        found=results,
+        rows=[result_row(record, result) for result in results.items],
+        texts=exchange_texts(suite, record, results.items),
+        about=views.metadata_rows(run.metadata),
         reports=list(REPORTS),
-        n_labels=sum(bool(one.label) for one in read_own_labels(record).values()),
+        n_labels=sum(bool(label.label) for label in read_own_labels(record).values()),
         labels_file=labels_file(record),
         kind_choices=[kind for kind in KINDS.values() if any(kind_of(result) is kind for result in record.results)],
         scorer_choices=sorted({result.scorer for result in record.results if result.scorer}),
         flip_choices=sorted({str(cause) for result in record.results if (cause := result.details.get("flip"))}),
         group_choices=sorted(record.run.get("groups") or {}),
         field_choices=sorted(record.summary.by_field),
-        sections=list(Document(name=shown.label, sections=lambda _: _run_parts(record, shown.label, about)).parts("html")),
+        sections=list(Document(name=run.label, sections=lambda _: _run_parts(record, run.label, about)).parts("html")),
     )
 
 
 def show_instance(state: "State", request: "Request") -> "Response":
     """Show an instance with its difference, and links to its neighbours in the list."""
     query = _result_query(request)
-    shown = state.library.run(request.path_params["run_id"])
-    suite = state.library.suite_of(shown)
-    record = shown.record()
+    run = state.library.run(request.path_params["run_id"])
+    suite = state.library.suite_of(run)
+    record = run.record()
     result = views.one_result(record, request.path_params["instance_id"])
     every = views.find_results(
         suite, record, Query(page=1, page_size=max(1, len(record.results)), sort=query.sort, chosen=query.chosen)
     ).items
-    at = next((i for i, one in enumerate(every) if one.instance_id == result.instance_id), None)
+    at = next((i for i, other_result in enumerate(every) if other_result.instance_id == result.instance_id), None)
     return page_response(
         "instance.html",
         request,
         suite=suite,
-        run=shown,
+        run=run,
         query=query,
         before=every[at - 1].instance_id if at else None,
         after=every[at + 1].instance_id if at is not None and at + 1 < len(every) else None,
         place=None if at is None else (at + 1, len(every)),
-        others=[other for other in suite.runs if other.id != shown.id][:3],
+        others=[other for other in suite.runs if other.id != run.id][:3],
         own=read_own_labels(record).get(result.instance_id, OwnLabel()) if labels_file(record) is not None else None,
         labels=LABELS,
         **instance_values(suite, record, result),
     )
 
 
-def give_label(state: "State", request: "Request", given: OwnLabel) -> "Response":
+def give_label(state: "State", request: "Request", label: OwnLabel) -> "Response":
     """Save a human label of an instance, and return to its page."""
     from starlette.responses import RedirectResponse
 
-    shown = state.library.run(request.path_params["run_id"])
-    record = shown.record()
+    run = state.library.run(request.path_params["run_id"])
+    record = run.record()
     result = views.one_result(record, request.path_params["instance_id"])
-    keep_label(record, result.instance_id, given)
-    return RedirectResponse(
-        f"/runs/{shown.id}/instances/{part_of_address(result.instance_id)}{query_suffix(request)}#label", status_code=303
-    )
+    keep_label(record, result.instance_id, label)
+    return RedirectResponse(f"/runs/{run.id}/instances/{part_of_address(result.instance_id)}{query_suffix(request)}#label", status_code=303)
 
 
 def give_report(state: "State", request: "Request") -> "Response":
@@ -527,20 +524,20 @@ def give_report(state: "State", request: "Request") -> "Response":
     from evalsuite.reports import encoded
     from evalsuite.reports.run_document import run_document
 
-    shown, ending = state.library.run(request.path_params["run_id"]), f".{request.path_params['ending']}"
+    run, ending = state.library.run(request.path_params["run_id"]), f".{request.path_params['ending']}"
     if ending not in REPORTS:
         raise NotThereError(f"no report {ending[:20]!r}", hint=f"known: {', '.join(REPORTS)}")
-    headers = {"content-disposition": f'attachment; filename="{shown.id}{ending}"'}
-    return Response(b"".join(encoded(run_document(shown.record()), ending)), media_type=REPORTS[ending], headers=headers)
+    headers = {"content-disposition": f'attachment; filename="{run.id}{ending}"'}
+    return Response(b"".join(encoded(run_document(run.record()), ending)), media_type=REPORTS[ending], headers=headers)
 
 
 def show_comparison(state: "State", request: "Request") -> "Response":
     """Show 2 to 4 runs side by side, the first as baseline."""
     query = _query_of(request, sorts=("name",), filters=("run_ids", "q", "differing"), page_size=INSTANCES)
     runs = views.chosen_runs(state.library, query.many("run_ids"), least=2)
-    suites = {one.id: one for one in map(state.library.suite_of, runs)}
+    suites = {suite.id: suite for suite in map(state.library.suite_of, runs)}
     comparison = state.across.comparison(runs)
-    found = side_by_side(runs, suites, query)
+    table = side_by_side(runs, suites, query)
     return page_response(
         "compare.html",
         request,
@@ -548,9 +545,9 @@ def show_comparison(state: "State", request: "Request") -> "Response":
         runs=runs,
         n_suites=len(suites),
         query=query,
-        found=found,
+        found=table,
         names=[unique_labels(runs)[run.id] for run in runs],
-        has_reference=any(row["reference"] is not None for row in found.items),
+        has_reference=any(row["reference"] is not None for row in table.items),
         sections=list(Document(name="", sections=lambda _: comparison_parts(runs, comparison)).parts("html")),
     )
 

@@ -98,8 +98,8 @@ def read_query(
     return Query(page=page, page_size=size, sort=minus + bare, chosen={key: tuple(values[key]) for key in values if key in filters})
 
 
-def _number_in_query(given: Mapping[str, Sequence[str]], key: str, default: int, most: int) -> int:
-    text = given.get(key, [""])[-1]
+def _number_in_query(query: Mapping[str, Sequence[str]], key: str, default: int, most: int) -> int:
+    text = query.get(key, [""])[-1]
     if not text:
         return default
     if not (text.isascii() and text.isdecimal() and len(text) < 12 and 1 <= int(text) <= most):
@@ -174,16 +174,16 @@ def read_own_labels(record: "Record") -> dict[str, OwnLabel]:
         return {}
 
 
-def keep_label(record: "Record", instance_id: str, given: OwnLabel) -> None:
+def keep_label(record: "Record", instance_id: str, label: OwnLabel) -> None:
     """Write the label of one instance atomically.
 
     Raises `BadQueryError`, `OutputError`, and `UsageError` for a damaged file, because it may be repairable.
     """
     path = labels_file(record)
-    if path is None or given.label not in LABELS:
-        raise BadQueryError(f"no label {given.label[:80]!r}", hint=f"known: {', '.join(LABELS)}")
+    if path is None or label.label not in LABELS:
+        raise BadQueryError(f"no label {label.label[:80]!r}", hint=f"known: {', '.join(LABELS)}")
     with _one_at_a_time:
-        write_labels(path, {**_in_file(path), instance_id: given})
+        write_labels(path, {**_in_file(path), instance_id: label})
 
 
 def _in_file(path: Path) -> dict[str, OwnLabel]:
@@ -203,8 +203,8 @@ async def label_of_request(request: "Request") -> OwnLabel:
         body += piece
         if len(body) > _MOST_BYTES:
             raise BadQueryError("a note of more than 64 kB", hint="shorten it")
-    given = dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
-    return OwnLabel(given.get("label", ""), given.get("note", "").replace("\r\n", "\n").strip())
+    fields = dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
+    return OwnLabel(fields.get("label", ""), fields.get("note", "").replace("\r\n", "\n").strip())
 
 
 MOST_RANKED = 100
@@ -250,7 +250,7 @@ class Across:
             raise BadQueryError("no run of this suite has that signature", hint="other_signatures lists them")
         chosen = signature or next(iter(alike))
         runs = alike[chosen][:MOST_RANKED]
-        others = tuple((name, len(found)) for name, found in alike.items() if name != chosen)
+        others = tuple((name, len(own_runs)) for name, own_runs in alike.items() if name != chosen)
         key = (suite.id, chosen, tuple(run.id for run in runs))
         return self._boards.get(key, _stamp_of_runs(runs), lambda: _ranked_board(chosen, runs, others))
 
@@ -298,7 +298,7 @@ def _run_scores(run: RunView) -> RunScores:
     record = run.record()
     results = record.results
     columns: dict[str, Any] = {
-        name: [getattr(one, name) for one in results] for name in ("score", "official", "strict", "status", "scorer")
+        name: [getattr(result, name) for result in results] for name in ("score", "official", "strict", "status", "scorer")
     }
     return RunScores(
         folder=str(run.folder),
@@ -323,9 +323,9 @@ def _compared(runs: Sequence[RunView]) -> "Comparison":
     from evalsuite.analysis.leaderboard.pairing import side_of
 
     names = unique_labels(runs)
-    found = compare([side_of(names[run.id], run.run, run.record().results) for run in runs], force=True)
+    comparison = compare([side_of(names[run.id], run.run, run.record().results) for run in runs], force=True)
     # The viewer has no option that a warning could name.
-    return replace(found, warnings=tuple(line.removesuffix(" (compared under --force)") for line in found.warnings))
+    return replace(comparison, warnings=tuple(line.removesuffix(" (compared under --force)") for line in comparison.warnings))
 
 
 def unique_labels(runs: Sequence[RunView]) -> Mapping[str, str]:
@@ -347,14 +347,14 @@ MODEL_KEYS = ("model_name", "model_version", "foundation_model", "prompt_templat
 def find_suites(library: Library, query: Query) -> Page[SuiteView]:
     """Return the page of suites: of one exact `name`, of any scorer in `scoring_method`, with `q` in name or description."""
     name, text, scorers = query.last("name"), query.last("q").casefold(), set(query.many("scoring_method"))
-    found = [
+    suites = [
         suite
         for suite in library.suites()
         if (not name or suite.name == name)
         and (not scorers or scorers & set(suite.scorers))
         and text in f"{suite.name}\n{suite.description}".casefold()
     ]
-    return paginate(in_order(found, query.sort, suite_key), page=query.page, page_size=query.page_size)
+    return paginate(in_order(suites, query.sort, suite_key), page=query.page, page_size=query.page_size)
 
 
 def suite_key(suite: SuiteView, word: str) -> Any:
@@ -369,8 +369,8 @@ def suite_key(suite: SuiteView, word: str) -> Any:
 def find_runs(suite: SuiteView, query: Query) -> Page[RunView]:
     """Return the page of a suite's runs with `q` in name or model."""
     text = query.last("q").casefold()
-    found = [run for run in suite.runs if text in f"{run.name}\n{run.metadata.get('model_name', '')}".casefold()]
-    return paginate(in_order(found, query.sort, run_key), page=query.page, page_size=query.page_size)
+    runs = [run for run in suite.runs if text in f"{run.name}\n{run.metadata.get('model_name', '')}".casefold()]
+    return paginate(in_order(runs, query.sort, run_key), page=query.page, page_size=query.page_size)
 
 
 def run_key(run: RunView, word: str) -> Any:
@@ -392,9 +392,9 @@ def find_results(suite: SuiteView, record: Record, query: Query) -> Page[Result]
     def contains_text(result: Result) -> bool:
         id_, case = result.instance_id, cases.get(result.instance_id, CaseView(id=""))
         texts = (id_, result.reason, case.input, answers.get(id_), None if suite.hidden else case.reference_output)
-        return any(text in one.casefold() for one in texts if one)
+        return any(text in value.casefold() for value in texts if value)
 
-    found = [
+    results = [
         result
         for result in record.results
         if (not statuses or kind_of(result).name in statuses or result.status in statuses)
@@ -404,7 +404,7 @@ def find_results(suite: SuiteView, record: Record, query: Query) -> Page[Result]
         and (not fields or any(path in fields and f1 < 1 for path, (_, _, f1) in fields_of(result).items()))
         and (not text or contains_text(result))
     ]
-    return paginate(in_order(found, query.sort, result_key), page=query.page, page_size=query.page_size)
+    return paginate(in_order(results, query.sort, result_key), page=query.page, page_size=query.page_size)
 
 
 def result_key(result: Result, word: str) -> Any:
