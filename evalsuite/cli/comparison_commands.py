@@ -80,7 +80,7 @@ def compare_command(
     """
     from evalsuite.analysis.leaderboard import compare
     from evalsuite.analysis.leaderboard.pairing import with_labels
-    from evalsuite.reports.leaderboard_documents import comparison_document
+    from evalsuite.reports.comparison_documents import comparison_document
 
     how.load()
     opt.share(gates.fail_under, "--fail-under")

@@ -125,8 +125,8 @@ class ComparisonGates:
 
     def verdict(self, comparison: "Comparison") -> tuple[int, str]:
         """Return the exit code and the last line of a comparison. A metric without bounds has no score and misses `--fail-under`."""
+        from evalsuite.reports.comparison_documents import comparison_verdict
         from evalsuite.reports.document import percent
-        from evalsuite.reports.leaderboard_documents import comparison_verdict
 
         line = comparison_verdict(comparison, gate=self.fail_on_regression)
         if self.fail_on_regression and (comparison.regressions or comparison.undecided):

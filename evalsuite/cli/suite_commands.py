@@ -80,7 +80,7 @@ class Outcome(ComparisonGates):
         from evalsuite.analysis.leaderboard import compare
         from evalsuite.analysis.leaderboard.pairing import side_of
         from evalsuite.gold.spec import exchanges_of
-        from evalsuite.reports.leaderboard_documents import comparison_document
+        from evalsuite.reports.comparison_documents import comparison_document
         from evalsuite.reports.run_document import run_document
 
         if len(runs) == 1:

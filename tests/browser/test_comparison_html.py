@@ -7,8 +7,9 @@ import pytest
 
 pytest.importorskip("selenium", reason="Selenium is not installed (extra: test)")
 
+from evalsuite.reports.comparison_documents import comparison_document
 from evalsuite.reports.html import as_html
-from evalsuite.reports.leaderboard_documents import comparison_document, leaderboard_document
+from evalsuite.reports.leaderboard_documents import leaderboard_document
 from tests.browser.conftest import Browser
 from tests.browser.test_html_report import CONTRAST, saved
 from tests.reports import compared

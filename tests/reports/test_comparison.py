@@ -5,9 +5,9 @@ import re
 import pytest
 
 from evalsuite.analysis.leaderboard import compare
+from evalsuite.reports.comparison_documents import comparison_document
 from evalsuite.reports.document import p_value, points
 from evalsuite.reports.file_formats import as_markdown
-from evalsuite.reports.leaderboard_documents import comparison_document
 from evalsuite.reports.terminal import as_text
 from tests.analysis.leaderboard.made import side
 

@@ -14,8 +14,8 @@ from jsonschema import Draft202012Validator
 
 from evalsuite.analysis.leaderboard import Comparison
 from evalsuite.reports import write
+from evalsuite.reports.comparison_documents import comparison_document, instance_table
 from evalsuite.reports.file_formats import MOST_BYTES, as_csv, as_json, as_junit, as_markdown, schema
-from evalsuite.reports.leaderboard_documents import comparison_document, instance_table
 from tests.reports import compared
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from evalsuite.reports.comparison_documents import MOST_ROWS, comparison_document, differences_picture, flips_picture
 from evalsuite.reports.html import as_html
-from evalsuite.reports.leaderboard_documents import MOST_ROWS, comparison_document, differences_picture, flips_picture
 from evalsuite.reports.pictures import numbers
 from tests.reports import compared
 from tests.reports.test_html import Reader

@@ -13,9 +13,10 @@ from evalsuite.analysis.explain.instance_evidence import RunEvidence, evidence_o
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.status import KINDS, kind_of, sign_of
+from evalsuite.reports.comparison_documents import comparison_page_sections
 from evalsuite.reports.document import Column, Document, Picture, Section, cut_text, percent, text_of
 from evalsuite.reports.html import asset, environment
-from evalsuite.reports.leaderboard_documents import comparison_page_sections, leaderboard_document
+from evalsuite.reports.leaderboard_documents import leaderboard_document
 from evalsuite.reports.pictures import IntervalRow, Strip, draw_intervals, draw_strips
 from evalsuite.reports.run_document import ReportRow, scorer_columns
 from evalsuite.reports.run_page import closed_row, opened_row, overview_sections, receipt_pairs

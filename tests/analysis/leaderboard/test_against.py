@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evalsuite.analysis.leaderboard import compare
 from evalsuite.analysis.leaderboard.comparison import paired_difference
 from evalsuite.core.errors import UsageError
-from evalsuite.reports.leaderboard_documents import comparison_sections
+from evalsuite.reports.comparison_documents import comparison_sections
 from evalsuite.stats import significance_test
 from tests.analysis.leaderboard.made import result, side
 from tests.properties import examples
