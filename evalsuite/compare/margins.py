@@ -201,8 +201,7 @@ def _column_margin(evidence: TableDiff, gold: Column, predicted: Column, ignore_
         return _sorted_margin(list(gold.cells), list(predicted.cells))
     unlike: Any = evidence.unlike(gold.position, predicted.position)
     if evidence.packed is not None and len(unlike) > _MOST_READ:
-        beside = evidence.numeric_diff(gold.position, predicted.position, gold.tolerance)
-        unlike = unlike[unlike == beside.farthest] if beside.are_numbers else unlike[:_MOST_READ]
+        unlike = _farthest(evidence, gold.position, predicted.position, unlike)
     work.read(evidence, len(unlike))
     widest = Decimal(0)
     for _, a, b in evidence.cells(gold.position, predicted.position, unlike):
@@ -211,6 +210,18 @@ def _column_margin(evidence: TableDiff, gold: Column, predicted: Column, ignore_
             return inf
         widest = max(widest, distance)
     return upward(widest)
+
+
+def _farthest(evidence: TableDiff, i: int, k: int, rows: Any) -> Any:
+    """The row with the largest difference of two packed columns of numbers, or the first in which one is empty; else some of the rows."""
+    import numpy as np
+
+    a, b = evidence.numbers.column(0, i), evidence.numbers.column(1, k)
+    if a is None or b is None:
+        return rows[:_MOST_READ]
+    apart = np.abs(a.values[rows] - b.values[rows])
+    apart[np.isnan(a.values[rows]) != np.isnan(b.values[rows])] = np.inf
+    return rows[[np.argmax(np.nan_to_num(apart, nan=0.0, posinf=np.inf))]]
 
 
 def _packed_margin(evidence: TableDiff, gold: Column, predicted: Column, work: _Work) -> float:

@@ -139,16 +139,15 @@ def joined(parts: Iterable[Numbers | None], n: int) -> Numbers | None:
     return whole
 
 
-def numbers_of(block: Block, column: int, rows: "np.ndarray[Any, Any] | None" = None, *, kind: str = "") -> Numbers | None:
-    """The cells of a column of some kind (in all or some rows) as numbers, or None where one is neither a number nor empty."""
+def numbers_of(block: Block, column: int, *, kind: str = "") -> Numbers | None:
+    """The cells of a column of some kind as numbers, or None where one is neither a number nor empty."""
     import numpy as np
 
     if kind not in NUMBER_KINDS:
         return None
-    chosen = slice(None) if rows is None or len(rows) == len(block) else rows
-    starts, lengths = block.starts[chosen, column], block.lengths[chosen, column]
+    starts, lengths = block.starts[:, column], block.lengths[:, column]
     if kind:
-        lengths = np.where(block.empty(column)[chosen], 0, lengths)
+        lengths = np.where(block.empty(column), 0, lengths)
     if int(lengths.max(initial=0)) > LONGEST_NUMBER:
         return None
     found = _parsed(block, starts, lengths)
@@ -283,11 +282,6 @@ def is_surely_text(text: str) -> bool:
     return text not in NA_WORDS and _any_number(text) is None
 
 
-def may_be_whole(text: str) -> bool:
-    """Whether a cell can belong to a column of integers."""
-    return text in NA_WORDS or text.strip().lstrip("+-").isdigit()
-
-
 # About this many numbers of columns are kept, 9 bytes each, and at least two columns.
 _HELD_NUMBERS: Final = 1_500_000
 _SORTED: Final = "sorted"
@@ -314,11 +308,6 @@ class NumberColumns:
     def __init__(self, packed: Sequence[Packed], heads: Sequence[Table], held: ArrayCache) -> None:
         self._packed, self._heads, self._held = packed, heads, held
         self._known: dict[Any, Any] = {}
-
-    def some(self, side: int, column: int, rows: "np.ndarray[Any, Any]") -> Numbers | None:
-        """Some cells of packed text as numbers, None if one is neither a number nor empty."""
-        packed = self._packed[side]
-        return joined((numbers_of(block, column, part, kind=packed.kinds[column]) for block, part in packed.rows(rows)), len(rows))
 
     def column(self, side: int, column: int) -> Numbers | None:
         """A packed column as numbers, NaN if empty; None if a cell is something else, or not a plain double. The last two results are
@@ -348,15 +337,6 @@ class NumberColumns:
         if side == 0:
             held[_SORTED] = column, ordered
         return ordered
-
-    def has_no_neighbour(self, i: int, numbers: "np.ndarray[Any, Any]", span: "np.ndarray[Any, Any]") -> bool:
-        """Whether some predicted number has no number of gold column i (which contains only numbers) within its span."""
-        import numpy as np
-
-        ordered = self.ordered(0, i)
-        if ordered is None:
-            return False
-        return bool((np.searchsorted(ordered, numbers - span) == np.searchsorted(ordered, numbers + span, "right")).any())
 
     def summary(self, side: int, column: int) -> Summary:
         """The summary of a packed column."""

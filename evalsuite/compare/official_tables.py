@@ -4,14 +4,13 @@ Each needed gold column must equal some predicted column; headers, additional co
 (Spider2 `eval_utils.compare_pandas_table`). The reference compares every pair of columns each time; here each column is typed and sorted at
 most once, and columns with equal text are accepted without typing.
 
-`Side` types columns as Python values. For packed tables `OfficialColumns` (text) and `OfficialValues` (databases) create Python values only
-for cells that are written differently, and return None where only all values can decide. Two plain cells of a database of one type that are
-the same are equal to the reference whatever their frames make of them, as long as no cell is empty, because the typing of an empty cell
-depends on all others.
+`Side` types columns as Python values. For packed tables `OfficialColumns` creates Python values only for cells that are written
+differently, and returns None where only all values can decide. Two plain cells of a database of one type that are the same are equal to the
+reference whatever their frames make of them, as long as no cell is empty, because the typing of an empty cell depends on all others.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from evalsuite.compare.duckdb_fetchdf_compat import column_of, database_columns, turns_into_floats
@@ -35,10 +34,10 @@ from evalsuite.compare.messages import (
     table_count,
 )
 from evalsuite.compare.number_columns import in_order, in_parts, is_surely_text, officially_equal, surely_unequal
-from evalsuite.compare.numbers import Tolerance
 from evalsuite.compare.official_cells import (
     ABS_TOL,
     NA_WORDS,
+    NAN,
     RESULT_SUITES,
     Column,
     Reference,
@@ -59,99 +58,21 @@ from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import describe
 from evalsuite.core.types import Fault, Score, Table
 
-_AT_ONCE: Final = 4_096
 # Up to this many rows are looked at to find one whose key the other side has too.
 _ROWS_TRIED: Final = 5
-
-
-class OfficialValues:
-    """The columns of two packed tables of databases as the reference compares them: `chosen` ones of gold, all of the predicted table."""
-
-    def __init__(self, evidence: TableDiff, chosen: Sequence[int], *, ignore_order: bool) -> None:
-        self.evidence, self.ignore_order, self._tables = evidence, ignore_order, (evidence.gold, evidence.predicted)
-        self._chosen = list(chosen), list(range(len(evidence.predicted.columns)))
-
-    def can_judge(self) -> bool:
-        """Whether no cell is empty, and texts are sorted alike on both sides if rows may be in any order."""
-        packed = self.evidence.packed
-        if packed is None or any(at in side.with_empty for side, chosen in zip(packed, self._chosen, strict=True) for at in chosen):
-            return False
-        types = [[(table.types or ())[at] for at in chosen] for table, chosen in zip(self._tables, self._chosen, strict=True)]
-        return not self.ignore_order or turns_into_floats(types[0]) == turns_into_floats(types[1])
-
-    def are_equal(self, i: int, k: int) -> bool | None:
-        """Whether gold column i equals predicted column k, None if undecided."""
-        if self.ignore_order:
-            return self._as_bags(i, k)
-        head = [list(self.evidence.heads[side].columns[at]) for side, at in enumerate((i, k))]
-        return columns_equal(*self._columns(i, k, *head)) and next(self._unequal(i, k), None) is None
-
-    def _as_bags(self, i: int, k: int) -> bool | None:
-        assert self.evidence.packed is not None
-        if self.evidence.hashes.are_alike(i, k):
-            return True
-        kinds = [side.kinds[at] for side, at in zip(self.evidence.packed, (i, k), strict=True)]
-        if NUMBER_KINDS.issuperset(kinds):
-            x, y = self.evidence.numbers.ordered(0, i), self.evidence.numbers.ordered(1, k)
-            is_apart = x is not None and y is not None and len(x) == len(y) and any(bool(_apart(*part).any()) for part in in_parts(x, y))
-            return False if is_apart else None
-        return False if kinds[0] == kinds[1] or "text" in kinds else None
-
-    def differing(self, i: int, k: int) -> list[int]:
-        """The rows in which they differ."""
-        return [row for part in self._unequal(i, k) for row in part]
-
-    def _unequal(self, i: int, k: int) -> Any:
-        """The rows in which they differ, found in parts."""
-        rows = self.evidence.unlike(i, k)
-        for start in range(0, len(rows), _AT_ONCE):
-            part = rows[start : start + _AT_ONCE]
-            cells = self.evidence.written(0, i, part), self.evidence.written(1, k, part)
-            if found := [part[at] for at in differing_rows(*self._columns(i, k, *cells), len(part))]:
-                yield found
-
-    def _columns(self, i: int, k: int, gold: Sequence[Any], predicted: Sequence[Any]) -> tuple[Column, Column]:
-        return column_of(gold, self._tables[0], self._chosen[0], i), column_of(predicted, self._tables[1], self._chosen[1], k)
-
-    def value(self, side: int, column: int, row: int) -> Any:
-        """A cell as the reference compares it."""
-        cells = self.evidence.written(side, column, [row])
-        return column_of(cells, self._tables[side], self._chosen[side], column).values[0]
-
-    def partners(self) -> list[int] | None:
-        """An equal predicted column of each needed one, up to the first without one; None if undecided."""
-        found: list[int] = []
-        if self.ignore_order:
-            for side, chosen in enumerate(self._chosen):
-                self.evidence.hashes.compute_bags(side, chosen)
-            self.evidence.hashes.compare([(i, i) for i in self._chosen[0] if i < len(self._chosen[1])])
-        else:
-            # Finds the cells that differ in one pass over all columns.
-            self.evidence.identical(self._chosen[0])
-        for i in self._chosen[0]:
-            order = self._chosen[1]
-            if self.ignore_order:
-                alike = [k for k in order if self.evidence.hashes.are_alike(i, k)]
-                order = alike[:1] or order
-            fits = ((k, self.are_equal(i, k)) for k in order)
-            partner, is_equal = next(((k, fit) for k, fit in fits if fit is not False), (None, False))
-            if is_equal is None or (partner is None and self.ignore_order):
-                return None
-            if partner is None:
-                break
-            found.append(partner)
-        return found
 
 
 # An integer of this many characters may be written differently as a float, or exceed 64 bits.
 _WIDE: Final = 16
 _PLAIN: Final = 1e15
 _LONGEST_NA: Final = max(map(len, NA_WORDS))
+# Decimals of a database with more digits are not always the float that their text denotes.
+_EXACT_DIGITS: Final = 15
 
 
 class Kind(NamedTuple):
-    """The type that pandas gives a column: `number`, `bool`, `text` or undecided (""); how many cells are empty or true, and the first and
-    last values.
+    """The type that pandas gives a column: `number`, `bool`, `text`, `value` (other types of a database) or undecided (""); how many cells
+    are empty or true, and the first and last values.
     """
 
     name: str
@@ -163,86 +84,112 @@ class Kind(NamedTuple):
 
 
 class OfficialColumns:
-    """The columns of two packed tables as the reference compares them."""
+    """The columns of two packed tables as the reference compares them: `chosen` ones of gold, all of the predicted table."""
 
-    def __init__(self, evidence: TableDiff, *, ignore_order: bool, empty_is_zero: bool) -> None:
+    def __init__(self, evidence: TableDiff, chosen: Sequence[int], *, ignore_order: bool, empty_is_zero: bool) -> None:
         assert evidence.packed is not None
         self.evidence, self.ignore_order, self.empty_is_zero = evidence, ignore_order, empty_is_zero
         self.packed: tuple[Packed, Packed] = evidence.packed
+        self.tables, self.chosen = (evidence.gold, evidence.predicted), (list(chosen), list(range(len(evidence.predicted.columns))))
+        self.is_database = evidence.gold.types is not None
+        self.na_words = frozenset[str]() if self.is_database else NA_WORDS
+
+    def can_judge(self) -> bool:
+        """Whether, in a database, no cell is empty, and texts are sorted alike on both sides if rows may be in any order."""
+        if not self.is_database:
+            return True
+        if any(at in side.with_empty for side, chosen in zip(self.packed, self.chosen, strict=True) for at in chosen):
+            return False
+        become = {turns_into_floats((table.types or ())[at] for at in own) for table, own in zip(self.tables, self.chosen, strict=True)}
+        return not self.ignore_order or len(become) == 1
 
     def are_equal(self, i: int, k: int) -> bool | None:
         """Whether gold column i equals predicted column k, None if undecided."""
-        return self._as_bags(i, k) if self.ignore_order else self._in_order(i, k)
-
-    def _in_order(self, i: int, k: int) -> bool | None:
-        for a, b in zip(self.evidence.heads[0].columns[i], self.evidence.heads[1].columns[k], strict=True):
-            if a != b and not (self.empty_is_zero and (a in NA_WORDS or b in NA_WORDS)) and surely_unequal(a, b):
-                return False
-        if not len(self.evidence.unlike(i, k)):
+        if self.ignore_order:
+            return self._as_bags(i, k)
+        if self._are_heads_apart(i, k):
+            return False
+        if not self.is_database and not len(self.evidence.unlike(i, k)):
             return True
-        rows = self.differing(i, k)
-        return None if rows is None else not len(rows)
+        unequal = self._unequal(i, k)
+        return None if unequal is None else next(unequal, None) is None
+
+    def _are_heads_apart(self, i: int, k: int) -> bool:
+        """Whether the first rows show that two columns differ in order."""
+        a, b = self.evidence.heads[0].columns[i], self.evidence.heads[1].columns[k]
+        if self.is_database:
+            return not columns_equal(self._column(0, i, a), self._column(1, k, b))
+        pairs = (pair for pair in zip(a, b, strict=True) if not (self.empty_is_zero and not NA_WORDS.isdisjoint(pair)))
+        return any(surely_unequal(x, y) for x, y in pairs)
 
     def differing(self, i: int, k: int) -> Any:
         """The rows, in order, in which two columns differ; None if undecided."""
         import numpy as np
 
-        rows = self.evidence.unlike(i, k)
-        if len(rows) and not self.empty_is_zero and not self.is_text(0, i) and not self.is_text(1, k):
-            found = self.evidence.numeric_diff(i, k, Tolerance())
-            if found.are_numbers and self.evidence.rest_is_numbers(i, k):
-                return found.unequal
-        kinds = {self.kind(0, i).name, self.kind(1, k).name}
-        if kinds == {"number", "text"} and not self.empty_is_zero:
-            # No number equals a text.
-            every = np.arange(self.evidence.n_rows)
-            return every[~(self._are_empty(0, i, every) & self._are_empty(1, k, every))]
-        if kinds != {"text"}:
-            return None
-        unlike = [row for row, a, b in self.evidence.cells(i, k, rows) if not (a in NA_WORDS and b in NA_WORDS)]
-        return np.array(unlike, np.int64)
+        parts = self._unequal(i, k)
+        return None if parts is None else np.concatenate([np.empty(0, np.int64), *parts])
 
-    def is_text(self, side: int, column: int) -> bool:
-        """Whether the first rows show that a column contains text."""
-        return any(map(is_surely_text, self.evidence.heads[side].columns[column]))
+    def _unequal(self, i: int, k: int) -> "Iterator[Any] | None":
+        """The rows in which two columns differ, in parts; None if undecided."""
+        import numpy as np
+
+        if not len(self.evidence.unlike(i, k)) and self.is_database:
+            return iter(())
+        kinds = self.kind(0, i).name, self.kind(1, k).name
+        if "" in kinds or ("bool" in kinds and not self.is_database):
+            return None
+        # Cells that are written alike are equal in columns of one kind.
+        rows = self.evidence.unlike(i, k) if kinds[0] == kinds[1] else np.arange(self.evidence.n_rows)
+        if kinds == ("number", "number"):
+            values = self._filled(self._values(0, i)), self._filled(self._values(1, k))
+            unequal = (part[~officially_equal(values[0][part], values[1][part])] for (part,) in in_parts(rows))
+        else:
+            unequal = (self._unequal_cells(i, k, part) for (part,) in in_parts(rows))
+        return (part for part in unequal if len(part))
+
+    def _unequal_cells(self, i: int, k: int, rows: Any) -> Any:
+        gold, predicted = (self._column(side, at, self.evidence.written(side, at, rows)) for side, at in ((0, i), (1, k)))
+        return rows[differing_rows(gold, predicted, len(rows))]
+
+    def _column(self, side: int, column: int, cells: Sequence[Any]) -> Column:
+        """Some cells of a column as the reference compares them."""
+        if self.is_database:
+            return column_of(cells, self.tables[side], self.chosen[side], column)
+        kind, empty = self.kind(side, column), 0 if self.empty_is_zero else NAN
+        if kind.name != "number":
+            return Column([empty if cell in NA_WORDS else cell for cell in cells], "text")
+        read = int if kind.is_whole else float
+        return Column([empty if cell in NA_WORDS else read(cell) for cell in cells], "number")
+
+    def value(self, side: int, column: int, row: int) -> Any:
+        """A cell as the reference compares it."""
+        return self._column(side, column, self.evidence.written(side, column, [row])).values[0]
 
     def _as_bags(self, i: int, k: int) -> bool | None:
         if self.evidence.hashes.are_alike(i, k):
             return None if self.is_wide(0, i) else True
-        if self._head_is_apart(i, k):
-            return False
         mine, theirs = self.kind(0, i), self.kind(1, k)
-        if "" in (mine.name, theirs.name):
+        names = {mine.name, theirs.name}
+        if "" in names:
             return None
-        if "bool" in (mine.name, theirs.name) and "text" not in (mine.name, theirs.name):
-            if mine.name == theirs.name:
-                return mine.n_true == theirs.n_true
+        if "text" in names:
+            return names == {"text"} and self._are_rest_empty(i, k)
+        if names == {"number"}:
+            return self._numbers_as_bags(i, k, mine, theirs)
+        if names == {"bool"}:
+            return mine.n_true == theirs.n_true
+        if names == {"bool", "number"}:
             return False if _apart(mine.low, theirs.low) or _apart(mine.high, theirs.high) else None
-        if mine.name != theirs.name:
-            return False
-        if mine.name == "text":
-            rows = self.evidence.spare([i], [k])
-            return all(text in NA_WORDS for side in (0, 1) for text in self.evidence.written(side, (i, k)[side], rows[side]))
-        return self._numbers_as_bags(i, k, mine, theirs)
+        kinds = {side.kinds[at] for side, at in zip(self.packed, (i, k), strict=True)}
+        return False if len(kinds) == 1 and NUMBER_KINDS.isdisjoint(kinds) else None
 
-    def _head_is_apart(self, i: int, k: int) -> bool:
-        """Whether one of the first predicted cells is a number that is near none of gold's, which are all numbers, or text that gold's text
-        column does not contain.
-        """
-        import numpy as np
-
-        if self.kind(0, i).name == "text":
-            texts = [text for text in self.evidence.heads[1].columns[k] if text not in NA_WORDS][:1]
-            return not all(len(self.packed[0].rows_of(i, text)) for text in texts)
-        if self.empty_is_zero or self.kind(0, i).name != "number" or self.kind(0, i).n_empty:
-            return False
-        try:
-            numbers = np.array(list(map(float, self.evidence.heads[1].columns[k])))
-        except ValueError:
-            return False
-        if not np.isfinite(numbers).all():
-            return False
-        return self.evidence.numbers.has_no_neighbour(i, numbers, 1.01 * np.maximum(ABS_TOL, 1e-9 * np.abs(numbers)))
+    def _are_rest_empty(self, i: int, k: int) -> bool:
+        """Whether the cells of two columns of text that remain when equal ones are paired off are empty."""
+        for side, rows in enumerate(self.evidence.spare([i], [k])):
+            for part in (rows[:_ROWS_TRIED], rows[_ROWS_TRIED:]):
+                if not self._are_empty(side, (i, k)[side], part).all():
+                    return False
+        return True
 
     def _numbers_as_bags(self, i: int, k: int, mine: Kind, theirs: Kind) -> bool | None:
         """Compare in ascending order: if numbers can be paired within the tolerance at all, the i-th smallest pair with each other."""
@@ -254,7 +201,7 @@ class OfficialColumns:
         x, y = (in_order(side.copy()) for side in (a, b)) if self.empty_is_zero else (self._ordered(0, i), self._ordered(1, k))
         if len(x) != len(y) or any(bool(_apart(*part).any()) for part in in_parts(x, y)):
             return False
-        if self.empty_is_zero and (mine.n_empty or theirs.n_empty):
+        if self.is_database or (self.empty_is_zero and (mine.n_empty or theirs.n_empty)):
             return None
         if max(abs(mine.low), abs(mine.high), abs(theirs.low), abs(theirs.high)) >= _PLAIN:
             return None
@@ -263,14 +210,14 @@ class OfficialColumns:
         return bool(officially_equal(_by_text(a, mine.is_whole), _by_text(b, theirs.is_whole)).all())
 
     def _values(self, side: int, column: int) -> Any:
-        found = self.evidence.numbers.column(side, column)
-        assert found is not None
-        return found.values
+        numbers = self.evidence.numbers.column(side, column)
+        assert numbers is not None
+        return numbers.values
 
     def _ordered(self, side: int, column: int) -> Any:
-        found = self.evidence.numbers.ordered(side, column)
-        assert found is not None
-        return found
+        ordered = self.evidence.numbers.ordered(side, column)
+        assert ordered is not None
+        return ordered
 
     def _filled(self, values: Any) -> Any:
         import numpy as np
@@ -282,19 +229,22 @@ class OfficialColumns:
         name = ("kind", side, column)
         if name not in self.evidence.known:
             self.evidence.known[name] = self._kind(side, column)
-        found: Kind = self.evidence.known[name]
-        return found
+        kind: Kind = self.evidence.known[name]
+        return kind
 
     def _kind(self, side: int, column: int) -> Kind:
-
-        if self.is_text(side, column):
+        if self.is_database:
+            type_, is_text = (self.tables[side].types or ())[column], self.packed[side].kinds[column] == "text"
+            if is_text or (type_.startswith("DECIMAL(") and int(type_[len("DECIMAL(") :].split(",")[0]) > _EXACT_DIGITS):
+                return Kind("text" if is_text else "value")
+        elif any(map(is_surely_text, self.evidence.heads[side].columns[column])):
             return Kind("" if self.is_wide(side, column) else "text")
-        found = self.evidence.numbers.summary(side, column)
-        if not found.are_numbers:
-            return self._no_numbers(side, column)
-        if found.n_empty == self.evidence.n_rows:
+        summary = self.evidence.numbers.summary(side, column)
+        if not summary.are_numbers:
+            return Kind("value") if self.is_database else self._no_numbers(side, column)
+        if summary.n_empty == self.evidence.n_rows:
             return Kind("")
-        return Kind("number", found.is_whole, found.n_empty, low=found.low, high=found.high)
+        return Kind("number", summary.is_whole, summary.n_empty, low=summary.low, high=summary.high)
 
     def _no_numbers(self, side: int, column: int) -> Kind:
         texts = Counter(text for block in self.packed[side].blocks() for text in block.texts(column))
@@ -306,28 +256,23 @@ class OfficialColumns:
         return Kind("bool", n_true=n_true, low=float(n_true == self.evidence.n_rows), high=float(n_true > 0))
 
     def is_wide(self, side: int, column: int) -> bool:
-        """Whether a cell may be an integer that is written differently as a float, or exceeds 64 bits."""
+        """Whether a cell of a text file may be an integer that is written differently as a float, or exceeds 64 bits."""
         import numpy as np
 
+        if self.is_database:
+            return False
         name = ("wide", side, column)
         if name not in self.evidence.known:
             in_integers = np.zeros(256, bool)
             in_integers[list(b"0123456789+- ")] = True
-            found = False
+            is_wide = False
             for block in self.packed[side].blocks():
                 starts = block.starts[:, column][block.lengths[:, column] >= _WIDE]
                 data = np.frombuffer(block.data, np.uint8)
-                found = found or bool(in_integers[data[starts[:, None] + np.arange(_WIDE)]].all(axis=1).any())
-            self.evidence.known[name] = found
+                is_wide = is_wide or bool(in_integers[data[starts[:, None] + np.arange(_WIDE)]].all(axis=1).any())
+            self.evidence.known[name] = is_wide
         wide: bool = self.evidence.known[name]
         return wide
-
-    def value(self, side: int, column: int, text: str) -> Any:
-        """A cell as pandas types it in its column of numbers or text."""
-        kind = self.kind(side, column)
-        if text in NA_WORDS or kind.name != "number":
-            return text if text not in NA_WORDS else None
-        return int(text) if kind.is_whole else float(text)
 
     def unpaired(self, i: int, k: int) -> tuple[int, Sequence[int]] | None:
         """`rows_left` of two columns; None if undecided."""
@@ -342,7 +287,7 @@ class OfficialColumns:
             # How many equal numbers precede one on its own side, and how many the other side has.
             before = np.arange(len(x)) - np.searchsorted(x, x)
             there = np.searchsorted(y, x, "right") - np.searchsorted(y, x)
-            filled = np.argsort(values)[: len(x)][before >= there] if n_filled else np.empty(0, np.int64)
+            filled = np.argsort(values, kind="stable")[: len(x)][before >= there] if n_filled else np.empty(0, np.int64)
             empty = np.flatnonzero(np.isnan(values))[n_empty:]
         else:
             rows = self.evidence.spare([i], [k])
@@ -361,44 +306,43 @@ class OfficialColumns:
         lengths = np.concatenate([block.lengths[:, column] for block in self.packed[side].blocks()])
         are_empty = lengths[rows] <= _LONGEST_NA
         short = np.flatnonzero(are_empty)
-        are_empty[short] = [text in NA_WORDS for text in self.evidence.written(side, column, rows[short])]
+        are_empty[short] = [text in self.na_words for text in self.evidence.written(side, column, rows[short])]
         return are_empty
 
-
-def _same_text_columns(columns: OfficialColumns, chosen: Sequence[int], n_predicted: int) -> dict[int, list[int]]:
-    """For each chosen gold column the predicted ones that likely contain the same text: by their first rows, or without order by hash."""
-    heads, hashes = columns.evidence.heads, columns.evidence.hashes
-    twins: dict[Any, list[int]] = {}
-    if not columns.ignore_order:
-        for k in range(n_predicted):
-            twins.setdefault(tuple(heads[1].columns[k]), []).append(k)
-        near = {i: twins.get(tuple(heads[0].columns[i]), []) for i in chosen}
-        columns.evidence.look([(i, i if i in near[i] else near[i][0]) for i in chosen if near[i]])
+    def _same_text_columns(self) -> dict[int, list[int]]:
+        """For each chosen gold column the predicted ones that likely contain its text: by their first rows, or in any order by hash."""
+        heads, hashes = self.evidence.heads, self.evidence.hashes
+        chosen, every = self.chosen
+        twins: dict[Any, list[int]] = {}
+        if not self.ignore_order:
+            for k in every:
+                twins.setdefault(tuple(map(repr, heads[1].columns[k])), []).append(k)
+            near = {i: twins.get(tuple(map(repr, heads[0].columns[i])), []) for i in chosen}
+            self.evidence.look([(i, i if i in near[i] else near[i][0]) for i in chosen if near[i]])
+            return near
+        hashes.compute_bags(0, chosen)
+        hashes.compute_bags(1, every)
+        for k in every:
+            twins.setdefault(hashes.bag(1, k), []).append(k)
+        near = {i: twins.get(hashes.bag(0, i), []) for i in chosen}
+        hashes.compare([(i, near[i][0]) for i in chosen if near[i]])
         return near
-    hashes.compute_bags(0, list(chosen))
-    hashes.compute_bags(1, range(n_predicted))
-    for k in range(n_predicted):
-        twins.setdefault(hashes.bag(1, k), []).append(k)
-    near = {i: twins.get(hashes.bag(0, i), []) for i in chosen}
-    hashes.compare([(i, near[i][0]) for i in chosen if near[i]])
-    return near
 
-
-def partners_of(columns: OfficialColumns, chosen: Sequence[int], n_predicted: int) -> tuple[list[int], bool] | None:
-    """(the first equal predicted column of each needed one up to the first without one, whether all have one); None if undecided."""
-    near = _same_text_columns(columns, chosen, n_predicted)
-    found: list[int] = []
-    for i in chosen:
-        partner = next((k for k in near[i] if columns.ignore_order or not len(columns.evidence.unlike(i, k))), None)
-        if partner is None or (columns.ignore_order and not columns.are_equal(i, partner)):
-            fits = ((k, columns.are_equal(i, k)) for k in range(n_predicted))
-            partner, is_equal = next(((k, fit) for k, fit in fits if fit is not False), (None, False))
-            if is_equal is None:
-                return None
-        if partner is None:
-            return found, False
-        found.append(partner)
-    return found, True
+    def partners(self) -> list[int] | None:
+        """The first equal predicted column of each needed one, up to the first without one; None if undecided."""
+        near = self._same_text_columns()
+        partners: list[int] = []
+        for i in self.chosen[0]:
+            partner = next((k for k in near[i] if self.ignore_order or not len(self.evidence.unlike(i, k))), None)
+            if partner is None or (self.ignore_order and not self.are_equal(i, partner)):
+                fits = ((k, self.are_equal(i, k)) for k in self.chosen[1])
+                partner, is_equal = next(((k, fit) for k, fit in fits if fit is not False), (None, False))
+                if is_equal is None:
+                    return None
+            if partner is None:
+                break
+            partners.append(partner)
+        return partners
 
 
 def _by_text(values: Any, is_whole: bool) -> Any:
@@ -554,35 +498,18 @@ def _first_equal(gold: Column, predicted: Side) -> int | None:
 
 
 def compare_packed(expected: "Side", predicted: "Side", evidence: TableDiff) -> Score | None:
-    """The score of packed tables, None if only their values can decide."""
-    columns = OfficialColumns(evidence, ignore_order=expected.ignore_order, empty_is_zero=expected.reference in RESULT_SUITES)
-    found = partners_of(columns, expected.chosen, len(predicted))
-    if found is None:
+    """The score of packed tables, None if only all their values can decide."""
+    empty_is_zero = expected.reference in RESULT_SUITES
+    columns = OfficialColumns(evidence, expected.chosen, ignore_order=expected.ignore_order, empty_is_zero=empty_is_zero)
+    partners = columns.partners() if columns.can_judge() else None
+    if partners is None:
         return None
-    partners, is_all = found
-    if is_all:
+    if len(partners) == len(expected):
         return all_match(evidence.n_rows, [(i + 1, k + 1) for i, k in zip(expected.chosen, partners, strict=True)])
     return _explain(expected, predicted, evidence, len(partners), columns)
 
 
-def compare_values(expected: "Side", predicted: "Side", evidence: TableDiff) -> Score | None:
-    """The score of packed tables of databases, None if only all values can decide."""
-    columns = OfficialValues(evidence, expected.chosen, ignore_order=expected.ignore_order)
-    if evidence.packed is None or not columns.can_judge() or (partners := columns.partners()) is None:
-        return None
-    if len(partners) == len(expected):
-        return all_match(evidence.n_rows, [(i + 1, k + 1) for i, k in zip(expected.chosen, partners, strict=True)])
-    return _explain(expected, predicted, evidence, len(partners), arrays=columns)
-
-
-def _explain(
-    expected: "Side",
-    predicted: "Side",
-    evidence: TableDiff,
-    n_found: int,
-    packed: OfficialColumns | None = None,
-    arrays: OfficialValues | None = None,
-) -> Score:
+def _explain(expected: "Side", predicted: "Side", evidence: TableDiff, n_found: int, columns: OfficialColumns | None = None) -> Score:
     """The score 0 of the needed column `n_found`, which has no match: the reason names the predicted column with the fewest differing
     cells.
     """
@@ -592,16 +519,12 @@ def _explain(
         return Score(official=0.0, reason="", details=details)
     if not len(predicted):
         return Score(official=0.0, reason=no_match(i, gold.header[i], "no column submitted"), details=details)
-    k, why = _closest_column(expected, predicted, n_found, n_rows, is_big=packed is not None or arrays is not None)
+    k, why = _closest_column(expected, predicted, n_found, n_rows, is_big=columns is not None)
     details["predicted_column"] = k + 1
-    if expected.ignore_order:
-        differ, found = _unmatched((expected, predicted), (n_found, k), evidence, packed)
-    else:
-        rows, cells = _differing_cells((expected, predicted), (n_found, k), evidence, packed, arrays)
-        found = {"n_differ": len(rows), "first_row": int(rows[0]) + 1}
-        differ = cells_differ(len(rows), n_rows, f"at row {found['first_row']}: {cells}")
+    explain = _unmatched if expected.ignore_order else _differing_cells
+    differ, more = explain((expected, predicted), (n_found, k), evidence, columns)
     reason = no_match(i, gold.header[i], closest(evidence.predicted.header, k, differ, why=why))
-    return Score(official=0.0, reason=reason, details=details | found)
+    return Score(official=0.0, reason=reason, details=details | more)
 
 
 def _closest_column(expected: "Side", predicted: "Side", n_found: int, n_rows: int, *, is_big: bool) -> tuple[int, Closeness]:
@@ -627,76 +550,69 @@ def _closest_column(expected: "Side", predicted: "Side", n_found: int, n_rows: i
 
 
 def _unmatched(
-    sides: tuple[Side, Side], at: tuple[int, int], evidence: TableDiff, packed: OfficialColumns | None
+    sides: tuple[Side, Side], at: tuple[int, int], evidence: TableDiff, columns: OfficialColumns | None
 ) -> tuple[str, dict[str, int]]:
     """How many cells of a gold column have no partner in a predicted column (at: positions in their sides), as words and details.
 
     The example is a cell of the row with gold's key, or gold's cell alone: in any order, no other two cells belong together.
     """
-    (expected, predicted), (n_found, k) = sides, at
-    i = expected.chosen[n_found]
-    found = packed.unpaired(i, k) if packed is not None else None
-    shown: Callable[[int, int], Any]
-    if found is not None and packed is not None:
-        columns = packed
+    i, k = sides[0].chosen[at[0]], at[1]
+    cell: Callable[[int, int], Any]
+    if columns is not None and (unpaired := columns.unpaired(i, k)) is not None:
+        big, (n, rows) = columns, unpaired
 
-        def shown(side: int, row: int) -> Any:
-            return columns.value(side, (i, k)[side], evidence.written(side, (i, k)[side], [row])[0])
+        def cell(side: int, row: int) -> Any:
+            return big.value(side, (i, k)[side], row)
     else:
-        if packed is not None:
-            # A column alone has the same values as in its frame, except how integers are represented.
-            expected, predicted, n_found, k = _alone(expected, i), _alone(predicted, k), 0, 0
-        values = expected.unsorted(n_found).values, predicted.unsorted(k).values
-        found = rows_left(*values)
+        whole = _whole_columns(sides, at, columns)
+        n, rows = rows_left(whole[0].values, whole[1].values)
 
-        def shown(side: int, row: int) -> Any:
-            return values[side][row]
+        def cell(side: int, row: int) -> Any:
+            return whole[side].values[row]
 
-    k, chosen, (n, rows) = at[1], sides[0].chosen, found
     if not n:
         return SORTED_APART, {"n_differ": 0}
     header = evidence.predicted.header
     by_name = {name: at for at, name in reversed(list(enumerate(header))) if at != k}
-    pairs = [(j, by_name[name]) for j in chosen if j != i and (name := evidence.gold.header[j]) in by_name]
+    pairs = [(j, by_name[name]) for j in sides[0].chosen if j != i and (name := evidence.gold.header[j]) in by_name]
     for row in map(int, rows[:_ROWS_TRIED]):
         partner = evidence.row_by_key(row, pairs)
-        if partner is not None and not surely_equal(mine := shown(0, row), theirs := shown(1, partner.row)):
+        if partner is not None and not surely_equal(mine := cell(0, row), theirs := cell(1, partner.row)):
             first = cell_of_row(header[k], partner.cells, cell_text(theirs), cell_text(mine))
             return cells_differ(n, evidence.n_rows, first), {"n_differ": n, "first_row": row + 1}
     row = int(rows[0])
-    first = f"at row {row + 1}: {cell_text(shown(0, row))} has no partner"
+    first = f"at row {row + 1}: {cell_text(cell(0, row))} has no partner"
     return cells_differ(n, evidence.n_rows, first), {"n_differ": n, "first_row": row + 1}
 
 
-def _alone(side: Side, position: int) -> Side:
-    """One column of a table."""
-    return Side(side.table, [position], side.ignore_order, side.reference)
-
-
 def _differing_cells(
-    sides: tuple[Side, Side],
-    at: tuple[int, int],
-    evidence: TableDiff,
-    packed: OfficialColumns | None,
-    arrays: OfficialValues | None,
-) -> tuple[Sequence[int], str]:
-    """The rows in which a gold and a predicted column (at: positions in their sides) differ, and the first pair of cells as text."""
-    (expected, predicted), (n_found, k) = sides, at
-    i = expected.chosen[n_found]
-    rows = packed.differing(i, k) if packed is not None else arrays.differing(i, k) if arrays is not None else None
-    if rows is not None and packed is not None:
-        _, a, b = next(evidence.cells(i, k, rows[:1]))
-        shown = packed.value(0, i, a), packed.value(1, k, b)
-    elif rows is not None and arrays is not None:
-        shown = arrays.value(0, i, rows[0]), arrays.value(1, k, rows[0])
+    sides: tuple[Side, Side], at: tuple[int, int], evidence: TableDiff, columns: OfficialColumns | None
+) -> tuple[str, dict[str, int]]:
+    """How many cells of a gold and a predicted column (at: positions in their sides) differ in order, as words and details."""
+    i, k = sides[0].chosen[at[0]], at[1]
+    rows = columns.differing(i, k) if columns is not None else None
+    if rows is not None and columns is not None:
+        cells = columns.value(0, i, rows[0]), columns.value(1, k, rows[0])
     else:
-        if packed is not None:
-            # One column of packed text has the type that it has in its frame, except how integers are represented.
-            expected, predicted, n_found, k = _alone(expected, i), _alone(predicted, k), 0, 0
-        columns = expected.column(n_found), predicted.column(k)
-        rows = differing_rows(*columns, evidence.n_rows)
-        shown = columns[0].values[rows[0]], columns[1].values[rows[0]]
-    return rows, " vs ".join(map(cell_text, shown))
+        whole = _whole_columns(sides, at, columns)
+        rows = differing_rows(*whole, evidence.n_rows)
+        cells = whole[0].values[rows[0]], whole[1].values[rows[0]]
+    row = int(rows[0]) + 1
+    first = f"at row {row}: {' vs '.join(map(cell_text, cells))}"
+    return cells_differ(len(rows), evidence.n_rows, first), {"n_differ": len(rows), "first_row": row}
+
+
+def _whole_columns(sides: tuple[Side, Side], at: tuple[int, int], columns: OfficialColumns | None) -> tuple[Column, Column]:
+    """The values of two columns (at: positions in their sides) in the order of their rows.
+
+    A column of a big text file is typed alone: it has the values that it has in its frame, except how integers are represented.
+    """
+    whole = []
+    for side, position in zip(sides, at, strict=True):
+        if columns is not None and not columns.is_database:
+            side, position = Side(side.table, [side.chosen[position]], side.ignore_order, side.reference), 0
+        whole.append(side.unsorted(position))
+    return whole[0], whole[1]
 
 
 def match_table(
@@ -742,10 +658,9 @@ def match_table(
     evidence = seen.of(gold, prediction)
     predicted = Side(evidence.predicted, range(len(prediction.columns)), ignore_order, reference)
     expected = Side(evidence.gold, chosen, ignore_order, reference)
-    if is_safe and evidence.packed is not None and (found := compare_packed(expected, predicted, evidence)) is not None:
-        return found
-    if gold.types is not None and (found := compare_values(expected, predicted, evidence)) is not None:
-        return found
+    is_packed = evidence.packed is not None and (is_safe or gold.types is not None)
+    if is_packed and (score := compare_packed(expected, predicted, evidence)) is not None:
+        return score
     try:
         return compare_sides(expected, predicted, evidence)
     except Uncomparable as error:

@@ -210,11 +210,7 @@ def column_fits(gold: Column, predicted: Column, evidence: TableDiff) -> bool:
     if not heads_fit(gold, predicted, evidence):
         return False
     i, k = gold.position, predicted.position
-    if (
-        evidence.packed is not None
-        and len(evidence.unlike(i, k)) > MOST_UNLIKE
-        and not evidence.numeric_diff(i, k, gold.tolerance).are_numbers
-    ):
+    if evidence.packed is not None and len(evidence.unlike(i, k)) > MOST_UNLIKE and not evidence.are_numbers(i, k):
         import numpy as np
 
         rows = np.arange(evidence.n_rows)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from evalsuite.compare.number_columns import NumberColumns, officially_equal, surely_strictly_equal
+from evalsuite.compare.number_columns import NumberColumns, in_parts, surely_strictly_equal
 from evalsuite.compare.numbers import Tolerance
 from evalsuite.compare.official_cells import raw_column
 from evalsuite.compare.strict_columns import with_cache
@@ -31,26 +31,12 @@ from evalsuite.core.types import Table
 PACKED_CELLS: Final = 2_000
 _HEAD_ROWS: Final = 16
 _AT_ONCE: Final = 4_096
-_CHUNK: Final = 16_384
 # About this many cells of each side are compared to find the row of a key.
 _MOST_SEARCHED: Final = 20_000_000
 # A cell that more rows contain identifies none of them.
 _MOST_ALIKE: Final = 10_000
 Rows = Any
 """Row numbers from 0, ascending: a list, or an array if tables are packed."""
-
-
-class NumericDiff(NamedTuple):
-    """A numeric comparison of rows that are written differently.
-
-    `are_numbers`: all cells are numbers or empty. `unequal`: rows that differ under the reference's comparison of numbers. `suspects`: rows
-    not certainly equal under the strict rules. `farthest`: the row with the largest difference, or the first in which one side is empty.
-    """
-
-    are_numbers: bool
-    unequal: Rows
-    suspects: Rows
-    farthest: int
 
 
 class RowByKey(NamedTuple):
@@ -176,38 +162,18 @@ class TableDiff:
     def suspects(self, i: int, k: int, tolerance: Tolerance) -> Rows:
         """The unlike rows without those whose cells certainly are the same number under the strict rules."""
         rows = self.unlike(i, k)
-        return rows if self.packed is None or len(rows) <= _HEAD_ROWS else self.numeric_diff(i, k, tolerance).suspects
-
-    def numeric_diff(self, i: int, k: int, tolerance: Tolerance) -> NumericDiff:
-        """The numeric comparison of the unlike cells of two packed columns."""
-        name = ("beside", i, k, tolerance)
-        if name not in self.known:
-            self.known[name] = self._numeric_diff(i, k, tolerance)
-        found: NumericDiff = self.known[name]
-        return found
-
-    def _numeric_diff(self, i: int, k: int, tolerance: Tolerance) -> NumericDiff:
+        if self.packed is None or len(rows) <= _HEAD_ROWS:
+            return rows
         import numpy as np
 
-        rows, are_numbers = self.unlike(i, k), True
-        suspects, unequal = [rows[:0]], [rows[:0]]
-        farthest, widest = 0, -1.0
-        for start in range(0, len(rows), _CHUNK):
-            part = rows[start : start + _CHUNK]
-            a, b = self.numbers.some(0, i, part), self.numbers.some(1, k, part)
-            if a is None or b is None or not (a.are_safe and b.are_safe):
-                are_numbers = False
-                suspects.append(part)
-                continue
-            suspects.append(part[~surely_strictly_equal(a, b, tolerance)])
-            unequal.append(part[~officially_equal(a.values, b.values)])
-            apart = np.abs(a.values - b.values)
-            if np.isnan(apart).any():
-                apart = np.where(np.isnan(a.values) != np.isnan(b.values), np.inf, np.nan_to_num(apart, nan=0.0, posinf=np.inf))
-            at = int(np.argmax(apart))
-            if apart[at] > widest:
-                farthest, widest = int(part[at]), float(apart[at])
-        return NumericDiff(are_numbers, np.concatenate(unequal), np.concatenate(suspects), farthest)
+        a, b = self.numbers.column(0, i), self.numbers.column(1, k)
+        if a is None or b is None:
+            return rows
+        return np.concatenate([part[~surely_strictly_equal(a.at(part), b.at(part), tolerance)] for (part,) in in_parts(rows)])
+
+    def are_numbers(self, i: int, k: int) -> bool:
+        """Whether all cells of two packed columns are numbers or empty."""
+        return self.numbers.column(0, i) is not None and self.numbers.column(1, k) is not None
 
     def row_by_key(self, row: int, pairs: Sequence[tuple[int, int]]) -> RowByKey | None:
         """The only predicted row that is written like a gold row in a key that no other row has on either side; None if there is none.
@@ -250,16 +216,6 @@ class TableDiff:
             return set(packed.rows_of(column, str(text)).tolist())
         cells = (self.gold, self.predicted)[side].columns[column]
         return {row for row, cell in enumerate(cells) if cell == text}
-
-    def rest_is_numbers(self, i: int, k: int) -> bool:
-        """Whether the cells of gold column i that are written alike in predicted column k are numbers or empty."""
-        import numpy as np
-
-        rest = np.ones(self.n_rows, bool)
-        rest[self.unlike(i, k)] = False
-        rows = np.flatnonzero(rest)
-        parts = (self.numbers.some(0, i, rows[start : start + _CHUNK]) for start in range(0, len(rows), _CHUNK))
-        return all(part is not None and part.are_safe for part in parts)
 
     def spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Rows, Rows]:
         """The gold and the predicted rows that remain when rows that are written alike in these columns are paired off from the top."""

@@ -20,7 +20,7 @@ import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, compress
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, overload
@@ -246,18 +246,23 @@ class PlainLines:
 
     def rows(self, raw: bytes) -> tuple[list[Row], list[int]]:
         """(One row per line, the indices of the lines that are not plain) of bytes of UTF-8 that end with a line end."""
-        rows = list(self._each(raw.split(b"\n")[:-1]))
+        rows = self._each(raw.split(b"\n")[:-1])
         return rows, [at for at, row in enumerate(rows) if not row[0]]
 
-    def _each(self, lines: list[bytes]) -> Iterator[Row]:
-        """The row of each line. Lines that are not all plain are halved."""
+    def _each(self, lines: list[bytes]) -> list[Row]:
+        """The row of each line. Of lines that are not all plain, those with too many or too few quotes are left out; others are halved."""
+        if not lines:
+            return []
         if (rows := self._plain_rows(b"\n".join([*lines, b""]))) is not None:
-            yield from rows
-        elif len(lines) == 1:
-            yield _OTHER
-        else:
-            yield from self._each(lines[: len(lines) // 2])
-            yield from self._each(lines[len(lines) // 2 :])
+            return rows
+        if len(lines) == 1:
+            return [_OTHER]
+        may_be_plain = [line.count(b'"') == _QUOTES_OF_LINE or b"\\" in line for line in lines]
+        if all(may_be_plain):
+            half = len(lines) // 2
+            return self._each(lines[:half]) + self._each(lines[half:])
+        plain = iter(self._each(list(compress(lines, may_be_plain))))
+        return [next(plain) if may_be else _OTHER for may_be in may_be_plain]
 
     def _plain_rows(self, raw: bytes) -> list[Row] | None:
         """The rows of lines that are all plain, None if one is not.
