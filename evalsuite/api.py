@@ -97,8 +97,7 @@ def score(
         evalsuite.score("table_match", "answer.csv", gold="gold.csv", ignore_order=True).reason
 
     Args:
-        name: a scorer, for example `number_match`; `evalsuite scorers` lists them, and `evalsuite scorers NAME` shows the parameters of
-            one.
+        name: a scorer, for example `number_match`; `evalsuite gold scorers` lists them, `evalsuite gold scorers NAME` shows its parameters.
         prediction: the text of the answer; for table and database scorers a path (a list of paths for `tables_match`), relative to the
             working folder. A query runs in this process, on the file in `database`.
         judge: for scorers that ask a model: an `evalsuite.Judge`, or the keys of the `judge` section of a suite.yaml.

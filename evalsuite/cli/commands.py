@@ -68,9 +68,11 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
 # The commands of `evalsuite --help`; `help --all` lists the others too.
 LISTED = ("run", "check", "explain", "compare", "leaderboard", "report", "view", "validate", "init", "suite", "gold", "doctor")
 # Commands that belong to a group: the first spelling works and is not listed.
-GROUPED = {
-    **{name: f"runs {name}" for name in ("merge", "rescore", "margins", "bundle", "export", "samples", "agree", "sql", "verify", "drift")},
+_IN_GROUPS = {
+    "runs": "merge rescore margins bundle import export samples agree sql verify drift keys",
+    "gold": "schema scorers judge connections",
 }
+GROUPED = {name: f"{group} {name}" for group, names in _IN_GROUPS.items() for name in names.split()}
 COMMANDS = {name: ImportRef(f"evalsuite.cli.{target}", summary) for rows in GROUPS.values() for name, (target, summary) in rows.items()}
 # Removed commands of earlier versions, each with its replacement.
 REMOVED: dict[str, str] = {"references": "python -m tests.upstream, in a checkout of evalsuite (see CONTRIBUTING.md)"}
@@ -91,6 +93,23 @@ MEANT = {
     "diff": "explain", "score": "run", "evaluate": "run", "eval": "run", "test": "validate", "history": "runs list", "serve": "view",
     "ui": "view", "delete": "rm", "remove": "rm", "rank": "leaderboard", "ls": "list", "new": "init", "lint": "gold lint",
 }  # fmt: skip
+
+
+def of_group(group: str) -> dict[str, ImportRef]:
+    """Return the commands of the table that belong to a group."""
+    return {name: COMMANDS[name] for name in _IN_GROUPS[group].split()}
+
+
+def plain_name(full_name: str) -> str:
+    """Return the name of a command without the group that it belongs to: `agree` of `runs agree`."""
+    first, _, rest = full_name.partition(" ")
+    return rest if rest.partition(" ")[0] in _IN_GROUPS.get(first, "").split() else full_name
+
+
+def grouped_name(name: str) -> str:
+    """Return the name of a command with the group that it belongs to: `runs agree` of `agree`."""
+    first, space, rest = name.partition(" ")
+    return GROUPED.get(first, first) + space + rest
 
 
 def page(width: int | None = None, *, everything: bool = False) -> str:

@@ -72,10 +72,6 @@ def compare_command(
 ) -> int:
     """Compare runs or submission folders on the same instances: difference, interval, p-value, and which instances flipped.
 
-        evalsuite compare base new --fail-on-regression
-
-        evalsuite compare answers_a answers_b --gold gold
-
     Pairs instances by id. Exact McNemar for 0/1 scores, sign-flip permutation for graded ones, Holm over several candidates.
     """
     from evalsuite.analysis.leaderboard import compare
@@ -282,10 +278,6 @@ def leaderboard_command(
     runs: Annotated[Path, Option(help="the folder of runs: finished runs are reused, new ones saved")] = opt.RUNS,
 ) -> int:
     """Score every submission in the folders, rank them with intervals and shared ranks, and save the new runs.
-
-        evalsuite leaderboard submissions --gold gold
-
-        evalsuite leaderboard submissions --gold gold --site site -o board.html
 
     A submission unchanged since a finished run of the same signature is not scored again.
     """

@@ -88,10 +88,7 @@ def what_command(
     things: Annotated[list[str], Argument(metavar="THING", help="files, folders or URLs")],
     json_: opt.Json = False,
 ) -> int:
-    """Say what files and folders are, and which command `evalsuite THING` would run.
-
-    evalsuite what answers.csv
-    """
+    """Say what files and folders are, and which command `evalsuite THING` would run."""
     plan = plan_for(things, ())
     lines = plan.lines("evalsuite")
     if json_:
@@ -431,7 +428,7 @@ def _gold_of_tables(thing: "Thing", name: str, answers: str) -> list[list[str]]:
     if ".csv" not in thing.facts.get("endings", ()):
         return []
     gold = f"{Path(name).name}_gold"
-    return [["init", "--gold-from", name, "--to", gold], ["run", answers, "--gold", gold, "--layout", "lite"]]
+    return [["init", "--gold-from", name, "--out", gold], ["run", answers, "--gold", gold, "--layout", "lite"]]
 
 
 def _no_gold(name: str) -> str:

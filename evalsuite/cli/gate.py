@@ -261,7 +261,7 @@ def _quick_call(arguments: Sequence[str]) -> int | None:
     from evalsuite.cli.options import Group, Spread
 
     found, words = COMMANDS[arguments[0]].load(), arguments[1:]
-    if isinstance(found, Group):
+    while isinstance(found, Group):
         if not words or words[0] not in found.commands:
             return None
         found, words = found.command(words[0]), words[1:]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from evalsuite.cli import options as opt
+from evalsuite.cli.commands import of_group
 from evalsuite.cli.options import Argument, Option
 from evalsuite.cli.showing import ProgressBar, print_document
 from evalsuite.compare.characters import clean
@@ -39,7 +40,7 @@ class GoldWorkers(opt.Workers):
 def gold_audit(
     gold: GoldFolder,
     rules: opt.Rules = None,
-    only: Annotated[list[str] | None, Option(help="only this instance; may be repeated", metavar="ID")] = None,
+    only: opt.Only = None,
     most: Annotated[int, Option(min=1, help="at most this many answers per check", metavar="N")] = 24,
     seconds: Annotated[float | None, Option(help="score no further answer after this time", metavar="S")] = None,
     seed: Annotated[int, Option(help="the seed that chooses the rows and cells to change")] = 0,
@@ -64,7 +65,7 @@ def gold_audit(
     chosen = opt.rule(rules) or "official"
     with ProgressBar() as progress:
         how = {"seconds": seconds, "seed": seed, "progress": progress, "databases": databases, **workers.options()}
-        found = audit_gold(gold, only=tuple(only or ()), most=most, **how)
+        found = audit_gold(gold, only=opt.ids_of(only), most=most, **how)
     print_document(audit_document(found, rules=chosen, most=top), form)
     caught = found.caught(chosen)
     if fail_under is not None and caught is not None and caught < fail_under:
@@ -271,6 +272,7 @@ def gold_lint(
     fix: Annotated[bool, Option("--fix", help="print the safe repairs of the spec as a diff to review, and nothing else")] = False,
     write: Annotated[bool, Option("--write", help="with --fix: apply the repairs")] = False,
     plugin: opt.Plugins = None,
+    json_: opt.Json = False,
 ) -> int:
     """Find problems of gold without scoring: errors, likely mistakes, and values that official rules misread."""
     from evalsuite.analysis.gold_checks import lint as fixes
@@ -278,7 +280,7 @@ def gold_lint(
     from evalsuite.reports.analysis_documents import LINT_FORMATS, lint_document
 
     opt.load_plugins(plugin)
-    opt.one_of(form, LINT_FORMATS, "--format")
+    form = opt.one_of("json" if json_ else form, LINT_FORMATS, "--format")
     codes = [code.strip() for code in ignore.split(",") if code.strip()]
     for code in codes:
         opt.one_of(code, tuple(CODES), "--ignore")
@@ -342,7 +344,10 @@ def gold_convert(
     return EXIT_OK
 
 
-gold_commands = opt.Group.of(gold_check, gold_audit, gold_lint, gold_suspects, gold_review, gold_errata, gold_contamination, gold_convert)
+gold_commands = opt.Group.of(
+    *(gold_check, gold_audit, gold_lint, gold_suspects, gold_review, gold_errata, gold_contamination, gold_convert),
+    more=of_group("gold"),
+)
 
 
 _MOST_FINDINGS = 5
@@ -355,14 +360,10 @@ def init_command(
         Path | None, Option(metavar="DIR", help="answers to accept (ID.csv, ID_*.csv, ID/*.csv); parameters are chosen to accept them")
     ] = None,
     bad: Annotated[Path | None, Option(metavar="DIR", help="answers to reject, named in the same way")] = None,
-    to: Annotated[Path | None, Option(metavar="DIR", help="the gold folder to make [default: gold]")] = None,
+    to: Annotated[Path | None, Option("--out", "--to", metavar="DIR", help="the gold folder to make [default: gold]")] = None,
     name: Annotated[str | None, Option(help="the suite's name, the title of its board [default: the folder above gold]")] = None,
 ) -> int:
     """Make a gold folder from CSV files: the spec, a suite.yaml, a submission template; then check and lint it.
-
-        evalsuite init --gold-from tables
-
-        evalsuite init --gold-from tables --questions asked.csv --to gold
 
     Asks for the folder and the name on a terminal; otherwise `--gold-from` is required.
     """
@@ -425,9 +426,9 @@ def _target(source: Path, to: Path | None) -> Path:
     if to is None and target.exists():
         target = Path(f"{source.resolve().name}_gold")
     if target.resolve().is_relative_to(source.resolve()):
-        raise UsageError(f"{target} would be inside {source}", hint="run the command in another folder, or name one by --to")
+        raise UsageError(f"{target} would be inside {source}", hint="run the command in another folder, or name one by --out")
     if target.exists():
-        raise UsageError(f"{target} is there already", hint="--to names another folder")
+        raise UsageError(f"{target} is there already", hint="--out names another folder")
     return target
 
 
@@ -547,7 +548,7 @@ def _schema(place: str) -> dict[str, Any]:
 
     found = class_schema(place, Path(), "SCHEMA", is_named=True) if names_class({"schema": place}) else read_named_json(Path(place))
     if not isinstance(found, dict):
-        raise UsageError(f"{place}: a schema is a JSON object", hint="evalsuite schema infer GOLD makes one")
+        raise UsageError(f"{place}: a schema is a JSON object", hint="evalsuite gold schema infer GOLD makes one")
     return found
 
 

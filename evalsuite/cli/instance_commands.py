@@ -10,9 +10,9 @@ import typer
 
 from evalsuite.cli import options as opt
 from evalsuite.cli.options import Argument, Option
-from evalsuite.cli.showing import Outputs, Reveal, print_document, write_all
+from evalsuite.cli.showing import Outputs, Reveal, check_showing, print_document, write_all
 from evalsuite.compare.characters import clean
-from evalsuite.core.dataclasses import dataclass
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, write_error
 from evalsuite.core.status import check_level, level_for, redact, redact_evidence
 from evalsuite.core.types import EVALUATORS, Rule
@@ -21,6 +21,7 @@ from evalsuite.runs.run_options import RunOptions
 if TYPE_CHECKING:
     from evalsuite.analysis.explain.smallest_case import Bundle
     from evalsuite.core.types import Gold, Result, Rule
+    from evalsuite.reports.document import Document
     from evalsuite.runs.history import RunEntry
 
 
@@ -43,12 +44,6 @@ def explain_command(
     json_: opt.Json = False,
 ) -> int:
     """Explain why an instance is wrong, or how two files differ: the cause that the scorer confirms, and the differences.
-
-        evalsuite explain sales_004 --run 20261121-102205-example
-
-        evalsuite explain sales_004 --result_dir FOLDER --gold gold
-
-        evalsuite explain right.csv mine.csv --key id
 
     Files are .csv, .tsv, .xlsx, .parquet, .json, .jsonl, .duckdb or .sqlite; folders contain one JSON file a record. Exit 1 if the two
     differ.
@@ -79,7 +74,6 @@ def explain_files(
     """Print and write the differences of two files, read in a worker. Raises `UsageError` for other files, `FaultError` for a bad one."""
     from contextlib import ExitStack
 
-    from evalsuite.cli.showing import check_showing
     from evalsuite.readers.duckdb_connections import unnamed_copy
     from evalsuite.readers.limits import resolve_limits
     from evalsuite.readers.load_table import DATABASES, ENDINGS, ending_of, is_sqlite
@@ -195,8 +189,6 @@ def bundle_command(
 ) -> int:
     """Reduce an instance to the fewest rows, columns, words or fields with the same verdicts, written as Markdown.
 
-        evalsuite bundle sales_004 --run 20261121-102205-example -o issue.md
-
     The case is written to files and scored again; exit 1 if its verdict differs.
     """
     from evalsuite.analysis.explain.smallest_case import bundle, scored, verdict, write
@@ -240,7 +232,7 @@ def _sides_to_show(entry: "RunEntry | None", result_dir: Path | None, gold: Path
         assert result_dir is not None
         submission, gold = result_dir, gold or Path("gold")
     else:
-        submission = place_of(entry, entry.run.get("submission", {}).get("folder"), result_dir, "*", "result-dir")
+        submission = place_of(entry, entry.run.get("submission", {}).get("folder"), result_dir, "*", "submission")
         gold = place_of(entry, entry.run.get("gold", {}).get("folder"), gold, SPEC_PATTERN, "gold")
     if level_for(read_gold(gold), reveal) != "cells":
         raise UsageError("a bundle shows cells of gold, which suite.yaml keeps hidden", hint="--reveal cells, if you may show them")
@@ -323,6 +315,7 @@ def check_command(
     run_name: opt.OfRun = None,
     rules: opt.Rules = None,
     judge: opt.JudgeFile = None,
+    output: Outputs = None,
     json_: opt.Json = False,
     explain: Annotated[bool, Option("--explain", help="with --result-dir: also say why the answer is wrong")] = False,
     reveal: Reveal = None,
@@ -333,45 +326,53 @@ def check_command(
 ) -> int:
     """Score one instance of a submission, or one prediction with a scorer, and show every detail.
 
-        evalsuite check sales_001 --result_dir FOLDER --gold_dir gold
-
-        evalsuite check number_match --prediction "about 17.5%" --gold 0.175 --percentage
-
-    The options of a scorer are its parameters; `evalsuite scorers NAME` explains them.
+    The options of a scorer are its parameters; `evalsuite gold scorers NAME` explains them. A name that is no scorer is an instance of the
+    last run, if no folder and no run is named.
     """
     opt.share(fail_under, "--fail-under")
-    read = {**reading.options(), "allow_programs": code.allow_programs}
+    check_showing(output or (), reveal)
     if name.startswith("-"):
         raise UsageError(f"{name!r} is before the name", hint="evalsuite check NAME, then its options")
     code.load()
-    # An evaluator of query pairs is a layout of gold; its verdict is the official one.
-    evaluator = rules if rules in EVALUATORS and result_dir is not None else None
-    chosen, read["layout"] = ("official", evaluator) if evaluator else (opt.rule(rules), reading.layout)
+    run_name = run_name or (None if result_dir or prediction else _last_run_with(name))
     if result_dir is None and run_name is None:
         reading.check_unused(name, gold_dir, explain=explain, reveal=reveal)
         from evalsuite.cli.prediction import check_prediction
 
         how: dict[str, Any] = {"as_json": json_, "allow_programs": code.allow_programs}
-        value = check_prediction(name, prediction or [], gold or [], ctx.args, chosen, judge, **how)
+        value, document = check_prediction(name, prediction or [], gold or [], ctx.args, opt.rule(rules), judge, **how)
     else:
         if unused := [*ctx.args, *["--prediction"] * bool(prediction)]:
-            raise UsageError(
-                f"{unused[0]!r} is not used with --result_dir", hint="scorer options go without it: evalsuite check SCORER ..."
-            )
+            hint = "scorer options go without it: evalsuite check SCORER ..."
+            raise UsageError(f"{unused[0]!r} is not used with --result_dir", hint=hint)
         folders = [*([gold_dir] if gold_dir is not None else []), *map(Path, gold or ())]
-        submission, gold_folder, chosen, read = _sides_to_check(result_dir, run_name, folders, chosen, read)
+        read = {**reading.options(), "allow_programs": code.allow_programs}
+        submission, gold_folder, chosen, read = _sides_to_check(result_dir, run_name, folders, rules, read)
         # The user named the gold folder unless it is that of a run.
         with opt.trusted(*(folders if run_name is not None else [gold_folder])):
-            value = _check_instance(name, submission, gold_folder, chosen, read, level=reveal, explain=explain, as_json=json_)
+            value, document = _check_instance(name, submission, gold_folder, chosen, read, level=reveal, explain=explain, as_json=json_)
+    n_lost = write_all(document, output or ())
     if fail_under is None or (value is not None and value >= fail_under):
-        return EXIT_OK
+        return EXIT_GATE if n_lost else EXIT_OK
     if not json_:
         print(f"below the gate of {fail_under:g} (exit 1)")
     return EXIT_GATE
 
 
+def _last_run_with(instance_id: str) -> str | None:
+    """Return the folder of the last run, which a note names, if it has this instance; None for the name of a scorer."""
+    from evalsuite.runs.history import find_runs
+    from evalsuite.scorers import SCORERS
+
+    if instance_id in SCORERS.names() or not (entries := find_runs(opt.RUNS)):
+        return None
+    if all(result.instance_id != instance_id for result in entries[-1].results()):
+        return None
+    return str(opt.run_or_last(None).folder)
+
+
 def _sides_to_check(
-    submission: Path | None, run_name: str | None, folders: Sequence[Path], rules: Rule | None, read: dict[str, Any]
+    submission: Path | None, run_name: str | None, folders: Sequence[Path], rules: str | None, read: dict[str, Any]
 ) -> tuple[Path, Path, Rule | None, dict[str, Any]]:
     """Return (submission, gold, rules, options of reading), those of the named run if none are given. Raises `UsageError`."""
     from evalsuite.runs.history import one_run, submission_folder
@@ -382,24 +383,27 @@ def _sides_to_check(
         raise UsageError("the gold folder is given twice", hint="name it once: --gold_dir FOLDER")
     if run_name is None:
         assert submission is not None
-        return submission, (*folders, Path("gold"))[0], rules, read
+        # An evaluator of query pairs is a layout of gold; its verdict is the official one.
+        evaluator = rules if rules in EVALUATORS else None
+        read["layout"] = evaluator or read["layout"]
+        return submission, (*folders, Path("gold"))[0], "official" if evaluator else opt.rule(rules), read
     from evalsuite.runs.rescoring import questions_of
 
     entry = one_run(run_name)
     options, gold = entry.run["options"], entry.run["gold"]
     saved = {"questions": questions_of(entry, read["questions"]), "layout": gold["layout"]}
     saved |= {"mode": options.get("mode"), "live_gold": options.get("live_gold", False)}
-    rules = rules or opt.rule(str(options.get("rules") or "official"))
+    chosen = opt.rule(rules or str(options.get("rules") or "official"))
     read = read | {key: read[key] or value for key, value in saved.items()}
-    return submission_folder(entry.folder, entry.run), (*folders, Path(str(gold["folder"])))[0], rules, read
+    return submission_folder(entry.folder, entry.run), (*folders, Path(str(gold["folder"])))[0], chosen, read
 
 
 def _check_instance(
     name: str, submission: Path, gold: Path, rules: Rule | None, read: dict[str, Any], *, level: str | None, explain: bool, as_json: bool
-) -> float | None:
-    """Score an instance, print it at its reveal level, with `explain` also the explanation; return its score."""
+) -> "tuple[float | None, Document]":
+    """Score an instance, print it at its reveal level, with `explain` also the explanation; return its score and the document."""
     from evalsuite.reports.explain_documents import explanation_document
-    from evalsuite.reports.score_text import instance_text
+    from evalsuite.reports.score_text import instance_document
     from evalsuite.runs.run_files import result_line
     from evalsuite.runs.scoring import run
 
@@ -409,17 +413,20 @@ def _check_instance(
     name, level = result.instance_id, level_for(finished.gold, level)
     about = {"rules": rules, "level": level, "result": result, "databases": read["databases"], "mode": read["mode"]}
     found = evidence(name, submission, finished.gold, **about) if explain else {}
-    if as_json:
-        row = json.loads(result_line(redact(result, level)))
-        more = {key: value for key, value in found.items() if key not in row and key != "rules"}
-        print(json.dumps(row | ({"reveal": level, **more} if explain else {})))
-        return result.score
+    row = json.loads(result_line(redact(result, level)))
+    more = {key: value for key, value in found.items() if key not in row and key != "rules"}
+    whole = row | ({"reveal": level, **more} if explain else {})
     # The spec contains the accepted answers, or their file names.
     instance = next(i for i in finished.gold.instances if i.instance_id == name) if level == "cells" else None
-    print(instance_text(redact(result, level), instance=instance, submission=finished.submission), end="")
+    document = instance_document(redact(result, level), instance=instance, submission=finished.submission, whole=whole)
     if explain:
-        print_document(explanation_document(name, found))
-    return result.score
+        why, alone = explanation_document(name, found), document
+        document = replace(alone, sections=lambda form: [*alone.sections(form), *why.sections(form)])
+    if as_json:
+        print(json.dumps(whole))
+    else:
+        print_document(document)
+    return result.score, document
 
 
 def validate_command(
@@ -434,12 +441,7 @@ def validate_command(
     mode: opt.Mode = None,
     json_: opt.Json = False,
 ) -> int:
-    """Check whether a submission folder is ready to submit: lines, ids, answer types, and whether each file can be read.
-
-    evalsuite validate answers
-
-    evalsuite validate answers --gold gold
-    """
+    """Check whether a submission folder is ready to submit: lines, ids, answer types, and whether each file can be read."""
     from evalsuite.analysis.gold_checks.readiness import finding_line, validate
 
     found = validate(submission, gold, layout=layout, mode=mode)

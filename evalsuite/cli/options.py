@@ -32,7 +32,8 @@ class Argument(Option):
 
 
 GoldDir = Annotated[Path, Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder", show_default=True)]
-ResultDir = Annotated[Path | None, Option("--result-dir", "--result_dir", help="the submission folder")]
+ResultDir = Annotated[Path | None, Option("--result-dir", "--result_dir", "--submission", help="the submission folder", metavar="DIR")]
+Only = Annotated[list[str] | None, Option("--only", help="only these instances, separated by commas; may be repeated", metavar="ID,...")]
 Rules = Annotated[
     str | None, Option("--rules", metavar="official|strict|bird-ex|test-suite", help="which verdict is the score [default: official]")
 ]
@@ -80,9 +81,11 @@ GoldOfRun = Annotated[
     Path | None,
     Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder; its plugins may be executed [default: the run's, else gold]"),
 ]
-SubmissionNow = Annotated[Path | None, Option("--submission", help="where the submission folder is now", metavar="DIR")]
+SubmissionNow = Annotated[
+    Path | None, Option("--result-dir", "--result_dir", "--submission", help="where the submission folder is now", metavar="DIR")
+]
 PublicKey = Annotated[
-    Path | None, Option("--key", help="the public key that must verify the run's signature, see `evalsuite keys`", metavar="FILE.pub")
+    Path | None, Option("--key", help="the public key that must verify the run's signature, see `evalsuite runs keys`", metavar="FILE.pub")
 ]
 GoldNow = Annotated[Path | None, Option("--gold", help="where the gold folder is now; its plugins may be executed", metavar="DIR")]
 RUNS = Path(".evalsuite/runs")
@@ -99,14 +102,14 @@ class Group(NamedTuple):
     default: str | None = None
 
     @classmethod
-    def of(cls, *functions: Callable[..., int], default: str | None = None) -> "Group":
-        """Return the group of functions that are named after group and command: `gold_check` is `check`."""
-        return cls({function.__name__.partition("_")[2]: function for function in functions}, default)
+    def of(cls, *functions: Callable[..., int], default: str | None = None, more: "Mapping[str, ImportRef] | None" = None) -> "Group":
+        """Return the group of functions that are named after group and command: `gold_check` is `check`; `more` are those by name."""
+        return cls({function.__name__.partition("_")[2]: function for function in functions} | dict(more or {}), default)
 
-    def command(self, name: str) -> Callable[..., int]:
-        """Return the function of a subcommand, imported if it is one of another module."""
+    def command(self, name: str) -> "Callable[..., int] | Group":
+        """Return the function of a subcommand, imported if it is one of another module; a group for a group in this one."""
         found = self.commands[name]
-        loaded: Callable[..., int] = found.load() if isinstance(found, ImportRef) else found
+        loaded: Callable[..., int] | Group = found.load() if isinstance(found, ImportRef) else found
         return loaded
 
 
@@ -292,6 +295,15 @@ def run_or_last(name: str | None, runs: Path = RUNS) -> "RunEntry":
         raise UsageError(f"no run is named, and there is none in {runs}", hint="evalsuite run FOLDER --gold gold")
     print(f"note: the last run, {found[-1].name}", file=sys.stderr)
     return found[-1]
+
+
+def ids_of(only: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the ids that --only names, none without it. Raises `UsageError` if it names none."""
+    ids = tuple(part.strip() for words in only or () for part in words.split(",") if part.strip())
+    if only and not ids:
+        hint = "instance ids with commas between them; without --only all are scored"
+        raise UsageError(f"--only {','.join(only)!r} names no instance", hint=hint)
+    return ids
 
 
 def invalid_as(value: str) -> Literal["zero"] | None:

@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from evalsuite.cli.commands import ABOUT, COMMANDS, MEANT, REMOVED, page
+from evalsuite.cli.commands import ABOUT, COMMANDS, MEANT, REMOVED, grouped_name, page, plain_name
 from evalsuite.cli.options import Argument, Group, Option, Spread
 from evalsuite.core.errors import EvalsuiteError, UsageError, did_you_mean
 from evalsuite.core.import_ref import ImportRef
@@ -73,31 +73,101 @@ class NamedGroup(TyperGroup):
 # The options that `--help` shows of commands with more than twelve; `--help-all` shows all.
 MAIN_OPTIONS = {
     "run": "gold rules only lf databases jobs resume output failures json quiet fail-under",
-    "check": "prediction gold result-dir run rules judge explain reveal plugin databases json fail-under",
+    "check": "prediction gold result-dir run rules judge explain reveal databases output json fail-under",
     "explain": "run result-dir gold rules key ordered table databases reveal output json",
     "compare": "gold rules fail-under fail-on-regression suite labels all databases jobs output json quiet",
     "leaderboard": "gold rules by metadata receipts site board private jobs output json quiet",
-    "rescore": "rules scorer-version submission gold judge databases jobs no-cache plugin runs json quiet",
+    "rescore": "rules scorer-version result-dir gold judge databases jobs no-cache plugin runs json quiet",
     "samples": "gold rules databases judge jobs isolation plugin no-cache runs output json",
-    "verify": "sample seed submission gold databases questions key runs jobs plugin allow-programs json",
+    "verify": "sample seed result-dir gold databases questions key runs jobs plugin allow-programs json",
     "suite run": "from candidate input model-name description plugin allow-unscored fail-under fail-on-regression output json quiet",
     "suite try": "candidate input reference scorer parameter keep all fail-under fail-on-regression output json quiet",
     "gold audit": "rules only most seconds seed top format fail-under jobs databases isolation json",
 }
+# Two examples of each command, without `evalsuite` and its name.
+EXAMPLES = {
+    "init": ("--gold-from tables", "--gold-from tables --questions asked.csv --out gold"),
+    "what": ("answers.csv", "right.csv mine.csv --json"),
+    "example": ("play", "play/again"),
+    "suite create": (
+        "capitals --from qa.csv --scorer string_match",
+        "geo --from geo.xlsx --scorer number_match --reference answer",
+    ),
+    "suite list": ("", "| grep capitals"),
+    "suite show": ("capitals", "'my suite'"),
+    "suite run": ("capitals --from model_a.csv", "capitals --from answers.csv --candidate gpt --candidate claude --fail-on-regression"),
+    "suite try": (
+        "qa.csv --reference answer --candidate gpt --candidate claude",
+        "qa.csv --input question --reference answer --candidate gpt --scorer number_match",
+    ),
+    "suite export": ("capitals capitals.json", "'my suite' shared/suite.json"),
+    "suite import": ("capitals.json", "bench_folder --force-new-version"),
+    "suite delete": ("capitals", "'my suite'"),
+    "suite rename": ("capitals capital_cities", "'my suite' mine"),
+    "import": ("results.json --compare", "samples_geo_a.jsonl samples_geo_b.jsonl --scorer string_match"),
+    "run": ("answers --gold gold", "answers --gold gold --rules strict -o report.html"),
+    "check": ("sales_001 --result-dir answers --gold gold", "number_match --prediction 'about 17.5%' --gold 0.175 --percentage"),
+    "validate": ("answers", "answers --gold gold"),
+    "scorers": ("", "table_match"),
+    "merge": ("part_1 part_2 --out whole", "parts/* --out whole -o report.html --fail-under 0.8"),
+    "rescore": ("mine --rules strict", "mine --gold gold --scorer-version same"),
+    "explain": ("sales_004 --run mine", "right.csv mine.csv --key id"),
+    "report": ("20261121-102205-example", "mine -o report.html -o results.csv"),
+    "margins": ("", "mine --rules strict -o margins.html"),
+    "bundle": ("sales_004 --run mine -o issue.md", "sales_004 --result-dir answers --gold gold -o case"),
+    "view": ("--open", "results --port 8080"),
+    "export": ("mine log.json", "mine samples.jsonl --as lm-eval"),
+    "compare": ("base new --fail-on-regression", "answers_a answers_b --gold gold"),
+    "leaderboard": ("submissions --gold gold", "submissions --gold gold --site site -o board.html"),
+    "samples": ("first second third", "answers_1 answers_2 --gold gold --json"),
+    "agree": ("judge_a judge_b", "mine labels.csv --threshold 0.5"),
+    "runs list": ("", "--suite 'geo*' --since 2026-11-01"),
+    "runs show": ("mine", "20261121-102205-example --runs shared/runs"),
+    "runs tag": ("mine --add release", "mine --add good --remove draft"),
+    "runs rm": ("mine", "20261121-102205-example"),
+    "runs prune": ("--keep 5", "--keep 5 --before 2026-11-01 --yes"),
+    "sql": ("'SELECT name, official FROM runs'", "'SELECT scorer, avg(strict) FROM results GROUP BY ALL' --json"),
+    "verify": ("mine", "mine --result-dir answers --gold gold --sample 20"),
+    "drift": ("", "mine --fail-on-drift"),
+    "gold check": ("gold", "gold --fail-under 1 --databases databases"),
+    "gold audit": ("gold", "gold --only sales_001,sales_002 --rules strict --format md"),
+    "gold lint": ("gold", "gold --fix"),
+    "gold suspects": ("first second third", "first second --rules strict --most 5"),
+    "gold review": (
+        "first second --author 'M. Rossi' --evidence https://example.org/1",
+        "first --author me --evidence https://example.org/1 --most 5",
+    ),
+    "gold errata": ("gold", "gold --entry sales_004"),
+    "gold contamination": ("gold --against corpus", "gold --against corpus.txt --words 8 --fail-over 0.5"),
+    "gold convert": ("lite_gold --out gold", "evaluation_suite/gold --out gold --layout snow"),
+    "schema infer": ("gold.jsonl", "gold.jsonl --id-field id --widen"),
+    "schema resolve": ("schema.json", "python:models.py:Invoice"),
+    "schema annotate": ("schema.json", "python:models.py:Invoice"),
+    "schema check": ("schema.json --gold gold.jsonl", "schema.json --gold gold.jsonl --id-field id --strict-types"),
+    "connections list": ("", "--gold gold --databases databases"),
+    "connections test": ("", "warehouse --gold gold --seconds 5"),
+    "judge test": ("", "--judge judge.yaml"),
+    "judge probe": ("", "--judge judge.yaml --json"),
+    "keys new": ("", "keys/host"),
+    "keys show": ("evalsuite_key", "keys/host"),
+    "doctor": ("", "gold"),
+}
 # Title -> the options below it, by their first long spelling.
 SECTIONS = {
-    "Selection": "only filter group lf shard samples result-dir run runs suite key ordered table submission prediction sample",
-    "Rules": "rules gold layout mode questions live-gold as-of reveal ves labels alpha cluster force shift by",
-    "Databases": "databases gold-cache max-bytes-billed frozen-clock",
+    "Selection": "only filter group lf shard samples result-dir run runs suite model tag since until key ordered table prediction sample "
+    "seed from candidate input reference context against entry before keep unfinished drop-best receipts metadata private",
+    "Rules": "rules gold layout mode questions live-gold as-of ves labels alpha cluster force shift by scorer scorer-version parameter",
+    "Databases": "databases gold-cache max-bytes-billed frozen-clock sql",
     "Judge": "judge invalid-as",
-    "Limits": "limit isolation jobs allow-programs plugin no-cache",
-    "Gates": "fail-under fail-on-regression strict fail-on-unscorable allow-unscored exitfirst",
-    "Output": "out no-save sign resume watch output verbose failures durations json quiet github reference-files all explain site board",
+    "Limits": "limit isolation jobs allow-programs plugin no-cache seconds most",
+    "Gates": "fail-under fail-on-regression fail-on-drift fail-over strict fail-on-unscorable allow-unscored exitfirst",
+    "Output": "out no-save sign resume watch output verbose failures durations json quiet github reference-files all explain site board "
+    "reveal as format top compare name description",
     "Cluster": "executor scheduler",
 }
 _SECTION_OF = {option: title for title, options in SECTIONS.items() for option in options.split()}
 # Spellings that work and are not shown: with underscores, and those of earlier versions.
-_TWIN = re.compile(r", --(?:[a-z]+(?:_[a-z]+)+|[a-z]+-column|gold-dir)\b")
+_TWIN = re.compile(r", --(?:[a-z]+(?:_[a-z]+)+|[a-z]+-column|gold-dir|submission|to)\b")
 
 
 class HelpCommand(TyperCommand):
@@ -107,8 +177,12 @@ class HelpCommand(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and the options; a second spelling with underscores is not shown."""
-        full_name = ctx.command_path.removeprefix("evalsuite ")
-        main = MAIN_OPTIONS.get(full_name.removeprefix("runs "), "").split()
+        name = plain_name(ctx.command_path.removeprefix("evalsuite "))
+        with formatter.section("Examples"):
+            for words in EXAMPLES.get(name, ()):
+                # Not wrapped, so that it can be pasted.
+                formatter.write(f"  evalsuite {grouped_name(name)} {words}".rstrip() + "\n")
+        main = MAIN_OPTIONS.get(name, "").split()
         records: dict[str, list[tuple[str, str]]] = {"Arguments": []}
         n_hidden = 0
         for parameter in self.get_params(ctx):
@@ -121,10 +195,9 @@ class HelpCommand(TyperCommand):
             elif main and not self.everything and name not in main and name != "help":
                 n_hidden += 1
             else:
-                title = _SECTION_OF.get(name, "Options") if main else "Options"
-                records.setdefault(title, []).append((_TWIN.sub("", record[0]), record[1]))
+                records.setdefault(_SECTION_OF.get(name, "Options"), []).append((_TWIN.sub("", record[0]), record[1]))
         if n_hidden:
-            records.setdefault("Options", []).append(("--help-all", f"Show {n_hidden} more options and exit."))
+            records.setdefault("Options", []).append(("--help-all", f"Show {n_hidden} more option{'s' * (n_hidden > 1)} and exit."))
         for title in ("Arguments", *SECTIONS, "Options"):
             if rows := records.get(title):
                 with formatter.section(title):
@@ -133,37 +206,54 @@ class HelpCommand(TyperCommand):
 
 def load_command(name: str) -> TyperCommand | TyperGroup:
     """Return the click command of a name in the table. A command with the parser's context parses unknown options itself."""
-    summary, found = COMMANDS[name].summary, COMMANDS[name].load()
-    group = found if isinstance(found, Group) else None
-    app = typer.Typer(
-        cls=NamedGroup, rich_markup_mode=None, add_completion=False, no_args_is_help=group is None or group.default is None, help=summary
-    )
-    if group is None:
+    app = typer.Typer(rich_markup_mode=None, add_completion=False)
+    found = COMMANDS[name].load()
+    if isinstance(found, Group):
+        app = _typer_group(COMMANDS[name].summary, found)
+    else:
         reads_the_rest = typer.Context in get_type_hints(found).values()
         settings = {"allow_extra_args": True, "ignore_unknown_options": True} if reads_the_rest else None
         app.command(name, cls=HelpCommand, context_settings=settings)(for_typer(found))
-    else:
-        for own, function in group.commands.items():
-            short = function.summary if isinstance(function, ImportRef) else None
-            app.command(own, cls=HelpCommand, short_help=short)(for_typer(group.command(own)))
-        if group.default is not None:
-            alone = app.registered_commands[list(group.commands).index(group.default)].callback
-            assert alone is not None
-
-            @app.callback(invoke_without_command=True, help=f"{summary}; without a command: {group.default}")
-            def run_default(ctx: typer.Context) -> Any:
-                return alone() if ctx.invoked_subcommand is None else None
-
     command = get_command(app)
     assert isinstance(command, TyperCommand | TyperGroup)
     command.name = name
-    for one in (command, *getattr(command, "commands", {}).values()):
-        add_values(one, name if one is command else f"{name} {one.name}")
+    for full_name, one in leaves(command, name):
+        add_values(one, plain_name(full_name))
         for parameter in one.params:
             if hasattr(parameter.type, "readable"):
                 # The code that opens a path reports its errors; one unreadable folder may be one of many.
                 parameter.type.readable = False
     return command
+
+
+def _typer_group(summary: str, group: Group) -> typer.Typer:
+    """Return the application of a group; a group in it has one of its own."""
+    app = typer.Typer(cls=NamedGroup, rich_markup_mode=None, add_completion=False, no_args_is_help=group.default is None, help=summary)
+    for own, function in group.commands.items():
+        short = function.summary if isinstance(function, ImportRef) else None
+        found = group.command(own)
+        if isinstance(found, Group):
+            app.add_typer(_typer_group(short or "", found), name=own)
+        else:
+            app.command(own, cls=HelpCommand, short_help=short)(for_typer(found))
+    if group.default is not None:
+        alone = next(one.callback for one in app.registered_commands if one.name == group.default)
+        assert alone is not None
+
+        @app.callback(invoke_without_command=True, help=f"{summary}; without a command: {group.default}")
+        def run_default(ctx: typer.Context) -> Any:
+            return alone() if ctx.invoked_subcommand is None else None
+
+    return app
+
+
+def leaves(command: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Yield each command of a group, and of the groups in it, with its full name; a command that is no group yields itself."""
+    if not isinstance(command, TyperGroup):
+        yield name, command
+        return
+    for own, inner in command.commands.items():
+        yield from leaves(inner, f"{name} {own}")
 
 
 def for_typer(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -242,8 +332,7 @@ def usage_errors() -> tuple[type[Exception], ...]:
 
 def options_of(command: Any) -> list[str]:
     """Return all spellings of a command's options, including its subcommands'."""
-    inner = [command.get_command(None, name) for name in command.list_commands(None)] if hasattr(command, "list_commands") else []
-    return [spelled for one in (command, *inner) for parameter in one.params if _is_option(parameter) for spelled in parameter.opts]
+    return [spelled for _, one in leaves(command, "") for parameter in one.params if _is_option(parameter) for spelled in parameter.opts]
 
 
 def parser_message(error: Any) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from evalsuite.core.types import RULES, Fault, Rule, Score
 
 if TYPE_CHECKING:
     from evalsuite.core.registry import Scorer
+    from evalsuite.reports.document import Document
 
 
 OWN_OPTIONS = (
@@ -33,6 +34,8 @@ OWN_OPTIONS = (
         "--layout",
         "--mode",
         "--run",
+        "--output",
+        "--submission",
     ),
 )
 _VALUED = ("--prediction", "--gold", "--rules")
@@ -88,14 +91,15 @@ def check_prediction(
     *,
     as_json: bool,
     allow_programs: bool = False,
-) -> float | None:
-    """Print the score of one prediction under the rules, by default strict for trees and official for other scorers.
+) -> "tuple[float | None, Document]":
+    """Print and return the score of one prediction under the rules, by default strict for trees and official for other scorers.
 
     Raises `UsageError` for parameters that the scorer does not accept, and for an unreadable file.
     """
     from evalsuite.api import score
     from evalsuite.core.registry import check_parameters
-    from evalsuite.reports.score_text import score_object, score_text
+    from evalsuite.reports.score_text import score_document
+    from evalsuite.reports.terminal import as_text
 
     entry = _scorer(name)
     rules = rules or ("strict" if entry.marker.reads == "tree" else "official")
@@ -121,11 +125,9 @@ def check_prediction(
         hint = "" if error.fault.code == "MISSING_FILE" else FAULTS[error.fault.code].hint
         raise UsageError(describe(error.fault), hint=hint) from None
     warnings = list(dict.fromkeys([*warnings, *found.details.get("warnings", ())]))
-    if as_json:
-        print(json.dumps(score_object(name, found, rules=rules, warnings=warnings), ensure_ascii=True, default=str))
-    else:
-        print(score_text(name, found, rules=rules, warnings=warnings), end="")
-    return found.value(rules)
+    document = score_document(name, found, rules=rules, warnings=warnings)
+    print(json.dumps(document.whole, ensure_ascii=True, default=str) + "\n" if as_json else as_text(document), end="")
+    return found.value(rules), document
 
 
 def _score_in_sandbox(entry: "Scorer", prediction: Any, parameters: dict[str, Any]) -> Score:

@@ -203,7 +203,9 @@ class Place:
     """Options of the submission's location."""
 
     submission: Annotated[str | None, Argument(help="the submission folder, or its URL")] = None
-    result_dir: Annotated[str | None, Option("--result-dir", "--result_dir", help="the submission folder, or its URL")] = None
+    result_dir: Annotated[
+        str | None, Option("--result-dir", "--result_dir", "--submission", help="the submission folder, or its URL", metavar="DIR")
+    ] = None
 
     def named_once(self) -> str:
         """Return the folder or URL. Raises `UsageError` if none or two are given."""
@@ -265,19 +267,15 @@ def _unpacked(archive: Path, options: "RunOptions") -> Iterator[Path]:
 class Choice:
     """Options that choose the instances."""
 
-    only: Annotated[str | None, Option(help="only these instances, separated by commas", metavar="ID,...")] = None
+    only: opt.Only = None
     filter_: Annotated[str | None, Option("--filter", help="only instances with an id that matches the pattern", metavar="GLOB")] = None
     group: Annotated[str | None, Option(help="only instances of this group of suite.yaml", metavar="TAG")] = None
     lf: Annotated[bool, Option("--lf", "--last-failed", help="only instances that were not right in the last run of this gold")] = False
-    shard: Annotated[str | None, Option(help="only the i-th of n parts; `evalsuite merge` joins their runs", metavar="i/n")] = None
+    shard: Annotated[str | None, Option(help="only the i-th of n parts; `evalsuite runs merge` joins their runs", metavar="i/n")] = None
 
     def options(self, gold: Path) -> dict[str, Any]:
         """Return the fields of `RunOptions`; with --lf `only` is empty if nothing failed. Raises `UsageError`."""
-
-        ids = tuple(part.strip() for part in (self.only or "").split(",") if part.strip())
-        if self.only is not None and not ids:
-            hint = "instance ids with commas between them; without --only all are scored"
-            raise UsageError(f"--only {self.only!r} names no instance", hint=hint)
+        ids = opt.ids_of(self.only)
         if self.lf:
             if ids or self.filter_ or self.group:
                 raise UsageError("--lf chooses the instances itself", hint="remove --only, --filter, --group and --resume")
@@ -368,7 +366,7 @@ class Saving:
 
     out: Annotated[Path | None, Option(help="the run folder [default: a new one under .evalsuite/runs]", metavar="DIR")] = None
     no_save: Annotated[bool, Option("--no-save", help="write no run folder")] = False
-    sign: Annotated[Path | None, Option(help="sign the run with this private key, see `evalsuite keys`", metavar="KEY")] = None
+    sign: Annotated[Path | None, Option(help="sign the run with this private key, see `evalsuite runs keys`", metavar="KEY")] = None
     resume: Annotated[Path | None, Option(help="resume the interrupted run in this folder", metavar="RUN")] = None
     exitfirst: Annotated[bool, Option("-x", "--exitfirst", help="stop at the first instance that is not right and exit 1")] = False
     watch: Annotated[bool, Option("--watch", help="score again when a file changes; saves no run unless --out names one")] = False
@@ -459,7 +457,7 @@ def refuse_with_samples(which: Choice, saving: Saving, shown: Printing) -> None:
         "--reference-files": shown.reference_files,
     }
     if names := [name for name, value in given.items() if value]:
-        raise UsageError(f"--samples and {names[0]} exclude each other", hint="`evalsuite samples RUN RUN ...` reads runs made one by one")
+        raise UsageError(f"--samples and {names[0]} exclude each other", hint="`evalsuite runs samples RUN RUN ...` reads several runs")
 
 
 def score_samples(
@@ -530,12 +528,7 @@ def run_command(
     gates: Gates,
     upstream: Upstream,
 ) -> int:
-    """Score a submission folder against gold, show the report, and save the run.
-
-    evalsuite run answers --gold gold
-
-    evalsuite run answers --gold gold --rules strict -o report.html
-    """
+    """Score a submission folder against gold, show the report, and save the run."""
     from evalsuite.runs.run_options import RunOptions
 
     how.load()

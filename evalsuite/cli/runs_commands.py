@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from evalsuite.cli import options as opt
-from evalsuite.cli.commands import COMMANDS, GROUPED
+from evalsuite.cli.commands import of_group
 from evalsuite.cli.options import Argument, Option
 from evalsuite.cli.showing import (
     Outputs,
@@ -31,6 +31,7 @@ from evalsuite.runs.history import (
     Policy,
     find_runs,
     left_behind,
+    named_run,
     one_run,
     outdated,
     remove,
@@ -172,12 +173,7 @@ def _tell(names: Sequence[str], is_what: str) -> None:
 
 
 def report_command(shown: Showing, run: opt.LastRun = None, runs: opt.RunsFolder = opt.RUNS) -> int:
-    """Show a saved run, or with -o write it to files in the format of their ending.
-
-    evalsuite report 20261121-102205-example
-
-    evalsuite report mine -o report.html -o results.csv
-    """
+    """Show a saved run, or with -o write it to files in the format of their ending."""
     from evalsuite.runs.submission_reader import saved_exchanges
 
     shown.check()
@@ -253,7 +249,9 @@ def sql_command(
 def view_command(
     folder: Annotated[
         Path | None,
-        Argument(metavar="[DIR]", help="`.evalsuite`, a folder of runs, or a Bench folder [default: .evalsuite and $BENCH_FILE_DIR]"),
+        Argument(
+            metavar="[DIR]", help="a run, `.evalsuite`, a folder of runs, or a Bench folder [default: .evalsuite and $BENCH_FILE_DIR]"
+        ),
     ] = None,
     port: Annotated[int, Option(help="the port to listen on; 0 takes a free one", metavar="PORT", min=0, max=65535)] = 0,
     host: Annotated[str, Option(help="the address to listen on; any other than loopback lets others read everything shown")] = _LOOPBACK,
@@ -261,20 +259,23 @@ def view_command(
 ) -> int:
     """Show suites and runs in a browser, from this machine only and read-only; Ctrl-C ends it.
 
-    evalsuite view --open
-
-    evalsuite view results --port 8080
+    Without a folder it also names the page of the last run, which --open opens.
     """
     from evalsuite.reports.viewer.app import serve
+    from evalsuite.reports.viewer.library import safe_id
+
+    last = [f"runs/{safe_id(entry.name)}" for entry in find_runs()[-1:] if folder is None]
+    if folder is not None and not folder.exists() and (entry := named_run(str(folder))):
+        folder, last = entry.folder, []
 
     def show_address(address: str) -> None:
         if host not in (_LOOPBACK, "localhost", "::1"):
             print(f"warning: whoever reaches {clean(host)} can read every run and its gold; there is no password", file=sys.stderr)
-        print(f"viewer at {clean(address)}  (Ctrl-C ends it)", flush=True)
+        print(f"viewer at {clean(address)}  (Ctrl-C ends it)", *(f"last run  {address}{page}" for page in last), sep="\n", flush=True)
         if browser:
             import webbrowser
 
-            webbrowser.open(address)
+            webbrowser.open("".join([address, *last]))
 
     try:
         serve(folder, host=host, port=port, announce=show_address)
@@ -404,7 +405,7 @@ def verify_command(
 ) -> int:
     """Verify a saved run: its rows cover gold, each row is the same when scored again, and its numbers follow from its rows.
 
-    RUN may be a receipt of a board's site (`submissions/NAME.json`), with --submission, --gold and --key if available.
+    RUN may also be a receipt of a board's site, `submissions/NAME.json`.
 
     Works offline. Exit 0 if every row of gold was verified, 1 if anything differs, 4 if rows were left out. Claims that cannot be checked
     are listed as not verified.
@@ -469,14 +470,4 @@ def merge_command(
     return code
 
 
-runs_commands = opt.Group(
-    {
-        "list": runs_list,
-        "show": runs_show,
-        "tag": runs_tag,
-        "rm": runs_rm,
-        "prune": runs_prune,
-        **{name: COMMANDS[name] for name, spelled in GROUPED.items() if spelled.startswith("runs ")},
-    },
-    default="list",
-)
+runs_commands = opt.Group.of(runs_list, runs_show, runs_tag, runs_rm, runs_prune, default="list", more=of_group("runs"))

@@ -1,4 +1,4 @@
-"""`evalsuite scorers`, `connections`, `doctor`, `keys` and `judge`: list what is installed, check the machine, test the judge model."""
+"""`evalsuite gold scorers`, `connections`, `doctor`, `keys` and `judge`: what is installed, what the machine supports."""
 
 import contextlib
 import json
@@ -38,7 +38,7 @@ def scorers_command(
         print(json.dumps(helps[0].to_json() if name is not None else [about.to_json() for about in helps], indent=2))
     elif name is None:
         print(scorer_list_text(helps), end="")
-        print("`evalsuite scorers NAME` explains one")
+        print("`evalsuite gold scorers NAME` explains one")
     else:
         print(scorer_help_text(helps[0], command=_example_command(entries[0], helps[0])), end="")
     return EXIT_OK
@@ -148,12 +148,7 @@ def doctor_command(
     questions: opt.Questions = None,
     json_: Annotated[bool, Option("--json", help="print one JSON object and nothing else")] = False,
 ) -> int:
-    """Check which sandbox features this machine supports; with a gold folder, what is missing to score it, and for how many instances.
-
-    evalsuite doctor
-
-    evalsuite doctor gold
-    """
+    """Check which sandbox features this machine supports; with a gold folder, what is missing to score it, and for how many instances."""
     from evalsuite.sandbox.worker_sandbox import sandbox_features
 
     if gold is not None:

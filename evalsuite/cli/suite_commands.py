@@ -167,7 +167,7 @@ def suite_try(
         elif outcome.quiet:
             print(line)
         else:
-            by = "" if trial.scorer else "; --scorer chooses another, `evalsuite scorers` lists them"
+            by = "" if trial.scorer else "; --scorer chooses another, `evalsuite gold scorers` lists them"
             print(clean(f"scored by {chosen}{by}"))
             print_document(document if verbose else brief, last_line="")
             if step := trial.next_command(source, candidates):
@@ -204,7 +204,7 @@ class About:
 def suite_create(
     name: SuiteName,
     source: Annotated[Path, Option("--from", help="a CSV, TSV, JSONL, JSON, Parquet or Excel file with a row per test case")],
-    scorers: Annotated[list[str], Option("--scorer", help="the scorer, see `evalsuite scorers`; of several the first is the score")],
+    scorers: Annotated[list[str], Option("--scorer", help="the scorer, see `evalsuite gold scorers`; of several the first is the score")],
     input_column: Annotated[str, Option("--input", "--input-column", "--input_column", help="the column of inputs")] = "input",
     reference_column: Annotated[
         str, Option("--reference", "--reference-column", "--reference_column", help="the column of reference outputs")
@@ -300,7 +300,9 @@ def suite_run(
     input_column: Annotated[
         str | None, Option("--input", "--input-column", "--input_column", help="the column of inputs to join by [default: the suite's]")
     ] = None,
-    context_column: Annotated[str | None, Option(help="the column of contexts, kept with the run")] = None,
+    context_column: Annotated[
+        str | None, Option("--context", "--context-column", "--context_column", help="the column of contexts, kept with the run")
+    ] = None,
     *,
     about: About,
     code: opt.Code,
@@ -482,7 +484,7 @@ def _next_of_import(log: "ForeignLog", ours: Sequence[str], *, is_new: bool) -> 
     """Return the words of the command that a user runs after the import of one log."""
     names = [run.name for run in log.runs]
     if ours:
-        return ["agree", f"{log.suite}/{names[0]}", f"{log.suite}/{ours[0]}"]
+        return ["runs", "agree", f"{log.suite}/{names[0]}", f"{log.suite}/{ours[0]}"]
     # A single run is compared with an earlier import of the suite, if there is one.
     others = [str(one.metadata.get("run_name")) for one in find_runs(suite=log.suite)] if is_new and not names[1:] else []
     names = [*[name for name in others if name not in names][:1], *names]

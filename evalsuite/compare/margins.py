@@ -4,7 +4,7 @@ For small tables the strict rules try every distance between numbers that may be
 compared with its matched predicted column, else with its likely one; if rows may be in any order, the i-th smallest number with the i-th
 smallest.
 
-A run omits a margin that would cost more than a tenth of the verdict, counted in cells, never in time; `evalsuite margins` computes it.
+A run omits a margin that would cost more than a tenth of the verdict, counted in cells, never in time; `runs margins` computes it.
 """
 
 from bisect import bisect_left

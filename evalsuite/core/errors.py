@@ -150,7 +150,7 @@ FAULTS: dict[str, FaultKind] = {
     ),
     "NEEDS_EXTRA": FaultKind(message="a package is not installed", hint="the reason contains the command that installs it", side="setup"),
     "NOT_FROZEN": FaultKind(message="the query reads a clock that --frozen-clock cannot freeze", hint="use current_date for the day"),
-    "BAD_SPEC": FaultKind(message="the gold entry cannot be used", hint="see `evalsuite scorers NAME` for the parameters", side="gold"),
+    "BAD_SPEC": FaultKind(message="the gold entry cannot be used", hint="`evalsuite gold scorers NAME` shows the parameters", side="gold"),
     "BAD_GOLD_FILE": FaultKind(message="a gold file cannot be read", hint="gold files are in <gold>/<instance_id>/", side="gold"),
     "NO_JUDGE": FaultKind(
         message="no judge is configured", hint="add `judge: {base_url: ..., model: ..., key_env: ...}` to suite.yaml", side="setup"

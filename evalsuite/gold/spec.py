@@ -221,7 +221,7 @@ def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:
         _refuse(where, f"{id_}: evaluation must be an object {{func, parameters}} or a list of them, found {type(evaluation).__name__}")
     func = evaluation.get("func")
     if not isinstance(func, str):
-        _refuse(where, f"{id_}: func must be the name of a scorer, found {func!r}", "run `evalsuite scorers` for the names")
+        _refuse(where, f"{id_}: func must be the name of a scorer, found {func!r}", "run `evalsuite gold scorers` for the names")
     parameters = evaluation.get("parameters", {})
     if not isinstance(parameters, dict):
         _refuse(where, f"{id_}: parameters must be an object, found {type(parameters).__name__}")

@@ -1,4 +1,4 @@
-"""Plain text of one result, one score, and the help of a scorer, for `evalsuite check` and `evalsuite scorers`."""
+"""Plain text of one result, one score, and the help of a scorer, for `evalsuite check` and `evalsuite gold scorers`."""
 
 import json
 import re
@@ -11,7 +11,21 @@ from evalsuite.core.errors import FAULTS, describe
 from evalsuite.core.import_ref import LazyModule, lazy_pattern
 from evalsuite.core.registry import NO_DEFAULT, SHARE, Scorer, are_rows, readable
 from evalsuite.core.types import GoldInstance, Result, Rule, Score, Submission
-from evalsuite.reports.document import Code, Column, Document, Own, Section, Table, Words, and_more, cut_text, percent
+from evalsuite.reports.document import (
+    Case,
+    Code,
+    Column,
+    Document,
+    Form,
+    Own,
+    Section,
+    Suite,
+    Table,
+    Words,
+    and_more,
+    cut_text,
+    percent,
+)
 from evalsuite.reports.pictures import share_bar
 from evalsuite.stats.units import CONFUSION_ROW, COUNTS, FIELD_ROW, SHARES
 
@@ -177,18 +191,27 @@ Row = Mapping[str, Any]
 
 
 def instance_text(result: Result, *, instance: GoldInstance | None = None, submission: Submission | None = None) -> str:
-    """Return lines of `label  value`, the verdicts first, and the tables of a score by fields; every value is made printable."""
+    """Return the text of `instance_document`."""
+    from evalsuite.reports.terminal import as_text
+
+    return as_text(instance_document(result, instance=instance, submission=submission))
+
+
+def instance_document(
+    result: Result, *, instance: GoldInstance | None = None, submission: Submission | None = None, whole: Row | None = None
+) -> Document:
+    """Build a document of `label  value`, the verdicts first, and of the tables of a score by fields; `whole` is its JSON object."""
     rows = [*_result_pairs(result), *_detail_pairs(result.details)]
     if submission is not None and result.instance_id in submission.answers:
         answer = submission.answers[result.instance_id]
         rows += [("answer", f"{answer.answer_type}: {_value_cut(answer.value)}"), ("submitted", answer.where)]
     if instance is not None:
         rows += _gold_pairs(instance, result)
-    return _text_of(rows, result.details)
+    return _document_of(result.instance_id, rows, result.score, result.details, whole or {})
 
 
-def score_text(name: str, score: Score, *, rules: Rule = "official", warnings: Sequence[str] = ()) -> str:
-    """Return the same lines for a score without an instance, the verdict under `rules` first."""
+def score_document(name: str, score: Score, *, rules: Rule = "official", warnings: Sequence[str] = ()) -> Document:
+    """Build the same document of a score without an instance, the verdict under `rules` first."""
     rows = [("scorer", name), *_verdicts(score.official, score.strict, strict_first=rules == "strict")]
     if score.strict_reason and score.strict_reason != score.reason:
         rows += [("official why", score.reason), ("strict why", score.strict_reason)]
@@ -199,7 +222,8 @@ def score_text(name: str, score: Score, *, rules: Rule = "official", warnings: S
     for fault in dict.fromkeys(fault for fault in (score.fault, score.strict_fault) if fault is not None):
         rows += [("fault", describe(fault)), ("hint", FAULTS[fault.code].hint)]
     rows += [("warning", warning) for warning in warnings]
-    return _text_of([*rows, *_detail_pairs(score.details)], score.details)
+    whole = score_object(name, score, rules=rules, warnings=warnings)
+    return _document_of(name, [*rows, *_detail_pairs(score.details)], score.value(rules), score.details, whole)
 
 
 def score_object(name: str, score: Score, *, rules: Rule, warnings: Sequence[str] = ()) -> dict[str, Any]:
@@ -222,13 +246,23 @@ def score_object(name: str, score: Score, *, rules: Rule, warnings: Sequence[str
     }
 
 
-def _text_of(pairs: Sequence[tuple[str, str]], details: Row) -> str:
-    """Return the pairs, one a line, and the tables of a score by fields."""
-    from evalsuite.reports.terminal import as_text
-
+def _document_of(name: str, pairs: Sequence[tuple[str, str]], score: float | None, details: Row, whole: Row) -> Document:
+    """Build a document of the pairs, in a text one a line, and of the tables of a score by fields."""
     width = max(len(label) for label, _ in pairs)
-    lines = Section(look="lines", lines=[f" {label:<{width}}  {text}" for label, text in pairs])
-    return as_text(Document(name="", sections=lambda _: [lines, *tree_sections(details)]))
+    lines = [f" {label:<{width}}  {text}" for label, text in pairs]
+
+    def sections(form: Form) -> Iterator[Section]:
+        yield Section(look="lines", lines=lines) if form == "text" else Section(pairs=[(label, Code(text)) for label, text in pairs])
+        yield from tree_sections(details)
+
+    case = Case(
+        name=name,
+        classname="check",
+        kind="error" if score is None else "passed" if score == 1 else "failure",
+        message=next((text for label, text in pairs if label == "why"), ""),
+    )
+    heading, suites = Code(name, 80), [Suite(name="check", cases=[case])]
+    return Document(name=name, heading=heading, sections=sections, whole=whole, suites=lambda: suites)
 
 
 def _verdicts(official: float | None, strict: float | None, *, strict_first: bool) -> Sequence[tuple[str, str]]:

@@ -428,7 +428,7 @@ class TestSuite:
                 raise SuiteError(f"the suite's scorer {name!r} is not loaded", hint=hint) from None
         own = gold_of(self._suite.name, self._root)
         if contexts is None and (without := next((name for name in scorers if needs(name, "context")), None)):
-            raise UsageError(f"{without} needs a context", hint="context_column or context_list; --context-column")
+            raise UsageError(f"{without} needs a context", hint="context_column or context_list, at the command line --context COLUMN")
         if contexts is None or not takes:
             return own
         copy = own.parent / "golds" / slug(run_name)
@@ -476,7 +476,7 @@ class TestSuite:
         extra: Mapping[str, Any],
     ) -> StoredSuite:
         if not scorers:
-            raise UsageError(f"no suite {name!r}, and no scoring method for a new one", hint="`evalsuite scorers` lists them")
+            raise UsageError(f"no suite {name!r}, and no scoring method for a new one", hint="`evalsuite gold scorers` lists them")
         if cases is None:
             raise UsageError("no reference data given", hint="reference_data, reference_data_path or input_text_list")
         read_settings(judge or {})

@@ -104,7 +104,7 @@ def _shard(entry: RunEntry) -> Shard:
 def _in_order(entries: Sequence[RunEntry]) -> list[RunEntry]:
     """Return the entries by shard; raises `UsageError` unless every shard of one count is there once."""
     if not entries:
-        raise UsageError("no runs to merge", hint="evalsuite merge RUN... --out FOLDER")
+        raise UsageError("no runs to merge", hint="evalsuite runs merge RUN... --out FOLDER")
     n = _shard(entries[0]).n
     by_number: dict[int, RunEntry] = {}
     for entry in entries:
@@ -327,6 +327,10 @@ def questions_of(entry: RunEntry, override: Path | None = None) -> Path | None:
     return place_of(entry, recorded, override, "*", "questions") if recorded else override
 
 
+# Side of a run -> the option that names it, if it has another name.
+_OPTIONS: Final = {"submission": "result-dir"}
+
+
 def place_of(entry: RunEntry, recorded: str | None, override: Path | None, pattern: str, side: str) -> Path:
     """Return a side's folder or file: `override`, else the recorded one, relative to here or to the folder of its history."""
     if override is not None:
@@ -337,13 +341,16 @@ def place_of(entry: RunEntry, recorded: str | None, override: Path | None, patte
     for place in places:
         if place.is_file() or (place.is_dir() and any(place.glob(pattern))):
             return place
-    raise UsageError(f"the {side} of {entry.name} is no longer in {recorded or 'a known folder'}", hint=f"say where it is: --{side} DIR")
+    raise UsageError(
+        f"the {side} of {entry.name} is no longer in {recorded or 'a known folder'}",
+        hint=f"say where it is: --{_OPTIONS.get(side, side)} DIR",
+    )
 
 
 def _check_content(entry: RunEntry, side: str, folder: Path, then: str | None, now: str) -> None:
     """Raise `UsageError` if a folder does not contain what was scored."""
     if then != now:
-        hint = f"--{side} DIR names the folder that does; `evalsuite run` scores what is there now as a new run"
+        hint = f"--{_OPTIONS.get(side, side)} DIR names the folder that does; `evalsuite run` scores what is there now as a new run"
         raise UsageError(f"the {side} {folder} does not contain what {entry.name} scored ({then} then, {now} now)", hint=hint)
 
 

@@ -454,9 +454,9 @@ def read_key(path: Path) -> "Ed25519PrivateKey":
     try:
         key = load_ssh_private_key(data, None)
     except Exception as error:  # the library raises many kinds for what is no key
-        raise UsageError(f"{path}: not a private key without a passphrase", hint="`evalsuite keys new FILE` makes one") from error
+        raise UsageError(f"{path}: not a private key without a passphrase", hint="`evalsuite runs keys new FILE` makes one") from error
     if not isinstance(key, Ed25519PrivateKey):
-        raise UsageError(f"{path}: not an Ed25519 key", hint="`evalsuite keys new FILE` makes one")
+        raise UsageError(f"{path}: not an Ed25519 key", hint="`evalsuite runs keys new FILE` makes one")
     return key
 
 
@@ -466,7 +466,7 @@ def read_public_key(path: Path) -> "Ed25519PublicKey":
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_ssh_public_key
 
-    hint = "give the .pub file that `evalsuite keys new` wrote"
+    hint = "give the .pub file that `evalsuite runs keys new` wrote"
     data = _bytes_of(path)
     try:
         key = load_ssh_public_key(data)
@@ -527,7 +527,7 @@ def _bytes_of(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise UsageError(f"{path}: no key can be read there", hint="`evalsuite keys new FILE` makes one") from error
+        raise UsageError(f"{path}: no key can be read there", hint="`evalsuite runs keys new FILE` makes one") from error
 
 
 def _need_library() -> None:

@@ -231,7 +231,7 @@ def _check_config(scorer: str, config: Mapping[str, Any], case: Case) -> None:
     parameters = {**config, **_own_parameters(scorer, case, "" if needs(scorer, "context") else None)}
     blocked = [p for p in check_parameters(SCORERS.load(scorer), parameters) if p.blocks]
     if blocked:
-        hint = blocked[0].hint or f"config={{...}} gives a suite's scorer its parameters; `evalsuite scorers {scorer}` explains them"
+        hint = blocked[0].hint or f"config={{...}} gives a suite's scorer its parameters; `evalsuite gold scorers {scorer}` explains them"
         raise UsageError(blocked[0].message, hint=hint)
 
 

@@ -1,6 +1,7 @@
 """`evalsuite check SCORER`: one prediction judged at the command line, options read by the scorer's own signature."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from evalsuite.cli import main
 from evalsuite.cli.prediction import as_words, parse_options
 from evalsuite.core.errors import UsageError
 from evalsuite.scorers import SCORERS
+from tests.conftest import ROOT
 from tests.meta.test_packages import HEAVY
 from tests.processes import finished
 
@@ -220,3 +222,25 @@ def test_a_string_check_at_the_command_line_loads_nothing_heavy() -> None:
     )
     done = finished([sys.executable, "-c", code], text="It is Paris\n", check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("words", [["sales_004", "--explain"], ["number_match", "--prediction", "17", "--gold", "17.5"]])
+def test_reports_of_one_instance_and_of_one_prediction(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """-o writes what is shown in every format; an id alone is one of the last run, which a note names; an unknown name is a scorer's."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "gold", "gold")
+    assert main(["run", str(ROOT / "example_submission_folder"), "-q", "--isolation", "none"]) == 0
+    files = [f"c.{ending}" for ending in ("html", "md", "csv", "json", "xml", "svg", "parquet")]
+    capsys.readouterr()
+    assert main(["check", *words, *(word for file in files for word in ("-o", file))]) == 0
+    shown = capsys.readouterr()
+    assert shown.err.startswith("note: the last run, ") is (words[0] == "sales_004")
+    assert main(["check", *words, "--json"]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    assert json.loads(Path("c.json").read_text()).keys() == whole.keys()
+    assert all(whole["reason"].split()[0] in Path(file).read_text() for file in files[:5])
+    assert all(Path(file).stat().st_size for file in files)
+    assert main(["check", "sales_400"]) == 2
+    assert "unknown scorer 'sales_400'" in capsys.readouterr().err

@@ -8,7 +8,8 @@ import pytest
 
 import evalsuite
 from evalsuite.cli import main
-from evalsuite.reports.score_text import score_text
+from evalsuite.reports.score_text import score_document
+from evalsuite.reports.terminal import as_text
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -165,5 +166,5 @@ def test_the_names_of_treeval_s_documentation() -> None:
 def test_the_verdict_that_is_the_score_stands_first(rules: str) -> None:
     """`check` of a prediction names the verdict under its rules before the other one."""
     found = evalsuite.score("number_match", "-5", gold=5)
-    lines = [line.split()[0] for line in score_text("number_match", found, rules=rules).splitlines()]  # type: ignore[arg-type]
+    lines = [line.split()[0] for line in as_text(score_document("number_match", found, rules=rules)).splitlines()]  # type: ignore[arg-type]
     assert lines[1:3] == sorted(["official", "strict"], reverse=rules == "strict")

@@ -9,11 +9,13 @@ import sqlite3
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.cli.commands import COMMANDS, LISTED, page
+from evalsuite.cli.commands import COMMANDS, LISTED, grouped_name, page, plain_name
+from evalsuite.cli.parser import SECTIONS, HelpCommand, leaves, load_command
 from tests.cli.test_run import text_gold, text_submission, write_lines
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -334,25 +336,37 @@ def test_what_is_in_an_archive_decides(things: Path, capsys: pytest.CaptureFixtu
         assert said in shown.out + shown.err, words
 
 
-def test_help_lists_twelve_commands_and_twelve_options(capsys: pytest.CaptureFixture[str]) -> None:
-    """`--help` is short; `help --all` and `--help-all` show the rest; second spellings with underscores are not listed."""
+def test_help_lists_twelve_commands() -> None:
+    """`--help` lists twelve commands; `help --all` all of them, with the groups that they belong to."""
     short, whole = page(100), page(100, everything=True)
     assert len(LISTED) == 12
     assert "More: evalsuite help --all" in short
     assert all(f"\n  {name} " in short for name in LISTED)
     assert sum(line.startswith("  ") and line[2].islower() and "  " in line[3:30] for line in short.splitlines()) == 12
-    assert all(name in whole for name in COMMANDS)
-    capsys.readouterr()
-    for name in LISTED:
-        assert main([name, "--help"]) == 0
-        lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  -")]
-        assert len([line for line in lines if "--help" not in line]) <= 12, name
-        assert not any(re.search(r"--[a-z]+_", line) for line in lines), name
-    main(["run", "--help-all"])
-    everything = capsys.readouterr().out
-    assert {"--scheduler", "--as-of", "--frozen-clock", "--labels"} <= set(everything.replace(",", " ").split())
-    main(["run", "--help"])
-    assert "--scheduler" not in capsys.readouterr().out
+    assert all(f"\n  {grouped_name(name)} " in whole for name in COMMANDS)
+
+
+EVERY_COMMAND = [leaf for name in COMMANDS for leaf in leaves(load_command(name), name)]
+
+
+@pytest.mark.parametrize(("name", "command"), [pytest.param(*leaf, id=leaf[0]) for leaf in EVERY_COMMAND])
+def test_help_of_every_command(name: str, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At most twelve options in `--help`, in sections; `--help-all` lists all; two examples, which the parser accepts; no twins."""
+    context = command.make_context(f"evalsuite {name}", [], resilient_parsing=True)
+    short = command.get_help(context)
+    monkeypatch.setattr(HelpCommand, "everything", True)
+    whole = command.get_help(context)
+    titles = re.findall(r"^(\w+):(?!.)", short, re.MULTILINE)
+    assert set(titles) <= {"Examples", "Arguments", *SECTIONS, "Options"}
+    shown = [line for line in short.splitlines() if re.match(r"  --?[a-z]", line) and "--help" not in line]
+    assert len(shown) <= 12
+    assert not re.search(r"--[a-z]+(_|-column|-dir, --)", "\n".join(line[:40] for line in shown))
+    assert all(option.opts[0] in whole for option in command.params if option.opts[0].startswith("-") and not option.hidden)
+    examples = [shlex.split(line.partition(" | ")[0]) for line in re.findall(r"^  evalsuite (.*)$", short, re.MULTILINE)]
+    known = grouped_name(plain_name(name)).split()
+    assert [words[: len(known)] for words in examples] == [known, known]
+    for words in examples:
+        command.make_context(name, words[len(known) :])
 
 
 def test_queries_that_cannot_run_are_counted_first(things: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,7 +56,7 @@ BOTH = ["suite", "run", "s", "--from", FILE, "--candidate-column", ONE, "--candi
         ([CREATE, BOTH], ["compare", ONE, OTHER]),
         ([CREATE, ["suite", "run", "s", "--from", FILE, "--candidate-column", ONE]], ["report", f"s/{Path(FILE).stem}"]),
         ([["import", "r.json"]], ["compare", "small", "large"]),
-        ([["import", "r.json", "--scorer", "string_match", "--name", "one $1"]], ["agree", "one $1/small"]),
+        ([["import", "r.json", "--scorer", "string_match", "--name", "one $1"]], ["runs", "agree", "one $1/small"]),
         ([["import", "log of $HOME.json"]], ["report", "geo/log of $HOME (mock/model)"]),
         ([["import", "samples_geo.jsonl"]], ["compare", "geo-strict", "geo-flexible"]),
     ],

@@ -7,11 +7,10 @@ from typing import Annotated, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.core import TyperGroup
 
 from evalsuite.cli.commands import COMMANDS
 from evalsuite.cli.options import Option, Scoring, Spread
-from evalsuite.cli.parser import for_typer, load_command
+from evalsuite.cli.parser import for_typer, leaves, load_command
 from tests.properties import examples
 
 RUN: Any = load_command("run")
@@ -101,10 +100,8 @@ def test_shared_options_are_the_same_everywhere() -> None:
 def test_no_command_takes_many_parameters_beside_its_groups() -> None:
     """A command with more than 20 options takes them in groups."""
     for name in COMMANDS:
-        command = load_command(name)
-        for one in command.commands.values() if isinstance(command, TyperGroup) else [command]:
-            assert one.callback is not None
-            assert len(inspect.signature(inspect.unwrap(one.callback)).parameters) <= 20, one.name
+        for own, command in leaves(load_command(name), name):
+            assert len(inspect.signature(inspect.unwrap(command.callback)).parameters) <= 20, own
 
 
 def _told(option: Any) -> tuple[Any, ...]:

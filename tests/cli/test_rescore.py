@@ -66,10 +66,10 @@ def test_a_part_stays_a_part(place: Path, capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize("side", ["submission", "gold"])
 def test_a_folder_that_moved(place: Path, capsys: pytest.CaptureFixture[str], side: str) -> None:
     """It is said which one and how to say where it is; then it is scored."""
-    folder = {"submission": "sub", "gold": "gold"}[side]
+    folder, option = {"submission": ("sub", "--result-dir"), "gold": ("gold", "--gold")}[side]
     (place / folder).rename(place / "moved")
     assert again() == 2
-    assert f"hint: say where it is: --{side} DIR" in capsys.readouterr().err
+    assert f"hint: say where it is: {option} DIR" in capsys.readouterr().err
     assert again(f"--{side}", "moved", "-q") == 0
 
 
@@ -81,7 +81,7 @@ def test_a_folder_that_changed(place: Path, capsys: pytest.CaptureFixture[str], 
     said = capsys.readouterr().err
     assert f"the {side}" in said
     assert "does not contain what" in said
-    assert f"--{side} DIR" in said
+    assert f"--{side.replace('submission', 'result-dir')} DIR" in said
     assert len(runs(place)) == 1
 
 

@@ -1,4 +1,4 @@
-"""`evalsuite scorers`: the list and the help of one, as a person and as a program reads them."""
+"""`evalsuite gold scorers`: the list and the help of one, as a person and as a program reads them."""
 
 import json
 import shlex

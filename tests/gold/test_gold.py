@@ -115,7 +115,7 @@ def test_a_spec_laid_out_like_the_references_readme_is_read_with_notes(tmp_path:
         (
             {"instance_id": "q", "evaluation": {"parameters": {}}},
             "q: func must be the name of a scorer, found None",
-            "run `evalsuite scorers` for the names",
+            "run `evalsuite gold scorers` for the names",
         ),
         (
             {"instance_id": "q", "evaluation": {"func": "shout_match", "parameters": ["a"]}},

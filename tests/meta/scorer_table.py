@@ -14,7 +14,7 @@ PAGE = ROOT / "docs" / "scorers.md"
 EXTRAS = {"bertscore": "`bertscore`", "specificity": "`wordfreq`"}
 HEAD = """# All scorers
 
-Written from the code by `python -m tests.meta.scorer_table`; a test holds it to the code. `evalsuite scorers NAME` explains one.
+Written from the code by `python -m tests.meta.scorer_table`; a test holds it to the code. `evalsuite gold scorers NAME` explains one.
 
 | scorer | reads | range | better | extra | what is judged | source |
 |---|---|---|---|---|---|---|

@@ -378,7 +378,7 @@ def _against_schema(spot: Spot, gold: Any, schema: Any) -> Iterator[LintFinding]
     try:
         findings = gold_findings(golds, schema, id_field, warn_missing=False) if schema is not None else _ids(golds, id_field)
     except (SchemaError, JsonRefError, UnknownNameError, TreeLimitError) as error:
-        yield spot.finding("tree-schema", str(error), hint="`evalsuite schema check` shows details")
+        yield spot.finding("tree-schema", str(error), hint="`evalsuite gold schema check` shows details")
         return
     for finding in findings[:_MOST]:
         whose = f"schema at {finding.path or 'the root'}" if finding.record is None else f"record {finding.record}"

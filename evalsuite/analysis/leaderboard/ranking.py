@@ -236,7 +236,7 @@ def _refuse_unlike(runs: Sequence[RunScores], *, force: bool) -> list[str]:
     """Return the differences between runs that are ranked anyway. Raises `UsageError` if there are any, without `force`."""
     forced = what_forbids_ranking(runs)
     if forced and not force:
-        hint = "score them alike (`evalsuite rescore RUN --rules ...`), or --force a ranking over what they share"
+        hint = "score them alike (`evalsuite runs rescore RUN --rules ...`), or --force a ranking over what they share"
         raise UsageError(f"these runs cannot be ranked together: they differ in {'; '.join(forced)}", hint=hint)
     return forced
 

@@ -723,7 +723,7 @@ def verify_receipt(
         checked.add("seal")
     verified = Verified(name=file.name, findings=tuple(findings), n_gold=int(receipt["n_instances"]))
     if submission is None or gold is None:
-        without = "name the submission: --submission DIR" if submission is None else "scoring needs gold: --gold DIR"
+        without = "name the submission: --result-dir DIR" if submission is None else "scoring needs gold: --gold DIR"
         if submission is not None:
             now = submission_hash(read_submission_in_worker(submission, None, resolve_limits(), isolation=options.isolation))
             findings.append(_is_submission(receipt, now, submission))
