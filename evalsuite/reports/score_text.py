@@ -259,7 +259,7 @@ def _document_of(name: str, pairs: Sequence[tuple[str, str]], score: float | Non
         name=name,
         classname="check",
         kind="error" if score is None else "passed" if score == 1 else "failure",
-        message=next((text for label, text in pairs if label == "why"), ""),
+        message=str(whole.get("reason", "")),
     )
     heading, suites = Code(name, 80), [Suite(name="check", cases=[case])]
     return Document(name=name, heading=heading, sections=sections, whole=whole, suites=lambda: suites)
