@@ -24,7 +24,7 @@ EQUAL_SUMS = 1e-9
 NOISE = 1e-13  # what rounding leaves of a reduced cost of 0
 GUESS_FROM = 128  # rows and columns from which the solver takes longer than a guess and its proof
 PART_CELLS = 1_000_000  # connected parts of sparse weights up to this size are assigned exactly
-PROOF_PASSES = 8  # passes over a whole matrix that take about as long as the solver
+PROOF_PASSES = 24  # passes over a whole matrix that take about as long as the solver
 
 
 def bipartite_matching(candidates: Sequence[Sequence[int]]) -> list[int | None]:
@@ -348,12 +348,21 @@ def _prices(loss: "Floats", columns: "Columns", prices: "Floats", most_passes: i
 
 def _first_matching(slack: "Floats", owned: "Columns") -> "Columns":
     """Return the lexicographically smallest perfect matching with a total slack of at most a tie, from one without slack."""
-    first_tight = (slack <= EQUAL_SUMS).argmax(axis=1)
+    tight = slack <= EQUAL_SUMS
+    first_tight = tight.argmax(axis=1)
     if (first_tight == owned).all():
+        return owned
+    movable = _on_cycles(tight, owned)
+    if not len(movable):
+        return owned
+    owned = owned.copy()
+    if len(movable) < len(owned):
+        rest = np.sort(owned[movable])
+        owned[movable] = rest[_first_matching(slack[np.ix_(movable, rest)], np.searchsorted(rest, owned[movable]))]
         return owned
     columns_first = np.ascontiguousarray(slack.T)
     columns_first[columns_first < NOISE] = 0.0
-    owned, budget = owned.copy(), EQUAL_SUMS
+    budget = EQUAL_SUMS
     owner = np.argsort(owned)
     for row in range(len(owned)):
         if first_tight[row] >= (own_column := int(owned[row])):
@@ -379,6 +388,21 @@ def _first_matching(slack: "Floats", owned: "Columns") -> "Columns":
         takers, columns = [row, *owner[path].tolist()], [*path, own_column]
         owned[takers], owner[columns] = columns, takers
     return owned
+
+
+def _on_cycles(tight: "Flags", owned: "Columns") -> "Columns":
+    """Return the rows that may change columns among themselves along tight cells: each can take a column of others, and they its own."""
+    rows, columns = np.nonzero(tight)
+    edges = np.array([rows, np.argsort(owned)[columns]])
+    edges = edges[:, edges[0] != edges[1]]
+    while True:
+        ends = np.zeros((2, len(owned)), dtype=bool)
+        ends[0, edges[0]] = ends[1, edges[1]] = True
+        inside = ends[0] & ends[1]
+        kept = inside[edges].all(axis=0)
+        if kept.all():
+            return np.flatnonzero(inside)
+        edges = edges[:, kept]
 
 
 def _costs(columns_first: "Floats", owned: "Columns", row: int, budget: float) -> "tuple[Floats, Columns]":

@@ -1,18 +1,20 @@
 """Results of comparing records with gold: rows, post-processors, tallies, totals over records, and the reason and details of a score."""
 
+import dataclasses
 import logging
 import math
 import re
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from functools import cached_property
 from heapq import nsmallest
 from math import fsum
-from operator import add, attrgetter
+from operator import add
 from statistics import mean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from msgspec import NODEFAULT, Struct, structs
 
 from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.types import Fault
@@ -60,8 +62,16 @@ class ComparatorResult:
     skip: bool = False
 
 
-@dataclass(slots=True)
-class FieldResult:
+class _DataclassFields:
+    """The fields of a Struct as those of a dataclass, so that `replace`, `asdict` and `fields` of the standard library take it."""
+
+    def __get__(self, _: object, owner: type[Struct]) -> Any:
+        own = [(each.name, each.type, {} if each.default is NODEFAULT else {"default": each.default}) for each in structs.fields(owner)]
+        made: Any = dataclasses.make_dataclass(owner.__name__, [(name, kind, dataclasses.field(**default)) for name, kind, default in own])
+        return made.__dataclass_fields__
+
+
+class FieldResult(Struct):
     """One row: the expected value at a path, the extracted one, and the verdict.
 
     `path` is the instance path with gold's index (`steps[2].n`; -1, -2, ... for elements that gold lacks), `schema_path` the same with
@@ -84,6 +94,7 @@ class FieldResult:
     weight: float = 1.0
     name: str = ""
     params: Mapping[str, Any] | None = None
+    __dataclass_fields__ = _DataclassFields()
 
     @property
     def expected_path(self) -> str | None:
@@ -184,12 +195,13 @@ class RunResult(Summary):
     @cached_property
     def per_field(self) -> dict[str, FieldAggregation]:
         """Instance path (`steps[0].n`) -> its rows over all records, in order of first occurrence; made on first use."""
-        sums: dict[str, PathTotals] = {}
-        for record in self.records:
-            count_rows(record.field_results, sums, attrgetter("path"))
+        sums: dict[str, PathTotals] = defaultdict(PathTotals)
+        for row in (row for record in self.records for row in record.field_results if row.status in COLUMNS):
+            sums[row.path].add(row.status, row.score if row.status in _PAIRED else 0.0)
+        columns = {path: totals.columns() for path, totals in sums.items()}
         return {
-            path: FieldAggregation(mean_score=found.tally().scored / sum(found.numbers.values()), **found.columns())
-            for path, found in sums.items()
+            path: FieldAggregation(mean_score=sums[path].tally().scored / sum(numbers.values()), **numbers)
+            for path, numbers in columns.items()
         }
 
 
@@ -294,22 +306,24 @@ UNDECIDED: Metrics = (None, None, None)
 
 
 class PathTotals:
-    """One path: the number of rows of each status, and their scores summed without rounding; `weight` is that of one row."""
+    """One path: the number of rows that match with score 1, the numbers of others by status, and their scores summed without rounding;
+    `weight` is that of one row."""
 
-    __slots__ = ("n_full", "numbers", "partial", "weight")
+    __slots__ = ("n_right", "numbers", "partial", "weight")
 
-    def __init__(self) -> None:
+    def __init__(self, weight: float = 1.0) -> None:
+        self.n_right = 0
         self.numbers = dict.fromkeys(COLUMNS, 0)
-        self.n_full = 0
         self.partial: list[float] = []
-        self.weight = 1.0
+        self.weight = weight
 
     def add(self, status: str, score: float) -> None:
-        """Count one row; of scores below 1 keep what rounding would lose (Shewchuk's partial sums)."""
+        """Count one row; of its score keep what rounding would lose (Shewchuk's partial sums)."""
+        if score == 1 and status == "match":
+            self.n_right += 1
+            return
         self.numbers[status] += 1
-        if score == 1:
-            self.n_full += 1
-        elif score:
+        if score:
             kept = []
             for part in self.partial:
                 small, large = sorted((score, part), key=abs)
@@ -320,35 +334,35 @@ class PathTotals:
 
     def tally(self) -> Tally:
         """Return the sums of its rows, each with weight 1."""
-        both = self.numbers["match"] + self.numbers["mismatch"]
-        return Tally(fsum([self.n_full, *self.partial]), both, self.numbers["omission"], self.numbers["hallucination"])
+        both = self.n_right + self.numbers["match"] + self.numbers["mismatch"]
+        return Tally(fsum([self.n_right, *self.partial]), both, self.numbers["omission"], self.numbers["hallucination"])
 
     def columns(self) -> dict[str, int]:
-        return {COLUMNS[status]: n for status, n in self.numbers.items()}
+        return {COLUMNS[status]: n + self.n_right * (status == "match") for status, n in self.numbers.items()}
 
     def score(self) -> PathScore:
         sums = self.tally()
         return PathScore(precision=sums.precision, recall=sums.recall, f1=sums.f1, **self.columns())
 
 
-def count_rows(
-    rows: Iterable[FieldResult], sums: dict[str, PathTotals] | None = None, path_of: Callable[[Any], str] = attrgetter("schema_path")
-) -> tuple[Tally, list[str]]:
-    """Return (the tally of some rows, the statuses of those that do not count); add them to `sums` by path.
+def count_rows(rows: Iterable[FieldResult], sums: dict[str, PathTotals] | None = None) -> tuple[Tally, list[str]]:
+    """Return (the tally of some rows, the statuses of those that do not count); add them to `sums` by schema path.
 
     Summed without rounding, so that the order of rows has no effect.
     """
+    right: list[float] = []
     scored: list[float] = []
     both: list[float] = []
     omitted: list[float] = []
     invented: list[float] = []
     others: list[str] = []
     for row in rows:
-        status, weight, score = row.status, row.weight, 0.0
-        if status == "match" or status == "mismatch":
+        status, weight, score = row.status, row.weight, row.score
+        if score == 1 and status == "match":
+            right.append(weight)
+        elif status == "match" or status == "mismatch":
             both.append(weight)
-            if score := row.score:
-                scored.append(weight if score == 1 else score * weight)
+            scored.append(score * weight)
         elif status == "omission":
             omitted.append(weight)
         elif status == "hallucination":
@@ -357,16 +371,14 @@ def count_rows(
             others.append(status)
             continue
         if sums is not None:
-            known = sums.get(path := path_of(row))
+            known = sums.get(path := row.schema_path)
             if known is None:
-                known = sums[path] = PathTotals()
-                known.weight = weight
+                known = sums[path] = PathTotals(weight)
             if score == 1 and status == "match":
-                known.numbers[status] += 1
-                known.n_full += 1
+                known.n_right += 1
             else:
-                known.add(status, score)
-    return Tally(fsum(scored), fsum(both), fsum(omitted), fsum(invented)), others
+                known.add(status, score if status in _PAIRED else 0.0)
+    return Tally(fsum(right + scored), fsum(right + both), fsum(omitted), fsum(invented)), others
 
 
 def tally(rows: Iterable[FieldResult]) -> Tally:
@@ -413,7 +425,8 @@ class Totals:
     def numbers(self) -> dict[str, Any]:
         """Return the fields of a `Summary`."""
         precision, recall, f1 = (self.mean(values) for values in self.values)
-        counts = {status: sum(path.numbers[status] for path in self.paths.values()) for status in COLUMNS}
+        columns = [path.columns() for path in self.paths.values()]
+        counts = {status: sum(path[column] for path in columns) for status, column in COLUMNS.items()}
         decided = sum(counts.values())
         n_judged = decided + self.n_batch_errors + self.n_errors
         paths = {path: known.score() for path, known in self.paths.items()}
@@ -496,7 +509,7 @@ def _worst(result: RunResult) -> list[tuple[str, PathScore]]:
 
 def field_details(result: RunResult) -> dict[str, Any]:
     """Return numbers, the fields worst first (at most 1,000) and the first rows that are not right (at most 100)."""
-    fields = [{"path": path, **asdict(score)} for path, score in _worst(result)]
+    fields = [{"path": path, **dataclasses.asdict(score)} for path, score in _worst(result)]
     wrong = [row for row in rows_of(result) if row["status"] not in ("match", "skipped")]
     return {
         "precision": result.mean_precision,
@@ -646,7 +659,7 @@ def treeval_details(result: "TreevalResult", n_records: int) -> dict[str, Any]:
         for row in wrong
     ]
     tallies = [(number, records[number].tally()) for number in sorted(records)]
-    by_field = [{"path": path, **asdict(totals.score())} for path, totals in fields.items()]
+    by_field = [{"path": path, **dataclasses.asdict(totals.score())} for path, totals in fields.items()]
     return {
         **result.summary,
         "per_metric": {name: mean for name, mean in result.per_metric.items() if name not in result.summary},

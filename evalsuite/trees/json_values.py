@@ -15,6 +15,7 @@ from evalsuite.compare.numbers import as_margin, upward
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import FaultError
 
+SCALARS = frozenset((str, int, float, bool, type(None)))
 JSON_NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object", type(None): "null"}
 
 

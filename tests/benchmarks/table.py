@@ -95,9 +95,9 @@ ROWS = (
         for name in ("plain", "escapes")
     ),
     Row("100,000 text and number answers, with their reasons", ("matching", "ratios", "reasons"), "a plain loop (CPU)", 0.8, 0.5),
-    Row("Treeval, 50 x 100 objects of six leaves", ("trees", "ratios", "50 x 100 objects x 6 leaves"), BARE, 4, 3),
+    Row("Treeval, 50 x 100 objects of six leaves", ("trees", "ratios", "50 x 100 objects x 6 leaves"), BARE, 3.5, 3),
     Row("Treeval, 5 x 300 texts", ("trees", "ratios", "5 x 300 strings"), BARE, 1.3),
-    Row("80 objects with two lists aligned inside", ("xeval", "80 nested objects", "ratio"), "20 of them (CPU)", 12),
+    Row("80 objects with two lists aligned inside", ("xeval", "80 nested objects", "ratio"), "20 of them (CPU)", 8),
     Row("10,000 records of 20 leaves", ("xeval", "beside upstream", "ratio"), "extract-eval (CPU)", 0.4),
     *(
         Row(

@@ -1,5 +1,6 @@
 """What goes beyond the reference: alternatives, weights, thresholds, more comparators, plain schemas, averages, streams, limits."""
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from evalsuite.trees import (
     ComparatorResult,
     CompoundComparator,
     FakeJudge,
+    FieldResult,
     SchemaError,
     SemanticBatchComparator,
     TreeLimitError,
@@ -248,6 +250,20 @@ def test_rows_tell_where() -> None:
     assert found["t[-1].v"] == ("t[0].v", "t[].v", "hallucination")
     score = result.per_schema_path["t[].v"]
     assert (score.precision, score.recall, score.matches, score.mismatches) == (1 / 3, 1 / 3, 1, 1)
+
+
+def test_a_row_is_copied_as_a_dataclass() -> None:
+    """A post-processor may return other rows, made by `dataclasses.replace`; `asdict` and `fields` take a row too."""
+
+    def forgive(rows: list[FieldResult]) -> list[FieldResult]:
+        return [dataclasses.replace(row, status="match", score=1.0) if row.path == "b" else row for row in rows]
+
+    schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
+    result = evaluate([{"a": "x", "b": "y"}], [{"a": "x", "b": "z"}], schema, post_process=forgive)
+    assert result.mean_f1 == 1
+    row = result.records[0].field_results[1]
+    assert dataclasses.asdict(row)["extracted_value"] == "z"
+    assert [each.name for each in dataclasses.fields(row) if each.default is dataclasses.MISSING] == ["path", "score", "comparator"]
 
 
 def test_micro_and_macro() -> None:
