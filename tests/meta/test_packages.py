@@ -155,13 +155,13 @@ def test_what_is_frozen_stays_so() -> None:
 
 
 def test_heavy_packages_are_imported_where_they_are_used() -> None:
-    """No module imports a heavy package when it is itself imported."""
+    """No module imports a heavy package when it is itself imported, but for the rows of trees, which are Structs."""
     found = []
     for path, node in [(file, node) for file in MODULES for node in at_module_level(tree_of(file))]:
         names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
         names += [node.module] if isinstance(node, ast.ImportFrom) and node.module and node.level == 0 else []
-        found += [f"{path.name}:{node.lineno} {name}" for name in names if name.split(".")[0] in HEAVY]
-    assert found == []
+        found += [f"{path.name} {name}" for name in names if name.split(".")[0] in HEAVY]
+    assert found == ["field_results.py msgspec"]
 
 
 def test_start_up_loads_nothing_heavy() -> None:

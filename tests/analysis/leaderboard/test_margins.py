@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -19,7 +19,7 @@ from evalsuite.analysis.explain.instance_evidence import with_margins
 from evalsuite.analysis.leaderboard.reliability import find_margins
 from evalsuite.compare import margins, table_diff
 from evalsuite.compare.messages import cheap_margins
-from evalsuite.core.types import Result, Table
+from evalsuite.core.types import Result, Score, Table
 from evalsuite.reports import FORMATS
 from evalsuite.reports.analysis_documents import margins_document
 from evalsuite.reports.record import record_of_entry
@@ -28,6 +28,7 @@ from evalsuite.runs.history import one_run
 from evalsuite.scorers.table_match import table_match
 from evalsuite.scorers.text_match import number_match
 from evalsuite.scorers.tree_scorers import tree_match, tree_score
+from evalsuite.trees import evaluate, treeval_score
 from tests.properties import examples
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -167,29 +168,55 @@ def near_trees(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
     return gold, made
 
 
+def near_schema(tolerance: float, text: str, align: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a near tree: numbers within a tolerance, one comparator of texts, one alignment of lists."""
+    number = {"type": "number", "x-eval-compare": {"numeric": {"tolerance": {"abs": tolerance}}}}
+    a_text = {"type": "string", "x-eval-compare": text}
+    item = {"type": "object", "properties": {"x": number, "y": a_text}}
+    lists = {name: {"type": "array", "items": one, "x-eval-align": align} for name, one in (("numbers", number), ("items", item))}
+    return {"type": "object", "properties": {"n": number, "s": a_text, **lists}}
+
+
+def as_aligned(made: dict[str, Any], pairs: Sequence[tuple[str, int | None, int | None]]) -> dict[str, Any] | None:
+    """The answer with its lists in gold's order by (path, gold's index, the answer's); None if an element has no partner."""
+    if any(None in indexes for _, *indexes in pairs):
+        return None
+    return {
+        name: [value[j] for _, j in sorted({(i, j) for path, i, j in pairs if path.startswith(f"{name}[")})]
+        if isinstance(value, list)
+        else value
+        for name, value in made.items()
+    }
+
+
+def in_order(turned: dict[str, Any] | None, gold: dict[str, Any], text: str) -> float | None:
+    """The margin of a tree in order, which turns its verdict; None for an answer with elements without partners."""
+    if turned is None:
+        return None
+
+    def score(tolerance: float) -> Score:
+        return tree_match(turned, gold=gold, schema=near_schema(tolerance, text, {"ordered": True}))
+
+    margin = score(0.0).details["margin"]
+    assert turns_at(margin, score(0.0).strict == 1, lambda tolerance: float(score(tolerance).strict == 1))
+    return None if margin is None else float(margin)
+
+
 @examples(150)
-@given(near_trees(), st.booleans(), st.booleans())
-def test_no_smaller_tolerance_turns_a_tree(trees: Any, is_ordered: bool, folds_case: bool) -> None:
-    """The margin is what `tree_match` itself says with that tolerance on each number; without an order it is enough, not the smallest."""
+@given(near_trees(), st.booleans(), st.sampled_from(["text", "exact"]))
+def test_no_smaller_tolerance_turns_a_tree(trees: Any, is_ordered: bool, text: str) -> None:
+    """The margin turns the verdict of `tree_match`, the elements of lists compared as in the verdict's rows; it is enough in any order."""
     gold, made = trees
-
-    def strict(tolerance: float) -> float:
-        number = {"type": "number", "x-eval-compare": {"numeric": {"tolerance": {"abs": tolerance}}}}
-        text = {"type": "string", "x-eval-compare": "text" if folds_case else "exact"}
-        item = {"type": "object", "properties": {"x": number, "y": text}}
-        align = {"ordered": True} if is_ordered else {"match_by": "hungarian"}
-        lists = {name: {"type": "array", "items": one, "x-eval-align": align} for name, one in (("numbers", number), ("items", item))}
-        score = tree_match(made, gold=gold, schema={"type": "object", "properties": {"n": number, "s": text, **lists}})
-        margins.append(score.details["margin"])
-        assert score.strict is not None
-        return float(score.strict == 1)
-
-    margins: list[float | None] = []
-    is_right = strict(0.0) == 1
-    if is_ordered:
-        assert turns_at(margins[0], is_right, strict)
-    else:
-        assert margins[0] is None or strict(margins[0]) == 1
+    align = {"ordered": True} if is_ordered else {"match_by": "hungarian"}
+    margin = tree_match(made, gold=gold, schema=near_schema(0.0, text, align)).details["margin"]
+    rows = evaluate([gold], [made], near_schema(0.0, text, align)).records[0].field_results
+    pairs = [
+        (row.path, None if row.status == "hallucination" else int(row.path.split("[")[1].split("]")[0]), row.aligned[0])
+        for row in rows
+        if row.aligned
+    ]
+    assert margin == in_order(as_aligned(made, pairs), gold, text)
+    assert margin is None or tree_match(made, gold=gold, schema=near_schema(margin, text, align)).strict == 1
 
 
 @examples(80)
@@ -198,16 +225,22 @@ def test_no_smaller_tolerance_turns_a_tree_of_treeval(trees: Any) -> None:
     """The same of `tree_score`, whose lists have no order and whose elements all have partners."""
     gold, made = trees
     schema = {"n": "number", "s": "string", "numbers": ["number"], "items": [{"x": "number", "y": "string"}]}
-
-    def strict(tolerance: float) -> float:
-        near = {"near": lambda prediction, reference: float(abs(prediction - reference) <= tolerance)}
-        score = tree_score(made, gold=gold, schema=schema, metrics=near, types_metrics={"number": ["near"]})
-        assert score.strict is not None
-        return float(score.strict > 1 - 1e-9)
-
     score = tree_score(made, gold=gold, schema=schema)
+    pairs = [
+        (row.path, row.expected_index, row.got_index)
+        for row in treeval_score([made], [gold], schema).rows
+        if (row.expected_index, row.got_index) != (None, None)
+    ]
     margin = score.details["margin"]
-    assert strict(margin) == 1 if margin is not None else score.strict == 1 or strict(1e15) < 1
+    assert margin == in_order(as_aligned(made, pairs), gold, "exact")
+    assert (
+        margin is None or tree_score(made, gold=gold, schema=schema, metrics=near(margin), types_metrics={"number": ["near"]}).strict == 1
+    )
+
+
+def near(tolerance: float) -> dict[str, Any]:
+    """A metric of numbers within a tolerance."""
+    return {"near": lambda prediction, reference: float(abs(prediction - reference) <= tolerance)}
 
 
 def test_trees() -> None:
