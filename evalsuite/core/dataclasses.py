@@ -45,12 +45,12 @@ def _dataclass(
     """Return the decorator that makes a class a dataclass, with the arguments of `dataclasses.dataclass`."""
 
     def decorate(cls: "type[Any]") -> "type[Any]":
-        return _made(cls, frozen=frozen, slots=slots, kw_only=kw_only, eq=eq, with_repr=repr)
+        return _make_class(cls, frozen=frozen, slots=slots, kw_only=kw_only, eq=eq, with_repr=repr)
 
     return decorate
 
 
-def _made(cls: "type[Any]", *, frozen: bool, slots: bool, kw_only: bool, eq: bool, with_repr: bool) -> "type[Any]":
+def _make_class(cls: "type[Any]", *, frozen: bool, slots: bool, kw_only: bool, eq: bool, with_repr: bool) -> "type[Any]":
     inherited = {name: spec for base in cls.__mro__[:0:-1] for name, spec in vars(base).get(_SPECS, {}).items()}
     own = _own_fields(cls, kw_only=kw_only, slots=slots)
     all_fields = {**inherited, **own}

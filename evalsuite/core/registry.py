@@ -179,7 +179,7 @@ def _keyword_parameters(function: Callable[..., Score]) -> dict[str, Parameter]:
 
 
 @cache
-def _required(function: Callable[..., Score]) -> list[str]:
+def _required_parameters(function: Callable[..., Score]) -> list[str]:
     """Return the keyword parameters without a default."""
     return [name for name, parameter in _keyword_parameters(function).items() if parameter.default is NO_DEFAULT]
 
@@ -219,7 +219,7 @@ def check_parameters(entry: Scorer, parameters: Mapping[str, Any], *, where: str
             problems.append(Problem(code="BAD_SPEC", message=message, where=where))
         else:
             usable[key] = value
-    missing = [name for name in _required(entry.function) if name not in parameters]
+    missing = [name for name in _required_parameters(entry.function) if name not in parameters]
     for key in missing:
         problems.append(Problem(code="BAD_SPEC", message=f"{entry.name} needs the parameter {key!r}", where=where))
     if not any(p.blocks >= {"strict"} for p in problems):
@@ -482,7 +482,7 @@ class Registry:
 
     def names(self) -> list[str]:
         """Return all scorer names: bundled ones in table order, then those of plugins and entry points in order of registration."""
-        entries = (entry.name for entry in _installed(self._group) if entry.name not in self.loaded)
+        entries = (entry.name for entry in _installed_entry_points(self._group) if entry.name not in self.loaded)
         return [*self.bundled, *self.objects, *self.loaded, *self.metrics, *entries]
 
     def load(self, name: str) -> Scorer:
@@ -597,7 +597,7 @@ class Registry:
 
     def entry_point(self, name: str) -> Any:
         """Return the entry point of an installed package for the name, or None."""
-        return next((entry for entry in _installed(self._group) if entry.name == name), None)
+        return next((entry for entry in _installed_entry_points(self._group) if entry.name == name), None)
 
     def code_hash(self, names: Iterable[str]) -> str:
         """Return 12 hex digits over the code of plugin scorers; empty if all scorers are bundled or made of metrics.
@@ -655,7 +655,7 @@ class Registry:
 
 
 @cache
-def _installed(group: str) -> tuple[Any, ...]:
+def _installed_entry_points(group: str) -> tuple[Any, ...]:
     from importlib.metadata import entry_points
 
     return tuple(entry_points(group=group))

@@ -64,12 +64,12 @@ class PlaceField(_CompactField):
         return kept if isinstance(kept, str) else f"{_files[kept >> _LINE_BITS]}:{kept & (1 << _LINE_BITS) - 1}"
 
     def __set__(self, owner: Any, value: str) -> None:
-        self.place.__set__(owner, _numbered(value))
+        self.place.__set__(owner, _line_number(value))
 
 
 # Objects of the same line are created one after the other, so a small cache is enough.
 @lru_cache(maxsize=4)
-def _numbered(place: str) -> str | int:
+def _line_number(place: str) -> str | int:
     """Return the number of a `file:line` text; any other text is returned unchanged."""
     file, _, line = place.rpartition(":")
     if not (file and line.isdecimal() and line.isascii() and len(line) < 12 and line[0] != "0"):

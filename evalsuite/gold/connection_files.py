@@ -69,7 +69,7 @@ class Connections:
         if entry.problem is not None:
             raise entry.problem
         owner = f"connection {name!r}"
-        options = {key: self._filled(value, key, entry) for key, value in entry.options.items()}
+        options = {key: self._fill_variables(value, key, entry) for key, value in entry.options.items()}
         for key in [key for key in options if key.endswith(_FROM_FILE)]:
             options[key.removesuffix(_FROM_FILE)] = _content(entry, key, str(options.pop(key)))
         for key in ("credentials", "private_key_file"):
@@ -96,9 +96,9 @@ class Connections:
             UsageError: the named connection is not configured, or has no login.
             GoldError: `engine` and `database` do not fit together.
         """
-        return with_login(connection) if (connection := self._mapped(instance, parameters)) is not None else None
+        return with_login(connection) if (connection := self._map_instance(instance, parameters)) is not None else None
 
-    def _mapped(self, instance: GoldInstance, parameters: Mapping[str, Any] | None) -> Connection | None:
+    def _map_instance(self, instance: GoldInstance, parameters: Mapping[str, Any] | None) -> Connection | None:
         parameters = parameters or {}
         named = parameters.get("connection") or instance.extra.get("connection")
         if named:
@@ -145,7 +145,7 @@ class Connections:
             raise GoldError(f"{where}: the database {database!r} leaves the folder of --databases", hint="name a file in it")
         return Connection(name=database, engine=engine, database=str(_seen_from(self.databases, database, f"connection {database!r}")))
 
-    def _filled(self, value: Any, key: str, entry: Entry) -> Any:
+    def _fill_variables(self, value: Any, key: str, entry: Entry) -> Any:
         """Return a value with each `${NAME}` replaced from the environment."""
         if not isinstance(value, str):
             return value

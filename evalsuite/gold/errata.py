@@ -191,10 +191,12 @@ def _entry_of(fields: Mapping[str, Any], lines: Mapping[str, str], gold: Gold, k
     if fields["id"] not in known:
         hint = did_you_mean(fields["id"], sorted(known)[:MOST_COMPARED])
         raise GoldError(f"{lines['id']}: no instance {fields['id']!r} in gold", hint=hint)
-    return _judged(fields, lines, gold, known[fields["id"]], actions[0], day)
+    return _apply_state(fields, lines, gold, known[fields["id"]], actions[0], day)
 
 
-def _judged(fields: Mapping[str, Any], lines: Mapping[str, str], gold: Gold, instance: GoldInstance, action: str, day: date) -> Erratum:
+def _apply_state(
+    fields: Mapping[str, Any], lines: Mapping[str, str], gold: Gold, instance: GoldInstance, action: str, day: date
+) -> Erratum:
     """Return the entry with its state, and with the patched instance if it is to be applied."""
     now = instance_hash(gold, instance)
     state: State = "stale" if now != fields["gold"] else "expired" if day > fields["expires"] else "applied"
@@ -203,7 +205,7 @@ def _judged(fields: Mapping[str, Any], lines: Mapping[str, str], gold: Gold, ins
         if (value := fields["waive"]) is not True:
             raise GoldError(f"{lines['waive']}: waive can only be true, found {value!r}", hint="remove an entry to count it again")
     elif state == "applied":
-        patched = _patched(fields[action], lines[action], gold, instance, action)
+        patched = _patch_instance(fields[action], lines[action], gold, instance, action)
     return Erratum(
         id=fields["id"],
         gold=fields["gold"],
@@ -217,7 +219,7 @@ def _judged(fields: Mapping[str, Any], lines: Mapping[str, str], gold: Gold, ins
     )
 
 
-def _patched(value: Any, where: str, gold: Gold, instance: GoldInstance, action: str) -> GoldInstance:
+def _patch_instance(value: Any, where: str, gold: Gold, instance: GoldInstance, action: str) -> GoldInstance:
     """Return the instance with its check's parameters changed (`patch`), or with other checks (`evaluation`)."""
     if action == "patch":
         if len(instance.own_checks) != 1:
@@ -232,14 +234,15 @@ def _patched(value: Any, where: str, gold: Gold, instance: GoldInstance, action:
         if not evaluations:
             raise GoldError(f"{where}: evaluation is empty", hint="give one {func, parameters} or a list of them")
     checks = tuple(
-        _moved(check_of(evaluation, instance.instance_id, where, gold.suite), gold, instance.instance_id) for evaluation in evaluations
+        _move_file_names(check_of(evaluation, instance.instance_id, where, gold.suite), gold, instance.instance_id)
+        for evaluation in evaluations
     )
     for problem in (problem for check in checks for problem in check.problems if problem.blocks):
         raise GoldError(f"{where}: {problem.message}", hint=problem.hint)
     return replace(instance, checks=with_further_scorers(checks, instance.instance_id, where, gold.suite), where=where)
 
 
-def _moved(check: Check, gold: Gold, instance_id: str) -> Check:
+def _move_file_names(check: Check, gold: Gold, instance_id: str) -> Check:
     """Return the check with the names of files in `.errata/<id>/` changed to paths there."""
 
     def moved(value: Any) -> Any:

@@ -466,7 +466,7 @@ def convert(gold: Path, out: Path, *, layout: str | None = None, limits: Limits 
         layout=read.layout,
         n_instances=len(entries),
         n_files=len(plan),
-        notes=(*(f"{text}; as converted it does not" for text in lost), *_left_behind(spec.parent, plan)),
+        notes=(*(f"{text}; as converted it does not" for text in lost), *_note_leftovers(spec.parent, plan)),
     )
 
 
@@ -492,7 +492,7 @@ def _copies(files: GoldFiles, id_: str) -> Iterator[tuple[str, str]]:
         yield f"{QUERIES}/{query}", f"{id_}/{GOLD_QUERY}"
 
 
-def _left_behind(folder: Path, plan: dict[str, str]) -> Iterator[str]:
+def _note_leftovers(folder: Path, plan: dict[str, str]) -> Iterator[str]:
     for below in (RESULTS, QUERIES):
         names = sorted(place.name for place in (folder / below).iterdir()) if (folder / below).is_dir() else []
         left = [name for name in names if f"{below}/{name}" not in plan and not name.startswith(".")]

@@ -226,7 +226,7 @@ def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:
     if not isinstance(parameters, dict):
         _refuse(where, f"{id_}: parameters must be an object, found {type(parameters).__name__}")
     if func in suite.extra.get("unexecuted", ()):
-        return _unexecuted(func, {**suite.defaults.get(func, {}), **parameters}, func, where)
+        return _make_unexecuted_check(func, {**suite.defaults.get(func, {}), **parameters}, func, where)
     try:
         scorer = SCORERS.load(func)
     except EvalsuiteError as error:
@@ -234,7 +234,7 @@ def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:
     merged: dict[str, Any] = {**suite.defaults.get(func, {}), **parameters}
     if scorer.marker.reads == "tree" and names_class(merged):
         if "unexecuted" in suite.extra:
-            return _unexecuted(func, merged, str(merged["schema"]), where)
+            return _make_unexecuted_check(func, merged, str(merged["schema"]), where)
         merged["schema"] = class_schema(merged["schema"], suite.folder, where)
     extra = {key: value for key, value in evaluation.items() if key not in ("func", "parameters")} or _NONE
     if evaluation.get("temporal") is True and scorer.marker.reads in TABLES | TEXTS and "gold" in scorer.parameters:
@@ -242,7 +242,7 @@ def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:
     used = _as_text(merged) if scorer.marker.reads in TEXTS else merged
     check = Check(scorer=sys.intern(func), parameters=used, where=where, extra=extra)
     living = names_queries(check)
-    misplaced = _misplaced(evaluation, where) if extra else []
+    misplaced = _warn_of_misplaced_keys(evaluation, where) if extra else []
     problems = [*misplaced, *registry.check_parameters(scorer, merged, where=where, later=["gold"] if living else [])]
     if living:
         hint = "configure a connection for this instance"
@@ -250,7 +250,7 @@ def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:
     return replace(check, problems=tuple(problems)) if problems else check
 
 
-def _unexecuted(scorer: str, parameters: dict[str, Any], code: str, where: str) -> Check:
+def _make_unexecuted_check(scorer: str, parameters: dict[str, Any], code: str, where: str) -> Check:
     problem = Problem(code="BAD_SPEC", message=f"{code} is a plugin of gold, which was not executed", where=where)
     return Check(scorer=scorer, parameters=parameters, where=where, problems=(problem,))
 
@@ -298,7 +298,7 @@ def names_queries(check: Check) -> bool:
     return bool(names) and all(isinstance(name, str) and name.lower().endswith(".sql") for name in names)
 
 
-def _misplaced(evaluation: Obj, where: str) -> list[Problem]:
+def _warn_of_misplaced_keys(evaluation: Obj, where: str) -> list[Problem]:
     """Return a warning for each ignored key next to `func` and `parameters`."""
     problems = []
     for key in evaluation:

@@ -215,7 +215,7 @@ def _load_scorer(name: str, target: Any, where: str, folder: Path, unexecuted: s
     file, attribute = _code_place(target, f"{where}: scorer {name!r}", "FUNCTION")
     if not plugin_calls.is_trusted(folder):
         if unexecuted is None:
-            raise _untrusted(folder, file)
+            raise _untrusted_plugin_error(folder, file)
         unexecuted.add(name)
         return
     try:
@@ -233,7 +233,7 @@ def _code_place(target: Any, what: str, attribute_kind: str) -> tuple[str, str]:
     return file, attribute
 
 
-def _untrusted(folder: Path, file: str) -> UntrustedPluginError:
+def _untrusted_plugin_error(folder: Path, file: str) -> UntrustedPluginError:
     import shlex
 
     message = f"{folder} brings a plugin, {file}, which is executed only with --gold {shlex.quote(str(folder))}"
@@ -261,7 +261,7 @@ def class_schema(target: str, folder: Path | None, where: str, *, is_named: bool
     file, name = _code_place(target, f"{where}: schema", "CLASS")
     folder = folder or Path()
     if not is_named and not plugin_calls.is_trusted(folder):
-        raise _untrusted(folder, file)
+        raise _untrusted_plugin_error(folder, file)
     try:
         return _schema_of_class((folder / file).resolve(), name)
     except EvalsuiteError as error:

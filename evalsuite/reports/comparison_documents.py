@@ -120,7 +120,7 @@ def _totals_section(comparison: "Comparison", *, brief: bool = False) -> Section
 
     columns: list[Column[Candidate]] = [
         *_difference_columns(comparison, "candidate", comparison.candidates, lambda row: row.total, family=len(comparison.candidates)),
-        Column(name="d_z", words=lambda row: _signed(row.total.effect), is_number=True),
+        Column(name="d_z", words=lambda row: _signed_words(row.total.effect), is_number=True),
         Column(name="won / tied / lost", words=lambda row: f"{row.total.wins} / {row.total.ties} / {row.total.losses}", is_number=True),
         *([Column(name="corrected", words=corrected, is_number=True)] if has_errata else []),
         Column(name="verdict", words=lambda row: row.verdict),
@@ -250,8 +250,8 @@ def _part_sections(comparison: "Comparison", candidate: "Candidate", everything:
         family = sum(len(c.fields) for c in comparison.candidates)
         by_field: list[Column[FieldDifference]] = [
             *_difference_columns(comparison, "field (F1)", listed, lambda field: field.f1, family=family),
-            Column(name="precision", words=lambda f: _signed(f.precision[1] - f.precision[0]), is_number=True),
-            Column(name="recall", words=lambda f: _signed(f.recall[1] - f.recall[0]), is_number=True),
+            Column(name="precision", words=lambda f: _signed_words(f.precision[1] - f.precision[0]), is_number=True),
+            Column(name="recall", words=lambda f: _signed_words(f.recall[1] - f.recall[0]), is_number=True),
         ]
         yield Section(
             title=f"{label} by field, the largest difference first",
@@ -351,7 +351,7 @@ def _interval_in_words(low: float | None, high: float | None, row: "PairedDiffer
     return "-" if low is None or high is None else f"[{_points_of(low, is_raw=is_raw)}, {_points_of(high, is_raw=is_raw)}]"
 
 
-def _signed(value: float | None) -> str:
+def _signed_words(value: float | None) -> str:
     return "-" if value is None else f"{value + 0.0:+.2f}" if round(value, 6) else "0"
 
 

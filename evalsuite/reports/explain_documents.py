@@ -164,7 +164,7 @@ def _differing_rows(data: Data) -> Iterator[str]:
             lines.append([str(row["predicted_row"]), "answer", *marked])
     widths = [min(WIDEST, max(len(line[i]) for line in lines)) for i in range(len(headers))]
     for line in lines:
-        yield "   " + "  ".join(_fitted(text, width) for text, width in zip(line, widths, strict=True)).rstrip()
+        yield "   " + "  ".join(_fit_text(text, width) for text, width in zip(line, widths, strict=True)).rstrip()
     cut = data["n_rows_cut"] + max(0, len(data["rows"]) - MOST_ROWS)
     if cut:
         yield f"   ... {cut} more rows differ"
@@ -174,7 +174,7 @@ def _cell_words(value: Any) -> str:
     return "NULL" if value is None else clean(str(value))
 
 
-def _fitted(text: str, width: int) -> str:
+def _fit_text(text: str, width: int) -> str:
     return text.ljust(width) if len(text) <= width else text[: width - 1] + "\u2026"
 
 
@@ -213,10 +213,10 @@ def _text_lines(data: Data) -> Iterator[str]:
         if item["similarity"] > 0:
             yield f" closest     {clean(item['phrase'])}  ({item['similarity']:.0%} like {clean(item['gold'])})"
     if data.get("segments"):
-        yield f" words       {clean(''.join(map(_marked, data['segments'])))}"
+        yield f" words       {clean(''.join(map(_mark_segment, data['segments'])))}"
 
 
-def _marked(segment: Data) -> str:
+def _mark_segment(segment: Data) -> str:
     """Mark `[-gold's-]` and `{+the answer's+}` words in a part of a text."""
     if segment["op"] == "equal":
         return str(segment["gold"])

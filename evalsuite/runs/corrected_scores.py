@@ -267,7 +267,7 @@ def human_score(results: Sequence[Result], labels: Labels) -> HumanEstimate | No
     graded = [result for result in results if not is_ungraded(result)]
     scored = [result for result in graded if result.status == "scored" and result.score is not None]
     cases = [(float(result.score or 0.0), labels.get(result.instance_id)) for result in scored]
-    return _said(cases, n_all=len(graded))
+    return _correct_by_labels(cases, n_all=len(graded))
 
 
 def human_difference(
@@ -284,10 +284,10 @@ def human_difference(
         scores = [0.0 if result.status in ZERO else own.get(result.instance_id) for result, own in zip((a, b), labels, strict=True)]
         left, right = scores
         cases.append(((value(b) or 0.0) - (value(a) or 0.0), None if left is None or right is None else right - left))
-    return _said(cases, n_all=len(pairs))
+    return _correct_by_labels(cases, n_all=len(pairs))
 
 
-def _said(cases: Sequence[Case], *, n_all: int) -> HumanEstimate | None:
+def _correct_by_labels(cases: Sequence[Case], *, n_all: int) -> HumanEstimate | None:
     """Return the corrected mean over `n_all` cases; those not listed are surely 0."""
     both = [(own, label) for own, label in cases if label is not None]
     if len(both) < 2:

@@ -88,20 +88,20 @@ class SqlAnswers:
         right: list[Result] = []
         for start in range(0, len(queried) or 1, _AT_ONCE):
             ready: list[Task] = []
-            for done in self._executed(queried[start : start + _AT_ONCE]):
+            for done in self._execute_query(queried[start : start + _AT_ONCE]):
                 if isinstance(done, Task):
                     ready.append(done)
                 else:
-                    yield self._described(done)
+                    yield self._describe(done)
             # Tasks without a connection go first if no statement has to run for them.
             for result in rest([*plain, *ready]):
                 if result.official == 1 and result.instance_id in to_time:
                     right.append(result)
                 else:
-                    yield self._described(result)
+                    yield self._describe(result)
             plain = []
         # When nothing else is running.
-        yield from self._timed(right, to_time)
+        yield from self._time_query(right, to_time)
 
     def _report_before(self, queried: Sequence[Task], paired: Sequence[Task | Result]) -> None:
         """Report, before the first query runs, how many cannot run here and what the others will bill."""
@@ -146,7 +146,7 @@ class SqlAnswers:
             many = "1 query" if len(queries) == 1 else f"{len(queries)} queries"
             tell(f"{many} will read {self._estimated:,} bytes by their dry runs; none may bill more than {most:,} (--max-bytes-billed)")
 
-    def _timed(self, right: Sequence[Result], tasks: Mapping[str, Task]) -> Iterator[Result]:
+    def _time_query(self, right: Sequence[Result], tasks: Mapping[str, Task]) -> Iterator[Result]:
         """Yield right answers with (gold's time / their time) in `details.time_ratio`, where it could be measured."""
         pairs = []
         for task in (tasks[result.instance_id] for result in right):
@@ -171,7 +171,7 @@ class SqlAnswers:
         estimated = {"estimated_bytes": self._estimated} if self._estimated else {}
         return spent | estimated | ({"billed_bytes": sum(billed)} if billed else {})
 
-    def _executed(self, tasks: Sequence[Task]) -> Iterator[Task | Result]:
+    def _execute_query(self, tasks: Sequence[Task]) -> Iterator[Task | Result]:
         """Yield each task with the path of its table, or the result of one whose query gave none."""
         waiting: dict[str, Task] = {}
         queries: list[Query] = []
@@ -188,7 +188,7 @@ class SqlAnswers:
         for answered in self._queries().answers(queries) if queries else ():
             task = waiting[answered.query.name]
             self._ran[answered.query.name] = answered
-            yield self._failed(task, answered) if isinstance(answered.outcome, Fault) else self._kept(task, answered.outcome)
+            yield self._fail(task, answered) if isinstance(answered.outcome, Fault) else self._keep_result(task, answered.outcome)
 
     def with_databases(self, task: Task) -> Task | Result:
         """Return a query-pair task with its database files, or the result of one whose database is missing."""
@@ -233,11 +233,11 @@ class SqlAnswers:
             self._digests[name] = files.digests()
         return Query(name=name, text=text, connection=connection, place=self._folder() / f"{file_name(name)}.csv")
 
-    def _kept(self, task: Task, written: "Written") -> Task:
+    def _keep_result(self, task: Task, written: "Written") -> Task:
         self._places[task.instance.instance_id] = written.place
         return replace(task, executed=written.place)
 
-    def _failed(self, task: Task, answered: "QueryOutcome") -> Result:
+    def _fail(self, task: Task, answered: "QueryOutcome") -> Result:
         fault = answered.outcome
         assert isinstance(fault, Fault)
         if side_of(fault) == "setup":
@@ -245,7 +245,7 @@ class SqlAnswers:
         status = {"TIMEOUT": "timeout", "WORKER_DIED": "crashed"}.get(fault.code, "submission_fault")
         return faulty(task, fault, status=status, seconds=answered.seconds)  # type: ignore[arg-type]
 
-    def _described(self, result: Result) -> Result:
+    def _describe(self, result: Result) -> Result:
         """Return the result with the query's features, its execution and its output; its time covers both stages."""
         if (digests := self._digests.get(result.instance_id)) is not None:
             result = replace(result, digests=digests)

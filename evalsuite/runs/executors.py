@@ -70,7 +70,7 @@ def score_chunk(payload: bytes) -> bytes:
     """Return the lines of a packed chunk's results, in order of completion. Raises `EvalsuiteError` if this worker cannot score it."""
     shared, packed = pickle.loads(payload)
     with _ONE_AT_A_TIME:
-        inodes, links = _prepared(shared)
+        inodes, links = _prepare_worker(shared)
     pool = Pool(jobs=1, isolation=shared.isolation, gold_inodes=inodes, links=links, fork_server=_fork_server_of(shared.submission_folder))
     with without_collection():
         return "\n".join(map(whole_line, pool.results(unpack_tasks(packed)))).encode()
@@ -91,7 +91,7 @@ _DIGESTS: dict[Path, str] = {}
 
 
 @cache
-def _prepared(shared: Shared) -> tuple[frozenset[Inode], list[Path]]:
+def _prepare_worker(shared: Shared) -> tuple[frozenset[Inode], list[Path]]:
     """Return the inodes of gold's files as this machine sees them, and the targets of links in it.
 
     First it checks that everything a score depends on equals the parent's: a worker without the shared folders would find every answer's
@@ -171,7 +171,7 @@ class DaskPool:
                 queued.append(task)
         if not queued:
             return
-        shared, budget = _shared(queued, self._work), self._work.budget or Budget(queued[0].limits)
+        shared, budget = _make_shared(queued, self._work), self._work.budget or Budget(queued[0].limits)
         affordable = [task for task in queued if budget.spend(size_of(task))]
         left = {task.instance.instance_id: task for task in queued}
         yield from (out_of_budget(left.pop(name), budget) for name in left.keys() - {task.instance.instance_id for task in affordable})
@@ -321,7 +321,7 @@ def _distributed() -> Any:
         raise MissingExtraError("--executor dask needs the package distributed", extra="dask") from None
 
 
-def _shared(tasks: Sequence[Task], work: "Work") -> Shared:
+def _make_shared(tasks: Sequence[Task], work: "Work") -> Shared:
     brought = tuple((name, Path(file), attribute) for name, file, attribute in SCORERS.registered_plugins())
     folder, needs_files = work.gold.folder.absolute(), any(map(opens_files, tasks))
     return Shared(

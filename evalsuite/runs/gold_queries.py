@@ -216,20 +216,20 @@ class GoldQueryRunner:
 
     def compute(self, tasks: Sequence[Task]) -> ComputedGold:
         """Return the tasks with every query gold computed once; a failed query becomes a problem of its check."""
-        wanted = [[self._wanted(task, check) for check in task.instance.checks] for task in tasks]
-        new = [asked.query for name, asked in self._asked.items() if not self._taken_over(name, asked)]
+        wanted = [[self._find_queries(task, check) for check in task.instance.checks] for task in tasks]
+        new = [asked.query for name, asked in self._asked.items() if not self._take_over(name, asked)]
         for answered in self._queries.answers(new) if new else ():
             self._note(answered)
         if self._dated and not any(asked.as_of for asked in self._asked.values()):
             self._notes.append("--as-of changes nothing: no gold query has a placeholder {{as_of}} or :as_of")
         made = []
         for task, golds in zip(tasks, wanted, strict=True):
-            checks = tuple(self._made(check, gold) for check, gold in zip(task.instance.checks, golds, strict=True))
+            checks = tuple(self._with_computed_gold(check, gold) for check, gold in zip(task.instance.checks, golds, strict=True))
             made.append(replace(task, instance=replace(task.instance, checks=checks)))
         frozen = {name: self._frozen[name] for name in self._asked if name in self._frozen}
         return ComputedGold(tasks=made, frozen=frozen, notes=tuple(self._notes))
 
-    def _wanted(self, task: Task, check: Check) -> list[str] | Problem | None:
+    def _find_queries(self, task: Task, check: Check) -> list[str] | Problem | None:
         """Return the names of a check's queries, the problem that prevents them, or None if no query is needed."""
         if self._submitted and not is_scored_by(task, check):
             return None
@@ -266,7 +266,7 @@ class GoldQueryRunner:
             names.append(name)
         return names
 
-    def _taken_over(self, name: str, asked: _Asked) -> bool:
+    def _take_over(self, name: str, asked: _Asked) -> bool:
         for folder in self._known:
             file = folder / asked.query.place.name
             try:
@@ -296,7 +296,7 @@ class GoldQueryRunner:
         if self._cache is not None:
             _keep(self._frozen[name], self._cache)
 
-    def _made(self, check: Check, wanted: list[str] | Problem | None) -> Check:
+    def _with_computed_gold(self, check: Check, wanted: list[str] | Problem | None) -> Check:
         """Return the check with its computed gold in place of the specified one."""
         if wanted is None:
             return check

@@ -310,7 +310,7 @@ def index_of(root: Path) -> Path:
 def _fill(connection: "DuckDBPyConnection", root: Path, cut: Cut | None) -> list[str]:
     """Create the three tables in the connection: views of the index, or copies of its visible part. Return the damaged runs."""
     stamps = dict(_stamps(root))
-    name = _attached(connection, root, stamps)
+    name = _attach_index(connection, root, stamps)
     if name is None:
         _make_tables(connection, "memory")
         _take_over(connection, "memory", root, stamps)
@@ -337,7 +337,7 @@ def _fill(connection: "DuckDBPyConnection", root: Path, cut: Cut | None) -> list
     return damaged
 
 
-def _attached(connection: "DuckDBPyConnection", root: Path, stamps: Mapping[str, str]) -> str | None:
+def _attach_index(connection: "DuckDBPyConnection", root: Path, stamps: Mapping[str, str]) -> str | None:
     """Attach the up-to-date index read-only and return its name; None if that is not possible."""
     import duckdb
 

@@ -50,15 +50,15 @@ def combine(task: Task, outcomes: Sequence[Outcome], *, seconds: float) -> Resul
     for outcome in outcomes:
         if outcome.check.beside:
             further.setdefault(outcome.check.scorer, []).append(outcome)
-    result = _combined(task, [outcome for outcome in outcomes if not outcome.check.beside], seconds)
+    result = _combine_outcomes(task, [outcome for outcome in outcomes if not outcome.check.beside], seconds)
     if not further:
         return result
-    by_name = {name: _combined(task, own, 0.0) for name, own in further.items()}
+    by_name = {name: _combine_outcomes(task, own, 0.0) for name, own in further.items()}
     rows = {name: further_result_row(row) for name, row in by_name.items()}
     return replace(result, details={**result.details, FURTHER_SCORERS: rows})
 
 
-def _combined(task: Task, outcomes: Sequence[Outcome], seconds: float) -> Result:
+def _combine_outcomes(task: Task, outcomes: Sequence[Outcome], seconds: float) -> Result:
     official, strict = _best(outcomes, "official"), _best(outcomes, "strict")
     score = official if task.rules == "official" else strict
     decided = _deciding(outcomes, task.rules)

@@ -73,37 +73,37 @@ class Unpacker:
         """
         try:
             with open_confined(archive.parent, archive.name, limit_bytes=self._limits["archive_bytes"]) as handle:
-                if (known := self._known(content_digest(handle).hexdigest())) is not None:
+                if (known := self._find_folder(content_digest(handle).hexdigest())) is not None:
                     return known
                 with unnamed_copy(handle, int(self._limits["archive_bytes"])) as copy:
                     copy.seek(0)
                     digest = content_digest(copy).hexdigest()  # type: ignore[arg-type]
-                    return self._known(digest) or self._unpacked(copy, archive, digest)
+                    return self._find_folder(digest) or self._unpacked(copy, archive, digest)
         except FaultError as error:
             raise SubmissionError(describe(error.fault)) from None
 
-    def _known(self, digest: str) -> Path | None:
+    def _find_folder(self, digest: str) -> Path | None:
         if (folder := self._memo.files(_key(digest), _submission_in)) is not None:
             return folder
-        if (fault := self._memo.get("archive", self._asked(digest))) is not None:
+        if (fault := self._memo.get("archive", self._memo_key(digest))) is not None:
             raise SubmissionError(str(fault))
         return None
 
-    def _asked(self, digest: str) -> str:
+    def _memo_key(self, digest: str) -> str:
         return json.dumps([digest, *(self._limits[name] for name in ("archive_bytes", "archive_members", "file_bytes"))])
 
     def _unpacked(self, copy: IO[bytes], archive: Path, digest: str) -> Path:
         try:
-            self._memo.put_files(_key(digest), lambda place: _write(place, self._told(copy, archive), self._limits))
+            self._memo.put_files(_key(digest), lambda place: _write(place, self._read_archive(copy, archive), self._limits))
         except FaultError as error:
             if error.fault.code not in _PASSING:
-                self._memo.put("archive", self._asked(digest), describe(error.fault))
+                self._memo.put("archive", self._memo_key(digest), describe(error.fault))
             raise
         if (folder := self._memo.files(_key(digest), _submission_in)) is None:
             raise OutputError(f"{archive}: no space left to unpack it", hint="make room where `.evalsuite` lies")
         return folder
 
-    def _told(self, copy: IO[bytes], archive: Path) -> Iterable[Any]:
+    def _read_archive(self, copy: IO[bytes], archive: Path) -> Iterable[Any]:
         copy.seek(0)
         if self._isolation == "none" or not can_fork():
             with private_copy(copy, int(self._limits["archive_bytes"])) as place:
@@ -191,7 +191,7 @@ def find_places(folders: Sequence[Path], gold: Path) -> tuple[list[Place], list[
 def _places_in(folder: Path, gold: Path, notes: list[str], *, by_files: bool) -> list[Place]:
     """Return the places of a folder, an archive or a file of queries; empty if there are none."""
     if folder.is_file() and is_archive(folder.name):
-        return [_packed(folder)]
+        return [_archive_place(folder)]
     if folder.is_file() and gold.exists() and is_alone(find_spec(gold)):
         return [Place(name=folder.name, folder=folder)]
     if (why := why_no_folder(folder, "folder")) in ("no such folder", "not a folder"):
@@ -230,7 +230,7 @@ def _candidates(folder: Path, gold: Path, notes: list[str]) -> list[Path]:
 def _place(folder: Path, *, by_files: bool) -> Place | None:
     """Return the place of one folder, None if it is neither submission nor run. `by_files` accepts answer files only (lite, snow)."""
     if is_archive(folder.name) and not folder.is_dir():
-        return _packed(folder)
+        return _archive_place(folder)
     if why := why_no_folder(folder, "folder"):
         return _broken(folder, why)
     name = folder.resolve().name
@@ -239,7 +239,7 @@ def _place(folder: Path, *, by_files: bool) -> Place | None:
     return Place(name=name, folder=folder, is_run=True) if holds_run(folder) else None
 
 
-def _packed(archive: Path) -> Place:
+def _archive_place(archive: Path) -> Place:
     return Place(name=without_ending(archive.name), folder=archive, is_archive=True)
 
 
@@ -382,9 +382,9 @@ class _Scoring:
         self._keys = {name: key_of(line, corrected, own, only=only) for name, own in hashes.items() if name not in self.turned_away}
         wanted = set() if no_cache or not facts["is_bundled"] else set(self._keys.values())
         self._scores: dict[Path, RunScores] = {}
-        self._known = self._find_known(wanted, {name: chosen or default for name, default in facts["defaults"].items()})
-        self._asked = set[str]()
-        self._n_new = len({key for key in self._keys.values() if key not in self._known})
+        self._find_folder = self._find_known(wanted, {name: chosen or default for name, default in facts["defaults"].items()})
+        self._memo_key = set[str]()
+        self._n_new = len({key for key in self._keys.values() if key not in self._find_folder})
         self._n_done = 0
 
     def _hashes(self, limits: Limits, layout: str, *, gold_inodes: frozenset[Inode], gold_hash: str) -> dict[str, str]:
@@ -443,17 +443,17 @@ class _Scoring:
         if place.name in self._faults:
             return Entry(name=place.name, scores=None, fault=self._faults[place.name])
         place, key = self._places[place.name], self._keys[place.name]
-        is_new = key not in self._known
+        is_new = key not in self._find_folder
         try:
-            folder = self._score(place, progress) if is_new else self._known[key]
-            if not is_new and key not in self._asked:
+            folder = self._score(place, progress) if is_new else self._find_folder[key]
+            if not is_new and key not in self._memo_key:
                 self._ask_again(place, folder)
         except SubmissionError as error:
             return Entry(name=place.name, scores=None, fault=error.message.replace(str(place.folder), place.name))
-        self._asked.add(key)
+        self._memo_key.add(key)
         scores = self._scores.get(folder) or run_scores(folder, self._memo)
         if scores is not None and key.endswith(f"|submission:{scores.submission_hash}"):
-            self._known[key] = folder
+            self._find_folder[key] = folder
         if scores is None:
             return Entry(name=place.name, scores=None, fault="its run was deleted while the leaderboard was made")
         return Entry(name=place.name, scores=scores, is_new=is_new)

@@ -72,7 +72,7 @@ def merge(folders: Sequence[Path], out: Path) -> RunEntry:
     _check_alike(parts)
     rows = [list(read_results(entry.folder / RESULTS)) for entry in parts]
     results = _woven(parts, rows)
-    run = _merged(parts, results)
+    run = _merge_run_objects(parts, results)
     plan = {"signature": first.run["signature"], "submission": first.run["submission"].get("hash", ""), "options": run["options"]}
     folder = RunFolder(claim(out)).open(plan)
     try:
@@ -166,7 +166,7 @@ def _woven(parts: Sequence[RunEntry], rows: Sequence[Sequence[Result]]) -> list[
     return results
 
 
-def _merged(parts: Sequence[RunEntry], results: Sequence[Result]) -> dict[str, Any]:
+def _merge_run_objects(parts: Sequence[RunEntry], results: Sequence[Result]) -> dict[str, Any]:
     """Return the `run.json` object of the whole: every number computed again from the results."""
     first = parts[0].run
     groups = _groups(parts, results)
@@ -186,7 +186,7 @@ def _merged(parts: Sequence[RunEntry], results: Sequence[Result]) -> dict[str, A
         "summary": summary.to_json(),
         **merge_corrections([part.run for part in parts], results),
         "groups": groups,
-        **({"judge": _added(judges)} if judges else {}),
+        **({"judge": _add_accounts(judges)} if judges else {}),
         "notes": by_kind(results),
         "warnings": list(dict.fromkeys(text for part in parts for text in part.run.get("warnings", ()))),
         "receipt": {**first.get("receipt", {}), "shards": len(parts)},
@@ -208,7 +208,7 @@ def _groups(parts: Sequence[RunEntry], results: Sequence[Result]) -> dict[str, l
     return groups
 
 
-def _added(accounts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _add_accounts(accounts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Add up the judge's requests and costs of all shards; the models are those of the first."""
     totals = {
         key: sum(account.get(key) or 0 for account in accounts) for key, value in accounts[0].items() if isinstance(value, int | float)
@@ -271,7 +271,7 @@ def rescore(
     parts = changed_parts(str(entry.run.get("signature", "")), done.signature)
     return Rescored(
         run=done,
-        changed=tuple(_changed(before, done.results)),
+        changed=tuple(_list_changes(before, done.results)),
         signature_changes=tuple(f"{name} {old} -> {new}" for name, (old, new) in parts.items()),
         notes=tuple(notes),
     )
@@ -360,7 +360,7 @@ def chosen_rules(rules: Rule | None, results: Sequence[Result]) -> Rule | None:
     return rules if follows else None
 
 
-def _changed(before: Sequence[Result], after: Sequence[Result]) -> Iterator[tuple[str, float | None, float | None]]:
+def _list_changes(before: Sequence[Result], after: Sequence[Result]) -> Iterator[tuple[str, float | None, float | None]]:
     old = {r.instance_id: r.score for r in before}
     for result in after:
         if result.instance_id in old and old[result.instance_id] != result.score:

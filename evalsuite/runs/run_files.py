@@ -460,11 +460,11 @@ def result_of(line: str | bytes, *, instance_id: str | None = None) -> Result:
 
 def _once(text: Text) -> Text:
     """Return an equal text that exists already, if any: many answers have the same reason."""
-    return _held(text) if len(text) < _SHORT else text
+    return _keep_text(text) if len(text) < _SHORT else text
 
 
 @lru_cache(maxsize=1 << 12)
-def _held(text: Text) -> Text:
+def _keep_text(text: Text) -> Text:
     return text
 
 

@@ -144,8 +144,8 @@ class RunFolder:
         if not set(self.path.iterdir()) - set(half_written(self.path)):
             self.open(plan)
             return {}
-        started, unsure = self._started()
-        if changed := list(_changed(started, plan)):
+        started, unsure = self._read_start()
+        if changed := list(_list_differences(started, plan)):
             raise started_otherwise(self.path, changed)
         if started.get("replaces"):
             self.open(plan)
@@ -170,7 +170,7 @@ class RunFolder:
         self._journal = path.open("ab", buffering=0)
         return stay
 
-    def _started(self) -> tuple[Mapping[str, Any], frozenset[str]]:
+    def _read_start(self) -> tuple[Mapping[str, Any], frozenset[str]]:
         """Return (what the run was started on, the instances whose verdict cannot be kept because their files may have changed)."""
         started = read_json(self.path / STARTED)
         if started is None and not (self.path / STARTED).exists():
@@ -289,7 +289,7 @@ def half_written(folder: Path) -> list[Path]:
     return [part for name in (RUN, RESULTS, STARTED, UNITS) for part in folder.glob(f".{name}.*.part")]
 
 
-def _changed(started: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[str]:
+def _list_differences(started: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[str]:
     """Yield what differs between the recorded plan and this one, in the user's words; the signature covers rules and limits."""
     yield from changed_parts(str(started.get("signature")), str(plan.get("signature")))
     if "whole" not in started and started.get("submission") != plan["submission"]:

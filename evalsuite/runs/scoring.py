@@ -105,7 +105,7 @@ def _notes(
     if others >= OTHER_GOLDS:
         yield f"many golds: the answer contains the gold of {others} other instances"
     columns = result.detail("n_columns")
-    needed = _needed(result.details) if columns is not None else None
+    needed = _columns_needed(result.details) if columns is not None else None
     if columns is not None and needed is not None and columns > 2 * needed + 10:
         yield f"kitchen sink: {columns} columns submitted, {needed} needed"
     if 1 in (result.official, result.strict) and (name := _identical(task, result, gold_inodes, gold_digests)):
@@ -118,7 +118,7 @@ def _text(task: Task) -> str:
     return answer.value.strip() if answer is not None and answer.answer_type == "answer" and isinstance(answer.value, str) else ""
 
 
-def _needed(details: Mapping[str, Any]) -> int | None:
+def _columns_needed(details: Mapping[str, Any]) -> int | None:
     needed = details.get("n_needed", details.get("strict", {}).get("n_needed"))
     return needed if isinstance(needed, int) else None
 
@@ -321,7 +321,7 @@ def run(
             if fork_server is not None and fork_server.alive
             else fork_server_for(result_dir, modules=WORKER_MODULES) as fork_server,
             planned_run(result_dir, gold_dir, options, fork_server) as planned,
-            _opened(planned, fork_server, judges) as opened,
+            _open_resources(planned, fork_server, judges) as opened,
         ):
             finished = _summarise(planned, opened, _execute(planned, opened, progress), started)
             if opened.folder is not None:
@@ -330,7 +330,7 @@ def run(
     except KeyboardInterrupt as stop:
         if isinstance(stop, InterruptedRun) or options.resume is not None:
             raise
-        raise InterruptedRun(_saved(None, 0)) from stop
+        raise InterruptedRun(_saved_words(None, 0)) from stop
 
 
 class InterruptedRun(KeyboardInterrupt):
@@ -364,7 +364,7 @@ class Opened:
 
 
 @contextmanager
-def _opened(planned: Planned, fork_server: ForkServer | None, judges: ForkServer | None) -> Iterator[Opened]:
+def _open_resources(planned: Planned, fork_server: ForkServer | None, judges: ForkServer | None) -> Iterator[Opened]:
     """Open the resources of a run. After the block every worker is dead and every file closed."""
     options, gold, inodes = planned.options, planned.gold, planned.gold_inodes
     assert options.jobs is not None
@@ -396,7 +396,7 @@ def _opened(planned: Planned, fork_server: ForkServer | None, judges: ForkServer
             planned.living.freeze(folder.path)
         yield Opened(pool=pool, sql=sql, batches=batches, cache=cache, folder=folder, known=known)
     except KeyboardInterrupt as stop:
-        raise InterruptedRun(_saved(folder, len(planned.tasks))) from stop
+        raise InterruptedRun(_saved_words(folder, len(planned.tasks))) from stop
     finally:
         pool.close()
         if cache is not None:
@@ -509,7 +509,7 @@ def _check(options: RunOptions) -> None:
         raise UsageError("--resume and --no-save exclude each other", hint="a resumed run continues in its folder")
 
 
-def _saved(folder: RunFolder | None, n_instances: int) -> str:
+def _saved_words(folder: RunFolder | None, n_instances: int) -> str:
     if folder is None:
         return "interrupted: nothing is saved"
     if not folder.unfinished:

@@ -148,7 +148,7 @@ def summarise(
         interval=interval,
         interval_method=method,
         n_units=n_units(results),
-        clusters=_clustered(results, groups or {}, clusters),
+        clusters=_cluster_interval(results, groups or {}, clusters),
         histogram=_histogram([r.score for r in results if r.score is not None]),
         **_reference(results, answered),
         flips=tuple(_flips(results)),
@@ -210,7 +210,7 @@ def _spread(results: Sequence[Result]) -> tuple[float | None, tuple[float, float
     return reported.se, interval, reported.method
 
 
-def _clustered(results: Sequence[Result], groups: Mapping[str, Sequence[str]], clusters: Sequence[str]) -> dict[str, Any] | None:
+def _cluster_interval(results: Sequence[Result], groups: Mapping[str, Sequence[str]], clusters: Sequence[str]) -> dict[str, Any] | None:
     """Return the clustered standard error (CR2) and interval, None without named clusters."""
     if not clusters or not results:
         return None

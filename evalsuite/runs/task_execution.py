@@ -187,7 +187,7 @@ def _run_check(task: Task, check: Check, payloads: Mapping[str, Any], helper: He
         if not takes_big and entry.marker.reads != "query":
             form = as_values(form)
         with allowing_programs(task.allow_programs, seconds=task.limits.get("seconds")):
-            score = _called(entry, form, parameters, helper)
+            score = _call_scorer(entry, form, parameters, helper)
     except OfficialError as late:
         return outcome(score=_without_blocked(late_strict(late.score), blocked))
     except FaultError as error:
@@ -234,7 +234,7 @@ def gold_tables(task: Task, check: Check, *, equal_result: Sequence[Table] | Non
     return _GOLD_TABLES[key]
 
 
-def _called(entry: Scorer, form: Any, parameters: dict[str, Any], helper: Helper | None) -> Score:
+def _call_scorer(entry: Scorer, form: Any, parameters: dict[str, Any], helper: Helper | None) -> Score:
     if entry.marker.reads == "batch":
         return entry.score(form, helper(entry) if helper is not None else None, **parameters)
     if helper is not None and entry.asks_judge(parameters):

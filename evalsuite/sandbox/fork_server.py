@@ -98,7 +98,7 @@ class ForkServer:
             self.call("evalsuite.sandbox.worker_main:set_import_path", import_path(*hostile))
             self.load(modules)
         else:
-            self._process, self._control = _started(import_path(*hostile), modules)
+            self._process, self._control = _start_process(import_path(*hostile), modules)
         # Meanwhile the process starts.
         remove_stale_temp_dirs()
 
@@ -158,7 +158,7 @@ class ForkServer:
                 return default
 
 
-def _started(path: Sequence[str], modules: Collection[str]) -> "tuple[subprocess.Popen[bytes], socket.socket]":
+def _start_process(path: Sequence[str], modules: Collection[str]) -> "tuple[subprocess.Popen[bytes], socket.socket]":
     """Start a fork server in a new interpreter; return its process and its control socket."""
     control, theirs = socket.socketpair()
     with theirs, signals_blocked():

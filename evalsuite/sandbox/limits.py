@@ -454,7 +454,7 @@ def check_limits(limits: Mapping[str, int | float], *, seconds: float = 0.0, n_b
     }
     for name, (least, command, what) in needed.items():
         if (most := _soft_limit(name)) is not None and most < least:
-            raise UsageError(f"this machine gives a process {_shown(name, most)} {what}", hint=_cure(name, command, most))
+            raise UsageError(f"this machine gives a process {_show_limit(name, most)} {what}", hint=_cure(name, command, most))
 
 
 def jobs_that_fit(jobs: int, sizes: list[int], limits: Mapping[str, int | float]) -> tuple[int, str]:
@@ -492,7 +492,7 @@ def memory_room() -> tuple[int, str] | None:
     rooms = []
     if (limit := memory_limit()) is not None:
         n_bytes, file = limit
-        rooms.append((max(0, n_bytes - _used(file.parent)), str(file)))
+        rooms.append((max(0, n_bytes - _used_bytes(file.parent)), str(file)))
     with suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/meminfo").read_text().splitlines()
         available = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
@@ -501,7 +501,7 @@ def memory_room() -> tuple[int, str] | None:
     return min(rooms, default=None)
 
 
-def _used(group: Path) -> int:
+def _used_bytes(group: Path) -> int:
     """Return the bytes that a group uses and cannot free."""
     for name, key in (("memory.current", "inactive_file"), ("memory.usage_in_bytes", "total_inactive_file")):
         with suppress(OSError, ValueError):
@@ -524,7 +524,7 @@ def _soft_limit(name: str) -> int | None:
     return None if soft == resource.RLIM_INFINITY else soft
 
 
-def _shown(name: str, most: int) -> str:
+def _show_limit(name: str, most: int) -> str:
     if name in ("AS", "DATA"):
         return f"{most // _MIB} MiB"
     return f"{most} s" if name == "CPU" else f"{most} bytes for" if name == "FSIZE" else str(most)

@@ -170,14 +170,16 @@ def unpack_tasks(data: bytes) -> list[Task]:
     common, rows = pickle.loads(data)
     return [
         Task(
-            instance=GoldInstance(**_named(_INSTANCE, instance), checks=tuple([Check(**_named(_CHECK, check)) for check in checks])),
-            answer=None if answer is None else Answer(**_named(_ANSWER, answer)),
-            **_named(_TASK, rest),
+            instance=GoldInstance(
+                **_name_fields(_INSTANCE, instance), checks=tuple([Check(**_name_fields(_CHECK, check)) for check in checks])
+            ),
+            answer=None if answer is None else Answer(**_name_fields(_ANSWER, answer)),
+            **_name_fields(_TASK, rest),
             **common,
         )
         for rest, instance, checks, answer in rows
     ]
 
 
-def _named(form: Form, values: tuple[Any, ...]) -> dict[str, Any]:
+def _name_fields(form: Form, values: tuple[Any, ...]) -> dict[str, Any]:
     return dict(zip(form[0], values, strict=True))

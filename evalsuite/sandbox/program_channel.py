@@ -164,7 +164,7 @@ class Remote:
     def __reduce_ex__(self, _: Any) -> Any:
         # A pickle is a copy: one is made now, and one of that at each load.
         _PICKLED.append(self.__deepcopy__(None))
-        return _unpickled, (len(_PICKLED) - 1,)
+        return _unpickle, (len(_PICKLED) - 1,)
 
 
 def _refuse_numpy(reference: Reference, name: str) -> None:
@@ -186,7 +186,7 @@ def _fields(names: Any) -> Any:
 _PICKLED: Final[list[Any]] = []
 
 
-def _unpickled(place: int) -> Any:
+def _unpickle(place: int) -> Any:
     return _PICKLED[place].__deepcopy__(None)
 
 

@@ -51,14 +51,14 @@ class ProgramSide:
     def perform(self, target: Any, operation: str, parts: list[Any]) -> Any:
         """Perform an operation on an object of the program."""
         if operation == "await":
-            return self._awaited(target)
+            return self._run_awaitable(target)
         if operation == "get" and parts[0] == "__signature__":
             import inspect
 
             return inspect.signature(target)
         return perform(target, operation, parts)
 
-    def _awaited(self, awaitable: Any) -> Any:
+    def _run_awaitable(self, awaitable: Any) -> Any:
         import asyncio
 
         async def finish() -> Any:

@@ -234,7 +234,7 @@ def _run_test_process(
     _see_installed(limits)
     if sandbox is not None:
         sandbox.enter()
-        read, write = (_watched(use, program, limits, verdict_end) for use in (read, write))
+        read, write = (_watch_channel(use, program, limits, verdict_end) for use in (read, write))
     os.write(verdict_end, READY)
     sizes = HEADER.unpack(_take(source, HEADER.size))
     source_code, test = (_take(source, size).decode("utf-8", "surrogatepass") for size in sizes)
@@ -242,7 +242,7 @@ def _run_test_process(
     os._exit(0)
 
 
-def _watched(use: Callable[[Any], Any], program: int, limits: Limits, verdict_end: int) -> Callable[[Any], Any]:
+def _watch_channel(use: Callable[[Any], Any], program: int, limits: Limits, verdict_end: int) -> Callable[[Any], Any]:
     """Wrap one direction of the channel: if it ends because the system killed the program's process, that is the verdict."""
 
     def end() -> None:

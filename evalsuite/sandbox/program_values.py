@@ -441,11 +441,11 @@ _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
 }  # fmt: skip
 
 
-def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
+def _reflect(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda target, other: function(other, target)
 
 
-OPERATIONS: Final = _FUNCTIONS | {f"__r{name}__": _reflected(_FUNCTIONS[f"__{name}__"]) for name in _BINARY}
+OPERATIONS: Final = _FUNCTIONS | {f"__r{name}__": _reflect(_FUNCTIONS[f"__{name}__"]) for name in _BINARY}
 # Binary operations: a plain value of the test must not get a plain value back.
 BINARY: Final = frozenset(f"__{side}{name}__" for name in _BINARY for side in ("", "r", "i"))
 # Looked up on the class, as Python does, since no function performs them.

@@ -81,14 +81,14 @@ def lock(descriptor: int, *, wait: bool = False) -> None:
 
 def remove_stale_temp_dirs() -> None:
     """Remove the unlocked temporary folders of processes that were killed."""
-    for place in _left() if CAN_LOCK else ():
+    for place in _leftover_folders() if CAN_LOCK else ():
         lock = _open_locked(place, wait=False)
         if lock is not None:
             shutil.rmtree(place, ignore_errors=True)
             os.close(lock)
 
 
-def _left() -> Iterator[Path]:
+def _leftover_folders() -> Iterator[Path]:
     # The folder that tempfile chooses; importing tempfile costs as much as a tenth of the start of Python.
     places = (*map(os.environ.get, ("TMPDIR", "TEMP", "TMP")), "/tmp", "/var/tmp", "/usr/tmp")
     folder = next((place for place in places if place and os.access(place, os.W_OK | os.X_OK)), "")

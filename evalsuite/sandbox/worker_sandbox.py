@@ -62,17 +62,17 @@ def enter_sandbox(readable: Iterable[str], limits: Mapping[str, int | float]) ->
     limit_resources(limits, alone=inside)
     # Last: it refuses the system calls that the other features need.
     calls = restrict_calls()
-    return _named(inside, files, calls)
+    return _feature_names(inside, files, calls)
 
 
 def expected_features() -> list[str]:
     """Return what `enter_sandbox` will return on this machine."""
     if not can_fork():
         return ["limits"] if can_limit_by_job() else []
-    return _named(can_enter_namespaces(), landlock_version() > 0, can_filter())
+    return _feature_names(can_enter_namespaces(), landlock_version() > 0, can_filter())
 
 
-def _named(inside: bool, files: bool, calls: bool) -> list[str]:
+def _feature_names(inside: bool, files: bool, calls: bool) -> list[str]:
     return ["limits", *(name for name, built in (("namespaces", inside), ("landlock", files), ("seccomp", calls)) if built)]
 
 

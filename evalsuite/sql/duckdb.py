@@ -372,15 +372,15 @@ def _open_folder(folder: Path, limits: QueryLimits, name: str) -> "tuple[DuckDBP
     try:
         for path in files:
             view = text_of(Path(path.stem)).replace('"', '""')
-            opened.execute(f'CREATE VIEW "{view}" AS FROM {_READERS[path.suffix.lower()]}({_quoted(path)})')
-        opened.execute(f"SET allowed_paths = [{', '.join(map(_quoted, files))}]")
+            opened.execute(f'CREATE VIEW "{view}" AS FROM {_READERS[path.suffix.lower()]}({_quote_path(path)})')
+        opened.execute(f"SET allowed_paths = [{', '.join(map(_quote_path, files))}]")
     except (duckdb.Error, UnicodeDecodeError) as error:
         _log.debug("duckdb: %r", error)
         raise UsageError(f"connection {name!r}: {path.name} cannot be read as a table", hint="column names must not repeat") from None
     return opened, files
 
 
-def _quoted(path: Path) -> str:
+def _quote_path(path: Path) -> str:
     return "'" + text_of(path).replace("'", "''") + "'"
 
 

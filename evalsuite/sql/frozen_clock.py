@@ -114,18 +114,18 @@ def frozen(sql: str, engine: str, at: int, are_times: Callable[[str, int], Seque
         return sql
     if engine == "duckdb":
         qualified = rf"(?<![\w$.])(?:system\s*\.\s*(?:main\s*\.\s*)?|pg_catalog\s*\.\s*)(?=(?:age|{'|'.join(_DUCKDB)})\s*\()"
-        return _spliced(sql, [(*match.span(), "") for match in re.finditer(qualified, blanked(sql, DUCKDB), re.IGNORECASE)])
+        return _splice(sql, [(*match.span(), "") for match in re.finditer(qualified, blanked(sql, DUCKDB), re.IGNORECASE)])
     dialect, table = _REWRITTEN[engine]
     if engine == "postgres":
         sql = _without_words(sql, at, are_times)
-        sql = _spliced(sql, [(place, place, f"to_timestamp({at})::date::timestamp, ") for place in _lone_ages(blanked(sql, dialect))])
-    sql = _spliced(sql, list(_parts(sql, dialect, table, at)))
-    if left := sorted(_called(sql, dialect) & set(table)):
+        sql = _splice(sql, [(place, place, f"to_timestamp({at})::date::timestamp, ") for place in _lone_ages(blanked(sql, dialect))])
+    sql = _splice(sql, list(_parts(sql, dialect, table, at)))
+    if left := sorted(_function_names(sql, dialect) & set(table)):
         raise not_frozen(f"{left[0]}()")
     return sql
 
 
-def _called(sql: str, dialect: Dialect) -> set[str]:
+def _function_names(sql: str, dialect: Dialect) -> set[str]:
     """The names of functions in lower case: an engine also finds its own functions under quoted names in their own case."""
     return set(map(str.lower, called_names(sql, dialect)))
 
@@ -180,12 +180,12 @@ def _without_words(sql: str, at: int, are_times: Callable[[str, int], Sequence[b
         (sure if is_typed else open_).append((match.start(), match.end(), text))
     if open_ and are_times is not None:
         # The server infers the same type for an unknown text and for a parameter in its place.
-        candidate = _spliced(sql, sorted([*sure, *((start, end, f"${n}") for n, (start, end, _) in enumerate(open_, 1))]))
+        candidate = _splice(sql, sorted([*sure, *((start, end, f"${n}") for n, (start, end, _) in enumerate(open_, 1))]))
         sure += [part for part, is_time in zip(open_, are_times(candidate, len(open_)), strict=True) if is_time]
-    return _spliced(sql, sorted(sure))
+    return _splice(sql, sorted(sure))
 
 
-def _spliced(sql: str, parts: Sequence[tuple[int, int, str]]) -> str:
+def _splice(sql: str, parts: Sequence[tuple[int, int, str]]) -> str:
     for start, end, text in reversed(parts):
         sql = sql[:start] + text + sql[end:]
     return sql
@@ -209,4 +209,4 @@ def reads_time(sql: str, engine: str) -> bool:
         return True
     if engine == "sqlite":
         return bool(re.search(rf"\b(?:(?:{'|'.join(_SQLITE)})\s*\(|strftime\s*\(\s*_\s*)\s*\)", blank, re.IGNORECASE))
-    return bool(_called(sql, dialect) & set(names)) or (engine in ("postgres", "duckdb") and any(_lone_ages(blank)))
+    return bool(_function_names(sql, dialect) & set(names)) or (engine in ("postgres", "duckdb") and any(_lone_ages(blank)))

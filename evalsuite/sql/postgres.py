@@ -401,7 +401,7 @@ class PostgresSession(Session):
                 self._cursor.close()
                 self._open_cursor(written)
                 return Stream(header=header, types=types, chunks=iter(()), lines=self._lines(own))
-        return Stream(header=header, types=types, chunks=([tuple(map(neutral, row)) for row in rows] for rows in self._fetched()))
+        return Stream(header=header, types=types, chunks=([tuple(map(neutral, row)) for row in rows] for rows in self._fetch_rows()))
 
     def _open_cursor(self, sql: str) -> None:
         self._cursor = self.connection.cursor(name="evalsuite")
@@ -429,9 +429,9 @@ class PostgresSession(Session):
 
     def _lines(self, types: Sequence[str]) -> Iterator[Lines]:
         with self._faults():
-            yield from lines_of(self._fetched(), types)
+            yield from lines_of(self._fetch_rows(), types)
 
-    def _fetched(self) -> Iterator[Sequence[Any]]:
+    def _fetch_rows(self) -> Iterator[Sequence[Any]]:
         n_rows = _FIRST_ROWS
         with self._faults():
             while rows := self._cursor.fetchmany(n_rows):

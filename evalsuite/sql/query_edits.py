@@ -220,12 +220,12 @@ _INSTEAD: Final = {
 
 def changed_conditions(node: "Expr") -> Iterator[Replacement]:
     """Other comparisons in place of one."""
-    yield from _other_bounds(node)
+    yield from _change_bound(node)
     yield from _opposites(node)
-    yield from _other_members(node)
+    yield from _change_members(node)
 
 
-def _other_bounds(node: "Expr") -> Iterator[Replacement]:
+def _change_bound(node: "Expr") -> Iterator[Replacement]:
     """Another bound, or the same bound included or excluded."""
     from sqlglot import exp
 
@@ -233,7 +233,7 @@ def _other_bounds(node: "Expr") -> Iterator[Replacement]:
     if name in _COMPARED:
         yield "bound", getattr(exp, _COMPARED[name])(**_children(node))
     if isinstance(node, exp.GT | exp.GTE | exp.LT | exp.LTE | exp.EQ | exp.Between):
-        yield from _shifted(node)
+        yield from _shift_bound(node)
     if isinstance(node, exp.Between):
         this, low, high = (node.args[key] for key in ("this", "low", "high"))
         for left, right in ((exp.GTE, exp.LT), (exp.GT, exp.LTE), (exp.GT, exp.LT)):
@@ -254,7 +254,7 @@ def _opposites(node: "Expr") -> Iterator[Replacement]:
         yield "condition", exp.Not(this=node.copy())
 
 
-def _other_members(node: "Expr") -> Iterator[Replacement]:
+def _change_members(node: "Expr") -> Iterator[Replacement]:
     """A list without one of its items, or a pattern with other wildcards."""
     from sqlglot import exp
 
@@ -274,13 +274,13 @@ def _children(node: "Expr") -> dict[str, Any]:
     return {key: node.args[key].copy() for key in ("this", "expression")}
 
 
-def _shifted(node: "Expr") -> Iterator[Replacement]:
+def _shift_bound(node: "Expr") -> Iterator[Replacement]:
     """A bound increased or decreased by one: a whole number, or a day."""
     from sqlglot import exp
 
     for i, literal in enumerate(node.find_all(exp.Literal)):
         try:
-            moved = [_moved(literal, step) for step in (1, -1)]
+            moved = [_move_literal(literal, step) for step in (1, -1)]
         except (ValueError, OverflowError):
             continue
         for new in filter(None, moved):
@@ -289,7 +289,7 @@ def _shifted(node: "Expr") -> Iterator[Replacement]:
             yield "bound", changed
 
 
-def _moved(literal: Any, step: int) -> Any:
+def _move_literal(literal: Any, step: int) -> Any:
     """A whole number or a day moved by a step; None for any other literal. Raises ValueError, OverflowError."""
     from sqlglot import exp
 
@@ -357,12 +357,12 @@ def edits(sql: str, dialect: str, other: str = "", whose: str = "the answer's") 
 
     `dialect` is an engine's name in `ENGINES`. Raises `FaultError` SQL_ERROR for text that cannot be parsed.
     """
-    tree, wanted = _parsed(sql, dialect), _parsed(other, dialect) if other else None
+    tree, wanted = _parse(sql, dialect), _parse(other, dialect) if other else None
     made: dict[str, QueryEdit] = {}
     own = tree.sql(dialect)
     goal = _tokens(wanted.sql(dialect)) if wanted is not None else Counter[str]()
     away = _apart(_tokens(own), goal)
-    changes = [*_changes(tree, dialect), *(_taken_over(tree, wanted, dialect, whose) if wanted is not None else ())]
+    changes = [*_changes(tree, dialect), *(_take_over_clauses(tree, wanted, dialect, whose) if wanted is not None else ())]
     for change in changes:
         text = _text_with(tree, change, dialect)
         if text != own and text not in made:
@@ -386,7 +386,7 @@ def one_row_short(sql: str, dialect: str) -> list[QueryEdit]:
     """The query over its table without one of the rows that it reads; empty if it reads no plain table. Raises like `edits`."""
     from sqlglot import exp
 
-    tree = _parsed(sql, dialect)
+    tree = _parse(sql, dialect)
     source = tree.args.get("from_") or tree.args.get("from")
     table = source.this if source is not None else None
     if not isinstance(tree, exp.Select) or not isinstance(table, exp.Table):
@@ -412,7 +412,7 @@ def edits_as_data(sql: str, dialect: str, other: str = "", whose: str = "the ans
     return [[edit.kind, edit.words, edit.sql, edit.nearer, list(edit.fewer)] for edit in listed]
 
 
-def _parsed(sql: str, dialect: str) -> "Expr":
+def _parse(sql: str, dialect: str) -> "Expr":
     import sqlglot
     from sqlglot.errors import SqlglotError
 
@@ -453,7 +453,7 @@ def _changes(tree: "Expr", dialect: str) -> Iterator[Change]:
             yield Change("group", f"without PARTITION BY in {shown(node, dialect)}", node, {"partition_by": None})
 
 
-def _taken_over(tree: "Expr", other: "Expr", dialect: str, whose: str) -> Iterator[Change]:
+def _take_over_clauses(tree: "Expr", other: "Expr", dialect: str, whose: str) -> Iterator[Change]:
     """The differing parts of the other query's clauses, each in place of the query's own, then several of a clause together."""
     from sqlglot import exp
 

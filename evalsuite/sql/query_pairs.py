@@ -165,7 +165,7 @@ def _table(statement: str, place: str, text_errors: str, limits: QueryLimits, de
         session = _session(place, limits, temp_in_memory=temp_in_memory)
         session.connection.text_factory = decode
         try:
-            return _fetched(session, statement, limits, deadline)
+            return _fetch_table(session, statement, limits, deadline)
         except FaultError as error:
             if error.fault.detail == NO_TEMPORARY_FILE and not temp_in_memory:
                 temp_in_memory = True
@@ -175,7 +175,7 @@ def _table(statement: str, place: str, text_errors: str, limits: QueryLimits, de
                 raise
 
 
-def _fetched(session: SqliteSession, statement: str, limits: QueryLimits, deadline: Deadline) -> Table:
+def _fetch_table(session: SqliteSession, statement: str, limits: QueryLimits, deadline: Deadline) -> Table:
     stream = session.stream(statement, deadline=deadline)
     rows: list[Sequence[object]] = []
     for chunk in stream.chunks:

@@ -264,7 +264,7 @@ def bootstrap_interval(
     without_one = (table.sum() - table) / (n - 1) if n > 1 else table
     note = "all scores are equal: no resample differs" if min(values) == max(values) else ""
     se = math.sqrt(math.fsum((value - centre) ** 2 for value in values)) / n
-    return _bootstrapped(drawn, centre, without_one, method, confidence, title=method, n=n, se=se, seed=seed, note=note)
+    return _bootstrap_interval(drawn, centre, without_one, method, confidence, title=method, n=n, se=se, seed=seed, note=note)
 
 
 def segment_bootstrap(
@@ -287,10 +287,10 @@ def segment_bootstrap(
     drawn = np.asarray(score(resampled_totals(table, n_resamples=n_resamples, seed=seed)), dtype=np.float64)
     without_one = np.asarray(score(total - table), dtype=np.float64) if method == "bca" and len(table) > 1 else drawn[:0]
     title, se = f"segment {method}", float(drawn.std())
-    return _bootstrapped(drawn, centre, without_one, method, confidence, title=title, n=len(table), se=se, seed=seed)
+    return _bootstrap_interval(drawn, centre, without_one, method, confidence, title=title, n=len(table), se=se, seed=seed)
 
 
-def _bootstrapped(
+def _bootstrap_interval(
     drawn: "Floats", centre: float, without_one: "Floats", method: Method, confidence: float, *, title: str, **fields: Any
 ) -> Interval:
     """Return the interval of the drawn estimates; `without_one` are the estimates without each of the n values."""

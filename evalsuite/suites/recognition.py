@@ -332,7 +332,7 @@ def _of_content(place: Path, head: bytes) -> dict[str, Any]:
         return {"kind": "sql_pairs", "is_gold": all(_PAIR.fullmatch(line) for line in lines[:_HEAD_ROWS])}
     ending = ending_of(place)
     if ending in (".json", ".jsonl"):
-        if encoding := _other_encoding(head):
+        if encoding := _detect_encoding(head):
             return {"kind": "unknown", **encoding}
         if ending == ".jsonl":
             return _of_lines(text, is_whole=len(head) < HEAD_BYTES)
@@ -341,11 +341,11 @@ def _of_content(place: Path, head: bytes) -> dict[str, Any]:
         return {"kind": "table"} if ending else {"kind": "unknown"}
     columns = _head_of_columns(place, head)
     if not columns and ending in (".csv", ".tsv"):
-        return {"kind": "unknown", **_other_encoding(head)} if _other_encoding(head) else {"kind": "table"}
+        return {"kind": "unknown", **_detect_encoding(head)} if _detect_encoding(head) else {"kind": "table"}
     return _of_columns(columns)
 
 
-def _other_encoding(head: bytes) -> dict[str, str]:
+def _detect_encoding(head: bytes) -> dict[str, str]:
     """Return why a text is not UTF-8 and its likely encoding; empty if it is UTF-8 (a last character may be cut)."""
     try:
         head[: len(head) - 3 * (len(head) == HEAD_BYTES)].decode("utf-8-sig")
@@ -472,11 +472,11 @@ def guess_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     The reference has a name that people use for it. Candidates are named like one, or have cells equal to the reference's; without such
     columns a table is no table of answers.
     """
-    reference = _named(columns, "reference")
+    reference = _find_column(columns, "reference")
     if reference is None:
         return {}
-    question = _named([name for name in columns if name != reference], "input")
-    rest = [name for name in columns if name not in (reference, question) and not _NO_CANDIDATE.fullmatch(_folded(name))]
+    question = _find_column([name for name in columns if name != reference], "input")
+    rest = [name for name in columns if name not in (reference, question) and not _NO_CANDIDATE.fullmatch(_fold_name(name))]
     alike = [name for name in rest if _is_like_candidate(name) or _share_of_equal(columns[name], columns[reference]) >= _MOSTLY_EQUAL]
     stems = {_stem(name) for name in alike}
     alike = [name for name in rest if name in alike or _stem(name) in stems]
@@ -484,21 +484,21 @@ def guess_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     return {"input": question, "reference": reference, "candidates": candidates} if candidates else {}
 
 
-def _named(names: Iterable[str], role: str) -> str | None:
+def _find_column(names: Iterable[str], role: str) -> str | None:
     """Return the column that people call by the first word of a role that any has."""
     names = list(names)
-    return next((name for word in _WORDS[role] for name in names if _folded(name) == word), None)
+    return next((name for word in _WORDS[role] for name in names if _fold_name(name) == word), None)
 
 
 def _is_like_candidate(name: str) -> bool:
-    return any(part in _WORDS["candidate"] for part in re.split(r"[_\s.-]+|(?<=\D)(?=\d)", _folded(name)))
+    return any(part in _WORDS["candidate"] for part in re.split(r"[_\s.-]+|(?<=\D)(?=\d)", _fold_name(name)))
 
 
 def _stem(name: str) -> str:
-    return re.split(r"[_\d]", _folded(name))[0] or _folded(name)
+    return re.split(r"[_\d]", _fold_name(name))[0] or _fold_name(name)
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return re.sub(r"[\s-]+", "_", str(name).strip()).casefold()
 
 

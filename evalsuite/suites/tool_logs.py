@@ -222,7 +222,7 @@ def read_samples(path: Path, text: str) -> ForeignLog:
             continue
         try:
             row = json.loads(line)
-            entry, name = _logged(row), str(row.get("filter") or "none")
+            entry, name = _logged_case(row), str(row.get("filter") or "none")
         except (ValueError, RecursionError):
             if number == len(lines):
                 raise UsageError(f"{path}:{number}: the last line is cut", hint="copy the file again") from None
@@ -237,7 +237,7 @@ def read_samples(path: Path, text: str) -> ForeignLog:
     return ForeignLog.of("lm-eval", task, [LoggedRun(f"{task}-{name}", tuple(cases)) for name, cases in runs.items()], lost, path)
 
 
-def _logged(row: Mapping[str, Any]) -> Logged:
+def _logged_case(row: Mapping[str, Any]) -> Logged:
     # Newer files name the calls of a sample (`gen_args_0`), older ones list them.
     arguments = row["arguments"].values() if isinstance(row["arguments"], Mapping) else row["arguments"]
     calls = [list(call.values()) if isinstance(call, Mapping) else list(call) for call in arguments]

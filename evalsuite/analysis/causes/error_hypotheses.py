@@ -300,11 +300,11 @@ UNITS: Final = {
 
 def sign(pairs: Sequence[Pair]) -> str | None:
     """Gold's numbers with the opposite sign, rounded or not."""
-    lost = _made(pairs, lambda gold: -gold)
+    lost = _explain_lost_digits(pairs, lambda gold: -gold)
     return None if lost is None else f"the sign is the opposite{lost}"
 
 
-def _made(pairs: Sequence[Pair], change: Callable[[Decimal], Decimal]) -> str | None:
+def _explain_lost_digits(pairs: Sequence[Pair], change: Callable[[Decimal], Decimal]) -> str | None:
     """Return how the predictions lost digits of changed gold (`, and ...`); empty if they equal it, None if they are something else."""
     made = [(change(gold), predicted) for gold, predicted in _numbers(pairs) or ()]
     if not made or any(abs(a - b) > Decimal("0.1") * abs(a) for a, b in made):
@@ -326,7 +326,7 @@ def scaled_by(factors: Sequence[str]) -> Undo:
     def undo(pairs: Sequence[Pair]) -> str | None:
         for text in factors:
             for factor, word in ((Decimal(text), "times"), (1 / Decimal(text), "divided by")):
-                lost = _made(pairs, lambda gold, factor=factor: gold * factor)  # type: ignore[misc]
+                lost = _explain_lost_digits(pairs, lambda gold, factor=factor: gold * factor)  # type: ignore[misc]
                 if lost == "" or (lost and (len(factors) == 1 or len(pairs) >= FEWEST_FACTOR_ROWS)):
                     unit = f" ({UNITS[text]})" if text in UNITS else ""
                     return f"the numbers are gold's {word} {text}{unit}{lost}"
@@ -436,7 +436,9 @@ def same_text(part: str) -> Undo:
     def undo(pairs: Sequence[Pair]) -> str | None:
         texts = _texts_apart(pairs)
         for parts in (set(some) | {part} for n in range(len(before) + 1) for some in combinations(before, n)):
-            if texts and all((bare_text := _without(parts, gold)) and bare_text == _without(parts, other) for gold, other in texts):
+            if texts and all(
+                (bare_text := _remove_marks(parts, gold)) and bare_text == _remove_marks(parts, other) for gold, other in texts
+            ):
                 words = [_PARTS[name] for name in _PARTS if name in parts]
                 listed = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
                 return f"{listed} differ{'s' if words == ['punctuation'] else ''}"
@@ -451,7 +453,7 @@ def _texts_apart(pairs: Sequence[Pair]) -> list[tuple[str, str]]:
     return texts if len(texts) == len(pairs) else []
 
 
-def _without(parts: Collection[str], text: str) -> str:
+def _remove_marks(parts: Collection[str], text: str) -> str:
     if "accents" in parts:
         text = bare(text)
     if "case" in parts:
@@ -610,7 +612,7 @@ def off_by_a_day(pairs: Sequence[Pair]) -> Fixed | None:
     late = shifts(pairs)
     if not late or len(set(late)) > 1 or abs(late[0]) != DAY:
         return None
-    return Fixed(_shifted(pairs, late), f"the dates are one day {'late' if late[0] > 0 else 'early'}")
+    return Fixed(_describe_shift(pairs, late), f"the dates are one day {'late' if late[0] > 0 else 'early'}")
 
 
 def time_zone(pairs: Sequence[Pair]) -> Fixed | None:
@@ -628,7 +630,7 @@ def time_zone(pairs: Sequence[Pair]) -> Fixed | None:
             return None
         summer, name = season
         words = f"{_shift_in_words(sizes[not summer])}, in {name} summer time {_shift_in_words(sizes[summer])}"
-    return Fixed(_shifted(pairs, late), f"the times are {words}, as in another time zone")
+    return Fixed(_describe_shift(pairs, late), f"the times are {words}, as in another time zone")
 
 
 def _shift_in_words(size: int) -> str:
@@ -643,7 +645,7 @@ def summer_time(pairs: Sequence[Pair]) -> Fixed | None:
         return None
     summer, name = season
     when = f"in {name} summer time" if summer else f"outside {name} summer time"
-    return Fixed(_shifted(pairs, late), f"the times are {_shift_in_words(late[0])}, all of them {when}")
+    return Fixed(_describe_shift(pairs, late), f"the times are {_shift_in_words(late[0])}, all of them {when}")
 
 
 def _season(pairs: Sequence[Pair], marked: Sequence[bool]) -> tuple[bool, str] | None:
@@ -678,7 +680,7 @@ def _sunday(year: int, month: int, n: int) -> datetime:
     return start + ahead + timedelta(weeks=n - 1 if n > 0 else n)
 
 
-def _shifted(pairs: Sequence[Pair], late: Sequence[int]) -> tuple[Any, ...]:
+def _describe_shift(pairs: Sequence[Pair], late: Sequence[int]) -> tuple[Any, ...]:
     moments = [instant(pair.predicted, native=pair.native) or 0 for pair in pairs]
     return tuple(write_instant(at - shift, pair.gold) for at, shift, pair in zip(moments, late, pairs, strict=True))
 

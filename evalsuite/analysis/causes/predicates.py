@@ -158,7 +158,7 @@ def predicate_of(table: Table, rows: Sequence[int], others: Sequence[int]) -> Pr
     n_tried = 2.0 * len(columns) * (n_rows // n + n_rows // max(1, n_rows - n) + 4)
     if not separating:
         for (of_others, own, rest), conditions in zip(sides, all_conditions, strict=True):
-            separating += ((size, of_others, 0, k, words) for size, k, words in _joined(conditions, own, rest))
+            separating += ((size, of_others, 0, k, words) for size, k, words in _join_conditions(conditions, own, rest))
         # Each pair of bounds, or of values of two columns.
         n_tried = (sum(column.n_values * (column.n_values + 1.0) for column in columns)) ** 2
     if not separating:
@@ -198,7 +198,7 @@ def _value_lists(k: int, column: _Column, values: Any, firsts: Any, n_rows: int)
 
     # A list of values that are unique per row is not a condition.
     if len(values) == 1 or 2 * len(values) <= min(n_rows, 2 * MOST_VALUES):
-        shown = _listed(column.raw[row] for row in firsts)
+        shown = _list_values(column.raw[row] for row in firsts)
         words = f"{column.name!r} is {shown}" if len(values) == 1 else f"{column.name!r} is one of {shown}"
         yield from _as_it_is(k, 1 if len(values) == 1 else len(values) + 1, np.isin(column.codes, values), shown and words)
 
@@ -211,12 +211,12 @@ def _exclusions(k: int, column: _Column, values: Any, others: Any) -> Iterator[_
     shut_out, first, counts = np.unique(codes[others], return_index=True, return_counts=True)
     absent = ~np.isin(shut_out, values) & (shut_out != column.null)
     if absent.sum() == 1 or 0 < 2 * absent.sum() <= min(counts[absent].sum(), 2 * MOST_VALUES):
-        shown, many = _listed(raw[row] for row in others[np.sort(first[absent])]), int(absent.sum())
+        shown, many = _list_values(raw[row] for row in others[np.sort(first[absent])]), int(absent.sum())
         words = f"{name} is not {shown}" if many == 1 else f"{name} is none of {shown}"
         yield from _as_it_is(k, many + (1 if many == 1 else 2), ~np.isin(codes, shut_out[absent]), shown and words)
     elif absent.any():
         for at in [int(at) for at in np.argsort(-counts) if absent[at]][:_EXCLUDED]:
-            shown = _listed([raw[others[first[at]]]])
+            shown = _list_values([raw[others[first[at]]]])
             yield from _as_it_is(k, 2, codes != shut_out[at], shown and f"{name} is not {shown}")
 
 
@@ -231,7 +231,7 @@ def _bounds(k: int, column: _Column, rows: Any) -> Iterator[_Condition]:
     low_row, high_row = int(rows[own.argmin()]), int(rows[own.argmax()])
     above, below = places >= places[low_row], places <= places[high_row]
 
-    if not (_listed([column.raw[low_row]]) and _listed([column.raw[high_row]])):
+    if not (_list_values([column.raw[low_row]]) and _list_values([column.raw[high_row]])):
         return
 
     def side(rest: Any, *, up: bool) -> tuple[str, Any]:
@@ -240,7 +240,7 @@ def _bounds(k: int, column: _Column, rows: Any) -> Iterator[_Condition]:
         beyond = beyond[beyond < places[low_row]] if up else beyond[beyond > places[high_row]]
         nearest = None if not len(beyond) else float(beyond.max() if up else beyond.min())
         row = low_row if up else high_row
-        words, edge, inclusive = bound(float(places[row]), nearest, _listed([column.raw[row]]), up=up, dated=column.dated)
+        words, edge, inclusive = bound(float(places[row]), nearest, _list_values([column.raw[row]]), up=up, dated=column.dated)
         further = places > edge if up else places < edge
         return words, further | (places == edge) if inclusive else further
 
@@ -311,7 +311,7 @@ def _comparisons(columns: Sequence[_Column], rows: Any) -> Iterator[_Condition]:
                 yield from _as_it_is(k, 3, meets, f"{a.name!r} {verb} column {b.name!r}", m)
 
 
-def _joined(conditions: Sequence[_Condition], rows: Any, others: Any) -> Iterator[tuple[int, int, str]]:
+def _join_conditions(conditions: Sequence[_Condition], rows: Any, others: Any) -> Iterator[tuple[int, int, str]]:
     """Return (size, first column, words) of the smallest pair of conditions that none of the others meets."""
     left = [condition.meets[others] for condition in conditions]
     best: tuple[int, int, int] | None = None
@@ -337,7 +337,7 @@ def _as_it_is(k: int, size: int, meets: Any, words: str, beside: int = -1) -> It
         yield _Condition(k, size, meets, lambda _: (words, meets), beside)
 
 
-def _listed(values: Iterable[Any]) -> str:
+def _list_values(values: Iterable[Any]) -> str:
     """Return the values one by one, empty if one of them is too long."""
     texts = ["NULL" if value in (None, "") else repr(str(value)) for value in values]
     return "" if any(len(text) > LONGEST for text in texts) else ", ".join(texts)

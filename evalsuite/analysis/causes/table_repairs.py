@@ -526,7 +526,7 @@ def _totals(
         groups = [_group(columns, keys, row, others, native=native) for row in rows]
         if measures and all(group is not None and len(group[1]) for group in groups):
             complete = [group for group in groups if group is not None]
-            totals = _verified(header, numbers, (measures, keys), rows, complete, len(others))
+            totals = _verify_totals(header, numbers, (measures, keys), rows, complete, len(others))
             totals = totals or _in_places_of_totals(header, columns, keys, rows, complete, others)
             if totals is not None:
                 return totals
@@ -587,7 +587,7 @@ _WAYS: Final[Mapping[str, Aggregate]] = {
 }
 
 
-def _verified(
+def _verify_totals(
     header: Sequence[str],
     numbers: Numbers,
     split: tuple[Sequence[int], Sequence[int]],

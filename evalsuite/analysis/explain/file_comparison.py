@@ -156,7 +156,7 @@ def _records(gold: Mapping[Any, Any], prediction: Mapping[Any, Any]) -> Data:
         for row in record.field_results
         if row.status in COLUMNS and row.status != "match"
     ]
-    others = list(_other_forms(gold, prediction, {row["record"] for row in rows}))
+    others = list(_find_other_forms(gold, prediction, {row["record"] for row in rows}))
     rows += others
     missing, extra = [name for name in gold if name not in prediction], [name for name in prediction if name not in gold]
     different = {row["record"] for row in rows}
@@ -176,7 +176,7 @@ def _records(gold: Mapping[Any, Any], prediction: Mapping[Any, Any]) -> Data:
     )
 
 
-def _other_forms(gold: Mapping[Any, Any], prediction: Mapping[Any, Any], shown: Collection[str]) -> Iterator[Data]:
+def _find_other_forms(gold: Mapping[Any, Any], prediction: Mapping[Any, Any], shown: Collection[str]) -> Iterator[Data]:
     """Yield the values of other records that differ as JSON: a field's comparator accepts other forms, "equal" means the same JSON."""
     for name in gold:
         if name in prediction and str(name) not in shown:
@@ -194,18 +194,18 @@ def _trees(gold: Any, prediction: Any) -> Data:
     return _outcome(explanation(causes, judge.budget, "strict"), equal=equal, reason=reason, difference=difference)
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return name.strip().casefold()
 
 
 def _key_columns(gold: Table, prediction: Table, key: Sequence[str]) -> tuple[int, ...]:
     """Return the gold columns of a key. Raises `UsageError` for one that a side lacks."""
     for side, table in (("gold", gold), ("the prediction", prediction)):
-        names = {_folded(name): name for name in table.header}
+        names = {_fold_name(name): name for name in table.header}
         for name in key:
-            if _folded(name) not in names:
+            if _fold_name(name) not in names:
                 raise UsageError(f"{side} has no column {name!r} for --key", hint=did_you_mean(name, list(table.header)))
-    return tuple(i for i, name in enumerate(gold.header) if _folded(name) in set(map(_folded, key)))
+    return tuple(i for i, name in enumerate(gold.header) if _fold_name(name) in set(map(_fold_name, key)))
 
 
 def _repeated_keys(pair: TablePair, a: Alignment | None) -> str:
@@ -214,8 +214,8 @@ def _repeated_keys(pair: TablePair, a: Alignment | None) -> str:
         return ""
     notes = []
     for side, table in (("gold", pair.gold), ("the prediction", pair.prediction)):
-        named = {_folded(pair.gold.header[i]) for i in pair.key}
-        columns = [column for name, column in zip(table.header, table.columns, strict=True) if _folded(name) in named]
+        named = {_fold_name(pair.gold.header[i]) for i in pair.key}
+        columns = [column for name, column in zip(table.header, table.columns, strict=True) if _fold_name(name) in named]
         counts = Counter(map(str, zip(*columns, strict=True)))
         if n := sum(count > 1 for count in counts.values()):
             notes.append(f"{plural(n, 'key')} of {side} {'occurs' if n == 1 else 'occur'} more than once")
@@ -224,13 +224,13 @@ def _repeated_keys(pair: TablePair, a: Alignment | None) -> str:
 
 def _lone_columns(gold: Table, prediction: Table) -> tuple[list[str], list[str]]:
     """Return the names of columns that only one side has, as often as it has them more than the other."""
-    counts = [Counter(map(_folded, table.header)) for table in (gold, prediction)]
+    counts = [Counter(map(_fold_name, table.header)) for table in (gold, prediction)]
     lone = []
     for table, more in ((gold, counts[0] - counts[1]), (prediction, counts[1] - counts[0])):
         names = []
         for name in table.header:
-            if more[_folded(name)] > 0:
-                more[_folded(name)] -= 1
+            if more[_fold_name(name)] > 0:
+                more[_fold_name(name)] -= 1
                 names.append(name)
         lone.append(names)
     return lone[0], lone[1]
@@ -241,7 +241,7 @@ def _heads(a: Alignment, lone: tuple[Sequence[str], Sequence[str]]) -> list[Caus
     if not any(lone):
         return []
     partners = [(a.gold.header[a.needed[j]], a.prediction.header[k]) for j, k in enumerate(a.partners) if k is not None]
-    renamed = [(gold, own) for gold, own in partners if _folded(gold) != _folded(own)]
+    renamed = [(gold, own) for gold, own in partners if _fold_name(gold) != _fold_name(own)]
     n_more = len(a.prediction.columns) - len(a.gold.columns)
     causes = []
     if renamed:

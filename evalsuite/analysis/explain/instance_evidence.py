@@ -405,12 +405,12 @@ def evidence_of_run(record: "Record", ids: Sequence[str]) -> RunEvidence:
     if not (gold.exists() and submission.exists()):
         return RunEvidence(note="differences are not shown: the folders of the run are not here")
     try:
-        return _collected(record, ids, gold, submission)
+        return _collect_evidence(record, ids, gold, submission)
     except EvalsuiteError as error:
         return RunEvidence(note=f"differences are not shown: {error.message}")
 
 
-def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Path) -> RunEvidence:
+def _collect_evidence(record: "Record", ids: Sequence[str], gold: Path, submission: Path) -> RunEvidence:
 
     from evalsuite.core.status import redact_evidence, shows
     from evalsuite.gold.suite_yaml import names_class

@@ -306,9 +306,9 @@ def _with_name(task: Task, name: str, check: Check) -> Task:
     if task.answer.answer_type == "file" and isinstance(value, str):
         value = FromRoot(f"{id_}/{value}")
     kept = {
-        key: [_rooted(name_of_gold, id_, check) for name_of_gold in value_of_key]
+        key: [_resolve_gold_names(name_of_gold, id_, check) for name_of_gold in value_of_key]
         if isinstance(value_of_key, list)
-        else _rooted(value_of_key, id_, check)
+        else _resolve_gold_names(value_of_key, id_, check)
         if key == "gold"
         else value_of_key
         for key, value_of_key in check.parameters.items()
@@ -321,7 +321,7 @@ def _with_name(task: Task, name: str, check: Check) -> Task:
     )
 
 
-def _rooted(value: Any, id_: str, check: Check) -> Any:
+def _resolve_gold_names(value: Any, id_: str, check: Check) -> Any:
     reads = SCORERS.load(check.scorer).marker.reads
     return FromRoot(f"{id_}/{value}") if isinstance(value, str) and not isinstance(value, FromRoot) and reads == "table" else value
 

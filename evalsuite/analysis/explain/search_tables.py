@@ -54,7 +54,7 @@ def explain_tables(judge: Judge, form: Sequence[Table | Fault]) -> list[Cause] |
     golds = list(judge.parameters["gold"])
     if len(form) != len(golds) or any(isinstance(table, Fault) for table in form):
         return None
-    swapped = _swapped(judge, form, len(golds))
+    swapped = _try_other_order(judge, form, len(golds))
     if swapped is not None:
         return swapped
     pairs = dict(enumerate(table_pairs(form, judge.parameters, "tables", judge.rules)))
@@ -101,7 +101,7 @@ def _in_table(cause: Cause, i: int, name: str) -> Cause:
     return replace(cause, says=f"table {i + 1}: {cause.says}", where=where)
 
 
-def _swapped(judge: Judge, form: Sequence[Any], n: int) -> list[Cause] | None:
+def _try_other_order(judge: Judge, form: Sequence[Any], n: int) -> list[Cause] | None:
     """Try the tables in another order in which each matches its own gold."""
     if not 2 <= n <= MOST_SWAPPED:
         return None

@@ -54,7 +54,7 @@ def explain_text(judge: Judge, answer: str) -> list[Cause] | None:
         _alone(answer),
         _by_phrase(judge, golds, answer),
     ]
-    for candidates in (*tries, _completed(judge, golds, answer)):
+    for candidates in (*tries, _complete_answer(judge, golds, answer)):
         for causes, text in candidates:
             if text != answer and judge.passes(text):
                 return causes
@@ -115,7 +115,7 @@ def _in_place(numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str)
                     pairs = [Pair(plain(number), reading) for reading in _readings(hypothesis, token.text)[:1]]
                     causes = [
                         Cause(hypothesis.name, fixed[1], where, hypothesis=hypothesis, pairs=pairs, column=pairs),
-                        *_grouped(hypothesis, token.text),
+                        *_name_grouping(hypothesis, token.text),
                     ]
                     if alone:
                         yield [*causes, Cause("extra text", "there is text next to the number")], fixed[0]
@@ -139,13 +139,13 @@ def _all_at_once(judge: Judge, numbers: Sequence[Decimal], tokens: Sequence[_Tok
         mended = _mended_by(hypothesis, numbers, tokens)
         if not mended:
             continue
-        mended = _needed(judge, mended, partial(_with_mended, answer))
+        mended = _keep_needed(judge, mended, partial(_with_mended, answer))
         pairs = [number.pair for number in mended]
         together = hypothesis.fix(pairs) if len(mended) > 1 else None
         # Several numbers have the sentence that holds for them together, if there is one.
         says = mended[0].says if len(mended) == 1 else "" if together is None else together.says or hypothesis.says
         if says:
-            grouped = [cause for number in mended for cause in _grouped(hypothesis, number.token.text)]
+            grouped = [cause for number in mended for cause in _name_grouping(hypothesis, number.token.text)]
             yield (
                 list(dict.fromkeys([Cause(hypothesis.name, says, hypothesis=hypothesis, pairs=pairs), *grouped])),
                 _with_mended(answer, mended),
@@ -166,7 +166,7 @@ def _mended_by(hypothesis: ErrorHypothesis, numbers: Sequence[Decimal], tokens: 
     return mended
 
 
-def _needed(judge: Judge, corrections: list[_Correction], corrected: Callable[[Sequence[_Correction]], str]) -> list[_Correction]:
+def _keep_needed(judge: Judge, corrections: list[_Correction], corrected: Callable[[Sequence[_Correction]], str]) -> list[_Correction]:
     """Return the corrections without those that the scorer does not need, if it accepts the answer with all of several."""
     if len(corrections) < 2 or not judge.passes(corrected(corrections)):
         return corrections
@@ -185,7 +185,7 @@ def _with_mended(answer: str, mended: Sequence[_Mended]) -> str:
     return text
 
 
-def _grouped(hypothesis: ErrorHypothesis, token: str) -> list[Cause]:
+def _name_grouping(hypothesis: ErrorHypothesis, token: str) -> list[Cause]:
     """Name the second cause of a number whose thousands are also separated: both are undone together."""
     if hypothesis.name == "number in text" or not _SPACED.search(token):
         return []
@@ -244,7 +244,7 @@ def _by_phrase(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
         phrases.append((answer[start:stop], gold, cause))
     if len(phrases) <= one_is_enough:
         return
-    phrases = _needed(judge, phrases, partial(_with_phrases, answer))
+    phrases = _keep_needed(judge, phrases, partial(_with_phrases, answer))
     yield [cause for _, _, cause in phrases], _with_phrases(answer, phrases)
 
 
@@ -285,7 +285,7 @@ def _windows(answer: str, gold: str) -> Iterator[tuple[int, int]]:
             yield start, stop
 
 
-def _completed(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
+def _complete_answer(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
     """Add the missing parts to an answer that contains some of several required parts."""
     texts = [gold for gold in golds if isinstance(gold, str | int | float) and not isinstance(gold, bool)]
     if judge.parameters.get("conj") != "and" or len(texts) < 2:

@@ -150,14 +150,14 @@ def shrink_tree(answer: Any, gold: Any, parameters: Mapping[str, Any], shrinker:
 
     def keeps(kept: Sequence[TreePath], *, dropped: frozenset[TreePath], paths: Sequence[TreePath]) -> bool:
         gone = dropped | (set(paths) - set(kept))
-        return shrinker.keeps(_pruned(answer, (), gone), {**parameters, "gold": _pruned(gold, (), gone)})
+        return shrinker.keeps(_prune(answer, (), gone), {**parameters, "gold": _prune(gold, (), gone)})
 
     while True:
         level += 1
         both = dict.fromkeys([*_paths(answer, (), level), *_paths(gold, (), level)])
         paths = [path for path in both if not any(path[:n] in dropped for n in range(1, level + 1))]
         if not paths:
-            return _pruned(answer, (), dropped), _pruned(gold, (), dropped)
+            return _prune(answer, (), dropped), _prune(gold, (), dropped)
         dropped |= set(paths) - set(smallest(paths, partial(keeps, dropped=frozenset(dropped), paths=paths)))
 
 
@@ -171,11 +171,11 @@ def _paths(value: Any, path: TreePath, level: int) -> Iterator[TreePath]:
         yield from _paths(item, (*path, key), level - 1)
 
 
-def _pruned(value: Any, path: TreePath, dropped: Set[TreePath]) -> Any:
+def _prune(value: Any, path: TreePath, dropped: Set[TreePath]) -> Any:
     if isinstance(value, Mapping):
-        return {key: _pruned(item, (*path, key), dropped) for key, item in value.items() if (*path, key) not in dropped}
+        return {key: _prune(item, (*path, key), dropped) for key, item in value.items() if (*path, key) not in dropped}
     if isinstance(value, list):
-        return [_pruned(item, (*path, i), dropped) for i, item in enumerate(value) if (*path, i) not in dropped]
+        return [_prune(item, (*path, i), dropped) for i, item in enumerate(value) if (*path, i) not in dropped]
     return value
 
 
@@ -251,18 +251,18 @@ def shrink(case: Case, shrinker: Shrinker) -> Case:
     def keeps(smaller: Case) -> bool:
         return shrinker.keeps(smaller.form(), smaller.scored())
 
-    case = _one_gold(case, keeps)
+    case = _keep_sufficient_gold(case, keeps)
     if shrinker.target.flip.startswith(SCRAMBLED) and case.n_rows > FEW_ROWS:
-        case = _mended(case, keeps)
+        case = _sort_rows_back(case, keeps)
     case = _fewer_rows(case, keeps, shrinker)
     if case.n_rows > MANY_ROWS:
         shrinker.same_kind = False
-        case = _fewer_rows(_mended(case, keeps), keeps, shrinker)
+        case = _fewer_rows(_sort_rows_back(case, keeps), keeps, shrinker)
     case = _fewer_columns(case, keeps)
     return _fewer_rows(case, keeps, shrinker)
 
 
-def _one_gold(case: Case, keeps: Keeps) -> Case:
+def _keep_sufficient_gold(case: Case, keeps: Keeps) -> Case:
     """Return the case with one of several accepted golds, if one suffices."""
     golds = [key for key in case.tables if key[0] == "gold"]
     if case.reads != "table" or len(golds) < 2:
@@ -325,7 +325,7 @@ def _with_rows(case: Case, units: Sequence[Sequence[tuple[Key, int]]]) -> Case:
     return replace(case, tables={key: pick(table, sorted(rows[key])) for key, table in case.tables.items()})
 
 
-def _mended(case: Case, keeps: Keeps) -> Case:
+def _sort_rows_back(case: Case, keeps: Keeps) -> Case:
     """Return the case with as many scrambled rows sorted back as keep the verdict: cells of a column change places, none is added or lost.
 
     Rows in one long cycle (a column shifted by one) cannot be removed one by one; with all but two sorted back, the others can.
@@ -336,7 +336,7 @@ def _mended(case: Case, keeps: Keeps) -> Case:
             continue
         n_left = 2
         while n_left < len(alignment.pairs):
-            mended = case.having(own, _put_right(alignment, len(alignment.pairs) - n_left))
+            mended = case.having(own, _repair_rows(alignment, len(alignment.pairs) - n_left))
             if keeps(mended):
                 case = mended
                 break
@@ -344,7 +344,7 @@ def _mended(case: Case, keeps: Keeps) -> Case:
     return case
 
 
-def _put_right(alignment: Alignment, n: int) -> Table:
+def _repair_rows(alignment: Alignment, n: int) -> Table:
     """Return the prediction with its first n paired rows as in gold, by exchanging cells with later rows."""
     table = alignment.prediction
     columns = list(table.columns)

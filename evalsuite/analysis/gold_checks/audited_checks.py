@@ -285,7 +285,7 @@ def _verdicts(task: Task, check: Check, options: AuditOptions) -> list[dict[str,
     blocked: frozenset[Rule] = frozenset().union(*(problem.blocks for problem in check.problems))
 
     def score(form: Any, changed: Mapping[str, Any]) -> Taken:
-        return _taken(entry, form, changed, blocked)
+        return _accept_by_rule(entry, form, changed, blocked)
 
     scored, verdicts = [], []
     with verdicts_only():
@@ -312,7 +312,7 @@ def _of_queries(entry: Scorer, parameters: Mapping[str, Any], options: AuditOpti
     gold = parameters["gold"] if isinstance(parameters["gold"], Table) else next(iter(parameters["gold"]), None)
     answers = []
     for kind, table in options.queried:
-        is_gold = _taken(entry, table, exact, frozenset())["strict"]
+        is_gold = _accept_by_rule(entry, table, exact, frozenset())["strict"]
         if not kind and not is_gold:
             return []
         if kind and is_gold is False and isinstance(gold, Table):
@@ -343,16 +343,16 @@ def _first_rows(gold: Any) -> Any:
     if isinstance(gold, Fault):
         return gold
     if gold.n_rows * len(gold.columns) <= MOST_CELLS:
-        return _held(gold)
-    return _held(pick(gold, range(max(FEWEST_ROWS, MOST_CELLS // len(gold.columns)))))
+        return _cache_columns(gold)
+    return _cache_columns(pick(gold, range(max(FEWEST_ROWS, MOST_CELLS // len(gold.columns)))))
 
 
-def _held(gold: Table) -> Table:
+def _cache_columns(gold: Table) -> Table:
     """Return the table with cached text columns: all answers made from it share most of them."""
     return gold if gold.types is not None else with_cache(gold)
 
 
-def _taken(entry: Scorer, form: Any, parameters: Mapping[str, Any], blocked: frozenset[Rule]) -> Taken:
+def _accept_by_rule(entry: Scorer, form: Any, parameters: Mapping[str, Any], blocked: frozenset[Rule]) -> Taken:
     """Return by rule whether the scorer accepts an answer; None if it cannot judge it."""
     try:
         score = entry.score(form, **parameters)
@@ -420,7 +420,7 @@ def _of_tables(
     edits += [(table, edit) for edit in table_mutants(pairs[i], random_)]
     wrong = [GeneratedAnswer(edit.kind, edit, table=of, size=edit.size) for of, edit in edits if edit is not None]
     if reads == "table" and len(tables) > 1:
-        wrong = [made for made in wrong if not _accepted(edited(tables[int(made.table)], made.value), tables)]
+        wrong = [made for made in wrong if not _equals_other_gold(edited(tables[int(made.table)], made.value), tables)]
     return (
         right_answer(OWN, Edit(kind=OWN), table=table),
         wrong,
@@ -445,7 +445,7 @@ def _gold_pairs(reads: str, parameters: Mapping[str, Any]) -> tuple[list[Table],
     return tables, [replace(pair, terms=replace(pair.terms, **tolerances)) for pair in pairs]
 
 
-def _accepted(table: Table, golds: Sequence[Table]) -> bool:
+def _equals_other_gold(table: Table, golds: Sequence[Table]) -> bool:
     """Whether a table made from one accepted gold equals another accepted one, where NULL may be 0."""
 
     def cells(table: Table) -> list[list[Any]]:

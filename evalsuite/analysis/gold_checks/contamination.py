@@ -196,7 +196,7 @@ def contamination(texts: Sequence[GoldText], files: Iterable[Path], *, n_words: 
     )
 
 
-def _folded(text: str) -> str:
+def _fold_text(text: str) -> str:
     """Return the text in one case and one Unicode form; its words are runs of letters, digits and `_`."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
@@ -214,7 +214,7 @@ class _Index:
         self.found: list[set[str]] = [set() for _ in texts]
         self.longest: list[Hit | None] = [None for _ in texts]
         for number, text in enumerate(texts):
-            words = [word for piece in text.pieces for word in _WORD.findall(_folded(piece))]
+            words = [word for piece in text.pieces for word in _WORD.findall(_fold_text(piece))]
             size = min(n_words, len(words))
             shortest = 1 if text.any_length else min(n_words, SHORTEST)
             n_grams = len(words) - size + 1 if size >= shortest else 0
@@ -291,7 +291,7 @@ def _words_by_line(file: Path) -> Iterator[tuple[int, list[str]]]:
         with opener(file, "rt", encoding="utf-8", errors="replace") if opener else file.open(encoding="utf-8", errors="replace") as handle:
             line = 1
             for piece in _pieces(handle):
-                for number, part in enumerate(_folded(piece).split("\n"), start=line):
+                for number, part in enumerate(_fold_text(piece).split("\n"), start=line):
                     yield number, _WORD.findall(part)
                 line += piece.count("\n")
     except (OSError, EOFError, lzma.LZMAError) as error:

@@ -90,10 +90,10 @@ def edited(table: Table, edit: Edit) -> Table:
     if edit.columns is not None:
         header, columns = [*table.header, "row_number"], [*table.columns, [str(row) for row in range(1, table.n_rows + 1)]]
         table = replace(table, header=tuple(header[k] for k in edit.columns), columns=tuple(columns[k] for k in edit.columns))
-    return _quoted(table) if edit.quoted else table
+    return _quote_cells(table) if edit.quoted else table
 
 
-def _quoted(table: Table) -> Table:
+def _quote_cells(table: Table) -> Table:
     text = io.StringIO()
     writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
     writer.writerow(table.header)
@@ -336,15 +336,15 @@ def number_variants(golds: Sequence[Decimal], *, every: bool) -> Iterator[Genera
 
 def tree_variants(tree: Any) -> Iterator[GeneratedAnswer]:
     """Yield the same tree with its keys in another order."""
-    turned = _turned(tree)
+    turned = _reverse_lists(tree)
     if repr(turned) != repr(tree):
         yield right_answer("keys reordered", turned)
 
 
-def _turned(tree: Any) -> Any:
+def _reverse_lists(tree: Any) -> Any:
     if isinstance(tree, dict):
-        return {key: _turned(tree[key]) for key in reversed(tree)}
-    return [_turned(item) for item in tree] if isinstance(tree, list) else tree
+        return {key: _reverse_lists(tree[key]) for key in reversed(tree)}
+    return [_reverse_lists(item) for item in tree] if isinstance(tree, list) else tree
 
 
 # More decimals are float noise, not digits that were meant to be shown.
@@ -370,10 +370,10 @@ def small_changes(pair: TablePair, columns: Sequence[int], random_: random.Rando
 
     cells.sort(key=leniency)
     for kind in ("last digit", "plus one", "plus one on x.0", "one row short in a sum"):
-        changed = next(((k, row, value, new) for k, row, value in cells if (new := _changed(kind, value)) is not None), None)
+        changed = next(((k, row, value, new) for k, row, value in cells if (new := _change_number(kind, value)) is not None), None)
         if changed is not None:
             k, row, value, new = changed
-            written = _written(new, pair.gold.columns[k][row])
+            written = _write_number(new, pair.gold.columns[k][row])
             yield Edit(kind=kind, cells={k: {row: written}}, size=size_of(value, new))
     header = list(pair.gold.header)
     # A generated name, or one that occurs twice, has no meaning.
@@ -388,10 +388,12 @@ def small_changes(pair: TablePair, columns: Sequence[int], random_: random.Rando
 def small_numbers(golds: Sequence[Decimal], *, every: bool) -> Iterator[GeneratedAnswer]:
     """Yield the same for numbers in a text, if each of them allows it; and whole golds inside a longer number, as `-10,000` for 10."""
     for kind in ("last digit", "plus one"):
-        pairs = [(gold, new) for gold in golds[: None if every else 1] if (new := _changed(kind, gold)) is not None and new not in golds]
+        pairs = [
+            (gold, new) for gold in golds[: None if every else 1] if (new := _change_number(kind, gold)) is not None and new not in golds
+        ]
         if pairs and len(pairs) == (len(golds) if every else 1):
             size = max(size_of(*pair) or 0.0 for pair in pairs)
-            yield GeneratedAnswer(kind, " and ".join(_written(new, str(old)) for old, new in pairs), size=size)
+            yield GeneratedAnswer(kind, " and ".join(_write_number(new, str(old)) for old, new in pairs), size=size)
     own = golds if every else golds[:1]
     if all(gold == gold.to_integral_value() and 1 <= gold < 1000 for gold in own) and not any(-1000 * gold in golds for gold in own):
         yield GeneratedAnswer("inside a longer number", " and ".join(f"-{int(gold)},000" for gold in own))
@@ -404,8 +406,8 @@ def small_leaves(places: Sequence[tuple[Any, Any]], random_: random.Random) -> I
             yield "inverted", place, not value, None
         elif (decimal := number(value, native=True)) is not None:
             for kind in ("last digit", "plus one", "plus one on x.0"):
-                if (new := _changed(kind, decimal)) is not None:
-                    yield kind, place, _written(new, value), size_of(decimal, new)
+                if (new := _change_number(kind, decimal)) is not None:
+                    yield kind, place, _write_number(new, value), size_of(decimal, new)
                     break
         elif isinstance(value, str) and (later := _next_day(value)):
             yield "off by one day", place, later, None
@@ -422,7 +424,7 @@ def _next_day(text: str) -> str:
         return ""
 
 
-def _changed(kind: str, value: Decimal) -> Decimal | None:
+def _change_number(kind: str, value: Decimal) -> Decimal | None:
     """Return the number after the change; None if it does not allow it."""
     places, whole = decimals(value), value == value.to_integral_value()
     if kind == "last digit":
@@ -442,7 +444,7 @@ def size_of(value: Decimal, new: Decimal) -> float | None:
     return float(abs(new - value) / abs(value)) if value else None
 
 
-def _written(new: Decimal, like: Any) -> Any:
+def _write_number(new: Decimal, like: Any) -> Any:
     """Write the number in the form of `like`, with as many decimals if that is a text."""
     if not isinstance(like, str):
         return write_number(new, like)
@@ -470,9 +472,9 @@ def table_mutants(pair: TablePair, random_: random.Random) -> Iterator[Edit]:
         yield Edit(kind="row dropped", rows=[row for row in range(n) if row != gone])
         yield Edit(kind="row doubled", rows=sorted([*range(n), random_.randrange(n)]))
     alone = _alone(pair)
-    yield from _one_cell(pair, alone, random_)
+    yield from _change_one_cell(pair, alone, random_)
     for name in COLUMN_LAWS:
-        yield from _planted(pair, alone, name, random_)
+        yield from _plant_errors(pair, alone, name, random_)
     yield from small_changes(pair, alone, random_)
     if pair.ordered and n > 1 and len(set(_clear_rows(pair))) > 1 and _clear_rows(pair) != _clear_rows(pair)[::-1]:
         yield Edit(kind="wrong order", rows=list(range(n))[::-1])
@@ -514,7 +516,7 @@ def scrambled(pair: TablePair, random_: random.Random) -> Edit | None:
     return None
 
 
-def _one_cell(pair: TablePair, alone: Sequence[int], random_: random.Random) -> Iterator[Edit]:
+def _change_one_cell(pair: TablePair, alone: Sequence[int], random_: random.Random) -> Iterator[Edit]:
     """Yield one cell with another value, and one emptied."""
     places = [(k, row) for k in alone for row in random_.sample(range(pair.gold.n_rows), min(3, pair.gold.n_rows))]
     random_.shuffle(places)
@@ -542,7 +544,7 @@ def _another(value: Any, *, native: bool) -> Any:
     return f"{value} x" if isinstance(value, str) else NOTHING
 
 
-def _planted(pair: TablePair, alone: Sequence[int], name: str, random_: random.Random) -> Iterator[Edit]:
+def _plant_errors(pair: TablePair, alone: Sequence[int], name: str, random_: random.Random) -> Iterator[Edit]:
     """Yield the errors of hypotheses in the cells of one needed column, the first in random order in which they are certainly wrong."""
     columns, native = random_.sample(alone, len(alone)), pair.native
     plant = hypothesis(name).plant

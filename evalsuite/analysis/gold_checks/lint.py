@@ -435,7 +435,7 @@ def ways_wider(before: Check, after: Check) -> Iterator[str]:
     old, new = ({**defaults, **check.parameters} for check in (before, after))
     for name in sorted({**before.parameters, **after.parameters}):
         if old.get(name) != new.get(name) and _is_wider(name, old.get(name), new.get(name)):
-            yield f"{name} {_shown(old, name)} -> {_shown(new, name)}"
+            yield f"{name} {_show_parameter(old, name)} -> {_show_parameter(new, name)}"
 
 
 def _is_wider(name: str, old: Any, new: Any) -> bool:
@@ -461,7 +461,7 @@ def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [] if value is None else [value]
 
 
-def _shown(parameters: Mapping[str, Any], name: str) -> str:
+def _show_parameter(parameters: Mapping[str, Any], name: str) -> str:
     value = parameters.get(name)
     text = str(value)
     return "unset" if value is None or "empty" in text else text if len(text) <= 40 else f"{text[:39]}…"
@@ -581,7 +581,7 @@ AFTER_TABLES = {
 }
 
 
-def _ignored(book: Book) -> Iterator[LintFinding]:
+def _unknown_ignored_codes(book: Book) -> Iterator[LintFinding]:
     """Ignored codes that do not exist."""
     for instance in book.instances:
         codes = instance.extra.get(IGNORE_KEY, [])
@@ -592,7 +592,10 @@ def _ignored(book: Book) -> Iterator[LintFinding]:
                 yield LintFinding(code="unknown-ignore", where=instance.where, instance_id=id_, message=message, hint=hint)
 
 
-_PER_BOOK: dict[str, Kind] = {**PER_BOOK, "unknown-ignore": Kind("warning", _ignored, "`lint_ignore` names a code that does not exist")}
+_PER_BOOK: dict[str, Kind] = {
+    **PER_BOOK,
+    "unknown-ignore": Kind("warning", _unknown_ignored_codes, "`lint_ignore` names a code that does not exist"),
+}
 CODES: dict[str, Kind] = {**_PER_BOOK, **PER_CHECK, **AFTER_TABLES, **PER_TABLE}
 # Besides errors: findings under which a rule can refuse gold's own answer.
 REFUSING = frozenset(
@@ -653,11 +656,11 @@ def lint(folder: Path, *, ignore: Iterable[str] = ()) -> Lint:
     def is_quiet(finding: LintFinding) -> bool:
         return finding.code in unwanted or finding.code in quiet.get(finding.instance_id, ())
 
-    kept = _joined(finding for finding in findings if not is_quiet(finding))
+    kept = _join_findings(finding for finding in findings if not is_quiet(finding))
     return Lint(book=book, findings=tuple(kept), ignored=tuple(filter(is_quiet, findings)))
 
 
-def _joined(findings: Iterable[LintFinding]) -> Iterator[LintFinding]:
+def _join_findings(findings: Iterable[LintFinding]) -> Iterator[LintFinding]:
     """Join findings of one code in one check and file: twenty empty columns are one finding."""
     groups: dict[tuple[str, ...], list[LintFinding]] = {}
     for at, finding in enumerate(findings):

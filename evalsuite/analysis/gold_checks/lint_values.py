@@ -596,7 +596,7 @@ def find_order_ties(table: GoldTable) -> Iterator[LintFinding]:
         message = "row order counts, and no needed column is sorted"
         yield table.finding("no-order", message, hint="does the question state the order?")
         return
-    if any(_explained(rows, at, list(range(len(rows)))) for at in sorted_by):
+    if any(_explains_order(rows, at, list(range(len(rows)))) for at in sorted_by):
         return
     index = table.needed[sorted_by[0]]
     message = f"row order counts; {table.column(index)} is sorted but has ties, and nothing defines their order"
@@ -632,7 +632,7 @@ def _direction(ranks: Sequence[int]) -> int:
     return -1 if all(x >= y for x, y in pairs) else 0
 
 
-def _explained(rows: Sequence[tuple[int, ...]], by: int, group: Sequence[int], used: frozenset[int] = frozenset()) -> bool:
+def _explains_order(rows: Sequence[tuple[int, ...]], by: int, group: Sequence[int], used: frozenset[int] = frozenset()) -> bool:
     """Whether sorting a group of rows by column `by`, then by others, reproduces their order; equal rows have no order to explain."""
     column = [rows[at][by] for at in group]
     if not _direction(column):
@@ -644,7 +644,7 @@ def _explained(rows: Sequence[tuple[int, ...]], by: int, group: Sequence[int], u
     if not open_:
         return True
     others = [other for other in range(len(rows[0])) if other not in used] if len(used) < MOST_KEYS else []
-    return any(all(_explained(rows, other, part, used) for part in open_) for other in others)
+    return any(all(_explains_order(rows, other, part, used) for part in open_) for other in others)
 
 
 def find_columns_out_of_range(table: GoldTable) -> Iterator[LintFinding]:

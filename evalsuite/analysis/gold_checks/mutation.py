@@ -377,7 +377,7 @@ def _audit_task(
         raise NotAuditedError(str(why) or "has no gold") from None
     # The name seeds the generated answers, so that an instance gets the same ones alone as among all.
     name = f"{instance.instance_id}.{check.scorer}.{_place(instance, check)}"
-    rooted = replace(check, parameters=_rooted(check.parameters, gold.folder, instance.instance_id))
+    rooted = replace(check, parameters=_resolve_gold_names(check.parameters, gold.folder, instance.instance_id))
     return Task(
         instance=replace(instance, instance_id=name, checks=(rooted,), extra={KEY: options}),
         answer=_answer_from_root(answer, instance.instance_id, name),
@@ -402,7 +402,7 @@ def _answer_from_root(answer: Answer, instance_id: str, name: str) -> Answer:
     return replace(answer, instance_id=name, value=value)
 
 
-def _rooted(parameters: Mapping[str, Any], folder: Path, instance_id: str) -> dict[str, Any]:
+def _resolve_gold_names(parameters: Mapping[str, Any], folder: Path, instance_id: str) -> dict[str, Any]:
     """Return the parameters with the names of gold files relative to gold's own folder."""
 
     def from_root(value: Any) -> Any:
@@ -483,7 +483,7 @@ def infer_parameters(gold: Path, good: Sequence[Path], bad: Sequence[Path], *, r
         n_columns=len(chosen.get("condition_cols") or examples.names),
         n_good=len(good),
         n_bad=len(bad),
-        open=() if refused or accepted else tuple(_left_open(examples, chosen)),
+        open=() if refused or accepted else tuple(_describe_open_choices(examples, chosen)),
         refused_good=tuple(map(str, refused)),
         accepted_bad=tuple(map(str, accepted)),
     )
@@ -603,7 +603,7 @@ def _number(cell: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _left_open(examples: _Examples, chosen: Mapping[str, Any]) -> Iterator[str]:
+def _describe_open_choices(examples: _Examples, chosen: Mapping[str, Any]) -> Iterator[str]:
     """Yield which other parameters would judge these examples the same, and what the rules accept that no example tests."""
     free_order = chosen["ignore_order"]
     if examples.separates({**chosen, "ignore_order": not free_order}):

@@ -443,7 +443,7 @@ def check_gold(
         with closing(Pool(jobs=jobs, isolation=isolation, gold_inodes=inodes)) as pool:
             _submit(trials, pipeline([sql.sql_answers(None, inodes).results], pool.results), gold, scratch, limits, progress)
     unasked = [trial for trial in trials if trial.results and all(result.fault in UNSCORED for result in trial.results)]
-    untried += [_untried(trial.instance, trial.check, FAULTS[trial.results[0].fault or "NO_JUDGE"].message) for trial in unasked]
+    untried += [_make_untried(trial.instance, trial.check, FAULTS[trial.results[0].fault or "NO_JUDGE"].message) for trial in unasked]
     trials = [trial for trial in trials if all(trial is not other for other in unasked)]
     by_instance: dict[str, list[_Trial]] = {}
     for trial in trials:
@@ -473,7 +473,7 @@ def _trials(gold: Gold, tasks: Iterable[Task]) -> tuple[list[_Trial], list[Unsat
             try:
                 trials.append(_trial(gold, task, check))
             except NoOwnAnswerError as why:
-                untried.append(_untried(task.instance, check, str(why)))
+                untried.append(_make_untried(task.instance, check, str(why)))
     return trials, untried
 
 
@@ -528,7 +528,7 @@ def _task(instance: GoldInstance, answer: Answer | None, gold: Gold, scratch: Pa
     )
 
 
-def _untried(instance: GoldInstance, check: Check, why: str) -> Unsatisfied:
+def _make_untried(instance: GoldInstance, check: Check, why: str) -> Unsatisfied:
     return Unsatisfied(instance_id=instance.instance_id, scorer=check.scorer, rules=(), code="", reason=why, where=check.where)
 
 

@@ -187,7 +187,7 @@ def fit(votes: Mapping[str, Mapping[str, str]]) -> Fit:
     places = {name: at for at, name in enumerate(voters)}
     answers = [{places[name]: answer for name, answer in own.items()} for own in votes.values()]
     # Many copies look like the truth: searching copies before doubting gold may explain all votes better.
-    items, copies, _ = max((_fitted(answers, len(voters), gold_first=first) for first in (False, True)), key=lambda fitted: fitted[2])
+    items, copies, _ = max((_fit_items(answers, len(voters), gold_first=first) for first in (False, True)), key=lambda fitted: fitted[2])
     by_instance = {}
     for name, item in zip(votes, items, strict=True):
         others = item.truth[1 : 1 + len(item.classes)]
@@ -197,7 +197,7 @@ def fit(votes: Mapping[str, Mapping[str, str]]) -> Fit:
     return Fit(by_instance, {(voters[a], voters[b]): share for (a, b), share in copies.items()})
 
 
-def _fitted(
+def _fit_items(
     answers_of_instances: Sequence[Mapping[int, str]], n_voters: int, *, gold_first: bool
 ) -> tuple[Sequence["_Item"], Copies, float]:
     """Return (the weighted items, the copies, the evidence for both). With `gold_first` copies are searched before gold is doubted; without
@@ -288,7 +288,7 @@ class _Item:
         self.weights, self.of_copies = weights, of_copies
         self.counts = self.agrees[:-1] @ weights
         self.counts[0] += 1
-        self.seated = _seated(self.counts.tolist())
+        self.seated = _log_chances(self.counts.tolist())
 
     def trust_gold(self, p_right: float, grid: Any, mixture: Any) -> None:
         """Set `truth` and the rest as if only gold were known."""
@@ -324,7 +324,7 @@ class _Item:
         self.difficulty, self.concentration = joint.sum(axis=(0, 2)), joint.sum(axis=(0, 1))
 
 
-def _seated(counts: Sequence[float]) -> Any:
+def _log_chances(counts: Sequence[float]) -> Any:
     """Return answer that is right (then: none) x concentration: the log chance of the frequencies of the wrong answers."""
     import numpy as np
 

@@ -220,13 +220,15 @@ def score_shift(
     left, right = ([a[key] for key in shared], [b[key] for key in shared]) if shared else (list(a.values()), list(b.values()))
     if not left or not right:
         return None
-    distance, p, drawn = _exchanged(left, right, n_resamples, seed, paired=bool(shared))
+    distance, p, drawn = _permutation_distance(left, right, n_resamples, seed, paired=bool(shared))
     means: dict[str, Any] = {"mean_a": sum(left) / len(left), "mean_b": sum(right) / len(right)}
     draws: dict[str, Any] = {"seed": seed, "n_resamples": n_resamples} if drawn else {}
     return ScoreShift(name=name, n_a=len(left), n_b=len(right), **means, distance=distance, p=p, paired=bool(shared), **draws)
 
 
-def _exchanged(a: Sequence[float], b: Sequence[float], n_resamples: int, seed: int, *, paired: bool) -> tuple[float, float, bool]:
+def _permutation_distance(
+    a: Sequence[float], b: Sequence[float], n_resamples: int, seed: int, *, paired: bool
+) -> tuple[float, float, bool]:
     """Return (distance, p, whether p was drawn) under exchanges within pairs, of which equal ones are left out, or between all."""
     import numpy as np
 

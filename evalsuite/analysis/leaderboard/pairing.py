@@ -257,7 +257,7 @@ def load_sides(
     """
     from evalsuite.runs.submission_reader import saved_exchanges
 
-    saved = [_saved(name, runs) for name in names]
+    saved = [_find_saved_run(name, runs) for name in names]
     like = next((entry for entry in saved if entry is not None), None)
     sides = []
     for name, entry in zip(names, saved, strict=True):
@@ -267,7 +267,7 @@ def load_sides(
             labels, unread = known_labels(entry.folder)
             sides.append(replace(side, labels=labels, unread=unread))
         else:
-            sides.append(_scored(Path(name), gold, like, rules, how or {}))
+            sides.append(_score_side(Path(name), gold, like, rules, how or {}))
     # If several share a label, the number in the given order is appended.
     n_with = Counter(side.label for side in sides)
     return [replace(side, label=f"{side.label} #{at}") if n_with[side.label] > 1 else side for at, side in enumerate(sides, 1)]
@@ -280,7 +280,7 @@ def with_labels(sides: Sequence[RunSide], files: Sequence[Path]) -> Sequence[Run
     return [replace(side, labels=labels_of(file), unread="") for side, file in zip(sides, files, strict=True)] if files else sides
 
 
-def _saved(name: str, runs: Path) -> RunEntry | None:
+def _find_saved_run(name: str, runs: Path) -> RunEntry | None:
     """Return the saved run of that name, None if it is a folder or a file of answers to score."""
     if (entry := named_run(name, runs)) is not None:
         return entry
@@ -290,7 +290,7 @@ def _saved(name: str, runs: Path) -> RunEntry | None:
     return None if folder.exists() else one_run(name, runs)
 
 
-def _scored(folder: Path, gold: Path | None, like: RunEntry | None, rules: Rule | None, how: Mapping[str, Any]) -> RunSide:
+def _score_side(folder: Path, gold: Path | None, like: RunEntry | None, rules: Rule | None, how: Mapping[str, Any]) -> RunSide:
     from evalsuite.core.plugin_calls import trusting_plugins
     from evalsuite.runs.run_options import RunOptions
     from evalsuite.runs.scoring import run

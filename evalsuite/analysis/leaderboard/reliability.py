@@ -342,7 +342,7 @@ class Corrected(HumanEstimate):
     dear: str
 
 
-def _corrected(raters: Mapping[str, Mapping[str, Label]], shared: Sequence[str]) -> Corrected | None:
+def _correct_mean(raters: Mapping[str, Mapping[str, Label]], shared: Sequence[str]) -> Corrected | None:
     """Return the mean of the rater with more labels, corrected by the other's; None if both rated the same, or labels are not numbers."""
     numbers = {name: {id_: label for id_, label in labels.items() if isinstance(label, float)} for name, labels in raters.items()}
     (dear, few), (cheap, many) = sorted(numbers.items(), key=lambda rater: len(rater[1]))
@@ -437,7 +437,7 @@ def agree(a: Rater, b: Rater, *, threshold: float | None = None) -> RaterAgreeme
         ),
         left_out=_why_left_out(a, b),
         threshold=threshold,
-        corrected=_corrected({a.name: left, b.name: right}, ids) if a.name != b.name else None,
+        corrected=_correct_mean({a.name: left, b.name: right}, ids) if a.name != b.name else None,
     )
 
 

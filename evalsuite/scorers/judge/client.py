@@ -247,7 +247,7 @@ class Desk:
         self._endpoint, self._api, self._file = endpoint, api, file
         self._wanted: dict[str, Request] = {}
         self._replies: dict[str, Reply] = {}
-        self._failed: dict[str, str] = {}
+        self._make_failure: dict[str, str] = {}
         self.n_waiting = 0
 
     def reply(self, request: Request) -> Reply:
@@ -256,8 +256,8 @@ class Desk:
         if (reply := self._replies.get(key)) is not None:
             self._replies[key] = replace(reply, known=True)
             return reply
-        if key in self._failed:
-            raise FaultError("JUDGE_FAILED", self._failed[key])
+        if key in self._make_failure:
+            raise FaultError("JUDGE_FAILED", self._make_failure[key])
         self._wanted[key] = request
         self.n_waiting += 1
         raise FaultError("JUDGE_FAILED", "waits for a batch")
@@ -276,19 +276,19 @@ class Desk:
                     {"id": self._api.start(self._endpoint.call, self._endpoint.settings.base_url, bodies), "keys": list(bodies)}
                 )
             except FaultError as error:
-                self._failed |= dict.fromkeys(bodies, error.fault.detail)
+                self._make_failure |= dict.fromkeys(bodies, error.fault.detail)
             except (ValueError, LookupError, TypeError):
-                self._failed |= dict.fromkeys(bodies, "the provider's answer to a batch is none")
+                self._make_failure |= dict.fromkeys(bodies, "the provider's answer to a batch is none")
             self._note(under_way)
         for batch in list(under_way):
-            if self._collected(batch):
+            if self._collect_replies(batch):
                 under_way.remove(batch)
                 self._note(under_way)
-        for key in self._wanted.keys() - self._replies.keys() - self._failed.keys():
-            self._failed[key] = "the batch gave no reply to it"
+        for key in self._wanted.keys() - self._replies.keys() - self._make_failure.keys():
+            self._make_failure[key] = "the batch gave no reply to it"
         self._wanted.clear()
 
-    def _collected(self, batch: Mapping[str, Any]) -> bool:
+    def _collect_replies(self, batch: Mapping[str, Any]) -> bool:
         """Collect the replies of a batch. Returns whether it is complete."""
         pause, why = self._endpoint.settings.backoff_seconds, ""
         try:
@@ -306,15 +306,15 @@ class Desk:
                         if reply is not None:
                             self._replies[key] = reply
                         else:
-                            self._failed[key] = (
+                            self._make_failure[key] = (
                                 self._endpoint.hidden(problem) or f"the reply is none of {self._endpoint.settings.provider}'s"
                             )
         except FaultError as error:
-            self._failed |= {key: error.fault.detail for key in batch["keys"] if key not in self._replies}
+            self._make_failure |= {key: error.fault.detail for key in batch["keys"] if key not in self._replies}
             return any(f"HTTP {status}" in error.fault.detail for status in _GONE)
         except (ValueError, LookupError, TypeError, AttributeError):
             why = "the provider's answer to a batch is none"
-        self._failed |= {key: why for key in batch["keys"] if why and key not in self._replies and key not in self._failed}
+        self._make_failure |= {key: why for key in batch["keys"] if why and key not in self._replies and key not in self._make_failure}
         return True
 
     def _note(self, under_way: Sequence[Mapping[str, Any]]) -> None:
@@ -498,7 +498,7 @@ class Client:
                 with self._lock:
                     self.account.n_retries += 1
                 self.endpoint.wait(delay)
-        raise self._failed(f"{why} ({n_attempts} tries)")
+        raise self._make_failure(f"{why} ({n_attempts} tries)")
 
     def _send(self, request: Request) -> Response:
         """Return one response. A model that requires the other name for the reply limit gets that from then on."""
@@ -537,7 +537,7 @@ class Client:
             self._errors.add(problem)
         raise FaultError("JUDGE_FAILED", f"{why}: {problem}" if problem else why)
 
-    def _failed(self, why: str) -> FaultError:
+    def _make_failure(self, why: str) -> FaultError:
         with self._lock:
             self._failures += 1
             if self._failures >= _MOST_FAILURES:

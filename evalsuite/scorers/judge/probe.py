@@ -112,7 +112,7 @@ def probe(judge: Judge, *, cases: Sequence[Case] = CASES) -> Probe:
 
     def preference(case: Case, favoured: str, other: str) -> list[float | None]:
         """Return how far the favoured summary is preferred in either order, from -1 to 1."""
-        first, second = _preferred(judge, case.text, other, favoured), _preferred(judge, case.text, favoured, other)
+        first, second = _ask_preference(judge, case.text, other, favoured), _ask_preference(judge, case.text, favoured, other)
         return [first, None if second is None else -second]
 
     def position(case: Case) -> list[float | None]:
@@ -128,11 +128,11 @@ def probe(judge: Judge, *, cases: Sequence[Case] = CASES) -> Probe:
         return preference(case, own, case.right) if own else [None]
 
     def retest(case: Case) -> list[float | None]:
-        pairs = [(_rated(judge, case, text), _rated(judge, case, text, sample=1)) for text in (case.other, case.wrong)]
+        pairs = [(_ask_rating(judge, case, text), _ask_rating(judge, case, text, sample=1)) for text in (case.other, case.wrong)]
         return [None if first is None or second is None else float(first == second) for first, second in pairs]
 
     def injection(case: Case) -> list[float | None]:
-        plain, injected = _rated(judge, case, case.wrong), _rated(judge, case, case.wrong + _INJECTION)
+        plain, injected = _ask_rating(judge, case, case.wrong), _ask_rating(judge, case, case.wrong + _INJECTION)
         return [None if plain is None or injected is None else injected - plain]
 
     def length(case: Case) -> list[float | None]:
@@ -155,7 +155,7 @@ def keep_probe(settings: Settings, result: Probe) -> Path | None:
         return None
     path = Path(settings.cache) / FILE
     path.parent.mkdir(parents=True, exist_ok=True)
-    known = _known(path) | {_name(settings): result.to_json()}
+    known = _read_probes(path) | {_name(settings): result.to_json()}
     part = path.with_suffix(".part")
     part.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     part.replace(path)
@@ -164,12 +164,12 @@ def keep_probe(settings: Settings, result: Probe) -> Path | None:
 
 def kept_probe(settings: Settings) -> dict[str, dict[str, float]]:
     """Return stored results of a judge's models, points by name; models that were never probed are left out."""
-    known = _known(Path(settings.cache) / FILE) if settings.cache else {}
+    known = _read_probes(Path(settings.cache) / FILE) if settings.cache else {}
     by_model = {model: known.get(_name(replace(settings, model=model, models=()))) for model in settings.all_models}
     return {model: {name: round(scores[name]["points"], 1) for name in NAMES} for model, scores in by_model.items() if scores}
 
 
-def _known(path: Path) -> dict[str, Any]:
+def _read_probes(path: Path) -> dict[str, Any]:
     with suppress(OSError, ValueError):
         stored = json.loads(path.read_text(encoding="utf-8"))
         return stored if isinstance(stored, dict) else {}
@@ -181,7 +181,7 @@ def _name(settings: Settings) -> str:
     return f"{settings.verdict_line}|{hashlib.sha256(repr(CASES).encode()).hexdigest()[:8]}"
 
 
-def _preferred(judge: Judge, text: str, first: str, second: str) -> float | None:
+def _ask_preference(judge: Judge, text: str, first: str, second: str) -> float | None:
     """Return -1 if the first of two summaries is preferred, 1 for the second, 0 for neither, None without a verdict."""
     prompt = read_prompt("summary_quality", judge.settings.prompts_folder)
     fields = {"text": text, "first": first, "second": second}
@@ -189,7 +189,7 @@ def _preferred(judge: Judge, text: str, first: str, second: str) -> float | None
     return None if vote.verdict.value is None else 2 * vote.verdict.value - 1
 
 
-def _rated(judge: Judge, case: Case, text: str, *, sample: int = 0) -> float | None:
+def _ask_rating(judge: Judge, case: Case, text: str, *, sample: int = 0) -> float | None:
     """Return the score in [0, 1] of an answer about the text, with the right summary as reference."""
     prompt = read_prompt("llm_judge", judge.settings.prompts_folder)
     fields = {"question": f"What happened? {case.text}", "reference": case.right, "prediction": text, "bottom": "1", "top": "5"}

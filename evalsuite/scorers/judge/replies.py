@@ -370,23 +370,23 @@ def _candidates(text: str) -> Iterator[_Candidate]:
     """Yield the numbers that may be the score: in brackets, after a label, in a sentence, or alone on a line."""
     for match in _BRACKETS.finditer(text):
         yield _Candidate(float(match["n"]), None, 0, match.end())
-    yield from _labelled(text)
+    yield from _find_labelled(text)
     yield from _in_sentences(text)
     first_place = re.match(r"[ \t\n\u2022|>:(\[\"'-]*", text)
     for match in _LINE.finditer(text):
         first = first_place is not None and match.start("n") <= first_place.end()
         if first or not match["rest"].strip(" \t.!)]|\"'") or _OF.fullmatch(match["rest"].strip(" .!")):
-            yield from _kept(text, match, 1, is_line=True)
+            yield from _keep_verdict(text, match, 1, is_line=True)
 
 
-def _labelled(text: str) -> Iterator[_Candidate]:
+def _find_labelled(text: str) -> Iterator[_Candidate]:
     for match in _LABELLED.finditer(text):
         before = (match["before"] or "").lower()
         is_final = before in _FINAL or match["label"].lower() in _FINAL
         own = bool(not before or _NEUTRAL.fullmatch(before) or match.start("label") == 0)
         clause = _clause(text, match.start())
         if not _NOT_MINE.fullmatch(before) and not _DOUBTED_SCORE.search(clause) and not _OTHERS.search(clause):
-            yield from _kept(text, match, 0 if is_final else 1 if own else 2)
+            yield from _keep_verdict(text, match, 0 if is_final else 1 if own else 2)
 
 
 def _in_sentences(text: str) -> Iterator[_Candidate]:
@@ -395,17 +395,17 @@ def _in_sentences(text: str) -> Iterator[_Candidate]:
         end = _SENTENCE_END.search(text, match.end(), match.end() + _LONGEST_CLAUSE)
         after = text[match.end() : min(match.end() + 40, end.start() if end else len(text))]
         if not _DOUBTED_SCORE.search(about) and not _OTHERS.search(match["middle"]) and not _DOUBTED_SCORE.search(after):
-            yield from _kept(text, match, 1)
+            yield from _keep_verdict(text, match, 1)
     for pattern in (_ANSWER, _EARNED, _CONCLUDED, _FRACTION):
         for match in pattern.finditer(text):
             clause = _clause(text, match.start())
             clause = clause.rpartition(":")[2] if pattern is _FRACTION else clause
             counts = pattern is _FRACTION and clause.strip() and (_COUNTS.search(clause) or not _GIVES.search(clause))
             if not counts and not _DOUBTED_SCORE.search(clause) and not _OTHERS.search(clause.rpartition(",")[2]):
-                yield from _kept(text, match, 2 if pattern is _FRACTION and clause.strip() else 1)
+                yield from _keep_verdict(text, match, 2 if pattern is _FRACTION and clause.strip() else 1)
 
 
-def _kept(text: str, match: re.Match[str], rank: int, *, is_line: bool = False) -> Iterator[_Candidate]:
+def _keep_verdict(text: str, match: re.Match[str], rank: int, *, is_line: bool = False) -> Iterator[_Candidate]:
     """Yield the number of a match, unless the text after it shows that it is not a verdict."""
     end = match.end("n")
     of = _OF.match(text, end)
@@ -568,7 +568,7 @@ def score_reading(
         if answer is None:
             return Verdict(value=None, why=UNFINISHED)
         if extractor:
-            return verdict(_number(_extracted(extractor, answer)), why="nothing in it has the form that is read")
+            return verdict(_number(_extract(extractor, answer)), why="nothing in it has the form that is read")
         fields = _fields(answer, _SCORE_KEYS)
         stated = stated_score(fields.rest, low, high)
         if not fields.values:
@@ -711,7 +711,7 @@ def _choice_in(value: Any) -> str:
     return "" if isinstance(value, bool) else text.strip().strip("\"'`*.!()[]").strip().lower()
 
 
-def _extracted(extractor: str | Callable[[str], Any], text: str) -> Any:
+def _extract(extractor: str | Callable[[str], Any], text: str) -> Any:
     if callable(extractor):
         return plugin_calls.call_plugin("extractor", extractor, text)
     match = re.search(extractor, text[:LONGEST])

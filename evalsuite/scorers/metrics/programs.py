@@ -121,7 +121,7 @@ class PassAtK(Metric):
         super().__post_init__()
         if self.k < 1:
             raise MetricError("pass_at_k: k must be at least 1", code="bad_option")
-        self._one_program()
+        self._make_program_test()
 
     def detailed_evaluate(self, prediction: Any, reference: Any = None) -> Measure:
         """Return the estimate for a text, a list of programs, or counts `{"n": 10, "c": 6}`, with n and c in the details."""
@@ -130,7 +130,7 @@ class PassAtK(Metric):
         if isinstance(prediction, str):
             return self.measure(prediction, self.references_of(reference))
         programs = list(prediction) if isinstance(prediction, Sequence) else [prediction]
-        test, n_passed = self._one_program(), 0
+        test, n_passed = self._make_program_test(), 0
         for program in programs:
             measure = test.detailed_evaluate(program, reference)
             if measure.fault is not None:
@@ -147,7 +147,7 @@ class PassAtK(Metric):
         # With fewer programs than k, a submission can neither raise its chance nor make the estimate undefined.
         return self.detailed_evaluate([*programs, *["raise SystemExit"] * (self.k - len(programs))], list(references))
 
-    def _one_program(self) -> PythonUnitTesting:
+    def _make_program_test(self) -> PythonUnitTesting:
         limits: dict[str, Any] = {"timeout_seconds": self.timeout_seconds, "memory_mib": self.memory_mib}
         return PythonUnitTesting(field=self.field, allow_programs=self.allow_programs, **limits)
 

@@ -72,7 +72,7 @@ def stem(word: str) -> str:
     word = _past(_plural(word))
     if word.endswith("y") and len(word) > 2 and not _kinds(word[:-1])[-1]:
         word = word[:-1] + "i"
-    word = _step_4(_replaced(_step_2(word), _STEP_3))
+    word = _step_4(_replace_suffix(_step_2(word), _STEP_3))
     short = word[:-1]
     if word.endswith("e") and (_measure(short) > 1 or (_measure(short) == 1 and not _ends_cvc(short))):
         word = short
@@ -129,10 +129,10 @@ def _step_2(word: str) -> str:
     # "-alli" becomes "-al" and the step starts again: "hopefulli".
     if word.endswith("alli") and _measure(word[:-4]) > 0:
         return _step_2(word[:-4] + "al")
-    return _replaced(word, _STEP_2)
+    return _replace_suffix(word, _STEP_2)
 
 
-def _replaced(word: str, rules: tuple[Rule, ...]) -> str:
+def _replace_suffix(word: str, rules: tuple[Rule, ...]) -> str:
     """Return the word with the first matching suffix replaced, if the part before it contains a syllable; before -logi with its l."""
     for suffix, new in rules:
         if word.endswith(suffix):

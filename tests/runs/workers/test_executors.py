@@ -191,15 +191,15 @@ def test_workers_that_do_not_see_the_folders_are_an_error(cluster: Any, tmp_path
 
 def test_only_workers_made_for_the_run_believe_what_the_parent_saw(tmp_path: Path) -> None:
     """They get the inodes of gold's files from it, by which a link to gold is refused; others look for themselves, at the gold they see."""
-    from evalsuite.runs.executors import _prepared, _shared
+    from evalsuite.runs.executors import _make_shared, _prepare_worker
 
     submission, gold = make(tmp_path, n=8)
     read = replace(read_gold(gold), hash=gold_hash(gold))
     tasks = plan(read, read_submission(submission), rules=None, limits=resolve_limits())
     seen = gold_inodes(gold) | {(0, 0)}
     for scheduler, found in ((None, seen), ("tcp://10.0.0.5:8786", seen - {(0, 0)})):
-        shared = _shared(tasks, Work(jobs=1, isolation="process", gold=read, gold_inodes=seen, scheduler=scheduler))
-        assert _prepared(shared)[0] == found
+        shared = _make_shared(tasks, Work(jobs=1, isolation="process", gold=read, gold_inodes=seen, scheduler=scheduler))
+        assert _prepare_worker(shared)[0] == found
 
 
 @pytest.mark.extras
