@@ -60,7 +60,7 @@ def yaml_nodes(file: Path, where: str) -> Iterator[tuple[Any, Any]]:
     import yaml
 
     try:
-        loader = yaml.SafeLoader(file.read_text(encoding="utf-8-sig"))
+        loader = _loader()(file.read_text(encoding="utf-8-sig"))
         node = loader.get_single_node()
         if node is not None and node.tag == "tag:yaml.org,2002:null":
             node = None
@@ -76,6 +76,20 @@ def yaml_nodes(file: Path, where: str) -> Iterator[tuple[Any, Any]]:
         raise GoldError(f"{where}: not readable as UTF-8 text", hint="save the file as UTF-8; dates are written 2027-06-30") from None
     except OSError:
         raise GoldError(f"{where}: the file cannot be read") from None
+
+
+@cache
+def _loader() -> Any:
+    """Return the loader of YAML that reads numbers as JSON writes them: for YAML 1.1 alone `1e-09` is a text."""
+    import re
+
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """Floats need no point."""
+
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"-?[0-9]+[eE][-+][0-9]+$"), list("-0123456789"))
+    return Loader
 
 
 def refuse_twice(node: Any, where: str) -> None:

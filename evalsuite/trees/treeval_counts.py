@@ -424,7 +424,7 @@ class Rows(Sequence[Row]):
 
     def all(self) -> list[Row]:
         if self._made is None:
-            self._made = list(self)
+            self._made = list(iter(self))  # not `list(self)`, which asks for the length
         return self._made
 
     def __iter__(self) -> Iterator[Row]:

@@ -250,17 +250,17 @@ def test_a_text_that_is_no_schema(tmp_path: Path) -> None:
     assert annotate_xeval(json.dumps(Invoice.model_json_schema()))["properties"]["issued"]["x-eval-compare"] == "date"
 
 
-def gold_folder(folder: Path, *, default: str = "", schemas: Mapping[str, Any]) -> Path:
+def gold_folder(folder: Path, *, scorer: str = "tree_match", default: Any = None, schemas: Mapping[str, Any]) -> Path:
     """Gold of one instance for each schema, beside `models.py`."""
     folder.mkdir()
     code = Path(str(invoice_models.__file__)).read_text(encoding="utf-8")
     (folder / "models.py").write_text(f"{code}\nopen({str(folder.parent / 'EXECUTED')!r}, 'a').write('x')\n", encoding="utf-8")
     if default:
-        (folder / "suite.yaml").write_text(f"defaults:\n  tree_match: {{schema: {json.dumps(default)}}}\n", encoding="utf-8")
+        (folder / "suite.yaml").write_text(f"defaults:\n  {scorer}: {{schema: {json.dumps(default)}}}\n", encoding="utf-8")
     lines = []
     for name, schema in schemas.items():
         parameters = {"gold": GOLD, **({} if default else {"schema": schema})}
-        lines.append(json.dumps({"instance_id": name, "evaluation": {"func": "tree_match", "parameters": parameters}}) + "\n")
+        lines.append(json.dumps({"instance_id": name, "evaluation": {"func": scorer, "parameters": parameters}}) + "\n")
         (folder / name).mkdir()
         (folder / name / "schema.json").write_text(json.dumps(annotate_xeval(Invoice)), encoding="utf-8")
     (folder / "x_eval.jsonl").write_text("".join(lines), encoding="utf-8")
@@ -283,20 +283,26 @@ IN_SUITE = {
 }
 
 
-def test_a_suite_takes_the_same(tmp_path: Path) -> None:
-    """An instance's `schema` in each form, and the default of suite.yaml, give the values of `evaluate`."""
+@pytest.mark.parametrize("scorer", ["tree_match", "tree_score"])
+def test_a_suite_takes_the_same(tmp_path: Path, scorer: str) -> None:
+    """An instance's `schema` in each form, and the default of suite.yaml in each form, give the values of the scorer."""
     plain = annotate_xeval(Invoice)
     forms = {**IN_SUITE, "dict": plain, "text": json.dumps(plain)}
     schemas = {f"{form}_{at}": value for form, value in forms.items() for at in range(len(ANSWERS))}
     answers = dict(zip(schemas, list(ANSWERS.values()) * len(forms), strict=True))
-    expected = [evaluate([GOLD], [answer], Invoice).mean_f1 for answer in answers.values()]
+    expected = [evalsuite.score(scorer, answer, gold=GOLD, schema=Invoice).strict for answer in answers.values()]
+    if scorer == "tree_match":
+        assert expected == [evaluate([GOLD], [answer], Invoice).mean_f1 for answer in answers.values()]
     sub = submitted(tmp_path / "sub", answers)
-    run = evalsuite.evaluate(sub, gold_folder(tmp_path / "gold", schemas=schemas), save=False, rules="strict")
+    run = evalsuite.evaluate(sub, gold_folder(tmp_path / "gold", scorer=scorer, schemas=schemas), save=False, rules="strict")
     assert [result.strict for result in run.results] == expected
-    for at, form in enumerate(("python:models.py:Invoice", "schema.json")):
-        gold = gold_folder(tmp_path / f"gold{at}", default=form, schemas=dict.fromkeys(schemas))
+    one_form = dict(list(answers.items())[: len(ANSWERS)])
+    shutil.rmtree(sub)
+    submitted(sub, one_form)
+    for at, form in enumerate(forms.values()):
+        gold = gold_folder(tmp_path / f"gold{at}", scorer=scorer, default=form, schemas=dict.fromkeys(one_form))
         run = evalsuite.evaluate(sub, gold, save=False, rules="strict")
-        assert [result.strict for result in run.results] == expected
+        assert [result.strict for result in run.results] == expected[: len(ANSWERS)]
 
 
 def test_a_class_of_a_suite_is_imported_only_where_the_user_named_the_folder(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Treeval's sound rules: the numbered examples of its specification, and what holds for any records."""
 
+import copy
 import json
 import random
 from typing import Any
@@ -244,6 +245,15 @@ def test_the_batch_has_no_order(batch: list[tuple[Any, Any]]) -> None:
     assert other.summary == one.summary
     assert other.tree == one.tree
     assert 0 <= treeval_score(gots, golds, SCHEMA, compat=True).score <= 1
+
+
+def test_rows_are_a_sequence() -> None:
+    """The rows have a length and places at once, are iterated, compared and copied."""
+    made = [treeval_score([{"a": 1, "x": 2}], [{"a": 1}], {"a": "integer"}).rows for _ in range(4)]
+    assert len(made[0]) == 2
+    assert made[1][-1].status == "match"
+    assert made[2] == made[3] == list(made[0])
+    assert copy.copy(made[0]) == list(made[0])
 
 
 @examples(60)
