@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import FAULTS
+from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.runtime import program
-from evalsuite.core.status import FAULTY, KINDS, UNJUDGED, kind_of, raw_value, results_by, sign_under
+from evalsuite.core.status import FAULTY, KINDS, NO_GOLD, UNJUDGED, kind_of, raw_value, results_by, sign_under
 from evalsuite.core.version import __version__
 from evalsuite.gold.spec import NOTHING, Exchange
 from evalsuite.reports.document import (
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
 
 
 MOST_FIELDS = 20
+_WITH_DIGIT = lazy_pattern(r"\[[\d\[\], ]+\]|\S*\d\S*")
 
 
 def field_sections(record: "Record", form: Form) -> Iterator[Section]:
@@ -366,10 +368,13 @@ def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durat
         # On one line at any width, so that it can be copied.
         yield Section(look="lines", lines=["", f" next: {program()} {_next_step(record, databases)}"])
     if warnings := record.run.get("warnings"):
-        rest = len(warnings) - MOST_WARNINGS
-        more = (f"  ... {rest} more in run.json", "") if rest > 0 else ("",)
-        lines = [f"  {line}" for line in warnings[:MOST_WARNINGS]]
-        yield Section(title=count_words(len(warnings), "warning"), look="warning", lines=lines, below=more)
+        alike: dict[str, list[str]] = {}
+        for line in warnings:
+            # The same sentence about other lines, ids and columns.
+            alike.setdefault(_WITH_DIGIT.sub("#", line), []).append(line)
+        lines = [f"  {first}" + f" (and {len(more)} more like it)" * bool(more) for first, *more in alike.values()]
+        rest = (f"  ... {len(lines) - MOST_WARNINGS} more in run.json", "") if lines[MOST_WARNINGS:] else ("",)
+        yield Section(title=count_words(len(warnings), "warning"), look="warning", lines=lines[:MOST_WARNINGS], below=rest)
 
 
 def _next_step(record: "Record", databases: "Path | None") -> str:
@@ -448,9 +453,9 @@ def _number_lines(record: "Record") -> Iterator[tuple[str, str]]:
         yield "score", score_line(record)
     yield from further_lines(record)
     yield from ((f"flips {way}", text) for way in ("down", "up") if (text := flips_by_kind(s, down=way == "down")))
-    if s.reference_ratio is not None:
-        right = round(s.reference_ratio * s.n_reference)
-        yield "reference ratio", f"{right}/{s.n_reference} = {percent(s.reference_ratio)}  (over submitted instances; for comparison only)"
+    if ratios := leaderboard_ratios(record):
+        text = " · ".join(f"{right}/{n} = {percent(right / n)} {over}" for right, n, over in ratios)
+        yield ("leaderboard", text) if len(ratios) > 1 else ("reference ratio", f"{text}; for comparison only")
     for label, rows in (("by scorer", s.by_scorer), ("by group", s.by_group)):
         if rows:
             the_score = dict.fromkeys(s.scorers[:1] if rows is s.by_scorer else (), " (the score)")
@@ -464,6 +469,23 @@ def _number_lines(record: "Record") -> Iterator[tuple[str, str]]:
     if isolation := str((record.run.get("receipt") or {}).get("isolation", "")):
         yield "isolation", f"{isolation}: no sandbox, for submissions you trust" if isolation == "none" else isolation
     yield "saved", str(record.folder) if record.folder is not None else "not saved"
+
+
+def leaderboard_ratios(record: "Record") -> list[tuple[int, int, str]]:
+    """Return (right, of how many, which) under the official rules: over submitted instances, as the reference's own ratio is.
+
+    In a checkout of a benchmark also over all, and over those that can be scored here, as its leaderboard counts. Empty if hidden.
+    """
+    s = record.summary
+    is_hidden = all(result.official is None for result in record.results)
+    submitted = round((s.reference_ratio or 0) * s.n_reference), 0 if s.reference_ratio is None else s.n_reference, "over submitted"
+    folder = str(record.run.get("gold", {}).get("folder", ""))
+    if (record.layout == "original" and "evaluation_suite/gold" not in folder) or s.is_part or is_hidden:
+        return [submitted] if submitted[1] else []
+    right = sum(result.official == 1 for result in record.results)
+    n_open = sum(result.status in UNJUDGED for result in record.results) + len(record.run.get("notes", {}).get(NO_GOLD, ()))
+    rows = [(right, s.n_gold, "over all"), submitted, (right, s.n_gold - n_open, "over what can be scored here")]
+    return [row for row in rows if row[1]]
 
 
 def _comment_sections(record: "Record") -> Iterator[Section]:

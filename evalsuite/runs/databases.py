@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import EvalsuiteError, FaultError, error_sentence, side_of
+from evalsuite.core.errors import EvalsuiteError, FaultError, error_sentence, listed, side_of
 from evalsuite.core.registry import CONNECTION_PARAMETERS
 from evalsuite.core.types import Check, Fault, Gold, GoldInstance, Result, Task
 from evalsuite.readers.limits import CLOCK
@@ -78,7 +78,7 @@ class SqlAnswers:
         plain = [task for task in tasks if task.instance.instance_id not in names]
         to_time: dict[str, Task] = {}
         paired = [self.with_databases(task) for task in pairs]
-        self._report_before(queried, paired)
+        self._report_before(queried, pairs, paired)
         for task in paired:
             if isinstance(task, Task):
                 plain.append(task)
@@ -103,32 +103,32 @@ class SqlAnswers:
         # When nothing else is running.
         yield from self._time_query(right, to_time)
 
-    def _report_before(self, queried: Sequence[Task], paired: Sequence[Task | Result]) -> None:
+    def _report_before(self, queried: Sequence[Task], pairs: Sequence[Task], paired: Sequence[Task | Result]) -> None:
         """Report, before the first query runs, how many cannot run here and what the others will bill."""
         if self._tell is not None:
-            self._report_readiness(queried, paired, self._tell)
+            self._report_readiness(queried, pairs, paired, self._tell)
             if queried:
                 self._report_cost(queried, self._tell)
 
-    def _report_readiness(self, queried: Sequence[Task], paired: Sequence[Task | Result], tell: Callable[[str], None]) -> None:
-        """Report how many queries can run here, where some cannot: for want of an account, or of their database."""
-        accounts, n_without = set(), sum(isinstance(task, Result) for task in paired)
-        n_accounts = 0
+    def _report_readiness(
+        self, queried: Sequence[Task], pairs: Sequence[Task], paired: Sequence[Task | Result], tell: Callable[[str], None]
+    ) -> None:
+        """Report how many queries can run here, how many need an account, and which databases lack."""
+        accounts, databases = list[str](), list[str]()
         for task in queried:
             try:
                 connection_of(task, self._connections())
             except EvalsuiteError:
-                engine = (task.instance.question_entry or {}).get("engine", "")
-                if engine in ("", "sqlite", "duckdb"):
-                    n_without += 1
-                else:
-                    n_accounts += 1
-                    accounts.add(engine)
-        if n_lacking := n_accounts + n_without:
-            parts = [f"{n_accounts} need an account ({', '.join(sorted(accounts))})"] if n_accounts else []
-            parts += [f"{n_without} lack their database (--databases DIR)"] if n_without else []
-            n_all = len(queried) + len(paired)
-            tell(f"{n_all - n_lacking} of {n_all} queries can run here; {', '.join(parts)}")
+                entry = task.instance.question_entry or {}
+                is_file = entry.get("engine", "") in ("", "sqlite", "duckdb")
+                (databases if is_file else accounts).append(str(entry.get("db" if is_file else "engine") or "unnamed"))
+        lacking = [task for task, ready in zip(pairs, paired, strict=True) if isinstance(ready, Result) and task.answer is not None]
+        databases += [str(applicable(task.instance, task.answer)[0].parameters.get("database", "")) for task in lacking if task.answer]
+        parts = [f"{len(accounts)} need an account ({', '.join(sorted({*accounts}))})"] if accounts else []
+        parts += [f"{len(databases)} lack their database ({listed(sorted({*databases}))}): --databases DIR"] if databases else []
+        if n_all := len(queried) + len(pairs):
+            n_ready = n_all - len(accounts) - len(databases)
+            tell(f"{n_ready} of {n_all} queries can run here{'; ' * bool(parts)}{', '.join(parts)}")
 
     def _report_cost(self, tasks: Sequence[Task], tell: Callable[[str], None]) -> None:
         """Report the bytes that paid queries will bill, from their dry runs, before the first one runs."""

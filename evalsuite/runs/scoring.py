@@ -16,7 +16,9 @@ from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.runtime import load_msgspec, without_collection
-from evalsuite.core.types import Gold, Result, Rule, Submission, Task
+from evalsuite.core.status import NO_GOLD
+from evalsuite.core.types import RULES, Check, Gold, Result, Rule, Submission, Task
+from evalsuite.readers.paths import FromRoot
 from evalsuite.readers.submission_files import (
     file_contents,
     has_changed,
@@ -50,6 +52,8 @@ Golds = Callable[[], Mapping[int, Mapping[int, str]]]
 # Hex digits of a SHA-256; a placeholder is shorter.
 _DIGITS = 64
 _HARD_LINK = "hard link to a gold file"
+# Scorers whose gold is a file.
+_OF_FILES = frozenset({"table_match", "tables_match", "duckdb_match"})
 
 
 def with_notes(
@@ -93,6 +97,8 @@ def _notes(
     gold_digests: Mapping[str, str],
 ) -> Iterator[str]:
     if task.answer is None:
+        if _lacks_gold(task):
+            yield f"{NO_GOLD}: no answer could be scored"
         return
     if result.fault == "BAD_PATH":
         yield f"{_HARD_LINK}: it was not read" if _HARD_LINK in result.reason else f"path refused: {result.reason}"
@@ -110,6 +116,20 @@ def _notes(
         yield f"kitchen sink: {columns} columns submitted, {needed} needed"
     if 1 in (result.official, result.strict) and (name := _identical(task, result, gold_inodes, gold_digests)):
         yield f"byte-identical to gold: {name}"
+
+
+def _lacks_gold(task: Task) -> bool:
+    """Return whether none of an instance's checks could be scored here: its spec is unusable, or its files are not in gold's folder."""
+
+    def lacks(check: Check) -> bool:
+        if any(problem.blocks >= {*RULES} and problem.code != "NEEDS_CONNECTION" for problem in check.problems):
+            return True
+        named = check.parameters.get("gold")
+        names = [name for name in (named if isinstance(named, list) else [named]) if isinstance(name, str)]
+        places = [name if isinstance(name, FromRoot) else f"{task.instance.instance_id}/{name}" for name in names]
+        return check.scorer in _OF_FILES and check.computed is None and not any((task.gold_folder / place).exists() for place in places)
+
+    return all(map(lacks, task.instance.checks))
 
 
 def _text(task: Task) -> str:

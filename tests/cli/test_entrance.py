@@ -382,4 +382,26 @@ def test_queries_that_cannot_run_are_counted_first(things: Path, capsys: pytest.
     assert main(["checkout", "queries"]) == 4
     shown = capsys.readouterr()
     assert shown.out.startswith(f"$ evalsuite run queries --gold {LITE_GOLD}\n")
-    assert "note: 0 of 2 queries can run here; 1 need an account (bigquery), 1 lack their database (--databases DIR)" in shown.err
+    assert "note: 0 of 2 queries can run here; 1 need an account (bigquery), 1 lack their database (geo): --databases DIR" in shown.err
+
+
+def test_denominators_of_a_leaderboard(things: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In a checkout: over all, over submitted, over what can be scored here; ids without gold are named once, equal warnings folded."""
+    gold = things / "checkout" / "spider2-lite" / "evaluation_suite" / "gold"
+    absent = [f"bq1{i:02}" for i in range(12)]
+    lines = (gold / "spider2lite_eval.jsonl").read_text(encoding="utf-8").splitlines()
+    write_lines(
+        gold / "spider2lite_eval.jsonl",
+        *map(json.loads, lines),
+        *({"instance_id": name, "condition_cols": [], "ignore_order": True} for name in absent),
+    )
+    (things / "tables").mkdir()
+    _table(things / "tables" / "local001.csv", ["a"], [1])
+    capsys.readouterr()
+    assert main(["checkout", "tables"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    n = len(lines)
+    assert f"leaderboard 1/{n + 12} = {100 / (n + 12):.1f} % over all · 1/1 = 100.0 % over submitted · 1/{n} = " in out
+    assert f"gold is absent {', '.join(absent[:8])} and 4 more" in out
+    assert out.count("(put the accepted table") == 1
+    assert "(and 11 more like it)" in out

@@ -97,7 +97,7 @@ def test_a_run_times_right_answers(place: Path, tmp_path: Path, capsys: pytest.C
     assert summary["pairs"]["n_timed"] == 2
     assert summary["by_group"]["simple"]["pairs"]["r_ves"] == pytest.approx(100 * 1.25**0.5 / 2)
     assert "R-VES" in shown
-    assert "soft F1          66.7    simple 50.0 · hard 100.0" in shown
+    assert "soft F1      66.7    simple 50.0 · hard 100.0" in shown
     assert main([*words, "--out", str(tmp_path / "plain")]) == 0
     shown = capsys.readouterr().out
     assert "R-VES" not in shown
