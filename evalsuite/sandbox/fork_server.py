@@ -159,19 +159,23 @@ class ForkServer:
 
 
 def _start_process(path: Sequence[str], modules: Collection[str]) -> "tuple[subprocess.Popen[bytes], socket.socket]":
-    """Start a fork server in a new interpreter; return its process and its control socket."""
+    """Start a fork server in a new interpreter; return its process and its control socket. Raises `EvalsuiteError`."""
     control, theirs = socket.socketpair()
     with theirs, signals_blocked():
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _CODE.format(path=path, control=theirs.fileno(), modules=tuple(modules))],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd="/",
-            env=worker_environment(),
-            pass_fds=[theirs.fileno()],
-            start_new_session=True,
-        )
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _CODE.format(path=path, control=theirs.fileno(), modules=tuple(modules))],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env=worker_environment(),
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        except OSError:
+            control.close()
+            raise start_error() from None
     return process, control
 
 
@@ -288,4 +292,5 @@ def _is_hostile(entry: Path, submission: Path) -> bool:
 
 def start_error() -> EvalsuiteError:
     """Return the error for a system that starts no process."""
-    return EvalsuiteError("a worker process cannot be started", hint="`--isolation none` needs less, for submissions you trust")
+    hint = "the system may allow too few processes (ulimit -u, pids.max); `--isolation none` needs fewer, for submissions you trust"
+    return EvalsuiteError("a worker process cannot be started", hint=hint)

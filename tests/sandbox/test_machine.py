@@ -98,6 +98,7 @@ def test_machines_that_lack_anything_move_no_verdict(n: int, tmp_path: Path) -> 
     machines = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(machines) == n
     assert [machine for machine in machines if machine["moved"] or machine["code"] not in (0, 2, 4)] == []
+    assert [machine for machine in machines if "--debug" in machine["complaint"]] == [], "each error names what is missing"
 
 
 def test_less_address_space_than_a_worker_needs_is_refused() -> None:
