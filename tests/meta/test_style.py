@@ -63,3 +63,10 @@ def test_functions_are_short_and_simple() -> None:
             too_much.append((name, node.name, n_lines, _complexity(node)))
     assert len(functions) > 1_000
     assert too_much == []
+
+
+def test_files_have_one_subject() -> None:
+    """No module has more than 800 lines."""
+    lengths = {file.name: len(file.read_text(encoding="utf-8").splitlines()) for file in (ROOT / "evalsuite").rglob("*.py")}
+    assert len(lengths) > 150
+    assert {name: n for name, n in lengths.items() if n > 800} == {}
