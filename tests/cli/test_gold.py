@@ -13,8 +13,8 @@ from evalsuite.cli import main
 from evalsuite.core.errors import GoldError
 from evalsuite.readers.gold_files import gold_hash
 from evalsuite.runs.history import load_self_score
+from tests.analysis.gold_checks.gold_folders import Made, clean
 from tests.analysis.gold_checks.lint_plants import PLANTED, Plant
-from tests.analysis.gold_checks.made_gold import Made, clean
 from tests.conftest import ROOT
 from tests.processes import finished
 

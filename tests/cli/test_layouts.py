@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
-from tests.gold.layouts_made import CITIES, gold_folder, submission_folder
+from tests.gold.layouts import CITIES, gold_folder, submission_folder
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

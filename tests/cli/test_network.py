@@ -9,7 +9,7 @@ import pytest
 from evalsuite.cli.commands import COMMANDS
 from tests.cli.test_run import write_lines
 from tests.cut_network import run_cut
-from tests.gold.checkout_made import Checkout, make_checkout, submit
+from tests.gold.checkouts import Checkout, make_checkout, submit
 from tests.terminal.commands import COMMANDS as EVERY_LINE
 from tests.terminal.commands import make_place
 

@@ -15,7 +15,7 @@ from evalsuite.runs.scoring import run
 from tests.conformance.test_treeval import close
 from tests.conformance.test_treeval import score as treeval_of
 from tests.conformance.test_xeval import differs
-from tests.upstream.made_queries import make_databases
+from tests.upstream.queries import make_databases
 from tests.upstream.record import N_OF_A_SUITE, RECORDED, REFERENCES, SEED, SUITES, make_suite
 from tests.upstream.reference_cases import Case, write_cases
 from tests.upstream.references import PLACES

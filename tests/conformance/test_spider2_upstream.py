@@ -9,7 +9,7 @@ import pytest
 
 from tests.conformance.upstream_suites import extract, scores
 from tests.cut_network import run_cut
-from tests.gold.checkout_made import FORMS, Checkout, make_checkout, make_folders, submit
+from tests.gold.checkouts import FORMS, Checkout, make_checkout, make_folders, submit
 
 pytestmark = pytest.mark.upstream
 

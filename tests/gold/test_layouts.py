@@ -11,7 +11,7 @@ from evalsuite.readers.paths import FromRoot, inside
 from evalsuite.readers.submission_files import submission_files, submission_hash
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from tests.gold.layouts_made import CITIES, gold_folder, submission_folder
+from tests.gold.layouts import CITIES, gold_folder, submission_folder
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

@@ -1,7 +1,8 @@
 """Kills: SIGKILL at random moments of a run and of its workers, then resume; nothing is lost, nothing scored twice, nothing left behind.
 
 20 kills with `pytest -m slow`, 200 with EVALSUITE_KILLS=200. In the test line each kind of process ends in each phase of
-its work: `test_each_process_dies_in_each_phase` in `tests/runs/workers/test_pool.py`, and for programs `tests/sandbox/test_jail.py`.
+its work: `test_each_process_dies_in_each_phase` in `tests/runs/workers/test_pool.py`, and for programs
+`tests/sandbox/test_program_sandbox.py`.
 """
 
 import json

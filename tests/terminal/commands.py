@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.cli.test_run import write_lines
 from tests.conftest import ROOT
-from tests.gold.layouts_made import CITIES, gold_folder
+from tests.gold.layouts import CITIES, gold_folder
 from tests.reports.viewer.served import bench_folder
 from tests.terminal.pty_harness import EVALSUITE, piped
 

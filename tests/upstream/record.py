@@ -29,10 +29,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.conformance.upstream_suites import VARIABLE, extract, scores
-from tests.gold.checkout_made import make_checkout, make_folders, make_queries, submit
+from tests.gold.checkouts import make_checkout, make_folders, make_queries, submit
 from tests.processes import finished
 from tests.upstream.clone_functions import verdicts
-from tests.upstream.made_queries import make_databases, query_pairs
+from tests.upstream.queries import make_databases, query_pairs
 from tests.upstream.reference_cases import made_cases, write_cases
 from tests.upstream.references import PLACES
 from tests.upstream.tree_cases import DOMAINS, asked, cases

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.compare.official_cells import RESULT_SUITES, Reference
 from evalsuite.core.types import METADATA
-from tests.upstream.made_grids import EDITS, WORDS, Edited, Grid, random_column, random_grid, shuffled
+from tests.upstream.grids import EDITS, WORDS, Edited, Grid, random_column, random_grid, shuffled
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -7,7 +7,7 @@ from typing import Any
 
 from evalsuite.gold.errata import instance_hash
 from evalsuite.gold.layouts import read_gold
-from tests.analysis.gold_checks.made_gold import CITIES, STOCK, Made, entry
+from tests.analysis.gold_checks.gold_folders import CITIES, STOCK, Made, entry
 from tests.conftest import ROOT
 
 Plant = Callable[[Made], Any]

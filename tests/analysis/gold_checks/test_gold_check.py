@@ -7,7 +7,7 @@ import pytest
 
 from evalsuite.analysis.gold_checks.readiness import GoldCheck, check_gold
 from evalsuite.runs.history import GoldSelfScore, load_self_score, save_self_score, signature_of
-from tests.analysis.gold_checks.made_gold import clean, entry
+from tests.analysis.gold_checks.gold_folders import clean, entry
 from tests.conftest import ROOT, corpus, is_default_corpus
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")

@@ -8,8 +8,8 @@ import pytest
 
 from evalsuite.analysis.gold_checks.lint import CODES, diff, lint, write
 from evalsuite.core.errors import GoldError
+from tests.analysis.gold_checks.gold_folders import clean
 from tests.analysis.gold_checks.lint_plants import PLANTED, Plant
-from tests.analysis.gold_checks.made_gold import clean
 from tests.conftest import ROOT, corpus, is_default_corpus
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")

@@ -18,7 +18,7 @@ from evalsuite.sandbox.program_sandbox import can_sandbox_programs
 from tests.analysis.gold_checks.small import ANSWERS, GOLD, TABLE, scored, write_gold, write_submission
 from tests.analysis.gold_checks.test_forgery import contents, forge, refit, verified
 from tests.gold.test_errata import entry, write
-from tests.runs import test_living_gold, test_sql_answers
+from tests.runs import test_gold_queries, test_sql_answers
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -187,7 +187,7 @@ def test_a_run_without_programs_is_verified_without(tmp_path: Path) -> None:
 def test_living_gold_is_said_by_gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An instance whose gold a query gives is named; without a connection its gold file counts, and it is scored again."""
     monkeypatch.chdir(tmp_path)
-    place = test_living_gold.Place(tmp_path)
+    place = test_gold_queries.Place(tmp_path)
     folder = place.run()[1]["place"]
     code, out = verified(tmp_path, str(folder))
     assert (code, left_out(out)["q1"]) == (4, "its gold comes from a query")

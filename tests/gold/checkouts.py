@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.gold.layouts_made import LAYOUT_FILES
+from tests.gold.layouts import LAYOUT_FILES
 
 # The credentials as the benchmark hands them out: nobody has filled them in. The account is a real one.
 TEMPLATES = {
