@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 State = TypeVar("State")
 EQUAL_SUMS = 1e-9
 NOISE = 1e-13  # what rounding leaves of a reduced cost of 0
-GUESS_FROM = 128  # rows and columns from which the solver takes longer than a guess and its proof
+GUESS_FROM = 128  # rows and columns from which a guess and its proof, and a search for ties, take less than the solver and all rows
 PART_CELLS = 1_000_000  # connected parts of sparse weights up to this size are assigned exactly
 PROOF_PASSES = 24  # passes over a whole matrix that take about as long as the solver
 
@@ -352,13 +352,11 @@ def _first_matching(slack: "Floats", owned: "Columns") -> "Columns":
     first_tight = tight.argmax(axis=1)
     if (first_tight == owned).all():
         return owned
-    movable = _on_cycles(tight, owned)
-    if not len(movable):
-        return owned
     owned = owned.copy()
-    if len(movable) < len(owned):
+    if len(owned) >= GUESS_FROM and len(movable := _on_cycles(tight, owned)) < len(owned):
         rest = np.sort(owned[movable])
-        owned[movable] = rest[_first_matching(slack[np.ix_(movable, rest)], np.searchsorted(rest, owned[movable]))]
+        if len(rest):
+            owned[movable] = rest[_first_matching(slack[np.ix_(movable, rest)], np.searchsorted(rest, owned[movable]))]
         return owned
     columns_first = np.ascontiguousarray(slack.T)
     columns_first[columns_first < NOISE] = 0.0
