@@ -268,8 +268,7 @@ def _leaf_rows(leaf: SchemaNode, want: Sequence[Any], places: Sequence[Place], g
     scores = worth.tolist()
     statuses: list[RowStatus] = ["match" if s == 1 else "mismatch" if s == 0 else "partial" for s in scores]
     types = _PYTHON_TYPES.get(leaf.json_type, ())
-    odd = set(map(type, got)) - set(types)
-    flags: Iterable[str] = repeat("") if not odd or not (types or odd & {dict, list}) else [_flag(value, types) for value in got]
+    flags: Iterable[str] = repeat("") if set(map(type, got)) <= set(types) else [_flag(value, types) for value in got]
     # One ending for all: they are items of the same list, or records.
     ending = leaf.path[places[0].n_covered :] if places else ""
     records, starts, _, at, got_at = zip(*places, strict=True) if places else ((),) * 5

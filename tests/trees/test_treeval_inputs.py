@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -133,3 +134,25 @@ def test_what_the_reference_cannot_compare(schema: object, reference: object, pr
     types = dict.fromkeys(("string", "integer"), metric)
     result = treeval_score([{"x": prediction}], [{"x": reference}], {"x": schema}, types_metrics=types, compat=True)
     assert bool(result.reference_raises) is raises
+
+
+@pytest.mark.parametrize(
+    ("predictions", "raises", "n_predicted"),
+    [
+        ([{"x": 1}, "uv"], False, 3), ([{"x": 1}, ["u", "v", "w"]], False, 4), (["uv", {"x": 1}], True, 2), ([{"x": 1}, "x"], True, 2),
+        ([{"x": 1}, ["x"]], True, 2), ([{"x": 1}, 3], True, 2), ([{"x": 1}, None], True, 2),
+    ],
+)  # fmt: skip
+def test_a_text_in_the_place_of_a_record(predictions: list[Any], raises: bool, n_predicted: int) -> None:
+    """The reference counts the letters of a later text as keys, none of them right; a first one, or one with the name of a key, raises."""
+    found = treeval_score(predictions, [{"x": 1}, {"x": 1}], {"x": "integer"}, compat=True)
+    assert bool(found.reference_raises) is raises
+    if not raises:
+        assert found.counts == (n_predicted, 1, 1, 1, 0, 0)
+
+
+def test_official_items_are_aligned_by_their_lists() -> None:
+    """Items with lists of several metrics inside are aligned by what these lists add up to."""
+    gold, answer = ([{"l": [{"t": [text]} for text in texts]}] for texts in (("ab", "cd"), ("cd", "ab")))
+    both = {"string": ["levenshtein", "exact_match"]}
+    assert treeval_score(answer, gold, {"l": [{"t": ["string"]}]}, types_metrics=both, compat=True).score == 1
