@@ -3,7 +3,7 @@
 Changed are comparisons, operators, constants (not texts), conditions, results and whole statements. A seed draws a sample of places. A copy
 of the project contains all changes of the sample, each behind a switch. One process imports it and collects the package's quick tests; one
 fork runs them and notes who reaches which switch; then one fork for each change turns its switch on and runs the tests that reach it, until
-one fails. A change that they do not reach in their own process counts as unnoticed. A change that is made when a file is imported (a
+one fails. Where no test reaches it in its own process, those that start processes are run. A change that is made when a file is imported (a
 constant, a default) needs a new import and takes longer. A change that no test could notice is listed in `EQUIVALENT` with its reason.
 `--changed` takes the lines that differ from the branch `main` (there: from the last commit) and stops after 50 seconds.
 """
@@ -24,7 +24,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -139,6 +139,8 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
 IMPORTED = ("_pytest.assertion.rewrite", "duckdb", "hypothesis", "msgspec", "numpy", "pandas", "pydantic", "pytest", "rapidfuzz", "regex")
 IMPORTED += ("rich.console", "rich.table", "scipy.optimize", "scipy.stats", "sqlglot", "typer", "yaml")
 CPU_SECONDS, WALL_SECONDS = 40, 200
+# Events of a test that starts a process, itself or through the command server.
+STARTS = {"os.fork", "os.posix_spawn", "socket.connect", "subprocess.Popen"}
 
 COMPARISONS = {
     ast.Lt: ast.LtE,
@@ -239,7 +241,7 @@ def with_switches(source: str, sample: Sequence[tuple[int, Change]]) -> str:
 
     tree = Switches().visit(tree)
     begin = next(at for at, node in enumerate(tree.body) if not _is_docstring(node) and not _is_future(node))
-    tree.body[begin:begin] = ast.parse("from evalsuite._switch import is_on as _switch_").body
+    tree.body[begin:begin] = ast.parse("from _switch import is_on as _switch_").body
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
@@ -275,11 +277,12 @@ def _behaviour(node: ast.AST, at_import: bool = True) -> Iterator[tuple[ast.AST,
             yield from _behaviour(child, at_import and not later)
 
 
-# The module `evalsuite._switch` of the copy.
+# The module `_switch` of the copy; outside the package, because some tests import the package again.
+# Its file of text is for processes that tests start.
 _SWITCH = """
-import os
+from pathlib import Path
 
-on = int(os.environ.get("EVALSUITE_CHANGE", "-1"))
+on = int(Path(__file__).with_suffix(".txt").read_text())
 reached = set()
 
 def is_on(number):
@@ -302,7 +305,7 @@ class Session:
         items = {item.nodeid: item for item in session.items}
         noted = Path("reached.json")
         _in_fork(lambda: _note(session.items, noted, (self._until - time.monotonic()) / 2), Path("log.txt"), 3600, 3600)
-        seconds, reached = json.loads(noted.read_text()) if noted.exists() else ({}, {})
+        seconds, reached, starting = json.loads(noted.read_text()) if noted.exists() else ({}, {}, [])
         names: dict[int, list[str]] = {}
         by_time = sorted(reached, key=seconds.__getitem__)
         for name in by_time:
@@ -319,11 +322,11 @@ class Session:
                 known = _within(by_time, seconds)
                 code = _in_fork(lambda known=known, number=number: _imported_again(known, number), Path("log.txt"))
             else:
-                known = names.get(number, [])
+                known = names.get(number) or _within([name for name in by_time if name in starting], seconds)
                 code = _in_fork(lambda known=known, number=number: _run([items[name] for name in known[:300]], number), Path("log.txt"))
             if code in {0, 5}:
                 self.survivors.append(number)
-                ran = "" if known else "  (no test runs it)"
+                ran = "" if number in names or change.at_import else "  (no test runs it in its own process)"
                 print(f"  SURVIVED {change.file}:{change.line}  {change.what}{ran}\n      {change.line_text}", flush=True)
         return True
 
@@ -334,7 +337,13 @@ def _within(names: Sequence[str], seconds: dict[str, float], most: float = 20.0)
 
 
 def _switch() -> Any:
-    return importlib.import_module("evalsuite._switch")
+    return importlib.import_module("_switch")
+
+
+def _turn_on(number: int) -> None:
+    """Make a change, in this process and in those that tests start from here on."""
+    Path("_switch.txt").write_text(str(number))
+    _switch().on = number
 
 
 def _passes(item: Any, following: Any) -> bool:
@@ -344,30 +353,37 @@ def _passes(item: Any, following: Any) -> bool:
 
 def _run(items: Sequence[Any], number: int) -> int:
     """1 if a test fails with the change made."""
-    os.environ["EVALSUITE_CHANGE"] = str(number)
-    _switch().on = number
-    return int(not all(_passes(item, following) for item, following in zip(items, [*items[1:], None], strict=True)))
+    _turn_on(number)
+    return int(not all(_passes(item, following) for item, following in zip_longest(items, items[1:])))
 
 
 def _note(items: Sequence[Any], target: Path, seconds: float) -> int:
-    """Write the CPU time of each test that passes, and the switches that it reaches."""
+    """Write the time of each test that passes, the switches that it reaches, and the tests that start processes.
+
+    The time is that of the CPU, but that of the clock for a test that starts processes.
+    """
     times: dict[str, float] = {}
     reached: dict[str, list[int]] = {}
+    starting: list[str] = []
+    starts: list[str] = []
+    sys.addaudithook(lambda event, _: starts.append(event) if event in STARTS else None)
     end = time.monotonic() + seconds
-    for item, following in zip(items, [*items[1:], None], strict=True):
+    for item, following in zip_longest(items, items[1:]):
         if time.monotonic() > end:
             break
         _switch().reached.clear()
-        begun = time.process_time()
+        starts.clear()
+        begun = time.process_time(), time.monotonic()
         if _passes(item, following):
-            times[item.nodeid] = time.process_time() - begun
+            times[item.nodeid] = time.monotonic() - begun[1] if starts else time.process_time() - begun[0]
             reached[item.nodeid] = sorted(_switch().reached)
-    target.write_text(json.dumps([times, reached]))
+            starting += [item.nodeid] if starts else []
+    target.write_text(json.dumps([times, reached, starting]))
     return 0
 
 
 def _imported_again(names: Sequence[str], number: int) -> int:
-    os.environ["EVALSUITE_CHANGE"] = str(number)
+    _turn_on(number)
     for name in [name for name in sys.modules if name.partition(".")[0] in {"evalsuite", "tests"} and name != __name__]:
         del sys.modules[name]
     return _pytest(names)
@@ -419,7 +435,8 @@ def _copied(place: str) -> None:
         Path(place, "shared").symlink_to(ROOT.parent / "shared")
     os.chdir(Path(place, "project"))
     os.environ["PYTHONPATH"] = str(Path.cwd())
-    Path("evalsuite/_switch.py").write_text(_SWITCH)
+    Path("_switch.py").write_text(_SWITCH)
+    Path("_switch.txt").write_text("-1")
     for name in IMPORTED:
         importlib.import_module(name)
 
