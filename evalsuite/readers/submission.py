@@ -338,7 +338,6 @@ def _open(folder: Path, limits: Limits, name: str) -> BinaryIO:
     if handle.read(2) in (b"\xff\xfe", b"\xfe\xff"):
         handle.close()
         raise _unreadable(folder, name, Fault(code="BAD_ENCODING", detail="the text is UTF-16, not UTF-8"))
-    handle.seek(0)
     return handle
 
 

@@ -166,8 +166,10 @@ def test_every_form_is_digested(place: Path, form: str) -> None:
     (place / name).write_bytes(data)
     opened = files(place)
     value = (name,) if form == "tables" else name
-    read_answer(form, answer_type="file", value=value, files=opened, table_names=None, limits=LIMITS)
+    read = read_answer(form, answer_type="file", value=value, files=opened, table_names=None, limits=LIMITS)
     assert opened.digests() == {name: sha(data)}
+    if form in ("tree", "text"):
+        assert read == {"tree": {"a": 1}, "text": "Paris"}[form]
 
 
 def test_a_table_in_blocks_is_digested_as_its_blocks_are_read(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from evalsuite.core.errors import SubmissionError
 from evalsuite.core.types import METADATA, Submission
 from evalsuite.gold.layouts import read_submission
 from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.submission import read_metadata
 from evalsuite.readers.submission_files import submission_hash
 
 from .test_jsonl import README_EXAMPLE
@@ -230,3 +231,16 @@ def test_an_absolute_path_into_the_own_folder_is_read_as_a_relative_one(root: st
         (tmp_path / "sub" / METADATA).write_text(plain + line + plain.replace('"p', '"s'))
         answers = read_submission(tmp_path / "sub").answers
         assert (answers["q1"].value, len(answers)) == (value, 101)
+
+
+@pytest.mark.parametrize("sample", [1, 2, 3])
+def test_a_sample_has_one_line_of_each_id(tmp_path: Path, sample: int) -> None:
+    """The i-th line is the i-th sample; who has fewer is absent, who has more is wrong in each, and both are named."""
+    lines = ["a", "b", "a", "c", "a", "b", "c", "c", "c"]
+    place = folder(tmp_path, *(entry(id_, value=f"{id_}{line}") for line, id_ in enumerate(lines, 1)))
+    read = read_metadata(place, ids=["a", "b", "c"], sample=(sample, 3))
+    expected = {1: {"a": "a1", "b": "b2"}, 2: {"a": "a3", "b": "b6"}, 3: {"a": "a5"}}[sample]
+    assert {id_: answer.value for id_, answer in read.answers.items() if id_ != "c"} == expected
+    assert fault(read, "c")[0] == "DUPLICATE_ID"
+    few, many = "'b' has 2 of 3 samples: missing ones count as wrong", "'c' has more than 3 samples: all of them count as wrong"
+    assert sorted(note.partition(": ")[2] for note in read.notes) == [few, many]
