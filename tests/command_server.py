@@ -51,12 +51,14 @@ _HEAVY = (
     "regex",
     "rich.console",
     "rich.table",
+    "jinja2",
     "scipy.optimize",
     "scipy.stats",
     "sqlglot",
+    "yaml",
 )
 # The same of workers.
-_OF_WORKERS = ("duckdb", "numpy", "rapidfuzz", "regex")
+_OF_WORKERS = ("duckdb", "numpy", "rapidfuzz", "regex", "evalsuite.analysis.explain.instance_evidence")
 
 
 class Command:
@@ -120,6 +122,8 @@ class CommandServer:
             descriptors.append(listener.detach())
         code = f"from tests.command_server import serve; serve(*{descriptors}, {str(self._folder)!r})"
         environment = {**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        # A fork copies the table of pages: with large pages it takes half the time.
+        environment |= {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
         process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment, pass_fds=descriptors, start_new_session=True)
         for descriptor in descriptors:
             os.close(descriptor)
@@ -205,7 +209,7 @@ def serve(alive: int, listening: int, listening_for_workers: int, folder: str) -
 
     for name in (*WORKER_MODULES, *_OF_WORKERS):
         importlib.import_module(name)
-    _import_below("compare", "readers", "scorers", "trees")
+    _import_below("compare", "readers", "scorers", "trees", "gold")
     if os.fork() == 0:
         os.close(listening)
         _serve(alive, listening_for_workers, _be_fork_server)

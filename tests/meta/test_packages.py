@@ -12,6 +12,7 @@ from typing import TypeGuard
 import pytest
 
 from evalsuite.cli.commands import COMMANDS
+from tests.command_server import command_server
 from tests.conftest import ROOT
 from tests.processes import finished
 
@@ -62,6 +63,7 @@ def _file_of(dotted: str) -> str | None:
     return dotted if dotted in FILES else parent if (parent := dotted.rpartition(".")[0]) in FILES else None
 
 
+@cache
 def tree_of(path: Path) -> ast.Module:
     """A file of the package, parsed."""
     return ast.parse(path.read_text(encoding="utf-8"))
@@ -146,6 +148,8 @@ def test_what_is_frozen_stays_so() -> None:
     functions = [(path, node) for path in MODULES for node in ast.walk(tree_of(path)) if isinstance(node, ast.FunctionDef)]
     for path, function in functions:
         for node in ast.walk(function):
+            if not isinstance(node, ast.Call | ast.Attribute):
+                continue
             writes = _called(node) == "object.__setattr__" and function.name != "__post_init__"
             dictionary = isinstance(node, ast.Attribute) and node.attr == "__dict__"
             identity = _called(node) == "id" and function.name not in BY_IDENTITY
@@ -187,7 +191,7 @@ def test_a_string_check_loads_nothing_heavy() -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself(name: str) -> None:
     """`evalsuite COMMAND --help` says what it does and explains every option."""
-    shown = finished([sys.executable, "-m", "evalsuite", name, "--help"])
+    shown = command_server().run([name, "--help"])
     assert shown.returncode == 0, shown.stderr
     assert "Usage: evalsuite" in shown.stdout
     from evalsuite.cli.parser import load_command

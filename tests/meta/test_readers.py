@@ -6,6 +6,7 @@ How a column is stored is known in `compare/` and `readers/` only.
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from tests.conftest import ROOT
@@ -21,6 +22,12 @@ NULL_WORDS = {"null", "none", "nan", "na", "n/a", "#na", "#n/a"}
 FEWEST_WORDS = 3
 
 
+@cache
+def tree_of(file: Path) -> ast.Module:
+    """A file of the package, parsed."""
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
 def _docstrings(tree: ast.AST) -> set[ast.AST]:
     return {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}
 
@@ -33,7 +40,7 @@ def _texts(node: ast.AST) -> Iterator[str]:
 
 def readers(file: Path) -> set[str]:
     """What a file contains a reader of."""
-    tree, found = ast.parse(file.read_text(encoding="utf-8")), set()
+    tree, found = tree_of(file), set()
     docstrings = _docstrings(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and node not in docstrings:
@@ -59,7 +66,7 @@ STORES = {"Block", "Packed", "PackedColumn", "CachedColumn", "pack", "packed", "
 def questions(file: Path) -> set[str]:
     """The names of a store that a file uses: imported, called or read from another value."""
     found = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(file)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("evalsuite.compare"):
             found |= {name.name for name in node.names} & STORES
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("table", "evidence", "column"):

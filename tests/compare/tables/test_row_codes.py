@@ -168,8 +168,8 @@ def as_table(frame: Any) -> Table:
 
 @pytest.mark.parametrize("kind", [kind if kind in LINE else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS])
 def test_no_difference_costs_python_calls_for_each_cell(kind: str) -> None:
-    """Both verdicts with reason on 15,000 rows of 3 columns, in order and in any order."""
-    gold, answer = map(as_table, KINDS[kind](table_of(15_000, 3)))
+    """Both verdicts with reason on 6,000 rows of 3 columns, in order and in any order."""
+    gold, answer = map(as_table, KINDS[kind](table_of(6_000, 3)))
     n_calls = 0
 
     def count(frame: FrameType, event: str, argument: object) -> None:
