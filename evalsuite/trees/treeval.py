@@ -1,6 +1,7 @@
 """Treeval: how well predicted JSON records match their references, as one score in [0, 1] and as a tree of metric results.
 
-A batch is scored column by column down the schema.
+A batch is scored column by column down the schema, because metrics and official rules need all values of a field at once; field evaluation
+(`record_scoring`) goes record by record, because lists are aligned by the F1 of their record, and judges get the fields of one record.
 """
 
 import json

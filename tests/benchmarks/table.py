@@ -107,7 +107,7 @@ ROWS = (
             20,
             None,
             ("xeval", scorer, "peak_mib"),
-            120,
+            110,
         )
         for scorer in ("tree_match", "tree_score")
     ),
