@@ -8,7 +8,7 @@ rest can still be matched within the tolerance of a tie, found by one search for
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from evalsuite.core.import_ref import Floats, NDArray, np
@@ -73,20 +73,20 @@ def assignments(
     options: Sequence[Sequence[int]],
     start: State,
     split: Callable[[State, int, int], State | None],
-    are_twins: Callable[[int, int], bool],
+    twin: Callable[[int], Hashable],
 ) -> Iterator[tuple[tuple[int, ...], State]]:
     """Every assignment of a right node of its own, from `options[left]`, to each left node, with the state it leads to; depth first.
 
     Left nodes with the fewest options come first. `split(state, left, right)` returns the state after one more pair, None to drop the
-    choice. Of right nodes that are twins only the first is tried in one place.
+    choice. Of right nodes with the same `twin` only the first is tried in one place.
     """
     order = sorted(range(len(options)), key=lambda left: len(options[left]))
 
     def steps(chosen: tuple[int, ...], state: State) -> Iterator[tuple[tuple[int, ...], State]]:
-        left, tried = order[len(chosen)], list[int]()
+        left, tried = order[len(chosen)], set[Hashable]()
         for right in options[left]:
-            if right not in chosen and not any(are_twins(other, right) for other in tried):
-                tried.append(right)
+            if right not in chosen and (name := twin(right)) not in tried:
+                tried.add(name)
                 if (following := split(state, left, right)) is not None:
                     yield (*chosen, right), following
 

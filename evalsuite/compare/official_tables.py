@@ -52,7 +52,7 @@ from evalsuite.compare.official_cells import (
     surely_equal,
     typed_column,
 )
-from evalsuite.compare.string_columns import NUMBER_KINDS, Packed, first_rows, packed_of
+from evalsuite.compare.string_columns import INTEGER_CHARACTERS, NUMBER_KINDS, Packed, first_rows, packed_of
 from evalsuite.compare.table_diff import Comparisons, TableDiff
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import describe
@@ -244,7 +244,10 @@ class OfficialColumns:
             return Kind("value") if self.is_database else self._no_numbers(side, column)
         if summary.n_empty == self.evidence.n_rows:
             return Kind("")
-        return Kind("number", summary.is_whole, summary.n_empty, low=summary.low, high=summary.high)
+        is_whole = summary.is_whole
+        if not (is_whole or summary.are_plain or self.is_database):
+            is_whole = typed_column(list(self.tables[side].columns[column])).kind in ("int", "uint")
+        return Kind("number", is_whole, summary.n_empty, low=summary.low, high=summary.high)
 
     def _no_numbers(self, side: int, column: int) -> Kind:
         texts = Counter(text for block in self.packed[side].blocks() for text in block.texts(column))
@@ -257,20 +260,9 @@ class OfficialColumns:
 
     def is_wide(self, side: int, column: int) -> bool:
         """Whether a cell of a text file may be an integer that is written differently as a float, or exceeds 64 bits."""
-        import numpy as np
-
-        if self.is_database:
-            return False
         name = ("wide", side, column)
         if name not in self.evidence.known:
-            in_integers = np.zeros(256, bool)
-            in_integers[list(b"0123456789+- ")] = True
-            is_wide = False
-            for block in self.packed[side].blocks():
-                starts = block.starts[:, column][block.lengths[:, column] >= _WIDE]
-                data = np.frombuffer(block.data, np.uint8)
-                is_wide = is_wide or bool(in_integers[data[starts[:, None] + np.arange(_WIDE)]].all(axis=1).any())
-            self.evidence.known[name] = is_wide
+            self.evidence.known[name] = not self.is_database and self.packed[side].has_long_integer([column], _WIDE)
         wide: bool = self.evidence.known[name]
         return wide
 
@@ -452,21 +444,21 @@ def compare_sides(gold: Side, predicted: Side, evidence: TableDiff) -> Score:
 
 
 def is_safe_text(table: Table, chosen: Sequence[int] | None = None) -> bool:
-    """Whether no cell of these text columns (None: all) is long enough to be an integer beyond the range of floats."""
+    """Whether no cell of these text columns (None: all) may be an integer beyond the range of floats."""
     if (packed := packed_of(table)) is not None:
-        return packed.longest <= LONGEST_FLOAT
-    return not any(_has_long(column) for column in (table.columns if chosen is None else [table.columns[index] for index in chosen]))
+        return packed.longest <= LONGEST_FLOAT or not packed.has_long_integer(range(packed.width), LONGEST_FLOAT + 1)
+    columns = table.columns if chosen is None else [table.columns[index] for index in chosen]
+    return not any(any(map(_is_long_integer, column)) for column in columns if _has_long(column))
+
+
+def _is_long_integer(cell: str | None) -> bool:
+    return cell is not None and len(cell) > LONGEST_FLOAT and not cell[:_WIDE].strip(INTEGER_CHARACTERS)
 
 
 def _has_long(column: Sequence[str | None]) -> bool:
-    """Whether a cell is longer than `LONGEST_FLOAT`: one scan of consecutive short cells takes a tenth of the time of testing each."""
+    """Whether a cell may be longer than `LONGEST_FLOAT`: a scan of consecutive short cells takes a tenth of the time of testing each."""
     at = 0
-    try:
-        text = "\0".join(column)  # type: ignore[arg-type]
-    except TypeError:
-        text = "\0".join(filter(None, column))
-    if text.count("\0") >= len(column):
-        return any(len(cell or "") > LONGEST_FLOAT for cell in column)
+    text = "\0".join(filter(None, column) if None in column else column)  # type: ignore[arg-type]
     while len(text) - at > LONGEST_FLOAT:
         end = text.rfind("\0", at, at + LONGEST_FLOAT + 1)
         if end < 0:

@@ -69,7 +69,9 @@ def _assigned(wanted: Sequence[Row], offered: Sequence[Row]) -> bool:
         return (mine, theirs) if Counter(mine) == Counter(theirs) else None
 
     start = [0] * n_rows, [0] * n_rows
-    return next(assignments(fitting, start, split, lambda k, other: offered[k] == offered[other]), None) is not None
+    firsts: dict[Row, int] = {}
+    twins = [firsts.setdefault(column, k) for k, column in enumerate(offered)]
+    return next(assignments(fitting, start, split, twins.__getitem__), None) is not None
 
 
 def soft_f1(gold: Sequence[Row], predicted: Sequence[Row]) -> float:

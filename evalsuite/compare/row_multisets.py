@@ -13,6 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evalsuite.compare.bipartite_matching import assignments, saturating_flow
@@ -296,16 +297,11 @@ class CodedColumns:
         likely = likely_columns(self.gold, self.predicted)
         if likely is not None and self._are_all_alike(likely):
             return likely
-        self.evidence.hashes.compute_bags(1, [column.position for column in self.predicted])
-        by_bag: dict[int, list[int]] = {}
-        for k, column in enumerate(self.predicted):
-            by_bag.setdefault(self.evidence.hashes.bag(1, column.position), []).append(k)
         taken: dict[int, int] = {}
         if likely is not None:
             self.compare(enumerate(likely))
         for i, column in enumerate(self.gold):
-            alike = [k for k in by_bag.get(self.evidence.hashes.bag(0, column.position), ()) if k not in taken and self.may_be(i, k)]
-            if alike:
+            if alike := [k for k in self._likely_alike(i) if k not in taken]:
                 taken[in_likely_order(column, self.predicted, alike)[0]] = i
         for i in sorted(set(range(len(self.gold))) - set(taken.values())):
             free = [k for k in range(len(self.predicted)) if k not in taken and self.may_be(i, k)]
@@ -315,6 +311,19 @@ class CodedColumns:
             taken[wish if wish in free else in_likely_order(self.gold[i], self.predicted, free)[0]] = i
         partner = {i: k for k, i in taken.items()}
         return [partner[i] for i in range(len(self.gold))]
+
+    def _likely_alike(self, i: int) -> list[int]:
+        """The predicted columns that labels allow for gold column i and whose texts have the same sum of hashes."""
+        return [k for k in self._by_bag.get(self.evidence.hashes.bag(0, self.gold[i].position), ()) if self.may_be(i, k)]
+
+    @cached_property
+    def _by_bag(self) -> dict[int, list[int]]:
+        """The predicted columns by the sum of the hashes of their texts."""
+        self.evidence.hashes.compute_bags(1, [column.position for column in self.predicted])
+        by_bag: dict[int, list[int]] = {}
+        for k, column in enumerate(self.predicted):
+            by_bag.setdefault(self.evidence.hashes.bag(1, column.position), []).append(k)
+        return by_bag
 
     def _are_all_alike(self, likely: Sequence[int]) -> bool:
         """Whether each gold column contains the same texts as its likely predicted column."""
@@ -365,6 +374,11 @@ class CodedColumns:
         import numpy as np
 
         gold, predicted = self.pair(i, k)
+        if self.is_alike(i, k):
+            hashes = [self.evidence.hashes.cells(side, column.position) for side, column in enumerate((gold, predicted))]
+            is_same = np.array_equal(hashes[0][mine], hashes[1][theirs])
+            if is_same and self.evidence.hashes.are_confirmed(hashes, gold.position, predicted.position):
+                return True
         (a, names, mine_hashed), (b, others, theirs_hashed) = self._cells(0, gold), self._cells(1, predicted)
         a, b = a.at(mine), b.at(theirs)
         is_text = np.isnan(a.values), np.isnan(b.values)
@@ -516,13 +530,22 @@ class CodedColumns:
         return np.union1d(rows[:_FEW], rows[[np.nanargmin(np.abs(numbers - value))]])
 
     def options(self) -> list[list[int]]:
-        """For each gold column the predicted columns that contain its cells in some order, nearest numbers first, then likely ones."""
-        found = []
-        for i, column in enumerate(self.gold):
-            own = [k for k in self._near(i) if self.is_alike(i, k) or self.can_pair(i, k)]
-            own = in_likely_order(column, self.predicted, own)
-            found.append(sorted(own, key=partial(self._distance, i)) if len(own) > 1 else own)
-        return found
+        """For each gold column the predicted columns that contain its cells in some order, nearest numbers first, then likely ones.
+
+        If a column has none, the others have one at most: no assignment is possible.
+        """
+        firsts = [self._alike(i) or self._options(i) for i in range(len(self.gold))]
+        return list(map(self._options, range(len(self.gold)))) if all(firsts) else firsts
+
+    def _alike(self, i: int) -> list[int]:
+        """The likeliest predicted column with the texts of gold column i, if any."""
+        own = in_likely_order(self.gold[i], self.predicted, self._likely_alike(i))
+        return list(islice((k for k in own if self.is_alike(i, k)), 1))
+
+    def _options(self, i: int) -> list[int]:
+        own = [k for k in self._near(i) if self.is_alike(i, k) or self.can_pair(i, k)]
+        own = in_likely_order(self.gold[i], self.predicted, own)
+        return sorted(own, key=partial(self._distance, i)) if len(own) > 1 else own
 
     def _near(self, i: int) -> list[int]:
         """The predicted columns that labels, numbers of empty cells, and first and last numbers do not rule out for gold column i."""
@@ -626,17 +649,15 @@ class CodedColumns:
             return rows.split(self.codes(i, k))
 
         if tried is None or [[k] for k in tried] != list(map(list, options)):
-            for partners, rows in assignments(options, self.rows(), split, self._are_twins):
+            for partners, rows in assignments(options, self.rows(), split, self._name):
                 work.assignments += 1
                 if partners != tuple(tried or ()) and self.loose_rows_agree(list(enumerate(partners)), rows):
                     return replace(otherwise, verdict="equal", assignment=partners, n_tried=work.assignments)
         return replace(otherwise, n_tried=max(1, work.assignments))
 
-    def _are_twins(self, k: int, other: int) -> bool:
-        """Whether two predicted columns contain the same texts, row by row, and have the same label if labels count."""
-        if self.heeds_labels and self.predicted[k].label != self.predicted[other].label:
-            return False
-        return self._twin(1, self.predicted[k]) == self._twin(1, self.predicted[other])
+    def _name(self, k: int) -> tuple[int, str | None]:
+        """A name that predicted columns share if they contain the same texts, row by row, and the same label if labels count."""
+        return self._twin(1, self.predicted[k]), self.predicted[k].label if self.heeds_labels else None
 
     def _twin(self, side: int, column: Column) -> int:
         return self.evidence.hashes.twin(side, column.position)

@@ -304,11 +304,6 @@ def unmatched_in_any_order(gold: Sequence[Cell], predicted: Sequence[Cell], tole
     return Unmatched(cells=sorted(cells, key=lambda item: item[0]), partners=[cell for _, cell in sorted(rest, key=lambda item: item[0])])
 
 
-def n_unmatched_by_key(gold: Sequence[Any], predicted: Sequence[Any]) -> int:
-    """How many gold cells have no plainly equal partner: fast, and more than really differ if a tolerance matters."""
-    return (Counter(map(key, gold)) - Counter(map(key, predicted))).total()
-
-
 def _left_by_key(cells: Sequence[Cell], others: Sequence[Cell]) -> list[tuple[int, Cell]]:
     """The (row, cell) that remain when cells with equal keys are paired off from the top."""
     spare = Counter(map(key, others))
@@ -557,20 +552,26 @@ def nearest_column(gold: Column, predicted: Sequence[Column], ordered: bool, n_r
     """
     limit = max(1, n_ranked // max(1, len(predicted)))
     all_rows = len(gold.cells) <= limit
+    named = [column for column in predicted if column.name.casefold() == gold.name.casefold()]
+    if named and not (ordered or all_rows):
+        return min(named, key=lambda column: abs(column.position - gold.position)), "name"
     cells = gold.cells[:limit]
+    keys = Counter(map(key, cells))
 
-    def n_differ(column: Column) -> int:
+    def rank(column: Column) -> tuple[int, int]:
         others = column.cells[:limit]
         if ordered:
-            return sum(not equal(a, b, gold.tolerance) for a, b in zip(cells, others, strict=True))
-        return n_unmatched_by_key(cells, others)
+            n_differ = sum(not equal(a, b, gold.tolerance) for a, b in zip(cells, others, strict=True))
+        else:
+            n_differ = (keys - Counter(map(key, others))).total()
+        return n_differ, abs(column.position - gold.position)
 
-    ranks = [(n_differ(column), abs(column.position - gold.position), k) for k, column in enumerate(predicted)]
-    named = [rank for rank in ranks if predicted[rank[2]].name.casefold() == gold.name.casefold()]
-    best = min(ranks)
-    if named and best != min(named) and (2 * best[0] >= min(named)[0] or not (ordered or all_rows)):
-        return predicted[min(named)[2]], "name"
-    return predicted[best[2]], "closest" if all_rows else "sampled"
+    ranks = {column.position: rank(column) for column in predicted}
+    best, own = (min(columns, key=lambda column: ranks[column.position], default=None) for columns in (predicted, named))
+    assert best is not None
+    if own is not None and own is not best and 2 * ranks[best.position][0] >= ranks[own.position][0]:
+        return own, "name"
+    return best, "closest" if all_rows else "sampled"
 
 
 def _against(unmatched: Unmatched, ordered: bool) -> Cell:

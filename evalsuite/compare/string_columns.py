@@ -31,6 +31,8 @@ NULL: Final = b"\xff"
 _NULL_TEXT: Final = NULL.decode(errors="surrogateescape")
 # The positions of about this many cells are kept, 8 bytes each; a bigger table is unpacked block by block again.
 _CELLS_KEPT = 2_500_000
+# The characters of integers, with the white space around them.
+INTEGER_CHARACTERS: Final = "0123456789+- \t\n\v\f\r"
 _LOW, _HIGH = (1 << 32) - 1, (1 << 32) - 1 << 32
 
 
@@ -393,6 +395,19 @@ class Packed:
             found.append(np.flatnonzero(same) + start)
             start += len(block)
         return np.concatenate(found)
+
+    def has_long_integer(self, columns: Sequence[int], n_characters: int) -> bool:
+        """Whether a cell of some columns with so many characters, at least `WORD` * 2, begins like an integer."""
+        import numpy as np
+
+        in_integers = np.zeros(256, bool)
+        in_integers[list(INTEGER_CHARACTERS.encode())] = True
+        for block in self.blocks():
+            starts = block.starts[:, columns][block.lengths[:, columns] >= n_characters]
+            data = np.frombuffer(block.data, np.uint8)
+            if in_integers[data[starts[:, None] + np.arange(2 * WORD)]].all(axis=1).any():
+                return True
+        return False
 
     def _block(self, index: int) -> Block:
         if index not in self._unpacked:

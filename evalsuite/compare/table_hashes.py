@@ -7,6 +7,7 @@ select, are compared directly. If one of those differs, the comparison stops usi
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.compare.string_columns import Keys, Packed, equal_cells, text_block
@@ -51,6 +52,8 @@ class HashedRows:
         self._packed, self._held = packed, held
         self._known: dict[Any, Any] = {}
         self._alike: dict[tuple[int, int], bool] = {}
+        # A number for each column (side, column) that was found alike with another; columns with the same number are all alike.
+        self._groups: dict[tuple[int, int], int] = {}
         self._keys: Keys | None = None
         # The numbers of texts, once they replace hashes.
         self._numbers: dict[str, int] | None = None
@@ -133,18 +136,23 @@ class HashedRows:
         """Compute `are_alike` for several pairs at once: if rows are alike, so are their columns."""
         twins = ((self.twin(0, i), self.twin(1, k)) for i, k in pairs)
         new = [pair for pair in dict.fromkeys(twins) if pair not in self._alike]
-        self._alike.update((pair, False) for pair in new)
+        groups = self._groups
+        self._alike.update(((i, k), (0, i) in groups and groups[0, i] == groups.get((1, k))) for i, k in new)
+        new = [pair for pair in new if not self._alike[pair]]
         likely = [(i, k) for i, k in new if self._same_kinds([i], [k]) and self.bag(0, i) == self.bag(1, k)]
         if not likely:
             return
         rows = self._spare([i for i, _ in likely], [k for _, k in likely])
         if len(rows[0]) <= _FEW:
-            self._alike.update((pair, self._same_texts(pair, rows)) for pair in likely)
-            return
-        step = max(1, _MOST_CELLS // self._packed[0].n_rows)
-        for start in range(0, len(likely), step):
-            part = likely[start : start + step]
-            self._alike.update(zip(part, self._same_columns(part), strict=True))
+            are_alike = [self._same_texts(pair, rows) for pair in likely]
+        else:
+            step = max(1, _MOST_CELLS // self._packed[0].n_rows)
+            parts = (likely[start : start + step] for start in range(0, len(likely), step))
+            are_alike = [is_alike for part in parts for is_alike in self._same_columns(part)]
+        self._alike.update(zip(likely, are_alike, strict=True))
+        for i, k in compress(likely, are_alike):
+            first, second = groups.setdefault((0, i), len(groups)), groups.setdefault((1, k), groups[0, i])
+            groups.update((column, first) for column, group in list(groups.items()) if group == second != first)
 
     def _same_texts(self, pair: tuple[int, int], rows: tuple[Any, Any]) -> bool:
         """Whether the cells of both columns in these rows are the same."""
