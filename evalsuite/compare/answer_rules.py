@@ -265,7 +265,7 @@ _PERHAPS: Final = r"(?:else )?(?:maybe |perhaps |possibly |probably )?"
 _OR_BEFORE: Final = lazy_pattern(rf"[^ ,]+,? (?:(?:and/)?or|alternatively,?) {_PERHAPS}{_BEFORE_IT}*$")
 # `Lyon` and `Nice` after `Paris, Lyon or Nice`; `or so` and `or not` are no alternatives.
 _OR_BEHIND: Final = lazy_pattern(
-    rf"{_BEHIND_IT}*(?:, [^ ,.;:!?]+(?: [^ ,.;:!?]+){{0,2}}){{0,8}}[,;]? (?:(?:and/)?or (?!so\b|not\b)|alternatively,? )"
+    rf"{_BEHIND_IT}*(?:, [^ ,.;:!?]+(?: [^ ,.;:!?]+){{0,2}}){{0,8}}[,;]? (?:(?:and/)?or,? (?!so\b|not\b)|alternatively,? )"
     rf"{_PERHAPS}{_BEFORE_IT}*"
     r"(?P<other>[^ ,.;:!?]+)"
 )
@@ -276,7 +276,8 @@ _MAYBE: Final = lazy_pattern(rf"\b(?:{'|'.join(_MAYBES)})\b")
 def _doubt(text: str, start: int, end: int, golds: Collection[str]) -> Literal["", "negated", "hedged"]:
     """Whether the answer denies what is at this place, or names it as one of several alternatives that are not all gold."""
     before = text[max(0, start - LONGEST_RULE) : start]
-    if _DENIED_BEFORE.search(before) or DENIED_BEHIND.match(text, end):
+    is_struck = before.endswith("~~") and text.startswith("~~", end)
+    if is_struck or _DENIED_BEFORE.search(before) or DENIED_BEHIND.match(text, end):
         return "negated"
     behind = _OR_BEHIND.match(text, end)
     if behind is not None and not any(text.startswith(gold, behind.start("other")) for gold in golds):

@@ -136,10 +136,8 @@ class HashedRows:
         """Compute `are_alike` for several pairs at once: if rows are alike, so are their columns."""
         twins = ((self.twin(0, i), self.twin(1, k)) for i, k in pairs)
         new = [pair for pair in dict.fromkeys(twins) if pair not in self._alike]
-        groups = self._groups
-        self._alike.update(((i, k), (0, i) in groups and groups[0, i] == groups.get((1, k))) for i, k in new)
-        new = [pair for pair in new if not self._alike[pair]]
-        likely = [(i, k) for i, k in new if self._same_kinds([i], [k]) and self.bag(0, i) == self.bag(1, k)]
+        self._alike.update((pair, self._are_grouped(*pair)) for pair in new)
+        likely = [pair for pair in new if not self._alike[pair] and self._may_be_alike(*pair)]
         if not likely:
             return
         rows = self._spare([i for i, _ in likely], [k for _, k in likely])
@@ -150,9 +148,21 @@ class HashedRows:
             parts = (likely[start : start + step] for start in range(0, len(likely), step))
             are_alike = [is_alike for part in parts for is_alike in self._same_columns(part)]
         self._alike.update(zip(likely, are_alike, strict=True))
-        for i, k in compress(likely, are_alike):
-            first, second = groups.setdefault((0, i), len(groups)), groups.setdefault((1, k), groups[0, i])
-            groups.update((column, first) for column, group in list(groups.items()) if group == second != first)
+        for pair in compress(likely, are_alike):
+            self._group(*pair)
+
+    def _may_be_alike(self, i: int, k: int) -> bool:
+        return self._same_kinds([i], [k]) and self.bag(0, i) == self.bag(1, k)
+
+    def _are_grouped(self, i: int, k: int) -> bool:
+        """Whether a gold and a predicted column are alike because others are."""
+        return (0, i) in self._groups and self._groups[0, i] == self._groups.get((1, k))
+
+    def _group(self, i: int, k: int) -> None:
+        """Put a gold and a predicted column that are alike, and the columns that are alike with either, into one group."""
+        groups = self._groups
+        first, second = groups.setdefault((0, i), len(groups)), groups.setdefault((1, k), groups[0, i])
+        groups.update((column, first) for column, group in list(groups.items()) if group == second != first)
 
     def _same_texts(self, pair: tuple[int, int], rows: tuple[Any, Any]) -> bool:
         """Whether the cells of both columns in these rows are the same."""

@@ -11,8 +11,9 @@ a line is a bullet. Accounting parentheses are a sign only around a currency sig
 (`Net: ($1,250)`): `(42)`, `(42,)`, `[(42,)]` are 42. A letter of scale joined to a number is part of it (`42k`, `1.25m`, `42bn` have
 one reading). Any other letter joined to it that is not a unit (unlike `42s`, `42kg`) makes it a name: `42A`. `3/4` is 0.75, and `17 out
 of 40` is 17, or 0.425 for a gold that may be a percentage. ISO dates, clock times and versions are not numbers, nor are identifiers
-(`V8`, `x12`, `GPT-4`). Digits of any script are read, but superscripts, enclosed digits and single-character fractions are letters:
-`4²` is not a number, `12 m²` is 12. What an answer denies (`not 42`) or uses as a bound (`at least 42`) is not a number of it.
+(`V8`, `x12`, `GPT-4`, `42-A`) and arguments of functions (`sqrt(42)`). Digits of any script are read, but superscripts, enclosed digits and
+single-character fractions are letters: `4²` is not a number, `12 m²` is 12. What an answer denies (`not 42`, `~~42~~`) or uses as a bound
+(`at least 42`, `almost 42`) is not a number of it. A whole answer `- 42` is -42 or, after a bullet, 42.
 """
 
 import math
@@ -27,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from evalsuite.compare.characters import LETTER, digits_only, is_joined
 from evalsuite.compare.dates import DAYS, ISO_DATES, MONTHS, SPOKEN_DATES, instant_of
 from evalsuite.compare.numbers import Number, as_number, number_of
-from evalsuite.core.dataclasses import dataclass
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.import_ref import lazy_pattern
 
 if TYPE_CHECKING:
@@ -97,8 +98,9 @@ _SIGN_WORD: Final = lazy_pattern(
 )
 # What follows these words is not the answer: `not Paris`, `not the 42`, `anything but 42`, `rather than 42`.
 DENIED_BEFORE: Final = (
-    r"(?:(?:\b(?:not|cannot|never|neither|nor)|n['\u2019]t)(?:\s(?:be|the|an?|equal|equals|equal to|exactly))?"
-    r"|\b(?:(?:any|every)(?:thing|one|body) but|all but|instead of|rather (?:[^ ,.;]+ ){0,3}than|other than|except(?: for)?|excluding)"
+    r"(?:(?:\b(?:not|cannot|never|neither|nor)|n['\u2019]t)(?:\s(?:be|the|an?|equal|equals|equal to|exactly|quite))?"
+    r"|\b(?:(?:any|every)(?:thing|one|body|where) but|all but|instead of"
+    r"|rather (?:[^ ,.;]+ ){0,3}than|other than|except(?: for)?|excluding)"
     r"|\bunlikely (?:to be|that it(?:['\u2019]s| is| was))"
     r"|(?:\bdoubt(?:s|ed)?|n['\u2019]t (?:think|believe)) (?:that )?(?:it(?:['\u2019]s| is| was)|this is))"
 )
@@ -106,13 +108,15 @@ _CLOSING: Final = r"[\"'*_`)\]?!]"
 _NOT_RIGHT: Final = rf"(?:correct|right|true|valid|accurate|it|the (?:correct |right )?(?:answer|one|case))\b|{_CLOSING}*(?:[.;]|$)"
 # What these words follow is not the answer either: `Paris is wrong`, `42 isn't correct`.
 DENIED_BEHIND: Final = lazy_pattern(
-    rf"{_CLOSING}*\s(?:(?:is|was|are|were|seems|would be) (?:(?:wrong|incorrect|false|untrue|mistaken)\b|not (?:{_NOT_RIGHT}))"
-    rf"|(?:is|was|are|were)n['\u2019]t (?:{_NOT_RIGHT}))",
+    rf"{_CLOSING}*\s(?:(?:is|was|are|were|seems|would be)"
+    rf" (?:(?:the |an? )?(?:wrong|incorrect|false|untrue|mistaken)\b|not (?:{_NOT_RIGHT}))"
+    rf"|(?:(?:is|was|are|were)n['\u2019]t|(?:can(?:not| not|['\u2019]t)|could(?: not|n['\u2019]t)) be) (?:{_NOT_RIGHT}))",
     re.IGNORECASE,
 )
 # A number after these words is denied or a bound: `not 42`, `more than 42`, `<42`; `<42>` is the number, `<b>42` and `-> 42` too.
 _DENIED: Final = lazy_pattern(
     rf"(?:{DENIED_BEFORE}[^\S\n]+"
+    r"|\bnot [^\s\d]?\d\S{0,20} or[^\S\n]+|\b(?:almost|nearly|(?:short|shy) of)[^\S\n]+"
     r"|\b(?:more|less|fewer|greater|higher|lower|larger|smaller) than(?: or equal to)?[^\S\n]+"
     r"|\b(?:at least|at most|over|under|above|below|beyond|up to|exceed(?:s|ed|ing)?|(?:minimum|maximum|upwards|north|south|excess) of"
     r"|as (?:many|much|few|little|high|low) as)[^\S\n]+"
@@ -121,9 +125,17 @@ _DENIED: Final = lazy_pattern(
 )
 _BOUND: Final = lazy_pattern(
     r"\s?\+(?!\s?[\d(])|(?:\s[^\W\d]+)?\s(?:or (?:more|less|fewer|greater|higher|lower|above|below|over|under)"
-    r"|at (?:least|most|(?:a )?minimum|(?:a )?maximum)|minimum|maximum)\b",
+    r"|at (?:least|most|(?:a )?minimum|(?:a )?maximum)|minimum|maximum|max)\b",
     re.IGNORECASE,
 )
+# Functions whose value is another number, before their argument.
+_FUNCTION: Final = lazy_pattern(
+    r"(?:\b(?:sqrt|cbrt|log(?:2|10)?|ln|exp|a?(?:sin|cos|tan))[^\S\n]?[({]|[\u221a\u221b])[^\S\n]?[-+]?$", re.IGNORECASE
+)
+# A capital letter that makes a name of the number before it, unless it is the sign of a unit: `42-A`, `42/B7`, but `42-V`.
+_NAME_BEHIND: Final = lazy_pattern(r"[-/](?:[A-FH-JN-SUX-Z]|[A-Z]+\d\w*)(?![\w-])")
+_STRUCK: Final = lazy_pattern(r"~~[^~\n]{1,80}~~")
+_DASH_APART: Final = lazy_pattern(r"\s*-[^\S\n]+[^\s-]\S*\s*")
 # A dash that touches a number and nothing before it.
 _DASH_SIGN: Final = lazy_pattern(rf"(?<![\w)\]%])[\u2012\u2013](?=(?:(?:{_CURRENCY})\s?)?\.?\d)")
 # Markdown's other signs of emphasis: `__42__` and `_42_`, whose signs would otherwise be part of a name.
@@ -208,7 +220,9 @@ def find_numbers(answer: str, apart: frozenset[str] = frozenset(), *, denied: bo
 
 @lru_cache(maxsize=1)  # several checks read the same answer
 def _all_numbers(answer: str, apart: frozenset[str]) -> tuple[Value, ...]:
-    return tuple(_numbers_of(answer, apart))
+    text = _in_plain_signs(answer)
+    values = tuple(_numbers_of(text, apart))
+    return (_of_either_sign(values[0]),) if len(values) == 1 and _DASH_APART.fullmatch(text) else values
 
 
 def _in_plain_signs(answer: str) -> str:
@@ -216,11 +230,10 @@ def _in_plain_signs(answer: str) -> str:
     if not answer.isascii():
         answer = _RAISED_POWER.sub(_lowered, answer)
     text = _DASH_SIGN.sub(_as_sign, digits_only(answer).replace("\u2212", "-").replace("\u2010", "-"))
-    return _EMPHASIS.sub(r"*\g<2>*", _ACCOUNTING.sub(r"\g<before>-\g<amount>", text))
+    return _EMPHASIS.sub(r"*\g<2>*", _ACCOUNTING.sub(r"\g<before>-\g<amount>", _STRUCK.sub("", text)))
 
 
-def _numbers_of(answer: str, apart: frozenset[str]) -> Iterator[Value]:
-    text = _in_plain_signs(answer)
+def _numbers_of(text: str, apart: frozenset[str]) -> Iterator[Value]:
     context = _Spans(SPOKEN_DATES, text)
     labels = _Spans(_LABEL, text)
     skipped = _Spans(_NO_NUMBER, text)
@@ -256,8 +269,10 @@ def _is_apart(digits: str, golds: frozenset[str]) -> bool:
 
 
 def _sign_of(match: re.Match[str]) -> str | None:
-    """The sign of a number, "" without one; None if the match is part of a name."""
-    return None if match["glued"] is not None or not _is_quantity(match) else _sign(_before(match))
+    """The sign of a number, "" without one; None if the match is part of a name or the argument of a function."""
+    before = _before(match)
+    is_part = match["glued"] is not None or _NAME_BEHIND.match(match.string, match.end()) or _FUNCTION.search(before)
+    return None if is_part or not _is_quantity(match) else _sign(before)
 
 
 def _before(match: re.Match[str]) -> str:
@@ -318,9 +333,10 @@ def _number_in(match: re.Match[str], sign: str, role: Role, total: str | None) -
     # After a space the word may be a unit: "42 million" may be compared with a gold in millions.
     scaled = as_number(plain.scaleb(scale), is_plain=False)
     whole = Decimal((total or "0").replace(",", ""))
+    candidates = (scaled,) if is_scale else (number, scaled) if scale else (number,)
     return Value(
         kind="percent" if shift else "number",
-        candidates=(scaled,) if is_scale else (number, scaled) if scale else (number,),
+        candidates=candidates,
         others=_other_readings(digits, sign) if match["tail"] is match["exponent"] is None else (),
         is_scaled=is_scale,
         text=sign.strip("+") + _cut(digits) + exponent + tail * (tail == "%" or is_scale),
@@ -331,6 +347,12 @@ def _number_in(match: re.Match[str], sign: str, role: Role, total: str | None) -
         is_year=_is_year(digits) and not (tail or exponent or sign),
         form="percent form" if shift else _odd_form(match, digits),
     )
+
+
+def _of_either_sign(value: Value) -> Value:
+    """A number after a dash and a space: a minus, or a bullet."""
+    negative = tuple(-number if isinstance(number, int) else number_of(-number.exact) for number in value.candidates)
+    return replace(value, candidates=(*value.candidates, *negative))
 
 
 def _exact_value(digits: str, exponent: str, sign: str) -> Decimal:
@@ -574,7 +596,7 @@ _MINUSES: Final = "-\u2012\u2013\u2212"
 _MONEY: Final = rf"(?:(?:[{_SIGNS}]|US\$|USD|EUR|GBP)\s?)"
 _AMOUNT: Final = r"(?:[1-9][0-9.,'\u2019 \u00a0\u2009\u202f]*[0-9]|0[.,][0-9]+|[0-9])"
 _WRITTEN: Final = lazy_pattern(
-    rf"(?P<open>\()?(?P<sign>[{_MINUSES}+]?)(?P<front>{_MONEY})?(?P<late>[{_MINUSES}+])?(?P<amount>{_AMOUNT})(?P<scale>[kKmMB]|bn)?(?P<back>\s?{_MONEY})?(?(open)\))",
+    rf"(?P<open>\()?(?P<sign>(?:[{_MINUSES}+]\s?)?)(?P<front>{_MONEY})?(?P<late>[{_MINUSES}+])?(?P<amount>{_AMOUNT})(?P<scale>[kKmMB]|bn)?(?P<back>\s?{_MONEY})?(?(open)\))",
     re.ASCII,
 )
 _PLAIN_AMOUNT: Final = lazy_pattern(rf"(?:[+-]?[{_SIGNS}]?|[{_SIGNS}][+-])(?:[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+|0|[1-9][0-9]*)(?:\.[0-9]+)?")
@@ -691,7 +713,7 @@ def _written_number(text: str) -> str | None:
     is_money = match["front"] or match["back"]
     digits = plain_digits(_SPACES.sub(" ", match["amount"]).replace("\u2019", "'"))
     # `$-5` has its sign behind the currency; `--5` and `(-5)` have two.
-    signs = (match["open"] or "") + match["sign"] + (match["late"] or "")
+    signs = (match["open"] or "") + match["sign"].strip() + (match["late"] or "")
     if digits is None or (match["scale"] and not is_money) or len(signs) > 1 or (match["late"] and not match["front"]):
         return None
     sign = "-" if signs not in ("", "+") else ""
