@@ -393,9 +393,9 @@ class CodedColumns:
         # A few rows show most differences; a part of rows in any order reads every block.
         for part in (rows[:_FEW], *(rows[start : start + _CHUNK] for start in range(_FEW, len(rows), _CHUNK))):
             order = np.argsort(theirs[part])
-            found = cells_of(self.evidence, 1, predicted, theirs[part][order])
-            for x, y in zip(_at_places(cells_of(self.evidence, 0, gold, mine[part]), order), found, strict=True):
-                if x is not y and not equal(x, y, gold.tolerance):
+            cells = cells_of(self.evidence, 0, gold, mine[part])
+            for at, y in zip(order.tolist(), cells_of(self.evidence, 1, predicted, theirs[part][order]), strict=True):
+                if (x := cells[at]) is not y and not equal(x, y, gold.tolerance):
                     return False
         return True
 
@@ -468,11 +468,6 @@ class CodedColumns:
         for group, (mine, theirs) in groups.items():
             codes.is_loose[group] = not all_pairs_equal(list(mine), list(theirs), gold.tolerance)
 
-    def _numbers(self, side: int, column: Column) -> Numbers | None:
-        """A column that contains only plainly written numbers and empty cells, else None."""
-        found = self.evidence.numbers.column(side, column.position)
-        return found if found is not None and found.digits is not None else None
-
     def _cells(self, side: int, column: Column) -> "tuple[Numbers, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]":
         """(The cells that are numbers, NaN elsewhere; a number for each other cell, equal for equal cells; the hashes used, if any.)"""
         held, name = self.evidence.arrays.of("cells"), (side, column.position, column.read)
@@ -487,7 +482,8 @@ class CodedColumns:
         import numpy as np
 
         assert self.evidence.packed is not None
-        if (numbers := self._numbers(side, column)) is not None:
+        numbers = self.evidence.numbers.column(side, column.position)
+        if numbers is not None and numbers.digits is not None:
             return numbers, np.broadcast_to(self._names([None]), len(numbers.values)), None
         packed, hashes = self.evidence.packed[side], self.evidence.hashes.cells(side, column.position)
         names, values, digits = hashes.copy(), np.full(len(hashes), np.nan), np.zeros(len(hashes), np.int16)
@@ -725,10 +721,6 @@ def _read_number(written: Any, column: Column) -> tuple[float, int, Cell]:
     if not isinstance(cell, Number):
         return value, WHOLE, None
     return value, 0 if cell.value == 0 and cell.exact else min(cell.decimals, _MOST_DIGITS), None
-
-
-def _at_places(cells: Sequence[Cell], places: Any) -> list[Cell]:
-    return [cells[at] for at in places.tolist()]
 
 
 def number_groups(values: Any, digits: Any, is_gold: Any, tolerance: Tolerance) -> tuple[Any, Any]:
