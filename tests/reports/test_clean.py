@@ -84,8 +84,9 @@ def test_no_report_holds_what_is_not_seen(tmp_path: Path, capsys: pytest.Capture
     sides, run = ["--result_dir", str(sub), "--gold_dir", str(gold)], tmp_path / "run"
     assert main(["run", str(sub), "--gold", str(gold), "--no-cache", "--out", str(run), "--jobs", "1"]) == 0
     places = {(level, ending): tmp_path / f"{level}{ending}" for level in LEVELS for ending in FORMATS if ending not in BINARY}
-    for (level, _), place in places.items():
-        assert main(["report", str(run), "--output", str(place), "--reveal", level]) == 0
+    for level in LEVELS:
+        outputs = [f"--output={place}" for (at, _), place in places.items() if at == level]
+        assert main(["report", str(run), *outputs, "--reveal", level]) == 0
     for words in (["explain", "table", *sides], ["check", "tree", *sides], ["validate", str(sub), "--gold", str(gold)]):
         assert main(words) in (0, 1)
     assert main(["check", f"nothing{TOWER}\u2800\ufe0f", *sides]) == 2
