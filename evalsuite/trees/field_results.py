@@ -71,7 +71,7 @@ class _DataclassFields:
         return made.__dataclass_fields__
 
 
-class FieldResult(Struct):
+class FieldResult(Struct, gc=False):  # no row is part of a cycle of references
     """One row: the expected value at a path, the extracted one, and the verdict.
 
     `path` is the instance path with gold's index (`steps[2].n`; -1, -2, ... for elements that gold lacks), `schema_path` the same with
