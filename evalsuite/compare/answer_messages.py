@@ -69,14 +69,14 @@ def hedged(candidates: Sequence[str], n_golds: int) -> str:
     return f"hedged: found {len(candidates)} different numbers, {expected}: {_listed(candidates)}"
 
 
-def other_form(kind: Literal["sign", "percent form"], shown: str, gold: str) -> str:
+def other_form(kind: Literal["sign", "percent form"], number_text: str, gold: str) -> str:
     """The answer contains gold with another sign, or a hundredfold of it."""
-    return f"{kind}: the answer contains {shown}, gold is {gold}"
+    return f"{kind}: the answer contains {number_text}, gold is {gold}"
 
 
-def only_context(gold: str, shown: str) -> str:
+def only_context(gold: str, number_text: str) -> str:
     """The answer contains gold, but only as context among other numbers."""
-    return f"gold {gold} occurs only as context, next to too many other numbers: {shown}"
+    return f"gold {gold} occurs only as context, next to too many other numbers: {number_text}"
 
 
 def missing_number(gold: str, closest: str) -> str:

@@ -99,11 +99,11 @@ def excluded_token(answer: str, exclude: str | Sequence[str]) -> str | None:
 
 def _skeleton(text: str) -> str:
     """The text without the additions of a disguise; characters that can be mistaken for several stay as they are."""
-    shown = _BLANK.sub("", visible(text))
-    if shown.isascii():
-        return _spaced(shown.lower())
+    visible_text = _BLANK.sub("", visible(text))
+    if visible_text.isascii():
+        return _spaced(visible_text.lower())
     # Small and capital letters of another alphabet look like different letters, so only ASCII is case-folded.
-    return _spaced("".join(char.lower() if char.isascii() else char if _separates(char) else spelled_out(char) for char in shown))
+    return _spaced("".join(char.lower() if char.isascii() else char if _separates(char) else spelled_out(char) for char in visible_text))
 
 
 def _spaced(text: str) -> str:
@@ -149,12 +149,12 @@ def numbers_named(answer: str, golds: Sequence[str] = ()) -> dict[Decimal, str]:
 
     Groups separated by spaces are one number, unless one is itself a gold.
     """
-    found: dict[Decimal, str] = {}
+    doubts: dict[Decimal, str] = {}
     text, folded = digits_only(answer), {gold.strip() for gold in golds}
     for value, start, end in numeric_tokens(text, folded):
-        if found.get(value) != "":
-            found[value] = _doubt(text, start, end, folded)
-    return found
+        if doubts.get(value) != "":
+            doubts[value] = _doubt(text, start, end, folded)
+    return doubts
 
 
 _JOINING: Final = frozenset("-_.&'/@+#\u2010\u2019")
@@ -176,8 +176,8 @@ def match_text(answer: str, gold: str | Sequence[str], *, conj: Literal["and", "
     n_missing = len(golds) - len(met)
     if n_missing if conj == "and" else not met:
         return _lacks(n_missing, len(golds), conj)
-    found = "every gold text" if conj == "and" and len(golds) > 1 else shorten(met[0] if met else "")
-    return Official(1.0, contains(found), {"n_missing": n_missing, "n_golds": len(golds)})
+    which = "every gold text" if conj == "and" and len(golds) > 1 else shorten(met[0] if met else "")
+    return Official(1.0, contains(which), {"n_missing": n_missing, "n_golds": len(golds)})
 
 
 @lru_cache(maxsize=64)
@@ -217,7 +217,7 @@ def match_text_strictly(
 
 def _missing_text(text: str, missing: Sequence[str], doubts: Sequence[str], conj: Literal["and", "or"], details: dict[str, Any]) -> Strict:
     """The verdict on a folded answer that lacks golds; `doubts` says of each gold why it is not named ("" for one that is)."""
-    doubted = next((one for one in zip(missing, filter(None, doubts), strict=True) if one[1] != "lacking"), None)
+    doubted = next((pair for pair in zip(missing, filter(None, doubts), strict=True) if pair[1] != "lacking"), None)
     if doubted is not None:
         return Strict(value=0.0, reason=is_doubted(*doubted), kind=doubted[1], details=details)
     inside = next((item for item in missing if fold(item) in text), None)
@@ -355,7 +355,7 @@ def match_number(
         return Official(0.0, contains_excluded(forbidden))
     numbers = find_official_numbers(answer)
     listed = numbers if len(numbers) <= MAX_LISTED else numbers[:MAX_LISTED]
-    details = {"numbers": [None if one == inf else one for one in listed] if inf in listed else listed, "n_numbers": len(numbers)}
+    details = {"numbers": [None if number == inf else number for number in listed] if inf in listed else listed, "n_numbers": len(numbers)}
     if not numbers:
         return Official(0.0, NO_NUMBER, details)
     if len(numbers) > 1 and takes_one_number(gold):
@@ -363,13 +363,13 @@ def match_number(
     accepted = gold_numbers(gold)
     if percentage:
         accepted += [100 * value for value in accepted]
-    tolerance, shown = _tolerance(precision)
+    tolerance, distance = _tolerance(precision)
     met, missed = _met_and_missed(accepted, numbers, tolerance)
     if not missed or (met and conj == "or"):
         return Official(1.0, contains("every gold" if conj == "and" and len(met) > 1 else _shortest(met[0])), details)
     first = missed[0]
     nearest = numbers[0] if len(numbers) == 1 else _nearest(numbers, first)
-    return Official(0.0, no_number_near(shown, _shortest(first), _shortest(nearest)), details)
+    return Official(0.0, no_number_near(distance, _shortest(first), _shortest(nearest)), details)
 
 
 def _met_and_missed(accepted: Sequence[float], numbers: Sequence[float], tolerance: float) -> tuple[list[float], list[float]]:
@@ -471,16 +471,16 @@ def match_number_strictly(
     golds = _distinct_golds(gold)
     near = _Closeness(percentage=percentage, own=_own_tolerance(precision, abs_tol, rel_tol))
     apart = _short_golds(golds)
-    found = _with_years(find_numbers(answer, apart), golds)
-    if _named_by(found, golds, near) is None:
+    numbers = _with_years(find_numbers(answer, apart), golds)
+    if _named_by(numbers, golds, near) is None:
         denied = _named_by(find_numbers(answer, apart, denied=True), golds, near)
         if denied is not None:
-            return Strict(value=0.0, reason=is_denied(_shown(denied)), kind="negated", details=_number_details(found, len(found)))
-    if not found:
+            return Strict(value=0.0, reason=is_denied(_shown(denied)), kind="negated", details=_number_details(numbers, len(numbers)))
+    if not numbers:
         return Strict(value=0.0, reason=NO_NUMBER, kind="no number")
-    named, candidates = _named_golds(found, golds, near)
+    named, candidates = _named_golds(numbers, golds, near)
     n_others = len(candidates) - sum(any(not item.role for item in items) for items in named.values())
-    details = _number_details(found, n_others)
+    details = _number_details(numbers, n_others)
     if len(candidates) > len(golds):
         return Strict(value=0.0, reason=hedged(candidates, len(golds)), kind="hedged", details=details)
     met, missed = [g for g in golds if named[exact_of(g)]], [g for g in golds if not named[exact_of(g)]]
@@ -488,20 +488,20 @@ def match_number_strictly(
         which = "every gold number" if conj == "and" and len(golds) > 1 else _shown(met[0])
         cause = next((cause for g in met if (cause := _odd_form(g, named[exact_of(g)], near))), None)
         return Strict(value=1.0, reason=contains(which), cause=cause or "context numbers", details=details)
-    return _missed(missed[0], found, near, details)
+    return _missed(missed[0], numbers, near, details)
 
 
-def _named_by(found: Sequence[Value], golds: Sequence[int | Number], near: "_Closeness") -> int | Number | None:
-    return next((gold for gold in golds for item in found if near.names(item, gold)), None)
+def _named_by(numbers: Sequence[Value], golds: Sequence[int | Number], near: "_Closeness") -> int | Number | None:
+    return next((gold for gold in golds for item in numbers if near.names(item, gold)), None)
 
 
-def _number_details(found: Sequence[Value], n_others: int) -> dict[str, Any]:
+def _number_details(numbers: Sequence[Value], n_others: int) -> dict[str, Any]:
     details: dict[str, Any] = {
-        "numbers": [item.text for item in found[:MAX_LISTED]],
-        "n_numbers": len(found),
+        "numbers": [item.text for item in numbers[:MAX_LISTED]],
+        "n_numbers": len(numbers),
         "n_other_candidates": n_others,
     }
-    uncertain = [item.text for item in found if not item.certain]
+    uncertain = [item.text for item in numbers if not item.certain]
     return details | ({"uncertain": uncertain[:MAX_LISTED]} if uncertain else {})
 
 
@@ -515,12 +515,14 @@ def _short_golds(golds: Sequence[int | Number]) -> frozenset[str]:
     return frozenset(text for g in golds if len(text := str(exact_of(g))) <= _LONGEST_GROUP)
 
 
-def _named_golds(found: Sequence[Value], golds: Sequence[int | Number], near: "_Closeness") -> tuple[dict[Decimal, list[Value]], list[str]]:
+def _named_golds(
+    numbers: Sequence[Value], golds: Sequence[int | Number], near: "_Closeness"
+) -> tuple[dict[Decimal, list[Value]], list[str]]:
     """(for each gold the numbers that name it, the different values that are candidates)."""
-    naming = [item for item in found if item.role != "label" or len(golds) > 1]
+    naming = [item for item in numbers if item.role != "label" or len(golds) > 1]
     named = {exact_of(g): [item for item in naming if near.names(item, g)] for g in golds}
-    candidates = _candidates([item for item in found if not item.role], golds, named)
-    if len(_candidates(found, golds, named)) > len(golds) + 1:
+    candidates = _candidates([item for item in numbers if not item.role], golds, named)
+    if len(_candidates(numbers, golds, named)) > len(golds) + 1:
         # Among many numbers one equals gold by chance: then only candidates count.
         named = {g: [item for item in items if not item.role] for g, items in named.items()}
     return named, candidates
@@ -533,20 +535,20 @@ def _own_tolerance(precision: int, abs_tol: float | None, rel_tol: float | None)
     return Tolerance(abs=distance, rel=rel_tol or 0.0, own=is_own)
 
 
-def _with_years(found: list[Value], golds: Sequence[int | Number]) -> list[Value]:
+def _with_years(numbers: list[Value], golds: Sequence[int | Number]) -> list[Value]:
     """Mark years as context if there are other numbers and no gold is a year."""
     if any(is_whole(g) and exact_of(g) in YEARS for g in golds):
-        return found
-    if not any(not item.is_year and not item.role for item in found):
-        return found
-    return [replace(item, role="context") if item.is_year else item for item in found]
+        return numbers
+    if not any(not item.is_year and not item.role for item in numbers):
+        return numbers
+    return [replace(item, role="context") if item.is_year else item for item in numbers]
 
 
-def _candidates(found: Sequence[Value], golds: Sequence[int | Number], named: dict[Decimal, list[Value]]) -> list[str]:
+def _candidates(numbers: Sequence[Value], golds: Sequence[int | Number], named: dict[Decimal, list[Value]]) -> list[str]:
     """The different values of the answer, in order: one for each gold it names, one for each other number."""
     gold_of = {id(item): exact_of(g) for g in reversed(golds) for item in named[exact_of(g)]}
     values: dict[tuple[bool, Decimal], str] = {}
-    for item in found:
+    for item in numbers:
         is_gold = id(item) in gold_of
         values.setdefault((is_gold, gold_of[id(item)] if is_gold else exact_of(item.candidates[0])), item.text)
     return list(values.values())
@@ -594,16 +596,16 @@ def _is_near(gold: int | Number, predicted: int | Number, *, rounding: bool) -> 
 
 def _is_rounding(gold: int | Number, predicted: int | Number) -> bool:
     """Whether the answer rounds gold to the decimals it shows, or gold rounds the answer."""
-    shown, given, size = decimals_of(predicted), decimals_of(gold), abs(exact_of(predicted))
-    if shown > given:
-        return rounds(gold, predicted, max(FEWEST_DECIMALS, given))
-    if shown == given:
+    decimals, gold_decimals, size = decimals_of(predicted), decimals_of(gold), abs(exact_of(predicted))
+    if decimals > gold_decimals:
+        return rounds(gold, predicted, max(FEWEST_DECIMALS, gold_decimals))
+    if decimals == gold_decimals:
         return False
-    fewest = Decimal(1).scaleb(1 - shown) if shown else Decimal(WHOLE_ROUNDING)
-    if size >= fewest and rounds(gold, predicted, shown):
+    fewest = Decimal(1).scaleb(1 - decimals) if decimals else Decimal(WHOLE_ROUNDING)
+    if size >= fewest and rounds(gold, predicted, decimals):
         return True
     # Zeros may have been dropped: 20 is 20.00.
-    return shown < FEWEST_DECIMALS and size >= Decimal("0.1") and rounds(gold, predicted, FEWEST_DECIMALS)
+    return decimals < FEWEST_DECIMALS and size >= Decimal("0.1") and rounds(gold, predicted, FEWEST_DECIMALS)
 
 
 def _shifted(number: int | Number, places: int) -> int | Number:
@@ -628,11 +630,11 @@ def _odd_form(gold: int | Number, items: Sequence[Value], near: _Closeness) -> N
     return None if None in causes else causes[0]
 
 
-def _missed(gold: int | Number, found: Sequence[Value], near: _Closeness, details: dict[str, Any]) -> Strict:
+def _missed(gold: int | Number, values: Sequence[Value], near: _Closeness, details: dict[str, Any]) -> Strict:
     g = exact_of(gold)
     opposite = -gold if isinstance(gold, int) else number_of(-gold.exact)
-    numbers = [(item, exact_of(reading)) for item in found for reading in item.candidates]
-    mirrored = next((item for item in found if g != 0 and near.names(item, opposite)), None)
+    numbers = [(item, exact_of(reading)) for item in values for reading in item.candidates]
+    mirrored = next((item for item in values if g != 0 and near.names(item, opposite)), None)
     if mirrored is not None:
         return Strict(value=0.0, reason=other_form("sign", mirrored.text, _shown(gold)), kind="sign", details=details)
     hundredfold = next(
@@ -665,16 +667,16 @@ def number_margin(
 
     `accepts` returns whether a tolerance is enough. With many numbers it is not called, and the nearest number counts.
     """
-    found = [exact_of(reading) for item in find_numbers(answer) for reading in item.candidates]
-    if not found:
+    values = [exact_of(reading) for item in find_numbers(answer) for reading in item.candidates]
+    if not values:
         return None
     distances = []
     for number in map(read_number, gold if isinstance(gold, list | tuple) else [gold]):
         g = exact_of(number)
         forms = [g, g.scaleb(2 if abs(g) <= 1 else -2)] if percentage else [g]
-        distances.append(sorted(abs(form - value) for form in forms for value in found))
+        distances.append(sorted(abs(form - value) for form in forms for value in values))
     nearest = upward((max if conj == "and" else min)(own[0] for own in distances))
-    if (is_right and not nearest) or len(found) > _MOST_TRIED:
+    if (is_right and not nearest) or len(values) > _MOST_TRIED:
         return as_margin(nearest)
     tried = sorted({upward(distance) for own in distances for distance in own})
     at = bisect_left(tried, True, key=accepts)

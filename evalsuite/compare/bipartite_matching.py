@@ -249,11 +249,11 @@ def _assigned_part(edges: Sequence[Mapping[int, float]], lefts: Sequence[int]) -
         yield from ((lefts[a], rights[b]) for a, b in pairs if rights[b] in edges[lefts[a]])
         return
     free = set(lefts), set(rights)
-    for _, one, other in sorted((-weight, left, right) for left in lefts for right, weight in edges[left].items()):
-        if one in free[0] and other in free[1]:
-            free[0].remove(one)
+    for _, row, other in sorted((-weight, left, right) for left in lefts for right, weight in edges[left].items()):
+        if row in free[0] and other in free[1]:
+            free[0].remove(row)
             free[1].remove(other)
-            yield one, other
+            yield row, other
 
 
 def _largest_first(matrix: "Floats") -> "tuple[Columns, Columns] | None":

@@ -53,18 +53,18 @@ def digits_only(text: str) -> str:
     """
     if text.isascii():
         return text
-    found: list[str] = []
+    text_digits: list[str] = []
     for char in visible(text):
         if char.isascii():
-            found.append(char)
+            text_digits.append(char)
         elif unicodedata.category(char) in ("Mn", "Me"):
-            if found and found[-1][-1:].isdigit():
-                found[-1] = found[-1][:-1] + LETTER
+            if text_digits and text_digits[-1][-1:].isdigit():
+                text_digits[-1] = text_digits[-1][:-1] + LETTER
             else:
-                found.append(char)
+                text_digits.append(char)
         else:
-            found.append(LETTER if _looks_like_digits(char) else char)
-    return unicodedata.normalize("NFKC", "".join(found))
+            text_digits.append(LETTER if _looks_like_digits(char) else char)
+    return unicodedata.normalize("NFKC", "".join(text_digits))
 
 
 def _looks_like_digits(char: str) -> bool:
@@ -80,13 +80,13 @@ def looks_like(char: str) -> frozenset[str]:
         return frozenset(char.lower())
     shapes = _shapes(char)
     names = [name for text in (char, *shapes) if len(text) == 1 and _SMALL_CAPITAL.fullmatch(name := unicodedata.name(text, ""))]
-    found = {_bare(char), *map(_bare, shapes), *(name[-1].lower() for name in names)}
-    if not any(map(str.isascii, found)) and len(char.upper()) == 1 and char.upper() != char:
-        found |= looks_like(char.upper())
+    letters = {_bare(char), *map(_bare, shapes), *(name[-1].lower() for name in names)}
+    if not any(map(str.isascii, letters)) and len(char.upper()) == 1 and char.upper() != char:
+        letters |= looks_like(char.upper())
     # Unicode maps each family of strokes and circles to one member.
-    found |= {"i", "1"} if "l" in shapes else set()
-    found |= {"0"} if "O" in shapes else set()
-    return frozenset(text for text in found if len(text) == 1)
+    letters |= {"i", "1"} if "l" in shapes else set()
+    letters |= {"0"} if "O" in shapes else set()
+    return frozenset(text for text in letters if len(text) == 1)
 
 
 @lru_cache(maxsize=1 << 14)

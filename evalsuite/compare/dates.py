@@ -129,8 +129,8 @@ def days_of(value: Any, formats: Sequence[str] = (), locale: str = "") -> Span |
     if quarter := _QUARTER.fullmatch(text):
         number, year = int(quarter[1] or quarter[4] or quarter[5]), int(quarter[2] or quarter[3] or quarter[6])
         return _span((year, 3 * number - 2, None), (year, 3 * number, None))
-    if (one := _day(text, locale)) is not None:
-        return _span(one, one)
+    if (whole_day := _day(text, locale)) is not None:
+        return _span(whole_day, whole_day)
     return _range(text, locale)
 
 
@@ -171,8 +171,8 @@ def _day(text: str, locale: str) -> Day | None:
     digits = [word.lstrip("'") for word in words if word not in MONTHS]
     if len(months) == 1 and all(word.isdigit() for word in digits) and len(digits) <= 2:
         return _named_day(months[0], digits, is_day_first=words[0] not in MONTHS)
-    found = _NUMERIC.fullmatch(text)
-    return None if found is None else _numeric_day(found, locale)
+    match = _NUMERIC.fullmatch(text)
+    return None if match is None else _numeric_day(match, locale)
 
 
 def _named_day(month: int, digits: list[str], *, is_day_first: bool) -> Day | None:
@@ -184,9 +184,9 @@ def _named_day(month: int, digits: list[str], *, is_day_first: bool) -> Day | No
     return (years[0] if years else None, month, days[0] if days else None) if len(years) <= 1 and len(days) <= 1 else None
 
 
-def _numeric_day(found: "re.Match[str]", locale: str) -> Day | None:
+def _numeric_day(match: "re.Match[str]", locale: str) -> Day | None:
     """Return the date of two or three numbers, None where their order is not known."""
-    first, sign, second, third = found.groups()
+    first, sign, second, third = match.groups()
     if len(first) == 4:
         return (int(first), int(second), None if third is None else int(third)) if third is None or len(third) <= 2 else None
     if len(first) > 2 or third is None:
@@ -259,8 +259,8 @@ def date_readings(text: str) -> Iterator[tuple[int, str]]:
     text = text.strip()
     iso = _INSTANT.fullmatch(text)
     if iso is not None:
-        if (found := _iso_instant(iso)) is not None:
-            yield found, "ISO text"
+        if (iso_moment := _iso_instant(iso)) is not None:
+            yield iso_moment, "ISO text"
         return
     if len(text) > _LONGEST_DATE or not any(map(str.isdigit, text)):
         return

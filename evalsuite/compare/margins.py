@@ -93,8 +93,8 @@ def with_margin(
         except _TooMuchWorkError:
             return score
         margins.append(margin)
-    found = (min if any_gold else max)(margins, default=inf)
-    return replace(score, details={**score.details, "margin": as_margin(found)})
+    total = (min if any_gold else max)(margins, default=inf)
+    return replace(score, details={**score.details, "margin": as_margin(total)})
 
 
 def _margin(

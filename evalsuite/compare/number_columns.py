@@ -99,7 +99,7 @@ def _first(words: "np.ndarray[Any, Any]", sign: int) -> "np.ndarray[Any, Any]":
     ones, tops = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
     # Multiplied by 1 << 8 * k, its highest byte is k.
     counter, highest = np.uint64(0x0001020304050607), np.uint64(56)
-    found = np.full(len(words), words.shape[1] * WORD, np.int32)
+    firsts = np.full(len(words), words.shape[1] * WORD, np.int32)
     rows: Any = slice(None)
     for at in range(words.shape[1]):
         zero_there = words[rows, at] ^ np.uint64(sign * 0x0101010101010101)
@@ -108,11 +108,11 @@ def _first(words: "np.ndarray[Any, Any]", sign: int) -> "np.ndarray[Any, Any]":
         lowest = (marks & (~marks + np.uint64(1))) >> np.uint64(WORD - 1)
         places = (lowest * counter >> highest).astype(np.int32) + at * WORD
         is_there = marks != 0
-        found[rows] = np.where(is_there, places, found[rows])
+        firsts[rows] = np.where(is_there, places, firsts[rows])
         if is_there.all():
             break
         rows = np.flatnonzero(~is_there) if isinstance(rows, slice) else rows[~is_there]
-    return found
+    return firsts
 
 
 def joined(parts: Iterable[Numbers | None], n: int) -> Numbers | None:
@@ -150,9 +150,9 @@ def numbers_of(block: Block, column: int, *, kind: str = "") -> Numbers | None:
         lengths = np.where(block.empty(column), 0, lengths)
     if int(lengths.max(initial=0)) > LONGEST_NUMBER:
         return None
-    found = _parsed(block, starts, lengths)
-    if found is not None:
-        return found
+    numbers = _parsed(block, starts, lengths)
+    if numbers is not None:
+        return numbers
     texts = [block.data[start : start + length].decode() for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
     if any(map(is_surely_text, texts[:_FIRST_CELLS])) or (typed := typed_column(texts)).kind not in NUMERIC:
         return None
@@ -180,12 +180,12 @@ def _parsed(block: Block, starts: Any, lengths: Any) -> Numbers | None:
         values = _decoder()(text)
     except msgspec.MsgspecError:
         return None
-    found = np.array(values, np.float64)
+    numbers = np.array(values, np.float64)
     # A null between spaces is empty to JSON and a word to pandas.
-    empty = np.isnan(found)
+    empty = np.isnan(numbers)
     if len(values) != len(starts) or (empty & (lengths != 0) & (lengths != len("null"))).any():
         return None
-    return Numbers(found, (cells, _without_blanks(block, starts, lengths)))
+    return Numbers(numbers, (cells, _without_blanks(block, starts, lengths)))
 
 
 def _without_blanks(block: Block, starts: Any, lengths: Any) -> Any:
@@ -248,13 +248,13 @@ def _rounded(a: Any, b: Any, gold_digits: Any, predicted_digits: Any) -> Any:
     """Which pairs are one number rounded to the decimals that the other shows (2 to 15), with at least 2 significant digits."""
     import numpy as np
 
-    shown = np.where(predicted_digits == WHOLE, 0, predicted_digits)
-    decimals = np.clip(np.minimum(shown, gold_digits), FEWEST_DECIMALS, 15)
+    decimals_of_prediction = np.where(predicted_digits == WHOLE, 0, predicted_digits)
+    decimals = np.clip(np.minimum(decimals_of_prediction, gold_digits), FEWEST_DECIMALS, 15)
     unit = (10.0 ** -np.arange(16.0)).take(decimals)
-    coarse = np.where(shown < gold_digits, np.abs(b), np.abs(a))
+    coarse = np.where(decimals_of_prediction < gold_digits, np.abs(b), np.abs(a))
     inside = np.abs(a - b) + _NOISE * np.maximum(np.abs(a), np.abs(b)) < 0.4999999999 * unit
     # Digits of 0 mean an exponent, which does not show how many decimals were written.
-    return inside & (predicted_digits != 0) & (np.minimum(shown, gold_digits) <= 15) & (coarse > 10.0000001 * unit)
+    return inside & (predicted_digits != 0) & (np.minimum(decimals_of_prediction, gold_digits) <= 15) & (coarse > 10.0000001 * unit)
 
 
 def surely_unequal(gold: str, predicted: str) -> bool:
@@ -320,8 +320,8 @@ class NumberColumns:
             packed = self._packed[side]
             for known in [name for name in held if name != _SORTED][: -max(1, _HELD_NUMBERS // max(1, packed.n_rows))]:
                 del held[known]
-            found = joined((numbers_of(block, column, kind=packed.kinds[column]) for block in packed.blocks()), packed.n_rows)
-            held[side, column] = found if found is not None and found.are_safe and not np.isinf(found.values).any() else None
+            parsed = joined((numbers_of(block, column, kind=packed.kinds[column]) for block in packed.blocks()), packed.n_rows)
+            held[side, column] = parsed if parsed is not None and parsed.are_safe and not np.isinf(parsed.values).any() else None
         numbers: Numbers | None = held[side, column]
         return numbers
 
@@ -332,8 +332,8 @@ class NumberColumns:
             return held[_SORTED][1]  # type: ignore[no-any-return]
         if side == 0:
             held.pop(_SORTED, None)
-        found = self.column(side, column)
-        ordered = in_order(found.values.copy()) if found is not None else None
+        numbers = self.column(side, column)
+        ordered = in_order(numbers.values.copy()) if numbers is not None else None
         if side == 0:
             held[_SORTED] = column, ordered
         return ordered
@@ -354,8 +354,8 @@ class NumberColumns:
                 ends = (np.fmin.reduce(numbers.values), np.fmax.reduce(numbers.values)) if n_empty < len(numbers.values) else (0.0, 0.0)
                 summary = Summary(True, n_empty, float(ends[0]), float(ends[1]), is_whole=is_whole, are_plain=numbers.digits is not None)
             self._known[name] = summary
-        found: Summary = self._known[name]
-        return found
+        known_summary: Summary = self._known[name]
+        return known_summary
 
 
 _WORDS: Final = [word.encode() for word in WORDS_WITH_VALUE]

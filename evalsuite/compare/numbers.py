@@ -125,9 +125,9 @@ def within(distance: Decimal, gold: Decimal, tolerance: Tolerance) -> bool:
 
 def is_rounding(gold: Number, predicted: int | Number) -> bool:
     """Whether the side that shows fewer decimals may be the rounding of the other; a tie may round either way."""
-    shown = decimals_of(predicted)
-    coarse = predicted if shown < gold.decimals else gold
-    decimals = max(FEWEST_DECIMALS, min(shown, gold.decimals))
+    n_decimals = decimals_of(predicted)
+    coarse = predicted if n_decimals < gold.decimals else gold
+    decimals = max(FEWEST_DECIMALS, min(n_decimals, gold.decimals))
     return rounds(gold, predicted, decimals) and abs(exact_of(coarse)) >= Decimal(1).scaleb(1 - decimals)
 
 
@@ -198,8 +198,8 @@ def as_margin(needed: float) -> float | None:
 
 def upward(distance: Decimal) -> float:
     """The smallest float that is not below a distance."""
-    found = float(distance)
-    return found if Decimal(repr(found)) >= distance else nextafter(found, inf)
+    number = float(distance)
+    return number if Decimal(repr(number)) >= distance else nextafter(number, inf)
 
 
 def as_number(exact: Decimal, *, is_plain: bool) -> int | Number:

@@ -87,10 +87,10 @@ def parse_quantity(value: Any, *, unit: str = "", extra: Mapping[str, Any] | Non
         return None
     if money := _MONEY_FIRST.match(text):
         text = money["sign"] + text[money.end() :] + " " + money["unit"]
-    found = number_at_start(text, "" if not isinstance(value, str) else locale)
-    if found is None:
+    quantity = number_at_start(text, "" if not isinstance(value, str) else locale)
+    if quantity is None:
         return None
-    number, rest = found
+    number, rest = quantity
     many = _MANY_BEHIND.match(rest)
     if many and (len(many[1]) > 1 or rest[many.end() :].strip() in _MONEY):
         number, rest = number * 10 ** _MANY[many[1].lower()], rest[many.end() :]
@@ -126,15 +126,15 @@ def _factor_of(unit: str) -> tuple[Fraction, Dimension, Fraction] | None:
             depth += {"(": 1, ")": -1}.get(text[place], 0)
             place += 1
             continue
-        found = _FACTOR.match(text, place)
-        if found is None or not found["symbol"] or depth < 0:
+        match = _FACTOR.match(text, place)
+        if match is None or not match["symbol"] or depth < 0:
             return None
-        factor, base = symbol_of(found["symbol"])
-        power = sign * int(found["power"] or 1)
+        factor, base = symbol_of(match["symbol"])
+        power = sign * int(match["power"] or 1)
         scale *= factor**power
         for name, exponent in base.items():
             dimension[name] = dimension.get(name, 0) + exponent * power
-        place = found.end()
+        place = match.end()
     return scale, {name: power for name, power in dimension.items() if power}, Fraction(0)
 
 
@@ -166,7 +166,7 @@ def _read_tables() -> tuple[dict[str, tuple[Fraction, Dimension]], frozenset[str
         if name.startswith("*"):
             prefixed.add(name := name[1:])
         powers = [re.fullmatch(r"(\D+?)(-?\d*)", part) for part in base]
-        symbols[plain_text(name)] = Fraction(factor), {found[1]: int(found[2] or 1) for found in powers if found}
+        symbols[plain_text(name)] = Fraction(factor), {power[1]: int(power[2] or 1) for power in powers if power}
     symbols |= {code: (Fraction(1), {code: 1}) for code in _CURRENCIES}
     prefixed |= {*_CURRENCIES, "$", "€", "£"}
     rows = [line.split() for line in _WORDS.replace("\n", "|").strip("|").split("|")]

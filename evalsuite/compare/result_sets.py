@@ -85,16 +85,16 @@ def soft_f1(gold: Sequence[Row], predicted: Sequence[Row]) -> float:
     own, others = list(dict.fromkeys(gold)), list(dict.fromkeys(predicted))
     if own == others:
         return 1.0
-    found = extra = lost = 0.0
+    n_equal = extra = lost = 0.0
     for row, other in zip(own, others, strict=False):
         if row == other:
-            found += 1
+            n_equal += 1
             continue
         width = len(row) or 1
         among, theirs = set(row), set(other)
-        found += sum(cell in among for cell in other) / width
+        n_equal += sum(cell in among for cell in other) / width
         extra += sum(cell not in among for cell in other) / width
         lost += sum(cell not in theirs for cell in row) / width
     extra += max(0, len(others) - len(own))
     lost += max(0, len(own) - len(others))
-    return 2 * found / (2 * found + extra + lost) if found else 0.0
+    return 2 * n_equal / (2 * n_equal + extra + lost) if n_equal else 0.0

@@ -223,8 +223,8 @@ def match_rows(
     except CapReachedError:
         partners = None
     try:
-        found = verdict_of_candidates(options := coded.options(), "rows")
-        return coded.search(options, found, partners) if found.verdict == "rows" else found
+        matching = verdict_of_candidates(options := coded.options(), "rows")
+        return coded.search(options, matching, partners) if matching.verdict == "rows" else matching
     except CapReachedError:
         return Matching(verdict="limit", n_tried=coded.work.assignments)
 
@@ -427,8 +427,8 @@ class CodedColumns:
         name = ("codes", self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read)
         if name not in self.evidence.known:
             self.evidence.known[name] = self._coded(gold, predicted)
-        found: Codes = self.evidence.known[name]
-        return found
+        codes: Codes = self.evidence.known[name]
+        return codes
 
     def _coded(self, gold: Column, predicted: Column) -> Codes:
         import numpy as np
@@ -443,14 +443,14 @@ class CodedColumns:
         values = np.concatenate([numbers.values for numbers, _, _ in sides])
         digits = np.concatenate([numbers.digits for numbers, _, _ in sides])
         others = np.concatenate([others for _, others, _ in sides])
-        found = np.empty(len(values), np.int32)
+        codes_of_cells = np.empty(len(values), np.int32)
         at = np.flatnonzero(~np.isnan(values))
         groups, is_loose = number_groups(values[at], digits[at], at < n, gold.tolerance)
-        found[at] = groups
+        codes_of_cells[at] = groups
         rest = np.flatnonzero(np.isnan(values))
         names, places = np.unique(others[rest], return_inverse=True)
-        found[rest] = places + len(is_loose)
-        codes = Codes(found[:n], found[n:], np.concatenate([is_loose, np.zeros(len(names), bool)]))
+        codes_of_cells[rest] = places + len(is_loose)
+        codes = Codes(codes_of_cells[:n], codes_of_cells[n:], np.concatenate([is_loose, np.zeros(len(names), bool)]))
         self._tighten(codes, gold, predicted)
         return codes
 
@@ -475,8 +475,8 @@ class CodedColumns:
             for known in list(held)[: -max(1, _HELD_CELLS // self.evidence.n_rows)]:
                 del held[known]
             held[name] = self._read(side, column)
-        found: tuple[Numbers, np.ndarray[Any, Any], np.ndarray[Any, Any] | None] = held[name]
-        return found
+        cells: tuple[Numbers, np.ndarray[Any, Any], np.ndarray[Any, Any] | None] = held[name]
+        return cells
 
     def _read(self, side: int, column: Column) -> "tuple[Numbers, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]":
         import numpy as np
@@ -496,12 +496,12 @@ class CodedColumns:
         read: list[tuple[float, int, Cell]] = [(np.nan, WHOLE, None)] * len(first)
         for at, cell in zip(ascending.tolist(), packed.cells(column.position, odd[first[ascending]]), strict=True):
             read[at] = _read_number(cell, column)
-        floats, shown, cells = zip(*read, strict=True) if read else ((), (), ())
-        values[odd], digits[odd] = np.array(floats, np.float64)[places], np.array(shown, np.int16)[places]
+        floats, decimals, cells = zip(*read, strict=True) if read else ((), (), ())
+        values[odd], digits[odd] = np.array(floats, np.float64)[places], np.array(decimals, np.int16)[places]
         names[odd] = self._names(cells, is_value=is_value)[places]
-        found = Numbers(values)
-        found.digits = digits
-        return found, names, hashes
+        read_numbers = Numbers(values)
+        read_numbers.digits = digits
+        return read_numbers, names, hashes
 
     def _plain(self, side: int) -> "np.ndarray[Any, Any]":
         import numpy as np
@@ -509,8 +509,8 @@ class CodedColumns:
         assert self.evidence.packed is not None
         if ("plain", side) not in self.evidence.known:
             self.evidence.known["plain", side] = np.concatenate([plain_words(block) for block in self.evidence.packed[side].blocks()])
-        found: np.ndarray[Any, Any] = self.evidence.known["plain", side]
-        return found
+        plain: np.ndarray[Any, Any] = self.evidence.known["plain", side]
+        return plain
 
     def _names(self, cells: Sequence[Cell], *, is_value: bool = False) -> "np.ndarray[Any, Any]":
         """A hash for each cell that is not a number, equal for equal cells; that of a plain text in a CSV file is the hash of the text."""
@@ -583,8 +583,8 @@ class CodedColumns:
         name = ("can pair", self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read)
         if name not in self.evidence.known:
             self.evidence.known[name] = not self._cannot_pair(gold, predicted) and self._is_pair(gold, predicted)
-        found: bool = self.evidence.known[name]
-        return found
+        can_pair: bool = self.evidence.known[name]
+        return can_pair
 
     def _is_pair(self, gold: Column, predicted: Column) -> bool:
         import numpy as np
@@ -619,8 +619,8 @@ class CodedColumns:
         name = ("apart", self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read)
         if name not in self.evidence.known:
             self.evidence.known[name] = self._are_apart(gold, predicted)
-        found: bool = self.evidence.known[name]
-        return found
+        are_apart: bool = self.evidence.known[name]
+        return are_apart
 
     def _are_apart(self, gold: Column, predicted: Column) -> bool:
         mine, theirs = (self.evidence.numbers.summary(side, column.position) for side, column in enumerate((gold, predicted)))
@@ -680,8 +680,8 @@ class RowCodes(NamedTuple):
             [self.gold.astype(np.int64) * n_codes + codes.gold, self.predicted.astype(np.int64) * n_codes + codes.predicted]
         )
         names, places = np.unique(rows, return_inverse=True)
-        found = RowCodes(places[:n].astype(np.int32), places[n:].astype(np.int32), len(names))
-        return found if even_if_unequal or not found.surplus().any() else None
+        classes = RowCodes(places[:n].astype(np.int32), places[n:].astype(np.int32), len(names))
+        return classes if even_if_unequal or not classes.surplus().any() else None
 
     def surplus(self) -> "np.ndarray[Any, Any]":
         """How many more gold than predicted rows each class has."""
@@ -734,8 +734,8 @@ def number_groups(values: Any, digits: Any, is_gold: Any, tolerance: Tolerance) 
     order = np.argsort(values)
     ordered, size, from_gold = values[order], np.abs(values[order]), is_gold[order]
     # Exponents do not show how many decimals were written.
-    shown = np.where(digits[order] == WHOLE, 0, digits[order]) if len(order) else digits
-    fewest = int(shown.min(initial=_MOST_DIGITS))
+    decimals = np.where(digits[order] == WHOLE, 0, digits[order]) if len(order) else digits
+    fewest = int(decimals.min(initial=_MOST_DIGITS))
     if not tolerance.own and bool((digits == WHOLE).all()) and float(size.max(initial=0)) < SAFE_WHOLE:
         starts = np.concatenate([[True], np.diff(ordered) != 0])[: len(ordered)]
         loose = np.zeros(int(starts.sum()), bool)
@@ -772,8 +772,8 @@ def _are_tight(values: Any, digits: Any, is_gold: Any, starts: Any, tolerance: T
         return one_sided | within | (same & np.maximum.reduceat(digits == WHOLE, starts) & np.minimum.reduceat(digits == WHOLE, starts))
     near = distance + _NOISE * high < np.minimum(NOISE_REL * low, NOISE_FLOOR)
     gold_digits = np.where(is_gold, digits, _MOST_DIGITS), np.where(is_gold, digits, WHOLE)
-    shown = np.where(digits == WHOLE, 0, digits)
-    other_digits = np.where(is_gold, _MOST_DIGITS, shown), np.where(is_gold, 0, shown)
+    decimals = np.where(digits == WHOLE, 0, digits)
+    other_digits = np.where(is_gold, _MOST_DIGITS, decimals), np.where(is_gold, 0, decimals)
     least = np.minimum(np.minimum.reduceat(gold_digits[0], starts), np.minimum.reduceat(other_digits[0], starts))
     most = np.minimum(np.maximum.reduceat(gold_digits[1], starts), np.maximum.reduceat(other_digits[1], starts))
     units = 10.0 ** -np.arange(16.0)
@@ -793,6 +793,6 @@ def _canonical(cell: Cell, is_value: bool) -> str:
     kind, value = cell if isinstance(cell, tuple) else ("int", cell)
     if kind == "text" and not is_value:
         return str(value)
-    if kind == "instant" and value % _DAY == 0 and (found := show(cell))[10:] == " 00:00:00":
-        return found[:10]
+    if kind == "instant" and value % _DAY == 0 and (date := show(cell))[10:] == " 00:00:00":
+        return date[:10]
     return f"\0{kind} {value}"

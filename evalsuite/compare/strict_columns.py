@@ -206,14 +206,14 @@ def likely_columns(gold: Sequence[Column], predicted: Sequence[Column]) -> list[
     by_name: dict[str, list[int]] = {}
     for k, column in enumerate(predicted):
         by_name.setdefault(column.name, []).append(k)
-    found: dict[int, None] = {}
+    likely: dict[int, None] = {}
     for column in gold:
-        named = [k for k in by_name.get(column.name, ()) if k not in found]
+        named = [k for k in by_name.get(column.name, ()) if k not in likely]
         k = min(named, key=lambda k: (predicted[k].position != column.position, k)) if named else column.position
-        if k >= len(predicted) or k in found:
+        if k >= len(predicted) or k in likely:
             return None
-        found[k] = None
-    return list(found)
+        likely[k] = None
+    return list(likely)
 
 
 def in_likely_order(gold: Column, predicted: Sequence[Column], chosen: Iterable[int]) -> list[int]:
@@ -310,7 +310,7 @@ class Cells(Sequence[Cell]):
 def read_columns(table: Table, chosen: Sequence[int], terms: Terms = PLAIN_TERMS, *, labelled: Sequence[str | None] = ()) -> list[Column]:
     """The chosen columns as cells that are parsed on first access."""
     read = partial(read_cell, percentage=True) if terms.percentage else read_cell
-    found = []
+    columns = []
     for index in chosen:
         own = read if table.types is None else read_native
         cells = _cells_of(table.columns[index], own, terms.percentage)
@@ -323,15 +323,15 @@ def read_columns(table: Table, chosen: Sequence[int], terms: Terms = PLAIN_TERMS
             read=own,
             has_percent=terms.percentage and any(isinstance(cell, Percent) for cell in cells),
         )
-        found.append(column)
-    return found
+        columns.append(column)
+    return columns
 
 
 def _cells_of(written: Sequence[Any], read: Callable[[Any], Cell], percentage: bool) -> Cells:
     if not isinstance(written, CachedColumn):
         return Cells(written, read)
-    found: Cells = written.known.setdefault(percentage, Cells(written, read))
-    return found
+    cells: Cells = written.known.setdefault(percentage, Cells(written, read))
+    return cells
 
 
 def _of_column(value: PerColumn, table: Table, index: int) -> float | None:

@@ -91,11 +91,11 @@ def match_columns(
     if n_gold == 0 or not gold:
         return matched_as(range(len(gold)))
     assert evidence is not None
-    found = _matched(gold, predicted, ordered, ties, evidence)
-    if not (found.is_equal and contradicting_pairs(found, gold, predicted)):
-        return found
+    matching = _matched(gold, predicted, ordered, ties, evidence)
+    if not (matching.is_equal and contradicting_pairs(matching, gold, predicted)):
+        return matching
     heeding = _matched(gold, predicted, ordered, ties, evidence, heeds_labels=True)
-    return heeding if heeding.verdict in ("equal", "limit") else replace(found, verdict="labels")
+    return heeding if heeding.verdict in ("equal", "limit") else replace(matching, verdict="labels")
 
 
 def contradicting_pairs(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column]) -> list[tuple[int, int]]:
@@ -115,12 +115,12 @@ def _matched(
     n_rows = evidence.n_rows
     if not ordered:
         return match_rows(gold, predicted, evidence, heeds_labels)
-    found = _ordered(gold, predicted, heeds_labels, evidence)
-    if found.is_equal or ties is None or len(set(ties)) == n_rows:
-        return found
+    matching = _ordered(gold, predicted, heeds_labels, evidence)
+    if matching.is_equal or ties is None or len(set(ties)) == n_rows:
+        return matching
     # The reason still compares row by row, because gold requires the order.
     moved = match_rows(gold, predicted, evidence, heeds_labels, ties)
-    return replace(moved, moved=True) if moved.is_equal else found
+    return replace(moved, moved=True) if moved.is_equal else matching
 
 
 def _ordered(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: bool, evidence: TableDiff) -> Matching:
@@ -135,12 +135,12 @@ def _ordered(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: 
         alike = twins.get(tuple(map(repr, evidence.heads[0].columns[column.position])), [])
         first = [likely[i]] if likely is not None else alike[:_TWINS_TRIED]
         free = (k for k in first if k in allowed and k not in chosen)
-        found = next((k for k in free if column_fits(column, predicted[k], evidence)), None)
-        own = [found] if found is not None else _first_fitting(column, predicted, allowed, chosen, evidence)
+        partner = next((k for k in free if column_fits(column, predicted[k], evidence)), None)
+        own = [partner] if partner is not None else _first_fitting(column, predicted, allowed, chosen, evidence)
         candidates.append(own)
-        found = next((k for k in own if k not in chosen), None)
-        if found is not None:
-            chosen[found] = i
+        partner = next((k for k in own if k not in chosen), None)
+        if partner is not None:
+            chosen[partner] = i
     if all(candidates) and len(chosen) < len(gold):
         # The assignment is computed only if each column has a candidate.
         candidates = [_all_fitting(column, predicted, heeds_labels, evidence) for column in gold]
@@ -199,8 +199,8 @@ def _head(side: int, column: Column, evidence: TableDiff) -> list[Cell]:
     name = ("head", side, column.position, column.read)
     if name not in evidence.known:
         evidence.known[name] = list(map(column.read, evidence.heads[side].columns[column.position]))
-    found: list[Cell] = evidence.known[name]
-    return found
+    head: list[Cell] = evidence.known[name]
+    return head
 
 
 def column_fits(gold: Column, predicted: Column, evidence: TableDiff) -> bool:
@@ -250,10 +250,10 @@ class Unmatched:
 def unmatched_in_order(gold: Column, predicted: Column, evidence: TableDiff) -> Unmatched:
     """The rows whose cells differ, up to a limit."""
     most = FEW_COUNTED if evidence.is_big else MOST_COUNTED
-    found = list(islice(differing_cells(gold, predicted, evidence), most + 1))
-    bound = "more than " if len(found) > most else ""
-    found = found[:most]
-    return Unmatched(cells=[(row, cell) for row, cell, _ in found], partners=[cell for _, _, cell in found], bound=bound)
+    cells = list(islice(differing_cells(gold, predicted, evidence), most + 1))
+    bound = "more than " if len(cells) > most else ""
+    cells = cells[:most]
+    return Unmatched(cells=[(row, cell) for row, cell, _ in cells], partners=[cell for _, _, cell in cells], bound=bound)
 
 
 def unmatched_in_bags(gold: Column, predicted: Column, evidence: TableDiff) -> Unmatched:
@@ -267,8 +267,8 @@ def unmatched_in_bags(gold: Column, predicted: Column, evidence: TableDiff) -> U
         loose = np.flatnonzero(codes.is_loose[codes.gold]), np.flatnonzero(codes.is_loose[codes.predicted])
         if max(map(len, loose)) <= MOST_LEFT:
             left = cells_of(evidence, 0, gold, loose[0]), cells_of(evidence, 1, predicted, loose[1])
-            found = unmatched_in_any_order(*left, gold.tolerance)
-            bound, near, loose = found.bound, list(found.partners), (loose[0][[at for at, _ in found.cells]], loose[1][:0])
+            unmatched = unmatched_in_any_order(*left, gold.tolerance)
+            bound, near, loose = unmatched.bound, list(unmatched.partners), (loose[0][[at for at, _ in unmatched.cells]], loose[1][:0])
         else:
             spare = evidence.spare([gold.position], [predicted.position])
             loose = loose[0][np.isin(loose[0], spare[0])], loose[1][np.isin(loose[1], spare[1])]
@@ -325,21 +325,21 @@ def _edges(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance
     keys = list(map(key, predicted))
     edges = []
     for row, cell in enumerate(gold):
-        found = [k for k in windows[row] if equal(cell, predicted[k], tolerance)]
+        pairs = [k for k in windows[row] if equal(cell, predicted[k], tolerance)]
         name = key(cell)
-        edges.append([k for k in found if keys[k] == name] + [k for k in found if keys[k] != name])
+        edges.append([k for k in pairs if keys[k] == name] + [k for k in pairs if keys[k] != name])
     return edges
 
 
 def _last(cells: Sequence[Cell], counts: dict[Cell, int]) -> list[tuple[int, Cell]]:
     """The last `counts[cell]` positions of each cell."""
     wanted = {cell: n for cell, n in counts.items() if n}
-    found = []
+    rows = []
     for row in range(len(cells) - 1, -1, -1):
         if wanted.get(cells[row], 0):
             wanted[cells[row]] -= 1
-            found.append((row, cells[row]))
-    return found
+            rows.append((row, cells[row]))
+    return rows
 
 
 def cause_of_refusal(gold: Cell, predicted: Cell) -> str:
@@ -486,7 +486,7 @@ def _named(column: Column) -> tuple[int, str]:
 
 
 def _no_column(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], ordered: bool, evidence: TableDiff) -> Strict:
-    column = gold[next(i for i, found in enumerate(matching.candidates) if not found)]
+    column = gold[next(i for i, own in enumerate(matching.candidates) if not own)]
     nearest, why = nearest_column(column, predicted, ordered, FEW_RANKED_CELLS if evidence.is_big else RANKED_CELLS)
     if ordered:
         unmatched = unmatched_in_order(column, nearest, evidence)
@@ -503,21 +503,21 @@ def _no_column(matching: Matching, gold: Sequence[Column], predicted: Sequence[C
     if not unmatched.cells:
         because = closest(header, nearest.position, "no order of its cells matches", why=why)
         return Strict(value=0.0, reason=no_match(column.position, column.name, because), kind="tolerance by size", details=details)
-    (row, expected), found = unmatched.cells[0], _against(unmatched, ordered)
+    (row, expected), predicted_cell = unmatched.cells[0], _against(unmatched, ordered)
     by_key = None if ordered else _cell_by_key(matching, gold, predicted, (column, nearest), unmatched, evidence)
     if by_key is not None:
-        row, expected, found, first = by_key
+        row, expected, predicted_cell, first = by_key
     else:
-        cells = f"{cut(show(expected))} vs {cut(show(found))}" if ordered else f"{cut(show(expected))} has no partner"
+        cells = f"{cut(show(expected))} vs {cut(show(predicted_cell))}" if ordered else f"{cut(show(expected))} has no partner"
         first = f"at row {row + 1}: {cells}"
     details |= {"first_row": row + 1, "gold_cell": cut(show(expected))}
     if ordered or by_key is not None:
-        details["predicted_cell"] = cut(show(found))
+        details["predicted_cell"] = cut(show(predicted_cell))
     if unmatched.bound:
         details[unmatched.bound.strip().replace(" ", "_")] = True
     differ = cells_differ(len(unmatched.cells), len(column.cells), first, bound=unmatched.bound)
     reason = no_match(column.position, column.name, closest(header, nearest.position, differ, why=why))
-    return Strict(value=0.0, reason=reason, kind=cause_of_refusal(expected, found), details=details)
+    return Strict(value=0.0, reason=reason, kind=cause_of_refusal(expected, predicted_cell), details=details)
 
 
 def _cell_by_key(

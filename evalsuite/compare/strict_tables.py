@@ -55,8 +55,8 @@ def judge_table(
         reason = rows_match(gold.n_rows, len(expected))
         cause = cause_of_acceptance(matching, expected, predicted, evidence, ordered=not ignore_order)
         return Strict(value=1.0, reason=reason, cause=cause, details=details)
-    found = explain(matching, expected, predicted, evidence, n_gold=n_gold, n_predicted=n_predicted, ordered=not ignore_order)
-    return replace(found, details={**details, **found.details})
+    refusal = explain(matching, expected, predicted, evidence, n_gold=n_gold, n_predicted=n_predicted, ordered=not ignore_order)
+    return replace(refusal, details={**details, **refusal.details})
 
 
 def _labels_agree(gold: Sequence[str | None], predicted: Sequence[str | None], pairs: Iterable[tuple[int, int]]) -> bool:
@@ -218,8 +218,8 @@ def chosen_columns(needed: Sequence[int], n_columns: int) -> list[int]:
 def _details(
     matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], needed: Sequence[int], table: Table
 ) -> dict[str, Any]:
-    found = [[gold[i].position + 1, predicted[k].position + 1] for i, k in enumerate(matching.assignment) if k is not None]
-    details: dict[str, Any] = {"n_found": sum(bool(c) for c in matching.candidates), "n_needed": len(gold), "assignment": found}
+    pairs = [[gold[i].position + 1, predicted[k].position + 1] for i, k in enumerate(matching.assignment) if k is not None]
+    details: dict[str, Any] = {"n_found": sum(bool(c) for c in matching.candidates), "n_needed": len(gold), "assignment": pairs}
     return details | _warning(needed, table)
 
 

@@ -69,9 +69,9 @@ class Block:
 
     def words(self, starts: "np.ndarray[Any, Any]", lengths: "np.ndarray[Any, Any]", at: int = 0) -> "np.ndarray[Any, Any]":
         """Word number `at` of some cells (0 if a cell is too short for one)."""
-        found: np.ndarray[Any, Any] = self._words[starts + at * WORD if at else starts]
-        found &= masks().take(lengths - at * WORD if at else lengths, mode="clip")
-        return found
+        words: np.ndarray[Any, Any] = self._words[starts + at * WORD if at else starts]
+        words &= masks().take(lengths - at * WORD if at else lengths, mode="clip")
+        return words
 
     def text(self, row: int, column: int) -> str:
         """One cell."""
@@ -91,8 +91,8 @@ class Block:
         import numpy as np
 
         starts, lengths = self.starts[:, columns], self.lengths[:, columns]
-        found: np.ndarray[Any, Any] = (lengths == 1) & (np.frombuffer(self.data, np.uint8)[starts] == NULL[0])
-        return found
+        are_null: np.ndarray[Any, Any] = (lengths == 1) & (np.frombuffer(self.data, np.uint8)[starts] == NULL[0])
+        return are_null
 
     def hashes(self, columns: Sequence[int], keys: "Keys") -> "np.ndarray[Any, Any]":
         """A 64-bit number for each cell of some columns (n_rows x n): equal for equal texts; `Keys` bounds how often for different
@@ -161,16 +161,16 @@ class Keys:
         width = hashed.shape[1]
         if width > len(self._columns):
             self._columns = np.concatenate([self._columns, self._drawn(width - len(self._columns)) | np.uint64(1)])
-        found: np.ndarray[Any, Any] = hashed @ self._columns[:width]
-        return found
+        sums: np.ndarray[Any, Any] = hashed @ self._columns[:width]
+        return sums
 
 
 def _upper_halves(sums: "Sequence[np.ndarray[Any, Any]]") -> "np.ndarray[Any, Any]":
     """The upper 32 bits of both sums as one number: the lower bits of a sum reveal too much about the lower bits of its terms."""
     import numpy as np
 
-    found: np.ndarray[Any, Any] = (sums[0] & np.uint64(_HIGH)) | (sums[1] >> np.uint64(32))
-    return found
+    halves: np.ndarray[Any, Any] = (sums[0] & np.uint64(_HIGH)) | (sums[1] >> np.uint64(32))
+    return halves
 
 
 @cache
@@ -388,13 +388,13 @@ class Packed:
         """The rows in which a column contains this text."""
         import numpy as np
 
-        wanted, found, start = text_block([text]), [np.empty(0, np.int64)], 0
+        wanted, parts, start = text_block([text]), [np.empty(0, np.int64)], 0
         for block in self.blocks():
             shape = len(block), 1
             same = equal_cells(block, [column], replace(wanted, starts=np.zeros(shape, int), lengths=np.full(shape, len(wanted.data))), [0])
-            found.append(np.flatnonzero(same) + start)
+            parts.append(np.flatnonzero(same) + start)
             start += len(block)
-        return np.concatenate(found)
+        return np.concatenate(parts)
 
     def has_long_integer(self, columns: Sequence[int], n_characters: int) -> bool:
         """Whether a cell of some columns with so many characters, at least `WORD` * 2, begins like an integer."""
@@ -552,15 +552,15 @@ def as_values(form: Any) -> Any:
 
 def pack(table: Table) -> Packed:
     """The packed text of a table of text ("" for a field that a short row lacks), or of a packed table of a database."""
-    found = packed_of(table)
-    return found if found is not None else Packed(len(table.columns), _packed_lists(table))
+    packed = packed_of(table)
+    return packed if packed is not None else Packed(len(table.columns), _packed_lists(table))
 
 
 def pack_values(gold: Table, predicted: Table) -> tuple[Packed, Packed]:
     """Tables of any values as packed text: for each cell the number of its value, which is the same in both tables."""
     numbers: dict[tuple[type, str], int] = {}
     values: list[Any] = []
-    found = []
+    sides = []
     for table in (gold, predicted):
         columns = []
         for column in table.columns:
@@ -573,8 +573,8 @@ def pack_values(gold: Table, predicted: Table) -> tuple[Packed, Packed]:
             columns.append(cells)
         packed = pack(replace(table, columns=tuple(columns)))
         packed.kinds, packed.values = ["value"] * packed.width, values
-        found.append(packed)
-    return found[0], found[1]
+        sides.append(packed)
+    return sides[0], sides[1]
 
 
 def _packed_lists(table: Table) -> Iterator[bytes]:

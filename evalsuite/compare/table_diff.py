@@ -82,8 +82,8 @@ class TableDiff:
             is_text = self.gold.types is self.predicted.types is None
             packed = (pack(self.gold), pack(self.predicted)) if is_text else pack_values(self.gold, self.predicted)
             self.known["packed"] = _table_diff(self.gold, self.predicted, self.tables, packed)
-        found: TableDiff = self.known["packed"]
-        return found
+        diff: TableDiff = self.known["packed"]
+        return diff
 
     def unlike(self, i: int, k: int) -> Rows:
         """The rows in which gold column i and predicted column k are written differently."""
@@ -97,10 +97,10 @@ class TableDiff:
         if not new:
             return
         if self.packed is None:
-            found = [_unlike_cells(self.gold, self.predicted, *pair) for pair in new]
+            unlike = [_unlike_cells(self.gold, self.predicted, *pair) for pair in new]
         else:
-            found = [self._without_equal(*pair, rows) for pair, rows in zip(new, _unlike_packed(*self.packed, new), strict=True)]
-        self.known.update((("unlike", *pair), rows) for pair, rows in zip(new, found, strict=True))
+            unlike = [self._without_equal(*pair, rows) for pair, rows in zip(new, _unlike_packed(*self.packed, new), strict=True)]
+        self.known.update((("unlike", *pair), rows) for pair, rows in zip(new, unlike, strict=True))
 
     def _without_equal(self, i: int, k: int, rows: Rows) -> Rows:
         """The rows without those in which the cells of a database are equal values: 0.0 and -0.0, 1.0 and 1.00."""
@@ -138,13 +138,13 @@ class TableDiff:
         if not all(likely):
             return None
         self.look([(i, near[0]) for i, near in zip(chosen, likely, strict=True)])
-        found: dict[int, int] = {}
+        partners: dict[int, int] = {}
         for i, near in zip(chosen, likely, strict=True):
-            partner = next((k for k in near if k not in found and self.same(i, k)), None)
+            partner = next((k for k in near if k not in partners and self.same(i, k)), None)
             if partner is None:
                 return None
-            found[partner] = i
-        return list(found)
+            partners[partner] = i
+        return list(partners)
 
     def cells(self, i: int, k: int, rows: Rows) -> Iterator[tuple[int, Any, Any]]:
         """(row, gold cell, predicted cell) of some rows, as written."""
@@ -192,8 +192,8 @@ class TableDiff:
                 break
         if len(mine) != 1 or len(theirs) != 1:
             return None
-        for one in key[:-1]:
-            rest = [item for item in key if item is not one]
+        for part in key[:-1]:
+            rest = [item for item in key if item is not part]
             if _is_unique([own for _, own, _ in rest]) and _is_unique([others for _, _, others in rest]):
                 key = rest
         columns = tuple(pair for pair, _, _ in key)
@@ -288,12 +288,12 @@ class Comparisons:
 
     def identical(self, gold: Table, predicted: Table, chosen: Sequence[int]) -> list[int] | None:
         """`TableDiff.identical` of two tables of equally many rows; if gold's texts are in the same columns, no `TableDiff` is created."""
-        for one, other, asked, found in self._identical:
-            if one is gold and other is predicted and asked == chosen:
-                return found
-        found = list(chosen) if _are_texts_in_place(gold, predicted, chosen) else self.of(gold, predicted).identical(chosen)
-        self._identical.append((gold, predicted, list(chosen), found))
-        return found
+        for table, other, asked, partners in self._identical:
+            if table is gold and other is predicted and asked == chosen:
+                return partners
+        partners = list(chosen) if _are_texts_in_place(gold, predicted, chosen) else self.of(gold, predicted).identical(chosen)
+        self._identical.append((gold, predicted, list(chosen), partners))
+        return partners
 
 
 def _are_texts_in_place(gold: Table, predicted: Table, chosen: Sequence[int]) -> bool:
@@ -331,17 +331,17 @@ def _unlike_packed(gold: Packed, predicted: Packed, pairs: Sequence[tuple[int, i
     import numpy as np
 
     chosen, partners = [i for i, _ in pairs], [k for _, k in pairs]
-    found: list[list[Any]] = [[np.empty(0, np.int32)] for _ in pairs]
+    parts_of: list[list[Any]] = [[np.empty(0, np.int32)] for _ in pairs]
     is_all = chosen == partners == list(range(gold.width)) == list(range(predicted.width))
     if is_all and gold.kinds == predicted.kinds and gold.frames == predicted.frames:
-        return [parts[0] for parts in found]
+        return [parts[0] for parts in parts_of]
     start = 0
     for a, b in side_by_side(gold.blocks(), predicted.blocks()):
         if not (is_all and is_same_run(a, b)):
             same = equal_cells(a, chosen, b, partners)
             for at in np.flatnonzero(~same.all(axis=0)).tolist():
-                found[at].append(np.flatnonzero(~same[:, at]).astype(np.int32) + np.int32(start))
+                parts_of[at].append(np.flatnonzero(~same[:, at]).astype(np.int32) + np.int32(start))
         start += len(a)
     everywhere = np.arange(start, dtype=np.int32)
     same_kinds = [gold.kinds[i] == predicted.kinds[k] for i, k in pairs]
-    return [np.concatenate(parts) if alike else everywhere for parts, alike in zip(found, same_kinds, strict=True)]
+    return [np.concatenate(parts) if alike else everywhere for parts, alike in zip(parts_of, same_kinds, strict=True)]

@@ -67,13 +67,13 @@ class HashedRows:
         held, name = self._held.of("hashes"), tuple(columns)
         if side not in held or held[side][0] != name:
             held.pop(side, None)
-            found = np.empty(self._packed[side].n_rows, np.uint64)
+            hashes = np.empty(self._packed[side].n_rows, np.uint64)
             sums = np.zeros(len(columns), np.uint64)
             for begin, hashed in self._cells(side, columns):
                 sums += hashed.sum(axis=0, dtype=np.uint64)
-                found[begin : begin + len(hashed)] = self._secret.of_rows(hashed)
+                hashes[begin : begin + len(hashed)] = self._secret.of_rows(hashed)
             self._known.update((("bag", side, column), int(sums[at])) for at, column in enumerate(columns))
-            held[side] = name, found
+            held[side] = name, hashes
         known: np.ndarray[Any, Any] = held[side][1]
         return known
 
@@ -122,8 +122,8 @@ class HashedRows:
         """A sum that is equal for packed columns with the same texts in any order; `are_alike` then decides whether they really are."""
         if ("bag", side, column) not in self._known:
             self.rows(side, [column])
-        found: int = self._known["bag", side, column]
-        return found
+        total: int = self._known["bag", side, column]
+        return total
 
     def are_alike(self, i: int, k: int) -> bool:
         """Whether gold column i and predicted column k contain the same texts, in any order."""
@@ -175,10 +175,10 @@ class HashedRows:
 
         sides = []
         for side, columns in enumerate(zip(*pairs, strict=True)):
-            found = np.empty((len(columns), self._packed[side].n_rows), np.uint64)
+            hashes = np.empty((len(columns), self._packed[side].n_rows), np.uint64)
             for begin, hashed in self._cells(side, columns):
-                found[:, begin : begin + len(hashed)] = hashed.T
-            sides.append(found)
+                hashes[:, begin : begin + len(hashed)] = hashed.T
+            sides.append(hashes)
         cells = zip(pairs, *sides, strict=True)
         return [_same_bag(gold, predicted) and self._is_confirmed([gold, predicted], [i], [k]) for (i, k), gold, predicted in cells]
 
@@ -193,13 +193,13 @@ class HashedRows:
             values, at = np.unique(side[rows], return_index=True)
             lowest.append(dict(zip(values.tolist(), rows[at].tolist(), strict=True)))
         common = sorted(lowest[0].keys() & lowest[1].keys())[:_SAMPLED]
-        shown = []
+        samples = []
         for packed, places, chosen in zip(self._packed, lowest, (columns, partners), strict=True):
             wanted = np.array(sorted(places[value] for value in common), np.int64)
             texts = zip(*(packed.texts(column, wanted) for column in chosen), strict=True)
-            told = dict(zip(wanted.tolist(), texts, strict=True))
-            shown.append([told[places[value]] for value in common])
-        return shown[0] == shown[1]
+            texts_of = dict(zip(wanted.tolist(), texts, strict=True))
+            samples.append([texts_of[places[value]] for value in common])
+        return samples[0] == samples[1]
 
     def twin(self, side: int, column: int) -> int:
         """A column of the same table that contains the same texts, row by row: the first that was asked for, often the column itself."""
@@ -207,19 +207,19 @@ class HashedRows:
         if name not in self._known:
             first = self._known.setdefault(("first", side, self._packed[side].kinds[column], self.bag(side, column)), column)
             self._known[name] = column if first == column else self._twin_by_order(side, first, column)
-        found: int = self._known[name]
-        return found
+        twin: int = self._known[name]
+        return twin
 
     def _twin_by_order(self, side: int, *columns: int) -> int:
         """`twin` of the last of some columns with equal bags."""
         from hashlib import blake2b
 
-        found = 0
+        first = 0
         for column in columns:
             digest = blake2b(self.cells(side, column).tobytes()).digest()
-            found = self._known.setdefault(("order", side, digest), column)
+            first = self._known.setdefault(("order", side, digest), column)
         blocks = self._packed[side].blocks()
-        return found if all(bool(equal_cells(block, [found], block, [columns[-1]]).all()) for block in blocks) else columns[-1]
+        return first if all(bool(equal_cells(block, [first], block, [columns[-1]]).all()) for block in blocks) else columns[-1]
 
     def spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Any, Any]:
         """The gold and the predicted rows that remain when rows that are written alike in these columns are paired off from the top."""
@@ -245,15 +245,15 @@ class HashedRows:
             return known
         hashed = [self.rows(0, columns), self.rows(1, partners)]
         if not self._is_confirmed(hashed, columns, partners):
-            found = self._spare_texts(columns, partners)
+            spare = self._spare_texts(columns, partners)
         elif _same_bag(*hashed):
-            found = np.empty(0, np.int64), np.empty(0, np.int64)
+            spare = np.empty(0, np.int64), np.empty(0, np.int64)
         else:
             # No other reference exists, so that the sorting function can free them.
             self._held.clear()
-            found = _spare_hashes(hashed)
-        self._known[name] = found
-        return found
+            spare = _spare_hashes(hashed)
+        self._known[name] = spare
+        return spare
 
     def _spare_texts(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Any, Any]:
         """`spare` without hashes."""
@@ -269,13 +269,13 @@ class HashedRows:
 
 def left(rows: Sequence[Any], others: Counter[Any]) -> list[int]:
     """The rows that remain when each of the others is paired off with an equal one, from the top."""
-    found = []
+    rows_left = []
     for at, row in enumerate(rows):
         if others[row] > 0:
             others[row] -= 1
         else:
-            found.append(at)
-    return found
+            rows_left.append(at)
+    return rows_left
 
 
 def _same_bag(gold: "np.ndarray[Any, Any]", predicted: "np.ndarray[Any, Any]") -> bool:

@@ -516,30 +516,30 @@ def number_at_start(text: str, locale: str = "") -> "tuple[Fraction, str] | None
     """(the number that a plain text begins with, the rest), None where it begins with none."""
     from fractions import Fraction
 
-    found = _WITH_POWER.match(text)
-    if found is None:
+    match = _WITH_POWER.match(text)
+    if match is None:
         return None
-    if (bare := found["bare"]) is not None:
-        value, end = Fraction(10) ** int(bare), found.end()
+    if (bare := match["bare"]) is not None:
+        value, end = Fraction(10) ** int(bare), match.end()
     else:
-        mantissa, end = found["mantissa"], found.end()
+        mantissa, end = match["mantissa"], match.end()
         signs = signs_of(locale)
         while (digits := plain_digits(mantissa, *signs)) is None and " " in mantissa:  # the blank was no group's: "1000 1/m"
             mantissa = mantissa.rpartition(" ")[0]
-            end = found.start("mantissa") + len(mantissa)
+            end = match.start("mantissa") + len(mantissa)
         if digits is None:
             return None
-        power = int(found["power"] or found["exponent"] or 0) if end == found.end() else 0
+        power = int(match["power"] or match["exponent"] or 0) if end == match.end() else 0
         value = Fraction(digits) * Fraction(10) ** power
-    return (-value if found["sign"] == "-" else value), text[end:]
+    return (-value if match["sign"] == "-" else value), text[end:]
 
 
 def number_in_locale(text: str, locale: str = "") -> "Fraction | None":
     """The number that a text is as a whole, None where it is none."""
     if len(text) > 200:
         return None
-    found = number_at_start(plain_text(text), locale)
-    return found[0] if found is not None and not found[1] else None
+    number = number_at_start(plain_text(text), locale)
+    return number[0] if number is not None and not number[1] else None
 
 
 def signs_of(locale: str) -> tuple[str, str]:
@@ -700,8 +700,8 @@ def _number_or_text(text: str) -> Cell:
             return _number_or_text(written)
     if text.lower() in _INFINITY:
         return ("inf", _INFINITY[text.lower()])
-    if (found := instant_of(text)) is not None:
-        return ("instant", found)
+    if (instant := instant_of(text)) is not None:
+        return ("instant", instant)
     return text_cell(text)
 
 

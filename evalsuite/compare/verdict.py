@@ -71,10 +71,10 @@ def join(official: Score | Official, strict: Strict, *, up: Cause | None = None,
 
     `details` are added after those of the verdicts.
     """
-    told = dict(official.details)
+    merged = dict(official.details)
     if strict.details:
-        told["strict"] = dict(strict.details)
-    told |= details
+        merged["strict"] = dict(strict.details)
+    merged |= details
     flip = ""
     if official.official is not None and strict.value is not None and official.official != strict.value:
         is_up = strict.value > official.official
@@ -88,5 +88,5 @@ def join(official: Score | Official, strict: Strict, *, up: Cause | None = None,
         flip=flip,
         fault=official.fault,
         strict_fault=strict.fault,
-        details=told,
+        details=merged,
     )

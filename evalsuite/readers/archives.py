@@ -124,7 +124,7 @@ def stream_files(place: str, name: str, limits: Mapping[str, int | float], *, pr
 
 def _zipped(handle: IO[bytes], contents: ArchiveChecks) -> Iterator[tuple[str, str]]:
     with zipfile.ZipFile(handle) as archive:
-        found = []
+        members = []
         # All members are checked before the first byte is unpacked.
         for member in archive.infolist():
             contents.count()
@@ -139,8 +139,8 @@ def _zipped(handle: IO[bytes], contents: ArchiveChecks) -> Iterator[tuple[str, s
             elif not _is_litter(name):
                 contents.file(name)
                 contents.hold(member.file_size, name)
-                found.append(member)
-        for member in found:
+                members.append(member)
+        for member in members:
             with archive.open(member) as unpacked:
                 yield from _pieces(member.orig_filename, unpacked, member.file_size)
 

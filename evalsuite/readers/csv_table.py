@@ -83,13 +83,13 @@ def _blocks_of_rows(handle: BinaryIO) -> Iterator[Block]:
             if data.endswith(b"\r"):
                 raise OddError
             data += b"" if data.endswith(b"\n") else b"\n"
-        found = _whole_rows(data, width)
-        if found is None:
+        rows = _whole_rows(data, width)
+        if rows is None:
             if is_last or len(data) > 64 * _CHUNK:
                 raise OddError
             rest = data
             continue
-        block, used = found
+        block, used = rows
         width = block.lengths.shape[1]
         chunk = _WIDE_CHUNK if width >= _MANY_COLUMNS else _CHUNK
         rest = data[used:]
@@ -103,8 +103,8 @@ def _blocks_of_rows(handle: BinaryIO) -> Iterator[Block]:
 def _whole_rows(data: bytes, width: int | None) -> tuple[Block, int] | None:
     """The complete rows at the beginning of `data` and how many bytes they take; None if no row is complete. Raises `OddError`."""
     quoted = b'"' in data
-    if quoted and (found := _all_quoted(data, width)) is not None:
-        return found
+    if quoted and (rows := _all_quoted(data, width)) is not None:
+        return rows
     if not quoted:
         data = data[: data.rfind(b"\n") + 1]
     if not data:
@@ -176,12 +176,12 @@ def _separators(data: bytes, quoted: bool) -> tuple["np.ndarray[Any, Any]", int]
     import numpy as np
 
     values = np.frombuffer(data, np.uint8)
-    found = values == _COMMA
-    found |= values == _NEWLINE
+    is_end = values == _COMMA
+    is_end |= values == _NEWLINE
     if quoted:
         # A position is inside quotes if the number of quotes so far is odd.
-        found &= np.bitwise_xor.accumulate((values == _QUOTE).view(np.uint8)) == 0
-    ends = np.flatnonzero(found).astype(np.int32)
+        is_end &= np.bitwise_xor.accumulate((values == _QUOTE).view(np.uint8)) == 0
+    ends = np.flatnonzero(is_end).astype(np.int32)
     if quoted:
         lines = np.flatnonzero(values[ends] == _NEWLINE)
         ends = ends[: lines[-1] + 1] if len(lines) else ends[:0]
@@ -332,9 +332,9 @@ def read_named_rows(path: Path, *, delimiters: str = ",") -> tuple[list[str], li
             dialect = detect_dialect(handle.readline(_CHUNK), delimiters)
         encoding = "utf-8-sig" if dialect.encoding == DEFAULT.encoding else dialect.encoding
         with opened(path, "rt", encoding=encoding, newline="") as lines:
-            found = csv_rows(lines, delimiter=dialect.delimiter)
-            _, header = next(found, (0, []))
-            rows = [(line, row) for line, row in found if row]
+            lines_and_cells = csv_rows(lines, delimiter=dialect.delimiter)
+            _, header = next(lines_and_cells, (0, []))
+            rows = [(line, row) for line, row in lines_and_cells if row]
     except UnicodeError:
         why = f"not UTF-8, first in line {_first_undecodable(path)}"
         raise UsageError(f"{path}: cannot be read as CSV: {why}", hint=f"spreadsheets call it CSV UTF-8: {_NAMED_HINT}") from None
@@ -515,8 +515,8 @@ def _odd_lines(data: bytes) -> tuple[int | None, int]:
 def _parser_detail(message: str, ragged: int | None, last: int) -> str:
     """A fixed text for pandas' parser error; only numbers are taken from it."""
     if match := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", message):
-        expected, line, found = match.groups()
-        return f"line {line} has {found} fields, the lines before it {expected}"
+        expected, line, n_fields = match.groups()
+        return f"line {line} has {n_fields} fields, the lines before it {expected}"
     if "EOF inside string" in message:
         return _OPEN_QUOTE.format(last)
     return f"line {ragged} has more fields than the header" if ragged else "the rows cannot be separated"

@@ -71,10 +71,10 @@ def read_blocks(connection: "DuckDBPyConnection", table: str, columns: Sequence[
     step = max(_FEWEST_AT_ONCE, _CELLS_AT_ONCE // len(columns))
     for start in range(0, (last or 0) + 1, step):
         part = f"SELECT {', '.join(cells)} FROM {table} WHERE rowid BETWEEN {start} AND {start + step - 1}"
-        rows, *found = connection.execute(f"SELECT system.main.concat({row}) AS r, {sizes} FROM ({part})").fetchnumpy().values()
+        rows, *sizes_of = connection.execute(f"SELECT system.main.concat({row}) AS r, {sizes} FROM ({part})").fetchnumpy().values()
         if not len(rows):
             continue
-        lengths = np.stack(found, axis=1)
+        lengths = np.stack(sizes_of, axis=1)
         gone = lengths < 0
         lengths[gone] = 1
         starts = (np.cumsum(lengths.ravel() + 1) - lengths.ravel() - 1).reshape(lengths.shape)
@@ -175,15 +175,15 @@ class _ViewExpansion:
         if name in self._open or len(self._open) + len(self._names) >= _MOST_VIEWS:
             raise RefusedViewError("reads itself" if name in self._open else f"reads more than {_MOST_VIEWS} views")
         self._open.append(name)
-        found = _HEAD.fullmatch(self._views[name].strip().rstrip(";"))
-        if found is None or len(found[2]) > _LONGEST_TEXT:
+        head = _HEAD.fullmatch(self._views[name].strip().rstrip(";"))
+        if head is None or len(head[2]) > _LONGEST_TEXT:
             raise RefusedViewError("has a text that cannot be parsed")
-        tree = self._parsed(found[2])
+        tree = self._parsed(head[2])
         self._check(tree["statements"], frozenset())
         text = self._connection.execute("SELECT system.main.json_deserialize_sql($1::JSON)", [json.dumps(tree)]).fetchone()
         own = self._names[name] = f'"view {len(self._names)}"'
         self._open.pop()
-        self.texts.append(f"{own}{found[1] or ''} AS (\n{text[0] if text else ''}\n)")
+        self.texts.append(f"{own}{head[1] or ''} AS (\n{text[0] if text else ''}\n)")
         return own
 
     def _parsed(self, sql: str) -> dict[str, Any]:
@@ -225,15 +225,15 @@ class _ViewExpansion:
         if not catalog and schema in self._catalogs:
             schemas.append("main")
         own = not catalog or catalog in self._catalogs
-        found = next((place for place in ((name, table) for name in schemas) if place in self._tables or place in self._views), None)
-        if not own or found is None:
+        source = next((place for place in ((name, table) for name in schemas) if place in self._tables or place in self._views), None)
+        if not own or source is None:
             raise RefusedViewError(f"reads {shown('.'.join(filter(None, (catalog, schema, table))))}, which is not a table of the file")
         part["alias"] = part["alias"] or part["table_name"]
-        if found in self._tables:
+        if source in self._tables:
             self.reads_table = True
-            path = [self._database, *self._tables[found]]
+            path = [self._database, *self._tables[source]]
         else:
-            path = ["", "", self.add(found).strip('"')]
+            path = ["", "", self.add(source).strip('"')]
         part["catalog_name"], part["schema_name"], part["table_name"] = path
         part["qualified_name"] = {"path": [name for name in path if name]}
 
@@ -364,10 +364,10 @@ class _Rows:
     def whole(self) -> Table:
         """The table as values. Raises `FaultError`."""
         with self._attached() as connection:
-            found = self._whole(connection)
-        if isinstance(found, Fault):
-            raise FaultError(found.code, found.detail)
-        return found
+            table = self._whole(connection)
+        if isinstance(table, Fault):
+            raise FaultError(table.code, table.detail)
+        return table
 
 
 class _Catalog:
@@ -398,9 +398,9 @@ class _Catalog:
 
     def read(self, name: str, limits: Limits, *, as_it_comes: bool = False) -> Table | Fault:
         """One table, or why it is not read; `as_it_comes` as packed text if it has many rows and plain types."""
-        found = self.open(name, limits, (lambda: nullcontext(self.connection)) if as_it_comes else None)
+        table = self.open(name, limits, (lambda: nullcontext(self.connection)) if as_it_comes else None)
         try:
-            return found.read() if isinstance(found, UnreadTable) else found
+            return table.read() if isinstance(table, UnreadTable) else table
         except FaultError as error:
             return error.fault
 
@@ -415,8 +415,8 @@ class _Catalog:
         if refusal is not None:
             return refusal
         place, stored = _place(row), str(row[1])
-        if attached is not None and row[2] >= PACKED_ROWS and (found := self._unread(name, stored, limits, attached)) is not None:
-            return found
+        if attached is not None and row[2] >= PACKED_ROWS and (unread := self._unread(name, stored, limits, attached)) is not None:
+            return unread
         return self._fetch(name, stored, place, limits)
 
     def _refusal(self, name: str, row: tuple[Any, ...], limits: Limits) -> Fault | None:
@@ -466,12 +466,12 @@ class _Catalog:
                 return Fault(
                     code="NOT_A_TABLE", detail=f"{name!r} is a view with duplicate column names, or too many columns; submit a table"
                 )
-            found = self._fetch(name, name, f"({query})", limits)
+            view = self._fetch(name, name, f"({query})", limits)
         except RefusedViewError as refused:
             return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view that {refused}; submit a table")
         except (duckdb.ProgrammingError, duckdb.DataError, duckdb.NotSupportedError):
             return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view that cannot be run; submit a table")
-        return replace(found, is_view=True) if isinstance(found, Table) else found
+        return replace(view, is_view=True) if isinstance(view, Table) else view
 
     def _fetch(self, name: str, stored: str, place: str, limits: Limits) -> Table | Fault:
         """The rows of a FROM source, in chunks small enough to check the limit of bytes between them."""

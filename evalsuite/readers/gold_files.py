@@ -38,17 +38,17 @@ def find_spec(folder: Path) -> Path:
         if why == "not a folder" and folder.is_file():
             return folder
         raise GoldError(f"{folder}: {why}", hint=f"give the folder that contains {SPEC_PATTERN}, or name it with --gold")
-    found = sorted(folder.glob(SPEC_PATTERN))
-    if not found:
+    specs = sorted(folder.glob(SPEC_PATTERN))
+    if not specs:
         below = next((folder / place for place in _IN_CHECKOUTS if any((folder / place).glob(SPEC_PATTERN))), None)
         hint = f"it is in a subfolder: name {below}" if below is not None else "give the gold folder itself, or the spec file"
         if os.path.lexists(folder / METADATA):
             hint = f"it contains {METADATA}, so it is a submission: name the gold folder instead"
         raise GoldError(f"{folder}: no {SPEC_PATTERN} file", hint=hint)
-    if len(found) > 1:
-        names = ", ".join(file.name for file in found)
-        raise GoldError(f"{folder}: several {SPEC_PATTERN} files: {names}", hint=f"name one: {folder / found[0].name}")
-    return found[0]
+    if len(specs) > 1:
+        names = ", ".join(file.name for file in specs)
+        raise GoldError(f"{folder}: several {SPEC_PATTERN} files: {names}", hint=f"name one: {folder / specs[0].name}")
+    return specs[0]
 
 
 def is_alone(spec: Path) -> bool:
@@ -186,23 +186,23 @@ def gold_links(folder: Path) -> list[Path]:
     folder = folder.parent if folder.is_file() else folder
     # Folders that links at the top level lead to are gold's own.
     pending = [os.fspath(folder), *(entry.path for entry in os.scandir(folder) if entry.is_symlink() and entry.is_dir())]
-    found = set()
+    targets = set()
     while pending:
         with contextlib.suppress(OSError), os.scandir(pending.pop()) as entries:
             for entry in entries:
                 if entry.is_symlink():
-                    found.add(Path(entry.path).resolve())
+                    targets.add(Path(entry.path).resolve())
                 elif entry.is_dir():
                     pending.append(entry.path)
-    return sorted(place for place in found if place.exists())
+    return sorted(place for place in targets if place.exists())
 
 
 def _inodes(files: Iterable[str]) -> frozenset[Inode]:
-    return frozenset((found.st_dev, found.st_ino) for found in map(os.stat, files))
+    return frozenset((status.st_dev, status.st_ino) for status in map(os.stat, files))
 
 
-def _stamp(found: os.stat_result) -> tuple[int, ...]:
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+def _stamp(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _nested_files(folder: str) -> Iterator[str]:
@@ -259,14 +259,14 @@ def read_questions(spec: Path, databases: Sequence[str]) -> tuple[list[dict[str,
         try:
             with open_trusted(place, limit_bytes=DEFAULT_LIMITS["metadata_bytes"]) as handle:
                 text = read_text(handle, limit_bytes=DEFAULT_LIMITS["metadata_bytes"])
-            found = parse_tree(text, limits={**DEFAULT_LIMITS, "json_records": 1 << 30})
+            questions = parse_tree(text, limits={**DEFAULT_LIMITS, "json_records": 1 << 30})
         except FaultError as error:
             return [{} for _ in databases], f"{place.name} is not read: {describe(error.fault)}"
-        fits = isinstance(found, list) and len(found) == len(databases) and all(isinstance(item, dict) for item in found)
-        if not fits or any(item.get("db_id", own) != own for item, own in zip(found, databases, strict=True)):
+        fits = isinstance(questions, list) and len(questions) == len(databases) and all(isinstance(item, dict) for item in questions)
+        if not fits or any(item.get("db_id", own) != own for item, own in zip(questions, databases, strict=True)):
             note = f"{place.name} is not read: it does not have one object for each of gold's {len(databases)} pairs, in their order"
             return [{} for _ in databases], note
-        return found, ""
+        return questions, ""
     return [{} for _ in databases], ""
 
 
@@ -278,15 +278,15 @@ def read_predictions(path: Path, limits: Limits, ids: Collection[str] | None) ->
             text = read_text(handle, limit_bytes=limits["metadata_bytes"])
             handle.read(1)
         if text.lstrip()[:1] in ("{", "["):
-            given, notes = _of_json(text, limits, ids)
+            predictions, notes = _of_json(text, limits, ids)
         else:
             # A blank line is not an answer; text after a tab is not read.
             lines = enumerate(_ENDS.split(text))
-            given, notes = [(str(number), line.split("\t")[0].strip() or None) for number, line in lines], []
+            predictions, notes = [(str(number), line.split("\t")[0].strip() or None) for number, line in lines], []
     except FaultError as error:
         hint = FAULTS[error.fault.code].hint
         raise SubmissionError(f"{path.name}: {describe(error.fault)}", hint=hint) from None
-    answers = {name: _answer(name, query, limits) for name, query in given if query is not None}
+    answers = {name: _answer(name, query, limits) for name, query in predictions if query is not None}
     unknown = [(answers[name].where, name) for name in answers if ids is not None and name not in ids]
     for _, name in unknown:
         del answers[name]
@@ -304,18 +304,18 @@ def read_predictions(path: Path, limits: Limits, ids: Collection[str] | None) ->
 
 def _of_json(text: str, limits: Limits, ids: Collection[str] | None) -> tuple[list[tuple[str, str | None]], list[str]]:
     """(id, query) of each member of a JSON object or list, None for values other than text, and notes."""
-    found = parse_tree(text, limits=limits)
-    if isinstance(found, list):
-        found = {str(number): value for number, value in enumerate(found)}
-    names, notes = list(found), []
+    values = parse_tree(text, limits=limits)
+    if isinstance(values, list):
+        values = {str(number): value for number, value in enumerate(values)}
+    names, notes = list(values), []
     if ids is not None and len(names) == len(ids) and not set(names) <= set(ids):
         notes.append("the keys are not numbers of gold's lines: answers are used in their order, as BIRD's evaluator does")
         names = sorted(ids, key=int)
-    given = [(name, _without_database(value)) for name, value in zip(names, found.values(), strict=True)]
-    odd = [name for name, value in found.items() if value is not None and not isinstance(value, str)]
+    predictions = [(name, _without_database(value)) for name, value in zip(names, values.values(), strict=True)]
+    odd = [name for name, value in values.items() if value is not None and not isinstance(value, str)]
     if odd:
         notes.append(f"no text for {', '.join(map(repr, odd[:_SHOWN]))}{' and others' if len(odd) > _SHOWN else ''}: missing")
-    return given, notes
+    return predictions, notes
 
 
 def _without_database(value: Any) -> str | None:

@@ -471,7 +471,7 @@ def _lines(
             except UnicodeDecodeError:
                 yield from (_decoded(number + at, line + b"\n") for at, line in enumerate(block.split(b"\n")[:-1], start=1))
             else:
-                yield from ((line, found, None) for line, found in _in_parts(block, text, number + 1, plain, is_between))
+                yield from ((line, line_text, None) for line, line_text in _in_parts(block, text, number + 1, plain, is_between))
             number += block.count(b"\n")
             continue
         raw = handle.readline(cap + 1)
@@ -661,11 +661,11 @@ def _broken(text: str, line: int, error: JsonError) -> Entry:
 
 def _recover_id(text: str) -> str | None:
     """The last instance_id in a broken object's text, or None."""
-    found = _ID.findall(text)
-    if not found:
+    ids = _ID.findall(text)
+    if not ids:
         return None
     try:
-        value, _ = decode_object('{"id":' + found[-1] + "}", 0, numbers="value", limits={"json_depth": 2})
+        value, _ = decode_object('{"id":' + ids[-1] + "}", 0, numbers="value", limits={"json_depth": 2})
     except ValueError:
         return None
     # A replacement character means that the id is not certain.

@@ -51,8 +51,8 @@ def _ending_of_content(path: Path) -> str:
             head = handle.read(_SNIFFED_BYTES)
     except OSError:
         return ""
-    if found := next((ending for magic, ending in _MAGIC.items() if head.startswith(magic)), ""):
-        return found
+    if magic_ending := next((ending for magic, ending in _MAGIC.items() if head.startswith(magic)), ""):
+        return magic_ending
     if head[8:12] == b"DUCK":
         return ".duckdb"
     if head[:4] == b"PK\x03\x04":
@@ -123,7 +123,7 @@ def _written(value: Any) -> str:
 def _database_table(path: Path, limits: Limits, name: str | None, opened: Path) -> Table:
     in_sqlite = is_sqlite(opened)
     names = _sqlite_tables(opened) if in_sqlite else duckdb_table_names(opened, limits=limits)
-    known = {one.lower(): one for one in names}
+    known = {name_of.lower(): name_of for name_of in names}
     if name is None and len(names) != 1:
         raise UsageError(f"{path.name} contains {len(names)} tables", hint=f"--table NAME: {', '.join(names[:10]) or 'there is none'}")
     wanted = names[0] if name is None else known.get(name.lower())

@@ -229,14 +229,14 @@ def _resolve(root: Path, parts: list[str]) -> int:
 def _regular_file(descriptor: int, limit_bytes: float, gold_inodes: frozenset[Inode]) -> BufferedReader:
     """The handle of a descriptor that is a regular file, not one of gold's, of at most `limit_bytes` bytes; else it is closed."""
     try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            kind = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe, socket or device"
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe, socket or device"
             raise FaultError("NOT_REGULAR_FILE", f"{kind} is where a file is needed")
-        if (found.st_dev, found.st_ino) in gold_inodes:
+        if (status.st_dev, status.st_ino) in gold_inodes:
             raise FaultError("BAD_PATH", "hard link to a gold file")
-        if found.st_size > limit_bytes:
-            raise FaultError("TOO_LARGE", f"{found.st_size} bytes, the limit is {int(limit_bytes)}")
+        if status.st_size > limit_bytes:
+            raise FaultError("TOO_LARGE", f"{status.st_size} bytes, the limit is {int(limit_bytes)}")
         return os.fdopen(descriptor, "rb")
     except BaseException:
         os.close(descriptor)

@@ -88,17 +88,17 @@ class AnswerCollector:
         """One answer per id in file order; for a repeated id the first, marked with all lines."""
         if len(self._hashes) >= compact_from:
             return CompactAnswers(self._segments, self._hashes, mark)
-        found: dict[str, Answer] = {}
+        answers: dict[str, Answer] = {}
         lines: dict[str, list[int]] = {}
         for segment in self._segments:
             for at in range(len(segment)):
                 answer = segment.answer(at)
-                found.setdefault(answer.instance_id, answer)
+                answers.setdefault(answer.instance_id, answer)
                 lines.setdefault(answer.instance_id, []).append(segment.line(at))
         for name, own in lines.items():
             if len(own) > 1:
-                found[name] = mark(found[name], own)
-        return found
+                answers[name] = mark(answers[name], own)
+        return answers
 
 
 class GoldAnswerCollector:
@@ -162,9 +162,9 @@ class SampleCollector(GoldAnswerCollector):
 
     def answers(self, mark: MarkDuplicate) -> Mapping[str, Answer]:
         """The answers of this sample in file order: without the ids that have fewer, and those with too many marked."""
-        found = {name: answer for name, answer in self._answers.items() if len(self._lines[name]) >= self._sample}
-        too_many = {name: mark(answer, self._lines[name]) for name, answer in found.items() if len(self._lines[name]) > self._n_samples}
-        return found | too_many
+        answers = {name: answer for name, answer in self._answers.items() if len(self._lines[name]) >= self._sample}
+        too_many = {name: mark(answer, self._lines[name]) for name, answer in answers.items() if len(self._lines[name]) > self._n_samples}
+        return answers | too_many
 
     def unequal(self) -> Iterator[tuple[int, str, int]]:
         """(last line, id, number of lines) of each id whose number of lines differs from the number of samples, in file order; at most
@@ -191,9 +191,9 @@ class CompactAnswers(Mapping[str, Answer]):
             self._starts.append(n)
             n += len(segment)
         # Sorted, with the original position of each one; equal ones by position.
-        given = np.frombuffer(hashes, dtype=np.int64)
-        order = np.argsort(given, kind="stable").astype(np.uint32)
-        self._hashes, self._order = array("q", given[order].tobytes()), array("I", order.tobytes())
+        values = np.frombuffer(hashes, dtype=np.int64)
+        order = np.argsort(values, kind="stable").astype(np.uint32)
+        self._hashes, self._order = array("q", values[order].tobytes()), array("I", order.tobytes())
         self._later: set[int] = set()
         self._marked: dict[str, Answer] = {}
         self._find_duplicates(mark)
@@ -268,8 +268,8 @@ def _runs(hashes: "array[int]") -> Iterator[tuple[int, int]]:
     """(first, last + 1) of each run of equal hashes of at least two."""
     import numpy as np
 
-    given = np.frombuffer(hashes, dtype=np.int64)
-    equal = np.flatnonzero(given[1:] == given[:-1])
+    values = np.frombuffer(hashes, dtype=np.int64)
+    equal = np.flatnonzero(values[1:] == values[:-1])
     last = -1
     for at in equal.tolist():
         if at >= last:
@@ -487,12 +487,12 @@ def _begins_with_bracket(handle: BinaryIO) -> bool:
 
 def read_answer(instance_id: str, entry: Obj, *, where: str, limits: Limits) -> Answer:
     """The answer of an entry for an instance, or one with the fault that prevents its use."""
-    kind, given = _kind(entry), entry.get("answer_or_path")
+    kind, paths = _kind(entry), entry.get("answer_or_path")
     problem = _type_problem(entry, kind) or _value_problem(kind, entry)
     fault = Fault(code="BAD_METADATA", detail=problem, where=where) if problem else None
     if fault is not None:
         return Answer(instance_id=instance_id, answer_type=str(kind) if kind in ANSWER_TYPES else "", value="", where=where, fault=fault)
-    value = tuple(str(path) for path in given) if isinstance(given, list) else str(given)
+    value = tuple(str(path) for path in paths) if isinstance(paths, list) else str(paths)
     if isinstance(value, tuple) and len(value) > limits["files"]:
         detail = f"the answer names {len(value)} files, the limit files is {int(limits['files'])}"
         return Answer(

@@ -73,8 +73,8 @@ def _answer(name: str, files: list[str]) -> Answer:
     where = f"{name}/{files[0]}"
     if len(files) == 1:
         return Answer(instance_id=name, answer_type="file", value=files[0], where=where)
-    shown = ", ".join(files[:_SHOWN]) + (", ..." if len(files) > _SHOWN else "")
-    fault = Fault(code="BAD_METADATA", detail=f"{len(files)} databases ({shown}) and no {METADATA} that names one", where=where)
+    names = ", ".join(files[:_SHOWN]) + (", ..." if len(files) > _SHOWN else "")
+    fault = Fault(code="BAD_METADATA", detail=f"{len(files)} databases ({names}) and no {METADATA} that names one", where=where)
     return Answer(instance_id=name, answer_type="file", value="", where=where, fault=fault)
 
 
@@ -147,15 +147,15 @@ def named_hash(submission: Submission) -> str:
 
 def read_of(tasks: Sequence[Task], results: Mapping[str, Result]) -> dict[str, str]:
     """The SHA-256 of each file of the submission that was read for these results (by instance id), by its path below the folder."""
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for task in tasks:
         answer, result = task.answer, results.get(task.instance.instance_id)
         if answer is None or result is None or not result.digests:
             continue
         for path in [answer.value] if isinstance(answer.value, str) else answer.value:
             if len(digest := result.digests.get(path, "")) == _DIGITS:
-                found.setdefault(inside(answer.instance_id, path), digest)
-    return found
+                digests.setdefault(inside(answer.instance_id, path), digest)
+    return digests
 
 
 def has_changed(submission: Submission, read: Mapping[str, str]) -> bool:
@@ -181,10 +181,10 @@ def cached_hash(
     submission = read()
     files = submission_files(submission)
     before, newest = _stamp_of_files(folder, files, gold_inodes)
-    found = submission_hash(submission, gold_inodes)
+    digest = submission_hash(submission, gold_inodes)
     if newest < time.time_ns() - _SETTLED_NS and before == _stamp_of_files(folder, files, gold_inodes)[0]:
-        memo.put("submission", key, {"files": files, "stamp": before, "hash": found})
-    return found
+        memo.put("submission", key, {"files": files, "stamp": before, "hash": digest})
+    return digest
 
 
 def uncertain_instances(
@@ -226,13 +226,13 @@ def _stamp_of_files(folder: Path, files: Sequence[str], gold_inodes: frozenset[I
     for name in files:
         top, _, rest = name.partition("/")
         try:
-            found = os.lstat(f"{root}/{name}")
+            status = os.lstat(f"{root}/{name}")
             linked = top in links if "/" not in rest else _through_link(root, name)
         except (OSError, ValueError) as error:
             digest.update(type(error).__name__.encode())
             continue
-        times, same = (found.st_mtime_ns, found.st_ctime_ns), (found.st_dev, found.st_ino)
-        digest.update(repr((found.st_mode, found.st_size, *times, *same, same in gold_inodes, linked)).encode())
+        times, same = (status.st_mtime_ns, status.st_ctime_ns), (status.st_dev, status.st_ino)
+        digest.update(repr((status.st_mode, status.st_size, *times, *same, same in gold_inodes, linked)).encode())
         newest = max(newest, *times)
     return digest.hexdigest(), newest
 
