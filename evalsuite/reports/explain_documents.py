@@ -5,7 +5,8 @@ pasted.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.compare.characters import clean
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 
 MOST_ROWS: Final = 10
+# Of two files: with its SQL the report fits 40 lines of 80 columns.
+MOST_FILE_ROWS: Final = 4
+_MOST_SQL_LINES: Final = 15
+_WIDTH: Final = 74
 MOST_COLUMNS: Final = 8
 WIDEST: Final = 28
 _LANGUAGES: Final = {"csv": "csv", "json": "json", "jsonl": "json", "duckdb": "sql"}
@@ -145,27 +150,36 @@ def _table_lines(data: Data) -> Iterator[str]:
         yield from _differing_rows(data)
 
 
+def _row_lines(data: Data) -> Iterator[str]:
+    """Yield the first differing rows of two files, and what the rows cannot show."""
+    if data.get("counts") is None or data.get("note"):
+        yield f"   {data.get('note', '')}"
+    if data.get("rows"):
+        yield from _differing_rows(data, most=MOST_FILE_ROWS)
+
+
 def _header_words(column: Data, side: str) -> str:
     name = column.get(f"{side}_header")
     return f" '{clean(str(name))}'" if name is not None else ""
 
 
-def _differing_rows(data: Data) -> Iterator[str]:
+def _differing_rows(data: Data, most: int = MOST_ROWS) -> Iterator[str]:
     """Yield the first differing rows: gold above, the answer below with a mark at each wrong cell."""
+    gold, answer = data.get("sides", ("gold", "answer"))
     headers = ["row", ""] + [clean(str(column["gold_header"])) for column in data["columns"][:MOST_COLUMNS]]
     lines: list[Sequence[str]] = [headers]
-    for row in data["rows"][:MOST_ROWS]:
+    for row in data["rows"][:most]:
         cells = row["cells"][:MOST_COLUMNS]
         if row["gold_row"] is not None:
-            lines.append([str(row["gold_row"]), "gold", *(_cell_words(cell["gold"]) for cell in cells)])
+            lines.append([str(row["gold_row"]), gold, *(_cell_words(cell["gold"]) for cell in cells)])
         if row["predicted_row"] is not None:
             mark = " " if row["status"] == "extra" else "*"
             marked = (_cell_words(cell["predicted"]) + ("" if cell["equal"] else mark).rstrip() for cell in cells)
-            lines.append([str(row["predicted_row"]), "answer", *marked])
+            lines.append([str(row["predicted_row"]), answer, *marked])
     widths = [min(WIDEST, max(len(line[i]) for line in lines)) for i in range(len(headers))]
     for line in lines:
         yield "   " + "  ".join(_fit_text(text, width) for text, width in zip(line, widths, strict=True)).rstrip()
-    cut = data["n_rows_cut"] + max(0, len(data["rows"]) - MOST_ROWS)
+    cut = data["n_rows_cut"] + max(0, len(data["rows"]) - most)
     if cut:
         yield f"   ... {cut} more rows differ"
 
@@ -250,6 +264,7 @@ def _judge_lines(data: Data) -> Iterator[str]:
 
 _LINES_OF_KIND: Final = {
     "table": _table_lines,
+    "rows": _row_lines,
     "tables": _tables_lines,
     "number": _number_lines,
     "text": _text_lines,
@@ -332,16 +347,21 @@ def files_document(gold: str, prediction: str, comparison: Data) -> Document:
     differing = [column for column in comparison["columns"] if column["n_different"] or column["prediction"] is None]
 
     def sections(form: Form) -> Iterator[Section]:
-        facts = list(_facts(comparison, gold, prediction))
-        if form == "text":
-            yield Section(look="lines", lines=[f" {label:<10}  {text}" for label, text in facts])
-        else:
-            yield Section(pairs=facts)
+        yield _fact_section(form, _facts(comparison, gold, prediction), "lines")
         if differing:
             yield Section(title="Columns that differ", table=Table(columns=_FILE_COLUMNS, rows=differing))
         if fields := comparison.get("fields"):
             yield Section(title="Fields", table=Table(columns=_FIELD_COLUMNS, rows=fields))
-        yield from _difference_sections(form, comparison["difference"], str(comparison["sql"]).splitlines())
+        difference, sql = dict(comparison["difference"]), str(comparison["sql"]).splitlines()
+        if difference.get("kind") == "table":
+            # Counts and columns are above.
+            difference |= {"kind": "rows", "sides": [Path(gold).name, Path(prediction).name]}
+        yield from _difference_sections(form, difference, ())
+        yield _fact_section(form, _cause_facts(comparison), "part")
+        if form == "text" and sum(-(-len(line) // _WIDTH) for line in sql) > _MOST_SQL_LINES:
+            yield Section(look="lines", lines=["", " -o FILE.md also writes the SQL that shows all rows"])
+        else:
+            yield from _difference_sections(form, {}, sql)
 
     kind, type_ = ("passed", "") if comparison["equal"] else ("failure", "different")
     case = Case(name=prediction, classname="explanation", kind=kind, type=type_, message=str(comparison["reason"]))
@@ -374,7 +394,7 @@ _FILE_COLUMNS: Final[Sequence[Column[Data]]] = (
         value=lambda row: row["n_null_differences"] or None,
     ),
     _number_column(
-        "max_difference", "largest difference", "DOUBLE", lambda row: Own("" if (most := row["max_difference"]) is None else f"{most:g}")
+        "max_difference", "largest difference", "DOUBLE", lambda row: Own("" if (most := row["max_difference"]) is None else f"{most:.4g}")
     ),
 )
 
@@ -403,23 +423,34 @@ _FIELD_COLUMNS: Final[Sequence[Column[Data]]] = (
 
 
 def _facts(comparison: Data, gold: str, prediction: str) -> Iterator[tuple[str, str]]:
-    """Yield (label, text): the reason, each cause, the counts of rows, and columns of one side only; the files by their names."""
-    if comparison["reason"]:
-        yield "why", str(comparison["reason"])
+    """Yield (label, text): how many rows and columns both files have, and how many only one; the files by their names."""
     if scores := comparison.get("scores"):
         yield "fields", ", ".join(f"{name} {value:.4g}" for name, value in scores.items() if value is not None)
-    for cause in comparison["causes"]:
-        share = f" (unrelated values fit in {cause['chance']:.1%} of draws)" if cause["chance"] else ""
-        yield cause["standing"], f"{cause['name']}: {cause['text']}{share}"
     if rows := comparison["rows"]:
         yield "rows", _row_words(rows, gold, prediction)
         if comparison["columns"] and not comparison["equal"]:
-            yield (
-                "equal are",
-                "cells of the same value: numbers within 1e-9 of each other, dates and texts in any written form of the value",
-            )
+            by = f", paired by {', '.join(map(repr, comparison['paired_by']))}" if comparison["paired_by"] else ""
+            order = "in order" if comparison["difference"].get("ordered") else "in any order"
+            yield "compared", f"rows {order}{by}; numbers within 1e-9 (relative), dates and texts by value, in any form"
     for side, file in (("gold", gold), ("prediction", prediction)):
         if names := comparison[f"columns_only_in_{side}"]:
             yield "columns", f"only in {file}: {', '.join(map(repr, names))}"
+
+
+def _cause_facts(comparison: Data) -> Iterator[tuple[str, str]]:
+    """Yield (label, text): each cause and note; the reason where no columns are shown, which say more."""
+    for cause in comparison["causes"]:
+        share = f" (unrelated values fit in {cause['chance']:.1%} of draws)" if cause["chance"] else ""
+        yield cause["standing"], f"{cause['name']}: {cause['text']}{share}"
+    if comparison["reason"] and not comparison["columns"]:
+        yield "why", str(comparison["reason"])
     for note in comparison["notes"][:10]:
         yield "note", str(note)
+
+
+def _fact_section(form: Form, facts: Iterable[tuple[str, str]], look: str) -> Section:
+    """Build a section of (label, text), in a text one line each."""
+    if form != "text":
+        return Section(pairs=list(facts))
+    lines = [f" {label:<10}  {text}" for label, text in facts]
+    return Section(look=look, lines=lines)

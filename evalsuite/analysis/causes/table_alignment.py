@@ -341,6 +341,19 @@ class TablePair:
         return self._aligned[rules]
 
 
+def without_strangers(alignment: Alignment) -> Alignment:
+    """Return the alignment with each pair of rows that agree in no column as a missing and an extra row; in order it stays as it is."""
+    partners = [j for j, k in enumerate(alignment.partners) if k is not None]
+    wrong = Counter(rows for j in partners for rows in alignment.wrong[j])
+    strangers = {rows for rows, n in wrong.items() if n == len(partners)}
+    return replace(
+        alignment,
+        pairs=tuple(rows for rows in alignment.pairs if rows not in strangers),
+        missing=(*alignment.missing, *(gold for gold, _ in sorted(strangers))),
+        extra=(*alignment.extra, *(own for _, own in sorted(strangers))),
+    )
+
+
 def table_pairs(form: Any, parameters: Mapping[str, Any], reads: str, rules: Rule) -> list[TablePair]:
     """Return the pairs of tables that a check compares; each of several accepted golds is one. Faults are left out."""
     gold = parameters["gold"]

@@ -73,11 +73,14 @@ def _distance(data: Data) -> float:
     return rows + sum(column["predicted"] is None for column in data["columns"])
 
 
-def table_difference(pair: TablePair, rules: Rule, *, most_rows: int = MOST_ROWS) -> Data:
-    """Compare one table with gold's: column pairs, unmatched columns, counts, and the first differing rows, wrong cells marked."""
+def table_difference(pair: TablePair, rules: Rule, *, most_rows: int = MOST_ROWS, aligned: Alignment | None = None) -> Data:
+    """Compare one table with gold's: column pairs, unmatched columns, counts, and the first differing rows, wrong cells marked.
+
+    `aligned` is another alignment than the pair's own.
+    """
     shape = {"gold": pair.gold.n_rows, "predicted": pair.prediction.n_rows}
     data: Data = {"kind": "table", "name": pair.name, "ordered": pair.ordered, "n_rows": shape, "rules": rules}
-    a = pair.align(rules)
+    a = aligned or pair.align(rules)
     if a is None:
         return {**data, "columns": [], "counts": None, "rows": [], "note": "too large to show cell by cell"}
     wrong = [set(rows) for rows in a.wrong]

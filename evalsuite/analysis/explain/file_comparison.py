@@ -3,19 +3,21 @@
 Cells are equal under the strict rules, within float noise; rows may be in any order unless `ordered` is set.
 """
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from evalsuite.analysis.causes.table_alignment import Alignment, TablePair
+from evalsuite.analysis.causes.table_alignment import Alignment, TablePair, without_strangers
 from evalsuite.analysis.explain.difference import MOST_LEAVES, table_difference, table_sql, tree_difference
 from evalsuite.analysis.explain.instance_evidence import explanation
 from evalsuite.analysis.explain.search import Budget, Cause, Judge, plural, show
 from evalsuite.analysis.explain.search_tables import search_pair
 from evalsuite.analysis.explain.search_trees import differing, explain_tree, shown_path
 from evalsuite.compare.strict_columns import Terms, place
+from evalsuite.compare.values import number_gold
 from evalsuite.core.errors import UsageError, did_you_mean
 from evalsuite.core.types import Table
 from evalsuite.readers.json_text import read_tree
@@ -37,7 +39,8 @@ def compare_files(
 ) -> Data:
     """Compare two files and return JSON-safe data. Runs in a worker.
 
-    Keys: `equal`, `proved` and `standing` of all causes together, `causes` (see `search.Cause.to_json`), `rows` (counts), `columns` (per
+    Keys: `equal`, `proved` and `standing` of all causes together, `causes` (see `search.Cause.to_json`), `rows` (counts), `paired_by` (the
+    columns that name a row), `columns` (per
     column: how many cells differ, in how many only one side is NULL, the largest difference of numbers), `columns_only_in_gold`,
     `columns_only_in_prediction`, `difference` (see `difference`), `sql`, `notes`. `private` is a copy of the prediction's database.
 
@@ -68,11 +71,16 @@ def _tables(files: Sequence[Path], sides: Sequence[Table], key: Sequence[str], *
     judge = Judge(scorer, parameters, "strict", budget)
     score = scorer.score(prediction, **parameters)
     aligned = pair.align("strict")
+    if own := () if key or ordered else _natural_key(gold, prediction):
+        # Causes are looked for in rows that are paired by their cells.
+        aligned = TablePair(prediction, gold, (), ordered, terms=terms, key=own).align("strict")
     lone = _lone_columns(gold, prediction)
     causes = _heads(aligned, lone) if score.strict == 1 and aligned is not None else []
     if score.strict != 1:
         search = search_pair(pair, judge, judge.passes)
         causes = search[0] if search is not None else []
+    if aligned is not None and not ordered and not aligned.keyed and not causes:
+        aligned = without_strangers(aligned)
     equal = score.strict == 1 and not any(lone)
     shown = explanation(causes, budget, "strict", note=_repeated_keys(pair, aligned))
     cells_differ = score.strict != 1
@@ -85,7 +93,8 @@ def _tables(files: Sequence[Path], sides: Sequence[Table], key: Sequence[str], *
         columns=[] if aligned is None else _columns(aligned),
         columns_only_in_gold=lone[0],
         columns_only_in_prediction=lone[1],
-        difference=table_difference(pair, "strict") if cells_differ else {},
+        paired_by=[gold.header[i] for i in own] if own else list(key),
+        difference=table_difference(pair, "strict", aligned=aligned) if cells_differ else {},
         sql=table_sql(pair, gold=files[0], prediction=files[1], rules="strict") if readable else "",
     )
 
@@ -94,7 +103,18 @@ def _outcome(shown: Data, **values: Any) -> Data:
     """Return the keys of a comparison: what the causes say, and `values` in place of the empty defaults."""
     causes = {name: shown[name] for name in ("proved", "standing", "causes", "n_attempts", "notes")}
     lone: Data = {"columns_only_in_gold": [], "columns_only_in_prediction": []}
-    return {"equal": False, **causes, "reason": "", "rows": {}, "columns": [], **lone, "difference": {}, "sql": "", **values}
+    return {
+        "equal": False,
+        **causes,
+        "reason": "",
+        "rows": {},
+        "paired_by": [],
+        "columns": [],
+        **lone,
+        "difference": {},
+        "sql": "",
+        **values,
+    }
 
 
 def compare_folders(gold: str, prediction: str) -> Data:
@@ -120,6 +140,7 @@ def _tree_of(file: Path) -> Any:
         return read_tree(handle, name=ending_of(file), limits=DEFAULT_LIMITS)
 
 
+_ID_NAME: Final = re.compile(r"(.*[_ -])?(id|uuid|key|code)", re.IGNORECASE)
 # Keys that name a record, where every record of both files has one of its own.
 _ID_KEYS: Final = ("instance_id", "id", "_id", "uuid", "key", "name")
 
@@ -206,6 +227,21 @@ def _key_columns(gold: Table, prediction: Table, key: Sequence[str]) -> tuple[in
             if _fold_name(name) not in names:
                 raise UsageError(f"{side} has no column {name!r} for --key", hint=did_you_mean(name, list(table.header)))
     return tuple(i for i, name in enumerate(gold.header) if _fold_name(name) in set(map(_fold_name, key)))
+
+
+def _natural_key(gold: Table, prediction: Table) -> tuple[int, ...]:
+    """Return the gold column that names a row: filled and different in each row of both sides, half of them equal, an id or texts."""
+    own = Counter(map(_fold_name, prediction.header))
+    known = [(_ID_NAME.fullmatch(_fold_name(name)) is None, i) for i, name in enumerate(gold.header) if own[_fold_name(name)] == 1]
+    others = {_fold_name(name): column for name, column in zip(prediction.header, prediction.columns, strict=True)}
+    for is_other, i in sorted(known):
+        sides = [list(map(str, column)) for column in (gold.columns[i], others[_fold_name(gold.header[i])])]
+        are_keys = all(len({*cells}) == len(cells) and not {"", "None"} & {*cells} for cells in sides)
+        n_shared = len({*sides[0]} & {*sides[1]})
+        is_text = not is_other or not any(number_gold(text) is not None for text in sides[0])
+        if are_keys and is_text and 2 * n_shared >= min(map(len, sides)) > 0:
+            return (i,)
+    return ()
 
 
 def _repeated_keys(pair: TablePair, a: Alignment | None) -> str:
