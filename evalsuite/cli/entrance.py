@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from evalsuite.cli import options as opt
 from evalsuite.cli.options import Argument
+from evalsuite.cli.showing import print_step
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import EXIT_OK, UsageError, did_you_mean, listed
@@ -79,7 +80,7 @@ def enter(arguments: Sequence[str], dispatch: Callable[[list[str]], int]) -> int
     stream = sys.stderr if {"--json", "-q", "--quiet"} & set(more) else sys.stdout
     code = EXIT_OK
     for command in plan.commands:
-        print(clean(f"$ {program()} {shlex.join([*command, *more])}"), file=stream, flush=True)
+        print_step("$", [*command, *more], stream)
         code = max(code, dispatch([*command, *more]))
     return code
 
@@ -173,14 +174,11 @@ def _unpacked(thing: "Thing") -> "Thing":
 
 def _folder_of(archive: Path) -> Path:
     """Return the folder of an archive, unpacked by a worker into the cache. Raises `SubmissionError`."""
-    from contextlib import closing
+    from evalsuite.runs.leaderboard_entries import unpacked
+    from evalsuite.runs.run_options import RunOptions
 
-    from evalsuite.core.disk_cache import DiskCache
-    from evalsuite.readers.limits import resolve_limits
-    from evalsuite.runs.leaderboard_entries import Unpacker
-
-    with closing(Unpacker(DiskCache(opt.CACHE_FOLDER), resolve_limits(), "process")) as unpacker:
-        return unpacker.folder_of(archive.absolute())
+    with unpacked(archive, RunOptions(cache=opt.CACHE_FOLDER)) as folder:
+        return folder
 
 
 def _plan_of_folder(name: str, things: "Sequence[Thing]", names: Sequence[str], more: Sequence[str]) -> Plan:
@@ -298,13 +296,7 @@ class _Planner:
         return Plan(kind=kind, commands=[["compare" if folders[1:] else "run", *folders, *options]])
 
     def _compared(self, answers: Sequence[int]) -> Plan:
-        from evalsuite.readers.archives import is_archive
-
         kind = "submission" if answers else "run"
-        for i, thing in enumerate(self.things):
-            if thing.kind == "archive" and is_archive(thing.path.name):
-                # A comparison reads folders.
-                self.names[i] = _spelling(_folder_of(thing.path))
         if not answers:
             return Plan(kind=kind, commands=[["compare", *self.names]])
         gold = _gold_near(self.things[answers[0]])

@@ -248,9 +248,9 @@ def _dispatch_fixed(arguments: list[str]) -> int:
         cure = cure_of(error.message, error.hint, arguments)
         if cure is None:
             raise
-    import shlex
+    from evalsuite.cli.showing import print_step
 
-    print(f"$ {program()} {shlex.join(cure)}", file=sys.stderr, flush=True)
+    print_step("$", cure, sys.stderr)
     return _dispatch(cure)
 
 

@@ -1,7 +1,6 @@
 """`evalsuite gold`, `init`, `example` and `schema`: check gold, make a suite without writing a spec, manage schemas of tree scorers."""
 
 import json
-import shlex
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -12,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from evalsuite.cli import options as opt
 from evalsuite.cli.commands import of_group
 from evalsuite.cli.options import Argument, Option
-from evalsuite.cli.showing import ProgressBar, print_document
+from evalsuite.cli.showing import ProgressBar, console, print_document, print_step
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, UsageError, write_error
-from evalsuite.core.runtime import program
 from evalsuite.gold.layouts import convert, read_gold
 from evalsuite.runs.history import one_run
 
@@ -239,6 +237,7 @@ def gold_check(
     from evalsuite.readers.gold_files import find_spec
     from evalsuite.reports import check_writable
     from evalsuite.reports.analysis_documents import gold_check_document, gold_check_verdict
+    from evalsuite.reports.terminal import print_last_line
     from evalsuite.runs.history import SELF_SCORES_FOLDER, WITHOUT, save_self_score
 
     opt.share(fail_under, "--fail-under")
@@ -260,7 +259,7 @@ def gold_check(
         fails = bool(ceiling.n) and ceiling.official / ceiling.n < fail_under
         line = f"{'below the' if fails else 'done:'} gate of {fail_under * 100:.1f} % {'(exit 1)' if fails else 'met'}"
     if not json_:
-        print(clean(line))
+        print_last_line(console(), line)
     return EXIT_GATE if fails else EXIT_OK
 
 
@@ -401,7 +400,7 @@ def init_command(
     if not parameters:
         print("decide: ignore_order (now true), condition_cols (now all columns), abs_tol and rel_tol (now the rules' own)")
     print(clean(f"fill in: the answer to each question is the file {template}/ID/ID.csv"))
-    print(clean(f"next: {program()} {shlex.join(['validate', str(template), '--gold', str(made.folder)])}"))
+    print_step("next:", ["validate", str(template), "--gold", str(made.folder)])
     print(clean(f"done: {made.folder} is a suite of {n} instance{'s' * (n != 1)}"))
     return EXIT_OK
 
@@ -465,7 +464,7 @@ def example_command(folder: Annotated[Path, Argument(metavar="DIR", help="a new 
     except OSError as error:
         raise write_error(folder, error) from error
     print(clean(f"made {folder}: gold of 2 instances, and a submission that is right in one of them"))
-    print(clean(f"next: {program()} {shlex.join(['run', str(submission), '--gold', str(folder / 'gold')])}"))
+    print_step("next:", ["run", str(submission), "--gold", str(folder / "gold")])
     return EXIT_OK
 
 

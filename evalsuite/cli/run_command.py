@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -229,7 +229,9 @@ class Place:
             from evalsuite.readers.archives import is_archive, without_ending
 
             if is_archive(place):
-                with _unpacked(Path(place), options) as folder:
+                from evalsuite.runs.leaderboard_entries import unpacked
+
+                with unpacked(Path(place), options) as folder:
                     yield folder, replace(options, label=options.label or without_ending(Path(place).name))
             else:
                 yield Path(place), options
@@ -247,20 +249,6 @@ class Place:
 
         with copied(place, limits, read=read) as folder:
             yield folder, replace(options, origin=place)
-
-
-@contextmanager
-def _unpacked(archive: Path, options: "RunOptions") -> Iterator[Path]:
-    """Provide the folder of an archive, unpacked by a worker into the cache, or without a cache into a temporary folder."""
-    from evalsuite.core.disk_cache import DiskCache
-    from evalsuite.readers.limits import resolve_limits
-    from evalsuite.runs.leaderboard_entries import Unpacker
-    from evalsuite.sandbox.temp_dirs import TempDir
-
-    with TempDir() as scratch:
-        limits = resolve_limits(options.limits)
-        with closing(Unpacker(DiskCache(options.cache or scratch), limits, options.isolation)) as unpacker:
-            yield unpacker.folder_of(archive.absolute())
 
 
 @dataclass(frozen=True, kw_only=True)

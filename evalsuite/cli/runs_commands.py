@@ -329,7 +329,7 @@ def rescore_command(
         for text in done.signature_changes:
             print(clean(f" {text}"))
         for name, *scores in done.changed[:_MOST_CHANGES]:
-            before, after = ("not judged" if score is None else f"{score:g}" for score in scores)
+            before, after = ("not judged" if score is None else f"{score:.4g}" for score in scores)
             print(clean(f" {name}: {before} -> {after}"))
         if len(done.changed) > _MOST_CHANGES:
             print(f" ... {len(done.changed) - _MOST_CHANGES} more")

@@ -290,7 +290,7 @@ def _show_try(tried: dict[str, Any]) -> None:
     print(clean(f"tokens  {tried['prompt_tokens']} + {tried['completion_tokens']}, {price}"))
     if tried.get("served"):
         print(clean(f"served  {', '.join(tried['served'])}"))
-    print(clean(f"failed  {tried['fault']}" if tried["fault"] else f"reads   {tried['score']:g}: {tried['reads']}"))
+    print(clean(f"failed  {tried['fault']}" if tried["fault"] else f"reads   {tried['score']:.4g}: {tried['reads']}"))
 
 
 def judge_probe(judge: opt.JudgeFile = None, gold: JudgeGold = Path("gold"), json_: JsonToo = False) -> int:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 from evalsuite.cli import options as opt
 from evalsuite.cli.options import Option
@@ -184,6 +184,18 @@ def console(width_in_a_file: int = 150) -> "Screen":
     from evalsuite.reports.terminal import screen_of
 
     return screen_of(sys.stdout, width_in_a_file)
+
+
+def print_step(lead: str, words: Sequence[str], stream: "TextIO | None" = None) -> None:
+    """Print a command of evalsuite behind `$` (it runs now) or `next:`; on a terminal its lines can be pasted."""
+    import shlex
+
+    from evalsuite.core.runtime import program
+    from evalsuite.reports.terminal import print_command, screen_of
+
+    stream = stream or sys.stdout
+    print_command(screen_of(stream, 150), f"{lead} {program()} {shlex.join(words)}")
+    stream.flush()
 
 
 class ProgressBar:

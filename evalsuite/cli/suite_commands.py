@@ -1,7 +1,6 @@
 """`evalsuite suite`, `import` and `export`: suites by name, runs of candidates, logs of other tools."""
 
 import json
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -17,15 +16,16 @@ from evalsuite.cli.showing import (
     ProgressBar,
     Reveal,
     check_showing,
+    console,
     gated,
     print_document,
+    print_step,
     with_write_failures,
     write_all,
 )
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, UsageError, write_error
-from evalsuite.core.runtime import program
 from evalsuite.core.status import UNJUDGED
 from evalsuite.reports.document import count_words
 from evalsuite.reports.record import record_of_entry, record_of_run, redact_record, score_words, verdict_line
@@ -144,6 +144,7 @@ def suite_try(
 
     Nothing is saved unless `--keep` names a suite.
     """
+    from evalsuite.reports.terminal import print_last_line
     from evalsuite.reports.test_suite import TestSuite
     from evalsuite.sandbox.temp_dirs import TempDir
 
@@ -171,8 +172,8 @@ def suite_try(
             print(clean(f"scored by {chosen}{by}"))
             print_document(document if verbose else brief, last_line="")
             if step := trial.next_command(source, candidates):
-                print(clean(f"next: {program()} {shlex.join(step)}"))
-            print(clean(line))
+                print_step("next:", step)
+            print_last_line(console(), line)
     return code
 
 
@@ -333,7 +334,7 @@ def suite_run(
     names = [own_name for *_, own_name in planned]
     step = ["compare", *names[:2]] if names[1:] else ["report", f"{suite.name}/{names[0]}"]
     if not (outcome.json_ or outcome.quiet):
-        print(clean(f"next: {program()} {shlex.join(step)}"))
+        print_step("next:", step)
     exit_code = EXIT_UNSCORABLE if n_unscored and not allow_unscored else EXIT_OK
     if not outcome.is_requested:
         return exit_code
@@ -471,7 +472,7 @@ def import_command(
         if len(paths) > 1 or compare:
             print(clean(f" imported suite {log.suite!r} from {log.format}, {count_words(len(log.runs), 'run')}"))
         else:
-            print(clean(f"next: {program()} {shlex.join(steps[-1])}"))
+            print_step("next:", steps[-1])
             again = "" if folders else "; all of it was there already"
             print(clean(f"done: imported suite {log.suite!r} from {log.format}, {count_words(len(log.runs), 'run')}{again}"))
     if json_:
@@ -500,7 +501,7 @@ def _compare_imported(logs: "Sequence[ForeignLog]") -> int:
     are_alike = len(runs) > 1 and len({str(one_run(run).run.get("signature")) for run in runs}) == 1
     code = EXIT_OK
     for words in [["compare", *runs]] if are_alike else [["report", run] for run in runs]:
-        print(clean(f"$ {program()} {shlex.join(words)}"), flush=True)
+        print_step("$", words)
         code = max(code, load_command(words[0]).main(args=words[1:], prog_name=f"evalsuite {words[0]}", standalone_mode=False) or EXIT_OK)
     return code
 

@@ -431,7 +431,7 @@ def _drift_lines(drift: "Drift") -> list[str]:
     lines += [f"   {clean(drift.problem)}"] if drift.problem else []
     lines += [f"   unscored: {clean(id_list(drift.unscored))}"] if drift.unscored else []
     for name, *scores in drift.moved[:_MOST]:
-        then, now = ("not judged" if score is None else f"{score:g}" for score in scores)
+        then, now = ("not judged" if score is None else f"{score:.4g}" for score in scores)
         lines.append(f"   {clean(name)}: {then} -> {now}")
     return [*lines, *and_more(len(drift.moved) - _MOST, indent="   ")]
 
@@ -445,7 +445,7 @@ def margins_document(margins: "Margins", *, names_instances: bool = True) -> Doc
     """Build the report of a run's score against the tolerance; lists the instances closest to another verdict unless gold is hidden."""
     columns: list[Column[Near]] = [
         Column(name="instance_id", title="instance", role="name", value=lambda row: row[0]),
-        Column(name="score", title=margins.rules, value=itemgetter(1), words=lambda row: f"{row[1]:g}", is_number=True, type="DOUBLE"),
+        Column(name="score", title=margins.rules, value=itemgetter(1), words=lambda row: f"{row[1]:.4g}", is_number=True, type="DOUBLE"),
         Column(
             name="margin", title="changes at", value=lambda row: row[2], words=lambda row: f"{row[2]:.6g}", is_number=True, type="DOUBLE"
         ),

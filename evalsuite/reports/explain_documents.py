@@ -205,9 +205,9 @@ def _number_lines(data: Data) -> Iterator[str]:
     if "numbers" not in data:
         yield f" {data['n_numbers']} numbers in the answer; gold has {data['n_gold']}"
         return
-    yield f" gold        {clean(', '.join(data['gold']))}  (within {data['tolerance']:g})"
+    yield f" gold        {clean(', '.join(data['gold']))}  (within {data['tolerance']:.4g})"
     for row in data["numbers"][:MOST_ROWS]:
-        far = "within" if row["within"] else f"off by {row['distance']:g}" if isinstance(row["distance"], float) else "off"
+        far = "within" if row["within"] else f"off by {row['distance']:.4g}" if isinstance(row["distance"], float) else "off"
         yield f" number      {clean(row['text'])}  {far}"
 
 

@@ -545,7 +545,7 @@ def _folded_sections(record: "Record") -> Iterator[Section]:
     flips = []
     for flip in record.summary.flips:
         way = "down" if flip["strict"] < flip["official"] else "up"
-        moved = Own(f" {way} ({flip['official']:g} to {flip['strict']:g}) ")
+        moved = Own(f" {way} ({flip['official']:.4g} to {flip['strict']:.4g}) ")
         flips.append((Code(flip["instance_id"], 80), moved, Code(flip["cause"])))
     yield Section(title=count_words(len(flips), "flip") + " between the rules", lines=flips, is_folded=True)
     missing = [Code(result.instance_id) for result in by_kind.get("missing", [])]

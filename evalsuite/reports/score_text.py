@@ -179,6 +179,8 @@ def _hanging(label: str, text: str) -> list[str]:
 # Shown by their own tables or lines.
 _SHOWN_APART = ("hint", "flip", "fault", "warnings", "reasons", "checks", "units")
 LONGEST_VALUE = 400
+# Titles of columns that have another name in files.
+_TITLES = {"got": "submitted"}
 TABLED = ("fields", "records", "confusions", "wrong", "rows", "tree")
 N_FIELDS = 30
 N_RECORDS = 10
@@ -314,7 +316,7 @@ def _gold_pairs(instance: GoldInstance, result: Result) -> Iterator[tuple[str, s
 
 
 def _value_or_not_judged(value: float | None) -> str:
-    return "not judged" if value is None else f"{value:g}"
+    return "not judged" if value is None else f"{value:.4g}"
 
 
 def _value_cut(value: object) -> str:
@@ -351,14 +353,14 @@ def tree_sections(details: Row) -> Iterator[Section]:
     first = [row for row in wrong if row["record"] == wrong[0]["record"]]
     if first:
         columns = [_cell_column("field", _path_of, role="name"), _cell_column("what", lambda row: str(row["status"]))]
-        columns += [_cell_column(side, _cut_value_of(side)) for side in ("expected", "got")]
+        columns += [_cell_column(side, _cut_value_of(side), title=_TITLES.get(side, "")) for side in ("expected", "got")]
         table = Table(columns=columns, rows=first[:N_FIELDS])
         yield Section(title=f"record {_cut_value_of('record')(first[0])}", table=table, below=and_more(len(first) - N_FIELDS, "fields"))
 
 
 def fields_section(title: str, rows: Sequence[Row], n_fields: int, how: str = "") -> Section:
     """Build the table of fields with precision, recall, F1 and the counts of their values; `n_fields` counts those not shown too."""
-    counts = zip(COUNTS, ("match", "wrong", "missing", "extra"), strict=True)
+    counts = zip(COUNTS, ("matches", "wrong", "missing", "extra"), strict=True)
     columns = [
         _cell_column("field", _path_of, role="name"),
         *_share_columns(),
@@ -382,7 +384,7 @@ def confusions_section(rows: Sequence[Row]) -> Section:
         _cell_column("field", _path_of, role="name"),
         _cell_column("n", lambda row: Own(str(row["n"])), is_number=True),
         _cell_column("expected", value("expected", "hallucination"), wraps=True),
-        _cell_column("got", value("got", "omission"), wraps=True),
+        _cell_column("got", value("got", "omission"), title=_TITLES["got"], wraps=True),
         _cell_column("what", lambda row: Own(row["status"])),
     ]
     return Section(title="commonest confusions", kind="confusion", table=Table(columns=columns, rows=rows), is_folded=True)

@@ -28,6 +28,8 @@ _WORD = lazy_pattern(r" *(?:(?:\[[^\[\] ]+, [^\[\] ]+\]|[^ |])+(?: %(?![^ \],;:)
 
 # Codes of the terminal (SGR) by the names that rich has for the styles.
 _CODES = {"bold": "1", "dim": "2", "italic": "3", "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35", "cyan": "36"}
+# A word of the shell with its leading spaces: quoted texts are not broken.
+_SHELL_WORD = lazy_pattern(r" *(?:'[^']*'|\"[^\"]*\"|[^ '\"])+")
 _CELL_WORD = lazy_pattern(r" *\S+")
 # A word of SQL: a literal, a quoted name and a comment are not broken, so that wrapped SQL can be pasted.
 _SQL_WORD = lazy_pattern(r""" *(?:'[^']*'|"[^"]*"|`[^`]*`|--.*|[^ ])+""")
@@ -137,8 +139,31 @@ def show(document: Document, screen: Screen, *, last_line: str | None = None) ->
     if last := text_of(document.last_line) if last_line is None else last_line:
         if document.last_stands_apart:
             screen.line()
-        # Unwrapped, because scripts read the last line.
-        screen.line(Styled(clean(last), "bold"))
+        print_last_line(screen, last)
+
+
+def print_last_line(screen: Screen, text: str) -> None:
+    """Print the last line of a report; only on a terminal it is wrapped, because scripts read it."""
+    if screen.is_terminal:
+        print_line(screen, text, "bold", hangs=True)
+    else:
+        screen.line(Styled(clean(text), "bold"))
+
+
+def print_command(screen: Screen, text: str) -> None:
+    """Print a line of the shell; on a terminal its lines end in a backslash where it is wrapped, so that it can be pasted."""
+    text = clean(text)
+    words = _SHELL_WORD.findall(text) if screen.is_terminal else []
+    words = words if "".join(words) == text else [text]
+    lines = [words[0]]
+    for word in words[1:]:
+        if cell_len(lines[-1]) + cell_len(word) + 2 > screen.width:
+            lines[-1] += " \\"
+            lines.append(" " * _INDENT + word.lstrip())
+        else:
+            lines[-1] += word
+    for line in lines:
+        screen.line(Styled(line))
 
 
 def _show_section(screen: Screen, section: Section) -> None:
@@ -176,7 +201,9 @@ def _show_lines(screen: Screen, section: Section) -> None:
     of_rows = [line for row in table.rows for line in table.lines(row)] if table is not None and table.lines is not None else []
     for line in (*([section.title] if section.title else ()), *section.prose, *of_rows, *section.lines, *section.below):
         text = clean(text_of(line))
-        if not screen.is_terminal or cell_len(text) <= screen.width:
+        if text.startswith(" next: "):
+            print_command(screen, text)
+        elif not screen.is_terminal or cell_len(text) <= screen.width:
             screen.line(Styled(text))
         else:
             print_line(screen, text, word=_SQL_WORD if section.values.get("language") == "sql" else _WORD, hangs=True)

@@ -10,8 +10,8 @@ import os
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing, nullcontext, suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
@@ -34,10 +34,11 @@ from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.history_index import RunScores, digest_of_ids, errata_line, find_scored, key_of, run_scores
 from evalsuite.runs.plan import default_rules, signature_word
 from evalsuite.runs.run_folder import RUN, STARTED, holds_run, is_submission
-from evalsuite.runs.run_options import signature
+from evalsuite.runs.run_options import RunOptions, signature
 from evalsuite.runs.submission_reader import SubmissionReader, read_unit_columns
 from evalsuite.sandbox.fork_server import ForkServer, fork_server_for
 from evalsuite.sandbox.rpc_client import RpcClient
+from evalsuite.sandbox.temp_dirs import TempDir
 from evalsuite.sandbox.worker_sandbox import can_fork
 from evalsuite.scorers import SCORERS
 
@@ -113,6 +114,15 @@ class Unpacker:
         n_bytes = os.fstat(copy.fileno()).st_size
         with RpcClient(readable=[], hostile=archive.parent, limits=self._limits, fork_server=self._fork_server) as calls:
             yield from calls.stream(_STREAM, "", archive.name, dict(self._limits), copy=copy, n_bytes=20 * n_bytes)
+
+
+@contextmanager
+def unpacked(archive: Path, options: RunOptions) -> Iterator[Path]:
+    """Provide the folder of an archive, unpacked by a worker into the cache, or without a cache into a temporary folder."""
+    with TempDir() as scratch:
+        limits = resolve_limits(options.limits)
+        with closing(Unpacker(DiskCache(options.cache or scratch), limits, options.isolation)) as unpacker:
+            yield unpacker.folder_of(archive.absolute())
 
 
 def _key(digest: str) -> str:

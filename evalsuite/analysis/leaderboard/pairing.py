@@ -6,6 +6,7 @@ signatures prevent a ranking.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from copy import copy
 from pathlib import Path
 from typing import Any, Literal
@@ -292,6 +293,8 @@ def _find_saved_run(name: str, runs: Path) -> RunEntry | None:
 
 def _score_side(folder: Path, gold: Path | None, like: RunEntry | None, rules: Rule | None, how: Mapping[str, Any]) -> RunSide:
     from evalsuite.core.plugin_calls import trusting_plugins
+    from evalsuite.readers.archives import is_archive, without_ending
+    from evalsuite.runs.leaderboard_entries import unpacked
     from evalsuite.runs.run_options import RunOptions
     from evalsuite.runs.scoring import run
 
@@ -301,14 +304,19 @@ def _score_side(folder: Path, gold: Path | None, like: RunEntry | None, rules: R
     # A run under default rules says `official` too, with another default for tree scorers: only `strict` was surely chosen.
     chosen = rules or ("strict" if options.get("rules") == "strict" else None)
     # The user named this gold, or kept the default; the gold that a saved run names must not be executed.
-    with trusting_plugins(*([] if place is of_run else [place])):
-        done = run(folder, place, RunOptions(rules=chosen, limits=options.get("limits") or {}, save=False, **how))
+    settings, label = RunOptions(rules=chosen, limits=options.get("limits") or {}, save=False, **how), folder.resolve().name
+    with ExitStack() as opened:
+        opened.enter_context(trusting_plugins(*([] if place is of_run else [place])))
+        answers = folder
+        if folder.is_file() and is_archive(folder.name):
+            answers, label = opened.enter_context(unpacked(folder, settings)), without_ending(folder.name)
+        done = run(answers, place, settings)
     if not done.summary.n_submitted:
         raise UsageError(
             f"{folder} answers none of the {len(done.results)} instances of {done.gold.folder}", hint="name its gold by --gold"
         )
     texts = exchanges_of(done.gold, done.submission)
-    return side_of(folder.resolve().name, done.to_json(), done.results, source=str(folder), exchanges=texts)
+    return side_of(label, done.to_json(), done.results, source=str(folder), exchanges=texts)
 
 
 def what_differs(a: RunSide, b: RunSide, *, rules: Rule | None = None) -> list[str]:
