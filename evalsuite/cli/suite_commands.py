@@ -168,7 +168,7 @@ def suite_try(
         elif outcome.quiet:
             print(line)
         else:
-            by = "" if trial.scorer else "; --scorer chooses another, `evalsuite gold scorers` lists them"
+            by = "" if trial.scorer else "; --scorer chooses another of `evalsuite gold scorers`"
             print(clean(f"scored by {chosen}{by}"))
             print_document(document if verbose else brief, last_line="")
             if step := trial.next_command(source, candidates):

@@ -405,3 +405,12 @@ def test_denominators_of_a_leaderboard(things: Path, capsys: pytest.CaptureFixtu
     assert f"gold is absent {', '.join(absent[:8])} and 4 more" in out
     assert out.count("(put the accepted table") == 1
     assert "(and 11 more like it)" in out
+
+
+def test_an_archive_keeps_its_name_in_a_comparison(things: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The side of a packed submission is called like the archive."""
+    assert main(["packed.zip", "sub2"]) == 0
+    out = capsys.readouterr().out
+    assert "$ evalsuite compare packed.zip sub2 --gold gold" in out
+    assert "baseline packed ·" in out
+    assert "unpacked" not in out

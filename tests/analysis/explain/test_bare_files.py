@@ -87,6 +87,35 @@ def test_columns_are_counted_by_key(gold: Path, tmp_path: Path, capsys: pytest.C
     assert revenue["max_difference"] == pytest.approx(2.5)
 
 
+@pytest.mark.parametrize(
+    ("header", "changed", "by", "counts"),
+    [
+        (("id", "region", "revenue"), ("99", "A", "4.25"), ["id"], (59, 0, 1, 1)),
+        (("id", "region", "revenue"), ("1", "A", "4.25"), ["id"], (59, 1, 0, 0)),
+        (("x", "region", "revenue"), ("99", "Q", "4.25"), [], (59, 0, 1, 1)),
+        (("x", "region", "revenue"), ("99", "Q", ROWS[0][2]), [], (59, 1, 0, 0)),
+    ],
+)
+def test_rows_are_paired_as_people_expect(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    header: tuple[str, ...],
+    changed: tuple[str, ...],
+    by: list[str],
+    counts: tuple[int, ...],
+) -> None:
+    """By an id where there is one; without one, a row that shares no cell with another is on its side only."""
+    gold, own = write(tmp_path / "gold.csv", ROWS, header), write(tmp_path / "own.csv", [changed, *ROWS[1:]], header)
+    _, found = explained(capsys, gold, own)
+    rows = found["rows"]
+    assert found["paired_by"] == by
+    assert (rows["equal"], rows["different"], rows["only_in_gold"], rows["only_in_prediction"]) == counts
+    assert main(["explain", str(gold), str(own)]) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"{rows['equal'] + rows['different']} in both, {rows['different']} of them with other values" in shown
+    assert "compared with column" not in shown
+
+
 def test_names_of_columns_count(gold: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Another name and a column too many are told apart from cells that differ."""
     renamed = write(tmp_path / "renamed.csv", [(*row, "x") for row in ROWS], ("id", "area", "revenue", "note"))
