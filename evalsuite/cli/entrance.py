@@ -237,7 +237,7 @@ class _Planner:
         """Return the plan for several logs, two tables, or two sets of records."""
         if set(kinds) == {"log"}:
             files = [file for thing, name in zip(self.things, self.names, strict=True) for file in _log_files(thing, name)]
-            return Plan(kind="log", commands=[["import", *files, "--compare"]])
+            return Plan(kind="log", commands=[["runs", "import", *files, "--compare"]])
         right, *rest = sorted(self.names, key=lambda name: not _RIGHT.search(Path(name).name))
         is_table = set(kinds) <= {"table", "candidates"}
         if is_table or (set(kinds) <= {"records", "table"} and self._are_json()):
@@ -385,7 +385,7 @@ class _Planner:
         return Plan(kind="candidates", commands=[["suite", "try", name, *options]])
 
     def _one_log(self, thing: "Thing", name: str) -> Plan:
-        return Plan(kind="log", commands=[["import", *_log_files(thing, name), "--compare"]])
+        return Plan(kind="log", commands=[["runs", "import", *_log_files(thing, name), "--compare"]])
 
     def _one_run(self, _: "Thing", name: str) -> Plan:
         return Plan(kind="run", commands=[["report", name]])

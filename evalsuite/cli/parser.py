@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from evalsuite.cli.commands import ABOUT, COMMANDS, MEANT, REMOVED, grouped_name, page, plain_name
+from evalsuite.cli.commands import ABOUT, COMMANDS, GROUPED, MEANT, REMOVED, grouped_name, page, plain_name
 from evalsuite.cli.options import Argument, Group, Option, Spread
 from evalsuite.core.errors import EvalsuiteError, UsageError, did_you_mean
 from evalsuite.core.import_ref import ImportRef
@@ -42,7 +42,10 @@ class LazyGroup(TyperGroup):
         if cmd_name in REMOVED:
             raise UsageError(f"`evalsuite {cmd_name}` is no longer a command", hint=REMOVED[cmd_name])
         if cmd_name not in COMMANDS:
-            raise UsageError(f"no command {cmd_name!r}", hint=_nearest_command(cmd_name, COMMANDS))
+            hint = _nearest_command(cmd_name, COMMANDS)
+            known = [name for name in COMMANDS if name not in GROUPED]
+            hint = hint if hint.startswith("did") else f"known: {', '.join(known)}; `evalsuite help --all` explains them"
+            raise UsageError(f"no command {cmd_name!r}", hint=hint)
         return load_command(cmd_name)
 
     def get_help(self, ctx: Any) -> str:
@@ -53,7 +56,11 @@ class LazyGroup(TyperGroup):
 def _nearest_command(word: str, known: Iterable[str]) -> str:
     """Return a hint that names the command that a word may stand for."""
     known, meant = list(known), MEANT.get(word.casefold(), "")
-    return f"did you mean {meant!r}?" if meant.partition(" ")[0] in known else did_you_mean(word, known)
+    if meant.partition(" ")[0] in known:
+        return f"did you mean {meant!r}?"
+    spelled = {repr(name): repr(grouped_name(name)) for name in known if known == [*COMMANDS]}
+    near = did_you_mean(word, known)
+    return "".join(spelled.get(part, part) for part in re.split("('[^']*')", near)) if near.startswith("did") else near
 
 
 class NamedGroup(TyperGroup):

@@ -170,9 +170,9 @@ RECOGNISED = [
     ("one.csv", "table", ["explain RIGHT.csv one.csv", "suite try one.csv --input COLUMN --reference COLUMN --candidate COLUMN"]),
     ("answers.csv", "candidates", ["suite try answers.csv --input question --reference answer --candidate gpt --candidate claude"]),
     ("one_model.csv", "candidates", ["suite try one_model.csv --input prompt --reference ground_truth --candidate response"]),
-    ("sample_one.jsonl", "log", ["import sample_one.jsonl --compare"]),
-    ("foo.json", "log", ["import foo.json --compare"]),
-    ("foo.json sample_one.jsonl", "log", ["import foo.json sample_one.jsonl --compare"]),
+    ("sample_one.jsonl", "log", ["runs import sample_one.jsonl --compare"]),
+    ("foo.json", "log", ["runs import foo.json --compare"]),
+    ("foo.json sample_one.jsonl", "log", ["runs import foo.json sample_one.jsonl --compare"]),
     ("saved", "run", ["report saved"]),
     ("saved/run.json", "run", ["report saved"]),
     ("saved saved2", "run", ["compare saved saved2"]),
@@ -241,7 +241,7 @@ def test_each_kind_is_recognised(things: Path, capsys: pytest.CaptureFixture[str
         (["saved", "saved2"], 0, "compare saved saved2", None),
         (["bird", "predicted.json"], 0, "run predicted.json --gold bird/dev_gold.sql --databases bird/dev_databases", None),
         (["checkout", "snow_answers"], 0, f"run snow_answers --gold {SNOW_GOLD}", "done: 50.0 % (no gate set)"),
-        (["sample_one.jsonl"], 0, "import sample_one.jsonl --compare", None),
+        (["sample_one.jsonl"], 0, "runs import sample_one.jsonl --compare", None),
     ],
 )
 def test_the_command_is_printed_and_run(

@@ -18,6 +18,7 @@ from evalsuite.analysis.explain.search_tables import search_pair
 from evalsuite.analysis.explain.search_trees import differing, explain_tree, shown_path
 from evalsuite.compare.strict_columns import Terms, place
 from evalsuite.compare.values import number_gold
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import UsageError, did_you_mean
 from evalsuite.core.types import Table
 from evalsuite.readers.json_text import read_tree
@@ -71,18 +72,14 @@ def _tables(files: Sequence[Path], sides: Sequence[Table], key: Sequence[str], *
     judge = Judge(scorer, parameters, "strict", budget)
     score = scorer.score(prediction, **parameters)
     aligned = pair.align("strict")
-    if own := () if key or ordered else _natural_key(gold, prediction):
-        # Causes are looked for in rows that are paired by their cells.
-        aligned = TablePair(prediction, gold, (), ordered, terms=terms, key=own).align("strict")
     lone = _lone_columns(gold, prediction)
     causes = _heads(aligned, lone) if score.strict == 1 and aligned is not None else []
     if score.strict != 1:
         search = search_pair(pair, judge, judge.passes)
         causes = search[0] if search is not None else []
-    if aligned is not None and not ordered and not aligned.keyed and not causes:
-        aligned = without_strangers(aligned)
     equal = score.strict == 1 and not any(lone)
     shown = explanation(causes, budget, "strict", note=_repeated_keys(pair, aligned))
+    aligned, paired_by = _shown_alignment(pair, aligned, is_explained=bool(causes))
     cells_differ = score.strict != 1
     readable = cells_differ and all(file.suffix.lower() == ".csv" for file in files)
     return _outcome(
@@ -93,7 +90,7 @@ def _tables(files: Sequence[Path], sides: Sequence[Table], key: Sequence[str], *
         columns=[] if aligned is None else _columns(aligned),
         columns_only_in_gold=lone[0],
         columns_only_in_prediction=lone[1],
-        paired_by=[gold.header[i] for i in own] if own else list(key),
+        paired_by=paired_by,
         difference=table_difference(pair, "strict", aligned=aligned) if cells_differ else {},
         sql=table_sql(pair, gold=files[0], prediction=files[1], rules="strict") if readable else "",
     )
@@ -227,6 +224,20 @@ def _key_columns(gold: Table, prediction: Table, key: Sequence[str]) -> tuple[in
             if _fold_name(name) not in names:
                 raise UsageError(f"{side} has no column {name!r} for --key", hint=did_you_mean(name, list(table.header)))
     return tuple(i for i, name in enumerate(gold.header) if _fold_name(name) in set(map(_fold_name, key)))
+
+
+def _shown_alignment(pair: TablePair, aligned: Alignment | None, *, is_explained: bool) -> tuple[Alignment | None, list[str]]:
+    """Return the alignment that is shown, and the columns of its key: by a natural key, else without pairs that agree in no column.
+
+    Causes are looked for in rows that are paired by their cells; where one `is_explained`, its pairs stay.
+    """
+    key = pair.key
+    if aligned is not None and not key and not pair.ordered:
+        if key := _natural_key(pair.gold, pair.prediction):
+            aligned = replace(pair, key=key).align("strict")
+        elif not is_explained:
+            aligned = without_strangers(aligned)
+    return aligned, [pair.gold.header[i] for i in key]
 
 
 def _natural_key(gold: Table, prediction: Table) -> tuple[int, ...]:
