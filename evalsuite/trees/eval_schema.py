@@ -204,7 +204,6 @@ class _Parser:
         self.notify = notify
         found = root.get("$defs") if isinstance(root, dict) else None
         self.definitions: Mapping[str, Any] = found if isinstance(found, dict) and not compat else {}
-        self.checked: set[str] = set()
         self.any_batch = False
 
     def node(self, schema: Any, path: str, name: str) -> SchemaNode:
@@ -228,15 +227,12 @@ class _Parser:
         return found
 
     def recursive(self, schema: dict[str, Any], path: str, name: str) -> SchemaNode:
-        """Return a node with children that are made when a value needs them; the definition itself is checked once, now."""
+        """Return a node with children that are made when a value needs them; they were checked where the definition was inlined above."""
         pointer = schema["$ref"]
         target = self.definitions.get(pointer.removeprefix(DEFINITIONS)) if pointer.startswith(DEFINITIONS) else None
         if not isinstance(target, dict) or "$ref" in target:
             raise SchemaError(f"unresolved $ref {pointer} -- run resolve_schema_references first", path)
         merged = {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
-        if pointer not in self.checked:
-            self.checked.add(pointer)
-            self.children(merged, path)
         node = self.keys(merged, path, name)
         if child_schemas(merged):
             node.expand = lambda: self.children(merged, path)

@@ -387,7 +387,7 @@ def resolve_schema_references(schema: Any, *, compat: bool = False, notify: Noti
 
 
 def needs_resolving(schema: dict[str, Any]) -> bool:
-    """Return whether a schema needs resolving before it is parsed; references left by a resolution do not count."""
+    """Return whether a schema needs resolving before it is parsed: it contains references, unions, values without a type or decimals."""
     return any(_is_composed(node) for node in sub_schemas(schema))
 
 

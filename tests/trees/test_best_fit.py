@@ -184,6 +184,20 @@ def test_an_ordered_list_inside_an_unordered_one_keeps_its_order() -> None:
     assert evaluate([gold], [{"t": [{**item, "n": item["n"][::-1]} for item in gold["t"]]}], schema).mean_f1 == pytest.approx(10 / 12)
 
 
+def test_what_lists_inside_cost_counts_in_the_best_fit() -> None:
+    """Inside the elements a pair that costs more than both alone is none: an optional field that only one side has costs nothing."""
+    inner = {
+        "type": "array",
+        "x-eval-align": BEST,
+        "items": {"type": "object", "properties": {"k": LEAF, "o": {**LEAF, "x-eval-optional": True}}},
+    }
+    item = {"type": "object", "properties": {"x": LEAF, "y": {**LEAF, "x-eval-compare": "exact", "x-eval-weight": 0.9}, "l": inner}}
+    schema = {"type": "object", "properties": {"t": {"type": "array", "x-eval-align": BEST, "items": item}}}
+    gold = [{"x": "1", "l": [{"k": "a", "o": "x"}]}, {"y": "1"}]
+    answer = [{"x": "1", "y": "1", "l": [{"k": "b", "o": "y"}]}]
+    assert evaluate([{"t": gold}], [{"t": answer}], schema).mean_f1 == pytest.approx(2 / 6.8)
+
+
 TREEVAL = {"name": "string", "items": [{"x": "string", "y": "string", "tags": ["string"], "parts": [{"k": "string", "v": "string"}]}]}
 
 
