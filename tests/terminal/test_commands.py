@@ -69,7 +69,8 @@ def test_every_command_every_way(command: Command, way: str, place: Path) -> Non
     shown = WAYS[way](command.words, place)
     assert shown.code == command.code, shown.screen + shown.errors
     # Continuation lines are indented.
-    assert next((line for line in reversed(shown.lines) if not line.startswith("   ")), "").startswith(command.last)
+    last = max((at for at, line in enumerate(shown.lines) if not line.startswith("   ")), default=0)
+    assert " ".join(line.strip() for line in shown.lines[last:]).startswith(command.last)
     if (encoding := ENCODINGS.get(way)) is None:
         assert [name for name in command.whole if name not in shown.screen] == []
     else:
