@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evalsuite.trees import RunResult, evaluate, treeval_score
+from evalsuite.trees import RunResult, annotate_xeval, evaluate, treeval_score
 
 Sums = set[tuple[float, float]]  # what a record's fields may add up to: (2 x scores, weight)
 BEST = {"match_by": "hungarian"}
@@ -196,6 +196,22 @@ def test_what_lists_inside_cost_counts_in_the_best_fit() -> None:
     gold = [{"x": "1", "l": [{"k": "a", "o": "x"}]}, {"y": "1"}]
     answer = [{"x": "1", "y": "1", "l": [{"k": "b", "o": "y"}]}]
     assert evaluate([{"t": gold}], [{"t": answer}], schema).mean_f1 == pytest.approx(2 / 6.8)
+
+
+def test_a_key_with_a_fallback() -> None:
+    """`ordered` goes before a key; with repeated keys the fallback is the best fit, which the reference does not know."""
+    align = {"match_by": "key_field", "key": "k", "fallback": "hungarian"}
+    items = {"type": "object", "properties": {"k": LEAF, "v": LEAF}}
+
+    def f1(first: str, second: str, **options: Any) -> list[float | None]:
+        elements = [{"k": first, "v": "1"}, {"k": second, "v": "2"}]
+        schema = {"type": "object", "properties": {"t": {"type": "array", "x-eval-align": {**align, **options}, "items": items}}}
+        plain = annotate_xeval(schema)
+        return [evaluate([{"t": elements}], [{"t": elements[::-1]}], plain, compat=compat).mean_f1 for compat in (False, True)]
+
+    assert f1("a", "b") == [1, 1]
+    assert f1("a", "a") == [1, pytest.approx(0.25)]
+    assert f1("a", "b", ordered=True) == [0, 0]
 
 
 TREEVAL = {"name": "string", "items": [{"x": "string", "y": "string", "tags": ["string"], "parts": [{"k": "string", "v": "string"}]}]}

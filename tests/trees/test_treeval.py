@@ -254,6 +254,8 @@ def test_rows_are_a_sequence() -> None:
     assert made[1][-1].status == "match"
     assert made[2] == made[3] == list(made[0])
     assert copy.copy(made[0]) == list(made[0])
+    invented = treeval_score([{"a": 1}], [{"a": None}], {"a": "integer"}).rows
+    assert invented == [(0, "a", "hallucination", None, 1, 0.0, None, None, "")]
 
 
 @examples(60)
