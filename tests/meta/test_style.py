@@ -22,10 +22,11 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 def _within(node: ast.AST) -> Iterator[ast.AST]:
     """What is inside a function, without the functions and classes in it."""
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, (*FUNCTIONS, ast.ClassDef)):
-            yield child
-            yield from _within(child)
+    inside = [node]
+    while inside:
+        children = [child for child in ast.iter_child_nodes(inside.pop()) if not isinstance(child, (*FUNCTIONS, ast.ClassDef))]
+        inside += children
+        yield from children
 
 
 def _complexity(function: ast.AST) -> int:

@@ -178,7 +178,7 @@ def test_attacks_are_refused(made: Made, worker: Worker, tmp_path: Path) -> None
     for text, codes in BOTH + (SQLITE if made.kind == "sqlite" else DUCKDB):
         filled = text.replace("{gold}", str(gold)).replace("{out}", str(tmp_path / "out")).replace("{other}", str(other))
         # Short only where the clock is what must end it: on a busy machine a refusal may take its time.
-        code, said = worker.run(made.connection, filled, QueryLimits(seconds=1 if TIMEOUT in codes else 30, memory_mib=512))
+        code, said = worker.run(made.connection, filled, QueryLimits(seconds=0.5 if TIMEOUT in codes else 30, memory_mib=512))
         assert code in codes, (filled[:80], code, said[:200])
         assert CANARY not in said
         assert str(tmp_path) not in said

@@ -121,6 +121,14 @@ def test_forged_results_come_out_differently(made: Path) -> None:
     assert (found.n_verified, found.exit_code) == (3, 1)
 
 
+def test_a_row_of_another_form_is_named_by_its_line(made: Path) -> None:
+    """With a new seal the digests fit, and the file that is not as a run writes it is not read further; the other one is as it was."""
+    reseal(made / "run", lambda _, rows: rows[1].clear())
+    found = checked(made)
+    assert wrong(found) == {RESULTS: ("line 2: not a result line",)}
+    assert (said(found, RUN), said(found, RESULTS)) == ("as it was written", "is not as a run writes it")
+
+
 def test_a_run_without_digests_is_not_confirmed(made: Path) -> None:
     """Whoever cuts the seal out of run.json gets a no."""
     said = json.loads((made / "run" / RUN).read_text())
