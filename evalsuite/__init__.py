@@ -10,6 +10,10 @@ Importing the package is fast: pandas, duckdb and other large packages are impor
 
 import sys
 
+if sys.hexversion < 0x030B0000:
+    sys.stderr.write(f"error: evalsuite needs Python 3.11 or later, this is Python {sys.version.split()[0]} ({sys.executable})\n")
+    raise SystemExit(2)
+
 from evalsuite.core.version import __version__
 
 # Set by hand, because importing `typing` would dominate the time of `evalsuite --version`.

@@ -1,5 +1,6 @@
 """The Python API: `evalsuite.evaluate`, `evalsuite.score` and `evalsuite.assert_scores`."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.core.errors import UsageError
 from evalsuite.core.plugin_calls import allowing_programs, trusting_plugins
 from evalsuite.core.registry import Scorer, check_parameters
-from evalsuite.core.types import Rule, Score
+from evalsuite.core.types import Rule, Score, Table
 from evalsuite.scorers import SCORERS
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ def score(
         FaultError: a file that cannot be read, or a scorer of your own that fails.
     """
     entry = checked_scorer(name, parameters)
+    _check_prediction(entry, prediction)
     own_judge = _judge(judge)
     with allowing_programs(allow_programs):
         if entry.marker.reads == "batch":
@@ -130,6 +132,35 @@ def score(
         if own_judge is not None and entry.asks_judge(parameters):
             parameters["judge"] = own_judge
         return entry.score(prediction, **parameters)
+
+
+# What the prediction of a scorer is, by what it reads: in words, and by type (`Table` is a table that was read).
+_PREDICTIONS: dict[str, tuple[str, tuple[type, ...]]] = {
+    "table": ("the path of a file", (str, os.PathLike, Table)),
+    "tables": ("a list of paths", (list, tuple)),
+    "database": ("the path of a database", (str, os.PathLike, Mapping)),
+}
+
+
+def _check_prediction(entry: Scorer, prediction: Any) -> None:
+    """Raise `UsageError` for a prediction of another type than a bundled scorer reads."""
+    words, types = _PREDICTIONS.get(entry.marker.reads, ("", ()))
+    if entry.marker.reads == "text" and entry.function.__annotations__.get("prediction") is str:
+        words, types = "a text", (str,)
+    if entry.is_foreign or not types:
+        return
+    paths = prediction if isinstance(prediction, list | tuple) and entry.marker.reads == "tables" else [prediction]
+    each = _PREDICTIONS["table"][1] if entry.marker.reads == "tables" else types
+    if isinstance(prediction, types) and all(isinstance(path, each) for path in paths):
+        if words == "a text" or not any(isinstance(path, str) and "\0" in path for path in paths):
+            return
+        raise UsageError(f"the prediction of {entry.name} has a character that no path may have", hint=f"{entry.name} takes {words}")
+    hint = ""
+    if words == "a list of paths" and isinstance(prediction, str | os.PathLike):
+        hint = f"did you mean [{os.fspath(prediction)!r}]?"
+    elif words == "a text" and isinstance(prediction, int | float):
+        hint = f"did you mean {str(prediction)!r}?"
+    raise UsageError(f"{entry.name} takes {words} as prediction, found {type(prediction).__name__}", hint=hint)
 
 
 def checked_scorer(name: str, parameters: Mapping[str, Any]) -> Scorer:

@@ -88,10 +88,16 @@ ENTRANCE = (
     "A THING is a file, a folder or a URL: evalsuite recognises it, prints the command for it and runs it. "
     "`evalsuite what THING` only says the command."
 )
-# Words that people type for a command.
+# Words that people type for a command, or for an option.
 MEANT = {
     "diff": "explain", "score": "run", "evaluate": "run", "eval": "run", "test": "validate", "history": "runs list", "serve": "view",
-    "ui": "view", "delete": "rm", "remove": "rm", "rank": "leaderboard", "ls": "list", "new": "init", "lint": "gold lint",
+    "ui": "view", "delete": "rm", "remove": "rm", "rank": "leaderboard", "ls": "list", "new": "init", "version": "--version",
+    "list": "runs list", "show": "runs show", "create": "suite create", "tag": "runs tag",
+}  # fmt: skip
+MEANT_OPTIONS = {
+    "threshold": "fail-under", "min-score": "fail-under", "report": "output", "workers": "jobs", "j": "jobs",
+    "n-jobs": "jobs", "threads": "jobs", "predictions": "result-dir", "answers": "result-dir",
+    "reference-dir": "gold", "ids": "only", "id": "only", "timeout": "limit", "silent": "quiet", "rule": "rules", "question": "input",
 }  # fmt: skip
 
 

@@ -1,12 +1,11 @@
 """The only place that turns errors into messages and exit codes, and signals into an interruption."""
 
 import os
-import re
 import signal
 import sys
 import threading
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
@@ -23,15 +22,10 @@ from evalsuite.core.errors import (
     listed,
     reason_of,
 )
-from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.runtime import install_line, missing_packages, program
 
 # Seconds in which a second signal counts as the same.
 _CLEANING_SECONDS = 2.0
-_OPTION = lazy_pattern(r"(?<![\w-])--[a-z][\w-]*")
-# Texts between backticks are commands with options of their own.
-_COMMAND = lazy_pattern(r"`[a-z][^`]*`|\bevalsuite [a-z].*")
-_EVERYWHERE = frozenset({"--debug", "--help", "--version"})
 
 
 def run_command_line(arguments: list[str], *, ends_process: bool) -> int:
@@ -54,14 +48,9 @@ def run_command_line(arguments: list[str], *, ends_process: bool) -> int:
         with _stopped_by_signals(ends_process=ends_process):
             _prepare(arguments, ends_process=ends_process)
             return _dispatch_fixed(arguments) if fixes else _dispatch(arguments)
-    except EvalsuiteError as error:
-        _complain(error.message, error.hint, arguments)
-        return error.exit_code
-    except FaultError as error:
-        from evalsuite.core.errors import FAULTS
-
-        _complain(describe(error.fault), FAULTS[error.fault.code].hint, arguments)
-        return EXIT_USAGE
+    except (EvalsuiteError, FaultError) as error:
+        _complain(*_message_and_hint(error), arguments)
+        return error.exit_code if isinstance(error, EvalsuiteError) else EXIT_USAGE
     except KeyboardInterrupt as stop:
         from evalsuite.compare.characters import clean
 
@@ -232,7 +221,7 @@ def _dispatch(arguments: list[str]) -> int:
             print(error.format_message())
             return EXIT_USAGE
 
-        message, hint = parser_message(error)
+        message, hint = parser_message(error, arguments)
         raise UsageError(message, hint=hint) from None
     if code == EXIT_INTERRUPTED:
         # The parser was interrupted before any command started.
@@ -243,9 +232,9 @@ def _dispatch(arguments: list[str]) -> int:
 def _dispatch_fixed(arguments: list[str]) -> int:
     """Run the command line, or the one that its error proposes (`--fix`)."""
     try:
-        return _dispatch(arguments)
-    except UsageError as error:
-        cure = cure_of(error.message, error.hint, arguments)
+        return _dispatch(list(arguments))
+    except (EvalsuiteError, FaultError) as error:
+        _, cure = _advice(*_message_and_hint(error), arguments)
         if cure is None:
             raise
     from evalsuite.cli.showing import print_step
@@ -270,68 +259,34 @@ def _quick_call(arguments: Sequence[str]) -> int | None:
     return None if values is None else int(command(**values) or 0)
 
 
-def _complain(message: str, hint: str, arguments: Sequence[str]) -> None:
-    """Print an error with the parts of the hint that apply to the called command."""
-    from evalsuite.cli.output_streams import complain
+def _message_and_hint(error: EvalsuiteError | FaultError) -> tuple[str, str]:
+    if isinstance(error, EvalsuiteError):
+        return error.message, error.hint
+    from evalsuite.core.errors import FAULTS
+
+    return describe(error.fault), FAULTS[error.fault.code].hint
+
+
+def _advice(message: str, hint: str, arguments: Sequence[str]) -> tuple[str, list[str] | None]:
+    """Return the part of a hint that applies to the called command, and the words of the command line that it proposes."""
+    from evalsuite.cli.cures import applicable_hint, cure_of
 
     if "--" in hint:
         from evalsuite.cli.parser import options_of_call
 
         hint = applicable_hint(hint, options_of_call(arguments))
+    return cure_of(message, hint, arguments)
+
+
+def _complain(message: str, hint: str, arguments: Sequence[str]) -> None:
+    """Print an error with the parts of the hint that apply to the called command."""
+    from evalsuite.cli.output_streams import complain
+
+    hint, cure = _advice(message, hint, arguments)
     complain(message, hint)
-    if (cure := cure_of(message, hint, arguments)) is not None:
+    if cure is not None:
         import shlex
 
         from evalsuite.compare.characters import clean
 
         print(clean(f"try: {program()} {shlex.join(cure)}"), file=sys.stderr)
-
-
-_NEAREST = lazy_pattern(r"did you mean '([^']+)'\?")
-_WORDS = lazy_pattern(r"'([^']*)'|(?<![\w-])(--[\w-]+)")
-_IN_HINT = lazy_pattern(r"(?:^|`)evalsuite ([^`;]+?)(?:`|$)")
-# A word of a command in a hint that stands for a value: `FOLDER`, `FILE.csv`, `...`.
-_PLACEHOLDER = lazy_pattern(r"[A-Z][A-Z_]+(\.[a-z]+)?|.*\.\.\..*|.*[<>|].*")
-
-
-def cure_of(message: str, hint: str, arguments: Sequence[str]) -> list[str] | None:
-    """Return the words of the one command line that an error's hint proposes, without `evalsuite`; None if it proposes none or several.
-
-    It is the line as it was typed with the nearest known word in the place of the wrong one, or a whole command in the hint.
-    """
-    import shlex
-
-    nearest = _NEAREST.search(hint)
-    if nearest is not None:
-        named = {quoted or option for quoted, option in _WORDS.findall(message)} - {""}
-        wrong = {word for word in named if word.startswith("--") == nearest[1].startswith("--")}
-        lines = [line for word in wrong for line in _replaced(arguments, word, nearest[1])]
-        return lines[0] if len(lines) == 1 else None
-    commands = [shlex.split(found) for found in _IN_HINT.findall(hint)]
-    complete = [words for words in commands if words != list(arguments) and not any(map(_PLACEHOLDER.fullmatch, words))]
-    return complete[0] if len(commands) == 1 and complete else None
-
-
-def _replaced(arguments: Sequence[str], wrong: str, right: str) -> Iterator[list[str]]:
-    """Yield the command line with one word, or one part of a list or of NAME=VALUE, replaced."""
-    for at, argument in enumerate(arguments):
-        parts = re.split("([,=])", argument)
-        if argument == wrong:
-            yield [*arguments[:at], *right.split(), *arguments[at + 1 :]]
-        elif parts.count(wrong) == 1:
-            parts[parts.index(wrong)] = right
-            yield [*arguments[:at], "".join(parts), *arguments[at + 1 :]]
-
-
-def applicable_hint(hint: str, known: Collection[str]) -> str:
-    """Return the alternatives of a hint (separated by `, or `) without those that need an option outside `known`.
-
-    The same error can occur in many commands; its hint lists the options of all of them.
-    """
-    ways = hint.split(", or ")
-    return ", or ".join(way for way in ways if options_in(way) <= _EVERYWHERE.union(known))
-
-
-def options_in(text: str) -> set[str]:
-    """Return the long options named in a text, except those of whole commands."""
-    return set(_OPTION.findall(_COMMAND.sub("", text)))

@@ -335,10 +335,19 @@ def one_of(value: str, known: tuple[str, ...], option: str) -> str:
     return value
 
 
+def percent_hint(text: str) -> str:
+    """Return a hint for a share that was perhaps written as a percentage."""
+    try:
+        value = float(text.strip().removesuffix("%")) / 100
+    except ValueError:
+        value = 0.0
+    return f"did you mean '{value:g}'? 0.8 means 80 %" if 0.01 < value <= 1 else "0.8 means 80 %"
+
+
 def share(value: float | None, option: str) -> float | None:
     """Return a number in [0, 1]; raises `UsageError` with the spelling of the option if it is not."""
     if value is not None and not 0 <= value <= 1:
-        raise UsageError(f"{option} must be between 0 and 1, found {value:g}", hint="0.8 means 80 %")
+        raise UsageError(f"{option} must be between 0 and 1, found {value:g}", hint=percent_hint(str(value)))
     return value
 
 

@@ -13,8 +13,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from evalsuite.cli.commands import ABOUT, COMMANDS, GROUPED, MEANT, REMOVED, grouped_name, page, plain_name
-from evalsuite.cli.options import Argument, Group, Option, Spread
+from evalsuite.cli.commands import ABOUT, COMMANDS, GROUPED, MEANT, MEANT_OPTIONS, REMOVED, grouped_name, page, plain_name
+from evalsuite.cli.options import Argument, Group, Option, Spread, percent_hint
 from evalsuite.core.errors import EvalsuiteError, UsageError, did_you_mean
 from evalsuite.core.import_ref import ImportRef
 
@@ -42,6 +42,9 @@ class LazyGroup(TyperGroup):
         if cmd_name in REMOVED:
             raise UsageError(f"`evalsuite {cmd_name}` is no longer a command", hint=REMOVED[cmd_name])
         if cmd_name not in COMMANDS:
+            if Path(cmd_name).suffix or os.sep in cmd_name:
+                names = sorted(place.name for place in Path().iterdir())
+                raise UsageError(f"no command and no file {cmd_name!r}", hint=did_you_mean(cmd_name, [*names, *COMMANDS]))
             hint = _nearest_command(cmd_name, COMMANDS)
             known = [name for name in COMMANDS if name not in GROUPED]
             hint = hint if hint.startswith("did") else f"known: {', '.join(known)}; `evalsuite help --all` explains them"
@@ -54,9 +57,12 @@ class LazyGroup(TyperGroup):
 
 
 def _nearest_command(word: str, known: Iterable[str]) -> str:
-    """Return a hint that names the command that a word may stand for."""
-    known, meant = list(known), MEANT.get(word.casefold(), "")
-    if meant.partition(" ")[0] in known:
+    """Return a hint that names the command that a word may stand for, also one of a group."""
+    known = list(known)
+    groups = {name: group for name in known if name in COMMANDS and isinstance(group := COMMANDS[name].load(), Group)}
+    inner = [f"{name} {word}" for name, group in groups.items() if word in group.commands]
+    meant = MEANT.get(word.casefold()) or (inner[0] if len(inner) == 1 else "")
+    if meant.partition(" ")[0] in (*known, "--version"):
         return f"did you mean {meant!r}?"
     spelled = {repr(name): repr(grouped_name(name)) for name in known if known == [*COMMANDS]}
     near = did_you_mean(word, known)
@@ -286,14 +292,20 @@ def _typer_hint(hint: Any) -> Any:
     return Annotated[hint.__origin__, made]
 
 
+def called(arguments: Sequence[str]) -> tuple[Any, list[str], list[str]]:
+    """Return the called command with the words that name it and the rest; a group if its command is unknown, None if no command is."""
+    start = next((at for at, word in enumerate(arguments) if not word.startswith("-")), len(arguments))
+    names, rest = list(arguments[start : start + 1]), list(arguments[start + 1 :])
+    command: Any = load_command(names[0]) if names and names[0] in COMMANDS else None
+    while rest and (inner := getattr(command, "commands", {}).get(rest[0])) is not None:
+        command = inner
+        names.append(rest.pop(0))
+    return command, names, rest
+
+
 def options_of_call(arguments: Sequence[str]) -> list[str]:
     """Return the options of the called command; for `check` also the scorer's parameters."""
-    command: Any = None
-    for word in arguments:
-        if command is None and word in COMMANDS:
-            command = load_command(word)
-        elif isinstance(command, TyperGroup) and (inner := command.commands.get(word)) is not None:
-            command = inner
+    command = called(arguments)[0]
     if command is None:
         return []
     options = options_of(command)
@@ -342,18 +354,31 @@ def options_of(command: Any) -> list[str]:
     return [spelled for _, one in leaves(command, "") for parameter in one.params if _is_option(parameter) for spelled in parameter.opts]
 
 
-def parser_message(error: Any) -> tuple[str, str]:
-    """Return (message, hint) of a parser's exception."""
+_PERCENT = re.compile(r"'([\d.]+ ?%)' is not a valid float")
+_UNEXPECTED = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)")
+
+
+def parser_message(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
+    """Return (message, hint) of a parser's exception about a command line."""
     context, parameter, option = (getattr(error, name, None) for name in ("ctx", "param", "option_name"))
     message = error.format_message().partition(" (Possible options: ")[0].rstrip(".")
-    if context is None:
+    command = context.command if context is not None else called(arguments)[0]
+    if command is None:
         return message, "`--help` after the command lists its options"
-    own = [one for one in context.command.params if _is_option(one)]
-    if option is not None and not any(option in one.opts for one in own):
-        return message, did_you_mean(option, [*map(_spelled, own), "--help"])
-    if parameter is None or not _is_option(parameter):
+    own = [one for one in command.params if _is_option(one)]
+    if option is not None:
+        parameter = next((one for one in own if option in one.opts), None)
+        if parameter is None:
+            known = [*map(_spelled, own), "--help"]
+            meant = MEANT_OPTIONS.get(option.lstrip("-"), "")
+            return message, f"did you mean '--{meant}'?" if f"--{meant}" in known else did_you_mean(option, known)
+    if context is not None and (parameter is None or not _is_option(parameter)):
+        if extra := _UNEXPECTED.fullmatch(message):
+            message = f"unexpected argument {extra[1].split()[0]!r}"
         return message, " ".join(context.get_usage().removeprefix("Usage:").split())
-    return message, f"{_spelled(parameter)} {parameter.metavar or ''}".rstrip() + f": {parameter.help}"
+    if share := _PERCENT.search(message):
+        return message, percent_hint(share[1])
+    return message, f"{_spelled(parameter)} {getattr(parameter, 'metavar', None) or ''}".rstrip() + f": {getattr(parameter, 'help', '')}"
 
 
 def _is_option(parameter: Any) -> bool:

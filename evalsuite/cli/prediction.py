@@ -5,6 +5,7 @@ The arguments are parsed here, because importing the command line parser would t
 
 import json
 import os
+import shlex
 import sys
 import typing
 from collections.abc import Iterable, Mapping, Sequence
@@ -272,7 +273,10 @@ def parse_options(entry: Scorer, words: Sequence[str], *, gold: Sequence[str] = 
     while rest:
         word = rest.pop(0)
         if not word.startswith("--"):
-            raise UsageError(f"{word!r} belongs to no option", hint="put a text with spaces in quotes; repeat an option for a list")
+            pair = [part for name, value in (("--prediction", word), ("--gold", rest[0])) for part in (name, value)] if rest else []
+            whole = shlex.join(["evalsuite", "check", entry.name, *pair])
+            hint = whole if pair and not (gold or rest[1:]) else "put a text with spaces in quotes; repeat an option for a list"
+            raise UsageError(f"{word!r} belongs to no option", hint=hint)
         option, assigned, value = word.partition("=")
         name = _parameter_named(entry, option, known)
         if name is None and assigned:

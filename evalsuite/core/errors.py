@@ -269,7 +269,7 @@ def listed(names: Sequence[str]) -> str:
 
 def _nearest(word: str, names: Sequence[str]) -> list[str]:
     """Return the names that a lower-case word may stand for: an equal name in other case, else names that contain it as a word, else names
-    that begin with it, else the most similar one.
+    that begin with it, else the one name that it contains as a word, else the most similar one.
     """
     folded = {name.casefold(): name for name in reversed(names)}
     if word in folded:
@@ -281,6 +281,11 @@ def _nearest(word: str, names: Sequence[str]) -> list[str]:
         return holding if len(holding) <= _MAX_NEAR else []
     if 0 < len(beginning) <= _MAX_NEAR:
         return beginning
+    within = [name for name in names if name.casefold() in re.split(r"[\W_]+", word)]
+    if len(within) == 1 and len(within[0]) >= _MIN_CHARACTERS:
+        return within
     import difflib
 
-    return [folded[near] for near in difflib.get_close_matches(word, folded, n=1)]
+    # The dashes that all options begin with make none of them nearer.
+    similar = {name.lstrip("-") or name: folded[name] for name in folded}
+    return [similar[near] for near in difflib.get_close_matches(bare or word, similar, n=1)]

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import FaultError, GoldError, SubmissionError, UsageError, write_error
+from evalsuite.core.errors import FaultError, GoldError, SubmissionError, UsageError, did_you_mean, write_error
 from evalsuite.core.import_ref import ImportRef, lazy_pattern
 from evalsuite.core.types import EVALUATORS, Answer, Gold, GoldInstance, Problem, Rule, Submission, Suite
 from evalsuite.gold.checkout import with_questions
@@ -345,7 +345,7 @@ def read_submission(
 def layout_named(name: str) -> Layout:
     """Return the layout of that name. Raises `UsageError` if there is none."""
     if name not in LAYOUTS:
-        raise UsageError(f"no layout {name!r}", hint="known: " + ", ".join(sorted(LAYOUTS)))
+        raise UsageError(f"no layout {name!r}", hint=did_you_mean(name, sorted(LAYOUTS)))
     return cast(Layout, LAYOUTS[name].load())
 
 

@@ -109,7 +109,7 @@ def decode_value(text: str, start: int, *, numbers: str, limits: Limits) -> tupl
     try:
         value, end = _DECODERS[numbers].raw_decode(text, start)
     except json.JSONDecodeError as error:
-        raise JsonError(f"not valid JSON at column {error.colno}", line=error.lineno) from None
+        raise JsonError(f"not valid JSON at column {error.colno}{json_problem(text, error)}", line=error.lineno) from None
     except RecursionError:
         raise JsonError("the JSON is nested too deeply", code="LIMIT") from None
     limit = int(limits["json_depth"])
@@ -117,6 +117,18 @@ def decode_value(text: str, start: int, *, numbers: str, limits: Limits) -> tupl
     if text.count("{", start, end) + text.count("[", start, end) > limit:
         check_depth(value, limit)
     return value, end
+
+
+def json_problem(text: str, error: json.JSONDecodeError) -> str:
+    """Return `: ` and what is wrong in a text that is no JSON, empty if the usual mistakes are not the cause."""
+    rest, before = text[error.pos : error.pos + 100].strip(), text[max(0, error.pos - 100) : error.pos].rstrip()
+    if before and (not rest or error.msg.startswith("Unterminated")):
+        return ": it ends early, as if it was cut"
+    if rest.startswith("'"):
+        return ": texts need double quotes"
+    if rest[:1] in ("}", "]") and before.endswith(","):
+        return f": a comma before {rest[0]}"
+    return ""
 
 
 def check_depth(value: Any, limit: int) -> None:

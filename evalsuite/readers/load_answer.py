@@ -13,6 +13,7 @@ forked from a process that has read gold for all of them.
 
 import contextlib
 import math
+import os
 import pickle
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -365,8 +366,12 @@ def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any], *, priv
             raise FaultError(error.fault.code, error.fault.detail, where=str(path)) from None
 
     if form == "tree":
-        named = {key: _tree(parameters[key], read_file, limits) for key in ("gold", "schema") if parameters.get(key) is not None}
+        trees = {key: parameters[key] for key in ("gold", "schema") if parameters.get(key) is not None}
         answer = str(prediction) if isinstance(prediction, Path) else prediction
+        for text in (answer, *trees.values()):
+            if isinstance(text, str) and os.path.lexists(text) and Path(text).is_dir():
+                raise FaultError("NOT_REGULAR_FILE", "a folder is where JSON is needed: name a .json or .jsonl file in it", where=text)
+        named = {key: _tree(tree, read_file, limits) for key, tree in trees.items()}
         if isinstance(answer, str) and not answer.lower().endswith((".json", ".jsonl")):
             return parse_answer_tree(answer, limits=limits), named
         return _tree(answer, lambda path: read_file(path, is_answer=True), limits), named

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import FAULTS, FaultError, SubmissionError, describe, listed
+from evalsuite.core.errors import FAULTS, FaultError, SubmissionError, describe, did_you_mean, listed
 from evalsuite.core.types import METADATA, METADATA_ARRAY, Answer, Fault, Submission
 from evalsuite.readers.json_text import Block, Entry, Layout, Number, Obj, PlainLines, line_of, read_array, read_objects, shown
 from evalsuite.readers.json_text import place as _where
@@ -400,7 +400,9 @@ class _MetadataReader:
         for text, line in () if is_array else layout.notes.items():
             self._note(line, text)
         for key, (line, count) in self.unknown_keys.items():
-            self._note(line, f"key {key} is not read ({count} {'entry' if count == 1 else 'entries'})")
+            near = did_you_mean(key.strip("'"), KEYS)
+            meant = f"; {near}" if near.startswith("did") else ""
+            self._note(line, f"key {key} is not read ({count} {'entry' if count == 1 else 'entries'}){meant}")
         if isinstance(self.collected, SampleCollector):
             for line, name, n in self.collected.unequal():
                 few = f"{n} of {self.n_samples} samples: missing ones count as wrong"

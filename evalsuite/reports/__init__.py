@@ -38,7 +38,9 @@ BINARY = frozenset({".parquet"})
 def check_output(path: Path) -> None:
     """Raise `UsageError` for an unknown ending of `path`, `OutputError` if `path` cannot be written. Called before any scoring."""
     if path.suffix not in FORMATS:
-        raise UsageError(f"no report format for {path.name!r}", hint=f"the endings are {', '.join(FORMATS)}")
+        near = next((ending for ending in FORMATS if path.suffix and ending.startswith(path.suffix.lower())), "")
+        hint = f"did you mean '{path.with_suffix(near)}'?" if near else f"the endings are {', '.join(FORMATS)}"
+        raise UsageError(f"no report format for '{path}'", hint=hint)
     check_writable(path)
 
 

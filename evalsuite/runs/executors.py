@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from evalsuite.core.dataclasses import dataclass, field
-from evalsuite.core.errors import EvalsuiteError, GoldError, MissingExtraError, SubmissionError, UsageError
+from evalsuite.core.errors import EvalsuiteError, GoldError, MissingExtraError, SubmissionError, UsageError, did_you_mean
 from evalsuite.core.import_ref import ImportRef, lazy_pattern
 from evalsuite.core.runtime import without_collection
 from evalsuite.core.types import Fault, Gold, Result, Task
@@ -405,7 +405,7 @@ def open_executor(name: str, work: Work) -> Executor:
 def check_executor(name: str, scheduler: str | None) -> None:
     """Raise `UsageError` for an unknown executor, and for a scheduler that is no address or that the executor would not use."""
     if name not in EXECUTORS:
-        raise UsageError(f"no executor {name!r}", hint="known: " + ", ".join(EXECUTORS))
+        raise UsageError(f"no executor {name!r}", hint=did_you_mean(name, EXECUTORS))
     if scheduler is not None and name != "dask":
         raise UsageError(f"--scheduler is not used by --executor {name}", hint="add --executor dask")
     if scheduler is not None and not _ADDRESS.fullmatch(scheduler):

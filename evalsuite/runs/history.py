@@ -156,7 +156,8 @@ def one_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry:
     entry = named_run(name, root)
     if entry is not None:
         return entry
-    refuse_submission(Path(name))
+    for folder in (Path(name), root / name):
+        refuse_no_run(folder)
     from evalsuite.runs.run_files import why_no_run
 
     for folder in (Path(name), root / name):
@@ -167,16 +168,23 @@ def one_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry:
     raise UsageError(f"no finished run {name!r}", hint=did_you_mean(name, known[-20:]) if known else f"no runs in {root}")
 
 
+def unfinished(folder: Path) -> UsageError:
+    """Return the error for a run that was interrupted."""
+    return UsageError(f"{folder} is an unfinished run", hint=f"`evalsuite run FOLDER --resume {folder}` finishes it")
+
+
 def short_name(folder: Path) -> str:
     """Return the shortest name by which `one_run` finds a run: its starting second, or the whole name if another run began then."""
     began = folder.name[: len("20261122-093000")]
     return began if _BEGAN.fullmatch(began) and len(list(folder.parent.glob(f"{began}*"))) == 1 else folder.name
 
 
-def refuse_submission(folder: Path) -> None:
-    """Raise `UsageError` if the folder is a submission instead of a run."""
+def refuse_no_run(folder: Path) -> None:
+    """Raise `UsageError` if the folder is a submission instead of a run, or an unfinished run."""
     if is_submission(folder):
         raise UsageError(f"{folder} is a submission, not a run", hint=f"`evalsuite run {folder}` scores it, whatever else lies in it")
+    if (folder / STARTED).exists() and not (folder / RUN).exists():
+        raise unfinished(folder)
 
 
 def named_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry | None:

@@ -275,7 +275,10 @@ def query(
             index_of(root).unlink(missing_ok=True)
             return _answer(sql, root, cut, tell)
     except duckdb.Error as error:
-        raise UsageError(f"the query failed: {str(error).splitlines()[0]}", hint="tables: runs, results, fields") from error
+        _, lacks_column, columns = str(error).partition("Candidate bindings: ")
+        near = columns.partition(",")[0].partition("\n")[0].strip(' "').rpartition(".")[2]
+        hint = f"did you mean {near!r}?" if lacks_column else "tables: runs, results, fields"
+        raise UsageError(f"the query failed: {str(error).splitlines()[0]}", hint=hint) from error
 
 
 def _answer(sql: str, root: Path, cut: Cut | None, tell: Tell | None) -> tuple[list[str], list[tuple[Any, ...]]]:

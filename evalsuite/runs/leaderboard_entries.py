@@ -31,6 +31,7 @@ from evalsuite.readers.limits import Limits, moved_limits, resolve_limits
 from evalsuite.readers.paths import Inode, content_digest, metadata_like, open_confined, why_no_folder
 from evalsuite.readers.submission_files import cached_hash, submission_hash
 from evalsuite.runs import WORKER_MODULES
+from evalsuite.runs.history import refuse_no_run
 from evalsuite.runs.history_index import RunScores, digest_of_ids, errata_line, find_scored, key_of, run_scores
 from evalsuite.runs.plan import default_rules, signature_word
 from evalsuite.runs.run_folder import RUN, STARTED, holds_run, is_submission
@@ -189,6 +190,7 @@ def find_places(folders: Sequence[Path], gold: Path) -> tuple[list[Place], list[
     by_folder = {folder: _places_in(folder, gold, notes, by_files=by_files) for folder in folders}
     if not any(not place.fault for places in by_folder.values() for place in places):
         empty = next((folder for folder, places in by_folder.items() if not places), folders[0])
+        refuse_no_run(empty)
         broken = next((f"{place.folder}: {place.fault}" for places in by_folder.values() for place in places), "")
         raise UsageError(broken or f"{empty}: no submission and no finished run in it", hint=f"a submission holds {METADATA}, a run {RUN}")
     own: dict[Path, Place] = {}

@@ -22,7 +22,7 @@ from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import SPEC_PATTERN
 from evalsuite.readers.submission_files import submission_hash
 from evalsuite.runs.corrected_scores import merge_corrections
-from evalsuite.runs.history import RunEntry, read_run, refuse_submission
+from evalsuite.runs.history import RunEntry, read_run, refuse_no_run
 from evalsuite.runs.run_files import read_results
 from evalsuite.runs.run_folder import RESULTS, RunFolder, claim
 from evalsuite.runs.run_options import RunOptions, changed_parts, signature_parts
@@ -85,7 +85,7 @@ def merge(folders: Sequence[Path], out: Path) -> RunEntry:
 
 
 def _entry(folder: Path) -> RunEntry:
-    refuse_submission(folder)
+    refuse_no_run(folder)
     entry = read_run(folder)
     if entry is None:
         raise UsageError(f"no finished run in {folder}", hint="merge takes the folders that `run --shard i/n --out FOLDER` wrote")

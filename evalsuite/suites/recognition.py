@@ -19,9 +19,10 @@ from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import EvalsuiteError, FaultError
 from evalsuite.gold.layouts import holds_answers
 from evalsuite.readers.archives import is_archive
+from evalsuite.readers.json_text import json_problem
 from evalsuite.readers.load_table import DATABASES, WORKBOOKS, ending_of
 from evalsuite.readers.paths import SPEC_PATTERN, metadata_like
-from evalsuite.runs.run_folder import RESULTS, RUN
+from evalsuite.runs.run_folder import RESULTS, RUN, STARTED
 from evalsuite.suites.stored_suites import FILE_KINDS, read_columns
 
 Kind = Literal["submission", "gold", "checkout", "sql_pairs", "table", "records", "candidates", "log", "run", "archive", "unknown"]
@@ -126,6 +127,8 @@ def _folder(path: Path, depth: int) -> Thing:
         return Thing(path=path, kind="submission")
     if any(path.glob(SPEC_PATTERN)):
         return Thing(path=path, kind="gold")
+    if STARTED in names:
+        return Thing(path=path, kind="unknown", facts={"why": "it is an unfinished run", "is_unfinished": True})
     visible = _content_names(path, names)
     is_alone = len(visible) == 1 and path.name != "evaluation_suite" and (path / visible[0]).is_dir()
     if depth < _MOST_DEPTH and is_alone:
@@ -340,9 +343,14 @@ def _of_content(place: Path, head: bytes) -> dict[str, Any]:
     if ending not in FILE_KINDS:
         return {"kind": "table"} if ending else {"kind": "unknown"}
     columns = _head_of_columns(place, head)
+    if not columns and ending in _PACKED:
+        return {"kind": "unknown", "why": f"its name ends in {ending}, but it is no {_PACKED[ending]} file"}
     if not columns and ending in (".csv", ".tsv"):
         return {"kind": "unknown", **_detect_encoding(head)} if _detect_encoding(head) else {"kind": "table"}
     return _of_columns(columns)
+
+
+_PACKED: Final = {".parquet": "Parquet", ".xlsx": "Excel"}
 
 
 def _detect_encoding(head: bytes) -> dict[str, str]:
@@ -392,8 +400,8 @@ def _of_json(place: Path) -> dict[str, Any]:
                 "why": "it contains several JSON values, a line each, so its name should end in .jsonl",
                 "ending": ".jsonl",
             }
-        where = f"line {error.lineno}, column {error.colno}"
-        return {"kind": "unknown", "why": f"not valid JSON: {error.msg[:1].lower() + error.msg[1:]} in {where}"}
+        problem = json_problem(error.doc, error) or f": {error.msg[:1].lower() + error.msg[1:]}"
+        return {"kind": "unknown", "why": f"line {error.lineno}, column {error.colno} is not valid JSON{problem}"}
     except (ValueError, RecursionError, OSError):
         return {"kind": "unknown", "why": "not valid JSON"}
     if isinstance(value, dict):
@@ -441,11 +449,10 @@ def _of_lines(text: str, *, is_whole: bool) -> dict[str, Any]:
     for number, line in lines[:_HEAD_ROWS]:
         try:
             rows.append(json.loads(line))
-        except (ValueError, RecursionError):
-            is_last = number == lines[-1][0]
-            if not is_last or is_whole:
-                ends = ": it ends early, as if the file was cut" if is_last and rows else ""
-                return {"kind": "unknown", "why": f"line {number} is not valid JSON{ends}"}
+        except (ValueError, RecursionError) as error:
+            if number != lines[-1][0] or is_whole:
+                problem = json_problem(line, error) if isinstance(error, json.JSONDecodeError) else ""
+                return {"kind": "unknown", "why": f"line {number} is not valid JSON{problem}"}
     first = rows[0] if rows and isinstance(rows[0], dict) else {}
     kind = next((kind for keys, kind in _LINE_KINDS if keys <= first.keys()), None)
     if kind is not None:

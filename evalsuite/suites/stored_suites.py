@@ -22,6 +22,7 @@ from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, UsageError, did_you_mean
 from evalsuite.core.registry import NO_DEFAULT, UnknownScorerError, check_parameters
 from evalsuite.readers.csv_table import read_named_rows
+from evalsuite.readers.json_text import json_problem
 from evalsuite.readers.load_table import ending_of, read_workbook
 from evalsuite.runs.run_files import keep_out_of_git, read_json, write_atomically
 from evalsuite.scorers import SCORERS
@@ -426,8 +427,9 @@ def _read_jsonl(path: Path) -> Columns:
         if line.strip():
             try:
                 records.append(json.loads(line))
-            except (ValueError, RecursionError):
-                raise UsageError(f"{path}:{number}: not valid JSON", hint="one JSON object per line") from None
+            except (ValueError, RecursionError) as error:
+                problem = json_problem(line, error) if isinstance(error, json.JSONDecodeError) else ""
+                raise UsageError(f"{path}:{number}: not valid JSON{problem}", hint="one JSON object per line") from None
             if not isinstance(records[-1], dict):
                 raise UsageError(f"{path}:{number}: not a JSON object", hint="one JSON object per line")
     return _columns_of(records)
@@ -438,7 +440,7 @@ def _read_json_rows(path: Path) -> Columns:
     try:
         value = json.loads(path.read_text(encoding="utf-8-sig"))
     except json.JSONDecodeError as error:
-        raise UsageError(f"{path}:{error.lineno}: not valid JSON", hint=hint) from None
+        raise UsageError(f"{path}:{error.lineno}: not valid JSON{json_problem(error.doc, error)}", hint=hint) from None
     except RecursionError:
         raise UsageError(f"{path}: nested too deeply", hint=hint) from None
     if isinstance(value, list) and all(isinstance(record, dict) for record in value):

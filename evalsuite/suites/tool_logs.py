@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UsageError
 from evalsuite.core.types import METADATA, Result
+from evalsuite.readers.json_text import json_problem
 from evalsuite.runs.history import RUNS_FOLDER, find_runs
 from evalsuite.runs.run_files import write_atomically
 from evalsuite.runs.run_folder import RUN, SCHEMA_VERSION, RunFolder, new_folder
@@ -306,7 +307,7 @@ def _log_of_json(path: Path, text: str) -> ForeignLog:
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
-        raise UsageError(f"{path}:{error.lineno}: not valid JSON: cut, or not a log", hint=_KNOWN) from None
+        raise UsageError(f"{path}:{error.lineno}: not valid JSON{json_problem(text, error) or ', so not a log'}", hint=_KNOWN) from None
     except RecursionError:
         raise UsageError(f"{path}: nested too deeply", hint=_KNOWN) from None
     if isinstance(value, dict) and isinstance(value.get("eval"), dict) and isinstance(value.get("samples"), list):

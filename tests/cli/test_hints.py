@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from evalsuite.cli.commands import COMMANDS
-from evalsuite.cli.gate import applicable_hint, options_in
+from evalsuite.cli.cures import applicable_hint, options_in
 from evalsuite.cli.parser import load_command, options_of_call
 from evalsuite.core.errors import FAULTS
 from evalsuite.runs.run_folder import cannot_write_run

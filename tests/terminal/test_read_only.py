@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.cli.gate import options_in
+from evalsuite.cli.cures import options_in
 from evalsuite.cli.parser import options_of_call
 from tests.cli.test_run import text_gold, text_submission
 from tests.conftest import ROOT

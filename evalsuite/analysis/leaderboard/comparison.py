@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice, zip_longest
+from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.analysis.leaderboard.pairing import (
@@ -21,6 +23,7 @@ from evalsuite.analysis.leaderboard.pairing import (
     cluster_of_each,
     cluster_tags,
     difference_bounds,
+    differing_cases,
     fields_by_path,
     fields_of,
     flipped_instances,
@@ -535,10 +538,19 @@ def compare(
 
 def _signature_warnings(base: RunSide, others: Sequence[RunSide], rules: Rule | None, *, force: bool) -> list[str]:
     unlike = [(other, differing) for other in others if (differing := what_differs(base, other, rules=rules))]
-    texts = [f"{base.label} and {other.label} are not comparable: {', '.join(differing)}" for other, differing in unlike]
+    texts = [
+        f"{base.label} and {other.label} are not comparable: {', '.join(differing)}"
+        + (f": {cases}" if any(part.startswith("gold ") for part in differing) and (cases := differing_cases(base, other)) else "")
+        for other, differing in unlike
+    ]
     if texts and not force:
         only_rules = all(len(differing) == 1 and differing[0].startswith("rules ") for _, differing in unlike)
         way_out = "--rules official or --rules strict compares both under one" if only_rules else "score them again under one signature"
+        other, differing = unlike[0]
+        folders = [base.submission_folder, other.submission_folder, other.gold_folder]
+        if len(differing) == 1 and differing[0].startswith("gold ") and all(folder and Path(folder).is_dir() for folder in folders):
+            first, second, gold = map(quote, folders)
+            way_out = f"`evalsuite compare {first} {second} --gold {gold}` scores both on one gold"
         raise UsageError(texts[0], hint=f"{way_out}, or compare them as they are with --force")
     return [f"{text} (compared under --force)" for text in texts]
 

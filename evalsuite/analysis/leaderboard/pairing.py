@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import UsageError, did_you_mean
+from evalsuite.core.errors import EvalsuiteError, UsageError, did_you_mean
 from evalsuite.core.registry import UnknownScorerError
 from evalsuite.core.status import FAULTY, UNGRADED, UNJUDGED, ZERO, kind_of, own_value, raw_value, redact, results_by, scorers_of, shows
 from evalsuite.core.types import Result, Rule
 from evalsuite.gold.spec import NOTHING, Exchange, Exchanges, exchanges_of
 from evalsuite.runs.corrected_scores import known_labels, labels_of
-from evalsuite.runs.history import RUNS_FOLDER, RunEntry, named_run, one_run
+from evalsuite.runs.history import RUNS_FOLDER, RunEntry, named_run, one_run, refuse_no_run
 from evalsuite.runs.history_index import RunScores
-from evalsuite.runs.run_folder import STARTED, is_submission
+from evalsuite.runs.run_folder import is_submission
 from evalsuite.runs.run_options import changed_parts, signature_parts
 from evalsuite.scorers import SCORERS
 from evalsuite.stats.units import at_one_length
@@ -193,7 +193,7 @@ class RunSide:
     `clusters` are the groups that the suite names as clusters; `hidden`: gold is secret, so no reason may be shown. `n_instances` are those
     of all of gold, 0 if unknown; `exchanges` the questions and answers. `corrected` is the score after gold's errata, None without any;
     `n_unapplied` of these are stale or expired. `labels` are human labels of its answers, by instance id; `unread` is why the saved ones
-    are not used.
+    are not used. `gold_folder` and `submission_folder` are where they were.
     """
 
     label: str
@@ -212,6 +212,8 @@ class RunSide:
     n_unapplied: int = 0
     labels: Mapping[str, float] = field(default_factory=dict)
     unread: str = ""
+    gold_folder: str = ""
+    submission_folder: str = ""
 
     @property
     def is_part(self) -> bool:
@@ -229,6 +231,8 @@ def side_of(
         results={result.instance_id: result for result in results},
         signature=str(run.get("signature", "")),
         suite=str(gold.get("name", "")),
+        gold_folder=str(gold.get("folder") or ""),
+        submission_folder=str((run.get("submission") or {}).get("folder") or ""),
         rules=str(run.get("options", {}).get("rules") or "official"),
         groups=run.get("groups") or {},
         clusters=tuple(gold.get("clusters") or ()),
@@ -286,8 +290,9 @@ def _find_saved_run(name: str, runs: Path) -> RunEntry | None:
     if (entry := named_run(name, runs)) is not None:
         return entry
     folder = Path(name)
-    if (folder / STARTED).exists() and not is_submission(folder):
-        raise UsageError(f"{folder} is an unfinished run", hint=f"finish it with `evalsuite run ... --resume {folder}`")
+    if is_submission(folder):
+        return None
+    refuse_no_run(folder)
     return None if folder.exists() else one_run(name, runs)
 
 
@@ -323,6 +328,38 @@ def what_differs(a: RunSide, b: RunSide, *, rules: Rule | None = None) -> list[s
     """Return the parts of the signatures that differ, as `gold 3f9c1e against 77ab01`; the rules do not count if they are chosen now."""
     changed = changed_parts(a.signature, b.signature, absent="absent").items()
     return [f"{name} {left} against {right}" for name, (left, right) in changed if name != "rules" or rules is None]
+
+
+def differing_cases(a: RunSide, b: RunSide) -> str:
+    """Return how many cases of two golds differ and the first of them, as `1 of 3 cases differs, first 'geo_002'`; empty if unknown.
+
+    Cases are compared by spec and files while both gold folders are as the runs saw them, else by their ids.
+    """
+    ours, theirs = (_digests_of_cases(side) for side in (a, b))
+    if ours is None or theirs is None:
+        ours, theirs = (dict.fromkeys(side.results, "") for side in (a, b))
+    names = {**ours, **theirs}
+    differing = [name for name in names if ours.get(name) != theirs.get(name)]
+    verb = "differs" if len(differing) == 1 else "differ"
+    return f"{len(differing)} of {len(names)} cases {verb}, first {differing[0]!r}" if differing else ""
+
+
+def _digests_of_cases(side: RunSide) -> dict[str, str] | None:
+    """Return what gold has for each case of a run, None if the folder is gone or has changed since."""
+    from evalsuite.gold.layouts import read_gold
+    from evalsuite.readers.gold_files import read_gold_files
+
+    try:
+        gold = read_gold(Path(side.gold_folder), plugins=False)
+        files = read_gold_files(gold.spec_file.parent, gold.spec_file)
+    except (OSError, EvalsuiteError):
+        return None
+    if files.hash != signature_parts(side.signature).get("gold"):
+        return None
+    own = {instance.instance_id: [str([(check.scorer, check.parameters) for check in instance.checks])] for instance in gold.instances}
+    for name, digest in files.digests.items():
+        own.get(name.partition("/")[0], []).append(f"{name} {digest}")
+    return {name: "\n".join(parts) for name, parts in own.items()}
 
 
 Pair = tuple[Result, Result]

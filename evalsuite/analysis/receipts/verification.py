@@ -33,7 +33,7 @@ from evalsuite.runs.corrected_scores import correct, unapplied
 from evalsuite.runs.databases import Databases, connection_of, has_query
 from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.gold_queries import is_scored_by, query_files
-from evalsuite.runs.history import METADATA_KEYS, RunEntry, read_run, refuse_submission
+from evalsuite.runs.history import METADATA_KEYS, RunEntry, read_run, refuse_no_run
 from evalsuite.runs.instance_checks import is_pair, skip_unscorable
 from evalsuite.runs.plan import by_tag, plan, rules_of, signature_of, warnings_of
 from evalsuite.runs.rescoring import parse_shard, place_of
@@ -107,7 +107,7 @@ def read_claims(folder: Path, isolation: str = "process") -> tuple[list[Finding]
     Raises:
         UsageError: there is no finished run.
     """
-    refuse_submission(folder)
+    refuse_no_run(folder)
     try:
         run, results = (folder / RUN).read_bytes(), (folder / RESULTS).read_bytes()
     except OSError:
