@@ -75,7 +75,7 @@ def cure_of(message: str, hint: str, arguments: Sequence[str]) -> tuple[str, lis
     mistake = Mistake(message, hint, arguments)
     if "did you mean" in hint and _NEAREST.search(hint) is None:
         return hint, None
-    for way in (_nearest_word, _retyped, _free_name, _absent_path, _further_path, _whole_command, _other_kind, _things):
+    for way in (_nearest_word, _retyped, _joined, _free_name, _absent_path, _further_path, _whole_command, _other_kind, _things):
         for better, words in way(mistake):
             if _is_cure(words, arguments):
                 return better, words
@@ -135,7 +135,7 @@ def _nearest_word(mistake: Mistake) -> Ways:
 
 
 def _retyped(mistake: Mistake) -> Ways:
-    """Yield the line with another spelling: `—rules`, `-rules` or `rules=strict` for an option, `a b` for `a,b`, `my answers` in quotes."""
+    """Yield the line with another spelling of an option: `—rules`, `-rules` or `rules=strict`."""
     from evalsuite.cli.parser import options_of_call
 
     arguments, options = mistake.arguments, set(options_of_call(mistake.arguments))
@@ -149,6 +149,11 @@ def _retyped(mistake: Mistake) -> Ways:
     words = [as_option(word) for word in arguments]
     if words != list(arguments):
         yield f"an option begins with two dashes: {next(word for word in words if word not in arguments)}", words
+
+
+def _joined(mistake: Mistake) -> Ways:
+    """Yield the line with words joined: `my answers` in quotes, `a b` as `a,b`."""
+    arguments = mistake.arguments
     for at in range(len(arguments) - 1):
         for end in range(at + 2, len(arguments) + 1):
             name = " ".join(arguments[at:end])
@@ -264,11 +269,17 @@ def _things(mistake: Mistake) -> Ways:
         return
     if not plan.commands:
         return
-    words = list(plan.commands[0])
-    is_other_gold = any(part.option == "--gold" for part in wrong) and words[0] != _command(mistake.arguments)
+    about = f"{', '.join(values)}: {_TELLING[plan.kind]}" if plan.kind in _TELLING else mistake.hint
+    is_other_gold = any(part.option == "--gold" for part in wrong) and plan.commands[0][0] != _command(mistake.arguments)
     drops_words = any(not part.option and part not in things for part in parts[1:]) and plan.kind not in _TELLING
-    if is_other_gold or drops_words:
-        return
+    if not (is_other_gold or drops_words):
+        for words in _with_options(mistake, list(plan.commands[0]), things):
+            yield about, words
+
+
+def _with_options(mistake: Mistake, words: list[str], things: Sequence[Part]) -> Iterator[list[str]]:
+    """Yield a command for the things of a line with the line's other options, unless it is the line itself."""
+    parts = _parts(mistake.arguments)
     kept = [word for part in parts[1:] if part.option and part not in things and part.option not in words for word in part.words]
     if _command(mistake.arguments) in _OF_COLUMNS and words[:2] == ["suite", "try"]:
         # The columns that were guessed, for the command that was typed.
@@ -277,7 +288,7 @@ def _things(mistake: Mistake) -> Ways:
         words = list(mistake.arguments)
     words += kept
     if _without_default(words) != _without_default(mistake.arguments):
-        yield f"{', '.join(values)}: {_TELLING[plan.kind]}" if plan.kind in _TELLING else mistake.hint, words
+        yield words
 
 
 def _whole_folder(path: str) -> str:
