@@ -258,7 +258,7 @@ def _things(mistake: Mistake) -> Ways:
     from evalsuite.cli.entrance import plan_for
 
     parts = _parts(mistake.arguments)
-    things = [part for part in parts if part.option in ("", *_OF_THINGS) and os.path.lexists(part.value)]
+    things = _existing(parts)
     values = list(dict.fromkeys(_whole_folder(part.value) for part in things))
     wrong = [part for part in things if mistake.names(part.value)] if _OTHER_KIND.search(mistake.message) else []
     if not values or not (wrong or _LACKS_COLUMN.search(mistake.message) or mistake.message.endswith("no such gold folder")):
@@ -275,6 +275,11 @@ def _things(mistake: Mistake) -> Ways:
     if not (is_other_gold or drops_words):
         for words in _with_options(mistake, list(plan.commands[0]), things):
             yield about, words
+
+
+def _existing(parts: Sequence[Part]) -> list[Part]:
+    """Return the files and folders of a line that it scores or compares."""
+    return [part for part in parts if part.option in ("", *_OF_THINGS) and os.path.lexists(part.value)]
 
 
 def _with_options(mistake: Mistake, words: list[str], things: Sequence[Part]) -> Iterator[list[str]]:
