@@ -1,13 +1,16 @@
 """Every public feature is in the documentation, in code that runs: public names, keys of the judge, scorers, calls of other tools."""
 
 import re
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
 import pytest
 
 import evalsuite
 from evalsuite import stats, trees
+from evalsuite.cli.commands import COMMANDS
+from evalsuite.cli.parser import called, usage_errors
 from evalsuite.scorers import judge, metrics
 from evalsuite.scorers.judge.settings import Settings
 from tests.conftest import ROOT
@@ -46,6 +49,43 @@ PHRASES = (
 def fenced() -> str:
     """All code of README and docs."""
     return "\n".join(block for page in PAGES for block in FENCED.findall(page.read_text(encoding="utf-8")))
+
+
+def parses(words: Sequence[str]) -> str:
+    """Return why the parser refuses a command line, empty if it takes it; a name without its arguments is only a name."""
+    command, names, rest = called(words)
+    try:
+        command.make_context(names[-1], rest)
+    except usage_errors() as error:
+        why = str(error)
+        return f"{shlex.join(words)}: {why}" if why and not why.startswith("Missing parameter") else ""
+    return ""
+
+
+def documented_commands() -> Iterator[list[str]]:
+    """The words of each command line that README and docs show, in a block or within a sentence, without what a shell reads."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        lines = [*re.findall(r"`(?:\$ )?(evalsuite [^`\n]+)`", text), *"\n".join(FENCED.findall(text)).splitlines()]
+        for line in (line.strip().removeprefix("$ ") for line in lines):
+            if line.startswith("evalsuite ") and not re.search(r"[|;*$]|\.\.\.", line):
+                words = shlex.split(re.split(r"  |&& |> ", line)[0], comments=True)[1:]
+                if words and words[0] in COMMANDS:
+                    yield words
+
+
+def test_documented_command_lines_are_read() -> None:
+    """Each command line of README and docs has commands and options that exist."""
+    lines = list(documented_commands())
+    assert len(lines) > 100
+    assert [why for why in map(parses, lines) if why] == []
+
+
+def test_command_lines_of_0_2_0_are_read() -> None:
+    """Each command line of the documentation of 0.2.0 is still read, under its old spelling."""
+    lines = (ROOT / "tests/data/command_lines_of_0_2_0.txt").read_text(encoding="utf-8").splitlines()
+    assert len(lines) > 100
+    assert [why for why in map(parses, map(shlex.split, lines)) if why] == []
 
 
 @pytest.mark.parametrize(
