@@ -359,16 +359,24 @@ def check_command(
     return EXIT_GATE
 
 
-def _last_run_with(instance_id: str) -> str | None:
-    """Return the folder of the last run, which a note names, if it has this instance; None for the name of a scorer."""
+def _last_run_with(name: str) -> str | None:
+    """Return the folder of the last run, which a note names, if it has this instance; None for another name.
+
+    Raises `UsageError` for a name that is near to one of the run's instances, and to no scorer.
+    """
+    from evalsuite.core.errors import did_you_mean
     from evalsuite.runs.history import find_runs
     from evalsuite.scorers import SCORERS
 
-    if instance_id in SCORERS.names() or not (entries := find_runs(opt.RUNS)):
+    if name in SCORERS.names() or not (entries := find_runs(opt.RUNS)):
         return None
-    if all(result.instance_id != instance_id for result in entries[-1].results()):
-        return None
-    return str(opt.run_or_last(None).folder)
+    ids = [result.instance_id for result in entries[-1].results()]
+    if name in ids:
+        return str(opt.run_or_last(None).folder)
+    near, other = (did_you_mean(name, names) for names in (ids, SCORERS.names()))
+    if near.startswith("did you mean") and not other.startswith("did you mean"):
+        raise UsageError(f"{name!r} is no scorer, and no instance of the last run, {entries[-1].name}", hint=near)
+    return None
 
 
 def _sides_to_check(

@@ -228,7 +228,8 @@ def test_a_string_check_at_the_command_line_loads_nothing_heavy() -> None:
 def test_reports_of_one_instance_and_of_one_prediction(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """-o writes what is shown in every format; an id alone is one of the last run, which a note names; an unknown name is a scorer's."""
+    """-o writes what is shown in every format; an id alone is one of the last run, which a note names; of an unknown name
+    the nearest instance is proposed."""
     monkeypatch.chdir(tmp_path)
     shutil.copytree(ROOT / "gold", "gold")
     assert main(["run", str(ROOT / "example_submission_folder"), "-q", "--isolation", "none"]) == 0
@@ -242,5 +243,8 @@ def test_reports_of_one_instance_and_of_one_prediction(
     assert json.loads(Path("c.json").read_text()).keys() == whole.keys()
     assert all(whole["reason"].split()[0] in Path(file).read_text() for file in files[:5])
     assert all(Path(file).stat().st_size for file in files)
-    assert main(["check", "sales_400"]) == 2
-    assert "unknown scorer 'sales_400'" in capsys.readouterr().err
+    assert (main(["check", "sales_4"]), main(["check", "nope"])) == (2, 2)
+    errors = capsys.readouterr().err
+    assert "'sales_4' is no scorer, and no instance of the last run" in errors
+    assert "check sales_004\n" in errors
+    assert "unknown scorer 'nope'" in errors
