@@ -234,6 +234,9 @@ def _whole_command(mistake: Mistake) -> Ways:
         if word == "[OPTIONS]" or (word.startswith("[") and not kind):
             continue
         places = _places(kind) if kind else []
+        if kind == "submission" and any(Path(name).is_dir() for name in mistake.arguments[1:]):
+            # Another folder than a typed one is no cure.
+            places = [place for place in places if place in mistake.arguments]
         words.append(places[0] if len(places) == 1 else word)
     if not any(map(_PLACEHOLDER.fullmatch, words)):
         yield mistake.hint, words

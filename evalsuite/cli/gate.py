@@ -271,11 +271,14 @@ def _advice(message: str, hint: str, arguments: Sequence[str]) -> tuple[str, lis
     """Return the part of a hint that applies to the called command, and the words of the command line that it proposes."""
     from evalsuite.cli.cures import applicable_hint, cure_of
 
-    if "--" in hint:
-        from evalsuite.cli.parser import options_of_call
+    try:
+        if "--" in hint:
+            from evalsuite.cli.parser import options_of_call
 
-        hint = applicable_hint(hint, options_of_call(arguments))
-    return cure_of(message, hint, arguments)
+            hint = applicable_hint(hint, options_of_call(arguments))
+        return cure_of(message, hint, arguments)
+    except Exception:  # missing packages, a path that cannot be looked at: the error itself is printed in any case
+        return hint, None
 
 
 def _complain(message: str, hint: str, arguments: Sequence[str]) -> None:

@@ -189,10 +189,13 @@ def find_places(folders: Sequence[Path], gold: Path) -> tuple[list[Place], list[
     by_files = gold.exists() and layout_of(find_spec(gold)) != "original"
     by_folder = {folder: _places_in(folder, gold, notes, by_files=by_files) for folder in folders}
     if not any(not place.fault for places in by_folder.values() for place in places):
-        empty = next((folder for folder, places in by_folder.items() if not places), folders[0])
-        refuse_no_run(empty)
+        empty = next((folder for folder, places in by_folder.items() if not places), None)
+        if empty is not None:
+            refuse_no_run(empty)
         broken = next((f"{place.folder}: {place.fault}" for places in by_folder.values() for place in places), "")
-        raise UsageError(broken or f"{empty}: no submission and no finished run in it", hint=f"a submission holds {METADATA}, a run {RUN}")
+        raise UsageError(
+            broken or f"{empty or folders[0]}: no submission and no finished run in it", hint=f"a submission holds {METADATA}, a run {RUN}"
+        )
     own: dict[Path, Place] = {}
     for folder, places in by_folder.items():
         for place in places or [_broken(folder, f"no submission and no finished run in {folder}")]:

@@ -93,6 +93,7 @@ run sub --zzz | No such option: --zzz | known: --result-dir, --gold
 run sub extra | unexpected argument 'extra' | evalsuite run [OPTIONS] [submission]
 run | no submission folder given | evalsuite run FOLDER --gold gold
 run sub --result_dir sub | given twice
+    => run sub
 run --result_dir | '--result_dir' requires an argument
 run sub --rules strickt | no rules 'strickt' | known: official, strict
     => run sub --rules strict
@@ -270,7 +271,9 @@ scorers tabel_match | unknown scorer 'tabel_match' | did you mean 'table_match'?
 scorers judge | unknown scorer 'judge' | did you mean 'llm_judge'?
     => scorers llm_judge
 scorers nope | unknown scorer 'nope' | known: string_match, number_match, table_match
-check geo_001 | unknown scorer 'geo_001' | for an instance add --result_dir FOLDER
+check geo_01 | 'geo_01' is no scorer, and no instance of the last run | did you mean 'geo_001'?
+    => check geo_001
+check nope | unknown scorer 'nope' | for an instance add --result_dir FOLDER
 check string_match --prediction a | no gold given | evalsuite check string_match --prediction TEXT --gold TEXT
 check string_match --gold a | no prediction given
 check string_match --prediction a --gold a --explain | --explain needs a submission
@@ -392,7 +395,7 @@ check gold | unknown scorer 'gold'
     => gold check gold
 check sub | unknown scorer 'sub'
     => run sub --gold gold
-check geo_001 sub | unknown scorer 'geo_001' | --result-dir sub
+check geo_001 sub | 'sub' is not used with --result_dir | --result-dir sub
     => check geo_001 --result-dir sub
 check tree_match --prediction json --gold json2 | json: a folder is where JSON is needed
     | a .json or .jsonl file in it
@@ -611,9 +614,10 @@ def make_runs(folder: Path) -> None:
     """What commands leave in the folder, which is the working folder: runs, one stopped, two damaged; a suite, an example, a key."""
     run = ["run", "sub", "--isolation", "none", "-q"]
     for words in (
-        run,
         ["suite", "create", "capitals", "--from", "questions.csv", "--scorer", "f1"],
         ["suite", "run", "capitals", "--from", "answers.csv"],
+        # The last run, also if both begin in one second.
+        run,
         *([*run, "--out", name] for name in ("one", "two")),
         [*run, "--rules", "strict", "--out", "strict_run"],
         [*run, "--gold", "gold2", "--out", "run2"],

@@ -5,7 +5,6 @@ import io
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
@@ -231,7 +230,7 @@ def test_the_needed_python_is_the_one_that_pip_asks_for() -> None:
 def test_an_older_python(version: str, start: list[str]) -> None:
     """One sentence with the needed version, exit code 2; where that Python is absent, this one says that it is older."""
     python = shutil.which(f"python{version}")
-    if python is None or subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode:
+    if python is None or finished([python, "-c", ""]).returncode:
         older = f"import sys, runpy; sys.hexversion = 0x03{int(version.partition('.')[2]):02x}0000; sys.argv[0] = '-'; "
         run_it = {"-m": "runpy.run_module('evalsuite')", "-c": "import evalsuite"}.get(start[0], "runpy.run_path('evaluate.py')")
         done = finished([sys.executable, "-c", older + run_it], cwd=ROOT)

@@ -164,7 +164,7 @@ def test_a_check_of_files_keeps_the_official_verdict(
         own = parameters["gold"]
         gold = [str(folders[1] / name / one) for one in ([own] if isinstance(own, str) else own)]
         words = [f"--condition-tabs={tab}" for tab in parameters.get("condition_tabs", [])]
-    assert check_prediction(func, given, gold, words, "official", None, as_json=True) == 1
+    assert check_prediction(func, given, gold, words, "official", None, as_json=True)[0] == 1
     found = json.loads(capsys.readouterr().out)
     assert (found["official"], found["strict"], found["fault"], found["strict_fault"]["code"]) == (1, None, None, "TIMEOUT")
     assert "TIMEOUT" in found["strict_reason"]
