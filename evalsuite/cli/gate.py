@@ -278,6 +278,9 @@ def _advice(message: str, hint: str, arguments: Sequence[str]) -> tuple[str, lis
             hint = applicable_hint(hint, options_of_call(arguments))
         return cure_of(message, hint, arguments)
     except Exception:  # missing packages, a path that cannot be looked at: the error itself is printed in any case
+        import logging
+
+        logging.getLogger(__name__).debug("no cure was found for: %s", message, exc_info=True)
         return hint, None
 
 
