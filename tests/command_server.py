@@ -204,7 +204,6 @@ def serve(alive: int, listening: int, listening_for_workers: int, folder: str) -
 
     A second process, which has imported what workers need and nothing else, forks the fork servers.
     """
-    from evalsuite.core.disk_cache import code_stamp
     from evalsuite.runs import WORKER_MODULES
 
     for name in (*WORKER_MODULES, *_OF_WORKERS):
@@ -216,7 +215,9 @@ def serve(alive: int, listening: int, listening_for_workers: int, folder: str) -
         os._exit(0)
     os.close(listening_for_workers)
     _import_everything()
-    code_stamp()
+    _look_up_everything()
+    # What is to be called at the end of this process is not for the commands.
+    atexit._clear()
     _serve(alive, listening, _be_command)
     shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)
@@ -255,6 +256,20 @@ def _import_everything() -> None:
     for name in _HEAVY:
         importlib.import_module(name)
     _import_below("")
+
+
+def _look_up_everything() -> None:
+    """Fill the caches that every command would fill again."""
+    from evalsuite.cli.commands import COMMANDS
+    from evalsuite.cli.parser import build, load_command
+    from evalsuite.core.disk_cache import code_stamp
+    from evalsuite.sandbox.worker_sandbox import expected_features
+
+    code_stamp()
+    expected_features()
+    build()
+    for name in COMMANDS:
+        load_command(name)
 
 
 def _import_below(*packages: str) -> None:

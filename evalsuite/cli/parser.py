@@ -217,8 +217,12 @@ class HelpCommand(TyperCommand):
                     formatter.write_dl(rows)
 
 
+@functools.cache
 def load_command(name: str) -> TyperCommand | TyperGroup:
-    """Return the click command of a name in the table. A command with the parser's context parses unknown options itself."""
+    """Return the click command of a name in the table. A command with the parser's context parses unknown options itself.
+
+    The commands that an error may propose are parsed several times.
+    """
     app = typer.Typer(rich_markup_mode=None, add_completion=False)
     found = COMMANDS[name].load()
     if isinstance(found, Group):
@@ -317,6 +321,7 @@ def options_of_call(arguments: Sequence[str]) -> list[str]:
     return options
 
 
+@functools.cache
 def build() -> TyperGroup:
     """Build the application as a click group."""
     app = typer.Typer(
