@@ -16,7 +16,6 @@ is the instance's group.
 """
 
 import json
-import shutil
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -27,7 +26,7 @@ from evalsuite.core.errors import FaultError, GoldError, SubmissionError, UsageE
 from evalsuite.core.import_ref import ImportRef, lazy_pattern
 from evalsuite.core.types import EVALUATORS, Answer, Gold, GoldInstance, Problem, Rule, Submission, Suite
 from evalsuite.gold.checkout import with_questions
-from evalsuite.gold.spec import GOLD_QUERY, MakeInstance, ReadEntries, check_of, groups_of, id_of, instance_of, read_spec
+from evalsuite.gold.spec import GOLD_QUERY, MakeInstance, ReadEntries, check_of, groups_of, id_of, read_spec
 from evalsuite.gold.suite_yaml import JUDGE_FILE, with_judge
 from evalsuite.readers.gold_files import SUITE_FILE, find_spec, is_alone, read_gold_pairs, read_predictions, read_questions
 from evalsuite.readers.json_text import Obj, read_objects
@@ -260,15 +259,13 @@ def _pair_instance(evaluator: str, about: Mapping[str, Obj], note: str, entry: O
 BIRD, TEST_SUITE = PairsLayout("bird-ex", ".sql"), PairsLayout("test-suite", ".txt")
 
 
-# Mode of one sample of several: the i-th of the k lines of each id.
-SAMPLE = lazy_pattern(r"sample ([1-9]\d*) of ([1-9]\d*)")
 # name -> layout; the first one that recognises a spec reads it.
 LAYOUTS: dict[str, ImportRef] = {
     "snow": ImportRef("evalsuite.gold.layouts:SNOW"),
     "lite": ImportRef("evalsuite.gold.layouts:LITE"),
     "bird-ex": ImportRef("evalsuite.gold.layouts:BIRD"),
     "test-suite": ImportRef("evalsuite.gold.layouts:TEST_SUITE"),
-    "original": ImportRef("evalsuite.gold.layouts:Original"),
+    "original": ImportRef("evalsuite.gold.original:Original"),
 }
 
 
@@ -344,9 +341,14 @@ def read_submission(
 
 def layout_named(name: str) -> Layout:
     """Return the layout of that name. Raises `UsageError` if there is none."""
+    return cast(Layout, reference_of(name).load())
+
+
+def reference_of(name: str) -> ImportRef:
+    """Return the place of the layout of that name. Raises `UsageError` if there is none."""
     if name not in LAYOUTS:
         raise UsageError(f"no layout {name!r}", hint=did_you_mean(name, sorted(LAYOUTS)))
-    return cast(Layout, LAYOUTS[name].load())
+    return LAYOUTS[name]
 
 
 def layout_of(spec: Path, name: str | None = None, limits: Limits = DEFAULT_LIMITS) -> str:
@@ -362,41 +364,6 @@ def layout_of(spec: Path, name: str | None = None, limits: Limits = DEFAULT_LIMI
     if name != "original" and "evaluation" in entry:
         raise UsageError(f"{spec} is not of the layout {name}: its entries have an 'evaluation'", hint="leave --layout out")
     return name
-
-
-class Original:
-    """The layout of Spider 2.0 and its dbt suite: an `evaluation` in each entry, a folder per instance, `results_metadata.jsonl`."""
-
-    @staticmethod
-    def detect(_spec: Path, _entry: Obj, /) -> bool:
-        """Return True: a spec that no other layout recognises is read as this one, which reports its errors."""
-        return True
-
-    @staticmethod
-    def maker(_spec: Path, /) -> MakeInstance:
-        """Return a function that makes an instance of an entry."""
-        return instance_of
-
-    @staticmethod
-    def read_submission(folder: Path, limits: Limits, mode: str | None = None, ids: Collection[str] | None = None, /) -> Submission:
-        """Return the answers in the folder's metadata, or without it the databases of its dbt projects.
-
-        With a mode such as `sample 2 of 5`, the second line of each id.
-
-        Raises `UsageError` for any other mode, because each line contains its type.
-        """
-        from evalsuite.readers.submission import read_metadata
-
-        if (sample := SAMPLE.fullmatch(mode or "")) is not None:
-            return read_metadata(folder, limits, ids, sample=(int(sample[1]), int(sample[2])))
-        if mode is not None:
-            raise UsageError(f"--mode {mode} is for the layouts lite and snow", hint="results_metadata.jsonl gives each answer its type")
-        if not metadata_like(folder):
-            from evalsuite.readers.submission_files import read_projects
-
-            if (projects := read_projects(folder, limits, ids)) is not None:
-                return projects
-        return read_metadata(folder, limits, ids)
 
 
 def _first_entry(spec: Path, limits: Limits) -> Obj:
@@ -433,6 +400,8 @@ def convert(gold: Path, out: Path, *, layout: str | None = None, limits: Limits 
         UsageError: gold is in the original layout already, or `out` is not empty.
         OutputError: a file cannot be written.
     """
+    import shutil
+
     read = read_gold(gold, limits, layout=layout)
     if read.layout == "original":
         raise UsageError(f"{gold} is in the original layout already", hint="what is converted is gold of the layouts lite and snow")

@@ -20,18 +20,22 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Final, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, overload
 
 from evalsuite.compare.string_columns import is_packed
 from evalsuite.core.errors import FAULTS, FaultError
-from evalsuite.core.import_ref import lazy_pattern
+from evalsuite.core.import_ref import LazyModule, lazy_pattern
 from evalsuite.core.types import BROKEN_RECORD, Fault, Table
 from evalsuite.readers.csv_dialect import DEFAULT, Dialect
-from evalsuite.readers.csv_table import open_csv_table, read_csv_table, stream_csv_table
-from evalsuite.readers.duckdb_tables import open_duckdb, read_duckdb, read_trusted_duckdb, trusted_table_names
 from evalsuite.readers.json_text import Obj, parse_tree, read_text, read_tree
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import AnswerFiles, FromRoot, inside, open_trusted, reopen
+
+if TYPE_CHECKING:
+    from evalsuite.readers import csv_table, duckdb_tables
+else:
+    # Answers that are texts need neither.
+    csv_table, duckdb_tables = LazyModule("evalsuite.readers.csv_table"), LazyModule("evalsuite.readers.duckdb_tables")
 
 # A comma before a closing bracket, or a string, in which commas stay.
 _TRAILING_COMMA = lazy_pattern(r',\s*([}\]])|"(?:[^"\\]|\\.)*"')
@@ -193,16 +197,16 @@ def read_answer(
         # The result of a query was limited by `result_bytes`, not by the limit of a submitted file.
         own = {**limits, "file_bytes": limits["result_bytes"]}
         opened = partial(open_trusted, Path(private), limit_bytes=own["file_bytes"])
-        return open_csv_table(opened, name=Path(private).name, limits=own)
+        return csv_table.open_csv_table(opened, name=Path(private).name, limits=own)
     if form == "database" and private is not None:
-        return open_duckdb(Path(private), names=table_names, limits=limits, stem=Path(str(value)).stem)
+        return duckdb_tables.open_duckdb(Path(private), names=table_names, limits=limits, stem=Path(str(value)).stem)
 
     def read_file(path: str) -> Any:
         if form in ("table", "tables"):
-            return open_csv_table(lambda: files.open(path), name=str(path), limits=limits, dialect=dialect)
+            return csv_table.open_csv_table(lambda: files.open(path), name=str(path), limits=limits, dialect=dialect)
         with files.open(path) as handle:
             if form == "database":
-                return read_duckdb(handle, names=table_names, limits=limits, as_it_comes=True, stem=Path(path).stem)
+                return duckdb_tables.read_duckdb(handle, names=table_names, limits=limits, as_it_comes=True, stem=Path(path).stem)
             if form == "tree":
                 return read_answer_tree(handle, name=str(path), limits=limits)
             return read_text(handle, limit_bytes=limits["answer_bytes"])
@@ -250,11 +254,11 @@ def read_gold_files(
 
     def read_tables(path: Path, name: str) -> Any:
         if form == "database":
-            return read_trusted_duckdb(path, names=parameters.get("condition_tabs"), limits=limits, as_it_comes=as_it_comes)
+            return duckdb_tables.read_trusted_duckdb(path, names=parameters.get("condition_tabs"), limits=limits, as_it_comes=as_it_comes)
         with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
             if as_it_comes:
-                return stream_csv_table(lambda: reopen(handle), name=str(name), limits=limits, dialect=dialect)
-            return read_csv_table(handle, name=str(name), limits=limits, dialect=dialect)
+                return csv_table.stream_csv_table(lambda: reopen(handle), name=str(name), limits=limits, dialect=dialect)
+            return csv_table.read_csv_table(handle, name=str(name), limits=limits, dialect=dialect)
 
     def or_fault(name: str) -> Any:
         try:
@@ -315,7 +319,7 @@ def gold_table_names(folder: Path, instance_id: str, name: str, limits: Limits) 
     with _blamed_on_gold(instance_id, name):
         path = folder / inside(instance_id, name)
         if not SHELF.has_room_for(path):
-            return tuple(trusted_table_names(path, limits=limits))
+            return tuple(duckdb_tables.trusted_table_names(path, limits=limits))
     return tuple(
         read_gold_files("database", {"gold": name}, folder=folder, instance_id=instance_id, limits=limits, as_it_comes=True)["gold"]
     )
@@ -352,14 +356,14 @@ def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any], *, priv
         opened = partial(open_trusted, Path(path), limit_bytes=limits["file_bytes"])
         try:
             if form not in ("database", "tree"):
-                return stream_csv_table(opened, name=Path(path).name, limits=limits, dialect=Dialect.of(parameters))
+                return csv_table.stream_csv_table(opened, name=Path(path).name, limits=limits, dialect=Dialect.of(parameters))
             if form == "database" and is_gold:
-                return read_trusted_duckdb(Path(path), names=names, limits=limits, as_it_comes=True)
+                return duckdb_tables.read_trusted_duckdb(Path(path), names=names, limits=limits, as_it_comes=True)
             if form == "database" and private is not None:
-                return read_duckdb(private, names=names, limits=limits, as_it_comes=True, stem=Path(path).stem)
+                return duckdb_tables.read_duckdb(private, names=names, limits=limits, as_it_comes=True, stem=Path(path).stem)
             with opened() as handle:
                 if form == "database":
-                    return read_duckdb(handle, names=names, limits=limits, as_it_comes=True, stem=Path(path).stem)
+                    return duckdb_tables.read_duckdb(handle, names=names, limits=limits, as_it_comes=True, stem=Path(path).stem)
                 return (read_answer_tree if is_answer else read_tree)(handle, name=str(path), limits=limits)
         except FaultError as error:
             # The caller named the file, so the fault may name it too.

@@ -6,7 +6,6 @@ is a dict by instance id, a very large one a sorted index over joined text.
 
 import codecs
 import os
-import secrets
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, ValuesView
@@ -298,7 +297,7 @@ def read_metadata(
     with digesting(_open(folder, limits, name), seen) as handle:
         submission = _MetadataReader(folder, limits, ids, sample).read(handle, is_array=name == METADATA_ARRAY)
     # A file that changed while it was read gets a unique hash: no two of them are taken for the same.
-    submission = replace(submission, digest=seen.digest or secrets.token_hex())
+    submission = replace(submission, digest=seen.digest or os.urandom(32).hex())
     return submission if name == METADATA else _renamed(submission, name)
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from evalsuite.compare.string_columns import BLOCK, OddError, UnreadTable, packed_table
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
+from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.plugin_calls import OFFICIAL_CALLBACK
 from evalsuite.core.types import Answer, Fault, Result, Table, Task
 from evalsuite.readers.limits import Limits
@@ -231,10 +232,8 @@ _AT_ONCE: Final = 256
 
 
 def stream_submission(folder: str, limits: Limits, layout: str, mode: str | None, ids: Sequence[str] | None) -> Iterator[Any]:
-    """Read a submission's metadata: yield the answers in batches, and last the other facts of the submission."""
-    from evalsuite.gold.layouts import read_submission
-
-    read = read_submission(Path(folder), limits, layout=layout, mode=mode, ids=None if ids is None else frozenset(ids))
+    """Read a submission by its layout (`module:name`): yield the answers in batches, and last the other facts of the submission."""
+    read = ImportRef(layout).load().read_submission(Path(folder), limits, mode, None if ids is None else frozenset(ids))
     rows = [_row(answer) for answer in read.answers.values()]
     for at in range(0, len(rows), _AT_ONCE):
         yield rows[at : at + _AT_ONCE]

@@ -199,11 +199,13 @@ READS_BY_ANSWER_TYPE: Mapping[str, frozenset[str]] = {
 JUDGE, JUDGE_OFFICIAL = "judge", "official"
 
 
-# Modules that compare the answers of a payload type.
-_OF_TABLES = ("evalsuite.compare.official_tables", "evalsuite.compare.official_databases", "evalsuite.compare.margins")
-
-
-_OF_FORMS = {"table": _OF_TABLES, "tables": _OF_TABLES, "database": (*_OF_TABLES, "duckdb")}
+# Modules that read and compare the answers of a payload type.
+_OF_TABLES = ("evalsuite.readers.csv_table", "evalsuite.compare.official_tables", "evalsuite.compare.margins")
+_OF_FORMS = {
+    "table": _OF_TABLES,
+    "tables": _OF_TABLES,
+    "database": (*_OF_TABLES, "evalsuite.readers.duckdb_tables", "evalsuite.compare.official_databases", "duckdb"),
+}
 
 
 _JSON_FILES, _TEXT_FILES = (".json", ".jsonl"), (".txt", ".md")

@@ -13,7 +13,7 @@ from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, OutputError, SubmissionError, UsageError, describe
 from evalsuite.core.registry import fits
 from evalsuite.core.types import Answer, Fault, Gold, Submission
-from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.gold.layouts import read_gold, read_submission, reference_of
 from evalsuite.gold.spec import Exchanges, question_of
 from evalsuite.readers.limits import Limits, resolve_limits
 from evalsuite.readers.paths import FromRoot, metadata_like, metadata_name, open_confined
@@ -72,7 +72,7 @@ def read_submission_in_worker(
     )
     try:
         with worker as calls:
-            for message in calls.stream(_STREAM, str(place), dict(limits), layout, mode, names, n_bytes=n_bytes):
+            for message in calls.stream(_STREAM, str(place), dict(limits), reference_of(layout).target, mode, names, n_bytes=n_bytes):
                 if isinstance(message, dict):
                     rest = {**message, "notes": tuple(message["notes"]), "unknown": tuple(map(tuple, message["unknown"]))}
                 else:
