@@ -7,12 +7,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+# The exit code, as soon as the command line has ended.
+_exit_codes: "list[int]" = []
+
+
 def main(argv: "Sequence[str] | None" = None) -> int:
     """Run one command line, by default the process's own, and return its exit code; see `gate` for errors and signals."""
     from evalsuite.cli.output_streams import final_exit_code, make_streams_safe
 
     make_streams_safe()
-    return final_exit_code(_run(list(sys.argv[1:] if argv is None else argv), ends_process=argv is None))
+    code = final_exit_code(_run(list(sys.argv[1:] if argv is None else argv), ends_process=argv is None))
+    _exit_codes.append(code)
+    return code
 
 
 def _collect_garbage_rarely() -> None:
@@ -22,16 +28,21 @@ def _collect_garbage_rarely() -> None:
     from evalsuite.core.runtime import collect_rarely
 
     collect_rarely()
-    atexit.unregister(_skip_collection_at_exit)
-    atexit.register(_skip_collection_at_exit)
+    atexit.unregister(_end_process)
+    atexit.register(_end_process)
 
 
-def _skip_collection_at_exit() -> None:
-    """Skip the garbage collection at exit; only duckdb needs its destructors."""
-    if "duckdb" not in sys.modules:
-        import gc
+def _end_process() -> None:
+    """End the process, as the last of its exit handlers: taking its modules apart would cost another tenth of a short command.
 
-        gc.freeze()
+    Only duckdb needs its destructors.
+    """
+    if _exit_codes and "duckdb" not in sys.modules:
+        import os
+
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(_exit_codes[-1])
 
 
 def _run(arguments: list[str], *, ends_process: bool) -> int:

@@ -220,6 +220,9 @@ def find_numbers(answer: str, apart: frozenset[str] = frozenset(), *, denied: bo
 
 @lru_cache(maxsize=1)  # several checks read the same answer
 def _all_numbers(answer: str, apart: frozenset[str]) -> tuple[Value, ...]:
+    if answer.isascii() and answer.replace(".", "", 1).isdigit() and (match := _NUMBER.fullmatch(answer)) is not None:
+        # Most answers are a number with nothing around it.
+        return (_number_in(match, "", "", None),)
     text = _in_plain_signs(answer)
     values = tuple(_numbers_of(text, apart))
     return (_of_either_sign(values[0]),) if len(values) == 1 and _DASH_APART.fullmatch(text) else values

@@ -57,15 +57,10 @@ def _make_class(cls: "type[Any]", *, frozen: bool, slots: bool, kw_only: bool, e
     inherited = {name: spec for base in cls.__mro__[:0:-1] for name, spec in vars(base).get(_SPECS, {}).items()}
     own = _own_fields(cls, kw_only=kw_only, slots=slots)
     all_fields = {**inherited, **own}
-    if slots:
-        cls = _with_slots(cls, own, inherited)
     new: dict[str, Any] = {
+        **(_FROZEN if frozen else _THAWED),
         _SPECS: all_fields,
-        "__dataclass_fields__": _Standard("__dataclass_fields__", frozen=frozen),
-        "__dataclass_params__": _Standard("__dataclass_params__", frozen=frozen),
-        "__signature__": _Standard("__signature__", frozen=frozen),
-        "__match_args__": tuple(field.name for field in all_fields.values() if field.init and not field.kw_only),
-        "__init__": _first_init(cls, list(all_fields.values()), frozen=frozen),
+        "__match_args__": tuple([field.name for field in all_fields.values() if field.init and not field.kw_only]),
     }
     if frozen:
         new |= {"__setattr__": _refuse_setattr, "__delattr__": _refuse_delattr}
@@ -75,8 +70,13 @@ def _make_class(cls: "type[Any]", *, frozen: bool, slots: bool, kw_only: bool, e
         new["__repr__"] = _repr
     if eq:
         new |= _comparison(cls, [field.name for field in all_fields.values() if field.compare], frozen=frozen)
-    for name, value in new.items():
-        setattr(cls, name, value)
+    if slots:
+        # In the body of the class: Python compares each special method that is set later with those of all bases.
+        cls = _with_slots(cls, own, new, inherited)
+    else:
+        for name, value in new.items():
+            setattr(cls, name, value)
+    cls.__init__ = _first_init(cls, list(all_fields.values()), frozen=frozen)
     return cls
 
 
@@ -104,13 +104,14 @@ def _comparison(cls: "type[Any]", names: "list[str]", *, frozen: bool) -> "dict[
     return new
 
 
-def _with_slots(cls: "type[Any]", own: "dict[str, _Field]", inherited: "dict[str, _Field]") -> "type[Any]":
-    """Return the same class with a slot for each own field."""
+def _with_slots(cls: "type[Any]", own: "dict[str, _Field]", new: "dict[str, Any]", inherited: "dict[str, _Field]") -> "type[Any]":
+    """Return the same class with a slot for each own field, and with the `new` attributes."""
     body = {name: value for name, value in vars(cls).items() if name not in own and name not in ("__dict__", "__weakref__")}
     kind: Any = type(cls)
-    made: type[Any] = kind(cls.__name__, cls.__bases__, {**body, "__slots__": tuple(name for name in own if name not in inherited)})
-    made.__qualname__ = cls.__qualname__
-    return made
+    slots = tuple([name for name in own if name not in inherited])
+    slotted: type[Any] = kind(cls.__name__, cls.__bases__, {**body, **new, "__slots__": slots})
+    slotted.__qualname__ = cls.__qualname__
+    return slotted
 
 
 def _first_init(cls: "type[Any]", all_fields: "list[_Field]", *, frozen: bool) -> "Any":
@@ -118,24 +119,22 @@ def _first_init(cls: "type[Any]", all_fields: "list[_Field]", *, frozen: bool) -
 
     The compiled one takes its place for many objects, and at once for wrong arguments and for fields that are no parameters.
     """
-    positional = [field.name for field in all_fields if field.init and not field.kw_only]
-    defaults = {field.name: field.default for field in all_fields if field.default is not _MISSING or field.default_factory is not _MISSING}
-    factories = {field.name: field.default_factory for field in all_fields}
-    set_field: Any = object.__setattr__ if frozen else setattr
     n_left = _N_UNCOMPILED if all(field.init for field in all_fields) else 0
 
     def __init__(self: "Any", *args: "Any", **kwargs: "Any") -> None:  # noqa: N807 - the name in tracebacks
         nonlocal n_left
         n_left -= 1
-        first = dict(zip(positional, args, strict=False))
-        values = {**defaults, **first, **kwargs}
-        if n_left < 0 or len(first) < len(args) or first.keys() & kwargs.keys() or values.keys() != factories.keys():
+        first = dict(zip([field.name for field in all_fields if not field.kw_only], args, strict=False))
+        values = {**first, **kwargs}
+        names = {field.name for field in all_fields}
+        needed = {field.name for field in all_fields if field.default is _MISSING and field.default_factory is _MISSING}
+        if n_left < 0 or len(values) < len(args) + len(kwargs) or not needed <= values.keys() <= names:
             cls.__init__ = init = _compiled_init(cls, all_fields, frozen=frozen)
             init(self, *args, **kwargs)
             return
-        for name, factory in factories.items():
-            value = values[name]
-            set_field(self, name, factory() if value is _MISSING else value)
+        for field in all_fields:
+            value = values.get(field.name, field.default)
+            (object.__setattr__ if frozen else setattr)(self, field.name, field.default_factory() if value is _MISSING else value)
         if hasattr(cls, "__post_init__"):
             self.__post_init__()
 
@@ -191,6 +190,10 @@ class _Standard:
         if not is_signature:
             setattr(cls, self._name, attribute)
         return attribute
+
+
+_STANDARD = ("__dataclass_fields__", "__dataclass_params__", "__signature__")
+_FROZEN, _THAWED = ({name: _Standard(name, frozen=is_frozen) for name in _STANDARD} for is_frozen in (True, False))
 
 
 def _standard_fields(all_fields: "Any") -> "Iterator[tuple[str, Any, Any]]":

@@ -137,7 +137,7 @@ def _left_behind(root: str, spec: Path, files: Iterable[str]) -> set[str]:
     left = {file for file, name in names.items() if is_bytecode(name)}
     suite = Path(root, SUITE_FILE)
     said = suite.read_bytes() if suite.is_file() else b""
-    if _PLUGIN.search(said) and not is_alone(spec):
+    if said and _PLUGIN.search(said) and not is_alone(spec):
         entries, rest = spec.read_bytes(), _PLUGIN.sub(b"", said)
         of_gold = {top: _is_named(top, entries, rest) for top in {name.partition("/")[0] for name in names.values()}}
         left |= {file for file, name in names.items() if not of_gold[name.partition("/")[0]] and not name.endswith(".py")}

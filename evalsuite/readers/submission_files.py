@@ -254,7 +254,7 @@ def _through_link(root: str, name: str) -> bool:
 
 def is_remote(place: str) -> bool:
     """Whether a text is a URL; a drive letter is not a scheme."""
-    return _URL.match(place) is not None
+    return "://" in place and _URL.match(place) is not None
 
 
 @contextlib.contextmanager

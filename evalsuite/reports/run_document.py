@@ -3,7 +3,6 @@
 A column in `COLUMNS` appears in every format.
 """
 
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +52,6 @@ from evalsuite.reports.record import (
     share,
     verdict_line,
 )
-from evalsuite.reports.score_text import confusions_section, fields_section, instance_text
 from evalsuite.runs.history import short_name
 from evalsuite.runs.run_folder import SCHEMA_VERSION
 from evalsuite.runs.run_options import clock_in, rules_name, signature_parts
@@ -75,6 +73,8 @@ def field_sections(record: "Record", form: Form) -> Iterator[Section]:
     """Yield the pooled fields, the worst F1 first, and the most common confusions if gold may be shown; nothing for runs without fields."""
     rows = [{"path": path, **row} for path, row in record.summary.by_field.items()]
     if rows:
+        from evalsuite.reports.score_text import confusions_section, fields_section
+
         listed = rows if form == "html" else rows[:MOST_FIELDS]
         yield fields_section("fields over all instances, worst first", listed, len(rows), "-o FILE.json lists all")
         if confusions := pooled_confusions(record.results):
@@ -352,6 +352,8 @@ def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durat
     has_texts = failures or verbose or len(listed) <= ROWS_IN_FULL
     yield Section(table=results_table(record, listed, has_texts=has_texts), below=left_out)
     if verbose:
+        from evalsuite.reports.score_text import instance_text
+
         for result in listed:
             yield Section(look="block", lines=instance_text(result).rstrip("\n").split("\n"))
     if durations:
@@ -382,6 +384,8 @@ def _next_step(record: "Record", databases: "Path | None") -> str:
 
     A saved run does not store its databases folder, so the command names it again.
     """
+    import shlex
+
     assert record.folder is not None
     own = record.folder.parent.parts[-2:] == (".evalsuite", "runs") and not record.folder.is_absolute()
     name = shlex.quote(short_name(record.folder) if own else str(record.folder))

@@ -211,7 +211,7 @@ def _show_lines(screen: Screen, section: Section) -> None:
 
 def cell_len(text: str) -> int:
     """Return the number of cells that a text takes on a terminal."""
-    if _NARROW.fullmatch(text):
+    if (text.isascii() and text.isprintable()) or _NARROW.fullmatch(text):
         return len(text)
     from rich.cells import cell_len as wide_len
 

@@ -13,6 +13,7 @@ SHARED_MODULES = (
     "evalsuite.sandbox.worker_main",
     "evalsuite.runs.run_files",
     "evalsuite.runs.instance_checks",
+    "evalsuite.readers.json_text",
 )
 # Modules that workers of nearly every run import, so the fork server imports them once. The codec reads files that may begin with a byte
 # order mark.

@@ -8,7 +8,6 @@ files (the meaning of `temporal` without a gold), if the gold tables that a chec
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from itertools import islice
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError, describe, error_sentence, side_of, write_error
+from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.registry import check_parameters
 from evalsuite.core.types import Check, Fault, Problem, Task
 from evalsuite.gold.spec import GOLD_QUERY, TABLES, TEXTS, names_queries
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 # `{{as_of}}` is the bare day, `:as_of` the day as an SQL string; `x::as_of` is a cast.
-_BARE, _QUOTED = re.compile(r"\{\{\s*as_of\s*\}\}"), re.compile(r"(?<![:\w]):as_of\b")
+_BARE, _QUOTED = lazy_pattern(r"\{\{\s*as_of\s*\}\}"), lazy_pattern(r"(?<![:\w]):as_of\b")
 
 
 def query_files(task: Task, check: Check, *, live: bool = False) -> list[Path]:

@@ -50,3 +50,44 @@ def test_values_and_copies(kind: type[Any]) -> None:
             kind(**wrong)
     with pytest.raises(TypeError):
         replace(first, z=1)
+
+
+def _new_kinds() -> tuple[Any, Any]:
+    """Return a frozen class with slots that has keywords only, and one that inherits, counts its objects' changes and can be changed."""
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Slotted:
+        a: int
+        c: list[int] = field(default_factory=list)
+
+    @dataclass()
+    class Base:
+        a: int
+        b: str = "b"
+
+    @dataclass(slots=True)
+    class Counted(Base):
+        c: list[int] = field(default_factory=list)
+        n: int = 0
+
+        def __post_init__(self) -> None:
+            self.n += 1
+
+    return Slotted, Counted
+
+
+@pytest.mark.parametrize("n_before", [0, 100])
+def test_the_first_objects_are_those_of_the_compiled_init(n_before: int) -> None:
+    """The first objects of a class, whose init is not compiled yet, and later ones are alike; wrong arguments raise at any time."""
+    kinds = _new_kinds()
+    for kind in kinds:
+        for _ in range(n_before):
+            kind(a=0)
+        assert (kind(a=1).a, kind(a=1).c, kind(a=1, c=[2]).c) == (1, [], [2])
+    counted = kinds[1](1, "x", n=4)
+    assert (counted.a, counted.b, counted.c, counted.n) == (1, "x", [], 5)
+    wrong: list[tuple[tuple[Any, ...], dict[str, Any]]] = [((), {}), ((), {"a": 1, "z": 2}), ((1, "b", [], 0, 9), {}), ((1,), {"a": 1})]
+    for args, kwargs in wrong:
+        for kind in _new_kinds() if not n_before else kinds:
+            with pytest.raises(TypeError):
+                kind(*args, **kwargs)

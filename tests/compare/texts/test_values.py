@@ -106,6 +106,13 @@ WORDS = st.sampled_from(
 
 
 @examples(500)
+@given(st.from_regex(r"[0-9]{0,12}\.?[0-9]{1,12}", fullmatch=True), st.frozensets(st.sampled_from(["0", "1", "12", "42", "100"])))
+def test_a_bare_number_is_read_as_in_a_text(text: str, apart: frozenset[str]) -> None:
+    """A text that is nothing but a number has the value that the same number has on a line of its own."""
+    assert find_numbers(text, apart) == find_numbers(f"{text}\n", apart)
+
+
+@examples(500)
 @given(st.lists(AMOUNTS | MOMENTS | WORDS, min_size=8, max_size=8))
 def test_cells_are_those_of_the_model(texts: list[str]) -> None:
     """Two cells are equal exactly where the plain model of the tests says so."""
