@@ -42,7 +42,10 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
     "readers": ("readers/*.py", ("tests/readers", "tests/compare/tables")),
     "receipts": (
         "analysis/receipts/*.py",
-        tuple(f"tests/analysis/gold_checks/test_{name}.py" for name in ("verify", "verify_excuses", "forgery", "signing")),
+        (
+            *(f"tests/analysis/gold_checks/test_{name}.py" for name in ("verify", "verify_excuses", "forgery", "signing")),
+            "tests/reports/site/test_kept_receipts.py",
+        ),
     ),
     "run_folder": ("runs/run_f*.py", ("tests/runs/store", "tests/runs/test_frozen_clock.py", "tests/analysis/gold_checks/test_signing.py")),
     "scorers": ("scorers/**/*.py", ("tests/scorers", "tests/trees")),
@@ -407,6 +410,7 @@ def _in_fork(job: Any, log: Path, wall_seconds: float = WALL_SECONDS, cpu_second
             for number in (1, 2):
                 os.dup2(out, number)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            sys.stdout = sys.stderr = os.fdopen(1, "w", closefd=False)
             code = int(job())
         finally:
             sys.stdout.flush()

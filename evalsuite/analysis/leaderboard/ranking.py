@@ -113,11 +113,11 @@ class Leaderboard:
     n_new: int
     n_reused: int
     n_runs: int
-    anonymous: bool = False
-    part_of: int | None = None
-    raw_columns: tuple[str, ...] = ()
-    is_raw: bool = False
-    n_units: int = 0
+    anonymous: bool
+    part_of: int | None
+    raw_columns: tuple[str, ...]
+    is_raw: bool
+    n_units: int
 
     @property
     def score_title(self) -> str:

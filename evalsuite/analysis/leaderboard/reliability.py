@@ -507,7 +507,7 @@ class Margins:
 
     def at(self, tolerance: float) -> float:
         """Return the score under a tolerance."""
-        return next((score for step, score in reversed(self.steps) if step <= tolerance), self.steps[0][1] if self.steps else 0.0)
+        return next(score for step, score in reversed(self.steps) if step <= tolerance)
 
     def shown(self) -> list[tuple[float, float]]:
         """Return (tolerance, score) at 0 and at each power of ten between the smallest and the largest margin."""

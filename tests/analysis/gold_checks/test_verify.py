@@ -1,16 +1,22 @@
 """A run folder as a receipt: an untouched one is confirmed, each single changed byte is found."""
 
 import json
+import math
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evalsuite.analysis.receipts.verification import Verified, are_numbers, verify
+from evalsuite.analysis.receipts import verification
+from evalsuite.analysis.receipts.verification import Verified, are_numbers, chosen_in, expected_rows, read_claims, replay_of, verify
 from evalsuite.cli import main
 from evalsuite.core.errors import UsageError
+from evalsuite.gold.layouts import read_gold
+from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.run_folder import RESULTS, RUN
+from evalsuite.runs.submission_reader import read_submission_in_worker
 from tests.analysis.gold_checks.small import scored, write_gold, write_submission
 from tests.analysis.gold_checks.test_forgery import contents, forge
 from tests.gold.test_errata import entry, write
@@ -47,6 +53,7 @@ def test_an_untouched_run_is_confirmed(made: Path) -> None:
         (name, True) for name in (RUN, RESULTS, "gold", "submission", "rows", "scored again", "numbers", "the rest")
     ]
     assert "4 of 4" in said(found, "scored again")
+    assert said(found, "rows") == "are the 4 that gold needs"
     assert (found.n_verified, found.n_gold, dict(found.left_out), found.exit_code) == (4, 4, {}, 0)
     assert found.good
 
@@ -129,6 +136,94 @@ def test_a_row_of_another_form_is_named_by_its_line(made: Path) -> None:
     assert (said(found, RUN), said(found, RESULTS)) == ("as it was written", "is not as a run writes it")
 
 
+@pytest.mark.parametrize(
+    ("order", "differs"),
+    [
+        ([1, 0, 2, 3], ["total: out of order", "capital: out of order"]),
+        ([0, 1, 2], ["table: missing"]),
+        ([0, 1, 2, 2, 3], ["share: more than once"]),
+        ([0, 1, 1, 2, 2], ["table: missing", "total: more than once", "share: more than once"]),
+    ],
+)
+def test_rows_are_those_of_gold_in_its_order(made: Path, order: list[int], differs: list[str]) -> None:
+    """Each row that is missing, extra, doubled or moved is named, and nothing is scored again."""
+
+    def change(_: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+        rows[:] = [rows[at] for at in order]
+
+    reseal(made / "run", change)
+    found = checked(made)
+    assert wrong(found) == {"rows": tuple(differs)}
+    assert (said(found, "rows"), found.notes) == ("are not those that gold needs", ("nothing was scored again",))
+    reseal(made / "run", lambda _, rows: rows.append({**rows[0], "instance_id": "stranger"}))
+    assert "stranger: not needed by gold" in wrong(checked(made))["rows"]
+
+
+def test_a_part_is_named_by_its_numbers(made: Path) -> None:
+    """The rows of a part are as many as it has, of all that gold has; the option that left the others out is named with each."""
+    scored(made / "sub", made / "gold", made / "run", only=("total", "share"))
+    found = checked(made)
+    assert said(found, "rows") == "are 2 of 4 instances that gold needs"
+    assert (found.n_verified, found.n_gold, found.exit_code) == (2, 4, 4)
+    assert dict(found.left_out) == dict.fromkeys(("capital", "table"), "not in this run (--only)")
+
+
+@pytest.mark.parametrize(("layout", "official"), [("original", "official"), ("lite", "official-lite"), ("bird-ex", "bird-ex")])
+def test_the_chosen_rules_are_those_of_the_signature(made: Path, layout: str, official: str) -> None:
+    """Chosen, or left to the scorers; a word that names none of this gold's rules is refused. Rules of an evaluator are chosen always."""
+    gold = replace(read_gold(made / "gold"), layout=layout)
+    words = {official.replace("official", "default"): None, official: "official", "strict": "strict"}
+    assert {word: chosen_in({"signature": f"x:1|rules:{word}"}, gold) for word in words} == words
+    for text in ("x:1", "rules:lenient"):
+        with pytest.raises(UsageError, match="names no rules of this gold"):
+            chosen_in({"signature": text}, gold)
+
+
+def test_a_ratio_of_times_is_the_claim_of_a_right_query(made: Path) -> None:
+    """Of a right answer that was a query, and a finite number above 0; any other is not taken over."""
+    gold = read_gold(made / "gold")
+    _, claims = read_claims(made / "run")
+    assert claims is not None
+    replay = replay_of(claims, gold, read_submission_in_worker(made / "sub", gold, resolve_limits(), isolation="none"))
+
+    def kept(ratio: object, **more: Any) -> object:
+        row = replace(claims.rows[0], **{"official": 1, "scorer": "sql_match", **more}, details={"x": 1, "notes": ["n"]})
+        claimed = replace(claims, rows=(replace(row, seconds=7.0, details={"time_ratio": ratio}), *claims.rows[1:]))
+        first = expected_rows(replay, {row.instance_id: row}, claimed)[0]
+        assert (first.details["x"], first.seconds, "notes" in first.details) == (1, 7.0, False)
+        return first.details.get("time_ratio")
+
+    assert [kept(ratio) for ratio in (0.5, 1, 9.25)] == [0.5, 1, 9.25]
+    assert [kept(ratio) for ratio in (0, -1.0, math.inf, math.nan, "2", None)] == [None] * 6
+    assert [kept(2.0, official=0), kept(2.0, scorer="string_match")] == [None, None]
+
+
+def test_units_of_a_foreign_run_are_parsed_in_a_worker(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless the user asked for no isolation."""
+    readers: list[Any] = []
+    monkeypatch.setattr(verification, "whole_units", lambda *places, read: readers.append(read) or places[1])
+    for isolation in ("process", "none"):
+        read_claims(made / "run", isolation)
+    assert readers == [verification.read_unit_columns, None]
+
+
+def test_what_a_run_says_of_itself(made: Path) -> None:
+    """The claims that nobody can check later: all of its making, its places where they are not those checked, its tags and its day."""
+    recorded = json.loads((made / "run" / RUN).read_text())
+    making = {f"receipt.{key}" for key in recorded["receipt"]} | {"seconds"}
+    found = dict(checked(made).claimed)
+    assert {name for name in found if not name.startswith("metadata.")} == making
+    assert {text for name, text in found.items() if name.startswith("metadata.")} == {"not recorded"}
+    assert main(["runs", "tag", str(made / "run"), "--add", "first"]) == 0
+    (made / "gold").rename(made / "moved")
+    reseal(made / "run", lambda said, _: said["metadata"].update(model_name="small"))
+    found = dict(checked(made, gold=made / "moved").claimed)
+    assert found["metadata.model_name"] == "small"
+    assert found["gold.folder"] == f"{made / 'gold'}, checked was {made / 'moved'}"
+    assert found["tags"] == "#first"
+    assert "submission.folder" not in found
+
+
 def test_a_run_without_digests_is_not_confirmed(made: Path) -> None:
     """Whoever cuts the seal out of run.json gets a no."""
     said = json.loads((made / "run" / RUN).read_text())
@@ -165,6 +260,15 @@ def test_corrected_scores_are_checked_too(made: Path) -> None:
     file = gold / "gold.errata.yaml"
     file.write_text(file.read_text().replace("A. Person", "B. Person"))
     assert [finding.name for finding in checked(made).findings if not finding.good] == ["gold"]
+    for text, now in ((None, "absent"), ("{", "unreadable")):
+        file.unlink() if text is None else file.write_text(text)
+        found = checked(made)
+        assert said(found, "gold").startswith("gold.errata.yaml is not what the run used (")
+        assert said(found, "gold").endswith(f" then, {now} now)")
+    file.unlink()
+    (gold / "suite.yaml").write_text("{")
+    assert "is not what was scored" in said(checked(made), "gold")
+    assert said(checked(made), "submission") == "was not checked: gold cannot be read"
 
 
 def test_expired_errata_do_not_break_a_receipt(made: Path) -> None:

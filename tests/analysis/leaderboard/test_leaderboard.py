@@ -89,18 +89,37 @@ def test_a_scorer_that_counts_down_turns_the_order(monkeypatch: pytest.MonkeyPat
     assert made.rows[2].score == 1
 
 
-def test_faults_coverage_and_the_unjudged() -> None:
-    """What could not be judged counts 0 and makes the upper end; faults are counted by kind, what is missing by coverage."""
-    row = board(entry("a", [1.0, None, 0.0, 0.0], status=["scored", "gold_fault", "submission_fault", "missing"])).rows[0]
-    assert (row.score, row.score_high, row.coverage, row.n_handed_in) == (0.25, 0.5, 0.75, 3)
-    assert dict(row.faults) == {"submission_fault": 1, "gold_fault": 1}
+# Status -> its score: what the submission failed at is 0, what was not judged is None.
+WORTH = {"scored": 1.0, "missing": 0.0, "submission_fault": 0.0, "timeout": 0.0, "gold_fault": None, "unscored": None}
 
 
-def test_what_only_the_other_rules_could_read_keeps_its_worth_there() -> None:
-    """A fault under the rules that count costs the score; the column of the other rules says what they gave it."""
-    one = entry("a", [0.0, 1.0, 0.0], status=["submission_fault", "scored", "missing"], strict=[1.0, 1.0, 0.0])
-    row = board(one).rows[0]
-    assert (row.score, row.official, row.strict) == pytest.approx((1 / 3, 1 / 3, 2 / 3))
+@examples(60)
+@given(st.lists(st.tuples(st.sampled_from([*WORTH]), st.sampled_from([0.0, 0.5, 1.0])), min_size=1, max_size=6))
+def test_each_number_of_a_row_is_a_plain_count(answers: list[tuple[str, float]]) -> None:
+    """A gold fault counts 0 and makes the upper end; what the grader's side left unjudged has no part in the means, and leaves no rank.
+
+    The strict column says what those rules gave, also for what only they could read.
+    """
+    status = [name for name, _ in answers]
+    score = [None if WORTH[name] is None else value * WORTH[name] for name, value in answers]
+    strict = [None if WORTH[name] is None or name == "missing" else value for name, value in answers]
+    row = board(entry("a", score, status=status, strict=strict, scorer="x"), entry("b", [0.0] * len(status)), by="group").rows
+    (found,) = (one for one in row if one.name == "a")
+    n, own = len(status), [at for at, name in enumerate(status) if name != "unscored"]
+    judged = bool([at for at in own if score[at] is not None])
+    assert (found.rank is None) == (len(own) < n or not judged)
+    assert (found.score_low, found.score_high) == pytest.approx(
+        (sum(value or 0 for value in score) / n, sum(1 if value is None else value for value in score) / n)
+    )
+    for found_mean, values in ((found.score, score), (found.official, score), (found.strict, strict)):
+        values = [values[at] for at in own]
+        expected = sum(value or 0 for value in values) / len(values) if any(value is not None for value in values) else None
+        assert found_mean == (expected if expected is None else pytest.approx(expected))
+    assert found.n_judged == (len(own) if judged else 0)
+    assert (found.n_handed_in, found.coverage) == (n - status.count("missing"), pytest.approx(1 - status.count("missing") / n))
+    assert dict(found.faults) == {name: status.count(name) for name in {*status} - {"scored", "missing"}}
+    even = [score[at] or 0 for at in own if at % 2 == 0]
+    assert dict(found.by) == {"even": pytest.approx(sum(even) / len(even)) if even else None}
 
 
 def test_columns_by_scorer_and_by_group() -> None:

@@ -1,16 +1,24 @@
 """Rules of ranking and pairing that decide rarely, each on the smallest case that shows it."""
 
+import os
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evalsuite.analysis.leaderboard.comparison import compare
 from evalsuite.analysis.leaderboard.pairing import is_lower_better
-from evalsuite.analysis.leaderboard.reliability import models_of, newest_samples
+from evalsuite.analysis.leaderboard.reliability import agree, find_margins, models_of, newest_samples, samples_of
+from evalsuite.core.errors import UsageError
+from evalsuite.runs.corrected_scores import Rater
 from evalsuite.runs.leaderboard_entries import Entry
+from evalsuite.stats.intervals import corrected_mean
 from tests.analysis.leaderboard.made import result, side
-from tests.analysis.leaderboard.test_leaderboard import board, entry
+from tests.analysis.leaderboard.test_leaderboard import WORTH, board, entry
+from tests.properties import examples
 
 
 @pytest.mark.parametrize(
@@ -88,3 +96,138 @@ def test_pairs_are_judged_on_both_sides(first: list[float | None], second: list[
     """A gold fault on either side leaves the pair out."""
     found = compare([side("a", first), side("b", second)])
     assert found.candidates[0].total.n == n
+
+
+SAMPLE = st.lists(st.tuples(st.sampled_from([*WORTH]), st.sampled_from([0.0, 0.5, 1.0])), min_size=4, max_size=4)
+
+
+@examples(60)
+@given(st.lists(SAMPLE, min_size=1, max_size=3), st.booleans())
+def test_a_model_is_the_plain_mean_of_its_samples(samples: list[list[tuple[str, float]]], has_less: bool) -> None:
+    """On each instance that all have: the mean of the judged samples, a missing or faulty answer counts 0; a status that is not that of
+    all is `scored`. The last sample's instances stand in another order, or are fewer."""
+    runs = []
+    for at, answers in enumerate(samples):
+        status = [name for name, _ in answers]
+        score = [None if WORTH[name] is None else value * WORTH[name] for name, value in answers]
+        order = [*range(4)] if at < len(samples) - 1 else [*[2, 0, 3][: 3 - has_less], 1]
+        columns = {"ids": [f"q{i}" for i in order], "status": [status[i] for i in order], "metadata": {"model_name": "m", "at": at}}
+        runs.append(entry(f"r{at}", [score[i] for i in order], groups={}, **columns))
+    (model,), numbers = models_of(runs)
+    assert model.scores is not None
+    shared = [name for name in runs[0].scores.ids if all(name in run.scores.ids for run in runs)]  # type: ignore[union-attr]
+    assert list(model.scores.ids) == shared
+    rows = [[samples[at][int(name[1:])] for at in range(len(samples))] for name in shared]
+    judged = [[value * (WORTH[name] or 0) for name, value in row if WORTH[name] is not None] for row in rows]
+    expected = [sum(row) / len(row) if row else None for row in judged]
+    for column in (model.scores.score, model.scores.official, model.scores.strict):
+        assert list(column) == expected
+    if len(samples) > 1:
+        kinds = [{name for name, _ in row} for row in rows]
+        alike = [min(kind) if len(kind) == 1 or not row else "scored" for kind, row in zip(kinds, judged, strict=True)]
+        assert list(model.scores.status) == alike
+        assert model.scores.metadata == {"model_name": "m"}
+    assert (model.name, [*numbers]) == ("m" if len(samples) > 1 else "r0", [model.name] if any(judged) else [])
+    if any(judged):
+        questions = [row for row in judged if row]
+        assert numbers[model.name].numbers.interval.estimate == pytest.approx(
+            sum(sum(row) / len(row) for row in questions) / len(questions)
+        )
+
+
+@pytest.mark.parametrize(
+    ("named", "newest"),
+    [
+        # Names of a history say when a run began; under other names the file that was written last counts.
+        (("20260101-000000-b", "20260102-000000-a"), 1),
+        (("20260102-000000-a", "20260101-000000-b"), 0),
+        (("later", "earlier"), 0),
+        (("20260102-000000-a", "earlier"), 0),
+        (("20260101-000000-b", "zz"), 0),
+    ],
+)
+def test_the_newest_run_is_the_sample(tmp_path: Path, named: tuple[str, str], newest: int) -> None:
+    """Of two runs of the same answers; the first of them was written last. One without a hash of its answers is by itself."""
+    runs = []
+    for at, name in enumerate(named):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.json").touch()
+        os.utime(tmp_path / name / "run.json", (100 - at, 100 - at))
+        runs.append(replace(entry(name, [1.0], folder=str(tmp_path / name), submission="s", submission_hash="h"), is_run=True))
+    other = replace(entry("20260103-000000-c", [1.0], submission="s", submission_hash=""), is_run=True)
+    assert runs[0].scores is not None
+    runs = [replace(run, scores=replace(run.scores, metadata={"model_name": "m"})) for run in runs]  # type: ignore[type-var]
+    kept, notes = newest_samples([*runs, other])
+    assert [run.name for run in kept] == [named[newest], other.name]
+    assert notes == [f"{named[1 - newest]}: scored again in a newer run, which is the sample that counts"]
+
+
+def test_sides_that_are_no_samples() -> None:
+    """One run of a model, runs without a judged question, and values on a scale of their own are refused, each for its reason."""
+    raw = [side(name, []) for name in "ab"]
+    for at, one in enumerate(raw):
+        raw[at] = replace(one, results={"q": result("q", None, status="scored", fault=None, details={"raw": 3.0})})
+    for sides, why in (
+        ([side("a", [1.0])], "one run of a: samples"),
+        ([side("a", [None]), side("b", [None])], "no question of a was judged"),
+        (raw, "scale of its own"),
+    ):
+        with pytest.raises(UsageError, match=why):
+            samples_of(sides)
+    found = samples_of([side(name, [1.0, None]) for name in "ab"], notes=["first"])
+    assert (found.models[0].model, found.models[0].runs) == ("2 runs", ("a", "b"))
+    assert found.notes == ("first", "fewer than 2 samples were judged of q1 (0)")
+
+
+def test_the_mean_that_a_few_labels_correct() -> None:
+    """The rater with more labels is corrected by the other, in either order; not without more labels, on one shared one, or by words."""
+    many = {str(at): float(at % 3 == 0) for at in range(12)}
+    few = {str(at): 1.0 for at in range(5)}
+    expected = corrected_mean([(many[name], few[name]) for name in few], [many[name] for name in many if name not in few])
+    raters = Rater(name="cheap", labels=many), Rater(name="dear", labels=few)
+    for a, b in (raters, raters[::-1]):
+        found = agree(a, b).corrected
+        assert found is not None
+        assert (found.cheap, found.dear, found.n, found.n_others) == ("cheap", "dear", 5, 7)
+        assert (found.estimate, found.low, found.high, found.plain) == (expected.estimate, expected.low, expected.high, 4 / 12)
+    words = Rater(name="a", labels={"0": "x", "1": "y", "2": "x"}), Rater(name="b", labels={"0": "x", "1": "x"})
+    assert agree(*words).corrected is None
+    for name in ("dear", "cheap"):
+        assert agree(raters[0], Rater(name=name, labels=many if name == "dear" else few)).corrected is None
+    assert agree(raters[0], Rater(name="dear", labels={"0": 1.0})).corrected is None
+
+
+@examples(60)
+@given(st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0, None]), st.sampled_from([None, 0.0, 0.01, 0.3, 40])), max_size=5))
+def test_the_score_under_a_tolerance_is_a_plain_count(answers: list[tuple[float | None, float | None]]) -> None:
+    """What is as near as the tolerance is right; what was right only by its tolerance is not, under a smaller one; the rest stays."""
+    results = [result(f"q{at}", score, details={} if margin is None else {"margin": margin}) for at, (score, margin) in enumerate(answers)]
+    found = find_margins("run", results, "official")
+    judged = [(score, margin) for score, margin in answers if score is not None]
+    assert found.n == len(judged)
+    assert found.score == (pytest.approx(sum(score for score, _ in judged) / len(judged)) if judged else None)
+
+    def worth(score: float, margin: float | None, tolerance: float) -> float:
+        return score if margin is None else 1.0 if margin <= tolerance else 0.0 if score == 1 else score
+
+    for tolerance in (0, 0.005, 0.01, 0.3, 1, 40, 99):
+        expected = sum(worth(score, margin, tolerance) for score, margin in judged) / len(judged) if judged else 0
+        assert found.at(tolerance) == pytest.approx(expected)
+    assert [name for name, _, _ in found.near] == sorted(
+        (f"q{at}" for at, (score, margin) in enumerate(answers) if score is not None and margin is not None),
+        key=lambda name: (answers[int(name[1:])][1], name),
+    )
+    assert found.shown()[0] == (0.0, found.at(0))
+
+
+def test_a_shift_is_over_what_both_were_judged_on() -> None:
+    """An instance with a gold fault on either side has no part in it."""
+    sides = [side("a", [None, 0.0, 0.5, 1.0]), side("b", [1.0, None, 0.5, 0.0])]
+    (found,) = compare(sides, shift=True).candidates[0].shift
+    assert (found.n_a, found.n_b, found.mean_a, found.mean_b) == (2, 2, 0.75, 0.25)
+
+
+def test_a_comparison_names_the_rules_it_was_made_under() -> None:
+    """Those that were asked for, else those of the baseline."""
+    sides = [side("a", [1.0], rules="strict"), side("b", [0.0], rules="strict")]
+    assert [compare(sides, rules=rules).rules for rules in (None, "official", "strict")] == ["strict", "official", "strict"]
