@@ -1,8 +1,21 @@
-"""Suggestions name the nearest known words, shortened to a line or two."""
+"""Faults have one message, hint and responsible side; suggestions name the nearest known words, shortened to a line or two."""
 
 import pytest
 
-from evalsuite.core.errors import did_you_mean, listed
+from evalsuite.core.errors import (
+    FAULTS,
+    FaultError,
+    UsageError,
+    describe,
+    did_you_mean,
+    error_sentence,
+    hint_of,
+    listed,
+    machine_fault,
+    side_of,
+    timeout_error,
+)
+from evalsuite.core.types import Fault, Score
 
 SCORERS = ("string_match", "number_match", "table_match", "tables_match", "duckdb_match", "bleu", "llm_judge", "readability")
 
@@ -67,3 +80,45 @@ def test_many_names_are_counted() -> None:
 def test_names_fill_four_hundred_characters(lengths: list[int], shown: int, more: str) -> None:
     """As many names as fit into 400 characters with their commas; the first one in any case; the others are counted."""
     assert listed(["x" * length for length in lengths]) == ", ".join("x" * length for length in lengths[:shown]) + more
+
+
+@pytest.mark.parametrize("code", FAULTS)
+def test_a_fault_by_its_code(code: str) -> None:
+    """Its side is that of its code, unless the machine is at fault; its sentence has the code, the place and the case, or the message."""
+    kind = FAULTS[code]
+    assert (side_of(Fault(code=code)), hint_of(Fault(code=code))) == (kind.side, kind.hint)
+    assert (FaultError(code).side, FaultError(code).fault) == (kind.side, Fault(code=code))
+    machine = FaultError(code, "no disk", where="a.csv:3", side="setup")
+    assert (machine.side, side_of(machine.fault)) == ("setup", "setup")
+    assert describe(machine.fault) == f"{code}: a.csv:3: no disk"
+    assert describe(Fault(code=code)) == f"{code}: {kind.message}"
+    assert (str(FaultError(code)), str(machine)) == (kind.message, "no disk")
+    assert (hint_of(machine.fault) == kind.hint) is (code != "LIMIT" or kind.side == "setup")
+
+
+def test_who_is_at_fault_for_a_timeout() -> None:
+    """A process that mostly waited for a CPU was stopped by the machine; the limit is named in the other case."""
+    assert (timeout_error("delayed", "the scorer", 5).fault.code, timeout_error("delayed", "the scorer", 5).side) == ("LIMIT", "setup")
+    late = timeout_error("cpu", "the scorer", 2.5)
+    assert (late.fault.code, late.side, str(late)) == ("TIMEOUT", "submission", "the scorer took longer than 2.5 seconds (limit seconds)")
+    assert side_of(machine_fault("no memory")) == "setup"
+
+
+def test_errors_in_one_sentence() -> None:
+    """With the hint where there is one; of another library only the class."""
+    assert error_sentence(UsageError("no gold", hint="name it")) == "no gold; name it"
+    assert error_sentence(UsageError("no gold")) == "no gold"
+    assert error_sentence(FaultError("TIMEOUT", "late")) == "late"
+    assert error_sentence(KeyError("a path")) == "KeyError"
+
+
+def test_a_score_under_each_rule() -> None:
+    """Value, fault and reason of the strict rules are their own; an empty reason is that of the official ones."""
+    faults = {"fault": Fault(code="BAD_CSV"), "strict_fault": Fault(code="TIMEOUT")}
+    score = Score(official=1.0, strict=0.0, reason="same", strict_reason="rows differ", **faults)
+    assert [(score.value(rule), score.fault_under(rule), score.reason_for(rule)) for rule in ("official", "strict")] == [
+        (1.0, faults["fault"], "same"),
+        (0.0, faults["strict_fault"], "rows differ"),
+    ]
+    assert (score.value(), score.fault_under(), score.why()) == (1.0, faults["fault"], "same")
+    assert Score(official=1.0, reason="same").reason_for("strict") == "same"

@@ -1,9 +1,11 @@
 """The line that installs an extra fits the way evalsuite was installed, the folder, and the running Python."""
 
+import gc
 import json
 import re
 import shlex
 import shutil
+import signal
 import sys
 import tomllib
 from importlib import metadata
@@ -143,3 +145,41 @@ def test_the_signature_names_what_is_installed() -> None:
     """The versions that are found by their folders are those that the packages say of themselves; one that is not there is absent."""
     parts = dict(part.split(":", 1) for part in signature(rules="official", gold_hash="", limits={}).split("|"))
     assert {name: parts[name] for name in VERDICT_PACKAGES} == {name: metadata.version(name) for name in VERDICT_PACKAGES}
+
+
+def test_an_empty_place_is_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in `sys.path`; a place that cannot be read has no names. The version in the first folder counts, if it is the only one there."""
+    monkeypatch.chdir(tmp_path)
+    for version in ("1.5", "1.6"):
+        (tmp_path / f"some_thing-{version}.dist-info").mkdir()
+        (tmp_path / f"some_thing-{version}.dist-info" / "METADATA").write_text(f"Name: some_thing\nVersion: {version}\n")
+    (tmp_path / "some_thing-1.6.dist-info").rename("later")
+    monkeypatch.setattr(sys, "path", ["nowhere", ""])
+    monkeypatch.setattr(runtime, "_names_in", runtime._names_in.__wrapped__)
+    assert (sorted(runtime._names_in("")), runtime._names_in("nowhere")) == (["later", "some_thing-1.5.dist-info"], ())
+    version_of = runtime.package_version.__wrapped__
+    assert (version_of("some_thing"), version_of("some")) == ("1.5", "absent")
+    Path("later").rename("some_thing-1.6.dist-info")
+    assert version_of("some_thing") in ("1.5", "1.6")
+
+
+def test_an_installed_package_is_installed_again_by_its_extra_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outside of a checkout there is no environment to make."""
+    monkeypatch.setattr(runtime, "__file__", str(tmp_path / "lib" / "evalsuite" / "core" / "runtime.py"))
+    monkeypatch.setattr(runtime, "_origin", lambda: "")
+    assert runtime.install_line() == runtime.extra_line("")
+    assert runtime.install_line().endswith(" install evalsuite")
+
+
+def test_blocks_end_as_they_began() -> None:
+    """Signals are blocked, and garbage is left, inside the block alone."""
+    for was_on in (True, False):
+        (gc.enable if was_on else gc.disable)()
+        with runtime.without_collection():
+            assert not gc.isenabled()
+        assert gc.isenabled() is was_on
+    gc.enable()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    with runtime.signals_blocked():
+        assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) - before == {signal.SIGINT, signal.SIGTERM, signal.SIGHUP} - before
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before

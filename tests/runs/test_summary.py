@@ -4,12 +4,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evalsuite.core.errors import GoldError
 from evalsuite.core.status import further_result_row
 from evalsuite.core.types import Result, Status
 from evalsuite.runs.summary import summarise
 from evalsuite.stats.intervals import clustered_score_interval, few_clusters_note, interval_of_units, score_interval, t_interval
+from tests.properties import examples
 
 
 def result(name: str, score: float | None, *, strict: float | None = None, status: Status = "scored", **more: Any) -> Result:
@@ -30,6 +33,37 @@ def test_all_of_gold_is_the_denominator() -> None:
     assert (summary.chosen.low, summary.chosen.high, summary.chosen.points) == (0.3, 0.5, 1.5)
     assert (summary.n_right, summary.n_wrong, summary.counts["scored"], summary.counts["missing"]) == (1, 1, 3, 1)
     assert (summary.reference_ratio, summary.n_reference) == (0.25, 4)
+
+
+KINDS: dict[Status, float | None] = {"scored": 1.0, "missing": 0.0, "submission_fault": 0.0, "gold_fault": None, "unscored": None}
+
+
+@examples(120)
+@given(st.lists(st.tuples(st.sampled_from([*KINDS]), st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from([0.0, 1.0, None])), max_size=7))
+def test_numbers_are_plain_counts(answers: list[tuple[Status, float, float | None]]) -> None:
+    """Of all results and of those of one scorer; what the grader's side left unjudged is in no mean, what gold prevented counts 0."""
+    results = []
+    for at, (status, grade, strict) in enumerate(answers):
+        worth = KINDS[status]
+        score = None if worth is None else worth * grade
+        made = result(f"q{at}", score, status=status)
+        results.append(replace(made, strict=None if score is None else strict if status == "scored" else 0.0))
+    found = summarise(results, rules="official")
+    scored = [one for one in results if one.status == "scored"]
+    assert (found.n_right, found.n_wrong) == (sum(one.score == 1 for one in scored), sum(one.score == 0 for one in scored))
+    submitted = [one for one in results if one.status not in ("missing", "unscored")]
+    known = any(one.official is not None for one in submitted)
+    assert found.reference_ratio == (sum(one.official == 1 for one in submitted) / len(submitted) if known else None)
+    assert found.n_submitted == sum(one.status != "missing" for one in results)
+    part = found.by_scorer.get("string_match", {})
+    assert part.get("n", 0) == len(results)
+    for name, count in (("official", "n_right_official"), ("strict", "n_right_strict")):
+        values = [getattr(one, name) for one in results]
+        judged = [value or 0 for one, value in zip(results, values, strict=True) if one.status != "unscored"]
+        is_known = any(value is not None for value in values)
+        assert part.get(name) == (pytest.approx(sum(judged) / len(judged)) if is_known else None)
+        assert part.get(count) == (values.count(1.0) if is_known else None)
+    assert found.score == part.get("score") == (part.get("official") if results else None)
 
 
 def test_nothing_to_score_is_no_number() -> None:
@@ -157,6 +191,9 @@ def test_a_scale_without_a_range() -> None:
     found = summarise([*measured, absent, RIGHT, WRONG], rules="official")
     spread = t_interval([2.0, 5.0])
     assert (found.score, found.raw, found.chosen.n) == (0.5, None, 2)
+    # A scorer whose metric measured some answers, and scored another: that one makes the score.
+    mixed = summarise([*measured, absent, result("u", 1.0, scorer="perplexity")], rules="official")
+    assert (mixed.score, mixed.chosen.n) == (1.0, 1)
     own = found.by_scorer["perplexity"]
     assert {name: own[name] for name in ("n", "n_units", "raw", "n_measured", "raw_interval_95", "score")} == {
         **{"n": 3, "n_units": 3, "raw": 3.5, "n_measured": 2, "raw_interval_95": [spread.low, spread.high], "score": None}

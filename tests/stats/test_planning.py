@@ -86,3 +86,4 @@ def test_histogram_has_closed_top_and_leaves_negatives_out() -> None:
     assert [bar.count for bar in histogram([0, 0.25, 0.26, 1, -1], n_bins=4)] == [1, 2, 0, 1]
     assert histogram([5.0], n_bins=2)[-1].high == 5.0
     assert [bar.count for bar in histogram([], n_bins=2)] == [0, 0]
+    assert [bar.count for bar in histogram([1.0])] == [0] * 19 + [1]

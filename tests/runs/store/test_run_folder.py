@@ -8,13 +8,16 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evalsuite.core.errors import OutputError, UsageError
-from evalsuite.runs.run_folder import RunFolder, new_folder
+from evalsuite.runs.run_files import json_safe
+from evalsuite.runs.run_folder import RunFolder, is_held, new_folder
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
+from tests.analysis.leaderboard import made
 from tests.cli.test_run import evalsuite, text_gold, text_submission
 from tests.conftest import ROOT
 from tests.processes import finished, side_by_side
@@ -161,6 +164,80 @@ def test_one_writer(tmp_path: Path) -> None:
     again, known = RunFolder(tmp_path / "run").reopen(PLAN)
     again.close()
     assert known == {}
+
+
+@pytest.mark.parametrize("tail", [b"", b'{"instance_id": "half', b"\0" * 40])
+@pytest.mark.parametrize("failed", [(), ("b",), ("a", "b", "c")])
+def test_what_a_resumed_run_keeps(tmp_path: Path, tail: bytes, failed: tuple[str, ...]) -> None:
+    """Whole lines of what was judged; others, a half line and the zeros of a power cut are gone from the journal, and it goes on there."""
+    status: dict[str, Any] = {name: {"status": "unscored", "fault": "JUDGE_FAILED"} for name in failed}
+    results = {name: made.result(name, None if name in failed else 1.0, **status.get(name, {})) for name in "abc"}
+    first = RunFolder(tmp_path / "run").open(PLAN)
+    for one in results.values():
+        first.append(one)
+    first.close()
+    journal = tmp_path / "run" / "results.jsonl"
+    whole = journal.read_bytes()
+    journal.write_bytes(whole + tail)
+    (tmp_path / "run" / ".results.jsonl.7.part").touch()
+    assert (RunFolder(tmp_path / "run").n_saved(), RunFolder(tmp_path / "run").unfinished) == (3, True)
+    again, kept = RunFolder(tmp_path / "run").reopen(PLAN)
+    assert is_held(tmp_path / "run")
+    assert [*kept] == [name for name in results if name not in failed]
+    assert all(kept[name] == results[name] for name in kept)
+    assert again.notes == [*(["results.jsonl: a partial last line was removed"] if tail else []), f"resumed with {len(kept)} results"]
+    assert journal.read_bytes() == b"".join(line for line in whole.splitlines(True) if b"unscored" not in line)
+    again.append(made.result("d", 0.0))
+    again.close()
+    # To look does not take the folder.
+    assert [is_held(tmp_path / "run") for _ in range(2)] == [False, False]
+    assert len(journal.read_bytes().splitlines()) == len(kept) + 1
+    assert {path.name for path in journal.parent.iterdir()} == {".started.json", "results.jsonl"}
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({}, None),
+        ({"signature": "rules:strict|gold:1"}, "rules"),
+        ({"submission": "2"}, "submission"),
+        ({"options": {"only": ["a"]}}, "--only"),
+        ({"options": {"only": [], "rules": "strict", "limits": {}}}, None),
+        ({"options": {"only": [], "group": "x"}}, "--group"),
+        ({"databases": {"db": "1"}}, None),
+        ({"databases": {"db": "2", "new": "1"}}, "database db"),
+        ({"signature": "rules:strict|gold:2", "submission": "2"}, "rules and gold and submission"),
+    ],
+)
+def test_a_run_is_resumed_with_what_it_was_started_with(tmp_path: Path, change: dict[str, Any], named: str | None) -> None:
+    """Each thing that differs is named; rules and limits are in the signature, and a database that was not there is not another one."""
+    RunFolder(tmp_path / "run").open({**PLAN, **({"databases": {"db": "1"}} if "databases" in change else {})}).close()
+    (tmp_path / "run" / "results.jsonl").write_bytes(b"")
+    if named is None:
+        RunFolder(tmp_path / "run").reopen({**PLAN, **change})[0].close()
+        return
+    with pytest.raises(OutputError, match=f"was started with other {named}$"):
+        RunFolder(tmp_path / "run").reopen({**PLAN, **change})
+    assert not is_held(tmp_path / "run")
+
+
+def test_a_run_that_was_to_replace_another_begins_again(tmp_path: Path) -> None:
+    """Killed while it removed the earlier run, it has no results; killed before its first file, it is an empty folder; both are held."""
+    RunFolder(tmp_path / "run").open(PLAN).close()
+    (tmp_path / "run" / ".started.json").write_text(json.dumps({**PLAN, "replaces": True}))
+    (tmp_path / "run" / "results.jsonl").write_bytes(b"of the earlier run")
+    (tmp_path / "empty").mkdir()
+    for name in ("run", "empty"):
+        folder, kept = RunFolder(tmp_path / name).reopen(PLAN)
+        assert (kept, (tmp_path / name / "results.jsonl").read_bytes()) == ({}, b"")
+        assert json.loads((tmp_path / name / ".started.json").read_text()) == PLAN
+        folder.append(made.result("a", 1.0))
+        folder.close()
+
+
+def test_values_that_json_has_not() -> None:
+    """Sets and tuples are lists, anything else is its text."""
+    assert (json_safe((1, 2)), json_safe({3}), json_safe(frozenset({4})), json_safe(Path("x"))) == ([1, 2], [3], [4], "x")
 
 
 def test_an_earlier_run_leaves_nothing(tmp_path: Path) -> None:
