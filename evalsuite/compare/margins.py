@@ -21,7 +21,7 @@ from evalsuite.compare.row_multisets import cells_of
 from evalsuite.compare.strict_columns import Column, Terms, key, likely_columns, read_columns
 from evalsuite.compare.strict_matching import match_columns
 from evalsuite.compare.strict_tables import chosen_columns, columns_for, labels_of, order_for, ties_of
-from evalsuite.compare.table_diff import Comparisons, TableDiff
+from evalsuite.compare.table_diff import BulkDiff, Comparisons, TableDiff
 from evalsuite.compare.values import Cell
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.types import Fault, Score, Table
@@ -30,8 +30,8 @@ _MOST_READ = 20_000
 # The limits on pairs of cells whose distances are all tried; lower if rows may change places, because the search for matching rows and
 # columns grows with the tolerance.
 _MOST_TRIED, _MOST_MOVED, _MOST_COLUMNS = 20_000, 1_000, 3
-# How much of the work of the verdict a margin may take in a run, and what a cell that is read costs in cells of packed text and of lists.
-_SHARE, _PACKED_COST, _LIST_COST = 0.1, 15, 2
+# How much of the work of the verdict a margin may take in a run, and what a cell that is read costs there: in a big and in a small table.
+_SHARE, _BIG_COST, _SMALL_COST = 0.1, 15, 2
 
 
 class _TooMuchWorkError(Exception):
@@ -53,7 +53,7 @@ class _Work:
 
     def read(self, evidence: TableDiff, n_rows: int) -> None:
         """Count cells of both sides that are read one by one. Raises `_TooMuchWorkError`."""
-        self.take(2 * n_rows * (_LIST_COST if evidence.packed is None else _PACKED_COST))
+        self.take(2 * n_rows * (_BIG_COST if evidence.is_big else _SMALL_COST))
 
 
 def with_margin(
@@ -194,14 +194,14 @@ def _column_margin(evidence: TableDiff, gold: Column, predicted: Column, ignore_
     if evidence.same(gold.position, predicted.position):
         # No cell needs to be parsed.
         return 0.0
-    if ignore_order and evidence.packed is not None:
-        return _packed_margin(evidence, gold, predicted, work)
+    if ignore_order and evidence.is_big:
+        return _bulk_margin(evidence.in_bulk(), gold, predicted, work)
     if ignore_order:
         work.read(evidence, evidence.n_rows)
         return _sorted_margin(list(gold.cells), list(predicted.cells))
     unlike: Any = evidence.unlike(gold.position, predicted.position)
-    if evidence.packed is not None and len(unlike) > _MOST_READ:
-        unlike = _farthest(evidence, gold.position, predicted.position, unlike)
+    if evidence.is_big and len(unlike) > _MOST_READ:
+        unlike = _farthest(evidence.in_bulk(), gold.position, predicted.position, unlike)
     work.read(evidence, len(unlike))
     widest = Decimal(0)
     for _, a, b in evidence.cells(gold.position, predicted.position, unlike):
@@ -212,8 +212,8 @@ def _column_margin(evidence: TableDiff, gold: Column, predicted: Column, ignore_
     return upward(widest)
 
 
-def _farthest(evidence: TableDiff, i: int, k: int, rows: Any) -> Any:
-    """The row with the largest difference of two packed columns of numbers, or the first in which one is empty; else some of the rows."""
+def _farthest(evidence: BulkDiff, i: int, k: int, rows: Any) -> Any:
+    """The row with the largest difference of two columns of numbers, or the first in which one is empty; else some of the rows."""
     import numpy as np
 
     a, b = evidence.numbers.column(0, i), evidence.numbers.column(1, k)
@@ -224,7 +224,7 @@ def _farthest(evidence: TableDiff, i: int, k: int, rows: Any) -> Any:
     return rows[[np.argmax(np.nan_to_num(apart, nan=0.0, posinf=np.inf))]]
 
 
-def _packed_margin(evidence: TableDiff, gold: Column, predicted: Column, work: _Work) -> float:
+def _bulk_margin(evidence: BulkDiff, gold: Column, predicted: Column, work: _Work) -> float:
     import numpy as np
 
     i, k = gold.position, predicted.position

@@ -59,8 +59,7 @@ class Typed:
 
 def raw_column(table: Table, index: int) -> list[str]:
     """Column `index` of a text table as written in the file, "" if a short row has no field."""
-    column = table.columns[index]
-    cells = column if isinstance(column, list) else list(column)
+    cells = list(table.columns[index])
     return ["" if cell is None else cell for cell in cells] if None in cells else cells
 
 

@@ -4,7 +4,7 @@ Each needed gold column must equal some predicted column; headers, additional co
 (Spider2 `eval_utils.compare_pandas_table`). The reference compares every pair of columns each time; here each column is typed and sorted at
 most once, and columns with equal text are accepted without typing.
 
-`Side` types columns as Python values. For packed tables `OfficialColumns` creates Python values only for cells that are written
+`Side` types columns as Python values. For big tables `OfficialColumns` creates Python values only for cells that are written
 differently, and returns None where only all values can decide. Two plain cells of a database of one type that are the same are equal to the
 reference whatever their frames make of them, as long as no cell is empty, because the typing of an empty cell depends on all others.
 """
@@ -52,8 +52,8 @@ from evalsuite.compare.official_cells import (
     surely_equal,
     typed_column,
 )
-from evalsuite.compare.string_columns import INTEGER_CHARACTERS, NUMBER_KINDS, Packed, first_rows, packed_of
-from evalsuite.compare.table_diff import Comparisons, TableDiff
+from evalsuite.compare.string_columns import NUMBER_KINDS, first_rows, has_long_integer
+from evalsuite.compare.table_diff import BulkDiff, Comparisons, TableDiff
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import describe
 from evalsuite.core.types import Fault, Score, Table
@@ -84,12 +84,10 @@ class Kind(NamedTuple):
 
 
 class OfficialColumns:
-    """The columns of two packed tables as the reference compares them: `chosen` ones of gold, all of the predicted table."""
+    """The columns of two big tables as the reference compares them: `chosen` ones of gold, all of the predicted table."""
 
-    def __init__(self, evidence: TableDiff, chosen: Sequence[int], *, ignore_order: bool, empty_is_zero: bool) -> None:
-        assert evidence.packed is not None
+    def __init__(self, evidence: BulkDiff, chosen: Sequence[int], *, ignore_order: bool, empty_is_zero: bool) -> None:
         self.evidence, self.ignore_order, self.empty_is_zero = evidence, ignore_order, empty_is_zero
-        self.packed: tuple[Packed, Packed] = evidence.packed
         self.tables, self.chosen = (evidence.gold, evidence.predicted), (list(chosen), list(range(len(evidence.predicted.columns))))
         self.is_database = evidence.gold.types is not None
         self.na_words = frozenset[str]() if self.is_database else NA_WORDS
@@ -98,7 +96,7 @@ class OfficialColumns:
         """Whether, in a database, no cell is empty, and texts are sorted alike on both sides if rows may be in any order."""
         if not self.is_database:
             return True
-        if any(at in side.with_empty for side, chosen in zip(self.packed, self.chosen, strict=True) for at in chosen):
+        if any(side[at].has_null for side, chosen in zip(self.evidence.columns, self.chosen, strict=True) for at in chosen):
             return False
         become = {turns_into_floats((table.types or ())[at] for at in own) for table, own in zip(self.tables, self.chosen, strict=True)}
         return not self.ignore_order or len(become) == 1
@@ -180,7 +178,7 @@ class OfficialColumns:
             return mine.n_true == theirs.n_true
         if names == {"bool", "number"}:
             return False if _apart(mine.low, theirs.low) or _apart(mine.high, theirs.high) else None
-        kinds = {side.kinds[at] for side, at in zip(self.packed, (i, k), strict=True)}
+        kinds = {side[at].kind for side, at in zip(self.evidence.columns, (i, k), strict=True)}
         return False if len(kinds) == 1 and NUMBER_KINDS.isdisjoint(kinds) else None
 
     def _are_rest_empty(self, i: int, k: int) -> bool:
@@ -226,15 +224,11 @@ class OfficialColumns:
 
     def kind(self, side: int, column: int) -> Kind:
         """The type that pandas gives a column."""
-        name = ("kind", side, column)
-        if name not in self.evidence.known:
-            self.evidence.known[name] = self._kind(side, column)
-        kind: Kind = self.evidence.known[name]
-        return kind
+        return self.evidence.once(("kind", side, column), lambda: self._kind(side, column))
 
     def _kind(self, side: int, column: int) -> Kind:
         if self.is_database:
-            type_, is_text = (self.tables[side].types or ())[column], self.packed[side].kinds[column] == "text"
+            type_, is_text = (self.tables[side].types or ())[column], self.evidence.columns[side][column].kind == "text"
             if is_text or (type_.startswith("DECIMAL(") and int(type_[len("DECIMAL(") :].split(",")[0]) > _EXACT_DIGITS):
                 return Kind("text" if is_text else "value")
         elif any(map(is_surely_text, self.evidence.heads[side].columns[column])):
@@ -250,7 +244,7 @@ class OfficialColumns:
         return Kind("number", is_whole, summary.n_empty, low=summary.low, high=summary.high)
 
     def _no_numbers(self, side: int, column: int) -> Kind:
-        texts = Counter(text for block in self.packed[side].blocks() for text in block.texts(column))
+        texts = Counter(self.evidence.columns[side][column])
         if any(map(is_surely_text, texts)):
             return Kind("" if self.is_wide(side, column) else "text")
         if not {text.lower() for text in texts} <= {"true", "false"}:
@@ -260,11 +254,9 @@ class OfficialColumns:
 
     def is_wide(self, side: int, column: int) -> bool:
         """Whether a cell of a text file may be an integer that is written differently as a float, or exceeds 64 bits."""
-        name = ("wide", side, column)
-        if name not in self.evidence.known:
-            self.evidence.known[name] = not self.is_database and self.packed[side].has_long_integer([column], _WIDE)
-        wide: bool = self.evidence.known[name]
-        return wide
+        if self.is_database:
+            return False
+        return self.evidence.once(("wide", side, column), lambda: self.evidence.columns[side][column].has_long_integer(_WIDE))
 
     def unpaired(self, i: int, k: int) -> tuple[int, Sequence[int]] | None:
         """`rows_left` of two columns; None if undecided."""
@@ -295,25 +287,22 @@ class OfficialColumns:
         """Whether cells in some rows are NA words, of which only short ones have to be read."""
         import numpy as np
 
-        lengths = np.concatenate([block.lengths[:, column] for block in self.packed[side].blocks()])
-        are_empty = lengths[rows] <= _LONGEST_NA
+        are_empty = self.evidence.columns[side][column].lengths()[rows] <= _LONGEST_NA
         short = np.flatnonzero(are_empty)
         are_empty[short] = [text in self.na_words for text in self.evidence.written(side, column, rows[short])]
         return are_empty
 
     def _same_text_columns(self) -> dict[int, list[int]]:
         """For each chosen gold column the predicted ones that likely contain its text: by their first rows, or in any order by hash."""
-        heads, hashes = self.evidence.heads, self.evidence.hashes
-        chosen, every = self.chosen
-        twins: dict[Any, list[int]] = {}
+        hashes, (chosen, every) = self.evidence.hashes, self.chosen
         if not self.ignore_order:
-            for k in every:
-                twins.setdefault(tuple(map(repr, heads[1].columns[k])), []).append(k)
-            near = {i: twins.get(tuple(map(repr, heads[0].columns[i])), []) for i in chosen}
-            self.evidence.look([(i, i if i in near[i] else near[i][0]) for i in chosen if near[i]])
+            by_head = self.evidence.with_head(1, every)
+            near = {i: by_head.get(self.evidence.head(0, i), []) for i in chosen}
+            self.evidence.look((i, i if i in near[i] else near[i][0]) for i in chosen if near[i])
             return near
         hashes.compute_bags(0, chosen)
         hashes.compute_bags(1, every)
+        twins: dict[int, list[int]] = {}
         for k in every:
             twins.setdefault(hashes.bag(1, k), []).append(k)
         near = {i: twins.get(hashes.bag(0, i), []) for i in chosen}
@@ -445,26 +434,7 @@ def compare_sides(gold: Side, predicted: Side, evidence: TableDiff) -> Score:
 
 def is_safe_text(table: Table, chosen: Sequence[int] | None = None) -> bool:
     """Whether no cell of these text columns (None: all) may be an integer beyond the range of floats."""
-    if (packed := packed_of(table)) is not None:
-        return packed.longest <= LONGEST_FLOAT or not packed.has_long_integer(range(packed.width), LONGEST_FLOAT + 1)
-    columns = table.columns if chosen is None else [table.columns[index] for index in chosen]
-    return not any(any(map(_is_long_integer, column)) for column in columns if _has_long(column))
-
-
-def _is_long_integer(cell: str | None) -> bool:
-    return cell is not None and len(cell) > LONGEST_FLOAT and not cell[:_WIDE].strip(INTEGER_CHARACTERS)
-
-
-def _has_long(column: Sequence[str | None]) -> bool:
-    """Whether a cell may be longer than `LONGEST_FLOAT`: a scan of consecutive short cells takes a tenth of the time of testing each."""
-    at = 0
-    text = "\0".join(filter(None, column) if None in column else column)  # type: ignore[arg-type]
-    while len(text) - at > LONGEST_FLOAT:
-        end = text.rfind("\0", at, at + LONGEST_FLOAT + 1)
-        if end < 0:
-            return True
-        at = end + 1
-    return False
+    return not has_long_integer(table, LONGEST_FLOAT + 1, chosen)
 
 
 def _twin(gold: Side, position: int, predicted: Side) -> int | None:
@@ -489,8 +459,8 @@ def _first_equal(gold: Column, predicted: Side) -> int | None:
     return None
 
 
-def compare_packed(expected: "Side", predicted: "Side", evidence: TableDiff) -> Score | None:
-    """The score of packed tables, None if only all their values can decide."""
+def compare_in_bulk(expected: "Side", predicted: "Side", evidence: BulkDiff) -> Score | None:
+    """The score of big tables, None if only all their values can decide."""
     empty_is_zero = expected.reference in RESULT_SUITES
     columns = OfficialColumns(evidence, expected.chosen, ignore_order=expected.ignore_order, empty_is_zero=empty_is_zero)
     partners = columns.partners() if columns.can_judge() else None
@@ -650,8 +620,8 @@ def match_table(
     evidence = seen.of(gold, prediction)
     predicted = Side(evidence.predicted, range(len(prediction.columns)), ignore_order, reference)
     expected = Side(evidence.gold, chosen, ignore_order, reference)
-    is_packed = evidence.packed is not None and (is_safe or gold.types is not None)
-    if is_packed and (score := compare_packed(expected, predicted, evidence)) is not None:
+    in_bulk = evidence.is_big and (is_safe or gold.types is not None)
+    if in_bulk and (score := compare_in_bulk(expected, predicted, evidence.in_bulk())) is not None:
         return score
     try:
         return compare_sides(expected, predicted, evidence)

@@ -25,7 +25,6 @@ from evalsuite.compare.number_columns import (
     in_order,
     in_parts,
     is_surely_text,
-    plain_words,
     surely_strictly_equal,
 )
 from evalsuite.compare.numbers import FEWEST_DECIMALS, NOISE_BEYOND, NOISE_FLOOR, NOISE_REL, Number, Tolerance
@@ -46,7 +45,7 @@ from evalsuite.compare.strict_columns import (
     verdict_of_candidates,
     windows_of,
 )
-from evalsuite.compare.table_diff import TableDiff
+from evalsuite.compare.table_diff import BulkDiff, TableDiff
 from evalsuite.compare.table_hashes import stable_order
 from evalsuite.compare.values import Cell, plain_amount
 from evalsuite.core.dataclasses import dataclass, replace
@@ -98,7 +97,7 @@ def widest(tolerance: Tolerance, values: Any, decimals: int = FEWEST_DECIMALS) -
     return (np.maximum(rounding, noise) + np.where(size >= SAFE_WHOLE, 1e-12 * size, 0) + 1e-9) * 1.001 + 1e-15 * size
 
 
-def apart(evidence: TableDiff, gold: Column, predicted: Column) -> bool:
+def apart(evidence: BulkDiff, gold: Column, predicted: Column) -> bool:
     """Whether two columns of equally many numbers cannot be paired: if they can at all, then the i-th smallest with the i-th smallest."""
     import numpy as np
 
@@ -210,7 +209,7 @@ def match_rows(
     """The verdict where rows may be in any order, or only rows of the same number in `ties` (one for each row) may change places."""
     coded = CodedColumns(gold, predicted, evidence, heeds_labels, ties)
     likely = likely_columns(gold, predicted)
-    if likely is not None and evidence.packed is None and all(coded.may_be(i, k) for i, k in enumerate(likely)):
+    if likely is not None and not evidence.is_big and all(coded.may_be(i, k) for i, k in enumerate(likely)):
         # Most right answers in a small table need no codes.
         spare = evidence.spare([column.position for column in gold], [predicted[k].position for k in likely])
         if not len(spare[0]) and ties is None:
@@ -270,9 +269,9 @@ class CodedColumns:
         self._pairs: dict[tuple[int, int], tuple[Column, Column]] = {}
 
     @cached_property
-    def evidence(self) -> TableDiff:
-        """The differences of the two tables as packed text."""
-        return self._evidence.as_packed()
+    def evidence(self) -> BulkDiff:
+        """The differences of the two tables, computed in bulk."""
+        return self._evidence.in_bulk()
 
     def pair(self, i: int, k: int) -> tuple[Column, Column]:
         """Gold column i and predicted column k, percent signs in the first reading in which they can be paired."""
@@ -425,10 +424,7 @@ class CodedColumns:
 
     def _codes(self, gold: Column, predicted: Column) -> Codes:
         name = ("codes", self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read)
-        if name not in self.evidence.known:
-            self.evidence.known[name] = self._coded(gold, predicted)
-        codes: Codes = self.evidence.known[name]
-        return codes
+        return self.evidence.once(name, lambda: self._coded(gold, predicted))
 
     def _coded(self, gold: Column, predicted: Column) -> Codes:
         import numpy as np
@@ -481,20 +477,19 @@ class CodedColumns:
     def _read(self, side: int, column: Column) -> "tuple[Numbers, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]":
         import numpy as np
 
-        assert self.evidence.packed is not None
         numbers = self.evidence.numbers.column(side, column.position)
         if numbers is not None and numbers.digits is not None:
             return numbers, np.broadcast_to(self._names([None]), len(numbers.values)), None
-        packed, hashes = self.evidence.packed[side], self.evidence.hashes.cells(side, column.position)
+        written, hashes = self.evidence.columns[side][column.position], self.evidence.hashes.cells(side, column.position)
         names, values, digits = hashes.copy(), np.full(len(hashes), np.nan), np.zeros(len(hashes), np.int16)
-        is_value = bool(packed.kinds[column.position])
-        odd = np.arange(len(hashes)) if is_value else np.flatnonzero(~self._plain(side)[:, column.position])
+        is_value = bool(written.kind)
+        odd = np.arange(len(hashes)) if is_value else np.flatnonzero(~self.evidence.plain_words(side)[:, column.position])
         distinct, places = np.unique(names[odd], return_inverse=True)
         first = np.empty(len(distinct), np.int64)
         first[places[::-1]] = np.arange(len(odd))[::-1]
         ascending = np.argsort(first)
         read: list[tuple[float, int, Cell]] = [(np.nan, WHOLE, None)] * len(first)
-        for at, cell in zip(ascending.tolist(), packed.cells(column.position, odd[first[ascending]]), strict=True):
+        for at, cell in zip(ascending.tolist(), written.cells(odd[first[ascending]]), strict=True):
             read[at] = _read_number(cell, column)
         floats, decimals, cells = zip(*read, strict=True) if read else ((), (), ())
         values[odd], digits[odd] = np.array(floats, np.float64)[places], np.array(decimals, np.int16)[places]
@@ -502,15 +497,6 @@ class CodedColumns:
         read_numbers = Numbers(values)
         read_numbers.digits = digits
         return read_numbers, names, hashes
-
-    def _plain(self, side: int) -> "np.ndarray[Any, Any]":
-        import numpy as np
-
-        assert self.evidence.packed is not None
-        if ("plain", side) not in self.evidence.known:
-            self.evidence.known["plain", side] = np.concatenate([plain_words(block) for block in self.evidence.packed[side].blocks()])
-        plain: np.ndarray[Any, Any] = self.evidence.known["plain", side]
-        return plain
 
     def _names(self, cells: Sequence[Cell], *, is_value: bool = False) -> "np.ndarray[Any, Any]":
         """A hash for each cell that is not a number, equal for equal cells; that of a plain text in a CSV file is the hash of the text."""
@@ -581,10 +567,7 @@ class CodedColumns:
 
     def _can_pair(self, gold: Column, predicted: Column) -> bool:
         name = ("can pair", self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read)
-        if name not in self.evidence.known:
-            self.evidence.known[name] = not self._cannot_pair(gold, predicted) and self._is_pair(gold, predicted)
-        can_pair: bool = self.evidence.known[name]
-        return can_pair
+        return self.evidence.once(name, lambda: not self._cannot_pair(gold, predicted) and self._is_pair(gold, predicted))
 
     def _is_pair(self, gold: Column, predicted: Column) -> bool:
         import numpy as np
@@ -617,10 +600,7 @@ class CodedColumns:
 
     def _cannot_pair(self, gold: Column, predicted: Column) -> bool:
         name = ("apart", self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read)
-        if name not in self.evidence.known:
-            self.evidence.known[name] = self._are_apart(gold, predicted)
-        are_apart: bool = self.evidence.known[name]
-        return are_apart
+        return self.evidence.once(name, lambda: self._are_apart(gold, predicted))
 
     def _are_apart(self, gold: Column, predicted: Column) -> bool:
         mine, theirs = (self.evidence.numbers.summary(side, column.position) for side, column in enumerate((gold, predicted)))

@@ -36,7 +36,6 @@ from evalsuite.compare.numbers import (
     reach,
     within,
 )
-from evalsuite.compare.string_columns import unpacked
 from evalsuite.compare.values import Cell, Percent, number_cell, read_cell, text_cell
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.types import Table
@@ -135,16 +134,15 @@ Verdict = Literal["equal", "labels", "no column", "not injective", "rows", "shap
 
 
 class CachedColumn(list[Any]):
-    """The cells of a column that is compared several times, with a cache of derived values by name. The cells must not be changed."""
+    """A column as a list, which must not be changed, with its parsed cells: a column is compared several times."""
 
-    def __init__(self, cells: Iterable[Any]) -> None:
-        super().__init__(cells)
-        self.known: dict[Any, Any] = {}
+    def __init__(self, written: Iterable[Any]) -> None:
+        super().__init__(written)
+        self.parsed: dict[bool, Cells] = {}
 
 
 def with_cache(table: Table) -> Table:
-    """The table as values, with columns that cache what is derived from them."""
-    table = unpacked(table)
+    """The table with columns that cache their parsed cells."""
     return replace(table, columns=tuple(column if isinstance(column, CachedColumn) else CachedColumn(column) for column in table.columns))
 
 
@@ -310,10 +308,10 @@ class Cells(Sequence[Cell]):
 def read_columns(table: Table, chosen: Sequence[int], terms: Terms = PLAIN_TERMS, *, labelled: Sequence[str | None] = ()) -> list[Column]:
     """The chosen columns as cells that are parsed on first access."""
     read = partial(read_cell, percentage=True) if terms.percentage else read_cell
-    columns = []
+    own, columns = read if table.types is None else read_native, []
     for index in chosen:
-        own = read if table.types is None else read_native
-        cells = _cells_of(table.columns[index], own, terms.percentage)
+        written = table.columns[index]
+        cells = getattr(written, "parsed", {}).setdefault(terms.percentage, Cells(written, own))
         column = Column(
             cells=cells,
             name=table.header[index] if index < len(table.header) else "",
@@ -325,13 +323,6 @@ def read_columns(table: Table, chosen: Sequence[int], terms: Terms = PLAIN_TERMS
         )
         columns.append(column)
     return columns
-
-
-def _cells_of(written: Sequence[Any], read: Callable[[Any], Cell], percentage: bool) -> Cells:
-    if not isinstance(written, CachedColumn):
-        return Cells(written, read)
-    cells: Cells = written.known.setdefault(percentage, Cells(written, read))
-    return cells
 
 
 def _of_column(value: PerColumn, table: Table, index: int) -> float | None:

@@ -126,13 +126,13 @@ def _matched(
 def _ordered(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: bool, evidence: TableDiff) -> Matching:
     """Compare each column with its likely partner first; the others are compared only for a column whose partner is unequal."""
     likely = likely_columns(gold, predicted)
-    _look_at(gold, [predicted[k] for k in likely or ()], evidence)
-    twins = _by_first_rows(predicted, evidence)
+    evidence.look((column.position, predicted[k].position) for column, k in zip(gold, likely or (), strict=False))
+    twins = evidence.with_head(1, range(len(predicted)))
     chosen: dict[int, int] = {}
     candidates: list[list[int]] = []
     for i, column in enumerate(gold):
         allowed = _allowed(column, predicted, heeds_labels)
-        alike = twins.get(tuple(map(repr, evidence.heads[0].columns[column.position])), [])
+        alike = twins.get(evidence.head(0, column.position), [])
         first = [likely[i]] if likely is not None else alike[:_TWINS_TRIED]
         free = (k for k in first if k in allowed and k not in chosen)
         partner = next((k for k in free if column_fits(column, predicted[k], evidence)), None)
@@ -152,19 +152,6 @@ def _ordered(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: 
 def _allowed(gold: Column, predicted: Sequence[Column], heeds_labels: bool) -> list[int]:
     """The predicted columns (index) whose labels, if they count, do not contradict gold's."""
     return [k for k, column in enumerate(predicted) if not (heeds_labels and gold.contradicts(column))]
-
-
-def _look_at(gold: Sequence[Column], partners: Sequence[Column], evidence: TableDiff) -> None:
-    """Compute the unlike rows of all pairs at once."""
-    evidence.look([(column.position, partner.position) for column, partner in zip(gold, partners, strict=False)])
-
-
-def _by_first_rows(predicted: Sequence[Column], evidence: TableDiff) -> dict[tuple[str, ...], list[int]]:
-    """The predicted columns (index) by their first rows."""
-    twins: dict[tuple[str, ...], list[int]] = {}
-    for k, column in enumerate(predicted):
-        twins.setdefault(tuple(map(repr, evidence.heads[1].columns[column.position])), []).append(k)
-    return twins
 
 
 def _first_fitting(
@@ -197,10 +184,7 @@ def heads_fit(gold: Column, predicted: Column, evidence: TableDiff) -> bool:
 
 def _head(side: int, column: Column, evidence: TableDiff) -> list[Cell]:
     name = ("head", side, column.position, column.read)
-    if name not in evidence.known:
-        evidence.known[name] = list(map(column.read, evidence.heads[side].columns[column.position]))
-    head: list[Cell] = evidence.known[name]
-    return head
+    return evidence.once(name, lambda: list(map(column.read, evidence.heads[side].columns[column.position])))
 
 
 def column_fits(gold: Column, predicted: Column, evidence: TableDiff) -> bool:
@@ -210,7 +194,7 @@ def column_fits(gold: Column, predicted: Column, evidence: TableDiff) -> bool:
     if not heads_fit(gold, predicted, evidence):
         return False
     i, k = gold.position, predicted.position
-    if evidence.packed is not None and len(evidence.unlike(i, k)) > MOST_UNLIKE and not evidence.are_numbers(i, k):
+    if evidence.is_big and len(evidence.unlike(i, k)) > MOST_UNLIKE and not evidence.are_numbers(i, k):
         import numpy as np
 
         rows = np.arange(evidence.n_rows)
@@ -257,7 +241,7 @@ def unmatched_in_order(gold: Column, predicted: Column, evidence: TableDiff) -> 
 
 
 def unmatched_in_bags(gold: Column, predicted: Column, evidence: TableDiff) -> Unmatched:
-    """`unmatched_in_any_order` for packed columns. Only loose groups, the first unmatched cell and some partners are read."""
+    """`unmatched_in_any_order` for big tables. Only loose groups, the first unmatched cell and some partners are read."""
     import numpy as np
 
     coded, near, bound = CodedColumns([gold], [predicted], evidence), list[Cell](), "at most "
@@ -401,16 +385,8 @@ def _differently_written(gold: Column, predicted: Column, evidence: TableDiff, o
     i, k = gold.position, predicted.position
     if ordered:
         return next(((a, b) for _, a, b in evidence.cells(i, k, evidence.unlike(i, k)[:1])), None)
-    if evidence.packed is not None:
-        rows = evidence.spare([i], [k])
-        left = [evidence.written(side, (i, k)[side], rows[side]) for side in (0, 1)]
-        return (min(left[0], key=str), min(left[1], key=str)) if all(left) else None
-    a, b = evidence.gold.columns[i], evidence.predicted.columns[k]
-    only_gold, only_predicted = Counter(map(str, a)) - Counter(map(str, b)), Counter(map(str, b)) - Counter(map(str, a))
-    if not (only_gold and only_predicted):
-        return None
-    least = min(only_gold), min(only_predicted)
-    return tuple(next(cell for cell in side if str(cell) == text) for side, text in zip((a, b), least, strict=True))
+    left = [evidence.written(side, (i, k)[side], rows) for side, rows in enumerate(evidence.spare([i], [k]))]
+    return (min(left[0], key=str), min(left[1], key=str)) if all(left) else None
 
 
 def kind_of_form(gold: Cell, predicted: Cell, written: tuple[Any, Any], *, ordered: bool, own_tolerance: bool) -> TableCause:
@@ -490,10 +466,10 @@ def _no_column(matching: Matching, gold: Sequence[Column], predicted: Sequence[C
     nearest, why = nearest_column(column, predicted, ordered, FEW_RANKED_CELLS if evidence.is_big else RANKED_CELLS)
     if ordered:
         unmatched = unmatched_in_order(column, nearest, evidence)
-    elif evidence.packed is None:
-        unmatched = unmatched_in_any_order(column.cells, nearest.cells, column.tolerance)
-    else:
+    elif evidence.is_big:
         unmatched = unmatched_in_bags(column, nearest, evidence)
+    else:
+        unmatched = unmatched_in_any_order(column.cells, nearest.cells, column.tolerance)
     header = [partner.name for partner in predicted]
     details: dict[str, Any] = {
         "gold_column": column.position + 1,

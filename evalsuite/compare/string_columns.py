@@ -33,6 +33,8 @@ _NULL_TEXT: Final = NULL.decode(errors="surrogateescape")
 _CELLS_KEPT = 2_500_000
 # The characters of integers, with the white space around them.
 INTEGER_CHARACTERS: Final = "0123456789+- \t\n\v\f\r"
+# The approximate size of a cell as a Python value.
+_CELL_BYTES: Final = 64
 _LOW, _HIGH = (1 << 32) - 1, (1 << 32) - 1 << 32
 
 
@@ -347,35 +349,8 @@ class Packed:
                 yield self._block(index), rows[begin:cut] - (end - self.counts[index])
             begin = cut
 
-    def cells(self, column: int, rows: "np.ndarray[Any, Any] | None" = None) -> list[Any]:
-        """The cells of a column in all rows, or in some (ascending, from 0): texts, or the values of a database."""
-        if rows is None:
-            return list(self.columns()[column])
-        return self._read(column, self.texts(column, rows))
-
-    def texts(self, column: int, rows: "np.ndarray[Any, Any]") -> list[str]:
-        """The cells of a column in some rows (ascending, from 0) as they are stored."""
-        return [text for block, part in self.rows(rows) for text in block.texts(column, part, self._errors(column))]
-
-    def _errors(self, column: int) -> str:
-        return "surrogateescape" if self.kinds[column] else "surrogatepass"
-
-    def cells_of(self, block: Block, column: int) -> list[Any]:
-        """The cells of a column in a block of this table."""
-        return self._read(column, block.texts(column, errors=self._errors(column)))
-
-    def _read(self, column: int, texts: list[str]) -> list[Any]:
-        if not (kind := self.kinds[column]):
-            return texts
-        read = _READ[kind] if kind in _READ else lambda number: self.values[int(number)]
-        try:
-            return [None if text == _NULL_TEXT else read(text) for text in texts]
-        except (ValueError, ArithmeticError):
-            # Only a process that was taken over sends such cells; as texts they equal no value.
-            return list(texts)
-
     @cached_property
-    def with_empty(self) -> frozenset[int]:
+    def with_null(self) -> frozenset[int]:
         """The columns of a database in which a cell is NULL."""
         import numpy as np
 
@@ -383,31 +358,6 @@ class Packed:
             return frozenset()
         every = range(self.width)
         return frozenset(np.flatnonzero(np.any([block.empty(every).any(axis=0) for block in self.blocks()], axis=0)).tolist())
-
-    def rows_of(self, column: int, text: str) -> "np.ndarray[Any, Any]":
-        """The rows in which a column contains this text."""
-        import numpy as np
-
-        wanted, parts, start = text_block([text]), [np.empty(0, np.int64)], 0
-        for block in self.blocks():
-            shape = len(block), 1
-            same = equal_cells(block, [column], replace(wanted, starts=np.zeros(shape, int), lengths=np.full(shape, len(wanted.data))), [0])
-            parts.append(np.flatnonzero(same) + start)
-            start += len(block)
-        return np.concatenate(parts)
-
-    def has_long_integer(self, columns: Sequence[int], n_characters: int) -> bool:
-        """Whether a cell of some columns with so many characters, at least `WORD` * 2, begins like an integer."""
-        import numpy as np
-
-        in_integers = np.zeros(256, bool)
-        in_integers[list(INTEGER_CHARACTERS.encode())] = True
-        for block in self.blocks():
-            starts = block.starts[:, columns][block.lengths[:, columns] >= n_characters]
-            data = np.frombuffer(block.data, np.uint8)
-            if in_integers[data[starts[:, None] + np.arange(2 * WORD)]].all(axis=1).any():
-                return True
-        return False
 
     def _block(self, index: int) -> Block:
         if index not in self._unpacked:
@@ -445,16 +395,17 @@ def _unpacked(frame: bytes) -> Block:
 
 
 class PackedColumn(Sequence[Any]):
-    """One column of packed text, read like a list."""
+    """One column of packed text, read like a list; its `kind` is that of `Packed.kinds`."""
 
     def __init__(self, packed: Packed, place: int) -> None:
-        self.packed, self.place = packed, place
+        self.packed, self.place, self.kind = packed, place, packed.kinds[place]
+        self._errors = "surrogateescape" if self.kind else "surrogatepass"
 
     def __len__(self) -> int:
         return self.packed.n_rows
 
     def __iter__(self) -> Iterator[Any]:
-        return chain.from_iterable(self.packed.cells_of(block, self.place) for block in self.packed.blocks())
+        return chain.from_iterable(map(self.cells_of, self.packed.blocks()))
 
     @overload
     def __getitem__(self, at: int) -> Any: ...
@@ -465,10 +416,73 @@ class PackedColumn(Sequence[Any]):
 
         if isinstance(at, slice):
             rows = np.arange(*at.indices(len(self)))
-            return self.packed.cells(self.place, rows) if at.step in (None, 1) else list(self)[at]
-        return self.packed.cells(self.place, np.array([range(len(self))[at]]))[0]
+            return self.cells(rows) if at.step in (None, 1) else list(self)[at]
+        return self.cells(np.array([range(len(self))[at]]))[0]
+
+    @property
+    def has_null(self) -> bool:
+        """Whether a cell of a database is NULL."""
+        return self.place in self.packed.with_null
+
+    def texts(self, rows: "np.ndarray[Any, Any] | None" = None) -> list[str]:
+        """The cells in all rows, or in some (ascending, from 0), as they are stored."""
+        parts = ((block, None) for block in self.packed.blocks()) if rows is None else self.packed.rows(rows)
+        return [text for block, part in parts for text in block.texts(self.place, part, self._errors)]
+
+    def cells(self, rows: "np.ndarray[Any, Any]") -> list[Any]:
+        """The cells in some rows (ascending, from 0): texts, or the values of a database."""
+        return self._read(self.texts(rows))
+
+    def cells_of(self, block: Block) -> list[Any]:
+        """The cells in a block of the table."""
+        return self._read(block.texts(self.place, errors=self._errors))
+
+    def _read(self, texts: list[str]) -> list[Any]:
+        if not self.kind:
+            return texts
+        read = _READ[self.kind] if self.kind in _READ else lambda number: self.packed.values[int(number)]
+        try:
+            return [None if text == _NULL_TEXT else read(text) for text in texts]
+        except (ValueError, ArithmeticError):
+            # Only a process that was taken over sends such cells; as texts they equal no value.
+            return list(texts)
+
+    def lengths(self) -> "np.ndarray[Any, Any]":
+        """The bytes of each cell."""
+        import numpy as np
+
+        return np.concatenate([block.lengths[:, self.place] for block in self.packed.blocks()])
+
+    def has_long_integer(self, n_characters: int) -> bool:
+        """Whether a cell with so many characters, at least `WORD` * 2, begins like an integer."""
+        import numpy as np
+
+        in_integers = np.zeros(256, bool)
+        in_integers[list(INTEGER_CHARACTERS.encode())] = True
+        for block in self.packed.blocks():
+            starts = block.starts[:, self.place][block.lengths[:, self.place] >= n_characters]
+            data = np.frombuffer(block.data, np.uint8)
+            if in_integers[data[starts[:, None] + np.arange(2 * WORD)]].all(axis=1).any():
+                return True
+        return False
+
+    def rows_of(self, cell: Any) -> "Iterable[int]":
+        """The rows whose cells equal this one."""
+        import numpy as np
+
+        if _AS_TEXT.get(self.kind) is not type(cell):
+            return (row for row, own in enumerate(self) if own == cell)
+        wanted, rows, start = text_block([str(cell)]), list[int](), 0
+        for block in self.packed.blocks():
+            shape = len(block), 1
+            part = replace(wanted, starts=np.zeros(shape, int), lengths=np.full(shape, len(wanted.data)))
+            rows += (np.flatnonzero(equal_cells(block, [self.place], part, [0])) + start).tolist()
+            start += len(block)
+        return rows
 
 
+# The kinds of columns whose cells are equal exactly when their texts are, with the type of the cells.
+_AS_TEXT: Final[dict[str, type]] = {"": str, "text": str, "int": int}
 # How the cells of a database are read from their texts, by kind; cells of one kind are the same exactly when their texts are.
 _READ: Final[dict[str, Callable[[str], Any]]] = {
     "int": int,
@@ -508,9 +522,9 @@ def packed_of(table: Table) -> Packed | None:
     return first.packed if isinstance(first, PackedColumn) else None
 
 
-def is_packed(table: Table) -> bool:
-    """Whether the cells are stored as packed text."""
-    return packed_of(table) is not None
+def memory_of(table: Table) -> int:
+    """The approximate bytes that the cells take in addition to the bytes of their file."""
+    return 0 if packed_of(table) is not None else table.n_rows * len(table.columns) * _CELL_BYTES
 
 
 def to_message(table: Table, convert: Callable[[Sequence[Any]], Sequence[Any]]) -> list[Any]:
@@ -605,7 +619,7 @@ def first_rows(table: Table, n: int) -> Table:
         block = next(packed.blocks())
         if len(block) >= min(n, table.n_rows):
             part = block.rows(0, n)
-            return replace(table, columns=tuple(packed.cells_of(part, k) for k in range(packed.width)), n_rows=len(part))
+            return replace(table, columns=tuple(column.cells_of(part) for column in packed.columns()), n_rows=len(part))
     columns = tuple(list(islice(column, n)) for column in table.columns)
     head = replace(table, columns=columns, n_rows=min(n, table.n_rows))
     return replace(head, columns=tuple(raw_column(head, k) for k in range(len(columns)))) if table.types is None else head
@@ -628,3 +642,24 @@ def block_of(data: bytes, lengths: "np.ndarray[Any, Any]") -> Block:
     if (int(ends[-1]) if len(ends) else 0) != len(data) or (lengths < 0).any():
         raise ValueError("the lengths of a column do not fit its text")
     return Block(data, (ends - lengths).reshape(-1, 1), lengths.astype(np.int64).reshape(-1, 1))
+
+
+def has_long_integer(table: Table, n_characters: int, chosen: Sequence[int] | None = None) -> bool:
+    """Whether a cell of some columns of text (None: all) with so many characters, at least `WORD` * 2, begins like an integer."""
+    if (packed := packed_of(table)) is not None:
+        return packed.longest >= n_characters and any(column.has_long_integer(n_characters) for column in packed.columns())
+    columns = table.columns if chosen is None else [table.columns[index] for index in chosen]
+    long = (cell for column in columns if _has_long(column, n_characters) for cell in column if cell and len(cell) >= n_characters)
+    return any(not cell[: 2 * WORD].strip(INTEGER_CHARACTERS) for cell in long)
+
+
+def _has_long(column: Sequence[str | None], n_characters: int) -> bool:
+    """Whether a cell may have so many characters: a scan of consecutive short cells takes a tenth of the time of testing each."""
+    at = 0
+    text = "\0".join(filter(None, column) if None in column else column)  # type: ignore[arg-type]
+    while len(text) - at >= n_characters:
+        end = text.rfind("\0", at, at + n_characters)
+        if end < 0:
+            return True
+        at = end + 1
+    return False

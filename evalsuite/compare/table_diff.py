@@ -1,19 +1,20 @@
 """Differences between two tables, computed once and used by both rules: which cells are written differently, and which rows.
 
-Equal text is equal under every rule, so only cells that are written differently are parsed. Tables of text with many cells are compared as
-packed text, thousands of cells at a time; all others as sequences. Both paths return identical results.
+Equal text is equal under every rule, so only cells that are written differently are parsed. `TableDiff` compares small tables cell by cell,
+`BulkDiff` thousands of packed cells at a time. Both return identical results, and no other file knows which tables are small.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
-from evalsuite.compare.number_columns import NumberColumns, in_parts, surely_strictly_equal
+from evalsuite.compare.number_columns import NumberColumns, in_parts, plain_words, surely_strictly_equal
 from evalsuite.compare.numbers import Tolerance
 from evalsuite.compare.official_cells import raw_column
 from evalsuite.compare.strict_columns import with_cache
 from evalsuite.compare.string_columns import (
     Packed,
+    PackedColumn,
     equal_cells,
     first_rows,
     is_same_run,
@@ -21,11 +22,12 @@ from evalsuite.compare.string_columns import (
     pack_values,
     packed_of,
     side_by_side,
-    unpacked,
 )
 from evalsuite.compare.table_hashes import ArrayCache, HashedRows, left
-from evalsuite.core.dataclasses import dataclass, field, replace
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.types import Table
+
+Result = TypeVar("Result")
 
 # From this many cells of one side on, packed text is worth the import of numpy.
 PACKED_CELLS: Final = 2_000
@@ -36,7 +38,7 @@ _MOST_SEARCHED: Final = 20_000_000
 # A cell that more rows contain identifies none of them.
 _MOST_ALIKE: Final = 10_000
 Rows = Any
-"""Row numbers from 0, ascending: a list, or an array if tables are packed."""
+"""Row numbers from 0, ascending: a list, or an array of a `BulkDiff`."""
 
 
 class RowByKey(NamedTuple):
@@ -47,69 +49,47 @@ class RowByKey(NamedTuple):
     cells: Sequence[str]
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class TableDiff:
-    """A gold and a predicted table of equally many rows: `tables` as read, `packed` if they are compared as packed text.
+    """A gold and a predicted table of equally many rows, compared cell by cell; `tables` are the two as read.
 
-    Results are cached in `known`; for packed tables also in `numbers` and `hashes`.
+    `is_big` means that they have so many cells that a reason examines only some of them.
     """
 
-    gold: Table
-    predicted: Table
-    tables: tuple[Table, Table]
-    packed: tuple[Packed, Packed] | None
-    heads: tuple[Table, Table]
-    numbers: NumberColumns
-    hashes: HashedRows
-    arrays: ArrayCache
-    known: dict[Any, Any] = field(default_factory=dict, repr=False)
+    is_big: ClassVar[bool] = False
+
+    def __init__(self, gold: Table, predicted: Table, tables: tuple[Table, Table]) -> None:
+        self.gold, self.predicted, self.tables = gold, predicted, tables
+        self.heads = first_rows(gold, _HEAD_ROWS), first_rows(predicted, _HEAD_ROWS)
+        self._results: dict[Any, Any] = {}
 
     @property
     def n_rows(self) -> int:
         """The number of rows of each side."""
         return self.gold.n_rows
 
-    @property
-    def is_big(self) -> bool:
-        """Whether the tables have so many cells that a reason examines only some of them."""
-        return self.packed is not None
+    def once(self, name: Any, compute: Callable[[], Result]) -> Result:
+        """The result of a function, which is called once for each name."""
+        if name not in self._results:
+            self._results[name] = compute()
+        result: Result = self._results[name]
+        return result
 
-    def as_packed(self) -> "TableDiff":
-        """The same two tables compared as packed text, whatever their size and types."""
-        if self.packed is not None:
-            return self
-        if "packed" not in self.known:
-            is_text = self.gold.types is self.predicted.types is None
-            packed = (pack(self.gold), pack(self.predicted)) if is_text else pack_values(self.gold, self.predicted)
-            self.known["packed"] = _table_diff(self.gold, self.predicted, self.tables, packed)
-        diff: TableDiff = self.known["packed"]
-        return diff
+    def in_bulk(self) -> "BulkDiff":
+        """The same two tables compared in bulk, whatever their size and types."""
+        return self.once("bulk", lambda: BulkDiff(self.gold, self.predicted, self.tables))
 
     def unlike(self, i: int, k: int) -> Rows:
         """The rows in which gold column i and predicted column k are written differently."""
-        if ("unlike", i, k) not in self.known:
-            self.look([(i, k)])
-        return self.known["unlike", i, k]
+        self.look([(i, k)])
+        return self._results["unlike", i, k]
 
-    def look(self, pairs: Sequence[tuple[int, int]]) -> None:
+    def look(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Compute the unlike rows of several pairs in one pass over both tables."""
-        new = [pair for pair in pairs if ("unlike", *pair) not in self.known]
-        if not new:
-            return
-        if self.packed is None:
-            unlike = [_unlike_cells(self.gold, self.predicted, *pair) for pair in new]
-        else:
-            unlike = [self._without_equal(*pair, rows) for pair, rows in zip(new, _unlike_packed(*self.packed, new), strict=True)]
-        self.known.update((("unlike", *pair), rows) for pair, rows in zip(new, unlike, strict=True))
+        if new := [pair for pair in pairs if ("unlike", *pair) not in self._results]:
+            self._results.update((("unlike", *pair), rows) for pair, rows in zip(new, self._unlike_rows(new), strict=True))
 
-    def _without_equal(self, i: int, k: int, rows: Rows) -> Rows:
-        """The rows without those in which the cells of a database are equal values: 0.0 and -0.0, 1.0 and 1.00."""
-        import numpy as np
-
-        assert self.packed is not None
-        if len(rows) and self.packed[0].kinds[i] == self.packed[1].kinds[k] and self.packed[0].kinds[i] in ("float", "decimal"):
-            return np.array([row for row, a, b in self.cells(i, k, rows) if a != b], np.int64)
-        return rows
+    def _unlike_rows(self, pairs: Sequence[tuple[int, int]]) -> list[Rows]:
+        return [_unlike_cells(self.gold, self.predicted, *pair) for pair in pairs]
 
     def same(self, i: int, k: int) -> bool:
         """Whether two columns are written alike in every row."""
@@ -118,6 +98,17 @@ class TableDiff:
             return False
         return not len(self.unlike(i, k))
 
+    def with_head(self, side: int, columns: Iterable[int]) -> dict[tuple[str, ...], list[int]]:
+        """Some columns of a side by their first rows."""
+        by_head: dict[tuple[str, ...], list[int]] = {}
+        for column in columns:
+            by_head.setdefault(self.head(side, column), []).append(column)
+        return by_head
+
+    def head(self, side: int, column: int) -> tuple[str, ...]:
+        """The first cells of a column, in a form that distinguishes values of different types."""
+        return tuple(map(repr, self.heads[side].columns[column]))
+
     def identical(self, chosen: Sequence[int]) -> list[int] | None:
         """For each chosen gold column a predicted column of its own with the very same values in the same order, or None.
 
@@ -125,19 +116,11 @@ class TableDiff:
         """
         if not self.n_rows or (self.gold.types is None) != (self.predicted.types is None):
             return None
-        by_name: dict[str, list[int]] = {}
-        for k, name in enumerate(self.predicted.header):
-            by_name.setdefault(name, []).append(k)
-        by_head: dict[tuple[str, ...], list[int]] = {}
-        for k, cells in enumerate(self.heads[1].columns):
-            by_head.setdefault(tuple(map(repr, cells)), []).append(k)
-        likely = []
-        for i in chosen:
-            near = by_head.get(tuple(map(repr, self.heads[0].columns[i])), [])
-            likely.append(sorted(near, key=lambda k: (k != i, k not in by_name.get(self.gold.header[i], ()), k)))
+        by_head, names = self.with_head(1, range(len(self.predicted.columns))), self.predicted.header
+        likely = [sorted(by_head.get(self.head(0, i), ()), key=lambda k: (k != i, names[k] != self.gold.header[i], k)) for i in chosen]
         if not all(likely):
             return None
-        self.look([(i, near[0]) for i, near in zip(chosen, likely, strict=True)])
+        self.look((i, near[0]) for i, near in zip(chosen, likely, strict=True))
         partners: dict[int, int] = {}
         for i, near in zip(chosen, likely, strict=True):
             partner = next((k for k in near if k not in partners and self.same(i, k)), None)
@@ -150,30 +133,20 @@ class TableDiff:
         """(row, gold cell, predicted cell) of some rows, as written."""
         for start in range(0, len(rows), _AT_ONCE):
             part = rows[start : start + _AT_ONCE]
-            yield from zip(_plain(part), self.written(0, i, part), self.written(1, k, part), strict=True)
+            yield from zip(map(int, part), self.written(0, i, part), self.written(1, k, part), strict=True)
 
     def written(self, side: int, column: int, rows: Rows) -> list[Any]:
         """The cells of a column (side 0: gold's) in some rows as written."""
-        if self.packed is not None:
-            return self.packed[side].cells(column, rows)
         cells = (self.gold, self.predicted)[side].columns[column]
         return [cells[row] for row in rows]
 
     def suspects(self, i: int, k: int, tolerance: Tolerance) -> Rows:
-        """The unlike rows without those whose cells certainly are the same number under the strict rules."""
-        rows = self.unlike(i, k)
-        if self.packed is None or len(rows) <= _HEAD_ROWS:
-            return rows
-        import numpy as np
-
-        a, b = self.numbers.column(0, i), self.numbers.column(1, k)
-        if a is None or b is None:
-            return rows
-        return np.concatenate([part[~surely_strictly_equal(a.at(part), b.at(part), tolerance)] for (part,) in in_parts(rows)])
+        """The unlike rows, in a `BulkDiff` without those whose cells certainly are the same number under the strict rules."""
+        return self.unlike(i, k)
 
     def are_numbers(self, i: int, k: int) -> bool:
-        """Whether all cells of two packed columns are numbers or empty."""
-        return self.numbers.column(0, i) is not None and self.numbers.column(1, k) is not None
+        """Whether all cells of two columns of a `BulkDiff` are numbers or empty."""
+        return False
 
     def row_by_key(self, row: int, pairs: Sequence[tuple[int, int]]) -> RowByKey | None:
         """The only predicted row that is written like a gold row in a key that no other row has on either side; None if there is none.
@@ -201,37 +174,88 @@ class TableDiff:
 
     def _rows_alike(self, row: int, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], set[int], set[int]]]:
         """(Pair of columns, the gold and the predicted rows that are written like a gold row there), for cells that say something."""
-        texts = {pair: text for pair in pairs if (text := self.written(0, pair[0], [row])[0]) not in (None, "")}
-        if len(texts) * self.n_rows > _MOST_SEARCHED:
+        cells = {pair: cell for pair in pairs if (cell := self.written(0, pair[0], [row])[0]) not in (None, "")}
+        if len(cells) * self.n_rows > _MOST_SEARCHED:
             return
-        for pair in sorted(texts, key=lambda pair: "." in str(texts[pair])):
-            own, others = (self._rows_written(side, pair[side], texts[pair]) for side in (0, 1))
+        for pair in sorted(cells, key=lambda pair: "." in str(cells[pair])):
+            own, others = (set(self._rows_of(side, pair[side], cells[pair])) for side in (0, 1))
             if others and max(len(own), len(others)) <= _MOST_ALIKE:
                 yield pair, own, others
 
-    def _rows_written(self, side: int, column: int, text: Any) -> set[int]:
-        """The rows of a column (side 0: gold's) whose cells are written in this way."""
-        packed = self.packed[side] if self.packed is not None else None
-        if packed is not None and _AS_TEXT.get(packed.kinds[column]) is type(text):
-            return set(packed.rows_of(column, str(text)).tolist())
-        cells = (self.gold, self.predicted)[side].columns[column]
-        return {row for row, cell in enumerate(cells) if cell == text}
+    def _rows_of(self, side: int, column: int, cell: Any) -> Iterable[int]:
+        """The rows of a column (side 0: gold's) whose cells equal this one."""
+        return (row for row, own in enumerate((self.gold, self.predicted)[side].columns[column]) if own == cell)
 
     def spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Rows, Rows]:
         """The gold and the predicted rows that remain when rows that are written alike in these columns are paired off from the top."""
-        if self.packed is not None:
-            return self.hashes.spare(columns, partners)
-        gold = list(zip(*(_written(self.gold, i) for i in columns), strict=True))
-        predicted = list(zip(*(_written(self.predicted, k) for k in partners), strict=True))
-        try:
-            return left(gold, Counter(predicted)), left(predicted, Counter(gold))
-        except TypeError:
-            # Lists and structs have no hash.
-            return list(range(self.n_rows)), list(range(self.n_rows))
+        gold, predicted = (
+            list(zip(*(_names(table, at) for at in own), strict=True)) for table, own in ((self.gold, columns), (self.predicted, partners))
+        )
+        return left(gold, Counter(predicted)), left(predicted, Counter(gold))
 
 
-# The kinds of packed columns whose cells are equal exactly when their texts are, with the type of the cells.
-_AS_TEXT: Final[dict[str, type]] = {"": str, "text": str, "int": int}
+class BulkDiff(TableDiff):
+    """Two tables as packed text, compared by numpy: `columns` are those of either side, `numbers` and `hashes` are derived from them."""
+
+    is_big = True
+
+    def __init__(self, gold: Table, predicted: Table, tables: tuple[Table, Table]) -> None:
+        packed = _packed(gold, predicted)
+        self.columns: tuple[tuple[PackedColumn, ...], ...] = tuple(side.columns() for side in packed)
+        gold, predicted = (replace(table, columns=own) for table, own in zip((gold, predicted), self.columns, strict=True))
+        super().__init__(gold, predicted, tables)
+        self.arrays = ArrayCache(gold.n_rows)
+        self.numbers = NumberColumns(packed, self.heads, self.arrays)
+        self.hashes = HashedRows(packed, self.arrays)
+        self._packed = packed
+
+    def in_bulk(self) -> "BulkDiff":
+        """These two tables."""
+        return self
+
+    def _unlike_rows(self, pairs: Sequence[tuple[int, int]]) -> list[Rows]:
+        return [self._without_equal(*pair, rows) for pair, rows in zip(pairs, _unlike_packed(*self._packed, pairs), strict=True)]
+
+    def _without_equal(self, i: int, k: int, rows: Rows) -> Rows:
+        """The rows without those in which the cells of a database are equal values: 0.0 and -0.0, 1.0 and 1.00."""
+        import numpy as np
+
+        if len(rows) and self.columns[0][i].kind == self.columns[1][k].kind and self.columns[0][i].kind in ("float", "decimal"):
+            return np.array([row for row, a, b in self.cells(i, k, rows) if a != b], np.int64)
+        return rows
+
+    def written(self, side: int, column: int, rows: Rows) -> list[Any]:
+        """As in `TableDiff`."""
+        return self.columns[side][column].cells(rows)
+
+    def suspects(self, i: int, k: int, tolerance: Tolerance) -> Rows:
+        """As in `TableDiff`."""
+        rows = self.unlike(i, k)
+        if len(rows) <= _HEAD_ROWS or not self.are_numbers(i, k):
+            return rows
+        import numpy as np
+
+        a, b = self.numbers.column(0, i), self.numbers.column(1, k)
+        assert a is not None
+        assert b is not None
+        return np.concatenate([part[~surely_strictly_equal(a.at(part), b.at(part), tolerance)] for (part,) in in_parts(rows)])
+
+    def are_numbers(self, i: int, k: int) -> bool:
+        """As in `TableDiff`."""
+        return self.numbers.column(0, i) is not None and self.numbers.column(1, k) is not None
+
+    def plain_words(self, side: int) -> Any:
+        """`plain_words` of all cells of a side (n_rows x n_columns)."""
+        import numpy as np
+
+        return self.once(("plain", side), lambda: np.concatenate(list(map(plain_words, self._packed[side].blocks()))))
+
+    def _rows_of(self, side: int, column: int, cell: Any) -> Iterable[int]:
+        return self.columns[side][column].rows_of(cell)
+
+    def spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Rows, Rows]:
+        """As in `TableDiff`."""
+        return self.hashes.spare(columns, partners)
 
 
 def _is_unique(rows: Sequence[set[int]]) -> bool:
@@ -241,34 +265,22 @@ def _is_unique(rows: Sequence[set[int]]) -> bool:
 
 def compare(gold: Table, predicted: Table) -> TableDiff:
     """The differences of two tables of equally many rows; the number of cells decides how they are compared, not their source."""
-    tables, packed = (gold, predicted), None
     is_small = gold.n_rows * max(len(gold.columns), len(predicted.columns)) < PACKED_CELLS
-    sides = [packed_of(table) for table in tables]
-    if not is_small and gold.columns and predicted.columns and (all(sides) or gold.types is predicted.types is None):
-        # Comparing lists that are equal is faster than packing them.
-        mine, is_same = sides[0] or pack(gold), not any(sides) and gold.columns == predicted.columns
-        packed = mine, mine if is_same else sides[1] or pack(predicted)
-    elif is_small:
-        gold, predicted = with_cache(gold), with_cache(predicted)
-    else:
-        gold, predicted = unpacked(gold), unpacked(predicted)
-    return _table_diff(gold, predicted, tables, packed)
+    are_plain = (packed_of(gold) is not None and packed_of(predicted) is not None) or gold.types is predicted.types is None
+    if not is_small and gold.columns and predicted.columns and are_plain:
+        return BulkDiff(gold, predicted, (gold, predicted))
+    return TableDiff(with_cache(gold), with_cache(predicted), (gold, predicted))
 
 
-def _table_diff(gold: Table, predicted: Table, tables: tuple[Table, Table], packed: tuple[Packed, Packed] | None) -> TableDiff:
-    if packed is not None:
-        gold, predicted = (replace(table, columns=side.columns()) for table, side in zip((gold, predicted), packed, strict=True))
-    heads, arrays = (first_rows(gold, _HEAD_ROWS), first_rows(predicted, _HEAD_ROWS)), ArrayCache(gold.n_rows)
-    return TableDiff(
-        gold=gold,
-        predicted=predicted,
-        tables=tables,
-        packed=packed,
-        heads=heads,
-        numbers=NumberColumns(packed or (), heads, arrays),
-        hashes=HashedRows(packed or (), arrays),
-        arrays=arrays,
-    )
+def _packed(gold: Table, predicted: Table) -> tuple[Packed, Packed]:
+    sides = packed_of(gold), packed_of(predicted)
+    if sides[0] is not None and sides[1] is not None:
+        return sides[0], sides[1]
+    if not gold.types is predicted.types is None:
+        return pack_values(gold, predicted)
+    # Comparing lists that are equal is faster than packing them.
+    mine, are_same = pack(gold), not any(sides) and gold.columns == predicted.columns
+    return mine, mine if are_same else pack(predicted)
 
 
 class Comparisons:
@@ -301,30 +313,20 @@ def _are_texts_in_place(gold: Table, predicted: Table, chosen: Sequence[int]) ->
     if gold.types is not None or predicted.types is not None or not gold.n_rows or len(set(chosen)) < len(chosen):
         return False
     n_shared = min(len(gold.columns), len(predicted.columns))
-    pairs = [(gold.columns[i], predicted.columns[i]) for i in chosen if i < n_shared]
-    return len(pairs) == len(chosen) and all(isinstance(a, list) and isinstance(b, list) and a == b for a, b in pairs)
+    return all(i < n_shared and gold.columns[i] == predicted.columns[i] for i in chosen)
 
 
-def _written(table: Table, column: int) -> Sequence[Any]:
-    """A column as written, in a form that is equal for cells that are."""
-    return raw_column(table, column) if table.types is None else table.columns[column]
-
-
-def _plain(rows: Rows) -> list[int]:
-    return rows if isinstance(rows, list) else list(map(int, rows))
+def _names(table: Table, column: int) -> Sequence[Any]:
+    """A name for each cell of a column, equal for cells that are written alike."""
+    return raw_column(table, column) if table.types is None else [(type(cell), repr(cell)) for cell in table.columns[column]]
 
 
 def _unlike_cells(gold: Table, predicted: Table, i: int, k: int) -> list[int]:
-    if gold.types is None and predicted.types is None and gold.columns[i] == predicted.columns[k]:
-        return []
-    a, b = _written(gold, i), _written(predicted, k)
-    if gold.types is None and predicted.types is None:
-        return [row for row, (x, y) in enumerate(zip(a, b, strict=True)) if x != y]
-    return [
-        row
-        for row, (x, y) in enumerate(zip(a, b, strict=True))
-        if x is not y and (type(x) is not type(y) or x != y) and not (x != x and y != y)
-    ]
+    sides = [raw_column(table, at) if table.types is None else table.columns[at] for table, at in ((gold, i), (predicted, k))]
+    pairs = enumerate(zip(*sides, strict=True))
+    if gold.types is predicted.types is None:
+        return [] if sides[0] == sides[1] else [row for row, (x, y) in pairs if x != y]
+    return [row for row, (x, y) in pairs if x is not y and (type(x) is not type(y) or x != y) and not (x != x and y != y)]
 
 
 def _unlike_packed(gold: Packed, predicted: Packed, pairs: Sequence[tuple[int, int]]) -> list[Rows]:

@@ -49,7 +49,7 @@ class HashedRows:
     """The hashes of gold (side 0) and of a predicted table (side 1), computed on demand."""
 
     def __init__(self, packed: Sequence[Packed], held: ArrayCache) -> None:
-        self._packed, self._held = packed, held
+        self._packed, self._held, self._columns = packed, held, [side.columns() for side in packed]
         self._known: dict[Any, Any] = {}
         self._alike: dict[tuple[int, int], bool] = {}
         # A number for each column (side, column) that was found alike with another; columns with the same number are all alike.
@@ -94,7 +94,7 @@ class HashedRows:
         import numpy as np
 
         if self._numbers is not None:
-            return self.of_texts(self._packed[side].texts(column, np.arange(self._packed[side].n_rows)))
+            return self.of_texts(self._columns[side][column].texts())
         return np.concatenate([hashed[:, 0] for _, hashed in self._cells(side, [column])])
 
     def are_confirmed(self, hashed: "Sequence[np.ndarray[Any, Any]]", i: int, k: int) -> bool:
@@ -166,7 +166,7 @@ class HashedRows:
 
     def _same_texts(self, pair: tuple[int, int], rows: tuple[Any, Any]) -> bool:
         """Whether the cells of both columns in these rows are the same."""
-        texts = [Counter(self._packed[side].texts(pair[side], rows[side])) for side in (0, 1)]
+        texts = [Counter(self._columns[side][pair[side]].texts(rows[side])) for side in (0, 1)]
         return texts[0] == texts[1]
 
     def _same_columns(self, pairs: Sequence[tuple[int, int]]) -> list[bool]:
@@ -194,9 +194,9 @@ class HashedRows:
             lowest.append(dict(zip(values.tolist(), rows[at].tolist(), strict=True)))
         common = sorted(lowest[0].keys() & lowest[1].keys())[:_SAMPLED]
         samples = []
-        for packed, places, chosen in zip(self._packed, lowest, (columns, partners), strict=True):
+        for own, places, chosen in zip(self._columns, lowest, (columns, partners), strict=True):
             wanted = np.array(sorted(places[value] for value in common), np.int64)
-            texts = zip(*(packed.texts(column, wanted) for column in chosen), strict=True)
+            texts = zip(*(own[column].texts(wanted) for column in chosen), strict=True)
             texts_of = dict(zip(wanted.tolist(), texts, strict=True))
             samples.append([texts_of[places[value]] for value in common])
         return samples[0] == samples[1]
@@ -260,8 +260,7 @@ class HashedRows:
         import numpy as np
 
         gold, predicted = (
-            list(zip(*(side.texts(at, np.arange(side.n_rows)) for at in own), strict=True))
-            for side, own in zip(self._packed, (columns, partners), strict=True)
+            list(zip(*(side[at].texts() for at in own), strict=True)) for side, own in zip(self._columns, (columns, partners), strict=True)
         )
         mine, theirs = left(gold, Counter(predicted)), left(predicted, Counter(gold))
         return np.array(mine, np.int64), np.array(theirs, np.int64)

@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, overload
 
-from evalsuite.compare.string_columns import is_packed
+from evalsuite.compare.string_columns import memory_of
 from evalsuite.core.errors import FAULTS, FaultError
 from evalsuite.core.import_ref import LazyModule, lazy_pattern
 from evalsuite.core.types import BROKEN_RECORD, Fault, Table
@@ -91,8 +91,6 @@ def broken_record(line: int, cause: str, text: str, limits: Limits) -> Obj:
 
 
 MOST_BYTES: Final = 64 << 20
-# The approximate size of a cell as a Python value.
-_CELL_BYTES: Final = 64
 
 
 class FileCache:
@@ -159,8 +157,7 @@ def _bytes_of(value: Any, file_bytes: int) -> int | None:
     tables = list(value.values()) if isinstance(value, Mapping) else [value]
     if not all(isinstance(table, Table | Fault) for table in tables):
         return None
-    held = [table for table in tables if isinstance(table, Table) and not is_packed(table)]
-    return file_bytes + sum(table.n_rows * len(table.columns) * _CELL_BYTES for table in held)
+    return file_bytes + sum(memory_of(table) for table in tables if isinstance(table, Table))
 
 
 def read_answer(

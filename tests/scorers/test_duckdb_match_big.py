@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from evalsuite.compare import table_diff
-from evalsuite.compare.string_columns import is_packed
+from evalsuite.compare.string_columns import packed_of
 from evalsuite.core.types import Fault, Table
 from evalsuite.readers import duckdb_tables
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb
@@ -64,7 +64,7 @@ def both_ways(answer: Path, gold: Path, **parameters: Any) -> tuple[dict[str, An
     expected = read_trusted_duckdb(gold, names=None, limits=LIMITS, as_it_comes=True)
     told = duckdb_match(read, gold=expected, **parameters)
     tables = [*read.values(), *expected.values()]
-    return asdict(told), asdict(exact), all(isinstance(table, Table) and is_packed(table) for table in tables)
+    return asdict(told), asdict(exact), all(isinstance(table, Table) and packed_of(table) is not None for table in tables)
 
 
 @st.composite
