@@ -4,8 +4,9 @@ The judge's cache stores the replies: a killed run starts again and asks only fo
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
@@ -26,16 +27,19 @@ if TYPE_CHECKING:
 
 # Score tasks: one result per task, as soon as it is known.
 Execute = Callable[[Sequence[Task]], Iterator[Result]]
-# A stage yields the results of its own tasks and passes the other tasks on to the next one.
-Stage = Callable[[Sequence[Task], Execute], Iterator[Result]]
+
+
+class Stage(Protocol):
+    """Yield the results of its own tasks, and pass the others on to the stages behind it."""
+
+    def __call__(self, tasks: Sequence[Task], rest: Execute) -> Iterator[Result]: ...
 
 
 def pipeline(stages: Sequence[Stage], last: Execute) -> Execute:
     """Return the stages as one; `last` scores what none of them takes."""
-    if not stages:
-        return last
-    rest = pipeline(stages[1:], last)
-    return lambda tasks: stages[0](tasks, rest)
+    for stage in reversed(stages):
+        last = partial(stage, rest=last)
+    return last
 
 
 # Payloads that these checks may also read. A tree is scored here only if its schema asks the judge.

@@ -74,6 +74,9 @@ class SqlAnswers:
         """Yield one result per task as soon as it is known."""
         queried = [task for task in tasks if has_query(task)]
         pairs = [task for task in tasks if is_pair(task)]
+        if not queried and not pairs:
+            yield from rest(tasks)
+            return
         names = {task.instance.instance_id for task in (*queried, *pairs)}
         plain = [task for task in tasks if task.instance.instance_id not in names]
         to_time: dict[str, Task] = {}

@@ -61,7 +61,7 @@ class ScoreCache:
                 task.instance.instance_id: key.hex()
                 for task, state in states
                 if not _names_files(task) or self._place(task) in places
-                if (key := self._key(task, self._read(task), state)) is not None
+                if (key := task_key(task, self._base, self._gold, self._read(task), state)) is not None
             }
             stored = self._memo.get_all("score", list(keys.values()))
             for task, state in states:
@@ -92,7 +92,7 @@ class ScoreCache:
         # Whether a query is stopped depends on the machine too.
         if state and (kind.worth != "judged" or self._state_of(task) != state):
             return
-        key = self._key(task, result.digests, state)
+        key = task_key(task, self._base, self._gold, result.digests, state)
         with contextlib.suppress(OSError, ValueError):
             if key is not None and not self._gold.changed(_gold_files(task, self._gold)):
                 self._fresh.append(result)
@@ -113,9 +113,6 @@ class ScoreCache:
                 with open_confined(task.submission_folder, name, limit_bytes=most, gold_inodes=self._gold_inodes) as handle:
                     digests[path] = content_digest(handle).hexdigest()
         return digests
-
-    def _key(self, task: Task, digests: Mapping[str, str], state: str) -> bytes | None:
-        return task_key(task, self._base, self._gold, digests, state)
 
     def close(self) -> None:
         """Write new entries and release memory and the file."""

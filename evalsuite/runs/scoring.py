@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -29,7 +29,7 @@ from evalsuite.readers.submission_files import (
     uncertain_instances,
 )
 from evalsuite.runs import WORKER_MODULES
-from evalsuite.runs.batch_scoring import BatchScoring, Execute, pipeline
+from evalsuite.runs.batch_scoring import BatchScoring, pipeline
 from evalsuite.runs.corrected_scores import correct, unapplied
 from evalsuite.runs.databases import SqlAnswers, hangs_on_database
 from evalsuite.runs.executors import Executor, Work, check_executor, open_executor
@@ -371,16 +371,14 @@ class Opened:
     folder: RunFolder | None
     known: Mapping[str, Result]
 
-    @property
-    def execute(self) -> Execute:
-        """The stages of scoring: cached results, batches for a judge, SQL answers, then worker processes for the rest."""
-        cache = [self.cache.results] if self.cache is not None else []
-        return pipeline([*cache, self.batches.results, self.sql.results], self.pool.results)
+    def execute(self, tasks: Sequence[Task], *, is_first: bool = True) -> Iterator[Result]:
+        """Yield results from these stages: cached results, batches for a judge, SQL answers, then worker processes for the rest.
 
-    @property
-    def execute_again(self) -> Execute:
-        """The stages without cache, for answers to changed gold; their judge's cost is not that of the run."""
-        return pipeline([self.batches.unspent().results, self.sql.results], self.pool.results)
+        Without `is_first`, for answers to changed gold, there is no cache, and the cost of the judge is not that of the run.
+        """
+        cache = [self.cache.results] if self.cache is not None and is_first else []
+        batches = self.batches if is_first else self.batches.unspent()
+        return pipeline([*cache, batches.results, self.sql.results], self.pool.results)(tasks)
 
 
 @contextmanager
@@ -480,7 +478,7 @@ def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], start
     options, gold, tasks, folder = planned.options, planned.gold, planned.tasks, opened.folder
     files = planned.gold_files
     results = with_notes(tasks, scored, planned.gold_inodes, among=planned.living.tasks, gold_digests=files.digests)
-    corrections = correct(tasks, results, planned.errata, opened.execute_again, rules=planned.rules)
+    corrections = correct(tasks, results, planned.errata, partial(opened.execute, is_first=False), rules=planned.rules)
     read = read_of(tasks, {result.instance_id: result for result in results})
     contents = file_contents(planned.submission, known=read) if options.save else {}
     made = receipt(isolation=options.isolation, features=opened.pool.features, jobs=opened.pool.jobs, executor=options.executor)

@@ -152,25 +152,15 @@ class WorkerPair:
     is_full: bool = False
     is_gone: bool = False
     n_official: int = 0
-    _frames: Frames = field(default_factory=lambda: Frames(most=LONGEST_RESULT))
-    _progress: Frames = field(default_factory=lambda: Frames(most=LONGEST_RESULT))
+    _frames: Frames = field(default_factory=Frames)
+    _progress: Frames = field(default_factory=Frames)
     _n_reading: int = 0
     _is_deaf: bool = False
 
     @property
-    def can_go_on(self) -> bool:
-        """Whether its workers have neither ended nor sent something malformed, as far as their messages show."""
-        return not (self.is_full or self.is_gone)
-
-    @property
     def alive(self) -> bool:
         """Whether every worker of this pair runs and can take answers."""
-        return self.can_go_on and all(worker.alive for worker in self.workers.values())
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether its workers have entered their sandbox."""
-        return all(worker.ready for worker in self.workers.values())
+        return not (self.is_full or self.is_gone) and all(worker.alive for worker in self.workers.values())
 
     @property
     def judge(self) -> Worker:
@@ -338,11 +328,6 @@ def seconds_of(pair: WorkerPair, sizes: Mapping[str, int]) -> float:
     return answer_seconds(task.limits, sizes.get(task.instance.instance_id, 0), with_gold_query=with_gold_query)
 
 
-def is_over(pair: WorkerPair, seconds: float) -> Verdict:
-    """Return whether the time of a pair's first task is over, and how."""
-    return pair.clock.over(seconds) if pair.clock.is_due(seconds) else ""
-
-
 def lost(pair: WorkerPair, over: Verdict, *, by_system: bool = False) -> Result:
     """Remove the first task of a pair that is out of time or dead, and return its result.
 
@@ -421,8 +406,10 @@ class Pool:
         if queued or programs:
             budget = self._budget = self._budget or Budget((queued or programs)[0].limits)
             try:
-                yield from self._program_results(programs, budget)
-                yield from self._pair_results(queued, budget) if can_fork() else self._without_forks(queued, budget)
+                if programs:
+                    yield from self._program_results(programs, budget)
+                if queued:
+                    yield from self._pair_results(queued, budget) if can_fork() else self._without_forks(queued, budget)
             finally:
                 self.close()
         # Last: a caller that stops at the first failure should get a real answer first, not a missing one.
@@ -436,8 +423,6 @@ class Pool:
         more than jobs, because much of a short program's time is the start of its interpreter. An answer that this machine did not let
         finish is tried once more after the others, alone.
         """
-        if not tasks:
-            return
         from concurrent.futures import ThreadPoolExecutor, as_completed
 
         from evalsuite.runs.task_execution import score_task
@@ -509,13 +494,12 @@ class Pool:
 
     def _pair_results(self, tasks: Sequence[Task], budget: Budget) -> Iterator[Result]:
         """Yield the results of all tasks: first in parallel, then, one by one, of those to be tried again."""
-        if tasks:
-            self._make_ready(tasks)
-            yield from self._run_pairs(tasks, budget, self._order, is_first=True)
-            while self._again:
-                self._end_pairs()
-                task, order = self._again.popleft()
-                yield from self._run_pairs([task], budget, order, is_first=False)
+        self._make_ready(tasks)
+        yield from self._run_pairs(tasks, budget, self._order, is_first=True)
+        while self._again:
+            self._end_pairs()
+            task, order = self._again.popleft()
+            yield from self._run_pairs([task], budget, order, is_first=False)
 
     def _run_pairs(self, tasks: Sequence[Task], budget: Budget, order: str, *, is_first: bool) -> Iterator[Result]:
         """Event loop: dispatch tasks, collect results, kill workers that exceed their limit."""
@@ -535,9 +519,9 @@ class Pool:
             for pair in with_results:
                 yield from pair.receive_results()
             for pair in busy:
-                over = "" if pair in with_results else is_over(pair, seconds_of(pair, sizes))
-                yield from self._lose_task(pair, over, order, is_first=is_first)
-                if over or not pair.can_go_on:
+                over = "" if pair in with_results else pair.clock.check(seconds_of(pair, sizes))
+                if over or pair.is_full or pair.is_gone:
+                    yield from self._lose_task(pair, over, order, is_first=is_first)
                     self._replace(pair, waiting)
 
     def _busy(self) -> list[WorkerPair]:
@@ -591,9 +575,8 @@ class Pool:
         """Return the pair, or a new one if a worker died after its last result, which new tasks did not cause."""
         for is_last in (False,) * _STARTS + (True,):
             try:
-                if not pair.is_ready:
-                    pair.await_ready()
-                    self._built = pair.features
+                pair.await_ready()
+                self._built = pair.features
                 if pair.alive:
                     break
             except EvalsuiteError:

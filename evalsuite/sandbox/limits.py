@@ -147,9 +147,10 @@ class Clock:
         passed = time.monotonic() - max(self._at, self._began)
         return max(_LEAST_WAIT, min(TICK, seconds - self.had) - passed)
 
-    def is_due(self, seconds: float) -> bool:
-        """Return whether the next reading is due, for a limit of `seconds`."""
-        return time.monotonic() - max(self._at, self._began) >= min(TICK, max(_LEAST_WAIT, seconds - self.had))
+    def check(self, seconds: float) -> Verdict:
+        """Return whether `seconds` are over; take a reading only if one is due."""
+        is_due = time.monotonic() - max(self._at, self._began) >= min(TICK, max(_LEAST_WAIT, seconds - self.had))
+        return self.over(seconds) if is_due else ""
 
     def _look(self) -> None:
         at = time.monotonic()
@@ -241,8 +242,7 @@ class Deadline:
 
     def __call__(self) -> bool:
         """Return whether the seconds are over."""
-        if not self._is_over and self._clock.is_due(self.seconds):
-            self._is_over = self._clock.over(self.seconds) == "late"
+        self._is_over = self._is_over or self._clock.check(self.seconds) == "late"
         return self._is_over
 
 

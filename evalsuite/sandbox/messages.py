@@ -82,10 +82,10 @@ def _exactly(stream: Stream, n: int, *, first: bool = False) -> bytearray | None
 
 
 class Frames:
-    """Split a byte stream into frames of at most `most` bytes without waiting."""
+    """Split a byte stream into frames of at most `LONGEST_RESULT` bytes without waiting."""
 
-    def __init__(self, *, most: int) -> None:
-        self._most, self._rest = most, bytearray()
+    def __init__(self) -> None:
+        self._rest = bytearray()
 
     def add(self, data: bytes) -> list[bytes]:
         """Return the frames that are complete now. Raises ValueError for one that is too long."""
@@ -93,8 +93,8 @@ class Frames:
         frames, at = [], 0
         while at + _HEAD.size <= len(self._rest):
             (length,) = _HEAD.unpack_from(self._rest, at)
-            if length > self._most:
-                raise ValueError(f"a frame of {length} bytes is longer than {self._most}")
+            if length > LONGEST_RESULT:
+                raise ValueError(f"a frame of {length} bytes is longer than {LONGEST_RESULT}")
             if at + _HEAD.size + length > len(self._rest):
                 break
             frames.append(bytes(self._rest[at + _HEAD.size : at + _HEAD.size + length]))

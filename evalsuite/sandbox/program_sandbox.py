@@ -145,7 +145,7 @@ def _exchange(process: subprocess.Popen[bytes], message: bytes, timeout_seconds:
                 left = left[os.write(to, left) :]
             except BrokenPipeError:
                 left = left[:0]
-        over = clock.over(seconds) if clock.is_due(seconds) else ""
+        over = clock.check(seconds)
     if not received:
         return Ended("unrun", f"its sandbox was not ready within {START_SECONDS:g} s", clock.had)
     if over == "delayed":

@@ -81,8 +81,8 @@ class TimedStream:
         is_ready = False
         while not is_ready:
             is_ready = bool(poll.poll(self._clock.wait(self.seconds) * 1000))
-            if self._clock.is_due(self.seconds) and (over := self._clock.over(self.seconds)):
-                self.over = over
+            self.over = self._clock.check(self.seconds)
+            if self.over:
                 raise TimeoutError
 
 
