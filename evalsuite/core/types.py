@@ -355,13 +355,13 @@ class Result:
 
     def detail(self, key: str) -> Any:
         """Return the value of a key in `details`, or None. The JSON text is parsed only if it contains the key."""
-        text = self.details_text
-        return self.details.get(key) if text is None or b'"%b"' % key.encode() in text else None
+        kept = _DETAILS.place.__get__(self)
+        return None if isinstance(kept, bytes) and _quoted(key) not in kept else self.details.get(key)
 
     def with_detail(self, key: str, value: Any) -> "Result":
         """Return a copy with this value in `details`. Details stored as text stay text if they do not contain the key."""
         text = self.details_text
-        if text is None or b'"%b"' % key.encode() in text:
+        if text is None or _quoted(key) in text:
             return replace(self, details={**self.details, key: value})
         more = json.dumps({key: value}).encode()
         return replace(self, details=more if text == b"{}" else text[:-1] + b", " + more[1:])  # type: ignore[arg-type]
@@ -371,6 +371,11 @@ class Result:
         """The JSON text of `details`; None if they are stored as an object."""
         kept = _DETAILS.place.__get__(self)
         return kept if isinstance(kept, bytes) else None
+
+
+@cache
+def _quoted(key: str) -> bytes:
+    return b'"%b"' % key.encode()
 
 
 _DETAILS = JsonField(Result, "details")

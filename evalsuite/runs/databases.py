@@ -72,22 +72,21 @@ class SqlAnswers:
 
     def results(self, tasks: Sequence[Task], rest: Execute) -> Iterator[Result]:
         """Yield one result per task as soon as it is known."""
-        queried = [task for task in tasks if has_query(task)]
-        pairs = [task for task in tasks if is_pair(task)]
-        if not queried and not pairs:
+        queried, pairs, plain = list[Task](), list[Task](), list[Task]()
+        for task in tasks:
+            (queried if has_query(task) else pairs if is_pair(task) else plain).append(task)
+        if len(plain) == len(tasks):
             yield from rest(tasks)
             return
-        names = {task.instance.instance_id for task in (*queried, *pairs)}
-        plain = [task for task in tasks if task.instance.instance_id not in names]
         to_time: dict[str, Task] = {}
         paired = [self.with_databases(task) for task in pairs]
         self._report_before(queried, pairs, paired)
-        for task in paired:
-            if isinstance(task, Task):
-                plain.append(task)
-                to_time.update({task.instance.instance_id: task} if self._ves else {})
+        for step in paired:
+            if isinstance(step, Task):
+                plain.append(step)
+                to_time.update({step.instance.instance_id: step} if self._ves else {})
             else:
-                yield task
+                yield step
         right: list[Result] = []
         for start in range(0, len(queried) or 1, _AT_ONCE):
             ready: list[Task] = []

@@ -18,7 +18,7 @@ from evalsuite.readers.limits import BIG_BYTES
 from evalsuite.readers.paths import AnswerFiles, Inode
 from evalsuite.sandbox.limits import Budget, size_of
 from evalsuite.scorers import SCORERS
-from evalsuite.scorers.metrics import runs_programs
+from evalsuite.scorers.metrics import METRICS, runs_programs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,14 +276,14 @@ def skip_unscorable(task: Task) -> Result | None:
 
 def is_pair(task: Task) -> bool:
     """Return whether a check runs the answer, a query, together with gold's own."""
-    if task.answer is None or task.answer.fault is not None:
+    if task.answer is None or task.answer.fault is not None or not asks_pair(task.instance.checks):
         return False
     return asks_pair(applicable(task.instance, task.answer))
 
 
 def asks_pair(checks: Iterable[Check]) -> bool:
     """Return whether one of the checks takes a query and gold's own."""
-    return any(SCORERS.load(check.scorer).marker.reads == "query" for check in checks)
+    return "query" in [SCORERS.load(check.scorer).marker.reads for check in checks]
 
 
 def read_request(task: Task, *, table_names: tuple[str, ...] | None = None) -> ReadRequest:
@@ -374,6 +374,6 @@ def asks_programs(check: Check) -> bool:
 
     A tree with programs is still parsed in a worker, where it has no program sandbox: NO_JAIL.
     """
-    if SCORERS.load(check.scorer).marker.reads == "tree":
+    if SCORERS.load(check.scorer).marker.reads == "tree" or (check.scorer in SCORERS.bundled and check.scorer not in METRICS):
         return False
     return runs_programs([check.scorer, check.parameters, SCORERS.metrics.get(check.scorer, {})])

@@ -15,7 +15,6 @@ ProcessPoolExecutor and loky lose every unfinished task at one death.
 
 import contextlib
 import math
-import pickle
 import select
 import socket
 import time
@@ -53,21 +52,16 @@ from evalsuite.sandbox.messages import (
     DATA,
     END,
     FULL,
-    LONGEST_RESULT,
     OFFICIAL,
-    ClosedError,
     Frames,
-    item_of,
     pack_call,
     pack_tasks,
-    receive,
     send,
 )
-from evalsuite.sandbox.rpc_client import IdleWorker, readable_paths
+from evalsuite.sandbox.rpc_client import IdleWorker, await_ready, pack_setup, readable_paths
 from evalsuite.sandbox.worker_sandbox import can_fork, expected_features
 from evalsuite.scorers import worker_setup
 
-_STARTUP_SECONDS = 60
 # Seconds that a worker may block the parent by not reading its orders.
 _ORDER_SECONDS = 5.0
 _PIECE = 1 << 18
@@ -94,10 +88,9 @@ class Setup:
     needs_numpy: bool = False
 
     def to_bytes(self, role: str) -> bytes:
-        """Return the set-up frame of a worker, pickled by the trusted side."""
-        readable, sandboxed = list(self.readable.get(role, ())), self.isolation != "none"
-        shared = {"sandboxed": sandboxed, "limits": dict(self.limits), "readable": readable}
-        return pickle.dumps({**shared, **({} if role == "reader" else worker_setup())})
+        """Return the set-up message of a worker."""
+        more = {} if role == "reader" else worker_setup()
+        return pack_setup(self.limits, self.readable.get(role, ()), sandboxed=self.isolation != "none", more=more)
 
 
 def set_up(
@@ -158,9 +151,14 @@ class WorkerPair:
     _is_deaf: bool = False
 
     @property
+    def has_ended(self) -> bool:
+        """Whether a worker has ended, or sent something malformed, as far as their messages show."""
+        return self.is_full or self.is_gone
+
+    @property
     def alive(self) -> bool:
         """Whether every worker of this pair runs and can take answers."""
-        return not (self.is_full or self.is_gone) and all(worker.alive for worker in self.workers.values())
+        return not self.has_ended and all(worker.alive for worker in self.workers.values())
 
     @property
     def judge(self) -> Worker:
@@ -171,15 +169,9 @@ class WorkerPair:
         """Wait until every worker has entered its sandbox. Raises `EvalsuiteError` if one died before."""
         for worker in self.workers.values():
             if not worker.ready:
-                worker.control.settimeout(_STARTUP_SECONDS)
-                try:
-                    frame = receive(worker.control, most=LONGEST_RESULT) or b""
-                    _, self.features = item_of(frame)
-                except (ClosedError, OSError, ValueError):
-                    raise start_error() from None
+                self.features = await_ready(worker)
                 # From here on reads do not wait for a worker.
                 worker.control.setblocking(False)
-                worker.ready = True
 
     def take(self, tasks: Sequence[Task], order: str) -> None:
         """Send tasks to both stages. A worker that cannot receive them ended earlier, for another reason than these tasks."""
@@ -297,7 +289,7 @@ def open_pair(
             idle = idle_readers.pop() if idle_readers else None
             fits = idle is not None and not setup.needs_numpy and list(idle.readable) == list(setup.readable["reader"])
             if idle is not None and fits and idle.worker.alive:
-                pair.workers["reader"], idle.worker.ready, right = idle.worker, True, idle.peer
+                pair.workers["reader"], right = idle.worker, idle.peer
             else:
                 if idle is not None:
                     idle.close()
@@ -520,7 +512,7 @@ class Pool:
                 yield from pair.receive_results()
             for pair in busy:
                 over = "" if pair in with_results else pair.clock.check(seconds_of(pair, sizes))
-                if over or pair.is_full or pair.is_gone:
+                if over or pair.has_ended:
                     yield from self._lose_task(pair, over, order, is_first=is_first)
                     self._replace(pair, waiting)
 

@@ -265,7 +265,7 @@ class RpcClient:
         if self._work is READING:
             check_limits(self._limits)
         self.end()
-        setup = {"sandboxed": self._sandboxed, "limits": dict(self._limits), "readable": self.readable, **self._setup}
+        setup = pack_setup(self._limits, self.readable, sandboxed=self._sandboxed, more=self._setup)
         # A worker that the operating system kills while it starts is replaced once.
         for is_last in (False, True):
             with signals_blocked(), self._lock:
@@ -280,16 +280,32 @@ class RpcClient:
                     self._worker = worker = self._fork_server.fork()
             if self._modules:
                 self._fork_server.load(self._modules)
-            stream = TimedStream(worker, _STARTUP_SECONDS)
             try:
-                send(worker.control, pickle.dumps(setup))
-                _next(stream)
+                send(worker.control, setup)
+                await_ready(worker)
                 return worker
-            except (ClosedError, OSError, ValueError):
+            except (EvalsuiteError, OSError):
                 self.end()
-            if is_last or stream.over:
-                break
-        raise start_error()
+                if is_last:
+                    raise start_error() from None
+        raise AssertionError("the last try returns or raises")
+
+
+def pack_setup(
+    limits: Mapping[str, int | float], readable: Sequence[str], *, sandboxed: bool, more: Mapping[str, Any] | None = None
+) -> bytes:
+    """Return the first message to a worker (see `worker_main.main`), pickled by the trusted side."""
+    return pickle.dumps({"sandboxed": sandboxed, "limits": dict(limits), "readable": list(readable), **(more or {})})
+
+
+def await_ready(worker: Worker) -> list[str]:
+    """Wait until a worker has entered its sandbox; return its active features. Raises `EvalsuiteError` if it dies or is late."""
+    try:
+        _, features = _next(TimedStream(worker, _STARTUP_SECONDS))
+    except (ClosedError, OSError, ValueError):
+        raise start_error() from None
+    worker.ready = True
+    return list(features)
 
 
 def _next(stream: TimedStream) -> tuple[bytes, Any]:

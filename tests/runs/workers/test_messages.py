@@ -1,6 +1,7 @@
 """What goes between processes: every cell comes back as it was, and bytes of another shape are refused."""
 
 import io
+import pickle
 import socket
 import struct
 from collections.abc import Mapping
@@ -20,8 +21,10 @@ from evalsuite.core.types import Fault, Table
 from evalsuite.readers.duckdb_tables import open_duckdb, read_duckdb
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.answer_workers import receive_table, send_blocks
+from evalsuite.runs.scoring import RunOptions, run
 from evalsuite.sandbox.messages import DATA, ITEM, ClosedError, error_reply, item_of, receive, reply, send
 from evalsuite.sandbox.payloads import decode_payloads, encode_payloads
+from tests.conftest import ROOT
 from tests.properties import examples
 
 plain = st.one_of(
@@ -235,3 +238,17 @@ def test_a_big_table_of_a_database_crosses_block_by_block(tmp_path: Path) -> Non
         )
     _, found = crossed(path, most=100_000)
     assert (found["big"].code, found["small"].n_rows) == ("LIMIT", 1)
+
+
+def test_the_parent_of_workers_unpickles_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of the example, with texts, tables, databases and trees, needs no unpickling in the process that starts the workers."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the parent unpickled something")
+
+    for name in ("load", "loads", "Unpickler"):
+        monkeypatch.setattr(pickle, name, refuse)
+    options = RunOptions(save=False, cache=tmp_path / "cache", jobs=2)
+    for _ in ("scored", "cached"):
+        finished = run(ROOT / "example_submission_folder", ROOT / "gold", options)
+        assert finished.summary.counts["scored"] > 10
