@@ -12,21 +12,24 @@ from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FaultError
 from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.registry import scorer
+from evalsuite.core.runtime import without_collection
 from evalsuite.core.types import Fault, Problem, Score
 from evalsuite.stats.units import unit_details
 from evalsuite.trees.batch_comparators import CompoundComparator, SemanticBatchComparator
 from evalsuite.trees.comparators import PROTECTED, UnknownNameError, post_processor
 from evalsuite.trees.eval_schema import annotate_xeval
 from evalsuite.trees.field_results import (
+    FieldReport,
     Notice,
     Notify,
     NullHandling,
     PostProcess,
-    RunResult,
+    RecordResult,
+    Summary,
+    Totals,
     chain,
     field_details,
     field_reason,
-    match_units,
     propagate_batch_errors,
     reclassify_nulls,
     treeval_details,
@@ -44,8 +47,8 @@ from evalsuite.trees.json_schema import (
     resolve_schema_references,
     treeval_schema_of,
 )
-from evalsuite.trees.json_values import ABSENT, TreeLimitError, inspect, tree_margin
-from evalsuite.trees.record_scoring import GoldValidationError, Lost, Scoring, evaluate, join_by_id, pair_by_position, read_broken
+from evalsuite.trees.json_values import ABSENT, TreeLimitError, inspect
+from evalsuite.trees.record_scoring import GoldValidationError, Lost, Scoring, join_by_id, pair_by_position, read_broken
 from evalsuite.trees.treeval import TreevalResult, prepare, treeval_score
 
 
@@ -131,7 +134,6 @@ def tree_score(
         details={
             **treeval_details(strict, len(references) + len(invented)),
             "n_repaired": n_repaired,
-            "margin": tree_margin(_leaves(strict)) if strict.f1_node == strict.f1_leaf == 1 else None,
         },
     )
 
@@ -147,11 +149,6 @@ def _by_position(scored: Callable[..., TreevalResult], answers: Sequence[Any], n
     if raises:
         return 0.0, f"the reference raises: {raises}", raises
     return min(1.0, max(0.0, official.score)), treeval_reason(official), ""
-
-
-def _leaves(result: TreevalResult) -> Iterator[tuple[Any, Any, bool]]:
-    """Yield (gold, predicted, are they right) of each leaf."""
-    return ((row.expected, row.got, row.score in (1, None)) for row in result.rows)
 
 
 def _paired(references: list[Any], answers: list[Any], id_field: str | None, schema: Any) -> tuple[list[Any], list[Any], list[Any]]:
@@ -265,21 +262,20 @@ def tree_match(
     report_official(official)
     if id_field is None or not any(isinstance(record, dict) and id_field in record for record in found):
         expected, found = pair_by_position(expected, found)
+    report = FieldReport(len(expected) + len(found))
     try:
-        result = run.score(expected, found, compat=False)
+        result = run.score(expected, found, report.add_record, compat=False)
     except TreeLimitError as error:
         limit = Fault(code="LIMIT", detail=str(error))
         return replace(official, strict=0.0, reason=why or str(error), strict_reason=str(error), strict_fault=limit)
     except (SchemaError, JsonRefError, UnknownNameError, GoldValidationError) as error:
         raise FaultError("BAD_SPEC", str(error), side="gold") from error
     details = {
-        **field_details(result),
+        **field_details(result, report, by_record),
         "n_repaired": n_repaired,
-        "margin": tree_margin(_compared(result)),
-        **match_units(result, by_record),
         **({"warnings": unread} if (unread := _unread(notices)) else {}),
     }
-    reason = field_reason(result) + (f"; {n_repaired} of {len(found)} records repaired" if n_repaired else "")
+    reason = field_reason(result, report.reason) + (f"; {n_repaired} of {len(found)} records repaired" if n_repaired else "")
     return _with_strict(official, result.mean_f1, reason, details)
 
 
@@ -299,12 +295,6 @@ def _with_strict(official: Score, strict: float | None, reason: str, details: Ma
     )
 
 
-def _compared(result: RunResult) -> Iterator[tuple[Any, Any, bool]]:
-    """Yield (gold, predicted, are they right) of each row that counts."""
-    for record in result.records:
-        yield from ((row.gold_value, row.extracted_value, row.status == "match") for row in record.field_results if row.status != "skipped")
-
-
 def _semantic(schema: Any, judge: Any) -> dict[str, SemanticBatchComparator]:
     """Return the `semantic` comparator with the judge, if the schema names it. Raises `FaultError` if there is no judge."""
     if not _asks({"schema": schema}):
@@ -322,13 +312,20 @@ class _Run:
     compounds: Mapping[str, Any]
     notify: Notify
 
-    def score(self, gold: list[Any], found: list[Any], *, compat: bool) -> RunResult:
-        """Return the result. Raises the first fault of plugin code, because a result without that part would not be a score."""
+    def score(self, gold: list[Any], found: list[Any], each: Callable[[RecordResult], None], *, compat: bool) -> Summary:
+        """Return the totals; `each` is called with every record, which is not kept.
+
+        Raises the first fault of plugin code, because a result without that part would not be a score.
+        """
         how: dict[str, Any] = {"compat": compat, "comparators": self.compounds, "notify": (lambda _: None) if compat else self.notify}
-        result = evaluate(gold, found, self.schema, self.id_field, self.post_process, **how)
-        for fault in result.faults:
+        scoring = Scoring(self.schema, self.id_field, self.post_process, **how)
+        totals = Totals(compat=compat)
+        with without_collection():
+            for joined in scoring.join(gold, found):
+                each(scoring.record(*joined, totals))
+        for fault in totals.faults:
             raise FaultError(fault.code, fault.detail, where=fault.where)
-        return result
+        return Summary(**totals.numbers())
 
 
 def _official(run: _Run, gold: list[Any], found: list[Any]) -> tuple[float | None, str, Fault | None, list[float | None]]:
@@ -339,9 +336,19 @@ def _official(run: _Run, gold: list[Any], found: list[Any]) -> tuple[float | Non
     if lost is not None:
         return 0.0, f"the reference cannot read {lost.reason}", None, nothing
     found = [record for record in found if not isinstance(record, Lost)]
+    by_record: list[float | None] = []
+    causes: set[str] = set()
+    failures: list[str] = []
+
+    def add(record: RecordResult) -> None:
+        by_record.append(record.f1)
+        failures.extend([record.reason] if record.reason else [])
+        causes.update(_causes(record, run.id_field))
+
     try:
-        result = run.score(gold, found, compat=True)
-        return result.mean_f1, _official_reason(result, run.id_field), None, [record.f1 for record in result.records]
+        result = run.score(gold, found, add, compat=True)
+        reason = "; ".join([field_reason(result, *failures[:1]), *sorted(causes)])
+        return result.mean_f1, reason, None, by_record
     except TreeLimitError as error:
         return 0.0, str(error), Fault(code="LIMIT", detail=str(error)), nothing
     except (SchemaError, JsonRefError) as error:
@@ -349,21 +356,21 @@ def _official(run: _Run, gold: list[Any], found: list[Any]) -> tuple[float | Non
     except _CRASHES as error:
         text = f"the reference fails: {type(error).__name__}: {error}"[:200]
     try:
-        run.score(gold, gold, compat=True)
+        run.score(gold, gold, add, compat=True)
     except (*_CRASHES, SchemaError, JsonRefError):
         return None, text, Fault(code="BAD_SPEC", detail=text), []
     return 0.0, text, None, nothing
 
 
-def _official_reason(result: RunResult, id_field: str | None) -> str:
-    """Return the basis of the reference's number: its worst fields, and where it differs from the strict rules."""
-    ids = result.per_schema_path.get("*") if id_field is not None else None
-    pairs = [(r.gold, r.extracted) for r in result.records if isinstance(r.gold, dict) and isinstance(r.extracted, dict)]
-    shuffled = id_field is not None and any(gold.get(id_field) != found.get(id_field) for gold, found in pairs)
-    causes = ["records are paired by position, not by id"] if shuffled else []
-    if ids is not None and any(row.path == id_field for record in result.records for row in record.field_results):
-        causes.append(f"the id {id_field!r} counts as invented")
-    return "; ".join([field_reason(result), *causes])
+def _causes(record: RecordResult, id_field: str | None) -> Iterator[str]:
+    """Yield where the reference's number of a record differs from the strict rules because of its id."""
+    gold, found = record.gold, record.extracted
+    if id_field is None or not isinstance(gold, dict) or not isinstance(found, dict):
+        return
+    if gold.get(id_field) != found.get(id_field):
+        yield "records are paired by position, not by id"
+    if any(row.path == id_field and row.schema_path == "*" for row in record.field_results):
+        yield f"the id {id_field!r} counts as invented"
 
 
 def _annotated(schema: Any) -> Any:

@@ -5,12 +5,14 @@ import logging
 import math
 import re
 from array import array
+from ast import literal_eval
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from heapq import nsmallest
+from itertools import islice
 from math import fsum
-from operator import add
+from operator import attrgetter
 from statistics import mean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -19,11 +21,10 @@ from msgspec import NODEFAULT, Struct, structs
 from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.types import Fault
 from evalsuite.stats.units import unit_details
-from evalsuite.trees.json_values import json_name, loosely_same
+from evalsuite.trees.json_values import Margin, json_name, loosely_same
 
 if TYPE_CHECKING:
     from evalsuite.trees.treeval import TreevalResult
-    from evalsuite.trees.treeval_counts import Row
 
 
 LOG = logging.getLogger(__name__)
@@ -305,40 +306,45 @@ Metrics = tuple[float | None, float | None, float | None]
 UNDECIDED: Metrics = (None, None, None)
 
 
-class PathTotals:
-    """One path: the number of rows that match with score 1, the numbers of others by status, and their scores summed without rounding;
-    `weight` is that of one row."""
+# Scores are summed as whole numbers of this grain, without rounding, so that the order of rows has no effect.
+_GRAIN = 2**100
 
-    __slots__ = ("n_right", "numbers", "partial", "weight")
 
-    def __init__(self, weight: float = 1.0) -> None:
-        self.n_right = 0
-        self.numbers = dict.fromkeys(COLUMNS, 0)
-        self.partial: list[float] = []
-        self.weight = weight
+class PathTotals(Struct, gc=False):
+    """The rows of one path or record: how many match with score 1, the others by status, and `partial`, the sum of their scores.
+
+    `weight` is that of one row.
+    """
+
+    weight: float = 1.0
+    n_right: int = 0
+    match: int = 0
+    mismatch: int = 0
+    omission: int = 0
+    hallucination: int = 0
+    partial: int = 0
 
     def add(self, status: str, score: float) -> None:
-        """Count one row; of its score keep what rounding would lose (Shewchuk's partial sums)."""
+        """Count one row."""
         if score == 1 and status == "match":
             self.n_right += 1
             return
-        self.numbers[status] += 1
+        setattr(self, status, getattr(self, status) + 1)
         if score:
-            kept = []
-            for part in self.partial:
-                small, large = sorted((score, part), key=abs)
-                score = small + large
-                if lost := small - (score - large):
-                    kept.append(lost)
-            self.partial = [*kept, score]
+            self.partial += int(score * _GRAIN)
 
     def tally(self) -> Tally:
         """Return the sums of its rows, each with weight 1."""
-        both = self.n_right + self.numbers["match"] + self.numbers["mismatch"]
-        return Tally(fsum([self.n_right, *self.partial]), both, self.numbers["omission"], self.numbers["hallucination"])
+        both = self.n_right + self.match + self.mismatch
+        return Tally((self.n_right * _GRAIN + self.partial) / _GRAIN, both, self.omission, self.hallucination)
+
+    def share(self) -> float:
+        """Return twice the scores over the weight of the rows, F1 in one division."""
+        sums = self.tally()
+        return 2 * sums.scored / sums.weight
 
     def columns(self) -> dict[str, int]:
-        return {COLUMNS[status]: n + self.n_right * (status == "match") for status, n in self.numbers.items()}
+        return {column: getattr(self, status) + self.n_right * (status == "match") for status, column in COLUMNS.items()}
 
     def score(self) -> PathScore:
         sums = self.tally()
@@ -464,20 +470,22 @@ class Totals:
 
 def rows_of(result: RunResult) -> Iterator[dict[str, Any]]:
     """Yield every row of a run as plain data: expected against got, with both paths."""
-    for record in result.records:
-        for row in record.field_results:
-            yield {
-                "record": record.record_id,
-                "path": row.path,
-                "found_path": row.found_path,
-                "schema_path": row.schema_path,
-                "status": row.status,
-                "score": row.score,
-                "comparator": row.comparator,
-                "expected": row.gold_value,
-                "got": row.extracted_value,
-                "reason": row.reason,
-            }
+    return (_row_data(record, row) for record in result.records for row in record.field_results)
+
+
+def _row_data(record: RecordResult, row: FieldResult) -> dict[str, Any]:
+    return {
+        "record": record.record_id,
+        "path": row.path,
+        "found_path": row.found_path,
+        "schema_path": row.schema_path,
+        "status": row.status,
+        "score": row.score,
+        "comparator": row.comparator,
+        "expected": row.gold_value,
+        "got": row.extracted_value,
+        "reason": row.reason,
+    }
 
 
 MAX_FIELDS = 1000
@@ -485,32 +493,101 @@ MAX_RECORDS = 100
 N_WORST = 5
 N_ROWS = 100
 N_CONFUSIONS = 10
-_CONFUSED = ("mismatch", "omission", "hallucination")
 LONGEST_TEXT = 200
-_RIGHT = ("match", "both_null")
+_UNCOUNTED = ("skipped", "both_null")
+_RIGHT = ("match", *_UNCOUNTED)
 _STATUS_OF = {"partial": "mismatch"}
 MAX_ROWS = 200  # rows of a report that do not agree
 
 
-def field_reason(result: RunResult) -> str:
-    """Return one sentence: the worst fields, or that all are right."""
+class Report:
+    """What the details of a score say of the rows of at most n records, counted row by row: no row is kept.
+
+    `margin` is the tolerance that their numbers need, `confusions` how often a value was found in place of another, `fields` the F1 of each
+    field in each record: twice its scores over its rows, those with a value on both sides counted twice.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.n, self.n_rows, self.n_wrong = n, 0, 0
+        self.margin = Margin()
+        self.confusions: Counter[str] = Counter()
+        self.sums: dict[str, tuple[array[float], array[int]]] = {}
+
+    def add(self, record: int | None, path: str, status: str, score: float, gold: Any, answer: Any) -> None:
+        """Count one row; one of an undecided record (None) is in no field."""
+        self.n_rows += 1
+        if status in _UNCOUNTED:
+            return
+        self.margin.add(gold, answer, is_right=status == "match")
+        if status != "match":
+            self.n_wrong += 1
+            status = _STATUS_OF.get(status, status)
+            if status in COLUMNS:
+                self.confusions[repr((path, status, _short(gold), _short(answer)))] += 1
+        if status in COLUMNS and record is not None:
+            if path not in self.sums:
+                self.sums[path] = array("d", [0.0]) * self.n, array("L", [0]) * self.n
+            reached, whole = self.sums[path]
+            is_paired = status in _PAIRED
+            reached[record] += 2 * score * is_paired
+            whole[record] += 1 + is_paired
+
+    def fields(self, n_records: int) -> dict[str, list[float | None]]:
+        """Return path -> F1 by record, None if a record has no such field."""
+        columns = ((path, islice(zip(*sums, strict=True), n_records)) for path, sums in self.sums.items())
+        return {path: [reached / whole if whole else None for reached, whole in column] for path, column in columns}
+
+    def commonest(self) -> list[dict[str, Any]]:
+        """Return which values were found in place of which, the commonest first (at most 10); elements of lists are pooled."""
+        names = ("path", "status", "expected", "got")
+        return [dict(zip(names, literal_eval(text), strict=True), n=n) for text, n in self.confusions.most_common(N_CONFUSIONS)]
+
+
+class FieldReport(Report):
+    """The rows of records by `evaluate`: also the score of each record and type, and the first rows that differ."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__(n)
+        self.records: list[tuple[Any, float | None, float | None, float | None]] = []
+        self.types: dict[str, PathTotals] = defaultdict(PathTotals)
+        self.wrong: list[dict[str, Any]] = []
+        self.reason = ""
+
+    def add_record(self, record: RecordResult) -> None:
+        """Count the rows of one record."""
+        at = None if record.f1 is None else len(self.records)
+        self.records.append((record.record_id, record.precision, record.recall, record.f1))
+        self.reason = self.reason or record.reason
+        for row in record.field_results:
+            status = row.status
+            self.add(at, row.schema_path, status, row.score, row.gold_value, row.extracted_value)
+            if status in _PAIRED:
+                self.types[json_name(row.gold_value)].add(status, row.score)
+            if status not in _RIGHT and len(self.wrong) < N_ROWS:
+                self.wrong.append({key: _short(value) for key, value in _row_data(record, row).items()})
+
+
+def field_reason(result: Summary, failure: str = "") -> str:
+    """Return one sentence: why the first record failed as a whole, and the worst fields; or that all are right."""
     if result.mean_f1 is None:
         return f"undecided: no verdict from the judge on any of {result.total_batch_errors} fields"
     if result.mean_f1 == 1:
         return f"all {result.total_fields} fields right"
     worst = ", ".join(f"{path or '(root)'} {min(score.f1, 0.99):.2f}" for path, score in _worst(result)[:N_WORST] if score.f1 < 1)
-    failed = next((record.reason for record in result.records if record.reason), "")
-    return "; ".join(filter(None, (failed, f"worst fields by F1: {worst}" if worst else "")))
+    return "; ".join(filter(None, (failure, f"worst fields by F1: {worst}" if worst else "")))
 
 
-def _worst(result: RunResult) -> list[tuple[str, PathScore]]:
+def _worst(result: Summary) -> list[tuple[str, PathScore]]:
     return sorted(result.per_schema_path.items(), key=lambda entry: (entry[1].f1, entry[0]))
 
 
-def field_details(result: RunResult) -> dict[str, Any]:
-    """Return numbers, the fields worst first (at most 1,000) and the first rows that are not right (at most 100)."""
+def field_details(result: Summary, report: FieldReport, official: Sequence[float | None]) -> dict[str, Any]:
+    """Return numbers, the fields worst first (at most 1,000), the first rows that are not right (at most 100), and the units.
+
+    These are the F1 of each record and of its fields; `official` are the reference's of each record.
+    """
     fields = [{"path": path, **dataclasses.asdict(score)} for path, score in _worst(result)]
-    wrong = [row for row in rows_of(result) if row["status"] not in ("match", "skipped")]
+    types = [(name, totals.tally()) for name, totals in sorted(report.types.items())]
     return {
         "precision": result.mean_precision,
         "recall": result.mean_recall,
@@ -519,62 +596,22 @@ def field_details(result: RunResult) -> dict[str, Any]:
         "macro_f1": result.macro.f1,
         "coverage": result.coverage,
         "tree": _tree_of_scores(result),
-        "per_type": _per_type(result),
+        "per_type": {name: sums.scored / sums.both for name, sums in types},
         "counts": {column: sum(getattr(score, column) for score in result.per_schema_path.values()) for column in COLUMNS.values()},
         "n_records": result.total_records,
-        "n_rows": sum(len(record.field_results) for record in result.records),
+        "n_rows": report.n_rows,
         "n_fields": len(fields),
         "fields": fields[:MAX_FIELDS],
-        "records": _worst_records(
-            ({"record": _short(r.record_id), "precision": r.precision, "recall": r.recall, "f1": r.f1} for r in result.records),
-            result.total_records,
-        ),
-        "confusions": _confusions(wrong),
-        "n_wrong": len(wrong),
-        "wrong": [{key: _short(value) for key, value in row.items()} for row in wrong[:N_ROWS]],
+        "records": _worst_records(report.records, len(report.records)),
+        "confusions": report.commonest(),
+        "n_wrong": report.n_wrong,
+        "wrong": report.wrong,
+        "margin": report.margin.value,
+        **unit_details([f1 for *_, f1 in report.records], official=official, fields=report.fields(len(report.records))),
     }
 
 
-def match_units(result: RunResult, official: Sequence[float | None]) -> dict[str, Any]:
-    """Return the F1 of each record and of its fields, for details; `official` are the reference's of each record."""
-    units = _UnitSums(len(result.records))
-    for at, record in enumerate(result.records):
-        for row in record.field_results if record.f1 is not None else ():
-            if row.status in COLUMNS:
-                units.add(at, row.schema_path, row.status, row.score)
-    return unit_details([record.f1 for record in result.records], official=official, fields=units.of_fields())
-
-
-class _UnitSums:
-    """Sums of the fields of each of n records: F1 is twice the scores over twice the fields on both sides and those on one."""
-
-    def __init__(self, n: int) -> None:
-        self.n = n
-        self.sums: dict[str, tuple[array[float], array[int]]] = {}
-
-    def add(self, record: int, path: str, status: str, score: float) -> None:
-        if path not in self.sums:
-            self.sums[path] = array("d", [0.0]) * self.n, array("L", [0]) * self.n
-        reached, whole = self.sums[path]
-        is_paired = status in _PAIRED
-        reached[record] += 2 * score * is_paired
-        whole[record] += 1 + is_paired
-
-    def of_fields(self) -> dict[str, list[float | None]]:
-        """Return path -> F1 by record, None if a record has no such field."""
-        return {
-            path: [own / n if n else None for own, n in zip(reached, whole, strict=True)] for path, (reached, whole) in self.sums.items()
-        }
-
-    def of_records(self) -> list[float]:
-        """Return F1 by record; 1 if nothing was expected and nothing found."""
-        reached, whole = [0.0] * self.n, [0] * self.n
-        for own, n in self.sums.values():
-            reached, whole = list(map(add, reached, own)), list(map(add, whole, n))
-        return [own / n if n else 1.0 for own, n in zip(reached, whole, strict=True)]
-
-
-def _tree_of_scores(result: RunResult) -> dict[str, Any]:
+def _tree_of_scores(result: Summary) -> dict[str, Any]:
     """Return the F1 of every field in the shape of the schema; a list is under the name of its field with `[]`."""
     tree: dict[str, Any] = {}
     for path, score in sorted(result.per_schema_path.items()):
@@ -587,24 +624,6 @@ def _tree_of_scores(result: RunResult) -> dict[str, Any]:
     return tree
 
 
-def _per_type(result: RunResult) -> dict[str, float]:
-    """Return the mean score of the fields that both sides have, by the JSON type of gold's value."""
-    scores: dict[str, list[float]] = {}
-    for record in result.records:
-        for row in record.field_results:
-            if row.status in ("match", "mismatch"):
-                scores.setdefault(json_name(row.gold_value), []).append(row.score)
-    return {name: math.fsum(values) / len(values) for name, values in sorted(scores.items())}
-
-
-def _confusions(wrong: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return which values were found in place of which, the commonest first (at most 10); elements of lists are pooled."""
-    rows = [(row["schema_path"], row["status"], _short(row["expected"]), _short(row["got"])) for row in wrong if row["status"] in _CONFUSED]
-    counts = Counter(map(repr, rows))
-    first = {repr(row): row for row in reversed(rows)}
-    return [dict(zip(("path", "status", "expected", "got"), first[key], strict=True), n=n) for key, n in counts.most_common(N_CONFUSIONS)]
-
-
 def _short(value: Any) -> Any:
     """Return a value for a report: JSON-safe, texts and containers cut to 200 characters."""
     if isinstance(value, float):
@@ -613,10 +632,6 @@ def _short(value: Any) -> Any:
         return value
     text = value if isinstance(value, str) else repr(value)
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
-
-
-def _folded(row: "Row") -> str:
-    return re.sub(r"\[\d+\]", "[]", row.path)
 
 
 def treeval_reason(result: "TreevalResult") -> str:
@@ -639,49 +654,40 @@ def treeval_details(result: "TreevalResult", n_records: int) -> dict[str, Any]:
 
     The unit of a batch of `n_records` records is the F1 of a record's leaves: the score itself is no mean over records.
     """
-    units = _UnitSums(n_records)
-    fields: dict[str, PathTotals] = {}
-    records: dict[int, PathTotals] = {}
-    wrong: list[Row] = []
-    n_rows = 0
+    report = Report(n_records)
+    fields: dict[str, PathTotals] = defaultdict(PathTotals)
+    records: dict[int, PathTotals] = defaultdict(PathTotals)
     for row in result.rows:
-        n_rows += 1
-        status = _STATUS_OF.get(row.status, row.status)
+        path = re.sub(r"\[\d+\]", "[]", row.path) if "[" in row.path else row.path
+        status, score = _STATUS_OF.get(row.status, row.status), row.score or 0.0
+        report.add(row.record, path, row.status, score, row.expected, row.got)
         if status in COLUMNS:
-            path, score = _folded(row), row.score or 0.0
-            fields.setdefault(path, PathTotals()).add(status, score)
-            records.setdefault(row.record, PathTotals()).add(status, score)
-            units.add(row.record, path, status, score)
-        if row.status not in _RIGHT:
-            wrong.append(row)
-    confused = [
-        {"schema_path": _folded(row), "status": _STATUS_OF.get(row.status, row.status), "expected": row.expected, "got": row.got}
-        for row in wrong
-    ]
-    tallies = [(number, records[number].tally()) for number in sorted(records)]
+            fields[path].add(status, score)
+            records[row.record].add(status, score)
+    sums = ((n, records[n].tally()) for n in sorted(records))
     by_field = [{"path": path, **dataclasses.asdict(totals.score())} for path, totals in fields.items()]
+    wrong = (row for row in result.rows if row.status not in _RIGHT)
     return {
         **result.summary,
         "per_metric": {name: mean for name, mean in result.per_metric.items() if name not in result.summary},
         "per_type": {name: means for name, means in result.per_leaf_type.items() if name not in result.summary},
         "counts": dict(result.counts._asdict()),
-        "n_leaves": n_rows,
+        "n_leaves": report.n_rows,
         "n_records": len(records),
         "n_fields": len(by_field),
-        "n_wrong": len(wrong),
+        "n_wrong": report.n_wrong,
         "fields": sorted(by_field, key=lambda field: (field["f1"], field["path"]))[:MAX_FIELDS],
-        "records": _worst_records(
-            ({"record": n, "precision": sums.precision, "recall": sums.recall, "f1": sums.f1} for n, sums in tallies), len(records)
-        ),
-        "confusions": _confusions(confused),
-        "rows": [row._asdict() for row in sorted(wrong, key=lambda row: row.record)[:MAX_ROWS]],
+        "records": _worst_records(((n, own.precision, own.recall, own.f1) for n, own in sums), len(records)),
+        "confusions": report.commonest(),
+        "rows": [row._asdict() for row in nsmallest(MAX_ROWS, wrong, key=attrgetter("record"))] if report.n_wrong else [],
         "signature": result.signature,
-        **unit_details(units.of_records(), fields=units.of_fields()),
+        "margin": report.margin.value if result.f1_node == result.f1_leaf == 1 else None,
+        **unit_details([records[n].share() if n in records else 1.0 for n in range(n_records)], fields=report.fields(n_records)),
     }
 
 
-def _worst_records(records: Iterable[dict[str, Any]], n: int) -> list[dict[str, Any]]:
-    """Return the n records in their order; if there are more than a report takes (100), the worst, worst first."""
-    if n <= MAX_RECORDS:
-        return list(records)
-    return nsmallest(MAX_RECORDS, records, key=lambda record: 2.0 if record["f1"] is None else record["f1"])
+def _worst_records(records: Iterable[tuple[Any, float | None, float | None, float | None]], n: int) -> list[dict[str, Any]]:
+    """Return the numbers of n records in their order; if there are more than a report takes (100), of the worst, worst first."""
+    if n > MAX_RECORDS:
+        records = nsmallest(MAX_RECORDS, records, key=lambda record: 2.0 if record[3] is None else record[3])
+    return [dict(zip(("record", "precision", "recall", "f1"), (_short(label), *shares), strict=True)) for label, *shares in records]

@@ -4,7 +4,7 @@ Beyond a limit there is an error with path and sizes, never a silent change of m
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from json import JSONEncoder, dumps
@@ -214,22 +214,28 @@ def _scalar(value: Any) -> bytes:
     return dumps(value, ensure_ascii=False, default=repr).encode("utf-8", "surrogatepass")
 
 
-def tree_margin(leaves: Iterable[tuple[Any, Any, bool]]) -> float | None:
-    """Return the smallest tolerance of numbers under which every leaf matches; None if none is needed or none is enough.
+class Margin:
+    """The smallest tolerance of numbers under which every leaf matches; `value` is None if none is needed or none is enough."""
 
-    Args:
-        leaves: (gold, predicted, does the rule accept them) of every row that counts, elements of lists as they were aligned.
-    """
-    needed = Decimal(0)
-    try:
-        for gold, prediction, is_right in leaves:
+    def __init__(self) -> None:
+        self._needed: Decimal | None = Decimal(0)
+
+    def add(self, gold: Any, prediction: Any, *, is_right: bool) -> None:
+        """Take one leaf that counts, an element of a list as it was aligned; `is_right`: the rule accepts it."""
+        if self._needed is None:
+            return
+        try:
             if type(gold) in (int, float) and type(prediction) in (int, float):
-                needed = max(needed, _apart(gold, prediction) if gold != prediction else needed)
+                self._needed = max(self._needed, _apart(gold, prediction) if gold != prediction else self._needed)
             elif not is_right:
-                return None
-        return as_margin(upward(needed))
-    except ArithmeticError:  # NaN
-        return None
+                self._needed = None
+        except ArithmeticError:  # NaN
+            self._needed = None
+
+    @property
+    def value(self) -> float | None:
+        """The tolerance as a float that is large enough."""
+        return None if self._needed is None else as_margin(upward(self._needed))
 
 
 def _apart(gold: Any, prediction: Any) -> Decimal:

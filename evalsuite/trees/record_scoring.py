@@ -482,19 +482,11 @@ def evaluate(
         GoldValidationError: a gold record has no usable id, or two have the same (in compat mode KeyError if one has none).
         TreeLimitError: a value or an alignment is larger than `limits`.
     """
-    joined = None if compat or id_field is None else join_by_id(gold, extracted, id_field)
-    if joined is None and len(gold) != len(extracted):
-        raise ValueError(f"gold and extracted must have the same length, got {len(gold)} and {len(extracted)}")
     names = {"comparators": comparators, "transforms": transforms}
     scoring = Scoring(schema, id_field, post_process, compat=compat, **names, limits=limits, notify=notify)
-    if joined is None:
-        labels = [None if g is ABSENT else scoring.label(g, i) for i, g in enumerate(gold)]
-        if id_field is not None and not compat:
-            check_unique([label for label in labels if label is not None], id_field)
-        joined = list(zip(labels, gold, extracted, strict=True))
     totals = Totals(compat=compat)
     with without_collection():
-        records = [scoring.record(label, expected, found, totals) for label, expected, found in joined]
+        records = [scoring.record(*joined, totals) for joined in scoring.join(gold, extracted)]
     return RunResult(**totals.numbers(), records=records)
 
 
@@ -550,6 +542,17 @@ class Scoring:
         if self.id_field is None:
             return index
         return gold[self.id_field] if self.compat else check_id(gold, self.id_field, index)
+
+    def join(self, gold: Sequence[Any], extracted: Sequence[Any]) -> Joined:
+        """Return the records of both sides in pairs, by id or else by position. Raises as `evaluate` does."""
+        if not self.compat and self.id_field is not None:
+            joined = join_by_id(gold, extracted, self.id_field)
+            if joined is not None:
+                return joined
+        if len(gold) != len(extracted):
+            raise ValueError(f"gold and extracted must have the same length, got {len(gold)} and {len(extracted)}")
+        labels = [None if record is ABSENT else self.label(record, i) for i, record in enumerate(gold)]
+        return list(zip(labels, gold, extracted, strict=True))
 
     def record(self, label: Any, gold: Any, extracted: Any, totals: Totals) -> RecordResult:
         """Return one record, scored and counted in `totals`; `ABSENT` on a side means that there is no such record."""

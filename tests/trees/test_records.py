@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from evalsuite import score
 from evalsuite.cli import main
 from evalsuite.core.errors import FaultError
+from evalsuite.scorers import tree_scorers
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -190,3 +192,25 @@ def test_html_shows_record_by_record(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert re.search(r">5</td><td>6</td>", page.replace("\\u003c", "<").replace("\\u003e", ">"))
     warnings = saved(tmp_path, "run.json")["warnings"]
     assert ["x-eval-wieght" in text and "x-eval-weight" in text for text in warnings] == [True] * (name == "tree_match")
+
+
+def peak_bytes(scorer: str, n: int, *, wrong: bool) -> int:
+    """The most memory that scoring n records of seven fields has at once, next to the records."""
+    gold = [{"a": i / 3, "b": i % 100, "c": "abc"[i % 3], "d": i % 2 == 0, "e": f"x{i}", "f": True, "g": i * 7} for i in range(n)]
+    answer = [{**record, "g": -1 - i, **({"a": -1 - i, "b": -1, "e": f"y{i}"} if wrong else {})} for i, record in enumerate(gold)]
+    tracemalloc.start()
+    try:
+        getattr(tree_scorers, scorer)(answer, gold=gold)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("scorer", "wrong", "most"), [
+    ("tree_match", False, 1200), ("tree_match", True, 1500), ("tree_score", False, 1500), ("tree_score", True, 1800)
+])  # fmt: skip
+def test_memory_grows_little_with_each_record(scorer: str, wrong: bool, most: int) -> None:
+    """No row is kept, right or wrong: each record adds a bounded number of bytes to the peak."""
+    peak_bytes(scorer, 3, wrong=wrong)
+    few, many = (peak_bytes(scorer, n, wrong=wrong) for n in (200, 800))
+    assert (many - few) / 600 < most
