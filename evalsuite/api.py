@@ -42,17 +42,17 @@ def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: A
     from evalsuite.runs.run_options import RunOptions
     from evalsuite.runs.scoring import run
 
-    known = [f.name for f in fields(RunOptions)]
+    names = [f.name for f in fields(RunOptions)]
     for name in options:
-        if name not in known:
-            raise UsageError(f"unknown option {name!r}", hint=did_you_mean(name, known))
+        if name not in names:
+            raise UsageError(f"unknown option {name!r}", hint=did_you_mean(name, names))
     places = ("out", "resume", "runs_folder", "cache", "databases", "questions", "gold_cache")
     options |= {name: Path(options[name]) for name in places if isinstance(options.get(name), str)}
 
-    from evalsuite.reports.test_suite import reported
+    from evalsuite.reports.test_suite import read_reported_run
 
     with trusting_plugins(Path(gold_dir)):
-        return reported(run(Path(result_dir), Path(gold_dir), RunOptions(**options)))
+        return read_reported_run(run(Path(result_dir), Path(gold_dir), RunOptions(**options)))
 
 
 def assert_scores(
@@ -77,10 +77,10 @@ def assert_scores(
     run = evaluate(result_dir, gold_dir, **{"save": False, "rules": rules, **options})
     score = run.summary.score
     if score is None or score < at_least:
-        wrong = [f"{one.instance_id}: {one.reason or one.status}" for one in run.results if one.score != 1]
-        shown = "nothing was judged" if score is None else f"{score:.4g} is less than {at_least:.4g}"
+        wrong = [f"{result.instance_id}: {result.reason or result.status}" for result in run.results if result.score != 1]
+        words = "nothing was judged" if score is None else f"{score:.4g} is less than {at_least:.4g}"
         more = f"\n  ... {len(wrong) - 20} more" if len(wrong) > 20 else ""
-        raise AssertionError(f"{shown} in {result_dir}\n" + "\n".join(f"  {line}" for line in wrong[:20]) + more)
+        raise AssertionError(f"{words} in {result_dir}\n" + "\n".join(f"  {line}" for line in wrong[:20]) + more)
     return run
 
 
@@ -172,9 +172,9 @@ def checked_scorer(name: str, parameters: Mapping[str, Any]) -> Scorer:
     return entry
 
 
-def _judge(given: "Judge | Mapping[str, Any] | None") -> "Judge | None":
-    if not isinstance(given, Mapping):
-        return given
+def _judge(client: "Judge | Mapping[str, Any] | None") -> "Judge | None":
+    if not isinstance(client, Mapping):
+        return client
     from evalsuite.scorers.judge import Judge, read_settings
 
-    return Judge(read_settings(given))
+    return Judge(read_settings(client))

@@ -16,10 +16,10 @@ from evalsuite.cli.showing import (
     Outputs,
     ProgressBar,
     Reveal,
+    add_write_failures,
     check_showing,
     console,
     print_document,
-    with_write_failures,
     write_all,
     write_fails,
 )
@@ -75,26 +75,28 @@ def compare_command(
     Pairs instances by id. Exact McNemar for 0/1 scores, sign-flip permutation for graded ones, Holm over several candidates.
     """
     from evalsuite.analysis.leaderboard import compare
-    from evalsuite.analysis.leaderboard.pairing import with_labels
+    from evalsuite.analysis.leaderboard.pairing import set_labels
     from evalsuite.reports.comparison_documents import comparison_document
 
     how.load()
-    opt.share(gates.fail_under, "--fail-under")
+    opt.check_share(gates.fail_under, "--fail-under")
     check_showing(output or (), reveal)
     scoring = how.options()
     chosen = scoring.pop("rules")
     sides, notes = _load_named(names, suite, runs, gold=gold, rules=chosen, how=scoring)
     for note in notes:
         print(f"note: {clean(note)}", file=sys.stderr)
-    found = compare(with_labels(sides, labels or ()), rules=chosen, alpha=alpha, force=force, cluster=cluster, shift=shift, reveal=reveal)
-    code, line = gates.verdict(found)
-    code, line = with_write_failures(code, line, write_all(comparison_document(found), output or ()))
+    comparison = compare(
+        set_labels(sides, labels or ()), rules=chosen, alpha=alpha, force=force, cluster=cluster, shift=shift, reveal=reveal
+    )
+    code, line = gates.verdict(comparison)
+    code, line = add_write_failures(code, line, write_all(comparison_document(comparison), output or ()))
     if json_:
-        print_document(comparison_document(found), "json")
+        print_document(comparison_document(comparison), "json")
     elif quiet:
         print(line)
     else:
-        show(comparison_document(found, everything=all_, brief=not verbose), console(), last_line=line)
+        show(comparison_document(comparison, everything=all_, brief=not verbose), console(), last_line=line)
     return code
 
 
@@ -158,8 +160,8 @@ def agree_command(
         raise UsageError("--threshold cannot be nan", hint="a number; labels of at least this count as 1")
     if most < 0:
         raise UsageError(f"--most cannot be {most}", hint="a number from 0")
-    found = agree(read_rater(rater_a, runs), read_rater(rater_b, runs), threshold=threshold)
-    print_document(raters_document(found, most=most), "json" if json_ else "text")
+    agreement = agree(read_rater(rater_a, runs), read_rater(rater_b, runs), threshold=threshold)
+    print_document(raters_document(agreement, most=most), "json" if json_ else "text")
     return EXIT_OK
 
 
@@ -188,8 +190,8 @@ class Publishing:
 
     def check(self) -> None:
         """Raise `UsageError` for options that exclude each other."""
-        given = {"--since": self.since, "--board": self.board, "--private": self.private, "--reveal": self.reveal}
-        if self.site is None and (named := [name for name, value in given.items() if value is not None]):
+        values = {"--since": self.since, "--board": self.board, "--private": self.private, "--reveal": self.reveal}
+        if self.site is None and (named := [name for name, value in values.items() if value is not None]):
             raise UsageError(f"{named[0]} is an option of a site", hint="add --site DIR")
         if self.site is not None and self.private_folder.is_relative_to(self.site.resolve()):
             raise UsageError("the private folder is in the site", hint="name another by --private: everything in the site is published")
@@ -211,8 +213,8 @@ class Publishing:
         epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
         folder, now = self.site.resolve(), datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
         check_site(folder)
-        beside = [place / BOARD_FILE for place in (gold if gold.is_dir() else gold.parent, Path())]
-        file = self.board or next((place for place in beside if place.is_file()), None)
+        candidates = [place / BOARD_FILE for place in (gold if gold.is_dir() else gold.parent, Path())]
+        file = self.board or next((place for place in candidates if place.is_file()), None)
         rules = read_board_rules(file) if file is not None else BoardRules()
         return SiteOrder(
             folder=folder,
@@ -251,7 +253,7 @@ class Ranking:
     def options(self) -> dict[str, Any]:
         """Return the keywords of `make_leaderboard`. Raises `UsageError`."""
         if self.by is not None:
-            opt.one_of(self.by, ("scorer", "group"), "--by")
+            opt.check_choice(self.by, ("scorer", "group"), "--by")
         same = {name: getattr(self, name) for name in ("by", "force", "allow_unscored", "samples")}
         return {**same, "anonymous": self.anonymise}
 
@@ -289,7 +291,7 @@ def leaderboard_command(
     how.load()
     check_showing(output or (), publishing.reveal)
     publishing.check()
-    shown, scoring = ranking.options(), how.options()
+    ranking_options, scoring = ranking.options(), how.options()
     _check_rules(how, gold)
     about = _metadata_by_submission(ranking.metadata) if ranking.metadata is not None else {}
     with ExitStack() as opened:
@@ -297,7 +299,7 @@ def leaderboard_command(
         if publishing.site is not None:
             opened.enter_context(build_lock(publishing.private_folder))
             order = publishing.order(gold, {name: row["team"] for name, row in about.items() if row.get("team")})
-        settings = Settings(runs_folder=runs, limits=opt.limits_of(limit), only=_ids_to_score(order, gold), **scoring)
+        settings = Settings(runs_folder=runs, limits=opt.parse_limits(limit), only=_ids_to_score(order, gold), **scoring)
         places, notes = _find_entries(folders, gold, runs, receipts=receipts, key=key, isolation=settings.isolation)
         notes += [f"{ranking.metadata}: no submission {name!r}" for name in sorted(set(about) - {place.name for place in places})]
         memo = DiskCache(how.cache or opened.enter_context(TempDir()), stamp=code_stamp())
@@ -305,7 +307,7 @@ def leaderboard_command(
         with ProgressBar(hidden=json_ or quiet) as progress:
             admit = order.admission if order is not None else None
             entries = score_places(places, gold, settings, memo, metadata=about, no_cache=how.no_cache, admit=admit, progress=progress)
-        board = _rank(entries, memo, runs, notes=[*notes, *(admit.notes if admit is not None else ())], **shown)
+        board = _rank(entries, memo, runs, notes=[*notes, *(admit.notes if admit is not None else ())], **ranking_options)
         n_lost, built = _publish(board, entries, order)
     return _print_board(board, output or (), n_lost, built, json_=json_, quiet=quiet, allow_unscored=ranking.allow_unscored)
 
@@ -334,12 +336,12 @@ def _find_entries(
 
     if receipts:
         folders = [folder.parent if folder.name == "run.json" and folder.is_file() else folder for folder in folders]
-    known = {folder: named_run(str(folder), runs) for folder in folders if not folder.exists()}
-    places, notes = find_places([entry.folder if (entry := known.get(folder)) else folder for folder in folders], gold)
+    runs_by_folder = {folder: named_run(str(folder), runs) for folder in folders if not folder.exists()}
+    places, notes = find_places([entry.folder if (entry := runs_by_folder.get(folder)) else folder for folder in folders], gold)
     if receipts or key is not None:
-        from evalsuite.analysis.leaderboard.ranking import only_trusted
+        from evalsuite.analysis.leaderboard.ranking import check_trust
 
-        places = only_trusted(places, gold, key=key, isolation=isolation)
+        places = check_trust(places, gold, key=key, isolation=isolation)
     return places, notes
 
 
@@ -370,7 +372,7 @@ def _print_board(
         code = EXIT_UNSCORABLE
     line = board_last_line(board) + (f" (exit {code})" if code != EXIT_OK else "")
     document = leaderboard_document(board)
-    code, line = with_write_failures(code, line, n_lost + write_all(document, output))
+    code, line = add_write_failures(code, line, n_lost + write_all(document, output))
     if json_:
         print(*as_json(document), sep="", end="")
         return code
@@ -407,13 +409,13 @@ def _metadata_by_submission(path: Path) -> dict[str, dict[str, str]]:
     header, rows = read_named_rows(path)
     if "submission" not in header:
         raise UsageError(f"{path}: no column 'submission'", hint=f"found: {', '.join(header)}; `submission` contains the folders' names")
-    found: dict[str, dict[str, str]] = {}
+    metadata: dict[str, dict[str, str]] = {}
     for line, cells in rows:
         row = dict(zip(header, cells, strict=False))
         name = row.pop("submission", "")
         if not name:
             raise UsageError(f"{path}:{line}: no submission is named", hint="the column `submission` contains the folder's name")
-        if name in found:
+        if name in metadata:
             raise UsageError(f"{path}:{line}: {name!r} occurs twice", hint="one line a submission")
-        found[name] = {str(key): str(value) for key, value in row.items() if key and value}
-    return found
+        metadata[name] = {str(key): str(value) for key, value in row.items() if key and value}
+    return metadata

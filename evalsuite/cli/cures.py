@@ -75,20 +75,30 @@ def cure_of(message: str, hint: str, arguments: Sequence[str]) -> tuple[str, lis
     mistake = Mistake(message, hint, arguments)
     if "did you mean" in hint and _NEAREST.search(hint) is None:
         return hint, None
-    for way in (_nearest_word, _retyped, _joined, _free_name, _absent_path, _further_path, _whole_command, _other_kind, _things):
+    for way in (
+        _take_nearest_word,
+        _retype_option,
+        _join_words,
+        _rename_output,
+        _name_existing_path,
+        _add_option_of_path,
+        _take_command_of_hint,
+        _take_folder_of_kind,
+        _plan_for_things,
+    ):
         for better, words in way(mistake):
             if _is_cure(words, arguments):
                 return better, words
     return hint, None
 
 
-def applicable_hint(hint: str, known: Collection[str]) -> str:
-    """Return the alternatives of a hint (separated by `, or `) without those that need an option outside `known`.
+def filter_hint(hint: str, options: Collection[str]) -> str:
+    """Return the alternatives of a hint (separated by `, or `) without those that need an option outside `options`.
 
     The same error can occur in many commands; its hint lists the options of all of them.
     """
     ways = hint.split(", or ")
-    return ", or ".join(way for way in ways if options_in(way) <= _EVERYWHERE.union(known))
+    return ", or ".join(way for way in ways if options_in(way) <= _EVERYWHERE.union(options))
 
 
 def options_in(text: str) -> set[str]:
@@ -99,12 +109,12 @@ def options_in(text: str) -> set[str]:
 def _is_cure(words: Sequence[str], arguments: Sequence[str]) -> bool:
     """Return whether a command line parses, is another one, and deletes nothing."""
     from evalsuite.cli.entrance import is_thing
-    from evalsuite.cli.parser import called, usage_errors
+    from evalsuite.cli.parser import find_command, usage_errors
 
     if list(words) == list(arguments) or _DELETING & {*words[1:2]} - {*arguments} or list(words) in (["--help"], ["run"]):
         return False
     if words[:1] and words[0] in COMMANDS and "--help" not in words:
-        command, names, rest = called(words)
+        command, names, rest = find_command(words)
         try:
             command.make_context(names[-1], rest)
         except EvalsuiteError:
@@ -118,7 +128,7 @@ def _is_cure(words: Sequence[str], arguments: Sequence[str]) -> bool:
 Ways = Iterator[tuple[str, list[str]]]
 
 
-def _nearest_word(mistake: Mistake) -> Ways:
+def _take_nearest_word(mistake: Mistake) -> Ways:
     """Yield the line with the nearest known word of the hint in the place of the wrong one."""
     nearest = _NEAREST.search(mistake.hint)
     if nearest is None:
@@ -126,15 +136,15 @@ def _nearest_word(mistake: Mistake) -> Ways:
     right = nearest[1]
     named = {quoted or option for quoted, option in _QUOTED.findall(mistake.message)} - {""}
     wrong = {word for word in named if word.startswith("-") == right.startswith("--")}
-    lines = [line for word in wrong for line in _replaced(mistake.arguments, word, right)]
+    lines = [line for word in wrong for line in _replace_word(mistake.arguments, word, right)]
     if not wrong:
         words = [word for word in dict.fromkeys(mistake.arguments) if not word.startswith("-") and mistake.names(word)]
-        lines = [line for word in words for line in _replaced(mistake.arguments, word, right)]
+        lines = [line for word in words for line in _replace_word(mistake.arguments, word, right)]
     if len(lines) == 1:
         yield mistake.hint, lines[0]
 
 
-def _retyped(mistake: Mistake) -> Ways:
+def _retype_option(mistake: Mistake) -> Ways:
     """Yield the line with another spelling of an option: `—rules`, `-rules` or `rules=strict`."""
     from evalsuite.cli.parser import options_of_call
 
@@ -151,7 +161,7 @@ def _retyped(mistake: Mistake) -> Ways:
         yield f"an option begins with two dashes: {next(word for word in words if word not in arguments)}", words
 
 
-def _joined(mistake: Mistake) -> Ways:
+def _join_words(mistake: Mistake) -> Ways:
     """Yield the line with words joined: `my answers` in quotes, `a b` as `a,b`."""
     arguments = mistake.arguments
     for at in range(len(arguments) - 1):
@@ -168,7 +178,7 @@ def _joined(mistake: Mistake) -> Ways:
             yield "several ids have commas between them", [*before, "--only", ",".join([listing.value, *more]), *options_after]
 
 
-def _free_name(mistake: Mistake) -> Ways:
+def _rename_output(mistake: Mistake) -> Ways:
     """Yield the line with a new name in the place of one that is taken."""
     if _TAKEN.search(mistake.message) is None:
         return
@@ -177,10 +187,10 @@ def _free_name(mistake: Mistake) -> Ways:
         if mistake.names(part.value):
             name = next(name for n in range(2, 1000) if not os.path.lexists(name := f"{part.value.rstrip('/')}_{n}"))
             renamed = [*part.words[:-1], part.words[-1].removesuffix(part.value) + name]
-            yield mistake.hint, [word for one in parts for word in (renamed if one is part else one.words)]
+            yield mistake.hint, [word for other in parts for word in (renamed if other is part else other.words)]
 
 
-def _absent_path(mistake: Mistake) -> Ways:
+def _name_existing_path(mistake: Mistake) -> Ways:
     """Yield the line with the name of a file or folder that exists, near to one that does not."""
     if _ABSENT.search(mistake.message) is None:
         return
@@ -188,12 +198,12 @@ def _absent_path(mistake: Mistake) -> Ways:
         if part.option not in ("", *_OF_THINGS) or not mistake.names(part.value) or os.path.lexists(part.value):
             continue
         path = re.sub("^~(?=/)", str(Path.home()), part.value).replace("\\", "/").rstrip("/")
-        near = path if path != part.value and os.path.lexists(path) else _near(Path(path), mistake.message)
-        for line in _replaced(mistake.arguments, part.value, near) if near else ():
+        near = path if path != part.value and os.path.lexists(path) else _find_nearest(Path(path), mistake.message)
+        for line in _replace_word(mistake.arguments, part.value, near) if near else ():
             yield f"did you mean {near!r}?", line
 
 
-def _near(path: Path, message: str) -> str:
+def _find_nearest(path: Path, message: str) -> str:
     """Return the file or folder of the same folder and of the kind that a message asks for with the nearest name; empty if none is near."""
     kind = next((kind for kind in _MARKS if f"{kind} folder" in message or f"finished {kind}" in message), "")
     try:
@@ -209,7 +219,7 @@ def _near(path: Path, message: str) -> str:
     return str(next(place for place in places if place.stem == near[0])) if near else ""
 
 
-def _further_path(mistake: Mistake) -> Ways:
+def _add_option_of_path(mistake: Mistake) -> Ways:
     """Yield the line with the option that a file or folder lacks: `init tables` is `init --gold-from tables`."""
     parts = _parts(mistake.arguments)
     option = _FURTHER_PATH.get(_command(mistake.arguments), "")
@@ -218,13 +228,13 @@ def _further_path(mistake: Mistake) -> Ways:
     for at, part in enumerate(parts):
         is_file = os.path.lexists(part.value) and (option != "--result-dir" or _is_of(Path(part.value), "submission"))
         if at > 1 - (option == "--gold-from") and not part.option and is_file:
-            words = [word for one in parts for word in ([option] if one is part else []) + [*one.words]]
+            words = [word for other in parts for word in ([option] if other is part else []) + [*other.words]]
             yield f"{option} {shlex.quote(part.value)}", words
 
 
-def _whole_command(mistake: Mistake) -> Ways:
+def _take_command_of_hint(mistake: Mistake) -> Ways:
     """Yield the command in the hint, if it is the only one; a FOLDER, GOLD or RUN in it is the only one of the working folder."""
-    commands = [shlex.split(found) for found in _IN_HINT.findall(mistake.hint)]
+    commands = [shlex.split(command) for command in _IN_HINT.findall(mistake.hint)]
     is_usage = "[OPTIONS]" in mistake.hint and not mistake.message.startswith("Missing argument")
     if len(commands) != 1 or " or `evalsuite" in mistake.hint or is_usage:
         return
@@ -233,7 +243,7 @@ def _whole_command(mistake: Mistake) -> Ways:
         kind = _KIND_OF_PLACEHOLDER.get(word.strip("{}"))
         if word == "[OPTIONS]" or (word.startswith("[") and not kind):
             continue
-        places = _places(kind) if kind else []
+        places = _find_folders(kind) if kind else []
         if kind == "submission" and any(Path(name).is_dir() for name in mistake.arguments[1:]):
             # Another folder than a typed one is no cure.
             places = [place for place in places if place in mistake.arguments]
@@ -242,27 +252,27 @@ def _whole_command(mistake: Mistake) -> Ways:
         yield mistake.hint, words
 
 
-def _other_kind(mistake: Mistake) -> Ways:
+def _take_folder_of_kind(mistake: Mistake) -> Ways:
     """Yield the line with the folder of the expected kind in the place of another, if the working folder has just one of that kind."""
     kind = _EXPECTED.get(_command(mistake.arguments), "")
     if not kind:
         return
-    parts, places = _parts(mistake.arguments), _places(kind)
+    parts, places = _parts(mistake.arguments), _find_folders(kind)
     things = [part for part in parts if not part.option and os.path.lexists(part.value)]
     for part in things[:1]:
         is_other = any(_is_of(Path(part.value), other) for other in _MARKS if other != kind) and not _is_of(Path(part.value), kind)
         if is_other and mistake.names(part.value) and len(places) == 1 and places[0] not in mistake.arguments:
-            for line in _replaced(mistake.arguments, part.value, places[0]):
+            for line in _replace_word(mistake.arguments, part.value, places[0]):
                 yield mistake.hint, line
 
 
-def _things(mistake: Mistake) -> Ways:
+def _plan_for_things(mistake: Mistake) -> Ways:
     """Yield the command that `evalsuite THING ...` chooses for the files and folders of the line, if the message is about one of them."""
     from evalsuite.cli.entrance import plan_for
 
     parts = _parts(mistake.arguments)
-    things = _existing(parts)
-    values = list(dict.fromkeys(_whole_folder(part.value) for part in things))
+    things = _find_things(parts)
+    values = list(dict.fromkeys(_containing_folder(part.value) for part in things))
     wrong = [part for part in things if mistake.names(part.value)] if _OTHER_KIND.search(mistake.message) else []
     if not values or not (wrong or _LACKS_COLUMN.search(mistake.message) or mistake.message.endswith("no such gold folder")):
         return
@@ -276,16 +286,16 @@ def _things(mistake: Mistake) -> Ways:
     is_other_gold = any(part.option == "--gold" for part in wrong) and plan.commands[0][0] != _command(mistake.arguments)
     drops_words = any(not part.option and part not in things for part in parts[1:]) and plan.kind not in _TELLING
     if not (is_other_gold or drops_words):
-        for words in _with_options(mistake, list(plan.commands[0]), things):
+        for words in _add_options(mistake, list(plan.commands[0]), things):
             yield about, words
 
 
-def _existing(parts: Sequence[Part]) -> list[Part]:
+def _find_things(parts: Sequence[Part]) -> list[Part]:
     """Return the files and folders of a line that it scores or compares."""
     return [part for part in parts if part.option in ("", *_OF_THINGS) and os.path.lexists(part.value)]
 
 
-def _with_options(mistake: Mistake, words: list[str], things: Sequence[Part]) -> Iterator[list[str]]:
+def _add_options(mistake: Mistake, words: list[str], things: Sequence[Part]) -> Iterator[list[str]]:
     """Yield a command for the things of a line with the line's other options, unless it is the line itself."""
     parts = _parts(mistake.arguments)
     kept = [word for part in parts[1:] if part.option and part not in things and part.option not in words for word in part.words]
@@ -295,11 +305,11 @@ def _with_options(mistake: Mistake, words: list[str], things: Sequence[Part]) ->
         kept = [word for part in _parts(words) if part.option in wanted for word in part.words]
         words = list(mistake.arguments)
     words += kept
-    if _without_default(words) != _without_default(mistake.arguments):
+    if _drop_default_gold(words) != _drop_default_gold(mistake.arguments):
         yield words
 
 
-def _whole_folder(path: str) -> str:
+def _containing_folder(path: str) -> str:
     """Return the gold folder, submission or run that a file belongs to; another path as it is."""
     place = Path(path)
     parent = place.parent
@@ -307,25 +317,25 @@ def _whole_folder(path: str) -> str:
     return str(parent) if is_part else path
 
 
-def _without_default(words: Sequence[str]) -> list[str]:
+def _drop_default_gold(words: Sequence[str]) -> list[str]:
     return shlex.split(shlex.join(words).replace(" --gold gold", ""))
 
 
 def _command(arguments: Sequence[str]) -> str:
     """Return the command of a line, with the group that it belongs to."""
-    from evalsuite.cli.parser import called
+    from evalsuite.cli.parser import find_command
 
-    return " ".join(called(arguments)[1])
+    return " ".join(find_command(arguments)[1])
 
 
 def _parts(arguments: Sequence[str]) -> list[Part]:
     """Return the words after the command: each argument, and each option with its value."""
-    from evalsuite.cli.parser import called
+    from evalsuite.cli.parser import find_command
 
-    command, names, rest = called(arguments)
+    command, names, rest = find_command(arguments)
     if command is None:
         return [Part([word], word) for word in arguments]
-    options = {spelled: one for one in command.params for spelled in one.opts if spelled.startswith("-")}
+    options = {spelled: parameter for parameter in command.params for spelled in parameter.opts if spelled.startswith("-")}
     parts, waiting = [Part(names, " ".join(names))], iter(rest)
     for word in waiting:
         option, assigned, value = word.partition("=")
@@ -338,7 +348,7 @@ def _parts(arguments: Sequence[str]) -> list[Part]:
     return parts
 
 
-def _places(kind: str) -> list[str]:
+def _find_folders(kind: str) -> list[str]:
     """Return the folders of a kind in the working folder."""
     try:
         return sorted(place.name for place in Path().iterdir() if not place.name.startswith(".") and _is_of(place, kind))
@@ -350,7 +360,7 @@ def _is_of(place: Path, kind: str) -> bool:
     return place.is_dir() and next(place.glob(_MARKS[kind]), None) is not None
 
 
-def _replaced(arguments: Sequence[str], wrong: str, right: str) -> Iterator[list[str]]:
+def _replace_word(arguments: Sequence[str], wrong: str, right: str) -> Iterator[list[str]]:
     """Yield the command line with one word, or one part of a list or of NAME=VALUE, replaced."""
     words = right.split() if not os.path.lexists(right) else [right]
     for at, argument in enumerate(arguments):

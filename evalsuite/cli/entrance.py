@@ -120,22 +120,24 @@ def plan_for(words: Sequence[str], more: Sequence[str]) -> Plan:
         )
     return _only_named_code(
         words,
-        _planned(words, [Thing(path=Path(word), kind="submission") if _URL.match(word) else recognise(Path(word)) for word in words], more),
+        _plan_of_things(
+            words, [Thing(path=Path(word), kind="submission") if _URL.match(word) else recognise(Path(word)) for word in words], more
+        ),
     )
 
 
-def _planned(words: Sequence[str], known: "Sequence[Thing]", more: Sequence[str]) -> Plan:
+def _plan_of_things(words: Sequence[str], kinds: "Sequence[Thing]", more: Sequence[str]) -> Plan:
     """Return the plan for the recognised words; an archive or a folder of several things stands for what is in it."""
     things: list[Thing] = []
     names: list[str] = []
     is_archive = False
-    for word, thing in zip(words, known, strict=True):
+    for word, thing in zip(words, kinds, strict=True):
         is_archive = is_archive or thing.kind == "archive"
-        thing = _unpacked(thing)
+        thing = _look_inside_archive(thing)
         parts = thing.parts if thing.kind != "submission" or len(thing.parts) > 1 else ()
         things += parts or [thing]
-        names += [_spelling(part.path) for part in parts] or [
-            word if _URL.match(word) or thing.path == Path(word) else _spelling(thing.path)
+        names += [_spell_path(part.path) for part in parts] or [
+            word if _URL.match(word) or thing.path == Path(word) else _spell_path(thing.path)
         ]
     if len(words) == 1 and len(things) > 1:
         plan = _plan_of_folder(words[0], things, names, more)
@@ -159,7 +161,7 @@ def _has_plugins(gold: Path) -> bool:
     return next(folder.glob("*.py"), None) is not None or (suite.is_file() and b"plugin" in suite.read_bytes())
 
 
-def _unpacked(thing: "Thing") -> "Thing":
+def _look_inside_archive(thing: "Thing") -> "Thing":
     """Return what is in an archive that is no submission, unpacked into the cache; another thing as it is."""
     from evalsuite.readers.archives import is_archive
 
@@ -186,7 +188,7 @@ def _plan_of_folder(name: str, things: "Sequence[Thing]", names: Sequence[str], 
     by_kind = {kind: [i for i, thing in enumerate(things) if thing.kind == kind] for kind in ("gold", "submission", "run")}
     if by_kind["submission"]:
         gold = [names[i] for i in by_kind["gold"]] or [
-            str(near) for near in [_gold_near(things[by_kind["submission"][0]])] if near is not None
+            str(near) for near in [_find_gold_near(things[by_kind["submission"][0]])] if near is not None
         ]
         if len(gold) == 1 and (by_kind["submission"][1:] or not by_kind["gold"]):
             folder = name if not by_kind["gold"] else [names[i] for i in by_kind["submission"]]
@@ -201,7 +203,7 @@ def _plan_of_folder(name: str, things: "Sequence[Thing]", names: Sequence[str], 
     return _Planner([things[i] for i in kept], [names[i] for i in kept], more).plan()
 
 
-def _spelling(path: Path) -> str:
+def _spell_path(path: Path) -> str:
     """Return a path relative to the working folder if it is below it."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
@@ -222,13 +224,13 @@ class _Planner:
         golds = [i for i, kind in enumerate(kinds) if kind in ("gold", "checkout")]
         answers = [i for i, kind in enumerate(kinds) if kind in ("submission", "archive", "sql_pairs")]
         if len(golds) == 1 and len(golds) + len(answers) == len(kinds):
-            return self._against_gold(golds[0], answers)
+            return self._score_against_gold(golds[0], answers)
         files = [thing.parts[0] if thing.parts else thing for thing in self.things]
         if any(thing.parts for thing in self.things) and {file.kind for file in files} <= {"table", "candidates", "records"}:
             # Folders with a single file: no submission, as there is no gold.
-            return _Planner(files, [_spelling(file.path) for file in files], self.more).plan()
+            return _Planner(files, [_spell_path(file.path) for file in files], self.more).plan()
         if set(kinds) <= {"run", "submission", "archive"}:
-            return self._compared(answers)
+            return self._compare(answers)
         if kinds == ["sql_pairs", "sql_pairs"]:
             return self._pairs()
         return self._of_files(kinds)
@@ -246,9 +248,9 @@ class _Planner:
             if len(pairs) == 1:
                 return Plan(kind=kind, commands=pairs)
             return Plan(kind=kind, proposed=pairs, why=f"{len(kinds)} files: which two?")
-        return self._unclear(kinds)
+        return self._explain_unclear(kinds)
 
-    def _unclear(self, kinds: Sequence[str]) -> Plan:
+    def _explain_unclear(self, kinds: Sequence[str]) -> Plan:
         """Return the plan for things that do not go together: what could be done with each."""
         about = listed(
             [f"{name} ({thing.facts.get('why') or _NOUNS[thing.kind]})" for name, thing in zip(self.names, self.things, strict=True)]
@@ -267,7 +269,7 @@ class _Planner:
 
         return all(thing.path.is_dir() or ending_of(thing.path) in TREES for thing in self.things)
 
-    def _against_gold(self, at: int, answers: Sequence[int]) -> Plan:
+    def _score_against_gold(self, at: int, answers: Sequence[int]) -> Plan:
         """Score one submission against gold, or compare several on it."""
         from evalsuite.readers.archives import is_archive
 
@@ -288,18 +290,18 @@ class _Planner:
         folders = [self.names[i] for i in answers]
         options = ["--gold", name]
         if thing.kind == "checkout":
-            fitting = _fitting(thing.benchmarks, self.things[answers[0]])
+            fitting = _choose_benchmarks(thing.benchmarks, self.things[answers[0]])
             if len(fitting) != 1:
-                proposed = [["run", folders[0], *_options_of(one, self.things[answers[0]])] for one in fitting]
+                proposed = [["run", folders[0], *_options_of(benchmark, self.things[answers[0]])] for benchmark in fitting]
                 return Plan(kind=kind, proposed=proposed, why=f"{name} contains {len(fitting)} suites that {folders[0]} could answer")
             options = _options_of(fitting[0], self.things[answers[0]])
         return Plan(kind=kind, commands=[["compare" if folders[1:] else "run", *folders, *options]])
 
-    def _compared(self, answers: Sequence[int]) -> Plan:
+    def _compare(self, answers: Sequence[int]) -> Plan:
         kind = "submission" if answers else "run"
         if not answers:
             return Plan(kind=kind, commands=[["compare", *self.names]])
-        gold = _gold_near(self.things[answers[0]])
+        gold = _find_gold_near(self.things[answers[0]])
         if gold is None and len(answers) == len(self.things):
             proposed = [["compare", *self.names, "--gold", "GOLD"], *_gold_of_tables(self.things[0], self.names[0], self.names[1])]
             return Plan(kind=kind, proposed=proposed, why=_no_gold(self.names[answers[0]]))
@@ -313,17 +315,19 @@ class _Planner:
         from evalsuite.suites.recognition import Benchmark, benchmarks_of
 
         gold, answer = self.things[golds[0]], self.things[1 - golds[0]]
-        around = next((one for one in benchmarks_of(gold.path.absolute().parent) if one.gold.name == gold.path.name), None)
+        around = next((suite for suite in benchmarks_of(gold.path.absolute().parent) if suite.gold.name == gold.path.name), None)
         databases = around.databases if around is not None else None
-        known = Benchmark(name="", gold=Path(self.names[golds[0]]), rules=around.rules if around is not None else None, databases=databases)
-        return Plan(kind="sql_pairs", commands=[["run", self.names[1 - golds[0]], *_options_of(known, answer)]])
+        benchmark = Benchmark(
+            name="", gold=Path(self.names[golds[0]]), rules=around.rules if around is not None else None, databases=databases
+        )
+        return Plan(kind="sql_pairs", commands=[["run", self.names[1 - golds[0]], *_options_of(benchmark, answer)]])
 
     def _one_submission(self, thing: "Thing", name: str) -> Plan:
-        gold = _gold_near(thing) if not _URL.match(name) else _gold_near(replace(thing, path=Path.cwd() / "x"))
+        gold = _find_gold_near(thing) if not _URL.match(name) else _find_gold_near(replace(thing, path=Path.cwd() / "x"))
         if gold is not None:
             return Plan(kind=thing.kind, commands=[["run", name, "--gold", str(gold)]])
         if thing.parts:
-            return _Planner(thing.parts, [_spelling(thing.parts[0].path)], self.more).plan()
+            return _Planner(thing.parts, [_spell_path(thing.parts[0].path)], self.more).plan()
         proposed = [["run", name, "--gold", "GOLD"], *(_gold_of_tables(thing, name, "ANSWERS") or [["validate", name]])]
         return Plan(kind=thing.kind, proposed=proposed, why=_no_gold(name))
 
@@ -342,20 +346,22 @@ class _Planner:
         return Plan(kind="gold", commands=[["gold", "check", name], ["gold", "lint", name]])
 
     def _one_checkout(self, thing: "Thing", name: str) -> Plan:
-        checks = [["gold", "check", *_options_of(one, None)[1:]] for one in thing.benchmarks]
+        checks = [["gold", "check", *_options_of(suite, None)[1:]] for suite in thing.benchmarks]
         if len(checks) == 1:
             return Plan(kind="checkout", commands=checks)
-        why = f"{name} contains {len(checks)} suites: {listed([one.name for one in thing.benchmarks])}; name one, or the predictions too"
+        why = (
+            f"{name} contains {len(checks)} suites: {listed([suite.name for suite in thing.benchmarks])}; name one, or the predictions too"
+        )
         return Plan(kind="checkout", proposed=checks, why=why)
 
     def _one_sql_pairs(self, thing: "Thing", name: str) -> Plan:
         from evalsuite.suites.recognition import benchmarks_of
 
-        known = benchmarks_of(thing.path.absolute().parent)
+        suites = benchmarks_of(thing.path.absolute().parent)
         if thing.facts.get("is_gold"):
             return Plan(kind="sql_pairs", proposed=[["run", "PREDICTIONS", "--gold", name]], why=f"{name} is gold: which predictions?")
-        if len(known) == 1:
-            return Plan(kind="sql_pairs", commands=[["run", name, *_options_of(known[0], thing)]])
+        if len(suites) == 1:
+            return Plan(kind="sql_pairs", commands=[["run", name, *_options_of(suites[0], thing)]])
         return Plan(kind="sql_pairs", proposed=[["run", name, "--gold", "gold.sql", "--databases", "DIR"]], why=_no_gold(name))
 
     def _one_table(self, thing: "Thing", name: str) -> Plan:
@@ -429,7 +435,7 @@ def _no_gold(name: str) -> str:
     return f"no gold folder with the ids of {name} in ./gold or next to it: against which gold?"
 
 
-def _gold_near(thing: "Thing") -> Path | None:
+def _find_gold_near(thing: "Thing") -> Path | None:
     """Return `./gold`, or the folder `gold` next to a submission or next to its parent folder: the first that knows one of its ids.
 
     For a folder with a metadata file it is the first one at all if none knows an id; None if there is none.
@@ -454,20 +460,20 @@ def _gold_near(thing: "Thing") -> Path | None:
 def _options_of(benchmark: "Benchmark", answer: "Thing | None") -> list[str]:
     """Return the options of a run against a benchmark's gold; databases only for answers that are queries."""
     runs_queries = answer is not None and (answer.kind == "sql_pairs" or ".sql" in answer.facts.get("endings", ()))
-    found = ["--gold", _spelling(benchmark.gold)]
+    options = ["--gold", _spell_path(benchmark.gold)]
     if benchmark.rules is not None and not (benchmark.rules == "bird-ex" and benchmark.gold.suffix == ".sql"):
-        found += ["--rules", benchmark.rules] if answer is not None else []
+        options += ["--rules", benchmark.rules] if answer is not None else []
     if benchmark.databases is not None and (runs_queries or benchmark.rules is not None):
-        found += ["--databases", _spelling(benchmark.databases)]
-    return found
+        options += ["--databases", _spell_path(benchmark.databases)]
+    return options
 
 
-def _fitting(benchmarks: "Sequence[Benchmark]", answer: "Thing") -> "Sequence[Benchmark]":
+def _choose_benchmarks(benchmarks: "Sequence[Benchmark]", answer: "Thing") -> "Sequence[Benchmark]":
     """Return the suites whose gold knows the most of an answer's ids; all if none knows any."""
     from evalsuite.suites.recognition import ids_of_answers, ids_of_gold
 
     if len(benchmarks) == 1:
         return benchmarks
     ids = ids_of_answers(answer)
-    known = [len(ids & ids_of_gold(one.gold)) for one in benchmarks]
-    return [one for one, n in zip(benchmarks, known, strict=True) if n == max(known)]
+    n_shared = [len(ids & ids_of_gold(benchmark.gold)) for benchmark in benchmarks]
+    return [benchmark for benchmark, n in zip(benchmarks, n_shared, strict=True) if n == max(n_shared)]

@@ -45,7 +45,7 @@ def run_command_line(arguments: list[str], *, ends_process: bool) -> int:
     if fixes:
         arguments.remove("--fix")
     try:
-        with _stopped_by_signals(ends_process=ends_process):
+        with _stop_on_signals(ends_process=ends_process):
             _prepare(arguments, ends_process=ends_process)
             return _dispatch_fixed(arguments) if fixes else _dispatch(arguments)
     except (EvalsuiteError, FaultError) as error:
@@ -126,7 +126,7 @@ class _Interruption:
         signal.setitimer(signal.ITIMER_REAL, 0.001)
 
     @contextmanager
-    def repeats_lost(self) -> Iterator[None]:
+    def repeat_lost(self) -> Iterator[None]:
         """In the block, an interruption that Python drops, because a callback or a destructor raised it, is repeated."""
         hook = sys.unraisablehook
 
@@ -147,9 +147,9 @@ class _Interruption:
 
 
 @contextmanager
-def _stopped_by_signals(*, ends_process: bool) -> Iterator[None]:
+def _stop_on_signals(*, ends_process: bool) -> Iterator[None]:
     """SIGTERM and SIGHUP (a closed terminal) end the block like Ctrl-C; signals that the caller ignores or handles are left alone."""
-    caught = _by_default() if threading.current_thread() is threading.main_thread() else {}
+    caught = _default_handlers() if threading.current_thread() is threading.main_thread() else {}
     if not caught:
         yield
         return
@@ -157,7 +157,7 @@ def _stopped_by_signals(*, ends_process: bool) -> Iterator[None]:
     for stop in caught:
         signal.signal(stop, interruption)
     try:
-        with interruption.repeats_lost():
+        with interruption.repeat_lost():
             yield
     except RuntimeError as error:
         # What an interruption became on its way, in class creation or an event loop.
@@ -175,7 +175,7 @@ def _stopped_by_signals(*, ends_process: bool) -> Iterator[None]:
                 signal.signal(stop, signal.SIG_IGN if ends_process else before)
 
 
-def _by_default() -> dict[signal.Signals, Any]:
+def _default_handlers() -> dict[signal.Signals, Any]:
     """Return the termination signals with default handling, each with its handler."""
     stops = [signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if name in signal.Signals.__members__]
     return {stop: before for stop in stops if (before := signal.getsignal(stop)) in (signal.SIG_DFL, signal.default_int_handler)}
@@ -249,12 +249,12 @@ def _quick_call(arguments: Sequence[str]) -> int | None:
         return None
     from evalsuite.cli.options import Group, Spread
 
-    found, words = COMMANDS[arguments[0]].load(), arguments[1:]
-    while isinstance(found, Group):
-        if not words or words[0] not in found.commands:
+    entry, words = COMMANDS[arguments[0]].load(), arguments[1:]
+    while isinstance(entry, Group):
+        if not words or words[0] not in entry.commands:
             return None
-        found, words = found.command(words[0]), words[1:]
-    command = Spread(found)
+        entry, words = entry.command(words[0]), words[1:]
+    command = Spread(entry)
     values = command.quick_values(words)
     return None if values is None else int(command(**values) or 0)
 
@@ -269,13 +269,13 @@ def _message_and_hint(error: EvalsuiteError | FaultError) -> tuple[str, str]:
 
 def _advice(message: str, hint: str, arguments: Sequence[str]) -> tuple[str, list[str] | None]:
     """Return the part of a hint that applies to the called command, and the words of the command line that it proposes."""
-    from evalsuite.cli.cures import applicable_hint, cure_of
+    from evalsuite.cli.cures import cure_of, filter_hint
 
     try:
         if "--" in hint:
             from evalsuite.cli.parser import options_of_call
 
-            hint = applicable_hint(hint, options_of_call(arguments))
+            hint = filter_hint(hint, options_of_call(arguments))
         return cure_of(message, hint, arguments)
     except Exception:  # missing packages, a path that cannot be looked at: the error itself is printed in any case
         import logging

@@ -55,17 +55,17 @@ def gold_audit(
     from evalsuite.analysis.gold_checks.mutation import audit_gold
     from evalsuite.reports.analysis_documents import AUDIT_FORMATS, audit_document
 
-    opt.share(fail_under, "--fail-under")
+    opt.check_share(fail_under, "--fail-under")
     if seconds is not None and seconds <= 0:
         raise UsageError(f"--seconds cannot be {seconds:g}", hint="a number of seconds above 0")
     opt.load_plugins(plugin)
-    form = opt.one_of("json" if json_ else form, AUDIT_FORMATS, "--format")
-    chosen = opt.rule(rules) or "official"
+    form = opt.check_choice("json" if json_ else form, AUDIT_FORMATS, "--format")
+    chosen = opt.parse_rules(rules) or "official"
     with ProgressBar() as progress:
         how = {"seconds": seconds, "seed": seed, "progress": progress, "databases": databases, **workers.options()}
-        found = audit_gold(gold, only=opt.ids_of(only), most=most, **how)
-    print_document(audit_document(found, rules=chosen, most=top), form)
-    caught = found.caught(chosen)
+        audit = audit_gold(gold, only=opt.parse_ids(only), most=most, **how)
+    print_document(audit_document(audit, rules=chosen, most=top), form)
+    caught = audit.share_caught(chosen)
     if fail_under is not None and caught is not None and caught < fail_under:
         print(f"below the gate of {fail_under * 100:.1f} % (exit 1)", file=sys.stdout if form == "text" else sys.stderr)
         return EXIT_GATE
@@ -89,9 +89,9 @@ def gold_suspects(
 
     opt.load_plugins(plugin)
     entries = [one_run(name, runs) for name in run]
-    how = opt.one_of(isolation, ("process", "none"), "--isolation")
-    found = suspects(entries, rules=opt.rule(rules), gold=gold, isolation=how, jobs=opt.job_count(jobs) or 1)
-    print_document(suspects_document(found, most=most), "json" if json_ else "text")
+    how = opt.check_choice(isolation, ("process", "none"), "--isolation")
+    report = suspects(entries, rules=opt.parse_rules(rules), gold=gold, isolation=how, jobs=opt.parse_jobs(jobs) or 1)
+    print_document(suspects_document(report, most=most), "json" if json_ else "text")
     return EXIT_OK
 
 
@@ -120,23 +120,35 @@ def gold_review(
     opt.load_plugins(plugin)
     entries = [one_run(name, runs) for name in run]
     read = read_gold(gold or Path(str(entries[0].run.get("gold", {}).get("folder", "gold"))))
-    how = opt.one_of(isolation, ("process", "none"), "--isolation")
+    how = opt.check_choice(isolation, ("process", "none"), "--isolation")
     # An entry of gold.errata.yaml covers a whole instance.
-    found = suspects(entries, rules=opt.rule(rules), gold=gold, isolation=how, records=False)
-    known = read_errata(read)
-    done = {one.id for one in known.entries} if known is not None else set()
-    listed = [one for one in sorted(found.suspects, key=lambda one: (-one.worth, one.instance_id)) if one.instance_id not in done][:most]
+    report = suspects(entries, rules=opt.parse_rules(rules), gold=gold, isolation=how, records=False)
+    errata = read_errata(read)
+    done = {suspect.id for suspect in errata.entries} if errata is not None else set()
+    listed = [
+        suspect
+        for suspect in sorted(report.suspects, key=lambda suspect: (-suspect.worth, suspect.instance_id))
+        if suspect.instance_id not in done
+    ][:most]
     n_written = 0
-    for at, one in enumerate(listed, 1):
-        print(clean(f"{at}/{len(listed)}  {one.instance_id}  right {one.n_right}/{one.n_voices}  P(gold is wrong) {one.p_wrong:.2f}"))
-        for line in (*one.reasons, *([f"the answer: {one.shown}  ({', '.join(one.agreeing)})"] if one.agreeing else ())):
+    for at, suspect in enumerate(listed, 1):
+        votes = f"right {suspect.n_right}/{suspect.n_voices}  P(gold is wrong) {suspect.p_wrong:.2f}"
+        print(clean(f"{at}/{len(listed)}  {suspect.instance_id}  {votes}"))
+        for line in (
+            *suspect.reasons,
+            *([f"the answer: {suspect.shown}  ({', '.join(suspect.agreeing)})"] if suspect.agreeing else ()),
+        ):
             print(clean(f"   {line}"))
         key = _read_key("   gold is [w]rong, [r]ight, [s]kip, [q]uit: ", "wrsq")
         if key == "q":
             break
         if key == "w":
-            filled = {"author": author, "reason": "; ".join(one.reasons) or f"P(gold is wrong) = {one.p_wrong:.2f}", "evidence": evidence}
-            _append(read.folder / ERRATA_FILE, _new_entry(read, one.instance_id, filled))
+            filled = {
+                "author": author,
+                "reason": "; ".join(suspect.reasons) or f"P(gold is wrong) = {suspect.p_wrong:.2f}",
+                "evidence": evidence,
+            }
+            _append(read.folder / ERRATA_FILE, _new_entry(read, suspect.instance_id, filled))
             n_written += 1
             print(f"   written to {clean(str(read.folder / ERRATA_FILE))}")
     print(f"{n_written} entr{'y' if n_written == 1 else 'ies'} written, of {len(listed)} instances to look at")
@@ -147,12 +159,12 @@ def _read_key(question: str, keys: str) -> str:
     """Return the first valid key that the user enters; `q` at the end of the input."""
     while True:
         try:
-            given = input(question).strip().lower()[:1]
+            key = input(question).strip().lower()[:1]
         except EOFError:
             print()
             return "q"
-        if given and given in keys:
-            return given
+        if key and key in keys:
+            return key
 
 
 def _append(file: Path, entry: str) -> None:
@@ -179,16 +191,16 @@ def gold_errata(
     if entry is not None:
         print(_new_entry(read, entry), end="")
         return EXIT_OK
-    found = read_errata(read)
-    entries = found.entries if found is not None else ()
+    errata = read_errata(read)
+    entries = errata.entries if errata is not None else ()
     if json_:
-        print(json.dumps([{**one.to_json(), "state": one.state, "gold_now": one.gold_now} for one in entries], indent=2))
+        print(json.dumps([{**erratum.to_json(), "state": erratum.state, "gold_now": erratum.gold_now} for erratum in entries], indent=2))
         return EXIT_OK
-    for one in entries:
-        why = f": {one.words()}" if one.state != "applied" else f" until {one.expires.isoformat()}"
-        print(clean(f" {one.id}  {'waived' if one.waives else 'patched'}  {one.state}{why}"))
-        print(clean(f"   {one.author}: {one.reason}  ({one.evidence})"))
-    counts = [(len(found.of_state(state)), state) for state in ("applied", "stale", "expired")] if found is not None else []
+    for erratum in entries:
+        why = f": {erratum.words()}" if erratum.state != "applied" else f" until {erratum.expires.isoformat()}"
+        print(clean(f" {erratum.id}  {'waived' if erratum.waives else 'patched'}  {erratum.state}{why}"))
+        print(clean(f"   {erratum.author}: {erratum.reason}  ({erratum.evidence})"))
+    counts = [(len(errata.of_state(state)), state) for state in ("applied", "stale", "expired")] if errata is not None else []
     print(", ".join(f"{count} {state}" for count, state in counts) or f"no {ERRATA_FILE} in {read.folder}")
     return EXIT_OK
 
@@ -201,14 +213,14 @@ def _new_entry(gold: "Gold", instance_id: str, fields: Mapping[str, str] | None 
     from evalsuite.gold.spec import check_ids
 
     check_ids(gold, [instance_id])
-    known = {instance.instance_id: instance for instance in gold.instances}
+    instances = {instance.instance_id: instance for instance in gold.instances}
     until = (datetime.now(UTC) + timedelta(days=365)).date()
     name = json.dumps(instance_id, ensure_ascii=False)
     waived = "  waive: true            # or patch: {gold: ...}, or evaluation: {func: ..., parameters: {...}}"
     lines = [waived, "  author:", "  reason:", "  evidence: https://"]
     if fields is not None:
         lines = ["  waive: true", *(f"  {key}: {json.dumps(text, ensure_ascii=False)}" for key, text in fields.items())]
-    head = [f"- id: {name}", f"  gold: {json.dumps(instance_hash(gold, known[instance_id]))}"]
+    head = [f"- id: {name}", f"  gold: {json.dumps(instance_hash(gold, instances[instance_id]))}"]
     return "\n".join([*head, *lines, f"  expires: {until.isoformat()}", ""])
 
 
@@ -240,21 +252,21 @@ def gold_check(
     from evalsuite.reports.terminal import print_last_line
     from evalsuite.runs.history import SELF_SCORES_FOLDER, WITHOUT, save_self_score
 
-    opt.share(fail_under, "--fail-under")
-    how, limits = workers.options(), opt.limits_of(None, frozen_clock)
+    opt.check_share(fail_under, "--fail-under")
+    how, limits = workers.options(), opt.parse_limits(None, frozen_clock)
     # A score at a fixed day does not apply to reports of other days.
     no_save = no_save or bool(limits)
     find_spec(gold)
     if not no_save:
         check_writable(SELF_SCORES_FOLDER / "ceiling.json", hint=WITHOUT)
-    found = check_gold(gold, databases=databases, limits=limits, **how)
-    kept = None if no_save else save_self_score(found.ceiling, [one.to_json() for one in found.unsatisfied])
-    print_document(gold_check_document(found, gold.name), "json" if json_ else "text", last_line="")
+    report = check_gold(gold, databases=databases, limits=limits, **how)
+    kept = None if no_save else save_self_score(report.ceiling, [finding.to_json() for finding in report.unsatisfied])
+    print_document(gold_check_document(report, gold.name), "json" if json_ else "text", last_line="")
     if not json_:
         print(clean(f"saved {kept}: reports of this suite print it" if kept else "not saved"))
-    ceiling = found.ceiling
+    ceiling = report.ceiling
     if fail_under is None:
-        fails, line = bool(found.failing), gold_check_verdict(found)
+        fails, line = bool(report.failing), gold_check_verdict(report)
     else:
         fails = bool(ceiling.n) and ceiling.official / ceiling.n < fail_under
         line = f"{'below the' if fails else 'done:'} gate of {fail_under * 100:.1f} % {'(exit 1)' if fails else 'met'}"
@@ -279,23 +291,23 @@ def gold_lint(
     from evalsuite.reports.analysis_documents import LINT_FORMATS, lint_document
 
     opt.load_plugins(plugin)
-    form = opt.one_of("json" if json_ else form, LINT_FORMATS, "--format")
+    form = opt.check_choice("json" if json_ else form, LINT_FORMATS, "--format")
     codes = [code.strip() for code in ignore.split(",") if code.strip()]
     for code in codes:
-        opt.one_of(code, tuple(CODES), "--ignore")
+        opt.check_choice(code, tuple(CODES), "--ignore")
     if write and not fix:
         raise UsageError("--write needs --fix", hint="look at the diff of --fix first")
-    found = lint(gold, ignore=codes)
+    report = lint(gold, ignore=codes)
     if fix:
-        shown = fixes.diff(found)
-        sys.stdout.write(shown)
-        if not shown:
+        patch = fixes.diff(report)
+        sys.stdout.write(patch)
+        if not patch:
             print("nothing here can be repaired without a choice", file=sys.stderr)
         elif write:
-            print(f"{fixes.write(found)} findings repaired", file=sys.stderr)
+            print(f"{fixes.write(report)} findings repaired", file=sys.stderr)
         return EXIT_OK
-    print_document(lint_document(found), form)
-    return EXIT_GATE if found.count("error") or (strict and found.count("warning")) else EXIT_OK
+    print_document(lint_document(report), form)
+    return EXIT_GATE if report.count("error") or (strict and report.count("warning")) else EXIT_OK
 
 
 def gold_contamination(
@@ -311,22 +323,22 @@ def gold_contamination(
     from evalsuite.readers.limits import resolve_limits
     from evalsuite.reports.analysis_documents import contamination_document
 
-    opt.share(fail_over, "--fail-over")
+    opt.check_share(fail_over, "--fail-over")
     if not against:
         raise UsageError("no file to compare with", hint="--against FILE, once for each file or folder")
     files = text_files(against)
     read = read_gold(gold)
     texts = list(gold_texts(read, resolve_limits(read.suite.limits)))
     texts += [GoldText(instance_id="(suite)", part=CANARY, where="--canary", pieces=(text,), any_length=True) for text in canary or ()]
-    found = contamination([text for text in texts if isinstance(text, GoldText)], files, n_words=words)
+    report = contamination([text for text in texts if isinstance(text, GoldText)], files, n_words=words)
     faults = [text for text in texts if not isinstance(text, GoldText)]
     if json_:
-        print(json.dumps({**found.to_json(), "unread": [{"where": fault.where, "detail": fault.detail} for fault in faults]}, indent=2))
+        print(json.dumps({**report.to_json(), "unread": [{"where": fault.where, "detail": fault.detail} for fault in faults]}, indent=2))
     else:
-        print_document(contamination_document(found, gold.name), last_line="")
+        print_document(contamination_document(report, gold.name), last_line="")
     for fault in faults:
         print(clean(f"warning: {fault.where}: {fault.detail}"), file=sys.stderr)
-    over = found.over(fail_over) if fail_over is not None else []
+    over = report.over(fail_over) if fail_over is not None else []
     if over and not json_:
         print(clean(f"more than {fail_over:g} of a text found in {len(over)} instance{'' if len(over) == 1 else 's'} (exit 1)"))
     return EXIT_GATE if over else EXIT_OK
@@ -384,14 +396,14 @@ def init_command(
     if name is None and is_asked:
         name = input(f"name of the suite [{default}]: ").strip()
     rules, chosen = infer_suite(tables, good, bad)
-    parameters = {id_: one.parameters for id_, one in chosen.items()}
+    parameters = {id_: choice.parameters for id_, choice in chosen.items()}
     stays = template.exists()
     made = make_gold(tables, target, template, questions=texts, parameters=parameters, rules=rules, name=name or default)
     n = len(made.ids)
-    beside = "was there and stays as it is" if stays else "is a submission to fill in"
-    print(clean(f"made {made.folder}: {n} instance{'s' * (n != 1)}, a table check each; {template} {beside}"))
-    if left := sorted(f"{path.name}{'/' * path.is_dir()}" for path in gold_from.iterdir() if path not in tables.values()):
-        print(clean(f"note: no CSV files, left out: {', '.join(left[:_MOST_FINDINGS])}{' ...' * (len(left) > _MOST_FINDINGS)}"))
+    state = "was there and stays as it is" if stays else "is a submission to fill in"
+    print(clean(f"made {made.folder}: {n} instance{'s' * (n != 1)}, a table check each; {template} {state}"))
+    if others := sorted(f"{path.name}{'/' * path.is_dir()}" for path in gold_from.iterdir() if path not in tables.values()):
+        print(clean(f"note: no CSV files, left out: {', '.join(others[:_MOST_FINDINGS])}{' ...' * (len(others) > _MOST_FINDINGS)}"))
     if texts and made.unasked:
         print(clean(f"note: no question for {', '.join(made.unasked[:_MOST_FINDINGS])}{' ...' * (len(made.unasked) > _MOST_FINDINGS)}"))
     for note in _choice_notes(rules, chosen):
@@ -431,16 +443,18 @@ def _target(source: Path, to: Path | None) -> Path:
     return target
 
 
-def _choice_notes(rules: str, found: "Mapping[str, Inferred]") -> Iterator[str]:
+def _choice_notes(rules: str, choices: "Mapping[str, Inferred]") -> Iterator[str]:
     """Yield sentences on the parameters chosen from examples, and on open ones."""
     if rules == "strict":
         yield "rules: strict by the examples (suite.yaml says so): official rules have no tolerance but 0.01 and let values change rows"
-    for id_, one in found.items():
-        proposed = ", ".join(f"{key} {str(value).lower() if isinstance(value, bool) else value}" for key, value in one.parameters.items())
-        yield f"{id_}: {proposed} by {one.n_good} good and {one.n_bad} bad examples"
-        yield from (f"{id_}: open: {text}" for text in one.open)
-        yield from (f"{id_}: no parameters accept {name}" for name in one.refused_good)
-        yield from (f"{id_}: no parameters refuse {name} and accept the good ones" for name in one.accepted_bad)
+    for id_, choice in choices.items():
+        proposed = ", ".join(
+            f"{key} {str(value).lower() if isinstance(value, bool) else value}" for key, value in choice.parameters.items()
+        )
+        yield f"{id_}: {proposed} by {choice.n_good} good and {choice.n_bad} bad examples"
+        yield from (f"{id_}: open: {text}" for text in choice.open)
+        yield from (f"{id_}: no parameters accept {name}" for name in choice.refused_good)
+        yield from (f"{id_}: no parameters refuse {name} and accept the good ones" for name in choice.accepted_bad)
 
 
 def example_command(folder: Annotated[Path, Argument(metavar="DIR", help="a new folder for the example gold and submission")]) -> int:
@@ -482,28 +496,28 @@ def schema_infer(
     """Print the JSON Schema inferred from gold's records."""
     from evalsuite.trees.json_schema import infer_schema
 
-    with _naming(gold):
-        found = infer_schema(_records_of_file(gold), widen=widen, notify=_notice_line)
-    found.get("properties", {}).pop(id_field, None)
-    return _print_schema(found)
+    with _format_case(gold):
+        schema = infer_schema(_records_of_file(gold), widen=widen, notify=_notice_line)
+    schema.get("properties", {}).pop(id_field, None)
+    return _print_schema(schema)
 
 
 def schema_resolve(schema: SchemaFile) -> int:
     """Print a schema with references resolved, allOf merged and unions converted to types."""
     from evalsuite.trees.json_schema import resolve_schema_references
 
-    with _naming(schema):
-        found = resolve_schema_references(_schema(schema), notify=_notice_line)
-    return _print_schema(found)
+    with _format_case(schema):
+        resolved = resolve_schema_references(_schema(schema), notify=_notice_line)
+    return _print_schema(resolved)
 
 
 def schema_annotate(schema: SchemaFile) -> int:
     """Print a schema with the comparator of every leaf and the alignment of every list, chosen by types, and the reasons on stderr."""
     from evalsuite.trees.eval_schema import annotate_xeval
 
-    with _naming(schema):
-        found = annotate_xeval(_schema(schema), types=True, notify=_notice_line)
-    return _print_schema(found)
+    with _format_case(schema):
+        annotated = annotate_xeval(_schema(schema), types=True, notify=_notice_line)
+    return _print_schema(annotated)
 
 
 def schema_check(
@@ -520,24 +534,24 @@ def schema_check(
 
     opt.load_plugins(plugin)
     plain, records = _schema(schema), _records_of_file(gold)
-    with _naming(schema):
-        found = gold_findings(records, plain, id_field, warn_missing=not allow_missing, strict_types=strict_types)
+    with _format_case(schema):
+        findings = gold_findings(records, plain, id_field, warn_missing=not allow_missing, strict_types=strict_types)
     if json_:
-        print(json.dumps({"n_records": len(records), "findings": [finding._asdict() for finding in found]}, indent=2))
-        return EXIT_GATE if found else EXIT_OK
-    for finding in found:
+        print(json.dumps({"n_records": len(records), "findings": [finding._asdict() for finding in findings]}, indent=2))
+        return EXIT_GATE if findings else EXIT_OK
+    for finding in findings:
         whose = "schema" if finding.record is None else f"record {finding.record}"
         print(clean(f"{whose}: {finding.path or '(root)'}: {finding.message}"))
-    print(f"{len(records)} records, {len(found)} findings" + (" (exit 1)" if found else ": gold fits the schema"))
-    return EXIT_GATE if found else EXIT_OK
+    print(f"{len(records)} records, {len(findings)} findings" + (" (exit 1)" if findings else ": gold fits the schema"))
+    return EXIT_GATE if findings else EXIT_OK
 
 
 def _records_of_file(path: Path) -> list[Any]:
     """Return the records of a file: a list, or a single one."""
     from evalsuite.readers.json_text import read_named_json
 
-    found = read_named_json(path)
-    return found if isinstance(found, list) else [found]
+    records = read_named_json(path)
+    return records if isinstance(records, list) else [records]
 
 
 def _schema(place: str) -> dict[str, Any]:
@@ -545,14 +559,14 @@ def _schema(place: str) -> dict[str, Any]:
     from evalsuite.gold.suite_yaml import class_schema, names_class
     from evalsuite.readers.json_text import read_named_json
 
-    found = class_schema(place, Path(), "SCHEMA", is_named=True) if names_class({"schema": place}) else read_named_json(Path(place))
-    if not isinstance(found, dict):
+    value = class_schema(place, Path(), "SCHEMA", is_named=True) if names_class({"schema": place}) else read_named_json(Path(place))
+    if not isinstance(value, dict):
         raise UsageError(f"{place}: a schema is a JSON object", hint="evalsuite gold schema infer GOLD makes one")
-    return found
+    return value
 
 
 @contextmanager
-def _naming(path: Path | str) -> Iterator[None]:
+def _format_case(path: Path | str) -> Iterator[None]:
     """Turn errors of a schema or its records into usage errors with the file's name."""
     from evalsuite.trees.json_schema import JsonRefError, SchemaError
     from evalsuite.trees.json_values import TreeLimitError

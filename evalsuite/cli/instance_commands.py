@@ -49,7 +49,7 @@ def explain_command(
     differ.
     """
     if prediction is not None:
-        if any(given is not None for given in (run, result_dir, gold)):
+        if any(option is not None for option in (run, result_dir, gold)):
             hint = "evalsuite explain GOLD.csv PREDICTION.csv, or explain ID --run RUN"
             raise UsageError("two files have no run and no folders", hint=hint)
         return explain_files(Path(instance_id), prediction, key or (), ordered=ordered, table=table, outputs=output or (), as_json=json_)
@@ -59,10 +59,10 @@ def explain_command(
 
     opt.load_plugins(plugin)
     entry = _named_run(run, runs, result_dir)
-    level, found = _explain_instance(instance_id, entry, result_dir, gold, rules, reveal, databases, questions)
-    document = explanation_document(instance_id, found)
+    level, explanation = _explain_instance(instance_id, entry, result_dir, gold, rules, reveal, databases, questions)
+    document = explanation_document(instance_id, explanation)
     if json_:
-        print(json.dumps({"instance_id": instance_id, "reveal": level, **found}, ensure_ascii=True))
+        print(json.dumps({"instance_id": instance_id, "reveal": level, **explanation}, ensure_ascii=True))
     else:
         print_document(document)
     return EXIT_GATE if write_all(document, output or ()) else EXIT_OK
@@ -89,7 +89,7 @@ def explain_files(
         if not file.is_file():
             raise UsageError(f"no such file: {file}", hint="evalsuite explain GOLD.csv PREDICTION.csv")
     check_showing(outputs, None)
-    names = [name.strip() for given in key for name in given.split(",") if name.strip()]
+    names = [name.strip() for words in key for name in words.split(",") if name.strip()]
     limits = resolve_limits()
     n_bytes = sum(file.stat().st_size for file in files)
     with ExitStack() as stack:
@@ -104,16 +104,16 @@ def explain_files(
         places = [str(file.absolute()) for file in files]
         compared = "evalsuite.analysis.explain.file_comparison:"
         if are_folders:
-            found = calls.call(f"{compared}compare_folders", *places)
+            comparison = calls.call(f"{compared}compare_folders", *places)
         else:
-            found = calls.call(f"{compared}compare_files", *places, table, names, ordered, copy=copy, n_bytes=n_bytes)
-    document = files_document(str(gold), str(prediction), found)
+            comparison = calls.call(f"{compared}compare_files", *places, table, names, ordered, copy=copy, n_bytes=n_bytes)
+    document = files_document(str(gold), str(prediction), comparison)
     if as_json:
         print(json.dumps(document.whole, ensure_ascii=True))
     else:
         print_document(document)
     n_lost = write_all(document, outputs)
-    return EXIT_OK if found["equal"] and not n_lost else EXIT_GATE
+    return EXIT_OK if comparison["equal"] and not n_lost else EXIT_GATE
 
 
 def _explain_instance(
@@ -137,18 +137,21 @@ def _explain_instance(
     options = saved.get("options", {})
     # An evaluator of query pairs is a layout of gold. Otherwise the rules of the run's options, or each scorer's own.
     evaluator = rules if rules in EVALUATORS else None
-    chosen, limits = opt.rule(None if evaluator else rules) or opt.rule(options.get("rules")), dict(options.get("limits") or {})
+    chosen, limits = (
+        opt.parse_rules(None if evaluator else rules) or opt.parse_rules(options.get("rules")),
+        dict(options.get("limits") or {}),
+    )
     read: dict[str, Any] = {"rules": chosen, "limits": limits, "databases": databases, "mode": options.get("mode")}
     layout = evaluator or saved.get("gold", {}).get("layout")
     questions = questions_of(entry, questions) if entry is not None else questions
-    with opt.trusted(*([gold] if entry is None else [])):
-        known = read_gold(gold, layout=layout, questions=questions)
-        level = level_for(known, reveal)
-        result = {one.instance_id: one for one in entry.results()}.get(instance_id) if entry is not None else None
+    with opt.trust(*([gold] if entry is None else [])):
+        gold_spec = read_gold(gold, layout=layout, questions=questions)
+        level = level_for(gold_spec, reveal)
+        result = {row.instance_id: row for row in entry.results()}.get(instance_id) if entry is not None else None
         if result is None:
             how = RunOptions(only=(instance_id,), save=False, layout=layout, questions=questions, **read)
             result = run(submission, gold, how).results[0]
-    return level, evidence(instance_id, submission, known, level=level, result=result, **read)
+    return level, evidence(instance_id, submission, gold_spec, level=level, result=result, **read)
 
 
 def evidence(
@@ -167,10 +170,10 @@ def evidence(
     from evalsuite.analysis.explain.instance_evidence import explain_results
 
     saved = {instance_id: result}
-    how: dict[str, Any] = {"rules": rules, "results": saved, "databases": databases, "mode": mode, "known": gold}
+    how: dict[str, Any] = {"rules": rules, "results": saved, "databases": databases, "mode": mode, "spec": gold}
     collected = explain_results(gold.folder, submission, [instance_id], limits, edits=True, **how)
-    found = dict(collected)[instance_id]
-    return redact_evidence(found, level, result=result)
+    data = dict(collected)[instance_id]
+    return redact_evidence(data, level, result=result)
 
 
 def bundle_command(
@@ -191,27 +194,30 @@ def bundle_command(
 
     The case is written to files and scored again; exit 1 if its verdict differs.
     """
-    from evalsuite.analysis.explain.smallest_case import bundle, scored, verdict, write
+    from evalsuite.analysis.explain.smallest_case import bundle, score_bundle, verdict, write
     from evalsuite.sandbox.temp_dirs import TempDir
 
     opt.load_plugins(plugin)
     _check_place(output)
     entry = _named_run(run, runs, result_dir)
     options = entry.run.get("options", {}) if entry is not None else {}
-    if entry is not None and any(one.instance_id == instance_id and one.detail("gold_from") == "query" for one in entry.results()):
+    if entry is not None and any(result.instance_id == instance_id and result.detail("gold_from") == "query" for result in entry.results()):
         hint = f"evalsuite explain {instance_id} --run {entry.name}"
         raise UsageError(f"{instance_id} was scored by the result of a gold query, and a bundle contains gold files", hint=hint)
-    chosen = opt.rule(rules)
-    with opt.trusted(*([gold or Path("gold")] if entry is None else [])):
+    chosen = opt.parse_rules(rules)
+    with opt.trust(*([gold or Path("gold")] if entry is None else [])):
         submission, gold_folder = _sides_to_show(entry, result_dir, gold, reveal)
         how: dict[str, Any] = {name: options.get(name) for name in ("limits", "layout", "mode")}
-        how |= {"rules": chosen or opt.rule(options.get("rules")), "isolation": opt.one_of(isolation, ("process", "none"), "--isolation")}
-        found = bundle(gold_folder, submission, instance_id, **how)
+        how |= {
+            "rules": chosen or opt.parse_rules(options.get("rules")),
+            "isolation": opt.check_choice(isolation, ("process", "none"), "--isolation"),
+        }
+        case = bundle(gold_folder, submission, instance_id, **how)
     with TempDir() as scratch:
-        write(found, scratch)
-        again = scored(scratch, rules=chosen)
-    _write_bundle(found, output, signature=str(entry.run.get("signature", "")) if entry is not None else "")
-    if again != verdict(found):
+        write(case, scratch)
+        again = score_bundle(scratch, rules=chosen)
+    _write_bundle(case, output, signature=str(entry.run.get("signature", "")) if entry is not None else "")
+    if again != verdict(case):
         print(f"as files the case is {again[0]} under official and {again[1]} under strict: another verdict (exit 1)", file=sys.stderr)
         return EXIT_GATE
     return EXIT_OK
@@ -254,26 +260,26 @@ def _check_place(output: Path | None) -> None:
     check_writable(output if _is_file(output) else output / "README.md")
 
 
-def _write_bundle(found: "Bundle", output: Path | None, *, signature: str) -> None:
+def _write_bundle(case: "Bundle", output: Path | None, *, signature: str) -> None:
     """Print the bundle, or write it and print its path. Raises `OutputError`."""
     from evalsuite.analysis.explain.smallest_case import files_of, write
     from evalsuite.reports.explain_documents import bundle_document
     from evalsuite.reports.file_formats import as_markdown
 
-    text = as_markdown(bundle_document(found, files_of(found), signature=signature))
+    text = as_markdown(bundle_document(case, files_of(case), signature=signature))
     if output is None:
         sys.stdout.write(text)
         return
     try:
         if not _is_file(output):
-            write(found, output)
+            write(case, output)
         place = output if _is_file(output) else output / "README.md"
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise write_error(output, error) from error
-    sizes = ", ".join(f"{before:,} to {after:,} {what}" for what, before, after in found.sizes)
-    print(f"{found.instance_id}: {sizes}, saved {place}")
+    sizes = ", ".join(f"{before:,} to {after:,} {what}" for what, before, after in case.sizes)
+    print(f"{case.instance_id}: {sizes}, saved {place}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -290,13 +296,13 @@ class InstanceReading:
     def options(self) -> dict[str, Any]:
         """Return the fields of `RunOptions`. Raises `UsageError`."""
         same = {name: getattr(self, name) for name in ("databases", "questions", "live_gold", "layout", "mode")}
-        return {**same, "limits": opt.limits_of(None, self.frozen_clock)}
+        return {**same, "limits": opt.parse_limits(None, self.frozen_clock)}
 
     def check_unused(self, name: str, gold_dir: Path | None, *, explain: bool, reveal: str | None) -> None:
         """Raise `UsageError` for options that need a submission."""
-        given = {"--explain": explain, "--databases": self.databases, "--frozen-clock": self.frozen_clock}
-        given |= {"--live-gold": self.live_gold, "--reveal": reveal}
-        if option := next((option for option, value in given.items() if value), None):
+        values = {"--explain": explain, "--databases": self.databases, "--frozen-clock": self.frozen_clock}
+        values |= {"--live-gold": self.live_gold, "--reveal": reveal}
+        if option := next((option for option, value in values.items() if value), None):
             raise UsageError(f"{option} needs a submission", hint=f"evalsuite check ID {option} ... --result_dir FOLDER, not {name}")
         if gold_dir is not None:
             raise UsageError("no submission folder given", hint=f"evalsuite check {name} --result_dir FOLDER --gold_dir {gold_dir}")
@@ -329,7 +335,7 @@ def check_command(
     The options of a scorer are its parameters; `evalsuite gold scorers NAME` explains them. A name that is no scorer is an instance of the
     last run, if no folder and no run is named.
     """
-    opt.share(fail_under, "--fail-under")
+    opt.check_share(fail_under, "--fail-under")
     check_showing(output or (), reveal)
     if name.startswith("-"):
         raise UsageError(f"{name!r} is before the name", hint="evalsuite check NAME, then its options")
@@ -340,7 +346,7 @@ def check_command(
         from evalsuite.cli.prediction import check_prediction
 
         how: dict[str, Any] = {"as_json": json_, "allow_programs": code.allow_programs}
-        value, document = check_prediction(name, prediction or [], gold or [], ctx.args, opt.rule(rules), judge, **how)
+        value, document = check_prediction(name, prediction or [], gold or [], ctx.args, opt.parse_rules(rules), judge, **how)
     else:
         if unused := [*ctx.args, *["--prediction"] * bool(prediction)]:
             hint = "scorer options go without it: evalsuite check SCORER ..."
@@ -349,7 +355,7 @@ def check_command(
         read = {**reading.options(), "allow_programs": code.allow_programs}
         submission, gold_folder, chosen, read = _sides_to_check(result_dir, run_name, folders, rules, read)
         # The user named the gold folder unless it is that of a run.
-        with opt.trusted(*(folders if run_name is not None else [gold_folder])):
+        with opt.trust(*(folders if run_name is not None else [gold_folder])):
             value, document = _check_instance(name, submission, gold_folder, chosen, read, level=reveal, explain=explain, as_json=json_)
     n_lost = write_all(document, output or ())
     if fail_under is None or (value is not None and value >= fail_under):
@@ -394,14 +400,14 @@ def _sides_to_check(
         # An evaluator of query pairs is a layout of gold; its verdict is the official one.
         evaluator = rules if rules in EVALUATORS else None
         read["layout"] = evaluator or read["layout"]
-        return submission, (*folders, Path("gold"))[0], "official" if evaluator else opt.rule(rules), read
+        return submission, (*folders, Path("gold"))[0], "official" if evaluator else opt.parse_rules(rules), read
     from evalsuite.runs.rescoring import questions_of
 
     entry = one_run(run_name)
     options, gold = entry.run["options"], entry.run["gold"]
     saved = {"questions": questions_of(entry, read["questions"]), "layout": gold["layout"]}
     saved |= {"mode": options.get("mode"), "live_gold": options.get("live_gold", False)}
-    chosen = opt.rule(rules or str(options.get("rules") or "official"))
+    chosen = opt.parse_rules(rules or str(options.get("rules") or "official"))
     read = read | {key: read[key] or value for key, value in saved.items()}
     return submission_folder(entry.folder, entry.run), (*folders, Path(str(gold["folder"])))[0], chosen, read
 
@@ -420,15 +426,15 @@ def _check_instance(
     result = finished.results[0]
     name, level = result.instance_id, level_for(finished.gold, level)
     about = {"rules": rules, "level": level, "result": result, "databases": read["databases"], "mode": read["mode"]}
-    found = evidence(name, submission, finished.gold, **about) if explain else {}
+    data = evidence(name, submission, finished.gold, **about) if explain else {}
     row = json.loads(result_line(redact(result, level)))
-    more = {key: value for key, value in found.items() if key not in row and key != "rules"}
+    more = {key: value for key, value in data.items() if key not in row and key != "rules"}
     whole = row | ({"reveal": level, **more} if explain else {})
     # The spec contains the accepted answers, or their file names.
     instance = next(i for i in finished.gold.instances if i.instance_id == name) if level == "cells" else None
     document = instance_document(redact(result, level), instance=instance, submission=finished.submission, whole=whole)
     if explain:
-        why, alone = explanation_document(name, found), document
+        why, alone = explanation_document(name, data), document
         document = replace(alone, sections=lambda form: [*alone.sections(form), *why.sections(form)])
     if as_json:
         print(json.dumps(whole))
@@ -452,18 +458,18 @@ def validate_command(
     """Check whether a submission folder is ready to submit: lines, ids, answer types, and whether each file can be read."""
     from evalsuite.analysis.gold_checks.readiness import finding_line, validate
 
-    found = validate(submission, gold, layout=layout, mode=mode)
+    report = validate(submission, gold, layout=layout, mode=mode)
     if json_:
-        print(json.dumps(found.to_json(), indent=2))
-        return EXIT_OK if found.ready else EXIT_GATE
-    for problem in found.problems:
+        print(json.dumps(report.to_json(), indent=2))
+        return EXIT_OK if report.ready else EXIT_GATE
+    for problem in report.problems:
         print(clean(finding_line(problem)))
-    for note in found.notes:
+    for note in report.notes:
         print(clean(f"note: {note}"))
-    kinds = " · ".join(f"{count} {kind}" for kind, count in found.n_answers.items() if count)
-    n_answers = sum(found.n_answers.values())
-    of = "" if found.n_gold is None else f" of {found.n_gold}"
-    print(f"{n_answers}{of} answers" + (f" ({kinds})" if kinds else "") + f", {found.n_ready} ready")
-    n_problems = f"{len(found.problems)} problem{'s' if len(found.problems) != 1 else ''}"
-    print("ready to submit" if found.ready else f"not ready: {n_problems} (exit 1)")
-    return EXIT_OK if found.ready else EXIT_GATE
+    kinds = " · ".join(f"{count} {kind}" for kind, count in report.n_answers.items() if count)
+    n_answers = sum(report.n_answers.values())
+    of = "" if report.n_gold is None else f" of {report.n_gold}"
+    print(f"{n_answers}{of} answers" + (f" ({kinds})" if kinds else "") + f", {report.n_ready} ready")
+    n_problems = f"{len(report.problems)} problem{'s' if len(report.problems) != 1 else ''}"
+    print("ready to submit" if report.ready else f"not ready: {n_problems} (exit 1)")
+    return EXIT_OK if report.ready else EXIT_GATE

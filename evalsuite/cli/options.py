@@ -108,8 +108,8 @@ class Group(NamedTuple):
 
     def command(self, name: str) -> "Callable[..., int] | Group":
         """Return the function of a subcommand, imported if it is one of another module; a group for a group in this one."""
-        found = self.commands[name]
-        loaded: Callable[..., int] | Group = found.load() if isinstance(found, ImportRef) else found
+        entry = self.commands[name]
+        loaded: Callable[..., int] | Group = entry.load() if isinstance(entry, ImportRef) else entry
         return loaded
 
 
@@ -133,39 +133,39 @@ class Spread:
         self._groups = {name: hint for name, hint in hints.items() if isinstance(hint, type) and "__dataclass_fields__" in vars(hint)}
         code, defaults = command.__code__, command.__defaults__ or ()
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        known = {**dict(zip(names[code.co_argcount - len(defaults) :], defaults, strict=False)), **(command.__kwdefaults__ or {})}
+        default_of = {**dict(zip(names[code.co_argcount - len(defaults) :], defaults, strict=False)), **(command.__kwdefaults__ or {})}
         for name in names:
             if (group := self._groups.get(name)) is None:
-                self.parameters.append(Parameter(name, hints[name], known.get(name, ...)))
+                self.parameters.append(Parameter(name, hints[name], default_of.get(name, ...)))
             else:
                 of_group = get_type_hints(group, include_extras=True)
-                self.parameters += [Parameter(one, of_group[one], default) for one, default in defaults_of(group).items()]
+                self.parameters += [Parameter(field, of_group[field], default) for field, default in defaults_of(group).items()]
 
-    def __call__(self, **given: Any) -> Any:
+    def __call__(self, **values: Any) -> Any:
         """Call the command with a value for each of the parameters."""
-        groups = {name: group(**{one: given.pop(one) for one in defaults_of(group)}) for name, group in self._groups.items()}
-        folders = [value for name in ("gold", "gold_dir") if isinstance(value := given.get(name), Path)]
-        with trusted(*folders):
-            return self.command(**given, **groups)
+        groups = {name: group(**{field: values.pop(field) for field in defaults_of(group)}) for name, group in self._groups.items()}
+        folders = [value for name in ("gold", "gold_dir") if isinstance(value := values.get(name), Path)]
+        with trust(*folders):
+            return self.command(**values, **groups)
 
     def quick_values(self, words: Sequence[str]) -> dict[str, Any] | None:
         """Return the parameters' values in these words without typer; None if it must parse them: for help, an error, a rare form."""
         rows = [row for parameter in self.parameters if (row := _Row.of(parameter)) is not None]
         values: dict[str, Any] = {parameter.name: parameter.default for parameter in self.parameters}
         try:
-            given = _given_values(rows, words)
+            lists_of_values = _parse_values(rows, words)
         except (IndexError, KeyError, StopIteration, ValueError):
             return None
         lists = {row.name for row in rows if row.is_list}
-        values |= {name: found if name in lists else found[-1] for name, found in given.items()}
+        values |= {name: texts if name in lists else texts[-1] for name, texts in lists_of_values.items()}
         return None if len(rows) < len(self.parameters) or ... in values.values() else values
 
 
-def _given_values(rows: Sequence["_Row"], words: Sequence[str]) -> dict[str, list[Any]]:
+def _parse_values(rows: Sequence["_Row"], words: Sequence[str]) -> dict[str, list[Any]]:
     """Return the values of each parameter in these words, in order. Raises one of several errors for words that typer must parse."""
     arguments = [row for row in rows if not row.names]
     options = {name: row for row in rows for name in row.names}
-    given: dict[str, list[Any]] = {}
+    values: dict[str, list[Any]] = {}
     waiting = iter(words)
     for word in waiting:
         name, assigned, value = word.partition("=")
@@ -179,8 +179,8 @@ def _given_values(rows: Sequence["_Row"], words: Sequence[str]) -> dict[str, lis
             value = "yes" if row.kind is bool else value if assigned else next(waiting)
             if not value or (value.startswith("-") and not assigned):
                 raise ValueError(word)
-        given.setdefault(row.name, []).append(row.in_range(row.kind(value)))
-    return given
+        values.setdefault(row.name, []).append(row.in_range(row.kind(value)))
+    return values
 
 
 class _Row(NamedTuple):
@@ -197,7 +197,7 @@ class _Row(NamedTuple):
         """Return the row of a parameter; None if typer must read it."""
         about: Sequence[Any] = getattr(parameter.hint, "__metadata__", ())
         hint: Any = getattr(parameter.hint, "__origin__", None)
-        inner: Any = next((one for one in hint.__args__ if one is not NoneType), None) if type(hint) is UnionType else hint
+        inner: Any = next((part for part in hint.__args__ if part is not NoneType), None) if type(hint) is UnionType else hint
         is_list = type(inner) is GenericAlias and inner.__origin__ is list
         kind = inner.__args__[0] if is_list else inner
         if len(about) != 1 or not isinstance(about[0], Option) or kind not in (str, int, float, bool, Path):
@@ -215,10 +215,10 @@ class _Row(NamedTuple):
 
 def defaults_of(group: type[Any]) -> dict[str, Any]:
     """Return the defaults of a group of options by field."""
-    return {one.name: one.default for one in fields(group)}
+    return {field.name: field.default for field in fields(group)}
 
 
-def trusted(*gold: Path) -> AbstractContextManager[None]:
+def trust(*gold: Path) -> AbstractContextManager[None]:
     """Allow plugins of these gold folders to be executed inside this context; without a folder the registry is not loaded."""
     if not gold:
         return nullcontext()
@@ -253,7 +253,7 @@ class Workers:
 
     def options(self) -> dict[str, Any]:
         """Return the fields of `RunOptions`. Raises `UsageError`."""
-        return {"isolation": one_of(self.isolation, ("process", "none"), "--isolation"), "jobs": job_count(self.jobs)}
+        return {"isolation": check_choice(self.isolation, ("process", "none"), "--isolation"), "jobs": parse_jobs(self.jobs)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,9 +278,9 @@ class Scoring(Code, Workers):
 
     def options(self) -> dict[str, Any]:
         """Return the fields of `RunOptions`, and of a leaderboard's `Settings`. Raises `UsageError`."""
-        rules = "official" if self.evaluator else rule(self.rules)
+        rules = "official" if self.evaluator else parse_rules(self.rules)
         same = {name: getattr(self, name) for name in ("cache", "databases", "allow_programs", "judge")}
-        return {**Workers.options(self), **same, "rules": rules, "invalid_as": invalid_as(self.invalid_as)}
+        return {**Workers.options(self), **same, "rules": rules, "invalid_as": parse_invalid_as(self.invalid_as)}
 
 
 def run_or_last(name: str | None, runs: Path = RUNS) -> "RunEntry":
@@ -291,13 +291,13 @@ def run_or_last(name: str | None, runs: Path = RUNS) -> "RunEntry":
 
     if name is not None:
         return one_run(name, runs)
-    if not (found := find_runs(runs)):
+    if not (entries := find_runs(runs)):
         raise UsageError(f"no run is named, and there is none in {runs}", hint="evalsuite run FOLDER --gold gold")
-    print(f"note: the last run, {found[-1].name}", file=sys.stderr)
-    return found[-1]
+    print(f"note: the last run, {entries[-1].name}", file=sys.stderr)
+    return entries[-1]
 
 
-def ids_of(only: Sequence[str] | None) -> tuple[str, ...]:
+def parse_ids(only: Sequence[str] | None) -> tuple[str, ...]:
     """Return the ids that --only names, none without it. Raises `UsageError` if it names none."""
     ids = tuple(part.strip() for words in only or () for part in words.split(",") if part.strip())
     if only and not ids:
@@ -306,32 +306,32 @@ def ids_of(only: Sequence[str] | None) -> tuple[str, ...]:
     return ids
 
 
-def invalid_as(value: str) -> Literal["zero"] | None:
+def parse_invalid_as(value: str) -> Literal["zero"] | None:
     """Return the value of `--invalid-as`, None for null; raises `UsageError` for any other word."""
-    return "zero" if one_of(value, ("null", "zero"), "--invalid-as") == "zero" else None
+    return "zero" if check_choice(value, ("null", "zero"), "--invalid-as") == "zero" else None
 
 
-def rule(value: str | None) -> Rule | None:
+def parse_rules(value: str | None) -> Rule | None:
     """Return the rules by name; raises `UsageError` for an unknown name."""
-    for known in RULES:
-        if value == known:
-            return known
+    for name in RULES:
+        if value == name:
+            return name
     if value is None:
         return None
     more = "; bird-ex and test-suite are rules of `evalsuite run`" if value in EVALUATORS else ""
-    raise UsageError(f"no rules {value!r}", hint=_nearest_of(value, (*RULES, *([] if more else EVALUATORS))) + more)
+    raise UsageError(f"no rules {value!r}", hint=_hint_of_choices(value, (*RULES, *([] if more else EVALUATORS))) + more)
 
 
-def _nearest_of(value: str, known: Sequence[str]) -> str:
+def _hint_of_choices(value: str, words: Sequence[str]) -> str:
     """Return a hint with the nearest of a few known words, if one is near, and all of them."""
-    near, every = did_you_mean(value, known), "known: " + ", ".join(known)
+    near, every = did_you_mean(value, words), "known: " + ", ".join(words)
     return every if near.startswith("known") else f"{near} {every}"
 
 
-def one_of(value: str, known: tuple[str, ...], option: str) -> str:
+def check_choice(value: str, choices: tuple[str, ...], option: str) -> str:
     """Return the value if it is allowed; raises `UsageError` with the spelling of the option if not."""
-    if value not in known:
-        raise UsageError(f"{option} cannot be {value!r}", hint=_nearest_of(value, known))
+    if value not in choices:
+        raise UsageError(f"{option} cannot be {value!r}", hint=_hint_of_choices(value, choices))
     return value
 
 
@@ -344,14 +344,14 @@ def percent_hint(text: str) -> str:
     return f"did you mean '{value:g}'? 0.8 means 80 %" if 0.01 < value <= 1 else "0.8 means 80 %"
 
 
-def share(value: float | None, option: str) -> float | None:
+def check_share(value: float | None, option: str) -> float | None:
     """Return a number in [0, 1]; raises `UsageError` with the spelling of the option if it is not."""
     if value is not None and not 0 <= value <= 1:
         raise UsageError(f"{option} must be between 0 and 1, found {value:g}", hint=percent_hint(str(value)))
     return value
 
 
-def job_count(value: str) -> int | None:
+def parse_jobs(value: str) -> int | None:
     """Return the number of jobs, None for `auto`; raises `UsageError` for any other value than `auto` or a number from 1."""
     if value == "auto":
         return None
@@ -360,7 +360,7 @@ def job_count(value: str) -> int | None:
     return int(value)
 
 
-def limits_of(settings: Iterable[str] | None, frozen_clock: str | None = None) -> dict[str, int | float]:
+def parse_limits(settings: Iterable[str] | None, frozen_clock: str | None = None) -> dict[str, int | float]:
     """Parse limits from `name=value` texts, and add the clock of queries; names are checked with all other limits.
 
     Raises `UsageError` for a text in another format.
@@ -390,8 +390,8 @@ def load_parameters(settings: Iterable[str]) -> dict[str, Any]:
     """Parse parameters from `name=value` texts; a value that is valid JSON is parsed, any other is a text."""
     config: dict[str, Any] = {}
     for setting in settings:
-        name, found, value = setting.partition("=")
-        if not found:
+        name, assigned, value = setting.partition("=")
+        if not assigned:
             raise UsageError(f"--parameter cannot be {setting!r}", hint="write NAME=VALUE, for example ignore_case=true")
         try:
             config[name.strip()] = json.loads(value)

@@ -46,8 +46,8 @@ class LazyGroup(TyperGroup):
                 names = sorted(place.name for place in Path().iterdir())
                 raise UsageError(f"no command and no file {cmd_name!r}", hint=did_you_mean(cmd_name, [*names, *COMMANDS]))
             hint = _nearest_command(cmd_name, COMMANDS)
-            known = [name for name in COMMANDS if name not in GROUPED]
-            hint = hint if hint.startswith("did") else f"known: {', '.join(known)}; `evalsuite help --all` explains them"
+            ungrouped = [name for name in COMMANDS if name not in GROUPED]
+            hint = hint if hint.startswith("did") else f"known: {', '.join(ungrouped)}; `evalsuite help --all` explains them"
             raise UsageError(f"no command {cmd_name!r}", hint=hint)
         return load_command(cmd_name)
 
@@ -56,16 +56,16 @@ class LazyGroup(TyperGroup):
         return page().rstrip()
 
 
-def _nearest_command(word: str, known: Iterable[str]) -> str:
+def _nearest_command(word: str, names: Iterable[str]) -> str:
     """Return a hint that names the command that a word may stand for, also one of a group."""
-    known = list(known)
-    groups = {name: group for name in known if name in COMMANDS and isinstance(group := COMMANDS[name].load(), Group)}
+    names = list(names)
+    groups = {name: group for name in names if name in COMMANDS and isinstance(group := COMMANDS[name].load(), Group)}
     inner = [f"{name} {word}" for name, group in groups.items() if word in group.commands]
     meant = MEANT.get(word.casefold()) or (inner[0] if len(inner) == 1 else "")
-    if meant.partition(" ")[0] in (*known, "--version"):
+    if meant.partition(" ")[0] in (*names, "--version"):
         return f"did you mean {meant!r}?"
-    spelled = {repr(name): repr(grouped_name(name)) for name in known if known == [*COMMANDS]}
-    near = did_you_mean(word, known)
+    spelled = {repr(name): repr(grouped_name(name)) for name in names if names == [*COMMANDS]}
+    near = did_you_mean(word, names)
     return "".join(spelled.get(part, part) for part in re.split("('[^']*')", near)) if near.startswith("did") else near
 
 
@@ -202,7 +202,7 @@ class HelpCommand(TyperCommand):
             record = parameter.get_help_record(ctx)
             if record is None:
                 continue
-            name = _spelled(parameter).removeprefix("--")
+            name = _long_spelling(parameter).removeprefix("--")
             if not _is_option(parameter):
                 records["Arguments"].append(record)
             elif main and not self.everything and name not in main and name != "help":
@@ -224,19 +224,19 @@ def load_command(name: str) -> TyperCommand | TyperGroup:
     The commands that an error may propose are parsed several times.
     """
     app = typer.Typer(rich_markup_mode=None, add_completion=False)
-    found = COMMANDS[name].load()
-    if isinstance(found, Group):
-        app = _typer_group(COMMANDS[name].summary, found)
+    entry = COMMANDS[name].load()
+    if isinstance(entry, Group):
+        app = _typer_group(COMMANDS[name].summary, entry)
     else:
-        reads_the_rest = typer.Context in get_type_hints(found).values()
+        reads_the_rest = typer.Context in get_type_hints(entry).values()
         settings = {"allow_extra_args": True, "ignore_unknown_options": True} if reads_the_rest else None
-        app.command(name, cls=HelpCommand, context_settings=settings)(for_typer(found))
+        app.command(name, cls=HelpCommand, context_settings=settings)(for_typer(entry))
     command = get_command(app)
     assert isinstance(command, TyperCommand | TyperGroup)
     command.name = name
-    for full_name, one in leaves(command, name):
-        add_values(one, plain_name(full_name))
-        for parameter in one.params:
+    for full_name, leaf in leaves(command, name):
+        add_values(leaf, plain_name(full_name))
+        for parameter in leaf.params:
             if hasattr(parameter.type, "readable"):
                 # The code that opens a path reports its errors; one unreadable folder may be one of many.
                 parameter.type.readable = False
@@ -248,13 +248,13 @@ def _typer_group(summary: str, group: Group) -> typer.Typer:
     app = typer.Typer(cls=NamedGroup, rich_markup_mode=None, add_completion=False, no_args_is_help=group.default is None, help=summary)
     for own, function in group.commands.items():
         short = function.summary if isinstance(function, ImportRef) else None
-        found = group.command(own)
-        if isinstance(found, Group):
-            app.add_typer(_typer_group(short or "", found), name=own)
+        entry = group.command(own)
+        if isinstance(entry, Group):
+            app.add_typer(_typer_group(short or "", entry), name=own)
         else:
-            app.command(own, cls=HelpCommand, short_help=short)(for_typer(found))
+            app.command(own, cls=HelpCommand, short_help=short)(for_typer(entry))
     if group.default is not None:
-        alone = next(one.callback for one in app.registered_commands if one.name == group.default)
+        alone = next(info.callback for info in app.registered_commands if info.name == group.default)
         assert alone is not None
 
         @app.callback(invoke_without_command=True, help=f"{summary}; without a command: {group.default}")
@@ -278,14 +278,17 @@ def for_typer(command: Callable[..., Any]) -> Callable[..., Any]:
     spread = Spread(command)
 
     @functools.wraps(command)
-    def called(**given: Any) -> Any:
-        return spread(**given)
+    def call(**values: Any) -> Any:
+        return spread(**values)
 
     kind, empty = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
-    parameters = [(one.name, _typer_hint(one.hint), empty if one.default is ... else one.default) for one in spread.parameters]
+    parameters = [
+        (parameter.name, _typer_hint(parameter.hint), empty if parameter.default is ... else parameter.default)
+        for parameter in spread.parameters
+    ]
     rows = [inspect.Parameter(name, kind, default=default, annotation=hint) for name, hint, default in parameters]
-    called.__signature__ = inspect.Signature(rows)  # type: ignore[attr-defined]
-    return called
+    call.__signature__ = inspect.Signature(rows)  # type: ignore[attr-defined]
+    return call
 
 
 def _typer_hint(hint: Any) -> Any:
@@ -296,7 +299,7 @@ def _typer_hint(hint: Any) -> Any:
     return Annotated[hint.__origin__, made]
 
 
-def called(arguments: Sequence[str]) -> tuple[Any, list[str], list[str]]:
+def find_command(arguments: Sequence[str]) -> tuple[Any, list[str], list[str]]:
     """Return the called command with the words that name it and the rest; a group if its command is unknown, None if no command is."""
     start = next((at for at, word in enumerate(arguments) if not word.startswith("-")), len(arguments))
     names, rest = list(arguments[start : start + 1]), list(arguments[start + 1 :])
@@ -309,7 +312,7 @@ def called(arguments: Sequence[str]) -> tuple[Any, list[str], list[str]]:
 
 def options_of_call(arguments: Sequence[str]) -> list[str]:
     """Return the options of the called command; for `check` also the scorer's parameters."""
-    command = called(arguments)[0]
+    command = find_command(arguments)[0]
     if command is None:
         return []
     options = options_of(command)
@@ -356,7 +359,7 @@ def usage_errors() -> tuple[type[Exception], ...]:
 
 def options_of(command: Any) -> list[str]:
     """Return all spellings of a command's options, including its subcommands'."""
-    return [spelled for _, one in leaves(command, "") for parameter in one.params if _is_option(parameter) for spelled in parameter.opts]
+    return [spelled for _, leaf in leaves(command, "") for parameter in leaf.params if _is_option(parameter) for spelled in parameter.opts]
 
 
 _PERCENT = re.compile(r"'([\d.]+ ?%)' is not a valid float")
@@ -367,30 +370,33 @@ def parser_message(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
     """Return (message, hint) of a parser's exception about a command line."""
     context, parameter, option = (getattr(error, name, None) for name in ("ctx", "param", "option_name"))
     message = error.format_message().partition(" (Possible options: ")[0].rstrip(".")
-    command = context.command if context is not None else called(arguments)[0]
+    command = context.command if context is not None else find_command(arguments)[0]
     if command is None:
         return message, "`--help` after the command lists its options"
-    own = [one for one in command.params if _is_option(one)]
+    own = [row for row in command.params if _is_option(row)]
     if option is not None:
-        parameter = next((one for one in own if option in one.opts), None)
+        parameter = next((row for row in own if option in row.opts), None)
         if parameter is None:
-            known = [*map(_spelled, own), "--help"]
+            spellings = [*map(_long_spelling, own), "--help"]
             meant = MEANT_OPTIONS.get(option.lstrip("-"), "")
-            return message, f"did you mean '--{meant}'?" if f"--{meant}" in known else did_you_mean(option, known)
+            return message, f"did you mean '--{meant}'?" if f"--{meant}" in spellings else did_you_mean(option, spellings)
     if context is not None and (parameter is None or not _is_option(parameter)):
         if extra := _UNEXPECTED.fullmatch(message):
             message = f"unexpected argument {extra[1].split()[0]!r}"
         return message, " ".join(context.get_usage().removeprefix("Usage:").split())
     if share := _PERCENT.search(message):
         return message, percent_hint(share[1])
-    return message, f"{_spelled(parameter)} {getattr(parameter, 'metavar', None) or ''}".rstrip() + f": {getattr(parameter, 'help', '')}"
+    return (
+        message,
+        f"{_long_spelling(parameter)} {getattr(parameter, 'metavar', None) or ''}".rstrip() + f": {getattr(parameter, 'help', '')}",
+    )
 
 
 def _is_option(parameter: Any) -> bool:
     return any(spelled.startswith("-") for spelled in parameter.opts)
 
 
-def _spelled(parameter: Any) -> str:
+def _long_spelling(parameter: Any) -> str:
     """Return the first long spelling of an option."""
     return next((str(spelled) for spelled in parameter.opts if spelled.startswith("--")), str(parameter.opts[0]))
 
@@ -454,8 +460,8 @@ def _columns(context: Any) -> Iterator[str]:
 
     # If the line ends in an option without a value, the parser keeps no arguments; the shell's words are used instead.
     line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
-    given = context.params.get("sources") or [word for word in shlex.split(line) if word.lower().endswith(FILE_KINDS)]
-    return (name for path in given for name in read_columns(Path(path)))
+    files = context.params.get("sources") or [word for word in shlex.split(line) if word.lower().endswith(FILE_KINDS)]
+    return (name for path in files for name in read_columns(Path(path)))
 
 
 def _suite_names(_: Any) -> Iterator[str]:
@@ -479,8 +485,8 @@ def _limit_names(_: Any) -> Iterator[str]:
 def _instances(context: Any) -> Iterator[Any]:
     from evalsuite.gold.layouts import read_gold
 
-    given = context.params.get("gold_dir") or context.params.get("gold") or "gold"
-    return iter(read_gold(Path(given[0] if isinstance(given, list) else given), plugins=False).instances)
+    folder = context.params.get("gold_dir") or context.params.get("gold") or "gold"
+    return iter(read_gold(Path(folder[0] if isinstance(folder, list) else folder), plugins=False).instances)
 
 
 def _instance_ids(context: Any) -> Iterator[str]:

@@ -47,9 +47,9 @@ def quick_check(words: Sequence[str]) -> int | None:
     plain = plain_call(words)
     if plain is None:
         return None
-    given, rest, as_json = plain
-    rules: Rule | None = next((known for known in RULES if given["--rules"] and known == given["--rules"][-1]), None)
-    check_prediction(words[0], given["--prediction"], given["--gold"], rest, rules, None, as_json=as_json)
+    options, rest, as_json = plain
+    rules: Rule | None = next((name_ for name_ in RULES if options["--rules"] and name_ == options["--rules"][-1]), None)
+    check_prediction(words[0], options["--prediction"], options["--gold"], rest, rules, None, as_json=as_json)
     return EXIT_OK
 
 
@@ -62,24 +62,24 @@ def plain_call(words: Sequence[str]) -> tuple[dict[str, list[str]], list[str], b
 
     if not words or words[0] not in SCORERS.bundled:
         return None
-    given: dict[str, list[str]] = {name: [] for name in _VALUED}
+    options: dict[str, list[str]] = {name: [] for name in _VALUED}
     rest: list[str] = []
     as_json = False
     waiting = iter(words[1:])
     for word in waiting:
         option, assigned, value = word.partition("=")
-        if option in given:
+        if option in options:
             taken = value if assigned else next(waiting, None)
             if taken is None or (option == "--rules" and taken not in RULES):
                 return None
-            given[option].append(taken)
+            options[option].append(taken)
         elif word == "--json":
             as_json = True
         elif word in ("-", "--") or option.replace("_", "-") in (*OWN_OPTIONS, "--help") or (word[:1] == "-" and word[:2] != "--"):
             return None
         else:
             rest.append(word)
-    return given, rest, as_json
+    return options, rest, as_json
 
 
 def check_prediction(
@@ -104,7 +104,7 @@ def check_prediction(
 
     entry = _scorer(name)
     rules = rules or ("strict" if entry.marker.reads == "tree" else "official")
-    parameters = parse_options(entry, words, gold=gold, known=OWN_OPTIONS)
+    parameters = parse_options(entry, words, gold=gold, further=OWN_OPTIONS)
     if entry.marker.reads == "tree":
         from evalsuite.gold.suite_yaml import class_schema, names_class
 
@@ -119,16 +119,16 @@ def check_prediction(
         # Files that need a parser are read in a worker.
         in_json = entry.marker.reads == "tree" and prediction.lower().endswith((".json", ".jsonl"))
         if judge_client is None and (in_json or (entry.marker.gold_files is not None and entry.marker.reads != "tree")):
-            found = _score_in_sandbox(entry, prediction, parameters)
+            result = _score_in_sandbox(entry, prediction, parameters)
         else:
-            found = score(name, prediction, judge=judge_client, allow_programs=allow_programs, **parameters)
+            result = score(name, prediction, judge=judge_client, allow_programs=allow_programs, **parameters)
     except FaultError as error:
         hint = "" if error.fault.code == "MISSING_FILE" else FAULTS[error.fault.code].hint
         raise UsageError(describe(error.fault), hint=hint) from None
-    warnings = list(dict.fromkeys([*warnings, *found.details.get("warnings", ())]))
-    document = score_document(name, found, rules=rules, warnings=warnings)
+    warnings = list(dict.fromkeys([*warnings, *result.details.get("warnings", ())]))
+    document = score_document(name, result, rules=rules, warnings=warnings)
     print(json.dumps(document.whole, ensure_ascii=True, default=str) + "\n" if as_json else as_text(document), end="")
-    return found.value(rules), document
+    return result.value(rules), document
 
 
 def _score_in_sandbox(entry: "Scorer", prediction: Any, parameters: dict[str, Any]) -> Score:
@@ -142,13 +142,13 @@ def _score_in_sandbox(entry: "Scorer", prediction: Any, parameters: dict[str, An
 
     checked_scorer(entry.name, parameters)
     limits = resolve_limits()
-    given = prediction if isinstance(prediction, list) else [prediction]
+    values = prediction if isinstance(prediction, list) else [prediction]
     more = [parameters.get(key) for key in ("gold", "schema")]
-    named = [*given, *(item for value in more for item in (value if isinstance(value, list | tuple) else [value]))]
+    named = [*values, *(item for value in more for item in (value if isinstance(value, list | tuple) else [value]))]
     files = [Path(value) for value in named if isinstance(value, str) and _is_there(value)]
     n_bytes = sum(file.stat().st_size for file in files)
     with ExitStack() as stack:
-        calls = stack.enter_context(RpcClient(readable=files, hostile=Path(str(given[0])), limits=limits, setup=worker_setup()))
+        calls = stack.enter_context(RpcClient(readable=files, hostile=Path(str(values[0])), limits=limits, setup=worker_setup()))
         copy = None
         if entry.marker.reads == "database":
             source = stack.enter_context(open_trusted(Path(prediction), limit_bytes=limits["file_bytes"]))
@@ -218,32 +218,32 @@ def _metavar(entry: "Scorer") -> str:
     return "TEXT" if entry.marker.gold_files is None else "FILE"
 
 
-def _prediction(entry: "Scorer", given: Sequence[str]) -> Any:
+def _prediction(entry: "Scorer", texts: Sequence[str]) -> Any:
     """Return the prediction: a text, a path, or several paths."""
-    if not given:
+    if not texts:
         raise UsageError("no prediction given", hint=f"evalsuite check {entry.name} --prediction {_metavar(entry)} --gold ...")
     if entry.marker.reads == "tables":
-        return list(given)
-    if len(given) > 1:
-        raise UsageError(f"--prediction is given {len(given)} times", hint=f"{entry.name} judges one")
-    if entry.marker.reads == "tree" and given[0].lower().endswith((".json", ".jsonl")):
+        return list(texts)
+    if len(texts) > 1:
+        raise UsageError(f"--prediction is given {len(texts)} times", hint=f"{entry.name} judges one")
+    if entry.marker.reads == "tree" and texts[0].lower().endswith((".json", ".jsonl")):
         # A file name, with or without a leading @; any other text is the JSON itself.
-        return given[0].removeprefix("@")
-    return given[0] if entry.marker.gold_files is not None and entry.marker.reads != "tree" else _named_text(given[0])
+        return texts[0].removeprefix("@")
+    return texts[0] if entry.marker.gold_files is not None and entry.marker.reads != "tree" else _read_text(texts[0])
 
 
-def _named_text(given: str) -> str:
+def _read_text(text: str) -> str:
     """Return the text itself, of a file (`@FILE`), or of stdin (`-`); `@@` escapes a leading @. Raises `FaultError`."""
-    if given.startswith("@@"):
-        return given[1:]
-    if given != "-" and not given.startswith("@"):
-        return given
+    if text.startswith("@@"):
+        return text[1:]
+    if text != "-" and not text.startswith("@"):
+        return text
     from evalsuite.readers.limits import DEFAULT_LIMITS
     from evalsuite.readers.paths import open_trusted
 
-    where = "stdin" if given == "-" else given[1:]
+    where = "stdin" if text == "-" else text[1:]
     try:
-        if given == "-":
+        if text == "-":
             return sys.stdin.buffer.read().decode("utf-8")
         with open_trusted(Path(where), limit_bytes=DEFAULT_LIMITS["file_bytes"]) as handle:
             return handle.read().decode("utf-8")
@@ -253,7 +253,7 @@ def _named_text(given: str) -> str:
         raise FaultError(error.fault.code, error.fault.detail, where=where) from None
 
 
-def parse_options(entry: Scorer, words: Sequence[str], *, gold: Sequence[str] = (), known: Iterable[str] = ()) -> dict[str, Any]:
+def parse_options(entry: Scorer, words: Sequence[str], *, gold: Sequence[str] = (), further: Iterable[str] = ()) -> dict[str, Any]:
     """Return the scorer's parameters by name, with the types of its signature.
 
     Both spellings (`--ignore-order`, `--ignore_order`) and `--name=value` are accepted. A boolean parameter is a flag with an optional
@@ -268,7 +268,7 @@ def parse_options(entry: Scorer, words: Sequence[str], *, gold: Sequence[str] = 
     Raises:
         UsageError: an unknown option, a value of another type, an option without value, a stray word.
     """
-    given: dict[str, list[str]] = {"gold": list(gold)} if gold else {}
+    values: dict[str, list[str]] = {"gold": list(gold)} if gold else {}
     rest = list(words)
     while rest:
         word = rest.pop(0)
@@ -278,16 +278,16 @@ def parse_options(entry: Scorer, words: Sequence[str], *, gold: Sequence[str] = 
             hint = whole if pair and not (gold or rest[1:]) else "put a text with spaces in quotes; repeat an option for a list"
             raise UsageError(f"{word!r} belongs to no option", hint=hint)
         option, assigned, value = word.partition("=")
-        name = _parameter_named(entry, option, known)
+        name = _parameter_named(entry, option, further)
         if name is None and assigned:
-            raise UsageError(f"{option!r} takes no value", hint=f"write {spell(_negated(entry, option))} {value}")
+            raise UsageError(f"{option!r} takes no value", hint=f"write {spell(_parse_negation(entry, option))} {value}")
         if name is None:
-            given.setdefault(_negated(entry, option), []).append("false")
+            values.setdefault(_parse_negation(entry, option), []).append("false")
         elif assigned:
-            given.setdefault(name, []).append(value)
+            values.setdefault(name, []).append(value)
         else:
-            given.setdefault(name, []).append(_word_after(entry, name, rest))
-    return {name: typed(entry, name, texts) for name, texts in given.items()}
+            values.setdefault(name, []).append(_word_after(entry, name, rest))
+    return {name: parse_typed(entry, name, texts) for name, texts in values.items()}
 
 
 def spell(name: str) -> str:
@@ -308,7 +308,7 @@ def is_flag(entry: Scorer, name: str) -> bool:
     return annotation not in (Any, object) and fits(True, annotation)
 
 
-def typed(entry: Scorer, name: str, texts: Sequence[str]) -> Any:
+def parse_typed(entry: Scorer, name: str, texts: Sequence[str]) -> Any:
     """Convert one or several texts to a parameter's type; raises `UsageError` with the expected type."""
     annotation = json_type(entry, name)
     if len(texts) == 1:
@@ -320,12 +320,12 @@ def typed(entry: Scorer, name: str, texts: Sequence[str]) -> Any:
         return forms[0]
     if len(texts) > 1 and not _item_types(annotation):
         raise UsageError(f"{spell(name)} is given {len(texts)} times", hint=f"{entry.name} takes one: {readable(annotation)}")
-    shown = ", ".join(map(repr, texts))
+    listing = ", ".join(map(repr, texts))
     hint = "a list is written as JSON: '[0, 1]'" if _item_types(annotation) else ""
-    raise UsageError(f"{spell(name)} of {entry.name} must be {readable(annotation)}, found {shown}", hint=hint)
+    raise UsageError(f"{spell(name)} of {entry.name} must be {readable(annotation)}, found {listing}", hint=hint)
 
 
-def as_words(entry: Scorer, parameters: Mapping[str, Any]) -> list[str]:
+def join_words(entry: Scorer, parameters: Mapping[str, Any]) -> list[str]:
     """Return the words that `parse_options` parses to these parameters."""
     words: list[str] = []
     for name, value in parameters.items():
@@ -333,25 +333,25 @@ def as_words(entry: Scorer, parameters: Mapping[str, Any]) -> list[str]:
             words.append(spell(name if value else f"no_{name}"))
             continue
         texts = [value] if isinstance(value, str) else [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
-        if not texts or typed(entry, name, texts) != value:
+        if not texts or parse_typed(entry, name, texts) != value:
             texts = [json.dumps(value, ensure_ascii=False)]
         for text in texts:
             words += [f"{spell(name)}={text}"] if text.startswith("--") else [spell(name), text]
     return words
 
 
-def _parameter_named(entry: Scorer, spelled: str, known: Iterable[str]) -> str | None:
+def _parameter_named(entry: Scorer, spelled: str, further: Iterable[str]) -> str | None:
     """Return the parameter of an option, None for the `--no-` form of a flag."""
     name = spelled.removeprefix("--").replace("-", "_")
     if name in entry.parameters:
         return name
-    if name.startswith("no_") and _negated(entry, spelled):
+    if name.startswith("no_") and _parse_negation(entry, spelled):
         return None
-    options = [*map(spell, entry.parameters), *known]
+    options = [*map(spell, entry.parameters), *further]
     raise UsageError(f"{entry.name} has no option {spelled!r}", hint=did_you_mean(spell(name), options))
 
 
-def _negated(entry: Scorer, spelled: str) -> str:
+def _parse_negation(entry: Scorer, spelled: str) -> str:
     """Return the flag of a `--no-` form, or an empty text."""
     name = spelled.removeprefix("--").replace("-", "_").removeprefix("no_")
     return name if name in entry.parameters and is_flag(entry, name) else ""
@@ -369,9 +369,9 @@ def _word_after(entry: Scorer, name: str, rest: list[str]) -> str:
 def _forms(text: str, annotation: Any, *, as_list: bool = False) -> list[Any]:
     """Yield the possible values of a text, best first; only those of a fitting type count."""
     values: list[Any] = [text]
-    found, value = _from_json(text)
+    is_json, value = _from_json(text)
     # Quotes mark the text "17"; if no number is accepted they are part of the text.
-    if found and (not isinstance(value, str) or fits(0, annotation)):
+    if is_json and (not isinstance(value, str) or fits(0, annotation)):
         values.insert(0, value)
     forms: list[Any] = []
     for value in values:

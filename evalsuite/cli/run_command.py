@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from evalsuite.cli import options as opt
 from evalsuite.cli.options import Argument, Option
-from evalsuite.cli.showing import ProgressBar, Showing, gated, print_document, run_report, with_write_failures, write_all, write_fails
+from evalsuite.cli.showing import ProgressBar, Showing, add_write_failures, apply_gate, print_document, run_report, write_all, write_fails
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError
@@ -100,7 +100,7 @@ class StopAtFirst:
                 raise FirstFailure(row, done, self._folder)
 
 
-def with_run_folder(options: "RunOptions", label: str, spare: Path) -> "RunOptions":
+def set_run_folder(options: "RunOptions", label: str, spare: Path) -> "RunOptions":
     """Set the run folder of the options before the run: the requested one, a new one, or `spare` if nothing is saved."""
     from evalsuite.core.dataclasses import replace
     from evalsuite.runs.run_folder import new_folder
@@ -116,7 +116,7 @@ class Moves:
     def __init__(self) -> None:
         self._before: tuple[dict[str, str], str] | None = None
 
-    def since_last(self, record: "Record") -> list[str]:
+    def update(self, record: "Record") -> list[str]:
         """Return lines of changed instances (`moved: sales_004 wrong to right`) and of the score."""
         from evalsuite.reports.document import id_list
         from evalsuite.reports.record import score_words
@@ -163,19 +163,19 @@ def snapshot(places: Sequence[Path], but: Collection[str] = ()) -> Snapshot:
 
     Links are not followed; the real paths of `but` and everything below them are left out.
     """
-    found: Snapshot = {}
+    stamps: Snapshot = {}
     for path in _files(places, but):
         with suppress(OSError):
             stat = os.lstat(path)
-            found[path] = (stat.st_mtime_ns, stat.st_size)
-    return found
+            stamps[path] = (stat.st_mtime_ns, stat.st_size)
+    return stamps
 
 
 def _files(places: Sequence[Path], but: Collection[str]) -> Iterator[str]:
-    for one in places:
-        if not one.is_dir():
-            yield str(one)
-        for place, inner, names in os.walk(one):
+    for root in places:
+        if not root.is_dir():
+            yield str(root)
+        for place, inner, names in os.walk(root):
             real = os.path.realpath(place) if but else place
             # Databases and editors leave files next to a submission; hidden folders contain no answers.
             inner[:] = [name for name in inner if not name.startswith(".") and os.path.join(real, name) not in but]  # noqa: PTH118
@@ -207,7 +207,7 @@ class Place:
         str | None, Option("--result-dir", "--result_dir", "--submission", help="the submission folder, or its URL", metavar="DIR")
     ] = None
 
-    def named_once(self) -> str:
+    def name(self) -> str:
         """Return the folder or URL. Raises `UsageError` if none or two are given."""
         if self.submission is not None and self.result_dir is not None:
             raise UsageError("the submission folder is given twice", hint="name it once: `evalsuite run FOLDER` or --result_dir FOLDER")
@@ -221,7 +221,7 @@ class Place:
         """Provide the submission with the files of all its samples as a local folder, and options with its origin."""
         from evalsuite.readers.submission_files import copied, is_remote
 
-        place = self.named_once()
+        place = self.name()
         if not is_remote(place):
             if not os.path.isfile(place):  # noqa: PTH113 - False for a name that is too long
                 yield Path(place), options
@@ -263,7 +263,7 @@ class Choice:
 
     def options(self, gold: Path) -> dict[str, Any]:
         """Return the fields of `RunOptions`; with --lf `only` is empty if nothing failed. Raises `UsageError`."""
-        ids = opt.ids_of(self.only)
+        ids = opt.parse_ids(self.only)
         if self.lf:
             if ids or self.filter_ or self.group:
                 raise UsageError("--lf chooses the instances itself", hint="remove --only, --filter, --group and --resume")
@@ -314,10 +314,10 @@ class Reading:
         names = ("layout", "mode", "questions", "live_gold", "gold_cache", "as_of", "ves", "executor", "scheduler")
         same = {name: getattr(self, name) for name in names}
         billed = {} if self.max_bytes_billed is None else {"billed_bytes": self.max_bytes_billed}
-        return {**same, "limits": {**opt.limits_of(self.limit, self.frozen_clock), **billed}, "tell": _tell}
+        return {**same, "limits": {**opt.parse_limits(self.limit, self.frozen_clock), **billed}, "tell": _print_note}
 
 
-def _tell(text: str) -> None:
+def _print_note(text: str) -> None:
     print(f"note: {text}", file=sys.stderr)
 
 
@@ -338,11 +338,11 @@ class Upstream:
 
     def over(self, options: "RunOptions") -> "RunOptions":
         """Apply these options; print a note on stderr for those without effect."""
-        for name, given, instead in (
+        for name, value, instead in (
             ("--temp_dir", self.temp_dir, "TMPDIR names the folder"),
             ("--is_sql_debug", self.is_sql_debug, "--debug"),
         ):
-            if given:
+            if value:
                 print(f"note: {name} has no meaning here: {instead}", file=sys.stderr)
         seconds = {} if self.timeout is None else {"seconds": self.timeout}
         return replace(options, jobs=self.max_workers or options.jobs, limits={**seconds, **options.limits})
@@ -397,7 +397,7 @@ class Gates:
 
     def check(self) -> None:
         """Raise `UsageError` for a gate outside its range."""
-        opt.share(self.fail_under, "--fail-under")
+        opt.check_share(self.fail_under, "--fail-under")
 
     def verdict(self, run: "Run") -> tuple[int, str]:
         """Return the exit code and the matching last line; a gate of `suite.yaml` applies if none is given.
@@ -411,7 +411,7 @@ class Gates:
             return EXIT_NOTHING, f"nothing to score: none of the {coverage(s)} was submitted (exit 5)"
         done = f"done: {score_words(s)}"
         gate = run.gold.suite.fail_under if self.fail_under is None else self.fail_under
-        code, line = gated(done, s.score, gate)
+        code, line = apply_gate(done, s.score, gate)
         if code != EXIT_OK:
             return code, line
         faults = sum(r.fault is not None and r.status != "missing" for r in run.results)
@@ -430,26 +430,26 @@ class Gates:
         if code != EXIT_OK:
             return code, line
         gate = runs[0].gold.suite.fail_under if self.fail_under is None else self.fail_under
-        return gated(f"done: {percent(mean)}, the mean of {len(runs)} samples", mean, gate)
+        return apply_gate(f"done: {percent(mean)}, the mean of {len(runs)} samples", mean, gate)
 
 
-def refuse_with_samples(which: Choice, saving: Saving, shown: Printing) -> None:
+def refuse_with_samples(which: Choice, saving: Saving, printing: Printing) -> None:
     """Raise `UsageError` for options of a single run."""
-    given = {
+    values = {
         "--lf": which.lf,
         "--watch": saving.watch,
         "--exitfirst": saving.exitfirst,
         "--resume": saving.resume is not None,
         "--sign": saving.sign is not None,
-        "--github": shown.github,
-        "--reference-files": shown.reference_files,
+        "--github": printing.github,
+        "--reference-files": printing.reference_files,
     }
-    if names := [name for name, value in given.items() if value]:
+    if names := [name for name, value in values.items() if value]:
         raise UsageError(f"--samples and {names[0]} exclude each other", hint="`evalsuite runs samples RUN RUN ...` reads several runs")
 
 
 def score_samples(
-    folder: Path, gold: Path, options: "RunOptions", gates: Gates, shown: Printing, n_samples: int, fork_server: "ForkServer | None"
+    folder: Path, gold: Path, options: "RunOptions", gates: Gates, printing: Printing, n_samples: int, fork_server: "ForkServer | None"
 ) -> int:
     """Score each sample as its own run (`DIR/sample_1`, ... under --out) and show them together; return the exit code."""
     from evalsuite.analysis.leaderboard.pairing import side_of
@@ -458,7 +458,7 @@ def score_samples(
 
     if options.mode is not None:
         raise UsageError("--samples and --mode exclude each other", hint="samples are lines of results_metadata.jsonl")
-    runs = _runs_of_samples(folder, gold, options, n_samples, fork_server, hidden=shown.json_ or shown.quiet)
+    runs = _runs_of_samples(folder, gold, options, n_samples, fork_server, hidden=printing.json_ or printing.quiet)
     sides = [
         side_of(done.folder.name if done.folder is not None else f"sample_{at}", done.to_json(), done.results)
         for at, done in enumerate(runs, 1)
@@ -467,11 +467,11 @@ def score_samples(
     samples = samples_of(sides, notes=warnings)
     document = samples_document(samples)
     code, line = gates.verdict_of_samples(runs, samples.models[0].numbers.interval.estimate)
-    code, line = with_write_failures(code, line, write_all(document, shown.output or ()))
-    if shown.json_:
+    code, line = add_write_failures(code, line, write_all(document, printing.output or ()))
+    if printing.json_:
         print_document(document, "json")
         return code
-    if not shown.quiet:
+    if not printing.quiet:
         print_document(document)
         for done in runs:
             if done.folder is not None:
@@ -490,7 +490,7 @@ def _runs_of_samples(
     with ProgressBar(hidden=hidden) as progress:
         for at in range(1, n_samples + 1):
 
-            def so_far(done: int, total: int, before: int = at - 1) -> None:
+            def report_progress(done: int, total: int, before: int = at - 1) -> None:
                 progress(before * total + done, n_samples * total)
 
             own = replace(
@@ -500,7 +500,7 @@ def _runs_of_samples(
                 out=options.out / f"sample_{at}" if options.out is not None else None,
                 metadata={"model_name": name, **options.metadata, "sample": f"{at} of {n_samples}"},
             )
-            runs.append(run(folder, gold, own, progress=so_far, fork_server=fork_server))
+            runs.append(run(folder, gold, own, progress=report_progress, fork_server=fork_server))
     return runs
 
 
@@ -512,7 +512,7 @@ def run_command(
     how: opt.Scoring,
     reading: Reading,
     saving: Saving,
-    shown: Printing,
+    printing: Printing,
     gates: Gates,
     upstream: Upstream,
 ) -> int:
@@ -520,12 +520,12 @@ def run_command(
     from evalsuite.runs.run_options import RunOptions
 
     how.load()
-    shown.check()
+    printing.check()
     gates.check()
-    if shown.json_ and (shown.github or saving.watch):
+    if printing.json_ and (printing.github or saving.watch):
         hint = "-o FILE.json writes a file"
-        raise UsageError(f"--json and {'--github' if shown.github else '--watch'} exclude each other", hint=hint)
-    place.named_once()
+        raise UsageError(f"--json and {'--github' if printing.github else '--watch'} exclude each other", hint=hint)
+    place.name()
     if which.lf and saving.resume:
         raise UsageError("--lf chooses the instances itself", hint="remove --only, --filter, --group and --resume")
     values = {**which.options(gold), **how.options(), **reading.options(), **saving.options()}
@@ -534,23 +534,23 @@ def run_command(
         print("done: nothing failed in the last run of this gold")
         return EXIT_OK
     with _start_fork_server(place, saving) as fork_server, place.local(gold, options, samples=reading.samples) as (folder, options):
-        if shown.reference_files:
+        if printing.reference_files:
             from evalsuite.reports import check_writable
             from evalsuite.reports.file_formats import reference_places
 
             for path in reference_places(folder):
                 check_writable(path)
         if reading.samples is not None:
-            refuse_with_samples(which, saving, shown)
-            return score_samples(folder, gold, options, gates, shown, reading.samples, fork_server)
-        once = partial(score_once, folder, gold, options, gates, shown, fork_server, exitfirst=saving.exitfirst, sign=saving.sign)
+            refuse_with_samples(which, saving, printing)
+            return score_samples(folder, gold, options, gates, printing, reading.samples, fork_server)
+        once = partial(score_once, folder, gold, options, gates, printing, fork_server, exitfirst=saving.exitfirst, sign=saving.sign)
         if not saving.watch:
             return once()
         if options.origin:
             raise UsageError("--watch cannot watch a URL", hint="watch a folder")
-        beside = [place for place in (options.judge, options.questions) if place is not None]
-        written = [*(shown.output or ()), *([saving.out] if saving.out is not None else ())]
-        return watch([folder, gold, *beside], partial(once, moves=Moves()), written=written)
+        settings = [place for place in (options.judge, options.questions) if place is not None]
+        written = [*(printing.output or ()), *([saving.out] if saving.out is not None else ())]
+        return watch([folder, gold, *settings], partial(once, moves=Moves()), written=written)
 
 
 @contextmanager
@@ -561,7 +561,7 @@ def _start_fork_server(place: Place, saving: Saving) -> Iterator["ForkServer | N
     from evalsuite.sandbox.fork_server import fork_server_for
 
     return_freed_memory()
-    with fork_server_for(Path(place.named_once()), modules=WORKER_MODULES) as fork_server:
+    with fork_server_for(Path(place.name()), modules=WORKER_MODULES) as fork_server:
         try:
             import evalsuite.reports.record
             import evalsuite.runs.scoring  # noqa: F401 - each function imports what it needs of them
@@ -575,7 +575,7 @@ def score_once(
     gold: Path,
     options: "RunOptions",
     gates: Gates,
-    shown: Printing,
+    printing: Printing,
     fork_server: "ForkServer | None",
     *,
     exitfirst: bool,
@@ -588,37 +588,37 @@ def score_once(
 
     key = read_key(sign) if sign is not None else None
     try:
-        with ProgressBar(hidden=shown.json_ or shown.quiet) as progress:
+        with ProgressBar(hidden=printing.json_ or printing.quiet) as progress:
             finished = _run_to_end(folder, gold, options, progress, fork_server, exitfirst=exitfirst)
     except FirstFailure as failure:
-        return _report_first_failure(failure, gold, shown.reveal)
+        return _report_first_failure(failure, gold, printing.reveal)
     if key is not None and finished.folder is not None:
         sign_run(finished.folder, key)
-    if not shown.quiet:
+    if not printing.quiet:
         for note in finished.receipt.get("resume", ()):
             print(f"note: {note}", file=sys.stderr)
-    record = record_of_run(finished, shown.labels)
-    if shown.labels is not None and finished.folder is not None:
+    record = record_of_run(finished, printing.labels)
+    if printing.labels is not None and finished.folder is not None:
         from evalsuite.runs.corrected_scores import keep_labels
 
-        keep_labels(shown.labels, finished.folder)
-    n_lost = write_all(run_report(record, shown.reveal), shown.output) if shown.output else 0
-    if shown.reference_files:
-        n_lost += write_fails(lambda: _write_reference_files(record, folder, shown.reveal))
-    if shown.github:
+        keep_labels(printing.labels, finished.folder)
+    n_lost = write_all(run_report(record, printing.reveal), printing.output) if printing.output else 0
+    if printing.reference_files:
+        n_lost += write_fails(lambda: _write_reference_files(record, folder, printing.reveal))
+    if printing.github:
         from evalsuite.reports.file_formats import add_to_summary
 
-        n_lost += write_fails(lambda: add_to_summary(redact_record(record, shown.reveal)))
-    code, line = with_write_failures(*gates.verdict(finished), n_lost)
-    seen = redact_record(record, shown.reveal)
-    moved = moves.since_last(seen) if moves is not None else []
-    with _for_github(finished, seen, is_green=code == EXIT_OK) if shown.github else nullcontext():
-        if shown.json_:
+        n_lost += write_fails(lambda: add_to_summary(redact_record(record, printing.reveal)))
+    code, line = add_write_failures(*gates.verdict(finished), n_lost)
+    seen = redact_record(record, printing.reveal)
+    moved = moves.update(seen) if moves is not None else []
+    with _for_github(finished, seen, is_green=code == EXIT_OK) if printing.github else nullcontext():
+        if printing.json_:
             print(json.dumps(seen.run, ensure_ascii=True, indent=2, default=str))
-        elif shown.quiet:
+        elif printing.quiet:
             print(*map(clean, moved), line, sep="\n")
         else:
-            shown.print(seen, line, moved, options.databases)
+            printing.print(seen, line, moved, options.databases)
     return code
 
 
@@ -633,11 +633,11 @@ def _run_to_end(
     from evalsuite.sandbox.temp_dirs import TempDir
 
     with TempDir() as spare:
-        known = with_run_folder(options, folder.resolve().name, spare / "run")
-        place = known.resume or known.out
+        own = set_run_folder(options, folder.resolve().name, spare / "run")
+        place = own.resume or own.out
         assert place is not None
-        stop = StopAtFirst(place, progress, saved=options.save, resumed=known.resume is not None)
-        finished = run(folder, gold, known, progress=stop, fork_server=fork_server)
+        stop = StopAtFirst(place, progress, saved=options.save, resumed=own.resume is not None)
+        finished = run(folder, gold, own, progress=stop, fork_server=fork_server)
         return finished if options.save else replace(finished, folder=None)
 
 

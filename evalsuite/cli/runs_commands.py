@@ -15,10 +15,10 @@ from evalsuite.cli.showing import (
     ProgressBar,
     Reveal,
     Showing,
+    add_write_failures,
     check_showing,
     print_document,
     run_report,
-    with_write_failures,
     write_all,
 )
 from evalsuite.compare.characters import clean
@@ -62,8 +62,8 @@ def runs_list(
     """List the saved runs, oldest first, with suite, scores under both rules, model and tags."""
     _check_day("--since", since)
     _check_day("--until", until)
-    found = find_runs(runs, suite=suite, model=model, tag=tag, since=since, until=until)
-    for entry in found:
+    entries = find_runs(runs, suite=suite, model=model, tag=tag, since=since, until=until)
+    for entry in entries:
         summary = entry.run.get("summary", {})
         official, strict = ("-" if (share := summary.get(rules)) is None else f"{share * 100:.1f} %" for rules in ("official", "strict"))
         scores = f"official {official}  strict {strict}"
@@ -76,12 +76,12 @@ def runs_list(
         about = " ".join(str(entry.metadata.get(key, "")) for key in ("model_name", "model_version")).strip()
         tags = " ".join(f"#{tag}" for tag in entry.tags)
         print(clean(f"{entry.name}  {entry.suite}  {scores}  {part}{about} {tags}".rstrip()))
-    if not found:
+    if not entries:
         filters = (("--suite", suite), ("--model", model), ("--tag", tag), ("--since", since), ("--until", until.rstrip("~")))
         named = " ".join(f"{option} {value!r}" for option, value in filters if value)
         n = len(find_runs(runs)) if named else 0
         print(clean(f"none of {n} runs in {runs} fits {named}" if n else f"no runs in {runs}"))
-    _print_unreadable(runs, {entry.name for entry in found})
+    _print_unreadable(runs, {entry.name for entry in entries})
     return EXIT_OK
 
 
@@ -155,38 +155,40 @@ def _check_day(option: str, day: str) -> None:
         raise UsageError(f"{option} cannot be {day!r}", hint="write a day as 2026-11-21, a month as 2026-11")
 
 
-def _print_unreadable(runs: Path, known: set[str]) -> None:
+def _print_unreadable(runs: Path, names: set[str]) -> None:
     """Print to stderr which folders of a list are unreadable, and what to do."""
-    begun, damaged = unreadable(runs, known)
-    _tell([folder.name for folder in begun], "not finished: `evalsuite run ... --resume DIR` continues, `runs prune --unfinished` deletes")
-    _tell_damaged([folder.name for folder in damaged])
+    begun, damaged = unreadable(runs, names)
+    _print_note(
+        [folder.name for folder in begun], "not finished: `evalsuite run ... --resume DIR` continues, `runs prune --unfinished` deletes"
+    )
+    _warn_of_damage([folder.name for folder in damaged])
 
 
-def _tell_damaged(names: Sequence[str]) -> None:
-    _tell(names, "no run that can be read: damaged, or not written by evalsuite")
+def _warn_of_damage(names: Sequence[str]) -> None:
+    _print_note(names, "no run that can be read: damaged, or not written by evalsuite")
 
 
-def _tell(names: Sequence[str], is_what: str) -> None:
+def _print_note(names: Sequence[str], is_what: str) -> None:
     if names:
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         print(clean(f"note: {', '.join(names[:3])}{more}: {is_what}"), file=sys.stderr)
 
 
-def report_command(shown: Showing, run: opt.LastRun = None, runs: opt.RunsFolder = opt.RUNS) -> int:
+def report_command(printing: Showing, run: opt.LastRun = None, runs: opt.RunsFolder = opt.RUNS) -> int:
     """Show a saved run, or with -o write it to files in the format of their ending."""
     from evalsuite.runs.submission_reader import saved_exchanges
 
-    shown.check()
+    printing.check()
     entry = opt.run_or_last(run, runs)
-    record = record_of_entry(entry, shown.labels, exchanges=saved_exchanges(entry))
-    n_lost, document = 0, run_report(record, shown.reveal)
-    for path in shown.output or ():
+    record = record_of_entry(entry, printing.labels, exchanges=saved_exchanges(entry))
+    n_lost, document = 0, run_report(record, printing.reveal)
+    for path in printing.output or ():
         if write_all(document, [path]):
             n_lost += 1
         else:
             print(f"wrote {path}")
-    if not shown.output:
-        shown.print(redact_record(record, shown.reveal), None)
+    if not printing.output:
+        printing.print(redact_record(record, printing.reveal), None)
     return EXIT_GATE if n_lost else EXIT_OK
 
 
@@ -203,16 +205,16 @@ def margins_command(
     Each table, number and tree result stores in `details.margin` the smallest tolerance at which its verdict changes. A margin that
     the run left out, because it costs more than a tenth of a verdict, is computed here.
     """
-    from evalsuite.analysis.explain.instance_evidence import with_margins
+    from evalsuite.analysis.explain.instance_evidence import add_margins
     from evalsuite.analysis.leaderboard.reliability import find_margins
     from evalsuite.reports.analysis_documents import margins_document
 
     check_level(reveal)
     record = record_of_entry(opt.run_or_last(run, runs))
     level = reveal or default_level(hidden=record.hidden)
-    results, note = with_margins(record)
-    found = find_margins(record.name, results, rules or record.rules, note=note)
-    document = margins_document(found, names_instances=level == "cells")
+    results, note = add_margins(record)
+    margins = find_margins(record.name, results, rules or record.rules, note=note)
+    document = margins_document(margins, names_instances=level == "cells")
     n_lost = write_all(document, output or ())
     print_document(document, "json" if json_ else "text")
     return EXIT_GATE if n_lost else EXIT_OK
@@ -233,7 +235,7 @@ def sql_command(
         allowed = level or default_level(hidden=hidden)
         return None if allowed == "cells" else lambda result: redact(result, allowed)
 
-    names, rows = query(statement, runs, cut=cut, tell=_tell_damaged)
+    names, rows = query(statement, runs, cut=cut, tell=_warn_of_damage)
     if not holds_runs(runs):
         print(clean(f"note: no runs in {runs}"), file=sys.stderr)
     if not json_:
@@ -321,7 +323,7 @@ def rescore_command(
         done = rescore(one_run(run, runs), rules=options.rules, options=options, progress=progress, **sides)
     for note in done.notes:
         print(clean(f"note: {note}"), file=sys.stderr)
-    code, left = _unjudged(done.run.results, done.run.summary, allowed=allow_unscored)
+    code, open_note = _verdict_on_unjudged(done.run.results, done.run.summary, allowed=allow_unscored)
     if json_:
         print(json.dumps(done.run.to_json(), indent=2, default=str))
         return code
@@ -334,7 +336,7 @@ def rescore_command(
         if len(done.changed) > _MOST_CHANGES:
             print(f" ... {len(done.changed) - _MOST_CHANGES} more")
         print(f" saved {done.run.folder}")
-    print(f"done: {score_words(done.run.summary)}, {len(done.changed)} of {len(done.run.results)} verdicts changed{left}")
+    print(f"done: {score_words(done.run.summary)}, {len(done.changed)} of {len(done.run.results)} verdicts changed{open_note}")
     return code
 
 
@@ -362,27 +364,27 @@ def drift_command(
     from evalsuite.runs.rescoring import FROM, by_component, drifted
 
     code.load()
-    entries = [one_run(name, runs) for name in run] if run else [one for one in find_runs(runs) if FROM not in one.metadata]
-    limits = opt.limits_of(None, frozen_clock)
+    entries = [one_run(name, runs) for name in run] if run else [entry for entry in find_runs(runs) if FROM not in entry.metadata]
+    limits = opt.parse_limits(None, frozen_clock)
     options = RunOptions(allow_programs=code.allow_programs, databases=databases, limits=limits, **workers.options())
     with ProgressBar(hidden=json_) as progress:
-        found = list(drifted(entries, options, gold=gold, progress=progress))
-    document = drift_document(found, by_component(found))
+        changes = list(drifted(entries, options, gold=gold, progress=progress))
+    document = drift_document(changes, by_component(changes))
     n_lost = write_all(document, output or ())
     print_document(document, "json" if json_ else "text")
-    n_moved, n_open = sum(len(one.moved) for one in found), sum(bool(one.problem) for one in found)
-    left = f", {n_open} not scored again" if n_open else ""
+    n_moved, n_open = sum(len(change.moved) for change in changes), sum(bool(change.problem) for change in changes)
+    note = f", {n_open} not scored again" if n_open else ""
     # A gate without complete data is not met.
-    missed = EXIT_GATE if n_moved else EXIT_UNSCORABLE if n_open else EXIT_OK if found else EXIT_NOTHING
+    missed = EXIT_GATE if n_moved else EXIT_UNSCORABLE if n_open else EXIT_OK if changes else EXIT_NOTHING
     gate = missed if fail_on_drift else EXIT_OK
     ends = f" (exit {gate})" if gate else ""
-    code_, line = with_write_failures(gate, f"done: {n_moved} verdicts moved in {len(found)} runs{left}{ends}", n_lost)
+    code_, line = add_write_failures(gate, f"done: {n_moved} verdicts moved in {len(changes)} runs{note}{ends}", n_lost)
     if not json_:
         print(line)
     return code_
 
 
-def _unjudged(results: Sequence["Result"], summary: "Summary", *, allowed: bool) -> tuple[int, str]:
+def _verdict_on_unjudged(results: Sequence["Result"], summary: "Summary", *, allowed: bool) -> tuple[int, str]:
     """Return the exit code and the end of the last line if instances are unjudged because of missing set-up."""
     ends_so = not allowed and any(map(lacks_setup, results))
     return (EXIT_UNSCORABLE, f", {unjudged_words(summary)} (exit {EXIT_UNSCORABLE})") if ends_so else (EXIT_OK, "")
@@ -423,14 +425,14 @@ def verify_command(
         if Path(run).is_file():
             if sample is not None or seed is not None:
                 raise UsageError("--sample needs a run", hint="of a receipt all is scored again: leave it out")
-            found = verify_receipt(Path(run), options=RunOptions(**how), **sides, progress=progress)
+            verified = verify_receipt(Path(run), options=RunOptions(**how), **sides, progress=progress)
         else:
-            found = verify(folder, sample=sample, seed=seed, **sides, **how, progress=progress)
+            verified = verify(folder, sample=sample, seed=seed, **sides, **how, progress=progress)
     if json_:
-        print(json.dumps(found.to_json()))
+        print(json.dumps(verified.to_json()))
     else:
-        print_document(verified_document(found))
-    return found.exit_code
+        print_document(verified_document(verified))
+    return verified.exit_code
 
 
 def merge_command(
@@ -450,19 +452,19 @@ def merge_command(
     from evalsuite.runs.rescoring import merge
     from evalsuite.runs.submission_reader import saved_exchanges
 
-    opt.share(fail_under, "--fail-under")
+    opt.check_share(fail_under, "--fail-under")
     check_showing(output or (), reveal)
     whole = merge(runs, out)
     record = record_of_entry(whole, exchanges=saved_exchanges(whole))
     n_lost = write_all(run_report(record, reveal), output or ())
     score = record.summary.score
     missed = fail_under is not None and (score is None or score < fail_under)
-    code, gate = _unjudged(record.results, record.summary, allowed=allow_unscored)
+    code, gate = _verdict_on_unjudged(record.results, record.summary, allowed=allow_unscored)
     if missed and fail_under is not None:
         code, gate = EXIT_GATE, f", below the gate of {percent(fail_under)} (exit 1)"
     elif code == EXIT_OK and fail_under is not None:
         gate = f" (gate {percent(fail_under)} met)"
-    code, line = with_write_failures(code, clean(f"done: {score_words(record.summary)} from {len(runs)} shards{gate}"), n_lost)
+    code, line = add_write_failures(code, clean(f"done: {score_words(record.summary)} from {len(runs)} shards{gate}"), n_lost)
     if quiet:
         print(line)
     else:

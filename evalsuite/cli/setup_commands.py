@@ -32,7 +32,7 @@ def scorers_command(
     from evalsuite.scorers import SCORERS
 
     opt.load_plugins(plugin)
-    entries = [SCORERS.load(name)] if name is not None else [SCORERS.load(known) for known in SCORERS.names()]
+    entries = [SCORERS.load(name)] if name is not None else [SCORERS.load(scorer) for scorer in SCORERS.names()]
     helps = [help_of(entry) for entry in entries]
     if json_:
         print(json.dumps(helps[0].to_json() if name is not None else [about.to_json() for about in helps], indent=2))
@@ -46,7 +46,7 @@ def scorers_command(
 
 def _example_command(entry: "Scorer", about: "Help") -> str:
     """Return the scorer's example as an `evalsuite check` command; empty without one."""
-    from evalsuite.cli.prediction import as_words
+    from evalsuite.cli.prediction import join_words
 
     parameters = about.example.get("parameters")
     if parameters is None:
@@ -57,8 +57,8 @@ def _example_command(entry: "Scorer", about: "Help") -> str:
     n_predictions = len(golds) if entry.marker.reads == "tables" else 1
     predictions = [f"answer{i}" if n_predictions > 1 else "answer" for i in range(1, n_predictions + 1)] if files else ["the answer"]
     ending = golds[0].rpartition(".")[2] if files else ""
-    shown = [word for text in predictions for word in ("--prediction", f"{text}.{ending}" if files else text)]
-    return shlex.join(["evalsuite", "check", entry.name, *shown, *as_words(entry, parameters)])
+    words = [word for text in predictions for word in ("--prediction", f"{text}.{ending}" if files else text)]
+    return shlex.join(["evalsuite", "check", entry.name, *words, *join_words(entry, parameters)])
 
 
 ConnectionsGold = Annotated[Path | None, Option("--gold", "--gold-dir", "--gold_dir", help="a gold folder with more connections")]
@@ -182,8 +182,8 @@ def _show_needs(gold: Path, databases: Path | None, questions: Path | None, *, a
     lacking = {id_ for need in needs for id_ in need.instances}
     n = len(read.instances)
     if as_json:
-        shown = [{"what": need.what, "mend": need.mend, "instances": list(need.instances)} for need in needs]
-        print(json.dumps({"n_instances": n, "n_lacking": len(lacking), "needs": shown}, indent=2))
+        rows = [{"what": need.what, "mend": need.mend, "instances": list(need.instances)} for need in needs]
+        print(json.dumps({"n_instances": n, "n_lacking": len(lacking), "needs": rows}, indent=2))
         return EXIT_OK
     for need in needs:
         several = "s" * (len(need.instances) != 1)
@@ -236,9 +236,9 @@ def judge_test(judge: opt.JudgeFile = None, gold: JudgeGold = Path("gold"), json
     if json_:
         print(json.dumps(tried[0] if len(tried) == 1 else tried, indent=2))
     else:
-        for one in tried:
-            _show_try(one)
-    failed = [one["model"] for one in tried if one["fault"]]
+        for trial in tried:
+            _show_try(trial)
+    failed = [trial["model"] for trial in tried if trial["fault"]]
     if not json_:
         print(clean(f"failed: {', '.join(failed)}" if failed else f"done: {', '.join(settings.all_models)} can judge"))
     return EXIT_UNSCORABLE if failed else EXIT_OK
@@ -264,15 +264,18 @@ def _try_model(settings: "Settings", model: str) -> dict[str, Any]:
     asking = Judge(replace(settings, model=model, models=(), cache="", cassette="", repeats=1))
     exchanges: list[Exchange] = []
     asking.client.endpoint.on_exchange = exchanges.append
-    found: dict[str, Any] = {"model": model, "score": None, "reads": "", "fault": ""}
+    trial: dict[str, Any] = {"model": model, "score": None, "reads": "", "fault": ""}
     try:
         score = SCORERS.load("llm_judge").function("It was Goethe", asking, question="Who wrote Faust?", gold="Johann Wolfgang von Goethe")
-        found |= {"score": score.official, "reads": score.reason, "fault": describe(score.fault) if score.fault else ""}
+        trial |= {"score": score.official, "reads": score.reason, "fault": describe(score.fault) if score.fault else ""}
     except FaultError as error:
-        found["fault"] = describe(error.fault)
-    wire = [{"address": one.address, "headers": dict(one.headers), "body": dict(one.body), "status": one.status} for one in exchanges]
-    replies = [{"seconds": round(one.seconds, 3), "said": one.text[:_LONGEST]} for one in exchanges]
-    return found | asking.account.to_json() | {"exchanges": [sent | got for sent, got in zip(wire, replies, strict=True)]}
+        trial["fault"] = describe(error.fault)
+    rows = [
+        {"address": x.address, "headers": dict(x.headers), "body": dict(x.body), "status": x.status}
+        | {"seconds": round(x.seconds, 3), "said": x.text[:_LONGEST]}
+        for x in exchanges
+    ]
+    return trial | asking.account.to_json() | {"exchanges": rows}
 
 
 def _show_try(tried: dict[str, Any]) -> None:
@@ -302,28 +305,28 @@ def judge_probe(judge: opt.JudgeFile = None, gold: JudgeGold = Path("gold"), jso
     from evalsuite.scorers.judge.probe import NAMES, Lean, keep_probe, probe
 
     settings = _settings(judge, gold)
-    shown: dict[str, Any] = {}
+    reports: dict[str, Any] = {}
     for model in settings.all_models:
-        one = replace(settings, model=model, models=())
-        asking = Judge(replace(one, cache="", cassette="", repeats=1))
+        report = replace(settings, model=model, models=())
+        asking = Judge(replace(report, cache="", cassette="", repeats=1))
         try:
-            found = probe(asking)
+            behaviour = probe(asking)
         except FaultError as error:
-            shown[model] = {"fault": describe(error.fault)}
+            reports[model] = {"fault": describe(error.fault)}
             continue
-        path = keep_probe(one, found)
-        shown[model] = found.to_json() | {"account": asking.account.to_json(), "kept": str(path) if path else None}
+        path = keep_probe(report, behaviour)
+        reports[model] = behaviour.to_json() | {"account": asking.account.to_json(), "kept": str(path) if path else None}
     if json_:
-        print(json.dumps(shown, indent=2))
-    for model, one in () if json_ else shown.items():
-        print(clean(model if "fault" not in one else f"{model}  failed: {one['fault']}"))
-        for name in NAMES if "fault" not in one else ():
-            lean = Lean(**one[name])
+        print(json.dumps(reports, indent=2))
+    for model, report in () if json_ else reports.items():
+        print(clean(model if "fault" not in report else f"{model}  failed: {report['fault']}"))
+        for name in NAMES if "fault" not in report else ():
+            lean = Lean(**report[name])
             width = 1.96 * lean.standard_error
             print(f"  {name.replace('_', ' '):<16}{lean.points:+7.1f} ± {width:4.1f}   n {lean.n}, {lean.n_silent} silent")
-    failed = [model for model, one in shown.items() if "fault" in one]
+    failed = [model for model, report in reports.items() if "fault" in report]
     if not json_:
-        print(clean(f"failed: {', '.join(failed)}" if failed else f"done: {len(shown)} model{'s' * (len(shown) != 1)} probed"))
+        print(clean(f"failed: {', '.join(failed)}" if failed else f"done: {len(reports)} model{'s' * (len(reports) != 1)} probed"))
     return EXIT_UNSCORABLE if failed else EXIT_OK
 
 

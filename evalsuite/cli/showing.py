@@ -136,13 +136,13 @@ class ComparisonGates:
         last = comparison.candidates[-1]
         score = None if last.total.is_raw else last.total.b
         words = f"{clean(last.label)} {'without a score' if score is None else percent(score)}"
-        return gated(f"{line.removesuffix(NO_GATE)}, {words}", score, self.fail_under)
+        return apply_gate(f"{line.removesuffix(NO_GATE)}, {words}", score, self.fail_under)
 
 
 NO_GATE = " (no gate set)"
 
 
-def gated(done: str, score: float | None, gate: float | None) -> tuple[int, str]:
+def apply_gate(done: str, score: float | None, gate: float | None) -> tuple[int, str]:
     """Return the exit code and the last line: what is done, and whether its score meets the gate."""
     from evalsuite.reports.document import percent
 
@@ -172,7 +172,7 @@ def write_fails(write: Callable[[], object]) -> bool:
     return False
 
 
-def with_write_failures(code: int, line: str, n_lost: int) -> tuple[int, str]:
+def add_write_failures(code: int, line: str, n_lost: int) -> tuple[int, str]:
     """Return the exit code and last line of a command, some of whose outputs could not be written."""
     if not n_lost or code != EXIT_OK:
         return code, line

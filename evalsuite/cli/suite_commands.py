@@ -15,12 +15,12 @@ from evalsuite.cli.showing import (
     Outputs,
     ProgressBar,
     Reveal,
+    add_write_failures,
+    apply_gate,
     check_showing,
     console,
-    gated,
     print_document,
     print_step,
-    with_write_failures,
     write_all,
 )
 from evalsuite.compare.characters import clean
@@ -63,7 +63,7 @@ class Outcome(ComparisonGates):
     def check(self, n_candidates: int) -> None:
         """Raise `UsageError` or `OutputError` before anything is scored."""
         check_showing(self.output or (), None)
-        opt.share(self.fail_under, "--fail-under")
+        opt.check_share(self.fail_under, "--fail-under")
         if self.fail_on_regression and n_candidates < 2:
             raise UsageError("--fail-on-regression needs two candidates, the first is the baseline", hint="--fail-under is a gate of one")
 
@@ -72,7 +72,7 @@ class Outcome(ComparisonGates):
         """Return whether any option asks for the outcome of the runs together."""
         return bool(self.json_ or self.quiet or self.output or self.fail_under is not None or self.fail_on_regression)
 
-    def written(self, runs: "Mapping[str, Run]", code: int, *, everything: bool = False) -> "tuple[Document, Document, int, str]":
+    def write(self, runs: "Mapping[str, Run]", code: int, *, everything: bool = False) -> "tuple[Document, Document, int, str]":
         """Write the comparison of the runs, or the report of the only one; return it, a brief one, the exit code and the last line.
 
         A missed gate goes before `code`.
@@ -86,16 +86,16 @@ class Outcome(ComparisonGates):
         if len(runs) == 1:
             run = next(iter(runs.values()))
             document = brief = run_document(record_of_run(run))
-            gate, line = gated(f"done: {score_words(run.summary)}", run.summary.score, self.fail_under)
+            gate, line = apply_gate(f"done: {score_words(run.summary)}", run.summary.score, self.fail_under)
         else:
             sides = [
-                side_of(name, one.to_json(), one.results, exchanges=exchanges_of(one.gold, one.submission)) for name, one in runs.items()
+                side_of(name, own.to_json(), own.results, exchanges=exchanges_of(own.gold, own.submission)) for name, own in runs.items()
             ]
             comparison = compare(sides, alpha=self.alpha)
             document = comparison_document(comparison, everything=everything)
             brief = comparison_document(comparison, everything=everything, brief=True)
             gate, line = self.verdict(comparison)
-        return document, brief, *with_write_failures(gate or code, line, write_all(document, self.output or ()))
+        return document, brief, *add_write_failures(gate or code, line, write_all(document, self.output or ()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,9 +124,9 @@ class Trial:
         """Return the words of the next command: save the suite, or report a saved run. The report of a single run names its own."""
         if self.keep is not None:
             return ["report", f"{self.keep}/{candidates[0]}"] if candidates[1:] else []
-        given = {"--input": [self.input_column], "--reference": [self.reference_column], "--candidate": candidates}
-        given |= {"--scorer": [self.scorer] if self.scorer else [], "--parameter": self.parameters or [], "--keep": [source.stem]}
-        return ["suite", "try", str(source), *(word for option, values in given.items() for one in values for word in (option, one))]
+        options = {"--input": [self.input_column], "--reference": [self.reference_column], "--candidate": candidates}
+        options |= {"--scorer": [self.scorer] if self.scorer else [], "--parameter": self.parameters or [], "--keep": [source.stem]}
+        return ["suite", "try", str(source), *(word for option, values in options.items() for value in values for word in (option, value))]
 
 
 def suite_try(
@@ -162,7 +162,7 @@ def suite_try(
                 made = suite.run(name, candidate_data_path=source, candidate_column=name, save=keep is not None, progress=progress)
             runs[name] = made.run
         unjudged = any(result.score is None and result.fault != "UNDEFINED" for run in runs.values() for result in run.results)
-        document, brief, code, line = outcome.written(runs, EXIT_UNSCORABLE if unjudged else EXIT_OK, everything=all_)
+        document, brief, code, line = outcome.write(runs, EXIT_UNSCORABLE if unjudged else EXIT_OK, everything=all_)
         if outcome.json_:
             print_document(document, "json")
         elif outcome.quiet:
@@ -233,7 +233,7 @@ def suite_create(
         reference_data_path=source,
         input_column=input_column,
         reference_column=reference_column,
-        config=_by_scorer(opt.load_parameters(parameters), scorers) if parameters else None,
+        config=_group_by_scorer(opt.load_parameters(parameters), scorers) if parameters else None,
         judge=None if judge is None else judge_section(judge),
         allow_empty=allow_empty,
     )
@@ -242,17 +242,17 @@ def suite_create(
     return EXIT_OK
 
 
-def _by_scorer(parameters: dict[str, Any], scorers: list[str]) -> dict[str, Any]:
+def _group_by_scorer(parameters: dict[str, Any], scorers: list[str]) -> dict[str, Any]:
     """Return the parameters of a single scorer, or those of several by scorer."""
     if len(scorers) == 1:
         return parameters
-    found: dict[str, Any] = {}
+    by_scorer: dict[str, Any] = {}
     for key, value in parameters.items():
         scorer, _, name = key.rpartition(".")
         if scorer not in scorers:
             raise UsageError(f"--parameter {key}: which scorer's is it?", hint=f"{scorers[0]}.{name}=...")
-        found.setdefault(scorer, {})[name] = value
-    return found
+        by_scorer.setdefault(scorer, {})[name] = value
+    return by_scorer
 
 
 def suite_list() -> int:
@@ -318,13 +318,13 @@ def suite_run(
     from evalsuite.reports.test_suite import TestSuite
 
     columns = list(dict.fromkeys(candidate_columns or ["candidate_output"]))
-    planned = _planned_runs(sources, columns, run_name)
+    planned = _plan_runs(sources, columns, run_name)
     outcome.check(len(planned))
     code.load()
     load_suite(name)
     suite = TestSuite(name)
     how: dict[str, Any] = {"input_column": input_column, "context_column": context_column, **asdict(about)}
-    how |= {"allow_programs": code.allow_programs, "invalid_as": opt.invalid_as(invalid_as)}
+    how |= {"allow_programs": code.allow_programs, "invalid_as": opt.parse_invalid_as(invalid_as)}
     runs, n_unscored = _run_each(suite, planned, outcome, how)
     if n_refused := len(planned) - len(runs):
         exit_code = EXIT_USAGE if not runs else EXIT_GATE
@@ -338,7 +338,7 @@ def suite_run(
     exit_code = EXIT_UNSCORABLE if n_unscored and not allow_unscored else EXIT_OK
     if not outcome.is_requested:
         return exit_code
-    document, _, exit_code, line = outcome.written(runs, exit_code)
+    document, _, exit_code, line = outcome.write(runs, exit_code)
     if outcome.json_:
         print_document(document, "json")
     else:
@@ -346,7 +346,7 @@ def suite_run(
     return exit_code
 
 
-def _planned_runs(sources: Sequence[Path], columns: Sequence[str], run_name: str | None) -> list[tuple[Path, str, str]]:
+def _plan_runs(sources: Sequence[Path], columns: Sequence[str], run_name: str | None) -> list[tuple[Path, str, str]]:
     """Return file, column and name of each run: `run_name`, else what distinguishes it (file, column or both). Raises `UsageError`."""
     planned = []
     for source in sources:
@@ -487,7 +487,7 @@ def _next_of_import(log: "ForeignLog", ours: Sequence[str], *, is_new: bool) -> 
     if ours:
         return ["runs", "agree", f"{log.suite}/{names[0]}", f"{log.suite}/{ours[0]}"]
     # A single run is compared with an earlier import of the suite, if there is one.
-    others = [str(one.metadata.get("run_name")) for one in find_runs(suite=log.suite)] if is_new and not names[1:] else []
+    others = [str(entry.metadata.get("run_name")) for entry in find_runs(suite=log.suite)] if is_new and not names[1:] else []
     names = [*[name for name in others if name not in names][:1], *names]
     return ["compare", *names[:2]] if names[1:] else ["report", f"{log.suite}/{names[0]}"]
 
@@ -512,7 +512,7 @@ def _score_outputs(log: "ForeignLog", scorer: str) -> list[str]:
 
     suite, names = TestSuite(log.suite), []
     for run in log.runs:
-        outputs = {one.key: one.output for one in run.cases}
+        outputs = {row.key: row.output for row in run.cases}
         texts = [outputs.get(case.id, "") for case in suite.suite.test_cases]
         names.append(suite.run(f"{run.name} by {scorer}", candidate_output_list=texts).name)
     return names
@@ -546,7 +546,7 @@ def export_command(
         write_atomically(path, EXPORTS[form][1](record))
     except OSError as error:
         raise write_error(path, error) from error
-    if left := len(record.results) - n:
-        print(f"note: {left} of {len(record.results)} instances have no question or no text as their answer and are left out")
+    if n_omitted := len(record.results) - n:
+        print(f"note: {n_omitted} of {len(record.results)} instances have no question or no text as their answer and are left out")
     print(clean(f"done: wrote {count_words(n, 'sample')} to {path} as {form} has them"))
     return EXIT_OK

@@ -199,7 +199,7 @@ class Score:
 class Check:
     """One scorer with its parameters for one instance: an entry of gold's `evaluation`.
 
-    `computed` is the folder that replaces gold's own if a query computed the gold of this run. `beside` marks a further scorer of the
+    `computed` is the folder that replaces gold's own if a query computed the gold of this run. `is_further` marks a further scorer of the
     suite: it fills that scorer's column and does not change the score.
     """
 
@@ -209,7 +209,7 @@ class Check:
     extra: Mapping[str, Any] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     computed: Path | None = None
-    beside: bool = False
+    is_further: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,7 +229,7 @@ class GoldInstance:
     @property
     def own_checks(self) -> tuple[Check, ...]:
         """The checks that make the score, without those of the suite's further scorers."""
-        return tuple(check for check in self.checks if not check.beside)
+        return tuple(check for check in self.checks if not check.is_further)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -284,7 +284,7 @@ def with_further_scorers(checks: tuple[Check, ...], id_: str, where: str, suite:
             known = SCORERS.load(name).parameters
             case = {key: value for key, value in check.parameters.items() if key in CASE_KEYS and key in known}
             own.append(check_of({"func": name, "parameters": case}, id_, where, suite))
-        rest += own if name == names[0] else [replace(check, beside=True) for check in own]
+        rest += own if name == names[0] else [replace(check, is_further=True) for check in own]
     return tuple(rest)
 
 

@@ -64,7 +64,7 @@ def check_writable(path: Path, *, hint: str = CHECK_HINT) -> None:
         raise write_error(path, error, hint=hint) from error
 
 
-def encoded(document: "Document", ending: str) -> Iterator[bytes]:
+def encode(document: "Document", ending: str) -> Iterator[bytes]:
     """Yield the pieces of the file of a document, in the format of an ending in `FORMATS`."""
     rendered: Rendered = FORMATS[ending].load()(document)
     pieces = [rendered] if isinstance(rendered, str | bytes) else rendered
@@ -73,16 +73,16 @@ def encoded(document: "Document", ending: str) -> Iterator[bytes]:
 
 def write(document: "Document", path: Path) -> None:
     """Write a document in the format of the file's ending. Raises `OutputError`."""
-    pieces = encoded(document, path.suffix)
+    pieces = encode(document, path.suffix)
     try:
-        with _replacing(path) as file:
+        with _replace_atomically(path) as file:
             file.writelines(pieces)
     except OSError as error:
         raise write_error(path, error) from error
 
 
 @contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
+def _replace_atomically(path: Path) -> Iterator[BinaryIO]:
     """Yield a file that takes the place of `path` if the block succeeds, so that an old report is never lost to half a new one.
 
     A device, a pipe, and a file in a folder where no other can be created are written in place. Folders are created. Below

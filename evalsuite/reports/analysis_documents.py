@@ -341,7 +341,7 @@ def _verdict_words(check: "Audited") -> str:
         if rule in check.unfit:
             words.append(f"{rule}: refuses gold itself")
             continue
-        wrong, right = check.counted(rule, right=False), check.counted(rule, right=True)
+        wrong, right = check.verdicts_under(rule, right=False), check.verdicts_under(rule, right=True)
         parts = [f"catches {sum(not variant.fails(rule) for variant in wrong)}/{len(wrong)}"] if wrong else []
         parts += [f"refuses {sum(variant.fails(rule) for variant in right)}/{len(right)} right ones"] if right else []
         words.append(f"{rule}: {', '.join(parts) or 'nothing counts'}")
@@ -462,12 +462,12 @@ def margins_document(margins: "Margins", *, names_instances: bool = True) -> Doc
             look="lines", prose=[f"{clean(margins.name)} · rules {margins.rules} · {hang}", *([margins.note] if margins.note else [])]
         )
         if form == "text":
-            bars = [f" {step:>9.3g}  {100 * score:5.1f} %  {'█' * round(_MARGIN_BAR * score)}" for step, score in margins.shown()]
+            bars = [f" {step:>9.3g}  {100 * score:5.1f} %  {'█' * round(_MARGIN_BAR * score)}" for step, score in margins.steps_to_show()]
             yield Section(look="part", title=" score against tolerance", lines=bars)
         else:
             title = "Score against tolerance"
             yield Section(pictures=[Picture(title, draw_steps(margins.steps, title=title))] if form == "html" else ())
-            yield Section(title=title, table=Table(columns=steps, rows=margins.shown()))
+            yield Section(title=title, table=Table(columns=steps, rows=margins.steps_to_show()))
         if near:
             table = Table(columns=columns, rows=near[:_MOST])
             yield Section(title="closest to another verdict", table=table, below=and_more(len(near) - _MOST))

@@ -197,7 +197,7 @@ def _brief_flips(comparison: "Comparison", candidate: "Candidate", everything: b
 
     def reason(flip: "Paired") -> str:
         reasons = (flip.reason_b, flip.reason_a) if (flip.gain or 0) < 0 else (flip.reason_a, flip.reason_b)
-        return flip.reason_shown(next(filter(None, reasons), ""))
+        return flip.visible_reason(next(filter(None, reasons), ""))
 
     def answers(flip: "Paired") -> Sequence[tuple[str, str, str]]:
         return [(base, flip.answer_a or "-", ""), (label, flip.answer_b or "-", "")] if has_answers else ()
@@ -229,8 +229,8 @@ def _flip_columns(base: str, label: str, flips: "Sequence[Paired]") -> "list[Col
         Column(name="scorer", words=lambda flip: flip.scorer),
         Column(name="scores", words=lambda flip: f"{flip.a:.4g} -> {flip.b:.4g}"),
         *(texts if any(flip.answer_a or flip.answer_b for flip in flips) else ()),
-        Column(name="baseline_reason", title=f"why {base}", words=lambda flip: flip.reason_shown(flip.reason_a), role="why", wraps=True),
-        Column(name="reason", title=f"why {label}", words=lambda flip: flip.reason_shown(flip.reason_b), role="why", wraps=True),
+        Column(name="baseline_reason", title=f"why {base}", words=lambda flip: flip.visible_reason(flip.reason_a), role="why", wraps=True),
+        Column(name="reason", title=f"why {label}", words=lambda flip: flip.visible_reason(flip.reason_b), role="why", wraps=True),
     ]
 
 

@@ -67,11 +67,11 @@ def render_words(words: Words) -> str:
     return "".join(
         code_span(piece.text, piece.longest)
         if isinstance(piece, Code)
-        else f"**{plain(piece.text)}**"
+        else f"**{escape_markdown(piece.text)}**"
         if isinstance(piece, Strong)
         else clean(piece.text)
         if isinstance(piece, Own)
-        else plain(piece)
+        else escape_markdown(piece)
         for piece in pieces(words)
     )
 
@@ -87,12 +87,12 @@ def code_span(text: str, longest: int = LONGEST) -> str:
     return f"{fence}{pad}{text}{pad}{fence}"
 
 
-def plain(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Escape the text outside a code span: no markup, link, mention or cell border."""
-    return _MARKUP.sub(r"\\\1", plain_html(text))
+    return _MARKUP.sub(r"\\\1", escape_html(text))
 
 
-def plain_html(text: str) -> str:
+def escape_html(text: str) -> str:
     """Escape the text inside an HTML element of a Markdown document, where a backslash does not escape."""
     escaped = html.escape(clean(text), quote=False)
     # Mentions and URLs become links by themselves; an invisible zero-width space prevents that.
@@ -136,7 +136,7 @@ def _fenced_section(section: Section) -> str:
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
     fenced = f"{fence}{section.values.get('language', '')}\n{text}\n{fence}"
     if section.is_folded:
-        return f"<details><summary>{plain_html(text_of(section.title))}</summary>\n\n{fenced}\n\n</details>"
+        return f"<details><summary>{escape_html(text_of(section.title))}</summary>\n\n{fenced}\n\n</details>"
     return f"{render_words(section.title)}:\n{fenced}" if section.title else fenced
 
 
@@ -151,7 +151,7 @@ def _folded_section(section: Section, room: int) -> str:
     if len(fitting) < len(lines):
         fitting += [*([""] if is_table else []), f"- ... {len(lines) - len(fitting)} more"]
     fitting += ["", *map(render_words, section.below)] if section.below else []
-    return f"<details><summary>{plain_html(text_of(section.title))}</summary>\n\n" + "\n".join(fitting) + "\n\n</details>"
+    return f"<details><summary>{escape_html(text_of(section.title))}</summary>\n\n" + "\n".join(fitting) + "\n\n</details>"
 
 
 def _lines_that_fit(lines: Sequence[str], room: int, most: int) -> list[str]:
@@ -173,7 +173,7 @@ def _bulleted_rows(table: Table[Any]) -> Iterator[str]:
     columns = table.of("markdown")
     for cells in table.cells("markdown"):
         named = [
-            f"{plain(column.head)} {text}" if column.role == "more" else text
+            f"{escape_markdown(column.head)} {text}" if column.role == "more" else text
             for column, cell in zip(columns, cells, strict=True)
             if (text := render_words(cell))
         ]
@@ -183,7 +183,7 @@ def _bulleted_rows(table: Table[Any]) -> Iterator[str]:
 def _markdown_table(table: Table[Any]) -> Iterator[str]:
     """Return the lines of a table: texts aligned left, numbers right."""
     columns = table.of("markdown")
-    yield "| " + " | ".join(plain(column.head) for column in columns) + " |"
+    yield "| " + " | ".join(escape_markdown(column.head) for column in columns) + " |"
     yield "| " + " | ".join("--:" if column.is_number else ":--" for column in columns) + " |"
     for cells in table.cells("markdown"):
         yield "| " + " | ".join(map(_words_in_table, cells)) + " |"
@@ -270,11 +270,11 @@ def _annotation(case: Case) -> str:
 
 def workflow_command(name: str, message: str, **properties: str) -> str:
     """Format one workflow command. Empty properties are left out; escaping keeps texts from ending the command or starting another."""
-    pairs = ",".join(f"{key}={_github_escaped(clean(value), ':,')}" for key, value in properties.items() if value)
-    return f"::{name}{' ' if pairs else ''}{pairs}::{_github_escaped(clean(message))}"
+    pairs = ",".join(f"{key}={_escape_for_github(clean(value), ':,')}" for key, value in properties.items() if value)
+    return f"::{name}{' ' if pairs else ''}{pairs}::{_escape_for_github(clean(message))}"
 
 
-def _github_escaped(text: str, more: str = "") -> str:
+def _escape_for_github(text: str, more: str = "") -> str:
     """Escape a text as `@actions/core` does (escapeData and escapeProperty): percent first, then line ends and `more`."""
     for char in "%\r\n" + more:
         text = text.replace(char, f"%{ord(char):02X}")
@@ -294,7 +294,7 @@ def fence_commands(stream: TextIO) -> Iterator[None]:
 
 def submission_lines(run: "Run") -> dict[str, str]:
     """Map each instance to `file:line` in the submission, or in gold if gold is at fault; paths are relative to the workspace."""
-    metadata, spec = _seen_from_here(run.submission.folder), _seen_from_here(run.gold.spec_file)
+    metadata, spec = _relative_to_checkout(run.submission.folder), _relative_to_checkout(run.gold.spec_file)
     lines = {instance.instance_id: f"{spec}:{instance.where.rpartition(':')[2]}" for instance in run.gold.instances}
     blamed = {result.instance_id for result in run.results if result.status == "gold_fault"}
     own = {name: f"{metadata}/{answer.where}" for name, answer in run.submission.answers.items() if answer.where and name not in blamed}
@@ -315,7 +315,7 @@ def add_to_summary(record: "Record") -> bool:
     return True
 
 
-def _seen_from_here(path: Path) -> str:
+def _relative_to_checkout(path: Path) -> str:
     full, here = path.resolve(), Path(os.environ.get("GITHUB_WORKSPACE") or ".").resolve()
     return (full.relative_to(here) if full.is_relative_to(here) else path).as_posix()
 

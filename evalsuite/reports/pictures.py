@@ -29,11 +29,11 @@ COLOURS = {
 LONGEST_LABEL = 60
 
 
-def escaped(text: object) -> str:
+def escape(text: object) -> str:
     """Make the text printable and escape it for HTML and XML, attributes too."""
-    from html import escape
+    import html
 
-    return escape(clean(str(text)), quote=True)
+    return html.escape(clean(str(text)), quote=True)
 
 
 def picture(marks: Iterable[str], *, height: float, title: str, description: str, kind: str) -> "Markup":
@@ -41,10 +41,10 @@ def picture(marks: Iterable[str], *, height: float, title: str, description: str
     from markupsafe import Markup
 
     head = f'<svg xmlns="http://www.w3.org/2000/svg" role="img" class="picture {kind}" width="100%" height="{_n(height)}" font-size="13">'
-    return Markup(f"{head}<title>{escaped(title)}</title><desc>{escaped(description)}</desc>{''.join(marks)}</svg>")
+    return Markup(f"{head}<title>{escape(title)}</title><desc>{escape(description)}</desc>{''.join(marks)}</svg>")
 
 
-def inner(marks: Iterable[str], *, x: float, y: float, width: float, height: float) -> str:
+def join_parts(marks: Iterable[str], *, x: float, y: float, width: float, height: float) -> str:
     """Return a nested `<svg>` with its own 0 to 100 % across; `x` and `width` in percent, `y` and `height` in pixels."""
     place = f'x="{_n(x)}%" y="{_n(y)}" width="{_n(width)}%" height="{_n(height)}"'
     return f'<svg {place} overflow="visible">{"".join(marks)}</svg>'
@@ -76,7 +76,7 @@ def text(x: float, y: float, words: object, *, anchor: str = "start", quiet: boo
     label = cut_text(whole, LONGEST_LABEL)
     look = f'class="{"quiet" if quiet else "label"}" fill="currentColor" font-size="{_n(size)}"' + (' font-weight="600"' if bold else "")
     tip = _tip(whole) if label != whole else ""
-    return f'<text x="{_n(x)}%" y="{_n(y)}" text-anchor="{anchor}" {look}>{escaped(label)}{tip}</text>'
+    return f'<text x="{_n(x)}%" y="{_n(y)}" text-anchor="{anchor}" {look}>{escape(label)}{tip}</text>'
 
 
 def numbers(svg: str) -> list[dict[str, str]]:
@@ -91,11 +91,11 @@ def numbers(svg: str) -> list[dict[str, str]]:
 
 
 def _data(values: Mapping[str, object]) -> str:
-    return "".join(f' data-{key.replace("_", "-")}="{escaped(_n(v) if isinstance(v, float) else v)}"' for key, v in values.items())
+    return "".join(f' data-{key.replace("_", "-")}="{escape(_n(v) if isinstance(v, float) else v)}"' for key, v in values.items())
 
 
 def _tip(words: str) -> str:
-    return f"<title>{escaped(words)}</title>" if words else ""
+    return f"<title>{escape(words)}</title>" if words else ""
 
 
 def _n(value: float) -> str:
@@ -130,8 +130,8 @@ def draw_intervals(
     marks = [part for number, row in enumerate(rows) for part in _interval_marks(row, number * INTERVAL_ROW, span, tip)]
     height = INTERVAL_ROW * len(rows)
     if mark is not None and rows:
-        at = _across(mark, span)
-        marks.append(inner([line(at, 0, at, height, dash="3 3", mark=mark)], x=1, y=0, width=98, height=height))
+        at = _position(mark, span)
+        marks.append(join_parts([line(at, 0, at, height, dash="3 3", mark=mark)], x=1, y=0, width=98, height=height))
     alt = "; ".join(f"{row.label}: {_value_words(row)}{_ends_words(row)}" for row in rows)
     return picture(marks, height=height, title=title, description=alt or "nothing to show", kind="intervals")
 
@@ -140,19 +140,19 @@ def _interval_marks(row: IntervalRow, top: float, span: tuple[float, float], int
     marks = [text(0, top + INTERVAL_LABEL, row.label), text(100, top + INTERVAL_LABEL, _value_words(row), anchor="end", bold=True)]
     bars = [box(0, 9, 100, 3, colour="track", opacity=0.22)]
     if row.value is not None and row.bound is not None and row.bound > row.value:
-        left = _across(row.value, span)
+        left = _position(row.value, span)
         tip = f"up to {row.bound * 100:.1f} % if every unjudged instance were right"
-        bars.append(box(left, 6, _across(row.bound, span) - left, 9, colour="two", opacity=0.45, tip=tip, bound=row.bound))
+        bars.append(box(left, 6, _position(row.bound, span) - left, 9, colour="two", opacity=0.45, tip=tip, bound=row.bound))
     if row.low is not None and row.high is not None:
-        left, tip = _across(row.low, span), f"{interval}{_ends_words(row)}"
-        bars.append(box(left, 7.5, _across(row.high, span) - left, 6, colour="soft", opacity=0.75, tip=tip, low=row.low, high=row.high))
+        left, tip = _position(row.low, span), f"{interval}{_ends_words(row)}"
+        bars.append(box(left, 7.5, _position(row.high, span) - left, 6, colour="soft", opacity=0.75, tip=tip, low=row.low, high=row.high))
     if row.value is not None:
         tip = f"{row.label}: {_value_words(row)}"
-        bars.append(dot(_across(row.value, span), 10.5, 5.5, colour="one", tip=tip, label=row.label, value=row.value))
-    return [*marks, inner(bars, x=1, y=top + INTERVAL_LABEL + 3, width=98, height=20)]
+        bars.append(dot(_position(row.value, span), 10.5, 5.5, colour="one", tip=tip, label=row.label, value=row.value))
+    return [*marks, join_parts(bars, x=1, y=top + INTERVAL_LABEL + 3, width=98, height=20)]
 
 
-def _across(value: float, span: tuple[float, float]) -> float:
+def _position(value: float, span: tuple[float, float]) -> float:
     low, high = span
     return 100 * min(1.0, max(0.0, (value - low) / (high - low)))
 
@@ -182,7 +182,7 @@ def draw_histogram(bins: Sequence[tuple[float, float, int]], *, title: str) -> "
         tip = f"{_edge(low)} to {_edge(high)}: {count}"
         bars.append(box(left + 0.4, BIN_PLOT - tall, width - 0.8, tall, colour="one", tip=tip, low=low, high=high, n=count))
         bars += [text(left + width / 2, BIN_PLOT - tall - 6, count, anchor="middle", size=12)] if count else []
-    marks = [inner(bars, x=1, y=BIN_TOP, width=98, height=BIN_PLOT), line(0, BIN_TOP + BIN_PLOT, 100, BIN_TOP + BIN_PLOT)]
+    marks = [join_parts(bars, x=1, y=BIN_TOP, width=98, height=BIN_PLOT), line(0, BIN_TOP + BIN_PLOT, 100, BIN_TOP + BIN_PLOT)]
     for edge in dict.fromkeys((first, (first + last) / 2, last)):
         anchor = "start" if edge == first else "end" if edge == last else "middle"
         marks.append(text(1 + 98 * (edge - first) / span, BIN_TOP + BIN_PLOT + 18, _edge(edge), anchor=anchor, quiet=True, size=12))
@@ -260,10 +260,10 @@ def _measure_bar(label: str, name: str, value: float | None, top: float, colour:
     marks = [text(0, top + 11, name, quiet=True, size=12), text(100, top + 11, _three_digits(value), anchor="end", size=12)]
     track = box(0, 2, 100, 9, colour="track", opacity=0.16)
     if value is None:
-        return [*marks, inner([track], x=24, y=top, width=62, height=BAR_LINE)]
+        return [*marks, join_parts([track], x=24, y=top, width=62, height=BAR_LINE)]
     share = 100 * min(1.0, max(0.0, value))
     bar = box(0, 2, share, 9, colour=colour, tip=f"{label}, {name}: {_three_digits(value)}", label=label, name=name, value=value)
-    return [*marks, inner([track, bar], x=24, y=top, width=62, height=BAR_LINE)]
+    return [*marks, join_parts([track, bar], x=24, y=top, width=62, height=BAR_LINE)]
 
 
 def _three_digits(value: float | None) -> str:
@@ -303,7 +303,7 @@ def _strip_marks(strip: Strip, top: float, most: float) -> list[str]:
         if count:
             tip = f"{strip.label}, {words}: {count} of {strip.n}"
             bars.append(box(at * width + 0.3, STRIP_PLOT - tall, width - 0.6, tall, colour="one", tip=tip, bar=words, n=count))
-    place = inner([*bars, line(0, STRIP_PLOT, 100, STRIP_PLOT)], x=0, y=top + STRIP_LABEL + 5, width=100, height=STRIP_PLOT)
+    place = join_parts([*bars, line(0, STRIP_PLOT, 100, STRIP_PLOT)], x=0, y=top + STRIP_LABEL + 5, width=100, height=STRIP_PLOT)
     return [text(0, top + STRIP_LABEL - 2, strip.label), place]
 
 

@@ -88,7 +88,7 @@ def record_of_run(run: "Run", labels: Path | None = None) -> Record:
     name = run.folder.name if run.folder is not None else run.submission.folder.name or str(run.submission.folder)
     exchanges = exchanges_of(run.gold, run.submission)
     bare = Record(name=name, run=run.to_json(), results=run.results, summary=run.summary, folder=run.folder, exchanges=exchanges)
-    return _with_people(bare, labels)
+    return _add_people(bare, labels)
 
 
 def record_of_entry(entry: "RunEntry", labels: Path | None = None, *, exchanges: Exchanges | None = None) -> Record:
@@ -102,10 +102,10 @@ def record_of_entry(entry: "RunEntry", labels: Path | None = None, *, exchanges:
     gold = entry.run["gold"]
     part = {"clusters": gold.get("clusters", ()), "n_instances": gold.get("n_instances")}
     summary = summarise(results, rules=bare.rules, groups=bare.groups, **part)
-    return _with_people(replace(bare, summary=summary, tags=entry.tags, exchanges=exchanges), labels)
+    return _add_people(replace(bare, summary=summary, tags=entry.tags, exchanges=exchanges), labels)
 
 
-def _with_people(record: Record, labels: Path | None) -> Record:
+def _add_people(record: Record, labels: Path | None) -> Record:
     """Add the score estimated from human labels (`people` of its `run`), if there are labels.
 
     Raises `UsageError` for labels that do not match the run.
@@ -281,8 +281,8 @@ def corrected_words(record: "Record") -> str:
     if not corrections:
         return ""
     changes = ", ".join(f"{corrections[f'n_{word}']} {word}" for word in ("waived", "patched") if corrections[f"n_{word}"])
-    left = ", ".join(f"{len(corrections[state])} {state}" for state in ("stale", "expired") if corrections[state])
-    notes = "; ".join(filter(None, (changes or "nothing applied", f"{left}, not applied" if left and changes else left)))
+    unused = ", ".join(f"{len(corrections[state])} {state}" for state in ("stale", "expired") if corrections[state])
+    notes = "; ".join(filter(None, (changes or "nothing applied", f"{unused}, not applied" if unused and changes else unused)))
     n, score = corrections["n_gold"], corrections["score"]
     if not n:
         return f"no instance left  ({notes})"

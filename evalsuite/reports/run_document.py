@@ -102,7 +102,7 @@ class ReportRow:
     corrected: float | None = None
 
 
-def _whole(value: float | None) -> float | None:
+def _int_if_whole(value: float | None) -> float | None:
     """Return the number as in results.jsonl: 1, not 1.0."""
     return int(value) if value is not None and value == int(value) else value
 
@@ -112,7 +112,7 @@ def _result_column(name: str, words: "Callable[[Result], Words]", **how: Any) ->
 
     def value(row: ReportRow) -> Any:
         value = getattr(row.result, name)
-        return _whole(value) if isinstance(value, float) else value
+        return _int_if_whole(value) if isinstance(value, float) else value
 
     return Column(name=name, value=value, words=lambda row: words(row.result), **how)
 
@@ -142,15 +142,15 @@ def scorer_columns(scorers: Sequence[str]) -> Iterator[Column[ReportRow]]:
     taken = {column.name for column in COLUMNS}
 
     def column(scorer: str) -> Column[ReportRow]:
-        def seen(row: ReportRow) -> "Result | None":
+        def has_values(row: ReportRow) -> "Result | None":
             return results_by(row.result, scorers).get(scorer)
 
         def value(row: ReportRow) -> float | None:
-            result = seen(row)
-            return None if result is None else _whole(result.score if result.score is not None else raw_value(result))
+            result = has_values(row)
+            return None if result is None else _int_if_whole(result.score if result.score is not None else raw_value(result))
 
         def words(row: ReportRow) -> Own:
-            result = seen(row)
+            result = has_values(row)
             raw = None if result is None else raw_value(result)
             return Own("" if result is None else sign_under(result, result.score) if raw is None else f"{raw:.4g}")
 
@@ -190,7 +190,7 @@ COLUMNS: tuple[Column[ReportRow], ...] = (
 
 # With errata: the score after the entry of the instance, None for a waived instance.
 _IN_TABLES: frozenset[Form] = frozenset({"csv", "parquet"})
-CORRECTED: Column[ReportRow] = Column(name="corrected", type="DOUBLE", value=lambda row: _whole(row.corrected), forms=_IN_TABLES)
+CORRECTED: Column[ReportRow] = Column(name="corrected", type="DOUBLE", value=lambda row: _int_if_whole(row.corrected), forms=_IN_TABLES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ class _Rows:
 def results_table(record: "Record", results: "Sequence[Result] | None" = None, *, has_texts: bool = True) -> Table[ReportRow]:
     """Return the table of the results, by default all in gold order; `has_texts` puts question, gold and answer below each row."""
     rows = _Rows(record.results if results is None else results, record)
-    return Table(columns=_columns_of(record), rows=rows, is_listed=True, is_long=True, below=_texts_below if has_texts else None)
+    return Table(columns=_columns_of(record), rows=rows, is_listed=True, is_long=True, below=_add_texts if has_texts else None)
 
 
 def _columns_of(record: "Record") -> list[Column[ReportRow]]:
@@ -227,7 +227,7 @@ def _columns_of(record: "Record") -> list[Column[ReportRow]]:
     return [*COLUMNS[:after], *scorer_columns(record.summary.scorers), *COLUMNS[after:], *corrected]
 
 
-def _texts_below(row: ReportRow) -> list[tuple[str, str, str]]:
+def _add_texts(row: ReportRow) -> list[tuple[str, str, str]]:
     _, reference, answer = row.exchange
     # No word of a right answer is marked: it may contain more than gold.
     other = ("", "", "") if row.result.score == 1 else ("", answer, reference)
@@ -506,15 +506,15 @@ def _comment_sections(record: "Record") -> Iterator[Section]:
         yield Section(prose=("no instance to score",))
     # The scorers only if there are several, or no groups.
     if len(s.by_scorer) > 1 and (s.scorers or not s.by_group):
-        yield _worst_first("scorer", s.by_scorer)
+        yield _sort_by_score("scorer", s.by_scorer)
     if len(s.by_group) > 1:
-        yield _worst_first("group", s.by_group)
+        yield _sort_by_score("group", s.by_group)
     yield from field_sections(record, "markdown")
     yield from _folded_sections(record)
     yield Section(look="foot", lines=((Own(f"evalsuite {__version__} · "), Code(str(record.run["signature"]))),))
 
 
-def _worst_first(name: str, rows: Mapping[str, Mapping[str, Any]]) -> Section:
+def _sort_by_score(name: str, rows: Mapping[str, Mapping[str, Any]]) -> Section:
     worst = sorted(rows.items(), key=lambda item: (item[1]["score"] or 0.0, -item[1]["n"]))
 
     def right(item: tuple[str, Any]) -> Own:

@@ -192,12 +192,12 @@ def opened_row(result: "Result", evidence: Mapping[str, Any] | None = None, *, g
 
     from evalsuite.reports.html import difference_html
 
-    known = evidence or {}
+    proof_of = evidence or {}
     values = {
-        "facts": [*opened_facts(result), *proofs(known), *([("groups", ", ".join(groups))] if groups else [])],
-        "difference": difference_html(known.get("difference") or {}),
+        "facts": [*opened_facts(result), *proofs(proof_of), *([("groups", ", ".join(groups))] if groups else [])],
+        "difference": difference_html(proof_of.get("difference") or {}),
         "fields": fields_picture(result.details),
-        "sql": str(known.get("sql", "")).splitlines(),
+        "sql": str(proof_of.get("sql", "")).splitlines(),
         "asked": judge_exchanges(result.details),
         "raw": raw_details(result.details),
         "link": "#" + quote(clean(result.instance_id)),

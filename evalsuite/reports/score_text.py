@@ -105,13 +105,13 @@ def scorer_help_text(about: Help, *, command: str = "") -> str:
     lines += textwrap.wrap(about.says, WIDTH)
     lines += textwrap.wrap(about.notes, WIDTH)
     for rule, text in about.rules.items():
-        lines += ["", *_hanging(f" {rule:<10}", text)]
+        lines += ["", *_indent_lines(f" {rule:<10}", text)]
     lines += ["", "parameters"]
     width = max(len(parameter.name) for parameter in about.parameters) + 3
     for parameter in about.parameters:
         kind = f"{parameter.type}, {f'default {parameter.default}' if parameter.default else 'needed'}"
-        lines += _hanging(f" {parameter.name:<{width}}", kind)
-        lines += _hanging(" " * (width + 1), parameter.meaning)
+        lines += _indent_lines(f" {parameter.name:<{width}}", kind)
+        lines += _indent_lines(" " * (width + 1), parameter.meaning)
     lines += ["", "example, an entry of gold's `evaluation`", f" {json.dumps(about.example)}"]
     if command:
         lines += ["", "example, at the command line", f" {command}"]
@@ -171,7 +171,7 @@ def _parameters(entry: Scorer, meanings: dict[str, str]) -> Iterable[Parameter]:
         yield Parameter(name=name, type=kind, default=default, meaning=meanings.get(name, ""))
 
 
-def _hanging(label: str, text: str) -> list[str]:
+def _indent_lines(label: str, text: str) -> list[str]:
     """Format a label and its text with a hanging indent."""
     return textwrap.wrap(text, WIDTH, initial_indent=label, subsequent_indent=" " * len(label)) if text else []
 
@@ -206,7 +206,7 @@ def instance_document(
     rows = [*_result_pairs(result), *_detail_pairs(result.details)]
     if submission is not None and result.instance_id in submission.answers:
         answer = submission.answers[result.instance_id]
-        rows += [("answer", f"{answer.answer_type}: {_value_cut(answer.value)}"), ("submitted", answer.where)]
+        rows += [("answer", f"{answer.answer_type}: {_cut_value(answer.value)}"), ("submitted", answer.where)]
     if instance is not None:
         rows += _gold_pairs(instance, result)
     return _document_of(result.instance_id, rows, result.score, result.details, whole or {})
@@ -298,13 +298,13 @@ def _detail_pairs(details: Row) -> Iterator[tuple[str, str]]:
     apart = {*_SHOWN_APART, *(TABLED if is_tree(details) else ())}
     for key, value in details.items():
         if key not in apart:
-            yield "strict details" if key == "strict" else key, _value_cut(value)
+            yield "strict details" if key == "strict" else key, _cut_value(value)
 
 
 def _gold_pairs(instance: GoldInstance, result: Result) -> Iterator[tuple[str, str]]:
     yield "gold", instance.where
     for check in instance.checks:
-        parameters = ", ".join(f"{key}={_value_cut(value)}" for key, value in check.parameters.items())
+        parameters = ", ".join(f"{key}={_cut_value(value)}" for key, value in check.parameters.items())
         yield "check", f"{check.scorer}({parameters})"
         # A gold query that ran did not lack its connection.
         for problem in (problem for problem in check.problems if problem.code != "NEEDS_CONNECTION" or result.status != "scored"):
@@ -312,14 +312,14 @@ def _gold_pairs(instance: GoldInstance, result: Result) -> Iterator[tuple[str, s
     if instance.groups:
         yield "groups", ", ".join(instance.groups)
     for key, value in instance.extra.items():
-        yield key, _value_cut(value)
+        yield key, _cut_value(value)
 
 
 def _value_or_not_judged(value: float | None) -> str:
     return "not judged" if value is None else f"{value:.4g}"
 
 
-def _value_cut(value: object) -> str:
+def _cut_value(value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}... ({len(text)} characters)"
 

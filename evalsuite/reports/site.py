@@ -86,12 +86,12 @@ def board_before(site: Path, since: str | None, today: str) -> Before | None:
     """
     days = days_of(site)
     if since in (None, "last"):
-        known = [day for day in days if day < today]
-        return _read(site / ARCHIVE / f"{known[-1]}.json", known[-1]) if known else None
+        earlier = [day for day in days if day < today]
+        return _read(site / ARCHIVE / f"{earlier[-1]}.json", earlier[-1]) if earlier else None
     assert since is not None
     if _DAY.fullmatch(since):
-        if known := [day for day in days if day <= since]:
-            return _read(site / ARCHIVE / f"{known[-1]}.json", known[-1])
+        if earlier := [day for day in days if day <= since]:
+            return _read(site / ARCHIVE / f"{earlier[-1]}.json", earlier[-1])
         raise UsageError(f"--since {since}: {site} has no board of that day or before", hint=f"it has {count_words(len(days), 'board')}"
                          + (f" from {days[0]} on" if days else ""))  # fmt: skip
     place = Path(since)
@@ -118,16 +118,16 @@ def news(board: "Leaderboard", before: Before | None) -> list[str]:
         return ["No submission is ranked."]
     score = ranked[0].score or 0.0
     leaders = [row.name for row in ranked if row.rank == 1]
-    lead = f"{_named(leaders)} lead{'s' * (len(leaders) == 1)} with {f'{score:.4g}' if board.is_raw else percent(score)}."
+    lead = f"{_name_rows(leaders)} lead{'s' * (len(leaders) == 1)} with {f'{score:.4g}' if board.is_raw else percent(score)}."
     if before is None:
         return [lead, f"{count_words(len(ranked), 'submission')} ranked."]
     new = [row.name for row in ranked if before.is_new(row)]
     moves = sorted(((up, row.name) for row in ranked if (up := before.places_up(row))), key=lambda move: (-abs(move[0]), move[1]))
     risen, fallen = ([f"{name} by {abs(up)}" for up, name in moves if (up > 0) is rose] for rose in (True, False))
-    return [lead, *(f"{words}: {_named(names)}." for words, names in (("New", new), ("Up", risen), ("Down", fallen)) if names)]
+    return [lead, *(f"{words}: {_name_rows(names)}." for words, names in (("New", new), ("Up", risen), ("Down", fallen)) if names)]
 
 
-def _named(names: Sequence[str]) -> str:
+def _name_rows(names: Sequence[str]) -> str:
     rest = len(names) - _MOST_NAMED
     return ", ".join(names[:_MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
@@ -170,8 +170,8 @@ def new_version(folder: Path) -> Iterator[Path]:
         # Left by a killed build.
         if old.exists() and not folder.exists():
             old.rename(folder)
-        for left in (new, old):
-            shutil.rmtree(left, ignore_errors=True)
+        for remnant in (new, old):
+            shutil.rmtree(remnant, ignore_errors=True)
         if folder.exists():
             shutil.copytree(folder, new, symlinks=True, copy_function=_share)
         else:
@@ -186,8 +186,8 @@ def new_version(folder: Path) -> Iterator[Path]:
     except OSError as error:
         raise write_error(folder, error) from error
     finally:
-        for left in (new, old):
-            shutil.rmtree(left, ignore_errors=True)
+        for remnant in (new, old):
+            shutil.rmtree(remnant, ignore_errors=True)
 
 
 @contextmanager
@@ -358,14 +358,14 @@ def build_site(board: "Leaderboard", entries: "Sequence[Entry]", order: SiteOrde
     """Build the site of a board. Raises `UsageError` for an unusable folder, `OutputError` for a failed write."""
     day, title = order.now.strftime("%Y-%m-%d"), order.rules.title or board.suite
     before = order.before
-    runs = [] if board.anonymous else _with_runs(board, entries)
+    runs = [] if board.anonymous else _add_runs(board, entries)
     with new_version(order.folder) as site:
         pages = _Pages(site, order)
         for entry, row in runs:
             pages.add(entry, row)
         pages.drop_others()
         link = {row.name: f"{SUBMISSIONS}/{slug_of(row.name)}.html" for _, row in runs}
-        about = _about(order)
+        about = _describe_board(order)
         today = {"title": title, "day": day, "news": news(board, before)}
         rows = {
             name: {**move, "page": link.get(name), "received": pages.received.get(name)}
@@ -386,13 +386,13 @@ def build_site(board: "Leaderboard", entries: "Sequence[Entry]", order: SiteOrde
     return Built(n_pages=len(runs), n_written=pages.n_written)
 
 
-def _with_runs(board: "Leaderboard", entries: "Sequence[Entry]") -> "list[tuple[Entry, RankedRow]]":
+def _add_runs(board: "Leaderboard", entries: "Sequence[Entry]") -> "list[tuple[Entry, RankedRow]]":
     """Return the rows with a page and their entries; runs of others and models with several submissions have none."""
     rows = {row.name: row for row in board.rows if not row.fault and row.samples is None}
     return [(entry, rows[entry.name]) for entry in entries if entry.name in rows and entry.scores is not None and not entry.is_foreign]
 
 
-def _about(order: SiteOrder) -> list[tuple[str, str]]:
+def _describe_board(order: SiteOrder) -> list[tuple[str, str]]:
     """Yield (label, text) of the board's rules."""
     rules, facts = order.rules, []
     for phase in rules.phases:
@@ -490,13 +490,13 @@ def _list_of_days(site: Path, today: Mapping[str, Any]) -> list[Mapping[str, Any
     """Return the news of each archived day, oldest first, cached in one file so that old boards are not read again."""
     file = site / ARCHIVE / "index.json"
     cached = read_json(file)
-    known: dict[str, Mapping[str, Any]] = (
+    days_listed: dict[str, Mapping[str, Any]] = (
         {str(day.get("day")): day for day in cached if isinstance(day, dict)} if isinstance(cached, list) else {}
     )
-    known[str(today["day"])] = today
+    days_listed[str(today["day"])] = today
     days: list[Mapping[str, Any]] = []
     for name in days_of(site):
-        day = known.get(name)
+        day = days_listed.get(name)
         if day is None or not isinstance(day.get("news"), list):
             board = read_json(site / ARCHIVE / f"{name}.json") or {}
             day = {"day": name, "n": len(board.get("rows", ())), "news": board.get("site", {}).get("news", [])}

@@ -185,7 +185,7 @@ def _show_section(screen: Screen, section: Section) -> None:
     for line in section.prose:
         print_line(screen, f" {text_of(line)}")
     if section.table is not None:
-        (_print_listed if section.table.is_listed else _print_table)(screen, section.table)
+        (_print_list if section.table.is_listed else _print_table)(screen, section.table)
     print_pairs(screen, [(text_of(label), text_of(text)) for label, text in section.pairs])
     for line in section.lines:
         print_line(screen, f" {text}" if (text := text_of(line)) else "")
@@ -278,7 +278,7 @@ def print_pairs(screen: Screen, pairs: Iterable[tuple[str, str]], *, after_a_lin
             screen.line(Styled(" " * indent if at or below else set_cell_size(f" {label}", column), "dim"), Styled(line))
 
 
-def _print_listed(screen: Screen, table: Table[Any]) -> None:
+def _print_list(screen: Screen, table: Table[Any]) -> None:
     """Print one line per row: its names in full, its marks, and as much of its reason as fits."""
     rows = list(table.rows)
     columns = table.of("text")
@@ -328,21 +328,21 @@ def _print_below(screen: Screen, texts: Sequence[tuple[str, str, str]]) -> None:
     room = screen.width - _INDENT - sum(len(label) + 1 for label, *_ in texts) - 3 * (len(texts) - 1)
     parts = [Styled(" " * _INDENT)]
     for n_left, (label, text, other) in zip(range(len(texts), 0, -1), texts, strict=True):
-        known = {_word_alone(word) for word in other.split()}
+        words_above = {_word_alone(word) for word in other.split()}
         whole = clean(" ".join(text.split()))
         lines = whole if screen.is_whole else _cut(whole, max(4, room // n_left))
         room -= 0 if screen.is_whole else cell_len(lines)
         parts += [Styled(" · ", "dim")] if len(parts) > 1 else []
         parts.append(Styled(f"{label} ", "dim"))
-        left = len(lines)
+        n_free = len(lines)
         for at, word in enumerate(whole.split(" ")):
             piece = (" " if at else "") + word
-            if left <= 0:
+            if n_free <= 0:
                 break
-            end = len(lines) - left + len(piece)
-            style = "bold yellow" if other and _word_alone(word) not in known else ""
-            parts.append(Styled(lines[len(lines) - left : end], style))
-            left -= len(piece)
+            end = len(lines) - n_free + len(piece)
+            style = "bold yellow" if other and _word_alone(word) not in words_above else ""
+            parts.append(Styled(lines[len(lines) - n_free : end], style))
+            n_free -= len(piece)
     screen.line(*parts)
 
 
@@ -360,14 +360,14 @@ def _print_row(screen: Screen, cells: Mapping[str, Styled], sizes: Mapping[str, 
     for name, size in sizes.items():
         text, own = cells[name]
         if not (screen.is_whole and name == [*sizes][-1]):
-            text = _aligned(_cut(text, size), size, "center" if name in marks else "left")
+            text = _align(_cut(text, size), size, "center" if name in marks else "left")
         parts += [Styled("  "), Styled(text, own)] if len(parts) > 1 else [Styled(text, own)]
     while parts and not parts[-1].text.strip(" "):
         parts.pop()
     screen.line(*parts[:-1], *(Styled(last.text.rstrip(), last.style) for last in parts[-1:]), style=style)
 
 
-def _aligned(text: str, width: int, side: str) -> str:
+def _align(text: str, width: int, side: str) -> str:
     spare = max(0, width - cell_len(text))
     before = {"left": 0, "center": spare // 2, "right": spare}[side]
     return " " * before + text + " " * (spare - before)
@@ -423,16 +423,16 @@ def _print_side_by_side(screen: Screen, columns: Sequence[Column[Any]], rows: Se
         spare -= more
     sides = ["right" if all(map(_NUMBER.fullmatch, column)) else "left" for column in cells]
     for row, style in zip([head, *rows], ["dim", *styles], strict=True):
-        for line in _wrapped_row(row, sizes, sides, is_head=row is head):
+        for line in _wrap_row(row, sizes, sides, is_head=row is head):
             screen.line(Styled(line, style))
     return True
 
 
-def _wrapped_row(row: Sequence[str], sizes: Sequence[int], sides: Sequence[str], *, is_head: bool) -> Iterator[str]:
+def _wrap_row(row: Sequence[str], sizes: Sequence[int], sides: Sequence[str], *, is_head: bool) -> Iterator[str]:
     """Yield the lines of a row: titles stand above their columns, cells at the top of their row."""
     wrapped = [in_lines(text, size, _CELL_WORD) for text, size in zip(row, sizes, strict=True)]
     height = max(map(len, wrapped), default=0)
     for at in range(height):
         places = [at - (height - len(lines)) * is_head for lines in wrapped]
         texts = [lines[place] if 0 <= place < len(lines) else "" for lines, place in zip(wrapped, places, strict=True)]
-        yield "".join(f" {_aligned(text, size, side)} " for text, size, side in zip(texts, sizes, sides, strict=True)).rstrip(" ")
+        yield "".join(f" {_align(text, size, side)} " for text, size, side in zip(texts, sizes, sides, strict=True)).rstrip(" ")

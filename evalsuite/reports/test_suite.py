@@ -39,11 +39,11 @@ from evalsuite.suites.stored_suites import (
     configs_of,
     data_hash,
     folder_of,
-    given_scorers,
     gold_of,
     load_suite,
     needs,
     new_suite,
+    parse_scorers,
     reference_data_of,
     save_suite,
     slug,
@@ -114,7 +114,7 @@ class ReportedRun(Readable, Run):
         return self
 
 
-def reported(run: Run) -> ReportedRun:
+def read_reported_run(run: Run) -> ReportedRun:
     """The run with everything that it can be read as."""
     return ReportedRun(**{attribute.name: getattr(run, attribute.name) for attribute in fields(run)})
 
@@ -313,7 +313,7 @@ class TestSuite:
             raise UsageError("suites have no client, they are stored in files", hint="leave `client` out; `root` is their folder")
         check_name(name)
         self._root = root
-        scorers, config = given_scorers(scoring_method, config)
+        scorers, config = parse_scorers(scoring_method, config)
         cases = reference_data_of(
             reference_data, reference_data_path, input_text_list, reference_output_list, input_column, reference_column, allow_empty
         )

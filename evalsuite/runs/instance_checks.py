@@ -48,9 +48,9 @@ def combine(task: Task, outcomes: Sequence[Outcome], *, seconds: float) -> Resul
     """
     further: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
-        if outcome.check.beside:
+        if outcome.check.is_further:
             further.setdefault(outcome.check.scorer, []).append(outcome)
-    result = _combine_outcomes(task, [outcome for outcome in outcomes if not outcome.check.beside], seconds)
+    result = _combine_outcomes(task, [outcome for outcome in outcomes if not outcome.check.is_further], seconds)
     if not further:
         return result
     by_name = {name: _combine_outcomes(task, own, 0.0) for name, own in further.items()}
@@ -253,7 +253,7 @@ def applicable(instance: GoldInstance, answer: Answer) -> tuple[Check, ...]:
         return instance.checks
     checks = tuple(check for check, form in zip(instance.checks, reads, strict=True) if form in wanted)
     # Further scorers alone make no score.
-    return () if all(check.beside for check in checks) else checks
+    return () if all(check.is_further for check in checks) else checks
 
 
 def skip_unscorable(task: Task) -> Result | None:

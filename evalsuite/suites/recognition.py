@@ -111,15 +111,15 @@ def recognise(path: Path, depth: int = 0) -> Thing:
         EvalsuiteError: the path cannot be read.
     """
     if path.is_dir():
-        return _folder(path, depth)
+        return _recognise_folder(path, depth)
     if path.is_symlink() and not path.exists():
         return Thing(path=path, kind="unknown", facts={"why": "it is a link to nothing"})
     if not path.is_file():
         return Thing(path=path, kind="unknown", facts={"why": "it is no file and no folder"})
-    return _file(path)
+    return _recognise_file(path)
 
 
-def _folder(path: Path, depth: int) -> Thing:
+def _recognise_folder(path: Path, depth: int) -> Thing:
     names = {place.name for place in path.iterdir()}
     if RUN in names and RESULTS in names:
         return Thing(path=path, kind="run")
@@ -153,12 +153,12 @@ def _parts(path: Path, names: Sequence[str]) -> list[Thing]:
     folders = [path / name for name in names[:_MOST_FOLDERS] if (path / name).is_dir()]
     if "evaluation_suite" in (path.name, *names) or any((folder / "evaluation_suite").is_dir() for folder in folders):
         return []
-    known: dict[Kind, Any] = {
+    readers: dict[Kind, Any] = {
         "gold": lambda folder: any(folder.glob(SPEC_PATTERN)),
         "submission": metadata_like,
         "run": lambda folder: (folder / RUN).is_file() and (folder / RESULTS).is_file(),
     }
-    return [Thing(path=folder, kind=kind) for kind, fits in known.items() for folder in folders if fits(folder)]
+    return [Thing(path=folder, kind=kind) for kind, fits in readers.items() for folder in folders if fits(folder)]
 
 
 def _folder_of_files(path: Path, names: Sequence[str]) -> Thing:
@@ -171,13 +171,13 @@ def _folder_of_files(path: Path, names: Sequence[str]) -> Thing:
             return Thing(path=path, kind="log" if logs else "records", facts={"files": logs or files})
     facts: dict[str, Any] = {"files": files, "endings": sorted(endings)}
     has_projects = any(place.suffix == ".duckdb" for name in names if (path / name).is_dir() for place in (path / name).iterdir())
-    only = [_file(path / files[0])] if len(names) == len(files) == 1 else []
+    only = [_recognise_file(path / files[0])] if len(names) == len(files) == 1 else []
     if holds_answers(path) or has_projects:
         return Thing(path=path, kind="submission", facts=facts, parts=only)
-    return only[0] if only else Thing(path=path, kind="unknown", facts={**facts, **_why_unknown(names)})
+    return only[0] if only else Thing(path=path, kind="unknown", facts={**facts, **_explain_unknown(names)})
 
 
-def _why_unknown(names: Sequence[str]) -> dict[str, str]:
+def _explain_unknown(names: Sequence[str]) -> dict[str, str]:
     """Return the fact `why` of a folder of these names that is nothing known; empty if there is no reason but that."""
     upper = next((name for name in names if name.lower().endswith("_eval.jsonl") or Path(name).suffix in (".CSV", ".SQL")), "")
     if upper:
@@ -189,14 +189,14 @@ def _logs_below(path: Path) -> list[str]:
     """Return the logs of other tools among the first files in a folder and in its folders, as names below it."""
     files = (place for depth in ("*", "*/*") for place in sorted(path.glob(depth)) if place.suffix.lower() in _RECORD_ENDINGS)
     logs = [place for place in itertools.islice(files, _MOST_LOGS) if place.is_file() and not place.name.startswith(".")]
-    first = [place for place in logs if _inside(place).get("kind") == "log"] if logs and _may_be_log(logs) else []
+    first = [place for place in logs if _look_inside_in_worker(place).get("kind") == "log"] if logs and _may_be_log(logs) else []
     return [str(place.relative_to(path)) for place in first]
 
 
 def _may_be_log(files: Sequence[Path]) -> bool:
     """Return whether one of the first files, or one with a name of lm-eval's samples, is a log."""
     named = [file for file in files if file.name.startswith("samples_")]
-    return any(_inside(file).get("kind") == "log" for file in [*files[:1], *named[:1]])
+    return any(_look_inside_in_worker(file).get("kind") == "log" for file in [*files[:1], *named[:1]])
 
 
 def benchmarks_of(path: Path) -> list[Benchmark]:
@@ -255,11 +255,11 @@ def ids_of_answers(answer: Thing) -> set[str]:
         return set()
     ids = {place.stem if place.is_file() else place.name for place in answer.path.iterdir()}
     if names := metadata_like(answer.path):
-        ids |= set(_inside(answer.path / names[0]).get("ids", ()))
+        ids |= set(_look_inside_in_worker(answer.path / names[0]).get("ids", ()))
     return ids
 
 
-def _file(path: Path) -> Thing:
+def _recognise_file(path: Path) -> Thing:
     name, folder = path.name.lower(), path.absolute().parent
     if name in (RUN, RESULTS) and (folder / RUN).is_file():
         return Thing(path=folder, kind="run")
@@ -267,7 +267,7 @@ def _file(path: Path) -> Thing:
         return Thing(path=folder, kind="submission")
     if path.match(SPEC_PATTERN):
         return Thing(path=path, kind="gold")
-    inside: Mapping[str, Any] = _inside(path) if path.stat().st_size else {"why": "it is empty"}
+    inside: Mapping[str, Any] = _look_inside_in_worker(path) if path.stat().st_size else {"why": "it is empty"}
     kind: Kind = inside.get("kind", "unknown")
     return Thing(path=folder if kind in ("run", "submission") else path, kind=kind, facts=inside)
 
@@ -281,7 +281,7 @@ def zip_is_log(path: Path) -> bool:
         return False
 
 
-def _inside(path: Path) -> dict[str, Any]:
+def _look_inside_in_worker(path: Path) -> dict[str, Any]:
     """Return what `look_inside` finds, asked in a worker."""
     from evalsuite.readers.limits import resolve_limits
     from evalsuite.sandbox.rpc_client import RpcClient
@@ -300,10 +300,10 @@ def look_inside(path: str) -> dict[str, Any]:
         head = handle.read(HEAD_BYTES)
     if not head.strip():
         return {"kind": "unknown", "why": "it is empty"}
-    return _of_magic(place, head) or _of_content(place, head)
+    return _recognise_magic(place, head) or _recognise_content(place, head)
 
 
-def _of_magic(place: Path, head: bytes) -> dict[str, Any]:
+def _recognise_magic(place: Path, head: bytes) -> dict[str, Any]:
     """Return the kind of an archive or a database by its first bytes, empty for other files."""
     if head[:4] in (b"PK\x03\x04", b"PK\x05\x06") and ending_of(place) not in WORKBOOKS:
         return {"kind": "log" if zip_is_log(place) else "archive", "is_submission": _has_metadata(place)}
@@ -328,7 +328,7 @@ def _has_metadata(place: Path) -> bool:
     return any(own[-1].casefold().startswith("results_metadata") and len(own) <= 2 for own in parts)
 
 
-def _of_content(place: Path, head: bytes) -> dict[str, Any]:
+def _recognise_content(place: Path, head: bytes) -> dict[str, Any]:
     text = head.decode("utf-8-sig", "replace")
     lines = [line for line in text.splitlines() if line.strip()]
     if lines and _QUERY.match(lines[0]) and place.suffix.lower() not in (".csv", ".tsv"):
@@ -338,8 +338,8 @@ def _of_content(place: Path, head: bytes) -> dict[str, Any]:
         if encoding := _detect_encoding(head):
             return {"kind": "unknown", **encoding}
         if ending == ".jsonl":
-            return _of_lines(text, is_whole=len(head) < HEAD_BYTES)
-        return _of_json(place)
+            return _recognise_lines(text, is_whole=len(head) < HEAD_BYTES)
+        return _recognise_json(place)
     if ending not in FILE_KINDS:
         return {"kind": "table"} if ending else {"kind": "unknown"}
     columns = _head_of_columns(place, head)
@@ -347,7 +347,7 @@ def _of_content(place: Path, head: bytes) -> dict[str, Any]:
         return {"kind": "unknown", "why": f"its name ends in {ending}, but it is no {_PACKED[ending]} file"}
     if not columns and ending in (".csv", ".tsv"):
         return {"kind": "unknown", **_detect_encoding(head)} if _detect_encoding(head) else {"kind": "table"}
-    return _of_columns(columns)
+    return _recognise_columns(columns)
 
 
 _PACKED: Final = {".parquet": "Parquet", ".xlsx": "Excel"}
@@ -380,7 +380,7 @@ def _head_of_columns(place: Path, head: bytes) -> Mapping[str, Sequence[Any]]:
         return {}
 
 
-def _of_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+def _recognise_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     guess = guess_columns({name: list(cells[:_HEAD_ROWS]) for name, cells in columns.items()})
     return {
         "kind": "candidates" if guess else "table",
@@ -390,7 +390,7 @@ def _of_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     }
 
 
-def _of_json(place: Path) -> dict[str, Any]:
+def _recognise_json(place: Path) -> dict[str, Any]:
     try:
         value = json.loads(place.read_text(encoding="utf-8-sig"))
     except json.JSONDecodeError as error:
@@ -405,13 +405,13 @@ def _of_json(place: Path) -> dict[str, Any]:
     except (ValueError, RecursionError, OSError):
         return {"kind": "unknown", "why": "not valid JSON"}
     if isinstance(value, dict):
-        return _of_object(value)
+        return _recognise_object(value)
     if not isinstance(value, list):
         return {"kind": "unknown"}
-    return {"kind": "sql_pairs", "is_gold": False} if _are_queries(value) else _of_rows(value)
+    return {"kind": "sql_pairs", "is_gold": False} if _are_queries(value) else _recognise_rows(value)
 
 
-def _of_object(value: Mapping[str, Any]) -> dict[str, Any]:
+def _recognise_object(value: Mapping[str, Any]) -> dict[str, Any]:
     results = value.get("results")
     rows = results.get("results") if isinstance(results, dict) else results
     of_inspect = isinstance(value.get("eval"), dict) and "samples" in value
@@ -423,7 +423,7 @@ def _of_object(value: Mapping[str, Any]) -> dict[str, Any]:
     if _are_queries(cells):
         return {"kind": "sql_pairs", "is_gold": False}
     if cells and all(isinstance(cell, list) and not _is_nested(cell) for cell in cells) and len(set(map(len, cells))) == 1:
-        return _of_columns(value)
+        return _recognise_columns(value)
     return {"kind": "records"}
 
 
@@ -443,7 +443,7 @@ _LINE_KINDS: Final[Sequence[tuple[frozenset[str], Kind]]] = (
 )
 
 
-def _of_lines(text: str, *, is_whole: bool) -> dict[str, Any]:
+def _recognise_lines(text: str, *, is_whole: bool) -> dict[str, Any]:
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     rows = []
     for number, line in lines[:_HEAD_ROWS]:
@@ -457,16 +457,16 @@ def _of_lines(text: str, *, is_whole: bool) -> dict[str, Any]:
     kind = next((kind for keys, kind in _LINE_KINDS if keys <= first.keys()), None)
     if kind is not None:
         return {"kind": kind, "ids": [row["instance_id"] for row in rows if isinstance(row, dict) and "instance_id" in row]}
-    return _of_rows(rows)
+    return _recognise_rows(rows)
 
 
-def _of_rows(rows: Sequence[Any]) -> dict[str, Any]:
+def _recognise_rows(rows: Sequence[Any]) -> dict[str, Any]:
     if not rows or not all(isinstance(row, dict) for row in rows):
         return {"kind": "records"} if rows else {"kind": "unknown", "why": "it contains no record"}
     if any(_is_nested(row.values()) for row in rows[:_HEAD_ROWS]):
         return {"kind": "records"}
     names = dict.fromkeys(name for row in rows[:_HEAD_ROWS] for name in row)
-    return _of_columns({name: [row.get(name) for row in rows[:_HEAD_ROWS]] for name in names})
+    return _recognise_columns({name: [row.get(name) for row in rows[:_HEAD_ROWS]] for name in names})
 
 
 def _is_nested(values: Iterable[Any]) -> bool:

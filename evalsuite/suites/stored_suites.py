@@ -148,7 +148,7 @@ def new_suite(
     check_name(name)
     configs = {scorer: dict(config or {})} if isinstance(scorer, str) else configs_of(scorer, config)
     # Counted, not random, because reports name cases by them. Ids of the data are kept.
-    ids = case_ids or counted_ids(len(inputs))
+    ids = case_ids or number_ids(len(inputs))
     outputs: Sequence[str | None] = references if references is not None else [None] * len(inputs)
     cases = tuple(Case(id=i, input=text, reference_output=out) for i, text, out in zip(ids, inputs, outputs, strict=True))
     if not foreign:
@@ -199,7 +199,7 @@ def configs_of(scorers: Sequence[str], config: Mapping[str, Any] | None) -> dict
     return {name: dict(by_name.get(name, {"variant": "upstream"} if name == "readability" else {})) for name in scorers}
 
 
-def counted_ids(n: int) -> list[str]:
+def number_ids(n: int) -> list[str]:
     """Return the ids of n cases that have none of their own: `case_01` to `case_40`."""
     return [f"case_{number:0{len(str(n))}}" for number in range(1, n + 1)]
 
@@ -236,7 +236,7 @@ def _check_config(scorer: str, config: Mapping[str, Any], case: Case) -> None:
         raise UsageError(blocked[0].message, hint=hint)
 
 
-def given_scorers(scoring_method: Any, config: Mapping[str, Any] | None) -> tuple[tuple[str, ...], Mapping[str, Any] | None]:
+def parse_scorers(scoring_method: Any, config: Mapping[str, Any] | None) -> tuple[tuple[str, ...], Mapping[str, Any] | None]:
     """Return the names of the given scorers, and their parameters: of user-defined ones their constructor's arguments."""
     several = isinstance(scoring_method, list | tuple)
     methods = list(scoring_method) if several else [] if scoring_method is None else [scoring_method]
@@ -328,11 +328,11 @@ def write_gold(suite: StoredSuite, folder: Path, contexts: Sequence[str] | None 
 def _own_parameters(scorer: str, case: Case, context: str | None = None) -> dict[str, str]:
     """Return the scorer parameters of a case. An unknown scorer (an imported suite) gets the reference, so that its gold stays complete."""
     try:
-        known = set(SCORERS.load(scorer).parameters)
+        names = set(SCORERS.load(scorer).parameters)
     except UnknownScorerError:
-        known = {"gold"}
+        names = {"gold"}
     values = {"gold": case.reference_output, "question": case.input, "input": case.input, "context": context}
-    return {key: text for key, text in values.items() if key in known and text is not None}
+    return {key: text for key, text in values.items() if key in names and text is not None}
 
 
 def load_suite(name: str, root: Path = ROOT) -> StoredSuite:
@@ -504,14 +504,14 @@ def reference_data_of(
         if inputs is None:
             return None
         inputs, references = list(inputs), None if references is None else list(references)
-        equal_lengths(inputs=inputs, references=references)
+        check_lengths(inputs=inputs, references=references)
         return CaseData(all_texts(inputs, what="input"), references_of(references))
     data = read_columns(source)
     questions = column(data, input_column, what="input", allow_empty=allow_empty)
     # A named column must exist; the default one may be absent if a scorer needs no reference.
     wanted = reference_column in data or reference_column != REFERENCE_COLUMN
     answers = column(data, reference_column, what="reference", allow_empty=allow_empty) if wanted else None
-    equal_lengths(inputs=questions)
+    check_lengths(inputs=questions)
     # The cells of the column `id` if each row has a unique valid one, else None: cases are then counted.
     ids = [_text_of_cell(cell) or "" for cell in data.get(ID_COLUMN, ())]
     return CaseData(questions, answers, ids if ids and len(set(ids)) == len(ids) and all(map(_ID.fullmatch, ids)) else None)
@@ -538,7 +538,7 @@ def candidates_of(
         if outputs is None:
             raise UsageError("no candidate data given", hint="candidate_data, candidate_data_path or candidate_output_list")
         outputs, contexts = list(outputs), None if contexts is None else list(contexts)
-        if equal_lengths(candidates=outputs, contexts=contexts) != n:
+        if check_lengths(candidates=outputs, contexts=contexts) != n:
             raise UsageError(f"{len(outputs)} candidates for {n} test cases", hint="one candidate for each test case, in their order")
         return all_texts(outputs, what="candidate"), None if contexts is None else all_texts(contexts, what="context")
     if contexts is not None:
@@ -561,14 +561,14 @@ def rows_of_cases(data: Columns, suite: StoredSuite, input_column: str) -> list[
     cases = suite.test_cases
     ids, inputs = ([_text_of_cell(cell) or "" for cell in data.get(name, ())] for name in (ID_COLUMN, input_column))
     own = [case.id for case in cases]
-    if ids and (own != counted_ids(len(own)) or set(own) & set(ids)):
+    if ids and (own != number_ids(len(own)) or set(own) & set(ids)):
         rows = _places_of_keys(own, ids, ID_COLUMN)
-        if inputs and not any(_single_spaced(inputs[row]) == _single_spaced(case.input) for row, case in zip(rows, cases, strict=True)):
+        if inputs and not any(_squeeze_spaces(inputs[row]) == _squeeze_spaces(case.input) for row, case in zip(rows, cases, strict=True)):
             hint = f"another column of questions is named by --input; here it is {input_column!r}"
             raise UsageError("the ids are those of the suite, but all questions differ: these are answers to another suite", hint=hint)
         return rows
     if inputs:
-        return _places_of_keys([_single_spaced(case.input) for case in cases], [_single_spaced(text) for text in inputs], input_column)
+        return _places_of_keys([_squeeze_spaces(case.input) for case in cases], [_squeeze_spaces(text) for text in inputs], input_column)
     n = len(next(iter(data.values()), ()))
     if n != len(cases):
         hint = f"one row for each test case, in their order, or a column {ID_COLUMN!r} or {input_column!r} to join by"
@@ -576,7 +576,7 @@ def rows_of_cases(data: Columns, suite: StoredSuite, input_column: str) -> list[
     return list(range(n))
 
 
-def _single_spaced(text: str) -> str:
+def _squeeze_spaces(text: str) -> str:
     return " ".join(text.split())
 
 
@@ -615,7 +615,7 @@ def column(data: Columns, name: str, *, what: str, allow_empty: bool = False) ->
     return cells
 
 
-def equal_lengths(**lists: Sequence[Any] | None) -> int:
+def check_lengths(**lists: Sequence[Any] | None) -> int:
     """Return the length of all given lists. Raises `UsageError` with both numbers if two differ, or if there is no row."""
     lengths = {name: len(values) for name, values in lists.items() if values is not None}
     if len(set(lengths.values())) > 1:

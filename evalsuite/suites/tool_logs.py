@@ -119,12 +119,12 @@ def save_log(log: ForeignLog, scorer: str, root: Path = ROOT, *, name: str | Non
     suite = _suite_of(log, scorer, root)
     own = [entry.metadata for entry in entries if entry.metadata.get("suite_id") == suite.id]
     numbered = [metadata for metadata in own if log.digest and metadata.get("imported_digest") == log.digest]
-    known = {str(metadata.get("imported_number")): metadata.get("run_name") for metadata in numbered}
+    run_names = {str(metadata.get("imported_number")): metadata.get("run_name") for metadata in numbered}
     taken = {str(metadata.get("run_name")) for metadata in own}
     runs, folders = [], []
     for at, run in enumerate(log.runs):
-        runs.append(replace(run, name=str(known.get(str(at)) or _free_name(run.name, log.file, taken))))
-        if str(at) not in known:
+        runs.append(replace(run, name=str(run_names.get(str(at)) or _free_name(run.name, log.file, taken))))
+        if str(at) not in run_names:
             taken.add(runs[-1].name)
             folders.append(_save_run(log, runs[-1], at, suite, root))
     return replace(log, runs=tuple(runs)), folders

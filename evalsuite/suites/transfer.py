@@ -86,28 +86,28 @@ def import_suites(path: Path, root: Path = ROOT, *, force_new_version: bool = Fa
             runs = [(item, [result_of(json.dumps(row)) for row in item["results"]]) for item in data.get("runs", ())]
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise UsageError(f"{path}: not a complete export of a suite", hint="write it again with `evalsuite suite export`") from error
-        suite = _kept_suite(suite, root, force_new_version)
-        known = _known_runs(suite, root)
+        suite = _store_suite(suite, root, force_new_version)
+        run_ids = _run_keys(suite, root)
         for item, results in runs:
-            if _key_of(item["run"].get("metadata", {})) not in known:
+            if _key_of(item["run"].get("metadata", {})) not in run_ids:
                 _take_run(suite, item, results, root)
         return [suite.name]
-    return [_kept_suite(bench_suite(data, path), root, force_new_version).name]
+    return [_store_suite(bench_suite(data, path), root, force_new_version).name]
 
 
-def _kept_suite(suite: StoredSuite, root: Path, force_new_version: bool) -> StoredSuite:
+def _store_suite(suite: StoredSuite, root: Path, force_new_version: bool) -> StoredSuite:
     """Return the stored suite: saved if its name is free, the existing one if it is the same. Raises `SuiteError`."""
     name, number = suite.name, 1
     while folder_of(name, root).exists():
-        known = load_suite(name, root)
-        if (known.test_cases, known.scorers) == (suite.test_cases, suite.scorers):
-            return known
+        stored = load_suite(name, root)
+        if (stored.test_cases, stored.scorers) == (suite.test_cases, suite.scorers):
+            return stored
         if not force_new_version:
             hint = "--force-new-version keeps both, the new one under a name with a number"
             raise SuiteError(f"there is a suite {name!r} already, with other cases or another scorer", hint=hint)
         number += 1
         name = f"{suite.name} {number}"
-    taken = {known.id for known in list_suites(root)}
+    taken = {stored.id for stored in list_suites(root)}
     kept = replace(suite, name=name, id=str(uuid.uuid4()) if suite.id in taken else suite.id)
     save_suite(kept, root)
     return kept
@@ -118,7 +118,7 @@ def _key_of(metadata: Mapping[str, Any]) -> str:
     return str(metadata.get("bench_id") or metadata.get("run_name", ""))
 
 
-def _known_runs(suite: StoredSuite, root: Path) -> set[str]:
+def _run_keys(suite: StoredSuite, root: Path) -> set[str]:
     return {_key_of(entry.metadata) for entry in find_runs(root / "runs") if entry.metadata.get("suite_id") == suite.id}
 
 
@@ -178,12 +178,12 @@ def _import_bench_folder(folder: Path, root: Path, force_new_version: bool) -> l
     """Import every `<suite>/suite.json` below a Bench folder, and every `<suite>/<run>/run.json` as a run of ours."""
     names = []
     for path in sorted(folder.glob("*/suite.json")):
-        suite = _kept_suite(bench_suite(_read_bench_json(path), path), root, force_new_version)
-        known = _known_runs(suite, root)
+        suite = _store_suite(bench_suite(_read_bench_json(path), path), root, force_new_version)
+        run_ids = _run_keys(suite, root)
         for run_path in sorted(path.parent.glob("*/run.json")):
             data = _read_bench_json(run_path)
             run, results = bench_run(suite, data, run_path)
-            if _key_of(run["metadata"]) in known:
+            if _key_of(run["metadata"]) in run_ids:
                 continue
             try:
                 now = datetime.fromisoformat(str(data.get("created_at")))

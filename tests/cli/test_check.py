@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.cli.prediction import as_words, parse_options
+from evalsuite.cli.prediction import join_words, parse_options
 from evalsuite.core.errors import UsageError
 from evalsuite.scorers import SCORERS
 from tests.conftest import ROOT
@@ -83,7 +83,7 @@ def test_options_are_read_by_the_signature(name: str, words: list[str], expected
     found = parse_options(SCORERS.load(name), words)
     assert found == expected
     assert {key: type(value) for key, value in found.items()} == {key: type(value) for key, value in expected.items()}
-    assert parse_options(SCORERS.load(name), as_words(SCORERS.load(name), found)) == found
+    assert parse_options(SCORERS.load(name), join_words(SCORERS.load(name), found)) == found
 
 
 @pytest.mark.parametrize(

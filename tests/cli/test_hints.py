@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from evalsuite.cli.commands import COMMANDS
-from evalsuite.cli.cures import applicable_hint, options_in
+from evalsuite.cli.cures import filter_hint, options_in
 from evalsuite.cli.parser import load_command, options_of_call
 from evalsuite.core.errors import FAULTS
 from evalsuite.runs.run_folder import cannot_write_run
@@ -100,7 +100,7 @@ def test_one_hint_for_many_commands(arguments: list[str], hint: str) -> None:
     from pathlib import Path
 
     error = cannot_write_run(Path("x"), PermissionError(13, "Permission denied"))
-    assert applicable_hint(error.hint, options_of_call(arguments)) == hint
+    assert filter_hint(error.hint, options_of_call(arguments)) == hint
 
 
 def test_reports_name_no_option_of_their_own() -> None:
@@ -110,10 +110,10 @@ def test_reports_name_no_option_of_their_own() -> None:
 
 def test_a_whole_command_is_not_cut() -> None:
     """A command in a hint names options of its own, whoever prints it; ways that name none stay."""
-    assert applicable_hint("`evalsuite run X --resume Y` goes on, or start anew, or --zzz", options_of_call(["leaderboard"])) == (
+    assert filter_hint("`evalsuite run X --resume Y` goes on, or start anew, or --zzz", options_of_call(["leaderboard"])) == (
         "`evalsuite run X --resume Y` goes on, or start anew"
     )
-    assert applicable_hint("give --gold, or --debug", options_of_call(["report"])) == "--debug"
+    assert filter_hint("give --gold, or --debug", options_of_call(["report"])) == "--debug"
 
 
 def test_the_options_of_a_scorer_are_those_of_check() -> None:

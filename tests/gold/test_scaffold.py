@@ -119,7 +119,7 @@ def test_several_scorers_share_gold() -> None:
 
     def checks(*names: str) -> list[tuple[str, object, bool]]:
         made = tuple(check_of({"func": name, "parameters": {"gold": f"of {name}"}}, "q", "x:1", suite) for name in names)
-        return [(check.scorer, check.parameters["gold"], check.beside) for check in with_further_scorers(made, "q", "x:1", suite)]
+        return [(check.scorer, check.parameters["gold"], check.is_further) for check in with_further_scorers(made, "q", "x:1", suite)]
 
     assert checks("f1") == [("f1", "of f1", False), ("bleu", "of f1", True), ("exact_match", "of f1", True)]
     assert checks("bleu", "f1") == [("f1", "of f1", False), ("bleu", "of bleu", True), ("exact_match", "of bleu", True)]

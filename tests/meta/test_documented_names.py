@@ -10,7 +10,7 @@ import pytest
 import evalsuite
 from evalsuite import stats, trees
 from evalsuite.cli.commands import COMMANDS
-from evalsuite.cli.parser import called, usage_errors
+from evalsuite.cli.parser import find_command, usage_errors
 from evalsuite.scorers import judge, metrics
 from evalsuite.scorers.judge.settings import Settings
 from tests.conftest import ROOT
@@ -53,7 +53,7 @@ def fenced() -> str:
 
 def parses(words: Sequence[str]) -> str:
     """Return why the parser refuses a command line, empty if it takes it; a name without its arguments is only a name."""
-    command, names, rest = called(words)
+    command, names, rest = find_command(words)
     try:
         command.make_context(names[-1], rest)
     except usage_errors() as error:

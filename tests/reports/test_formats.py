@@ -46,7 +46,7 @@ def test_half_a_report_never_replaces_a_whole_one(failure: BaseException, tmp_pa
         raise failure
 
     with monkeypatch.context() as patch:
-        patch.setattr(reports, "encoded", pieces)
+        patch.setattr(reports, "encode", pieces)
         with pytest.raises(OutputError if isinstance(failure, OSError) else type(failure)):
             write(Document(name="n", title="the new report", last_line="done"), path)
     assert ([one.name for one in tmp_path.iterdir()], path.read_text()) == (["page.html"], "the old report")

@@ -15,31 +15,31 @@ from evalsuite.core.dataclasses import dataclass
 
 ERROR_HYPOTHESES: Final[tuple[ErrorHypothesis, ...]] = (
     ErrorHypothesis("null and zero", "0 and NULL are confused", errors.null_and_zero, inject.plant_null_and_zero),
-    ErrorHypothesis("null word", "a word where gold is NULL", errors.each(errors.null_word), inject.plant_null_word),
+    ErrorHypothesis("null word", "a word where gold is NULL", errors.for_each_value(errors.null_word), inject.plant_null_word),
     ErrorHypothesis("spaces", "spaces, hyphens or underscores differ", errors.same_text("spaces"), inject.plant_spaces),
     ErrorHypothesis("case", "upper and lower case differ", errors.same_text("case"), inject.plant_text(str.swapcase)),
     ErrorHypothesis(
         "quotes", "quotation marks around the text, or around gold's, are added",
         errors.quotes, inject.plant_text(lambda text: f"'{text}'"),
     ),
-    ErrorHypothesis("accents", "accents or forms of letters differ", errors.same_text("accents"), inject.plant_text(errors.bare)),
+    ErrorHypothesis("accents", "accents or forms of letters differ", errors.same_text("accents"), inject.plant_text(errors.strip_accents)),
     ErrorHypothesis(
         "characters lost",
         "characters beyond ASCII are lost",
-        errors.each(errors.characters_lost),
-        inject.plant_text(errors.without_symbols),
+        errors.for_each_value(errors.characters_lost),
+        inject.plant_text(errors.drop_symbols),
     ),
     ErrorHypothesis(
         "encoding", "the text was read in the wrong encoding, or contains HTML entities",
         errors.encoding, inject.plant_encoding,
     ),
-    ErrorHypothesis("punctuation", "punctuation differs", errors.same_text("punctuation"), inject.plant_text(inject.with_full_stop)),
+    ErrorHypothesis("punctuation", "punctuation differs", errors.same_text("punctuation"), inject.plant_text(inject.add_full_stop)),
     ErrorHypothesis(
         "stored as text", "values are stored as text, or texts as other values",
         errors.stored_as_text, inject.plant_stored_as_text,
     ),
     ErrorHypothesis("number in text", "the numbers are written as text", errors.number_in_text, inject.plant_number_in_text),
-    ErrorHypothesis("leading zeros", "leading zeros differ", errors.each(errors.leading_zeros), inject.plant_leading_zeros),
+    ErrorHypothesis("leading zeros", "leading zeros differ", errors.for_each_value(errors.leading_zeros), inject.plant_leading_zeros),
     ErrorHypothesis("date form", "dates are written in another form", errors.date_form, inject.plant_date_form),
     ErrorHypothesis(
         "day and month", "days and months are exchanged", errors.day_and_month,
@@ -53,11 +53,11 @@ ERROR_HYPOTHESES: Final[tuple[ErrorHypothesis, ...]] = (
     ErrorHypothesis("sign", "the sign is the opposite", errors.sign, inject.plant_number(lambda value: -value)),
     ErrorHypothesis(
         "times 100", "the numbers are 100 times gold's, or 1 % of them",
-        errors.scaled_by(["100"]), inject.plant_number(lambda v: v * 100),
+        errors.scale_by(["100"]), inject.plant_number(lambda v: v * 100),
     ),
     ErrorHypothesis(
         "unit", "the numbers are in another unit",
-        errors.scaled_by(list(errors.UNITS)), inject.plant_number(lambda v: v / 1000),
+        errors.scale_by(list(errors.UNITS)), inject.plant_number(lambda v: v / 1000),
     ),
     ErrorHypothesis("off by one", "the numbers are off by one", errors.off_by_one, inject.plant_off_by_one),
     ErrorHypothesis("rounding", "the numbers have lost digits", errors.rounding, inject.plant_rounding),
@@ -75,7 +75,7 @@ ERROR_HYPOTHESES: Final[tuple[ErrorHypothesis, ...]] = (
         errors.truths(same=False), inject.plant_truth(("true", "false"), same=False),
     ),
     ErrorHypothesis("default value", "a constant where gold is NULL", errors.default_value),
-    ErrorHypothesis("value lost", "NULL where gold has a value", errors.each(errors.value_lost), inject.plant_value_lost),
+    ErrorHypothesis("value lost", "NULL where gold has a value", errors.for_each_value(errors.value_lost), inject.plant_value_lost),
 )  # fmt: skip
 
 
@@ -91,11 +91,11 @@ class TableCause:
 
 TABLE_CAUSES: Final[tuple[TableCause, ...]] = (
     TableCause("delimiter", "the separator of the file is not a comma", repairs.delimiter, "file"),
-    TableCause("transposed", "rows and columns are exchanged", repairs.transposed, "file"),
+    TableCause("transposed", "rows and columns are exchanged", repairs.transpose_back, "file"),
     TableCause("no header row", "the header line is missing", repairs.no_header, "file"),
     TableCause("wrong order", "the rows are in another order", repairs.wrong_order, "rows"),
     TableCause("total rows", "rows are totals or subtotals of the others", repairs.total_rows, "rows"),
-    TableCause("rows duplicated", "rows occur several times, as after a join that fans out", repairs.duplicated, "rows"),
+    TableCause("rows duplicated", "rows occur several times, as after a join that fans out", repairs.drop_duplicates, "rows"),
     TableCause("wrong grouping level", "the numbers are grouped more finely or more coarsely", repairs.wrong_level, "rows"),
     TableCause("tie at the cut", "rows tie with the last place", repairs.tie_at_the_cut, "rows"),
     TableCause("missing filter", "extra rows share a value: a filter is missing", repairs.missing_filter, "rows"),
@@ -104,7 +104,7 @@ TABLE_CAUSES: Final[tuple[TableCause, ...]] = (
     TableCause("missing rows", "rows are missing", repairs.missing_rows, "rows"),
     TableCause("missing column", "a needed column is missing", repairs.missing_column, "columns"),
     TableCause("columns swapped", "two columns are exchanged in some rows", repairs.swapped_cells, "columns"),
-    TableCause("rows scrambled", "cells of different rows are combined", repairs.scrambled, "columns"),
+    TableCause("rows scrambled", "cells of different rows are combined", repairs.unscramble_rows, "columns"),
 )
 
 OTHER_CAUSES: Final[dict[str, str]] = {

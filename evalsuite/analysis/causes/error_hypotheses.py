@@ -32,8 +32,8 @@ from evalsuite.analysis.causes.values import (
     decimals,
     instant,
     instants,
+    is_near,
     is_null,
-    nearly,
     plain,
     write_instant,
     write_number,
@@ -50,37 +50,37 @@ _HALF: Final = Decimal("0.5")
 Unit = Callable[[Decimal, Decimal], int]
 
 
-def lost_digits(exact: Sequence[Decimal], shown: Sequence[Decimal], *, to_decimals: bool = False) -> str:
+def lost_digits(exact: Sequence[Decimal], rounded: Sequence[Decimal], *, to_decimals: bool = False) -> str:
     """Return how each exact number became the shown one, as `rounded to 2 decimals`; empty if no single way holds for all of them.
 
     Several possible ways are joined by `or`; the treatment of halves is added if the numbers decide it. With `to_decimals` neither tens nor
     significant digits are tried.
     """
-    if not exact or any(abs(value.adjusted()) > 2 * MOST_PLACES for value in (*exact, *shown) if value):
+    if not exact or any(abs(value.adjusted()) > 2 * MOST_PLACES for value in (*exact, *rounded) if value):
         return ""
-    for unit, words in _units(shown, to_decimals=to_decimals):
+    for unit, words in _units(rounded, to_decimals=to_decimals):
         try:
-            if ways := _ways(exact, shown, unit):
+            if ways := _ways(exact, rounded, unit):
                 return f"{ways[0]} to {words}{ways[1]}"
         except InvalidOperation:
             continue
     return ""
 
 
-def _units(shown: Sequence[Decimal], *, to_decimals: bool) -> list[tuple[Unit, str]]:
+def _units(rounded: Sequence[Decimal], *, to_decimals: bool) -> list[tuple[Unit, str]]:
     """Return (unit, its words), the likeliest first: decimals as written, decimals as needed, significant digits, each number's own
     decimals.
     """
-    needed = [-int(value.normalize().as_tuple().exponent) for value in shown if value]
-    written, least = max(map(decimals, shown)), max(needed, default=0)
-    digits = max((len(value.normalize().as_tuple().digits) for value in shown if value), default=0)
+    needed = [-int(value.normalize().as_tuple().exponent) for value in rounded if value]
+    written, least = max(map(decimals, rounded)), max(needed, default=0)
+    digits = max((len(value.normalize().as_tuple().digits) for value in rounded if value), default=0)
     units: list[tuple[Unit, str]] = []
     for places in dict.fromkeys((written, least) if written >= least else (least,)):
         if (0 if to_decimals else 1 - len(_TENS)) <= places <= MOST_PLACES:
             units.append((lambda _, __, places=places: -places, places_in_words(places)))  # type: ignore[misc]
     if to_decimals:
         return units
-    if 0 < digits <= MOST_SIGNIFICANT and len(shown) > 1:
+    if 0 < digits <= MOST_SIGNIFICANT and len(rounded) > 1:
         word = _NUMBERS[digits] if digits < len(_NUMBERS) else str(digits)
         plural = "" if digits == 1 else "s"
         units.append((lambda value, _: value.adjusted() - digits + 1, f"{word} significant digit{plural}"))
@@ -95,10 +95,10 @@ def places_in_words(places: int) -> str:
     return f"{places} decimal{'' if places == 1 else 's'}" if places > 0 else _TENS[-places]
 
 
-def _ways(exact: Sequence[Decimal], shown: Sequence[Decimal], unit: Unit) -> tuple[str, str] | None:
+def _ways(exact: Sequence[Decimal], rounded: Sequence[Decimal], unit: Unit) -> tuple[str, str] | None:
     """Return (way, treatment of halves) that holds for all pairs at that unit; None if no way does."""
-    steps = [Decimal(1).scaleb(unit(value, result)) for value, result in zip(exact, shown, strict=True)]
-    ratios = [(value / step, result / step) for value, result, step in zip(exact, shown, steps, strict=True)]
+    steps = [Decimal(1).scaleb(unit(value, result)) for value, result in zip(exact, rounded, strict=True)]
+    ratios = [(value / step, result / step) for value, result, step in zip(exact, rounded, steps, strict=True)]
     if any(result != result.to_integral_value() for _, result in ratios):
         return None
     names = ["rounded"] if all(abs(value - result) <= _HALF for value, result in ratios) else []
@@ -173,7 +173,7 @@ class ErrorHypothesis:
         return Fixed(tuple(pair.gold for pair in pairs), undone) if isinstance(undone, str) else undone
 
 
-def each(holds: Callable[[Pair], bool]) -> Undo:
+def for_each_value(holds: Callable[[Pair], bool]) -> Undo:
     """Return an `undo` for a hypothesis that holds value by value."""
     return lambda pairs: "" if all(map(holds, pairs)) else None
 
@@ -228,14 +228,14 @@ def number_in_text(pairs: Sequence[Pair]) -> Fixed | None:
             return None
         # A number in words is often rounded: it matches gold to a ten thousandth.
         near = Decimal("1e-4") * abs(gold)
-        read = next(((v, way) for v, way in number_readings(pair.predicted) if nearly(v, gold) or abs(v - gold) <= near), None)
+        read = next(((v, way) for v, way in number_readings(pair.predicted) if is_near(v, gold) or abs(v - gold) <= near), None)
         if read is None:
             return None
         values.append(write_number(read[0], pair.gold))
         ways[read[1]] = None
         numbers.append((gold, read[0]))
     says = f"the numbers are written {' or '.join(ways)}"
-    if all(nearly(gold, number) for gold, number in numbers):
+    if all(is_near(gold, number) for gold, number in numbers):
         return Fixed(tuple(values), says)
     lost = lost_digits(*zip(*numbers, strict=True))
     return Fixed(tuple(values), f"{says}, and are {lost}") if lost else None
@@ -257,7 +257,7 @@ def _is_same_as_text(pair: Pair) -> bool:
     if x is not None and y is not None:
         # Whole numbers have no float noise.
         is_whole = x == x.to_integral_value() and y == y.to_integral_value()
-        return x == y or (nearly(x, y) and not is_whole)
+        return x == y or (is_near(x, y) and not is_whole)
     moments = instant(str(pair.gold), native=False), instant(str(pair.predicted), native=False)
     if moments[0] is not None and moments[0] == moments[1]:
         return True
@@ -309,7 +309,7 @@ def _explain_lost_digits(pairs: Sequence[Pair], change: Callable[[Decimal], Deci
     made = [(change(gold), predicted) for gold, predicted in _numbers(pairs) or ()]
     if not made or any(abs(a - b) > Decimal("0.1") * abs(a) for a, b in made):
         return None
-    noisy = [(a, b) for a, b in made if not nearly(a, b)]
+    noisy = [(a, b) for a, b in made if not is_near(a, b)]
     # Too many numbers round to a number of one digit.
     if any(len(b.as_tuple().digits) < 2 for _, b in noisy):
         return None
@@ -317,7 +317,7 @@ def _explain_lost_digits(pairs: Sequence[Pair], change: Callable[[Decimal], Deci
     return f", and the numbers are {words}" if words else None if noisy else ""
 
 
-def scaled_by(factors: Sequence[str]) -> Undo:
+def scale_by(factors: Sequence[str]) -> Undo:
     """Return an `undo` for predictions that are gold times, or divided by, one of the factors.
 
     A share shown as percent is often rounded too. With many factors, some factor always fits one or two rounded numbers.
@@ -341,8 +341,8 @@ def constant_factor(pairs: Sequence[Pair]) -> Fixed | None:
     if numbers is None or len({g for g, _ in numbers}) < FEWEST_FACTOR_ROWS:
         return None
     golds, factor = tuple(pair.gold for pair in pairs), numbers[0][1] / numbers[0][0]
-    if all(nearly(p / g, factor) for g, p in numbers):
-        if nearly(abs(factor), Decimal(1)):
+    if all(is_near(p / g, factor) for g, p in numbers):
+        if is_near(abs(factor), Decimal(1)):
             return None
         return Fixed(golds, "all numbers are off by one factor", f"gold's {_exact_rate(numbers, factor)}")
     if len({p - g for g, p in numbers}) == 1:
@@ -362,7 +362,7 @@ def _exact_rate(numbers: Sequence[tuple[Decimal, Decimal]], factor: Decimal) -> 
     for places in range(MOST_FACTOR_DIGITS):
         for words, exact in (("times", factor), ("divided by", 1 / factor)):
             rate = exact.quantize(Decimal(1).scaleb(-places))
-            if rate and all(nearly(g * rate if words == "times" else g / rate, p) for g, p in numbers):
+            if rate and all(is_near(g * rate if words == "times" else g / rate, p) for g, p in numbers):
                 return f"{words} {plain(rate)}"
     return f"times {plain(factor)}"
 
@@ -386,7 +386,7 @@ def fan_out(pairs: Sequence[Pair]) -> Fixed | None:
     numbers = _numbers(pairs)
     copies = [round(predicted / gold) for gold, predicted in numbers or ()]
     if numbers is None or not all(
-        2 <= n <= MOST_COPIES and nearly(predicted, gold * n) for n, (gold, predicted) in zip(copies, numbers, strict=True)
+        2 <= n <= MOST_COPIES and is_near(predicted, gold * n) for n, (gold, predicted) in zip(copies, numbers, strict=True)
     ):
         return None
     words = f"{min(copies)} times gold's" if len(set(copies)) == 1 else f"multiples of gold's, {min(copies)} to {max(copies)} times"
@@ -410,9 +410,9 @@ def rounding(pairs: Sequence[Pair]) -> str | None:
     numbers = _numbers(pairs, zeros=True)
     if not numbers or any(gold == predicted for gold, predicted in numbers):
         return None
-    exact, shown = zip(*numbers, strict=True)
-    words = lost_digits(exact, shown)
-    return f"the numbers are {words}{'' if any(shown) else ', which leaves only 0'}" if words else None
+    exact, rounded = zip(*numbers, strict=True)
+    words = lost_digits(exact, rounded)
+    return f"the numbers are {words}{'' if any(rounded) else ', which leaves only 0'}" if words else None
 
 
 # A hyphen in front of a number counts as punctuation only after letters, digits or `#`: elsewhere it is the sign.
@@ -455,16 +455,16 @@ def _texts_apart(pairs: Sequence[Pair]) -> list[tuple[str, str]]:
 
 def _remove_marks(parts: Collection[str], text: str) -> str:
     if "accents" in parts:
-        text = bare(text)
+        text = strip_accents(text)
     if "case" in parts:
         text = text.casefold()
     if "punctuation" in parts:
         text = _MARKS.sub(" ", text)
         return "".join(text.split()) if "spaces" in parts else " ".join(text.split())
-    return squeezed(text) if "spaces" in parts else text
+    return squeeze_spaces(text) if "spaces" in parts else text
 
 
-def squeezed(text: str) -> str:
+def squeeze_spaces(text: str) -> str:
     """Return the text with one plain space for each run of spaces of any kind, and of hyphens or underscores between words."""
     return _SPACES.sub(" ", text).strip()
 
@@ -484,18 +484,18 @@ def _is_quoted(quoted: Any, text: Any) -> bool:
     return len(outer) >= 2 and outer[0] in _QUOTES and outer[-1] in _QUOTES and outer[1:-1].strip() == text.strip() != ""
 
 
-def bare(text: str) -> str:
+def strip_accents(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
 
 
-def in_ascii(text: str) -> str:
+def force_ascii(text: str) -> str:
     """Return the text forced into ASCII: letters lose their accents, other characters (a long dash, a Greek letter) are dropped."""
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
 
 
-def without_symbols(text: str) -> str:
+def drop_symbols(text: str) -> str:
     """Return the text forced into ASCII if that drops whole characters; unchanged if it would only remove accents."""
-    return text if bare(text).isascii() else in_ascii(text)
+    return text if strip_accents(text).isascii() else force_ascii(text)
 
 
 def characters_lost(pair: Pair) -> bool:
@@ -503,12 +503,12 @@ def characters_lost(pair: Pair) -> bool:
     gold, predicted = pair.gold_text, pair.predicted_text
     if gold is None or predicted is None or gold.isascii() or not predicted.isascii():
         return False
-    return predicted.strip() in (in_ascii(gold).strip(), gold.encode("ascii", "ignore").decode("ascii").strip())
+    return predicted.strip() in (force_ascii(gold).strip(), gold.encode("ascii", "ignore").decode("ascii").strip())
 
 
 def alphanumeric(text: str) -> str:
     """Return letters without case and punctuation, and numbers with theirs: `4.2` and `42` stay different."""
-    letters = "".join(c for c in bare(text).casefold() if c.isalpha())
+    letters = "".join(c for c in strip_accents(text).casefold() if c.isalpha())
     return f"{letters} {' '.join(_FIGURES.findall(text))}" if letters else ""
 
 
@@ -517,10 +517,10 @@ def encoding(pairs: Sequence[Pair]) -> str | None:
     texts = _texts_apart(pairs)
     if texts and all(html.unescape(predicted) == gold for gold, predicted in texts):
         return "characters are written as HTML entities"
-    for name, shown in (("cp1252", "Windows-1252"), ("latin-1", "Latin-1")):
+    for name, title in (("cp1252", "Windows-1252"), ("latin-1", "Latin-1")):
         with suppress(UnicodeError):
             if texts and all(predicted.encode(name).decode("utf-8") == gold for gold, predicted in texts):
-                return f"the text was read in the wrong encoding, UTF-8 as {shown}"
+                return f"the text was read in the wrong encoding, UTF-8 as {title}"
     return None
 
 

@@ -144,6 +144,6 @@ def plant_value_lost(gold: Any, native: bool) -> Any:
     return NOTHING if is_null(gold, native=native) else None
 
 
-def with_full_stop(text: str) -> str:
+def add_full_stop(text: str) -> str:
     """Add a full stop; not to plain figures, where a point may have a meaning."""
     return f"{text}." if any(c.isalpha() for c in text) else text

@@ -32,7 +32,7 @@ class Bound(NamedTuple):
     inclusive: bool
 
 
-def bound(edge: float, beyond: float | None, shown: str, *, up: bool, dated: bool) -> Bound:
+def bound(edge: float, beyond: float | None, text: str, *, up: bool, dated: bool) -> Bound:
     """Return `at least`, `more than`, `at most`, `less than` or `before` a number or a day.
 
     Args:
@@ -42,7 +42,7 @@ def bound(edge: float, beyond: float | None, shown: str, *, up: bool, dated: boo
 
     Times are in nanoseconds since 1970.
     """
-    at_edge = Bound(f"{'at least' if up else 'at most'} {shown}", edge, inclusive=True)
+    at_edge = Bound(f"{'at least' if up else 'at most'} {text}", edge, inclusive=True)
     if beyond is None:
         return at_edge
     if dated:
@@ -108,15 +108,15 @@ class Predicate:
 class _Condition:
     """A condition that all rows in question meet: `meets` (bool, one per row of the table), as tight as possible.
 
-    `loosened` gets the other rows that it has to exclude, and returns its words and which rows of the table meet these words. `beside` is
-    the column that is compared with `column`, -1 for a comparison with values.
+    `loosened` gets the other rows that it has to exclude, and returns its words and which rows of the table meet these words.
+    `other_column` is the column that is compared with `column`, -1 for a comparison with values.
     """
 
     column: int
     size: int
     meets: Any
     loosened: Callable[[Any], tuple[str, Any]]
-    beside: int = -1
+    other_column: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +170,12 @@ def predicate_of(table: Table, rows: Sequence[int], others: Sequence[int]) -> Pr
 def _column_of(cells: Sequence[Cell], table: Table, k: int) -> _Column:
     import numpy as np
 
-    known: dict[Any, int] = {}
-    codes = np.fromiter((known.setdefault(key(cell), len(known)) for cell in cells), dtype=np.int64, count=len(cells))
+    code_of: dict[Any, int] = {}
+    codes = np.fromiter((code_of.setdefault(key(cell), len(code_of)) for cell in cells), dtype=np.int64, count=len(cells))
     ordered = (cell[1] if isinstance(cell, tuple) and cell[0] == "instant" else place(cell) for cell in cells)
     places = np.fromiter((np.nan if at is None else float(at) for at in ordered), dtype=np.float64, count=len(cells))
     dated = any(isinstance(cell, tuple) and cell[0] == "instant" for cell in cells[:100])
-    return _Column(table.header[k], codes, places, known.get(key(None), -1), len(known), table.columns[k], dated)
+    return _Column(table.header[k], codes, places, code_of.get(key(None), -1), len(code_of), table.columns[k], dated)
 
 
 def _conditions(k: int, column: _Column, rows: Any, others: Any) -> Iterator[_Condition]:
@@ -185,7 +185,7 @@ def _conditions(k: int, column: _Column, rows: Any, others: Any) -> Iterator[_Co
     values, firsts = np.unique(column.codes[rows], return_index=True)
     yield from _value_lists(k, column, values, rows[np.sort(firsts)], len(rows))
     if column.null >= 0 and column.null not in values:
-        yield from _as_it_is(k, 2, column.codes != column.null, f"{column.name!r} is not NULL")
+        yield from _fixed_condition(k, 2, column.codes != column.null, f"{column.name!r} is not NULL")
     yield from _exclusions(k, column, values, others)
     yield from _bounds(k, column, rows)
     if column.null not in values:
@@ -198,9 +198,9 @@ def _value_lists(k: int, column: _Column, values: Any, firsts: Any, n_rows: int)
 
     # A list of values that are unique per row is not a condition.
     if len(values) == 1 or 2 * len(values) <= min(n_rows, 2 * MOST_VALUES):
-        shown = _list_values(column.raw[row] for row in firsts)
-        words = f"{column.name!r} is {shown}" if len(values) == 1 else f"{column.name!r} is one of {shown}"
-        yield from _as_it_is(k, 1 if len(values) == 1 else len(values) + 1, np.isin(column.codes, values), shown and words)
+        listing = _list_values(column.raw[row] for row in firsts)
+        words = f"{column.name!r} is {listing}" if len(values) == 1 else f"{column.name!r} is one of {listing}"
+        yield from _fixed_condition(k, 1 if len(values) == 1 else len(values) + 1, np.isin(column.codes, values), listing and words)
 
 
 def _exclusions(k: int, column: _Column, values: Any, others: Any) -> Iterator[_Condition]:
@@ -211,13 +211,13 @@ def _exclusions(k: int, column: _Column, values: Any, others: Any) -> Iterator[_
     shut_out, first, counts = np.unique(codes[others], return_index=True, return_counts=True)
     absent = ~np.isin(shut_out, values) & (shut_out != column.null)
     if absent.sum() == 1 or 0 < 2 * absent.sum() <= min(counts[absent].sum(), 2 * MOST_VALUES):
-        shown, many = _list_values(raw[row] for row in others[np.sort(first[absent])]), int(absent.sum())
-        words = f"{name} is not {shown}" if many == 1 else f"{name} is none of {shown}"
-        yield from _as_it_is(k, many + (1 if many == 1 else 2), ~np.isin(codes, shut_out[absent]), shown and words)
+        listing, many = _list_values(raw[row] for row in others[np.sort(first[absent])]), int(absent.sum())
+        words = f"{name} is not {listing}" if many == 1 else f"{name} is none of {listing}"
+        yield from _fixed_condition(k, many + (1 if many == 1 else 2), ~np.isin(codes, shut_out[absent]), listing and words)
     elif absent.any():
         for at in [int(at) for at in np.argsort(-counts) if absent[at]][:_EXCLUDED]:
-            shown = _list_values([raw[others[first[at]]]])
-            yield from _as_it_is(k, 2, codes != shut_out[at], shown and f"{name} is not {shown}")
+            listing = _list_values([raw[others[first[at]]]])
+            yield from _fixed_condition(k, 2, codes != shut_out[at], listing and f"{name} is not {listing}")
 
 
 def _bounds(k: int, column: _Column, rows: Any) -> Iterator[_Condition]:
@@ -244,17 +244,17 @@ def _bounds(k: int, column: _Column, rows: Any) -> Iterator[_Condition]:
         further = places > edge if up else places < edge
         return words, further | (places == edge) if inclusive else further
 
-    def one(rest: Any, *, up: bool) -> tuple[str, Any]:
+    def one_side(rest: Any, *, up: bool) -> tuple[str, Any]:
         words, meets = side(rest, up=up)
         return f"{name} is {words}", meets
 
-    def both(rest: Any) -> tuple[str, Any]:
+    def both_sides(rest: Any) -> tuple[str, Any]:
         (low, least), (high, most) = side(rest, up=True), side(rest, up=False)
         return f"{name} is {low} and {high}", least & most
 
-    yield _Condition(k, 2, above, partial(one, up=True))
-    yield _Condition(k, 2, below, partial(one, up=False))
-    yield _Condition(k, 4, above & below, both)
+    yield _Condition(k, 2, above, partial(one_side, up=True))
+    yield _Condition(k, 2, below, partial(one_side, up=False))
+    yield _Condition(k, 4, above & below, both_sides)
 
 
 def _text_conditions(k: int, column: _Column, rows: Any) -> Iterator[_Condition]:
@@ -268,7 +268,7 @@ def _text_conditions(k: int, column: _Column, rows: Any) -> Iterator[_Condition]
         return
     for part, verb, test in _shared_parts(own):
         meets = np.fromiter((test(text, part) for text in texts), dtype=bool, count=len(texts))
-        yield from _as_it_is(k, 3, meets, f"{column.name!r} {verb} {part!r}" if len(part) <= LONGEST else "")
+        yield from _fixed_condition(k, 3, meets, f"{column.name!r} {verb} {part!r}" if len(part) <= LONGEST else "")
 
 
 def _shared_parts(texts: Sequence[str]) -> Iterator[tuple[str, str, Callable[[str, str], bool]]]:
@@ -308,33 +308,33 @@ def _comparisons(columns: Sequence[_Column], rows: Any) -> Iterator[_Condition]:
         }
         for verb, meets in tests.items():
             if meets[rows].all():
-                yield from _as_it_is(k, 3, meets, f"{a.name!r} {verb} column {b.name!r}", m)
+                yield from _fixed_condition(k, 3, meets, f"{a.name!r} {verb} column {b.name!r}", m)
 
 
 def _join_conditions(conditions: Sequence[_Condition], rows: Any, others: Any) -> Iterator[tuple[int, int, str]]:
     """Return (size, first column, words) of the smallest pair of conditions that none of the others meets."""
-    left = [condition.meets[others] for condition in conditions]
+    rests = [condition.meets[others] for condition in conditions]
     best: tuple[int, int, int] | None = None
     for i, j in combinations(range(len(conditions)), 2):
         size = conditions[i].size + conditions[j].size + 1
-        apart = (conditions[i].column, conditions[i].beside) != (conditions[j].column, conditions[j].beside)
-        if apart and (best is None or size < best[0]) and not (left[i] & left[j]).any():
+        apart = (conditions[i].column, conditions[i].other_column) != (conditions[j].column, conditions[j].other_column)
+        if apart and (best is None or size < best[0]) and not (rests[i] & rests[j]).any():
             best = size, i, j
     if best is None:
         return
     size, i, j = best
     # The second condition has to exclude whatever the words of the first let in.
-    first, meets = conditions[i].loosened(others[left[j]])
+    first, meets = conditions[i].loosened(others[rests[j]])
     second, also = conditions[j].loosened(others[meets[others]])
     meets = meets & also
     if meets[rows].all() and not meets[others].any():
         yield size, conditions[i].column, f"{first} and {second}"
 
 
-def _as_it_is(k: int, size: int, meets: Any, words: str, beside: int = -1) -> Iterator[_Condition]:
+def _fixed_condition(k: int, size: int, meets: Any, words: str, other_column: int = -1) -> Iterator[_Condition]:
     """Yield a condition with fixed words; nothing if there are no words."""
     if words:
-        yield _Condition(k, size, meets, lambda _: (words, meets), beside)
+        yield _Condition(k, size, meets, lambda _: (words, meets), other_column)
 
 
 def _list_values(values: Iterable[Any]) -> str:

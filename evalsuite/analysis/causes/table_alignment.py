@@ -32,7 +32,7 @@ def step(cell: Cell) -> tuple[int, float, str]:
         return 0, abs(at), ""
     if isinstance(cell, tuple) and cell[0] == "instant":
         return 1, float(cell[1]), ""
-    return 2, 0.0, _bare(str(cell[1] if isinstance(cell, tuple) else cell))
+    return 2, 0.0, _fold_text(str(cell[1] if isinstance(cell, tuple) else cell))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -44,10 +44,10 @@ def _step_of_text(text: str) -> tuple[int, float, str]:
         number = next(number_readings(text), None)
         if number is not None:
             return 0, abs(float(number[0])), ""
-    return 2, 0.0, _bare(text)
+    return 2, 0.0, _fold_text(text)
 
 
-def _bare(text: str) -> str:
+def _fold_text(text: str) -> str:
     return "".join(c for c in text.casefold() if c.isalnum())
 
 
@@ -67,13 +67,13 @@ def match(golds: Sequence[Any], predictions: Sequence[Any]) -> Matched:
     waiting = defaultdict[Any, list[int]](list)
     for row in range(len(predictions) - 1, -1, -1):
         waiting[predictions[row]].append(row)
-    pairs, left = [], []
+    pairs, unmatched = [], []
     for row, name in enumerate(golds):
         if places := waiting.get(name):
             pairs.append((row, places.pop()))
         else:
-            left.append(row)
-    return pairs, left, sorted(row for places in waiting.values() for row in places)
+            unmatched.append(row)
+    return pairs, unmatched, sorted(row for places in waiting.values() for row in places)
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def align(
     cells = _Cells(read_columns(gold, chosen, terms), read_columns(prediction, range(len(prediction.columns))), sides, rules)
     partners, rows = _partners(cells), (tuple(range(gold.n_rows)), tuple(range(prediction.n_rows)))
     start = Alignment(gold, prediction, rules, ordered, tuple(chosen), partners, (), *rows, cells)
-    return start if all(partner is None for partner in partners) else _by_key(start, key_columns) or _with_rows(start)
+    return start if all(partner is None for partner in partners) else _pair_by_key(start, key_columns) or _with_rows(start)
 
 
 def _partners(cells: _Cells) -> tuple[int | None, ...]:
@@ -230,22 +230,22 @@ def _with_rows(start: Alignment) -> Alignment:
     n_gold, n_predicted = start.gold.n_rows, start.prediction.n_rows
     if start.ordered and n_gold == n_predicted:
         return replace(start, pairs=tuple((row, row) for row in range(n_gold)), missing=(), extra=())
-    pairs, left, spare = start.equal_rows()
-    pairs += _alike_rows(start, left, spare)
-    if len(left) == len(spare):
-        golds = sorted(left, key=lambda row: _rank(start, row, gold=True))
+    pairs, unmatched, spare = start.equal_rows()
+    pairs += _pair_alike_rows(start, unmatched, spare)
+    if len(unmatched) == len(spare):
+        golds = sorted(unmatched, key=lambda row: _rank(start, row, gold=True))
         pairs += list(zip(golds, sorted(spare, key=lambda row: _rank(start, row, gold=False)), strict=True))
-        left, spare = [], []
-    return replace(start, pairs=tuple(sorted(pairs)), missing=tuple(sorted(left)), extra=tuple(sorted(spare)))
+        unmatched, spare = [], []
+    return replace(start, pairs=tuple(sorted(pairs)), missing=tuple(sorted(unmatched)), extra=tuple(sorted(spare)))
 
 
-def any_order(alignment: Alignment) -> Alignment:
+def pair_in_any_order(alignment: Alignment) -> Alignment:
     """Return the same pairing of columns with the rows paired by their cells, in any order."""
     bare = replace(alignment, ordered=False, pairs=(), missing=(), extra=())
     return _with_rows(bare)
 
 
-def _by_key(alignment: Alignment, key_columns: Sequence[int]) -> Alignment | None:
+def _pair_by_key(alignment: Alignment, key_columns: Sequence[int]) -> Alignment | None:
     """Pair rows by key, the n-th of several with the n-th; None if no column of the key has a partner."""
     places = [(j, k) for j, k in enumerate(alignment.partners) if k is not None and alignment.needed[j] in key_columns]
     if not places:
@@ -256,25 +256,25 @@ def _by_key(alignment: Alignment, key_columns: Sequence[int]) -> Alignment | Non
     return replace(alignment, pairs=tuple(pairs), missing=tuple(missing), extra=tuple(extra), keyed=True)
 
 
-def by_rank(alignment: Alignment) -> Alignment:
+def pair_by_rank(alignment: Alignment) -> Alignment:
     """Return the same pairing of columns with the rows of both sides sorted, which a shift or a factor does not disturb."""
     golds = sorted(range(alignment.gold.n_rows), key=lambda row: _rank(alignment, row, gold=True))
     predictions = sorted(range(alignment.prediction.n_rows), key=lambda row: _rank(alignment, row, gold=False))
     return replace(alignment, pairs=tuple(sorted(zip(golds, predictions, strict=True))), missing=(), extra=())
 
 
-def in_place(alignment: Alignment) -> Alignment:
+def pair_in_place(alignment: Alignment) -> Alignment:
     """Return the same pairing of columns with rows paired by position: a wrong query often keeps the order."""
     return replace(alignment, pairs=tuple((row, row) for row in range(alignment.gold.n_rows)), missing=(), extra=())
 
 
-def _alike_rows(start: Alignment, left: list[int], spare: list[int]) -> list[tuple[int, int]]:
+def _pair_alike_rows(start: Alignment, unmatched: list[int], spare: list[int]) -> list[tuple[int, int]]:
     """Pair rows that agree in half of the columns or more, or in a key, so that what they share is as rare as possible in total; remove
     them from the two lists.
     """
     partners, cells = [(j, k) for j, k in enumerate(start.partners) if k is not None], start.columns
-    keys = {j for j, k in partners if _is_key(start, j, k, left, spare)}
-    golds = sorted(left, key=lambda row: _rank(start, row, gold=True))
+    keys = {j for j, k in partners if _is_key(start, j, k, unmatched, spare)}
+    golds = sorted(unmatched, key=lambda row: _rank(start, row, gold=True))
     others = sorted(spare, key=lambda row: _rank(start, row, gold=False))
     places: dict[tuple[int, Any], list[int]] = defaultdict(list)
     for place_, row in enumerate(others):
@@ -293,16 +293,16 @@ def _alike_rows(start: Alignment, left: list[int], spare: list[int]) -> list[tup
 
     pairs = [(golds[at], others[place_]) for at, place_ in best_sparse_assignment(list(map(offers, golds)))]
     own, taken = {row for row, _ in pairs}, {row for _, row in pairs}
-    left[:], spare[:] = [row for row in left if row not in own], [row for row in spare if row not in taken]
+    unmatched[:], spare[:] = [row for row in unmatched if row not in own], [row for row in spare if row not in taken]
     return pairs
 
 
-def _is_key(start: Alignment, j: int, k: int, left: Sequence[int], spare: Sequence[int]) -> bool:
+def _is_key(start: Alignment, j: int, k: int, unmatched: Sequence[int], spare: Sequence[int]) -> bool:
     """Whether no value of a column occurs twice on either side, and most rows of gold that are left are on the other side too."""
     if any(n > 1 for bag in (start.columns.gold_bags[j], start.columns.predicted_bags[k]) for n in bag.values()):
         return False
     spare_keys = {start.columns.predicted_keys[k][row] for row in spare} - {None}
-    return 2 * sum(start.columns.gold_keys[j][row] in spare_keys for row in left) > len(left)
+    return 2 * sum(start.columns.gold_keys[j][row] in spare_keys for row in unmatched) > len(unmatched)
 
 
 def _rank(start: Alignment, row: int, *, gold: bool) -> tuple[Any, ...]:
@@ -341,7 +341,7 @@ class TablePair:
         return self._aligned[rules]
 
 
-def without_strangers(alignment: Alignment) -> Alignment:
+def drop_strange_pairs(alignment: Alignment) -> Alignment:
     """Return the alignment with each pair of rows that agree in no column as a missing and an extra row; in order it stays as it is."""
     partners = [j for j, k in enumerate(alignment.partners) if k is not None]
     wrong = Counter(rows for j in partners for rows in alignment.wrong[j])

@@ -16,8 +16,8 @@ from math import comb, exp, lgamma, log10
 from typing import Any, Final
 
 from evalsuite.analysis.causes.predicates import predicate_of
-from evalsuite.analysis.causes.table_alignment import Alignment, any_order, match
-from evalsuite.analysis.causes.values import decimals, is_null, nearly, number, write_number
+from evalsuite.analysis.causes.table_alignment import Alignment, match, pair_in_any_order
+from evalsuite.analysis.causes.values import decimals, is_near, is_null, number, write_number
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.types import Table
 from evalsuite.readers.csv_table import csv_rows
@@ -53,7 +53,7 @@ def rows_of(table: Table) -> list[tuple[Any, ...]]:
     return list(zip(*table.columns, strict=True)) if table.columns else []
 
 
-def with_rows(table: Table, rows: Sequence[Sequence[Any]]) -> Table:
+def set_rows(table: Table, rows: Sequence[Sequence[Any]]) -> Table:
     """Return the table with other rows of the same width."""
     columns = tuple(list(column) for column in zip(*rows, strict=True)) if rows else tuple([] for _ in table.columns)
     return replace(table, columns=columns, n_rows=len(rows))
@@ -64,7 +64,7 @@ def pick(table: Table, rows: Sequence[int]) -> Table:
     return replace(table, columns=tuple([column[row] for row in rows] for column in table.columns), n_rows=len(rows))
 
 
-def with_column(table: Table, k: int, cells: Sequence[Any], *, like: str = "") -> Table:
+def set_column(table: Table, k: int, cells: Sequence[Any], *, like: str = "") -> Table:
     """Return the table with column `k` replaced; in a database's table it gets the type `like`, if given."""
     types = table.types
     if types is not None and like:
@@ -76,7 +76,7 @@ def wrong_order(a: Alignment) -> Iterator[Repaired]:
     """The right rows in the wrong order, where the order counts."""
     if not a.ordered or a.gold.n_rows != a.prediction.n_rows:
         return
-    free = any_order(a)
+    free = pair_in_any_order(a)
     if free.n_wrong or free.missing or free.extra or all(g == p for g, p in free.pairs):
         return
     table, cells = pick(a.prediction, [p for _, p in free.pairs]), a.columns
@@ -91,7 +91,7 @@ def wrong_order(a: Alignment) -> Iterator[Repaired]:
     yield Repaired(table, "the rows are gold's in another order")
 
 
-def scrambled(a: Alignment) -> Iterator[Repaired]:
+def unscramble_rows(a: Alignment) -> Iterator[Repaired]:
     """Each column contains gold's cells, but rows are combined wrongly."""
     cells = a.columns
     if a.gold.n_rows != a.prediction.n_rows or None in a.partners:
@@ -102,7 +102,7 @@ def scrambled(a: Alignment) -> Iterator[Repaired]:
             return
         if cells.gold_keys[j] != cells.predicted_keys[k]:
             pairs, _, _ = match(cells.gold_keys[j], cells.predicted_keys[k])
-            table = with_column(table, k, [a.prediction.columns[k][row] for _, row in pairs])
+            table = set_column(table, k, [a.prediction.columns[k][row] for _, row in pairs])
     if table is not a.prediction:
         yield Repaired(table, "each column contains gold's cells, but the rows are combined wrongly")
 
@@ -115,27 +115,27 @@ def swapped_cells(a: Alignment) -> Iterator[Repaired]:
         return
     lacking = Counter(a.gold_row(row) for row in apart[0])
     for x, y in combinations(range(len(partners)), 2):
-        left = Counter[Any]()
-        left.update(lacking)
+        counts = Counter[Any]()
+        counts.update(lacking)
         for row in apart[1]:
             keys = list(a.predicted_row(row))
             if keys[x] is None or keys[y] is None:
                 break
             keys[x], keys[y] = keys[y], keys[x]
-            if left[tuple(keys)] <= 0:
+            if counts[tuple(keys)] <= 0:
                 break
-            left[tuple(keys)] -= 1
-        if any(left.values()):
+            counts[tuple(keys)] -= 1
+        if any(counts.values()):
             continue
         first, second = list(a.prediction.columns[partners[x]]), list(a.prediction.columns[partners[y]])
         for row in apart[1]:
             first[row], second[row] = second[row], first[row]
-        table = with_column(with_column(a.prediction, partners[x], first), partners[y], second)
+        table = set_column(set_column(a.prediction, partners[x], first), partners[y], second)
         where = " and ".join(f"column {k + 1} {a.prediction.header[k]!r}" for k in (partners[x], partners[y]))
         yield Repaired(table, f"two columns are exchanged in {len(apart[1])} rows", where)
 
 
-def duplicated(a: Alignment) -> Iterator[Repaired]:
+def drop_duplicates(a: Alignment) -> Iterator[Repaired]:
     """Rows that occur several times, as after a join that fans out: each k times, or some more often than others."""
     table, gold = a.prediction, a.gold
     if table.n_rows <= gold.n_rows or a.missing or not gold.n_rows:
@@ -200,7 +200,7 @@ def tie_at_the_cut(a: Alignment) -> Iterator[Repaired]:
         where = f"{gold_header(a, j)} is {a.gold.columns[a.needed[j]][-1]!r} in all of them"
         n_tied = f"{len(rows[1])} row{'s tie' if len(rows[1]) > 1 else ' ties'}"
         yield Repaired(
-            _with_gold_rows(a, rows[0], rows[1]),
+            _put_gold_rows(a, rows[0], rows[1]),
             f"{n_tied} with gold's last place, and {'other tied rows were taken' if rows[0] else 'there are more rows than gold has'}",
             where,
             puts_gold_in=bool(rows[0]),
@@ -238,16 +238,16 @@ def _rows_apart(a: Alignment) -> tuple[list[int], list[int]] | None:
     return (missing, extra) if len(missing) <= len(extra) else None
 
 
-def _with_gold_rows(a: Alignment, missing: Sequence[int], extra: Sequence[int]) -> Table:
+def _put_gold_rows(a: Alignment, missing: Sequence[int], extra: Sequence[int]) -> Table:
     """Return the prediction with gold's rows in place of some extra ones, and without the other extra ones."""
     rows = rows_of(a.prediction)
     for gold_row, row in zip(missing, extra, strict=False):
-        rows[row] = as_predicted(a, gold_row)
+        rows[row] = align_gold_row(a, gold_row)
     dropped = set(extra[len(missing) :])
-    return with_rows(a.prediction, [row for i, row in enumerate(rows) if i not in dropped])
+    return set_rows(a.prediction, [row for i, row in enumerate(rows) if i not in dropped])
 
 
-def as_predicted(a: Alignment, gold_row: int) -> tuple[Any, ...]:
+def align_gold_row(a: Alignment, gold_row: int) -> tuple[Any, ...]:
     """Return a gold row's cells for the columns that the prediction has, None for the others."""
     cells: list[Any] = [None] * len(a.prediction.columns)
     for j, k in enumerate(a.partners):
@@ -292,7 +292,7 @@ def delimiter(a: Alignment) -> Iterator[Repaired]:
     for mark, name in SEPARATORS.items():
         if not any(mark in header for header in table.header):
             continue
-        lines = [",".join(map(_or_empty, row)) for row in [table.header, *rows_of(table)]]
+        lines = [",".join(map(_text_or_empty, row)) for row in [table.header, *rows_of(table)]]
         rows = [row for _, row in csv_rows(io.StringIO("\n".join(lines)), delimiter=mark)]
         if mark == "|":
             rows = [[cell.strip() for cell in row[1:-1]] for row in rows if not set("".join(row).strip()) <= set("-: ")]
@@ -314,13 +314,13 @@ def no_header(a: Alignment) -> Iterator[Repaired]:
     yield Repaired(_table(table, [a.gold.header, *rows], strict=False), says)
 
 
-def transposed(a: Alignment) -> Iterator[Repaired]:
+def transpose_back(a: Alignment) -> Iterator[Repaired]:
     """Rows and columns exchanged; with gold's headers in the first column, or without them."""
     table, gold, says = a.prediction, a.gold, "rows and columns are exchanged"
     if a.native or not gold.n_rows:
         return
     # A single column leaves only its header and cell, side by side as a header.
-    labels = list(map(_or_empty, table.columns[0])) if table.n_rows else list(table.header[:1])
+    labels = list(map(_text_or_empty, table.columns[0])) if table.n_rows else list(table.header[:1])
     headers = {header.strip().casefold() for header in gold.header}
     if len(table.columns) == gold.n_rows + 1 and any(label.strip().casefold() in headers for label in labels):
         turned = zip(table.header, *rows_of(table), strict=True)
@@ -330,14 +330,14 @@ def transposed(a: Alignment) -> Iterator[Repaired]:
         yield Repaired(_table(table, [names, *table.columns]), says)
 
 
-def _or_empty(cell: Any) -> str:
+def _text_or_empty(cell: Any) -> str:
     return "" if cell is None else str(cell)
 
 
 def _table(like: Table, rows: Sequence[Sequence[Any]], *, strict: bool = True) -> Table:
     """Return a text table from rows, the first of which is the header."""
     width = len(rows[1]) if not strict and len(rows) > 1 else len(rows[0])
-    header = tuple(map(_or_empty, rows[0]))[:width]
+    header = tuple(map(_text_or_empty, rows[0]))[:width]
     header += tuple(f"column {i + 1}" for i in range(len(header), width))
     body = [list(row)[:width] for row in rows[1:]]
     columns = tuple([row[i] for row in body] for i in range(width))
@@ -389,13 +389,13 @@ def missing_rows(a: Alignment) -> Iterator[Repaired]:
     if not says:
         kind = " at the end, as by a LIMIT" if a.missing[0] == len(a.pairs) and n > 1 else ""
         says = f"{_rows_are(n, 'row', ' of gold')} missing{kind}"
-    yield Repaired(_with_missing_rows(a), says, where, puts_gold_in=True, chance=chance, name=name)
+    yield Repaired(_add_missing_rows(a), says, where, puts_gold_in=True, chance=chance, name=name)
 
 
-def _with_missing_rows(a: Alignment) -> Table:
+def _add_missing_rows(a: Alignment) -> Table:
     """Return the prediction in gold's order, with gold's rows where it lacks them."""
     rows, partner = rows_of(a.prediction), dict(a.pairs)
-    return with_rows(a.prediction, [rows[partner[row]] if row in partner else as_predicted(a, row) for row in range(a.gold.n_rows)])
+    return set_rows(a.prediction, [rows[partner[row]] if row in partner else align_gold_row(a, row) for row in range(a.gold.n_rows)])
 
 
 def _rows_are(n: int, noun: str, of: str = "") -> str:
@@ -488,7 +488,7 @@ def total_rows(a: Alignment) -> Iterator[Repaired]:
         yield Repaired(pick(a.prediction, others), says, totals.where, chance=totals.chance)
     elif totals is not None:
         says = f"{_rows_are(n, 'row', ' of gold')} missing: {'they' if n > 1 else 'it'} {totals.says(n)}"
-        yield Repaired(_with_missing_rows(a), says, totals.where, puts_gold_in=True, chance=totals.chance)
+        yield Repaired(_add_missing_rows(a), says, totals.where, puts_gold_in=True, chance=totals.chance)
 
 
 Cells = Sequence[Sequence[Any]]
@@ -527,7 +527,7 @@ def _totals(
         if measures and all(group is not None and len(group[1]) for group in groups):
             complete = [group for group in groups if group is not None]
             totals = _verify_totals(header, numbers, (measures, keys), rows, complete, len(others))
-            totals = totals or _in_places_of_totals(header, columns, keys, rows, complete, others)
+            totals = totals or _find_rollup_rows(header, columns, keys, rows, complete, others)
             if totals is not None:
                 return totals
     return None
@@ -546,7 +546,7 @@ def _measures(columns: Cells, numbers: Numbers, rows: Sequence[int], others: Seq
     return [numeric, [k for k in numeric if k not in repeated]] if repeated else [numeric]
 
 
-def _in_places_of_totals(
+def _find_rollup_rows(
     header: Sequence[str], columns: Cells, keys: Sequence[int], rows: Sequence[int], groups: Sequence[_OpenGroup], others: Sequence[int]
 ) -> _Totals | None:
     """Rows of which there is one per value of the keys that are not open, as ROLLUP adds them; their numbers may be anything."""
@@ -629,7 +629,7 @@ def _way_of(whole: Sequence[tuple[Decimal, Sequence[Decimal]]], ways: Mapping[st
     """Return the first way in which each number aggregates its group. A constant group's extremes and mean are no evidence."""
     is_constant = all(len(set(values)) < 2 for _, values in whole)
     tried = (name for name in ways if name == "sum" or not is_constant)
-    return next((name for name in tried if all(nearly(value, ways[name](values)) for value, values in whole)), None)
+    return next((name for name in tried if all(is_near(value, ways[name](values)) for value, values in whole)), None)
 
 
 def _chance(way: str, whole: Sequence[tuple[Decimal, Sequence[Decimal]]]) -> float:
@@ -717,7 +717,7 @@ def _ways(
 def _one_row_per_group(a: Alignment, cells: dict[int, list[Any]], own: Groups, golds: Groups) -> Table:
     """Return the prediction with the first row of each group and the aggregated cells in it, in gold's order if that counts."""
     firsts = [rows[0] for rows in own.values()]
-    table = with_rows(a.prediction, [[column[row] for column in a.prediction.columns] for row in firsts])
+    table = set_rows(a.prediction, [[column[row] for column in a.prediction.columns] for row in firsts])
     table = replace(table, columns=tuple(cells.get(k, column) for k, column in enumerate(table.columns)))
     if a.ordered:
         order = [list(own).index(name) for name in golds]

@@ -113,7 +113,7 @@ def decimals(value: Decimal) -> int:
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
-def nearly(a: Decimal, b: Decimal) -> bool:
+def is_near(a: Decimal, b: Decimal) -> bool:
     """Whether two numbers are equal within float noise."""
     return a == b or abs(a - b) <= Decimal("1e-9") * max(abs(a), abs(b))
 
@@ -148,7 +148,7 @@ def write_instant(nanoseconds: int, like: Any) -> Any:
     return moment.isoformat(sep="T" if "T" in text[:11] else " ") + tail
 
 
-def finite(value: Any) -> bool:
+def is_finite(value: Any) -> bool:
     """Whether a value can be computed with: everything except infinite floats and NaN."""
     return not isinstance(value, float) or math.isfinite(value)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evalsuite.analysis.causes.table_alignment import Alignment, TablePair, table_pairs
-from evalsuite.analysis.explain.search_trees import differing, shown_path
+from evalsuite.analysis.explain.search_trees import find_differences, format_path
 from evalsuite.compare.strict_columns import place
 from evalsuite.core.registry import Scorer
 from evalsuite.core.types import Fault, Result, Rule, Table
@@ -94,10 +94,10 @@ def table_difference(pair: TablePair, rules: Rule, *, most_rows: int = MOST_ROWS
         "rows_extra": len(a.extra),
         "cells_wrong": a.n_wrong,
     }
-    shown = {"rows": rows, "n_rows_shown": len(rows), "n_rows_cut": len(differing) - len(rows)}
+    row_counts = {"rows": rows, "n_rows_shown": len(rows), "n_rows_cut": len(differing) - len(rows)}
     # What the rows cannot show.
     agrees = "a gold column has no match" if None in a.partners else "every cell shown agrees by itself: see the reason"
-    return {**data, **_column_pairs(a), "counts": counts, **shown, "note": "" if differing else agrees}
+    return {**data, **_column_pairs(a), "counts": counts, **row_counts, "note": "" if differing else agrees}
 
 
 def _column_pairs(a: Alignment) -> Data:
@@ -228,12 +228,12 @@ def tree_difference(gold: Any, form: Any, details: Mapping[str, Any]) -> Data:
         ]
         return {"kind": "tree", "rows": rows_of_scorer, "n_rows": details["n_wrong"], "n_rows_shown": len(rows_of_scorer), "note": ""}
     rows, n = [], 0
-    for leaf in differing(gold, form):
+    for leaf in find_differences(gold, form):
         n += 1
         if n <= MOST_LEAVES:
             word = {"wrong": "mismatch", "missing": "omission", "extra": "hallucination"}[leaf.status]
             rows.append(
-                {"path": shown_path(leaf.path), "status": word, "expected": _json_safe(leaf.gold), "got": _json_safe(leaf.predicted)}
+                {"path": format_path(leaf.path), "status": word, "expected": _json_safe(leaf.gold), "got": _json_safe(leaf.predicted)}
             )
     note = "lists are compared in order here; the scorer may pair their elements differently"
     return {"kind": "tree", "rows": rows, "n_rows": n, "n_rows_shown": len(rows), "note": note}

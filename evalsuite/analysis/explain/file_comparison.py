@@ -10,12 +10,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from evalsuite.analysis.causes.table_alignment import Alignment, TablePair, without_strangers
+from evalsuite.analysis.causes.table_alignment import Alignment, TablePair, drop_strange_pairs
 from evalsuite.analysis.explain.difference import MOST_LEAVES, table_difference, table_sql, tree_difference
 from evalsuite.analysis.explain.instance_evidence import explanation
 from evalsuite.analysis.explain.search import Budget, Cause, Judge, plural, show
 from evalsuite.analysis.explain.search_tables import search_pair
-from evalsuite.analysis.explain.search_trees import differing, explain_tree, shown_path
+from evalsuite.analysis.explain.search_trees import explain_tree, find_differences, format_path
 from evalsuite.compare.strict_columns import Terms, place
 from evalsuite.compare.values import number_gold
 from evalsuite.core.dataclasses import replace
@@ -78,12 +78,12 @@ def _tables(files: Sequence[Path], sides: Sequence[Table], key: Sequence[str], *
         search = search_pair(pair, judge, judge.passes)
         causes = search[0] if search is not None else []
     equal = score.strict == 1 and not any(lone)
-    shown = explanation(causes, budget, "strict", note=_repeated_keys(pair, aligned))
+    outcome = explanation(causes, budget, "strict", note=_repeated_keys(pair, aligned))
     aligned, paired_by = _shown_alignment(pair, aligned, is_explained=bool(causes))
     cells_differ = score.strict != 1
     readable = cells_differ and all(file.suffix.lower() == ".csv" for file in files)
     return _outcome(
-        shown,
+        outcome,
         equal=equal,
         reason=score.reason_for("strict") if cells_differ else "" if equal else "the cells agree, the column names differ",
         rows=_row_counts(pair, aligned),
@@ -96,9 +96,9 @@ def _tables(files: Sequence[Path], sides: Sequence[Table], key: Sequence[str], *
     )
 
 
-def _outcome(shown: Data, **values: Any) -> Data:
+def _outcome(causes_found: Data, **values: Any) -> Data:
     """Return the keys of a comparison: what the causes say, and `values` in place of the empty defaults."""
-    causes = {name: shown[name] for name in ("proved", "standing", "causes", "n_attempts", "notes")}
+    causes = {name: causes_found[name] for name in ("proved", "standing", "causes", "n_attempts", "notes")}
     lone: Data = {"columns_only_in_gold": [], "columns_only_in_prediction": []}
     return {
         "equal": False,
@@ -182,29 +182,29 @@ def _records(gold: Mapping[Any, Any], prediction: Mapping[Any, Any]) -> Data:
     counts |= {"only_in_gold": len(missing), "only_in_prediction": len(extra)}
     equal = not rows and not missing and not extra
     forms = f", {len(others)} of them only in form" if others else ""
-    shown = rows[:MOST_LEAVES]
+    first_rows = rows[:MOST_LEAVES]
     return _outcome(
         explanation([], Budget(), "strict"),
         equal=equal,
         reason="" if equal else f"{plural(len(different), 'record')} and {plural(len(rows), 'value')} differ{forms}",
         rows=counts,
-        difference={"kind": "tree", "rows": shown, "n_rows": len(rows), "n_rows_shown": len(shown), "note": ""},
+        difference={"kind": "tree", "rows": first_rows, "n_rows": len(rows), "n_rows_shown": len(first_rows), "note": ""},
         fields=[{"field": path, **asdict(score)} for path, score in scored.per_schema_path.items()],
         scores=asdict(scored.micro),
     )
 
 
-def _find_other_forms(gold: Mapping[Any, Any], prediction: Mapping[Any, Any], shown: Collection[str]) -> Iterator[Data]:
+def _find_other_forms(gold: Mapping[Any, Any], prediction: Mapping[Any, Any], names: Collection[str]) -> Iterator[Data]:
     """Yield the values of other records that differ as JSON: a field's comparator accepts other forms, "equal" means the same JSON."""
     for name in gold:
-        if name in prediction and str(name) not in shown:
-            for leaf in differing(gold[name], prediction[name]):
+        if name in prediction and str(name) not in names:
+            for leaf in find_differences(gold[name], prediction[name]):
                 values = {"expected": leaf.gold, "got": leaf.predicted} if leaf.status == "wrong" else {}
-                yield {"record": str(name), "path": shown_path(leaf.path), "status": _FORMS[leaf.status], **values}
+                yield {"record": str(name), "path": format_path(leaf.path), "status": _FORMS[leaf.status], **values}
 
 
 def _trees(gold: Any, prediction: Any) -> Data:
-    equal = next(differing(gold, prediction), None) is None
+    equal = next(find_differences(gold, prediction), None) is None
     judge = Judge(SCORERS.load("tree_match"), {"gold": gold}, "strict", Budget())
     causes = [] if equal else explain_tree(judge, prediction) or []
     difference = {} if equal else tree_difference(gold, prediction, {})
@@ -236,16 +236,16 @@ def _shown_alignment(pair: TablePair, aligned: Alignment | None, *, is_explained
         if key := _natural_key(pair.gold, pair.prediction):
             aligned = replace(pair, key=key).align("strict")
         elif not is_explained:
-            aligned = without_strangers(aligned)
+            aligned = drop_strange_pairs(aligned)
     return aligned, [pair.gold.header[i] for i in key]
 
 
 def _natural_key(gold: Table, prediction: Table) -> tuple[int, ...]:
     """Return the gold column that names a row: filled and different in each row of both sides, half of them equal, an id or texts."""
     own = Counter(map(_fold_name, prediction.header))
-    known = [(_ID_NAME.fullmatch(_fold_name(name)) is None, i) for i, name in enumerate(gold.header) if own[_fold_name(name)] == 1]
+    candidates = [(_ID_NAME.fullmatch(_fold_name(name)) is None, i) for i, name in enumerate(gold.header) if own[_fold_name(name)] == 1]
     others = {_fold_name(name): column for name, column in zip(prediction.header, prediction.columns, strict=True)}
-    for is_other, i in sorted(known):
+    for is_other, i in sorted(candidates):
         sides = [list(map(str, column)) for column in (gold.columns[i], others[_fold_name(gold.header[i])])]
         are_keys = all(len({*cells}) == len(cells) and not {"", "None"} & {*cells} for cells in sides)
         n_shared = len({*sides[0]} & {*sides[1]})

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from evalsuite.analysis.explain.search import Budget, Cause, Judge, joined
+from evalsuite.analysis.explain.search import Budget, Cause, Judge, join_names
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, FaultError, describe
 from evalsuite.core.import_ref import ImportRef
@@ -66,7 +66,7 @@ def explain_results(
     jobs: int = 1,
     databases: Path | None = None,
     edits: bool = False,
-    known: Gold | None = None,
+    spec: Gold | None = None,
     mode: str | None = None,
 ) -> Iterator[tuple[str, Data]]:
     """Yield (instance id, evidence) of each instance, in order of completion; the evidence is JSON-safe and uncut (see `core.status`).
@@ -75,7 +75,7 @@ def explain_results(
     `status`, `reason`, and as requested `difference` (`difference.difference`), `sql` (may be empty) and `explanation` (`explain`).
 
     `results` are those of the run, which contain a judge's rationale. With `edits` the available queries are run with one change each, see
-    `query_proofs`. `known` is the gold of that folder if it was read before; `mode` as in `read_submission`.
+    `query_proofs`. `spec` is the gold of that folder if it was read before; `mode` as in `read_submission`.
 
     Raises what reading the folders raises, `UsageError` for an unknown id.
     """
@@ -83,7 +83,7 @@ def explain_results(
     with ExitStack() as workers:
         # One fork server for the workers that read the submission and those that compare its answers; it imports while gold is read.
         fork_server = workers.enter_context(fork_server_for(result_dir, modules=WORKER_MODULES)) if isolation != "none" else None
-        gold = known if known is not None else read_gold(gold_dir)
+        gold = spec if spec is not None else read_gold(gold_dir)
         resolved = resolve_limits(gold.suite.limits, limits)
         # The search calls the scorer many times; its own call budget ends it long before this time limit.
         roomy = {**resolved, "seconds": ROOM * resolved["seconds"]}
@@ -121,11 +121,11 @@ def _evidence_of(result: Result, tasks: Sequence[Task], proofs: "QueryProofs | N
     if proofs is None or (isinstance(evidence, dict) and evidence["rules"] is None):
         return explained
     (task,) = (task for task in tasks if task.instance.instance_id == result.instance_id)
-    explained |= {"sql": shown} if (shown := proofs.both_queries(task)) else {}
-    return _with_proof(explained, proofs.prove(task, evidence["rules"])) if isinstance(evidence, dict) else explained
+    explained |= {"sql": queries} if (queries := proofs.both_queries(task)) else {}
+    return _add_proof(explained, proofs.prove(task, evidence["rules"])) if isinstance(evidence, dict) else explained
 
 
-def _with_proof(evidence: Data, proof: "Proof | None") -> Data:
+def _add_proof(evidence: Data, proof: "Proof | None") -> Data:
     """Return the evidence with the result of the edited queries in front of the causes found in the tables."""
     if proof is None:
         return evidence
@@ -307,7 +307,7 @@ def explanation(causes: Sequence[Cause], budget: Budget, rules: Rule, *, note: s
     `standing` is `proved` or `fits`, empty if nothing is named: causes are not named if one of them would fit unrelated values or rows too
     often (see `Cause.is_named`).
     """
-    weighed, notes = [cause.weighed() for cause in causes], [*([note] if note else []), *budget.notes]
+    weighed, notes = [cause.weigh() for cause in causes], [*([note] if note else []), *budget.notes]
     if not all(cause.is_named for cause in weighed):
         by_chance = max((cause for cause in weighed if not cause.is_named), key=lambda cause: cause.chance)
         notes.append(f"{by_chance.name} fits, but it also fits unrelated values in {by_chance.chance:.0%} of tries: not named")
@@ -319,7 +319,7 @@ def explanation(causes: Sequence[Cause], budget: Budget, rules: Rule, *, note: s
         "proved": proved,
         "standing": "proved" if proved else "fits" if weighed else "",
         "rules": rules,
-        "cause": joined(weighed),
+        "cause": join_names(weighed),
         "causes": [cause.to_json() for cause in weighed],
         "n_attempts": budget.used,
         "notes": notes,
@@ -349,7 +349,7 @@ FindEvidence = Callable[["Record", Sequence[str]], RunEvidence]
 _WITH_MARGIN: Final = ("table_match", "tables_match", "duckdb_match")
 
 
-def with_margins(record: "Record") -> tuple[Sequence[Result], str]:
+def add_margins(record: "Record") -> tuple[Sequence[Result], str]:
     """Return the results of a run with the margins that the run left out, and one sentence on those that are still missing.
 
     The answers are compared again, which needs the gold and submission folders that the run names, unchanged.
@@ -365,7 +365,7 @@ def with_margins(record: "Record") -> tuple[Sequence[Result], str]:
     try:
         same_gold = _unchanged_gold(record, gold) if gold.exists() and submission.exists() else None
         options = record.run["options"]
-        how: dict[str, Any] = {"rules": record.rules, "jobs": min(4, os.cpu_count() or 1), "known": same_gold, "mode": options.get("mode")}
+        how: dict[str, Any] = {"rules": record.rules, "jobs": min(4, os.cpu_count() or 1), "spec": same_gold, "mode": options.get("mode")}
         evidence = (
             explain_results(gold, submission, missing, options.get("limits") or {}, ("margin",), **how) if same_gold is not None else ()
         )
@@ -432,7 +432,7 @@ def _collect_evidence(record: "Record", ids: Sequence[str], gold: Path, submissi
 
     def collect(names: Sequence[str], what: Sequence[str], seconds: float = math.inf) -> None:
         end = time.monotonic() + seconds
-        how: dict[str, Any] = {"rules": record.rules, "results": results, "jobs": jobs, "known": same_gold, "mode": mode}
+        how: dict[str, Any] = {"rules": record.rules, "results": results, "jobs": jobs, "spec": same_gold, "mode": mode}
         for name, evidence in explain_results(gold, submission, names, limits, what, **how) if names else ():
             if evidence["status"] != results[name].status:
                 changed.add(name)

@@ -242,7 +242,7 @@ class _Pair:
         for name, edit in edits.items():
             check = replace(self._check, parameters={**self._check.parameters, "gold": edit.sql}) if of_gold else self._check
             answer = self.task.answer if of_gold else replace(self.task.answer, value=edit.sql)
-            yield _with_name(replace(self.task, answer=answer), name, check)
+            yield _rename_task(replace(self.task, answer=answer), name, check)
 
 
 @dataclass(slots=True)
@@ -291,15 +291,15 @@ class _QueriedTable:
             place = outcome.place
             if not of_gold or as_answer:
                 answer = replace(self.task.answer, answer_type="sql", value="edited.sql")
-                yield _with_name(replace(self.task, answer=answer, executed=place), name, self.check)
+                yield _rename_task(replace(self.task, answer=answer, executed=place), name, self.check)
             else:
                 ordered = edits[name].kind == "order"
                 exact = {"gold": FromRoot(place.name), "ignore_order": not ordered, "rel_tol": _NOISE, "abs_tol": 0.0}
                 check = replace(self.check, scorer="table_match", parameters=exact, computed=folder)
-                yield _with_name(self.base(), name, check)
+                yield _rename_task(self.base(), name, check)
 
 
-def _with_name(task: Task, name: str, check: Check) -> Task:
+def _rename_task(task: Task, name: str, check: Check) -> Task:
     """Return the task with one check and another name; the files that it reads stay the same."""
     assert task.answer is not None
     id_, value = task.instance.instance_id, task.answer.value
@@ -336,10 +336,10 @@ def _search(proofs: QueryProofs, sides: "_Pair | _QueriedTable", rules: Rule) ->
             own, other = (sides.gold, sides.answer) if of_gold else (sides.answer, sides.gold)
             if not own or proof.causes:
                 continue
-            if of_gold and (control := sides.control()) is not None and not _right(pool, [control], rules):
+            if of_gold and (control := sides.control()) is not None and not _names_of_right(pool, [control], rules):
                 proof.notes.append("gold's query does not give gold here: it was not tried")
                 continue
-            _try(proofs, sides, pool, proof, own, other, of_gold=of_gold, rules=rules, room=room)
+            _try_edits(proofs, sides, pool, proof, own, other, of_gold=of_gold, rules=rules, room=room)
     finally:
         pool.close()
         proof.n_runs = sides.n_runs
@@ -347,7 +347,7 @@ def _search(proofs: QueryProofs, sides: "_Pair | _QueriedTable", rules: Rule) ->
     return proof
 
 
-def _try(
+def _try_edits(
     proofs: QueryProofs,
     sides: "_Pair | _QueriedTable",
     pool: Pool,
@@ -378,7 +378,7 @@ def _try(
         some, names = {name: edits[name] for name in names[:_AT_ONCE]}, names[_AT_ONCE:]
         tasks = list(sides.tasks(some, of_gold=of_gold))
         n_tried += len(tasks)
-        right = [name for name in _right(pool, tasks, judged) if (edits[name].kind == "order") not in idle]
+        right = [name for name in _names_of_right(pool, tasks, judged) if (edits[name].kind == "order") not in idle]
         if right:
             first = min(right, key=list(edits).index)
             n_before = max(1, n_tried - len(some) + 1 + list(some).index(first))
@@ -401,7 +401,7 @@ def _idle_kinds(sides: "_Pair | _QueriedTable", pool: Pool, own: str, rules: Rul
     idle = set()
     for kind in ("order", "condition"):
         tasks = list(sides.tasks({"as it stands": QueryEdit(kind, "", own)}, of_gold=True))
-        if _right(pool, tasks, rules):
+        if _names_of_right(pool, tasks, rules):
             idle.add(kind == "order")
     return frozenset(idle)
 
@@ -410,15 +410,15 @@ def _necessary_parts(
     sides: "_Pair | _QueriedTable", pool: Pool, edits: Mapping[str, QueryEdit], edit: QueryEdit, *, of_gold: bool, rules: Rule
 ) -> QueryEdit:
     """Return the edit without its unnecessary parts: a part is dropped while the edit stays right without it."""
-    left = {other.sql: name for name, other in edits.items() if other.sql != edit.sql}
+    names = {other.sql: name for name, other in edits.items() if other.sql != edit.sql}
     while True:
-        fewer = {name: edits[name] for text in edit.fewer if (name := left.pop(text, None)) is not None}
-        right = _right(pool, list(sides.tasks(fewer, of_gold=of_gold)), rules) if fewer else []
+        fewer = {name: edits[name] for text in edit.fewer if (name := names.pop(text, None)) is not None}
+        right = _names_of_right(pool, list(sides.tasks(fewer, of_gold=of_gold)), rules) if fewer else []
         if not right:
             return edit
         edit = edits[min(right, key=list(edits).index)]
 
 
-def _right(pool: Pool, tasks: Sequence[Task], rules: Rule) -> list[str]:
+def _names_of_right(pool: Pool, tasks: Sequence[Task], rules: Rule) -> list[str]:
     """Return the names of the tasks whose answer is right under a rule."""
     return [result.instance_id for result in pool.results(tasks) if (result.strict if rules == "strict" else result.official) == 1]

@@ -18,7 +18,7 @@ from typing import Any, Final
 from evalsuite.analysis.causes import ERROR_HYPOTHESES, general_sentence
 from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis, truth
 from evalsuite.analysis.causes.table_alignment import Alignment
-from evalsuite.analysis.causes.values import DAY, Pair, cell, decimals, nearly, write_number
+from evalsuite.analysis.causes.values import DAY, Pair, cell, decimals, is_near, write_number
 from evalsuite.compare.messages import verdicts_only
 from evalsuite.compare.strict_columns import key
 from evalsuite.core.dataclasses import dataclass, field, replace
@@ -67,7 +67,7 @@ def chance_of(hypothesis: ErrorHypothesis, pairs: Sequence[Pair], column: Sequen
     if hypothesis.name == "value lost":
         # The loss is visible, whatever the value was.
         return 0.0
-    telling = _telling(hypothesis, pairs[:MOST_PAIRS])
+    telling = _choose_telling_pairs(hypothesis, pairs[:MOST_PAIRS])
     if hypothesis.name == "fan-out" and not telling:
         return 1.0
     chance = _chance_under_any_name(hypothesis, telling, column)
@@ -77,7 +77,7 @@ def chance_of(hypothesis: ErrorHypothesis, pairs: Sequence[Pair], column: Sequen
     return max(chance, PROVED) if _is_never_proof(hypothesis, telling) else chance
 
 
-def _telling(hypothesis: ErrorHypothesis, pairs: Sequence[Pair]) -> Sequence[Pair]:
+def _choose_telling_pairs(hypothesis: ErrorHypothesis, pairs: Sequence[Pair]) -> Sequence[Pair]:
     """Return the pairs that say something about the hypothesis: the others fit whenever these do, or always."""
     if hypothesis.name in _SHIFTS and _is_gapless(pairs):
         # Consecutive ranks, years and days are all off by one together.
@@ -119,7 +119,7 @@ def _is_factor_of_small_numbers(pairs: Sequence[Pair]) -> bool:
     if len(pairs) <= MOST_OF_ANY:
         return min(sizes) < _FEWEST_OF_FACTOR
     ratios = [Decimal(pair.predicted_number or 0) / (pair.gold_number or 1) for pair in pairs]
-    return max(sizes) < _FEWEST_OF_FACTOR and not all(nearly(ratio, ratios[0]) for ratio in ratios)
+    return max(sizes) < _FEWEST_OF_FACTOR and not all(is_near(ratio, ratios[0]) for ratio in ratios)
 
 
 def _is_gapless(pairs: Sequence[Pair]) -> bool:
@@ -285,7 +285,7 @@ def _share_of_kind(hypotheses: Sequence[ErrorHypothesis], pairs: Sequence[Pair],
     """Return the share of tries among generated values of the same kind, 0 if the pairs are neither all numbers nor all times."""
     numbers = [pair.gold_number for pair in pairs]
     if all(number is not None for number in numbers):
-        kinds = [list(_of_its_kind(number, random_)) for number in numbers if number is not None]
+        kinds = [list(_draw_alike(number, random_)) for number in numbers if number is not None]
         return _share(hypotheses, pairs, _draws(kinds, pairs, n_tries, random_))
     if all(isinstance(pair.gold, str) and _INSTANT.fullmatch(pair.gold) for pair in pairs):
         n_days = _NEAR if any(hypothesis.name in _TIME_LAWS for hypothesis in hypotheses) else _HALF_A_YEAR
@@ -331,7 +331,7 @@ def _draws(kinds: Sequence[Sequence[Decimal]], pairs: Sequence[Pair], n_tries: i
         yield [write_number(random_.choice(kind), like) for kind, like in zip(kinds, likes, strict=True)]
 
 
-def _of_its_kind(number: Decimal, random_: random.Random) -> Iterator[Decimal]:
+def _draw_alike(number: Decimal, random_: random.Random) -> Iterator[Decimal]:
     """Return at most `TRIES` numbers with the sign, the significant digits and the exponent of a number, all of them if there are fewer."""
     if number == number.to_integral_value() and int(number) in _YEARS:
         yield from (number + step for step in range(-_NEAR, _NEAR + 1))
@@ -373,7 +373,7 @@ class Cause:
     patch: Mapping[str, Any] = field(default_factory=dict, compare=False)
     scores: tuple[float, float] | None = None
 
-    def weighed(self) -> "Cause":
+    def weigh(self) -> "Cause":
         """The cause with its chance."""
         if self.hypothesis is None or not self.pairs:
             return self
@@ -494,6 +494,6 @@ def tries(n: int) -> str:
     return "1 try" if n == 1 else f"{n} tries"
 
 
-def joined(causes: Sequence[Cause]) -> str:
+def join_names(causes: Sequence[Cause]) -> str:
     """Return the names of several causes as one."""
     return " and ".join(dict.fromkeys(cause.name for cause in causes))

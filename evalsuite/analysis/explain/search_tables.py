@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from evalsuite.analysis.causes import ERROR_HYPOTHESES, TABLE_CAUSES, TableCause
 from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis, Fixed
-from evalsuite.analysis.causes.table_alignment import Alignment, TablePair, any_order, by_rank, in_place, table_pairs
-from evalsuite.analysis.causes.table_repairs import MOST_CHANCE, Repaired, with_column
+from evalsuite.analysis.causes.table_alignment import Alignment, TablePair, pair_by_rank, pair_in_any_order, pair_in_place, table_pairs
+from evalsuite.analysis.causes.table_repairs import MOST_CHANCE, Repaired, set_column
 from evalsuite.analysis.causes.values import is_null
 from evalsuite.analysis.explain.search import (
     FITS,
@@ -58,7 +58,7 @@ def explain_tables(judge: Judge, form: Sequence[Table | Fault]) -> list[Cause] |
     if swapped is not None:
         return swapped
     pairs = dict(enumerate(table_pairs(form, judge.parameters, "tables", judge.rules)))
-    own = {i: _only(judge, i, gold=[golds[i]]) for i in pairs}
+    own = {i: _judge_of_table(judge, i, gold=[golds[i]]) for i in pairs}
     return _explain_each(judge, list(form), pairs, lambda i, table: own[i].passes([table]))
 
 
@@ -69,7 +69,7 @@ def explain_database(judge: Judge, form: Mapping[str, Table | Fault]) -> list[Ca
     pairs = {keys[pair.name.lower()]: pair for pair in table_pairs(form, judge.parameters, "database", judge.rules)}
     if len(pairs) < len(names):
         return None
-    own = {keys[name.lower()]: _only(judge, i, condition_tabs=[name]) for i, name in enumerate(names)}
+    own = {keys[name.lower()]: _judge_of_table(judge, i, condition_tabs=[name]) for i, name in enumerate(names)}
     return _explain_each(judge, dict(form), pairs, lambda key, table: own[key].passes({key: table}))
 
 
@@ -82,12 +82,12 @@ def _explain_each(judge: Judge, form: Any, pairs: Mapping[Any, TablePair], passe
         mended = search_pair(pair, judge, partial(passes, key))
         if mended is None:
             return None
-        causes += [_in_table(cause, i, pair.name) for cause in mended[0]]
+        causes += [_place_in_table(cause, i, pair.name) for cause in mended[0]]
         repaired[key] = mended[1]
     return causes if causes and judge.passes(repaired) else None
 
 
-def _only(judge: Judge, i: int, **changed: Any) -> Judge:
+def _judge_of_table(judge: Judge, i: int, **changed: Any) -> Judge:
     """Return the judge for the i-th table alone."""
     for key in ("condition_cols", "ignore_orders"):
         per_table = judge.parameters.get(key)
@@ -96,7 +96,7 @@ def _only(judge: Judge, i: int, **changed: Any) -> Judge:
     return judge.with_parameters(**changed)
 
 
-def _in_table(cause: Cause, i: int, name: str) -> Cause:
+def _place_in_table(cause: Cause, i: int, name: str) -> Cause:
     where = f"table {name!r}: {cause.where}" if cause.where else f"table {name!r}"
     return replace(cause, says=f"table {i + 1}: {cause.says}", where=where)
 
@@ -107,7 +107,7 @@ def _try_other_order(judge: Judge, form: Sequence[Any], n: int) -> list[Cause] |
         return None
     order: list[int] = []
     for i in range(n):
-        own = _only(judge, i, gold=[judge.parameters["gold"][i]])
+        own = _judge_of_table(judge, i, gold=[judge.parameters["gold"][i]])
         place = next((k for k in [i, *range(n)] if k not in order and own.passes([form[k]])), None)
         if place is None:
             return None
@@ -164,7 +164,7 @@ def _chances(a: Alignment, repaired: Repaired, cause: TableCause) -> tuple[float
     if cause.name == "rows scrambled":
         shared = chance_of_columns(a)
     else:
-        shared = chance_of_rows(any_order(a) if cause.name == "wrong order" else a, of_list=True)
+        shared = chance_of_rows(pair_in_any_order(a) if cause.name == "wrong order" else a, of_list=True)
     finding = repaired.chance or (chance_of_copies(a) if cause.name == "rows duplicated" else 1.0)
     if cause.name == "missing column":
         shared *= chance_of_headers(a)
@@ -184,7 +184,7 @@ def _values(a: Alignment, passes: Passes) -> tuple[list[Cause], Table] | None:
     if a.missing or a.extra:
         return None
     tried = set[tuple[tuple[tuple[int, int], ...], ...]]()
-    for view in [a] if a.ordered or a.keyed else [a, in_place(a), by_rank(a)]:
+    for view in [a] if a.ordered or a.keyed else [a, pair_in_place(a), pair_by_rank(a)]:
         for view_ in (view, replace(view, exact=True)) if a.rules == "official" else (view,):
             if view_.wrong in tried:
                 continue
@@ -197,25 +197,25 @@ def _values(a: Alignment, passes: Passes) -> tuple[list[Cause], Table] | None:
 
 def _values_in(a: Alignment, passes: Passes) -> tuple[list[Cause], Table] | None:
     wrong = [j for j, rows in enumerate(a.wrong) if rows]
-    fitting = {j: list(_fitting(a, j)) for j in wrong}
+    fitting = {j: list(_find_fitting(a, j)) for j in wrong}
     if not wrong or not all(fitting.values()):
         return None
     for attempt in range(MOST_ALTERNATIVES):
         if attempt and all(attempt >= len(entries) for entries in fitting.values()):
             return None
         chosen = {j: fitting[j][min(attempt, len(fitting[j]) - 1)] for j in wrong}
-        if not passes(_undone(a, chosen)):
+        if not passes(_undo_columns(a, chosen)):
             continue
         # A column that the scorer accepts unchanged is not part of the cause.
         for j in wrong if len(wrong) > 1 else ():
             rest = {other: entries for other, entries in chosen.items() if other != j}
-            if rest and passes(_undone(a, rest)):
+            if rest and passes(_undo_columns(a, rest)):
                 chosen = rest
-        return [_cause(a, j, hypothesis, fixed) for j, (hypothesis, fixed) in chosen.items()], _undone(a, chosen)
+        return [_cause(a, j, hypothesis, fixed) for j, (hypothesis, fixed) in chosen.items()], _undo_columns(a, chosen)
     return None
 
 
-def _undone(a: Alignment, chosen: Mapping[int, tuple[ErrorHypothesis, Fixed]]) -> Table:
+def _undo_columns(a: Alignment, chosen: Mapping[int, tuple[ErrorHypothesis, Fixed]]) -> Table:
     """Return the prediction with a hypothesis undone in some columns."""
     table = a.prediction
     for j, (_, fixed) in chosen.items():
@@ -224,11 +224,11 @@ def _undone(a: Alignment, chosen: Mapping[int, tuple[ErrorHypothesis, Fixed]]) -
         cells = list(table.columns[k])
         for (_, row), value in zip(a.wrong[j], fixed.values, strict=True):
             cells[row] = value
-        table = with_column(table, k, cells, like=a.gold.types[a.needed[j]] if a.gold.types else "")
+        table = set_column(table, k, cells, like=a.gold.types[a.needed[j]] if a.gold.types else "")
     return table
 
 
-def _fitting(a: Alignment, j: int) -> Iterator[tuple[ErrorHypothesis, Fixed]]:
+def _find_fitting(a: Alignment, j: int) -> Iterator[tuple[ErrorHypothesis, Fixed]]:
     pairs = a.values(j, a.wrong[j])
     # If it fails for the first hundred of thousands of pairs, it does not hold for all of them.
     some = pairs[:: len(pairs) // MOST_TRIED] if len(pairs) > 2 * MOST_TRIED else ()

@@ -49,10 +49,10 @@ def explain_text(judge: Judge, answer: str) -> list[Cause] | None:
     gold = judge.parameters.get("gold", judge.parameters.get("reference", []))
     golds = list(gold) if isinstance(gold, list | tuple) else [gold]
     tries = [
-        _without_excluded(judge.parameters, answer),
-        *_by_number(judge, golds, answer),
-        _alone(answer),
-        _by_phrase(judge, golds, answer),
+        _drop_excluded(judge.parameters, answer),
+        *_correct_numbers(judge, golds, answer),
+        _take_part_alone(answer),
+        _correct_phrases(judge, golds, answer),
     ]
     for candidates in (*tries, _complete_answer(judge, golds, answer)):
         for causes, text in candidates:
@@ -63,7 +63,7 @@ def explain_text(judge: Judge, answer: str) -> list[Cause] | None:
     return None
 
 
-def _without_excluded(parameters: Mapping[str, Any], answer: str) -> Tries:
+def _drop_excluded(parameters: Mapping[str, Any], answer: str) -> Tries:
     exclude = parameters.get("exclude") or ()
     words = [exclude] if isinstance(exclude, str) else [word for word in exclude if isinstance(word, str)]
     text = answer
@@ -75,7 +75,7 @@ def _without_excluded(parameters: Mapping[str, Any], answer: str) -> Tries:
         yield [Cause("excluded text", f"the answer contains {len(contained)} of the texts that exclude it", where)], text
 
 
-def _by_number(judge: Judge, golds: Sequence[Any], answer: str) -> list[Tries]:
+def _correct_numbers(judge: Judge, golds: Sequence[Any], answer: str) -> list[Tries]:
     numbers = [number for number in map(read_gold_number, golds) if number is not None]
     tokens = []
     for match in islice(NUMBER_TEXT.finditer(answer), MOST_TOKENS):
@@ -84,13 +84,13 @@ def _by_number(judge: Judge, golds: Sequence[Any], answer: str) -> list[Tries]:
         tokens.append(_Token(start, start + len(text), text))
     if not numbers or not tokens:
         return []
-    one_by_one = [_token_alone(tokens, answer), _in_place(numbers, tokens, answer)]
-    together = _all_at_once(judge, numbers, tokens, answer)
+    one_by_one = [_take_token_alone(tokens, answer), _correct_in_place(numbers, tokens, answer)]
+    together = _correct_all(judge, numbers, tokens, answer)
     # With many numbers it is likelier that all are wrong, and 12 of them by 6 hypotheses already exceed the budget.
     return [together, *one_by_one] if len(numbers) > 1 else [*one_by_one, together]
 
 
-def _token_alone(tokens: Sequence[_Token], answer: str) -> Tries:
+def _take_token_alone(tokens: Sequence[_Token], answer: str) -> Tries:
     for token in tokens:
         text = token.text
         if text != answer.strip():
@@ -102,7 +102,7 @@ def _token_alone(tokens: Sequence[_Token], answer: str) -> Tries:
             yield [Cause("extra text", says, f"right alone: {show(text)}")], text
 
 
-def _in_place(numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str) -> Tries:
+def _correct_in_place(numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str) -> Tries:
     """Correct one number of the answer by one hypothesis: in place, then alone."""
     for alone in (False, True):
         for hypothesis in _hypotheses(_NUMBER_LAWS):
@@ -133,13 +133,13 @@ class _Mended:
     pair: Pair
 
 
-def _all_at_once(judge: Judge, numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str) -> Tries:
+def _correct_all(judge: Judge, numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str) -> Tries:
     """Correct every gold number by the same hypothesis, if all of them are required; numbers that are already right stay."""
     for hypothesis in _hypotheses(_NUMBER_LAWS):
-        mended = _mended_by(hypothesis, numbers, tokens)
+        mended = _mend_numbers(hypothesis, numbers, tokens)
         if not mended:
             continue
-        mended = _keep_needed(judge, mended, partial(_with_mended, answer))
+        mended = _keep_needed(judge, mended, partial(_put_numbers, answer))
         pairs = [number.pair for number in mended]
         together = hypothesis.fix(pairs) if len(mended) > 1 else None
         # Several numbers have the sentence that holds for them together, if there is one.
@@ -148,11 +148,11 @@ def _all_at_once(judge: Judge, numbers: Sequence[Decimal], tokens: Sequence[_Tok
             grouped = [cause for number in mended for cause in _name_grouping(hypothesis, number.token.text)]
             yield (
                 list(dict.fromkeys([Cause(hypothesis.name, says, hypothesis=hypothesis, pairs=pairs), *grouped])),
-                _with_mended(answer, mended),
+                _put_numbers(answer, mended),
             )
 
 
-def _mended_by(hypothesis: ErrorHypothesis, numbers: Sequence[Decimal], tokens: Sequence[_Token]) -> list[_Mended]:
+def _mend_numbers(hypothesis: ErrorHypothesis, numbers: Sequence[Decimal], tokens: Sequence[_Token]) -> list[_Mended]:
     """Return each number of the answer that the hypothesis turns into one of gold's."""
     mended = []
     for i, token in enumerate(tokens):
@@ -178,7 +178,7 @@ def _keep_needed(judge: Judge, corrections: list[_Correction], corrected: Callab
     return needed
 
 
-def _with_mended(answer: str, mended: Sequence[_Mended]) -> str:
+def _put_numbers(answer: str, mended: Sequence[_Mended]) -> str:
     text = answer
     for number in reversed(mended):
         text = text[: number.token.start] + number.text + text[number.token.end :]
@@ -194,7 +194,7 @@ def _name_grouping(hypothesis: ErrorHypothesis, token: str) -> list[Cause]:
 
 def _fix_number(hypothesis: ErrorHypothesis, gold: Decimal, token: str) -> tuple[str, str] | None:
     """Return (the corrected token, the sentence) if the hypothesis holds for it."""
-    if hypothesis.name == "number in text" and (written := _with_exponent(token)) is not None:
+    if hypothesis.name == "number in text" and (written := _expand_exponent(token)) is not None:
         return written, "the numbers are written with an exponent"
     for reading in _readings(hypothesis, token):
         pair = Pair(plain(gold), reading)
@@ -209,7 +209,7 @@ def _readings(hypothesis: ErrorHypothesis, token: str) -> list[str]:
     return [token] if hypothesis.name == "number in text" else list(dict.fromkeys(plain(value) for value, _ in number_readings(token)))
 
 
-def _with_exponent(token: str) -> str | None:
+def _expand_exponent(token: str) -> str | None:
     """Return the digits of a number that is written with an exponent, None for any other."""
     text = token.replace("\u2212", "-")
     if not re.fullmatch(r"[+-]?\d{1,40}(?:\.\d{1,40})?[eE][+-]?\d{1,2}", text, re.ASCII):
@@ -221,7 +221,7 @@ def _hypotheses(names: Sequence[str]) -> list[ErrorHypothesis]:
     return [hypothesis for hypothesis in ERROR_HYPOTHESES if hypothesis.name in names]
 
 
-def _alone(answer: str) -> Tries:
+def _take_part_alone(answer: str) -> Tries:
     """Try each part of the answer by itself: a line, a sentence, the text after a colon, the text without punctuation."""
     parts = [part for part in _PART.split(answer) if part and part.strip()]
     candidates = [answer.strip(_MARKS), *(part.strip(_MARKS) for part in parts), *(part.strip() for part in parts)]
@@ -229,13 +229,13 @@ def _alone(answer: str) -> Tries:
         yield [Cause("extra text", "a part of the answer alone is right", f"right alone: {show(text)}")], text
 
 
-def _by_phrase(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
+def _correct_phrases(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
     """Correct a phrase of the answer that equals gold but for one hypothesis; first each gold alone, then all at once."""
     texts = [gold for gold in golds if isinstance(gold, str) and gold.strip()]
     one_is_enough = judge.parameters.get("conj") != "and"
     phrases = list[tuple[str, str, Cause]]()
     for gold in texts:
-        phrase = _wrong_phrase(answer, gold)
+        phrase = _find_wrong_phrase(answer, gold)
         if phrase is None:
             continue
         start, stop, cause = phrase
@@ -244,11 +244,11 @@ def _by_phrase(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
         phrases.append((answer[start:stop], gold, cause))
     if len(phrases) <= one_is_enough:
         return
-    phrases = _keep_needed(judge, phrases, partial(_with_phrases, answer))
-    yield [cause for _, _, cause in phrases], _with_phrases(answer, phrases)
+    phrases = _keep_needed(judge, phrases, partial(_put_phrases, answer))
+    yield [cause for _, _, cause in phrases], _put_phrases(answer, phrases)
 
 
-def _wrong_phrase(answer: str, gold: str) -> tuple[int, int, Cause] | None:
+def _find_wrong_phrase(answer: str, gold: str) -> tuple[int, int, Cause] | None:
     """Return (start, end, cause) of the first phrase of the answer that equals gold but for one hypothesis."""
     bare = alphanumeric(gold)
     for start, stop in _windows(answer, gold):
@@ -264,7 +264,7 @@ def _wrong_phrase(answer: str, gold: str) -> tuple[int, int, Cause] | None:
     return None
 
 
-def _with_phrases(answer: str, phrases: Sequence[tuple[str, str, Cause]]) -> str:
+def _put_phrases(answer: str, phrases: Sequence[tuple[str, str, Cause]]) -> str:
     for window, gold, _ in phrases:
         answer = answer.replace(window, gold)
     return answer

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from evalsuite.analysis.causes import ERROR_HYPOTHESES
 from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis, Fixed
-from evalsuite.analysis.causes.values import Pair, finite
+from evalsuite.analysis.causes.values import Pair, is_finite
 from evalsuite.analysis.explain.search import Cause, Judge, plural, show
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.trees.eval_schema import annotate_xeval
@@ -31,7 +31,7 @@ ANY_OF: Final = "x-eval-any-of"
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A place where two trees differ: `wrong` (both have a value), `missing` (gold only) or `extra` (prediction only)."""
+    """A place where two trees differ: `find_wrong` (both have a value), `missing` (gold only) or `extra` (prediction only)."""
 
     path: Path
     status: str
@@ -39,7 +39,7 @@ class Leaf:
     predicted: Any = None
 
 
-def differing(gold: Any, predicted: Any, path: Path = ()) -> Iterator[Leaf]:
+def find_differences(gold: Any, predicted: Any, path: Path = ()) -> Iterator[Leaf]:
     """Return the places where two JSON values differ, lists compared in order."""
     if isinstance(gold, dict) and ANY_OF in gold and isinstance(gold[ANY_OF], list):
         if predicted in gold[ANY_OF]:
@@ -47,23 +47,23 @@ def differing(gold: Any, predicted: Any, path: Path = ()) -> Iterator[Leaf]:
         gold = gold[ANY_OF][0] if gold[ANY_OF] else None
     if isinstance(gold, dict) and isinstance(predicted, dict):
         for key in dict.fromkeys((*gold, *predicted)):
-            yield from _differing_at((*path, key), key in gold, key in predicted, gold.get(key), predicted.get(key))
+            yield from _find_differences_at((*path, key), key in gold, key in predicted, gold.get(key), predicted.get(key))
     elif isinstance(gold, list) and isinstance(predicted, list):
         for i in range(max(len(gold), len(predicted))):
             inside = i < len(gold), i < len(predicted)
-            yield from _differing_at((*path, i), *inside, gold[i] if inside[0] else None, predicted[i] if inside[1] else None)
+            yield from _find_differences_at((*path, i), *inside, gold[i] if inside[0] else None, predicted[i] if inside[1] else None)
     elif gold != predicted or isinstance(gold, bool) != isinstance(predicted, bool):
         yield Leaf(path, "wrong", gold, predicted)
 
 
-def _differing_at(path: Path, in_gold: bool, in_predicted: bool, gold: Any, predicted: Any) -> Iterator[Leaf]:
+def _find_differences_at(path: Path, in_gold: bool, in_predicted: bool, gold: Any, predicted: Any) -> Iterator[Leaf]:
     if in_gold and in_predicted:
-        yield from differing(gold, predicted, path)
+        yield from find_differences(gold, predicted, path)
     else:
         yield Leaf(path, "missing" if in_gold else "extra", gold, predicted)
 
 
-def shown_path(path: Path) -> str:
+def format_path(path: Path) -> str:
     """`orders[0].total`; `(root)` for the whole value."""
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return text.removeprefix(".") or "(root)"
@@ -73,28 +73,28 @@ def explain_whole(judge: Judge, form: Any) -> list[Cause] | None:
     """Return the causes that together make a wrong tree right."""
     gold = judge.parameters["gold"]
     leaves = []
-    for leaf in differing(gold, form):
+    for leaf in find_differences(gold, form):
         leaves.append(leaf)
         if len(leaves) > MOST_LEAVES:
             judge.budget.note(f"more than {MOST_LEAVES} values differ and were not searched")
             return None
-    of_fields = [_cause_of_field(leaves_of_field) for leaves_of_field in _by_field(leaves)]
+    of_fields = [_cause_of_field(leaves_of_field) for leaves_of_field in _group_by_field(leaves)]
     whole = [part for part in of_fields if part is not None]
-    if not whole or len(whole) < len(of_fields) or not judge.passes(_undone(form, whole)):
+    if not whole or len(whole) < len(of_fields) or not judge.passes(_undo_causes(form, whole)):
         return None
     for part in whole if len(whole) > 1 else ():
         rest = [other for other in whole if other is not part]
-        if rest and judge.passes(_undone(form, rest)):
+        if rest and judge.passes(_undo_causes(form, rest)):
             whole = rest
     return [cause for cause, _ in whole]
 
 
-def _undone(form: Any, parts: Sequence[tuple[Cause, list[tuple[Path, Any]]]]) -> Any:
+def _undo_causes(form: Any, parts: Sequence[tuple[Cause, list[tuple[Path, Any]]]]) -> Any:
     """Return the tree with the values of some causes set."""
     tree = copy.deepcopy(form)
     for _, values in parts:
         for path, value in values:
-            tree = with_value_put(tree, path, value)
+            tree = put_value(tree, path, value)
     return tree
 
 
@@ -102,7 +102,7 @@ def _undone(form: Any, parts: Sequence[tuple[Cause, list[tuple[Path, Any]]]]) ->
 GONE: Final = object()
 
 
-def _by_field(leaves: Sequence[Leaf]) -> list[list[Leaf]]:
+def _group_by_field(leaves: Sequence[Leaf]) -> list[list[Leaf]]:
     """Return the leaves of one field of all records and elements together. Elements to remove come last-first."""
     fields: dict[tuple[Path, str], list[Leaf]] = defaultdict(list)
     for leaf in leaves:
@@ -113,7 +113,7 @@ def _by_field(leaves: Sequence[Leaf]) -> list[list[Leaf]]:
 def _cause_of_field(leaves: Sequence[Leaf]) -> tuple[Cause, list[tuple[Path, Any]]] | None:
     """Return (the cause, the values to set) of one field's leaves."""
     first, n = leaves[0], len(leaves)
-    where = f"at {shown_path(first.path)}"
+    where = f"at {format_path(first.path)}"
     if first.status == "missing":
         cause = Cause("field missing", f"{plural(n, 'field')} of gold missing", where, puts_gold_in=True)
         return cause, [(leaf.path, leaf.gold) for leaf in leaves]
@@ -136,10 +136,10 @@ def _cause_of_field(leaves: Sequence[Leaf]) -> tuple[Cause, list[tuple[Path, Any
 
 def is_leaf(value: Any) -> bool:
     """Whether a value is a scalar, and neither NaN nor infinite."""
-    return not isinstance(value, dict | list) and finite(value)
+    return not isinstance(value, dict | list) and is_finite(value)
 
 
-def with_value_put(tree: Any, path: Path, value: Any) -> Any:
+def put_value(tree: Any, path: Path, value: Any) -> Any:
     """Set a value at the path, changing the tree in place; a list that is one short grows."""
     if not path:
         return value
@@ -207,7 +207,7 @@ def _explain_parts(judge: Judge, form: Any) -> list[Cause]:
     """Return the causes of parts of a wrong tree, each with its scores; together they need not make the answer right."""
     gold, own_schema = judge.parameters["gold"], judge.parameters.get("schema")
     records = gold if isinstance(gold, list) else [gold]
-    if len(records) > MOST_RECORDS or not finite(form) or (score := judge.value(form)) is None:
+    if len(records) > MOST_RECORDS or not is_finite(form) or (score := judge.value(form)) is None:
         return []
     schema = as_json_schema(own_schema) if own_schema is not None else infer_schema(records, widen=True, notify=lambda _: None)
     if DEFAULTS in schema:
@@ -215,8 +215,8 @@ def _explain_parts(judge: Judge, form: Any) -> list[Cause]:
     parts = _Parts(judge, schema, [])
     state = start = _State(form, judge.parameters, score)
     if judge.scorer.name == "tree_match":
-        state = parts.aligned(state)
-    for find in (parts.exchanged, parts.by_law, parts.synonyms):
+        state = parts.align_lists(state)
+    for find in (parts.exchange_fields, parts.undo_by_hypothesis, parts.synonyms):
         state = find(state)
     return [step.cause for step in parts.necessary(start, state)]
 
@@ -244,7 +244,7 @@ class _Parts:
         kept = self.found
         for step in list(kept):
             rest = [other for other in kept if other is not step]
-            after = self.replayed(start, rest)
+            after = self.replay(start, rest)
             if rest and after is not None and after.score >= end.score - _RISE:
                 kept = rest
         if len(kept) == len(self.found):
@@ -255,7 +255,7 @@ class _Parts:
             if after is None:
                 break
             plain = (
-                replace(step.plain, says=_order_says(next(iter(step.patch)), state, after))
+                replace(step.plain, says=_order_sentence(next(iter(step.patch)), state, after))
                 if step.plain.name == "list order"
                 else step.plain
             )
@@ -263,7 +263,7 @@ class _Parts:
         return self.found
 
     @staticmethod
-    def replayed(state: _State, steps: Sequence[_Step]) -> _State | None:
+    def replay(state: _State, steps: Sequence[_Step]) -> _State | None:
         """The state after some parts, in their order; None where it cannot be scored."""
         for step in steps:
             after = step.apply(state)
@@ -272,7 +272,7 @@ class _Parts:
             state = after
         return state
 
-    def scored(self, form: Any, parameters: Keys) -> _State | None:
+    def score(self, form: Any, parameters: Keys) -> _State | None:
         """Return the scored state, None if it cannot be scored or the budget is spent."""
         value = replace(self.judge, parameters=parameters).value(form)
         return None if value is None else _State(form, parameters, value)
@@ -282,7 +282,7 @@ class _Parts:
         patched = state.parameters.get("schema") if state.parameters is not self.judge.parameters else None
         return patched if isinstance(patched, dict) else self.schema
 
-    def patched(self, state: _State, path: str, keys: Keys) -> _State | None:
+    def patch(self, state: _State, path: str, keys: Keys) -> _State | None:
         """Return the state with keys added to the schema at a path; None for a scorer without such keys."""
         if self.judge.scorer.name != "tree_match":
             return None
@@ -291,7 +291,7 @@ class _Parts:
         if node is None:
             return None
         node.update(copy.deepcopy(dict(keys)))
-        return self.scored(state.form, {**state.parameters, "schema": schema})
+        return self.score(state.form, {**state.parameters, "schema": schema})
 
     def add(
         self,
@@ -310,21 +310,21 @@ class _Parts:
         self.found.append(_Step(scored, apply, cause, patch or {}))
         return after
 
-    def aligned(self, state: _State) -> _State:
+    def align_lists(self, state: _State) -> _State:
         """Pair lists by best fit instead of in order, if that raises the score."""
         for path in _lists(self.schema):
             keys = {"x-eval-align": {"match_by": "hungarian"}}
-            after = self.patched(state, path, keys)
+            after = self.patch(state, path, keys)
             if after is None or after.score <= state.score + _RISE:
                 continue
-            says = _order_says(path, state, after)
-            rows = [row for _, of in self.compared(after) for row in of if row.schema_path.startswith(f"{path}[]")]
+            says = _order_sentence(path, state, after)
+            rows = [row for _, of in self.compare_records(after) for row in of if row.schema_path.startswith(f"{path}[]")]
             fitting = sum(row.status == "match" for row in rows)
             cause = Cause("list order", says, chance=0.0 if fitting >= 0.8 * len(rows) else 0.05)
-            state = self.add(cause, state, after, partial(self.patched, path=path, keys=keys), {path: keys})
+            state = self.add(cause, state, after, partial(self.patch, path=path, keys=keys), {path: keys})
         return state
 
-    def compared(self, state: _State) -> list[tuple[Any, list[Any]]]:
+    def compare_records(self, state: _State) -> list[tuple[Any, list[Any]]]:
         """Return (the extracted record, its rows) of each record."""
         gold, form = self.judge.parameters["gold"], state.form
         sides = [side if isinstance(side, list) else [side] for side in (gold, form)]
@@ -335,11 +335,11 @@ class _Parts:
         scored = evaluate(sides[0], sides[1], self.schema_of(state), id_field, notify=lambda _: None)
         return [(record.extracted, record.field_results) for record in scored.records]
 
-    def wrong(self, state: _State) -> tuple[dict[str, list[_Wrong]], Counter[str]]:
+    def find_wrong(self, state: _State) -> tuple[dict[str, list[_Wrong]], Counter[str]]:
         """Return by schema path the values that differ, and how many are compared there."""
         records = state.form if isinstance(state.form, list) else [state.form]
         differing, counts = defaultdict[str, list[_Wrong]](list), Counter[str]()
-        for at, (record, rows) in enumerate(self.compared(state)):
+        for at, (record, rows) in enumerate(self.compare_records(state)):
             # Records that are joined by their ids are in gold's order.
             own = at < len(records) and records[at] is record
             place = at if own else next((i for i, other in enumerate(records) if other is record), None)
@@ -350,11 +350,11 @@ class _Parts:
                     differing[row.schema_path].append(_Wrong(place, steps, Pair(row.gold_value, row.extracted_value, native=True)))
         return dict(differing), counts
 
-    def by_law(self, state: _State) -> _State:
+    def undo_by_hypothesis(self, state: _State) -> _State:
         """Find fields whose wrong values one hypothesis corrects, all of them or most."""
-        wrong, counts = self.wrong(state)
+        wrong, counts = self.find_wrong(state)
         for path, items in wrong.items():
-            for hypothesis, some, fixed in _holding(items):
+            for hypothesis, some, fixed in _find_holding(items):
                 values = list(zip(some, fixed.values, strict=True))
                 after = self.put(state, values)
                 if after is None or after.score <= state.score + _RISE:
@@ -382,7 +382,7 @@ class _Parts:
     def patches(self, hypothesis: ErrorHypothesis, path: str, state: _State, undone: _State) -> Iterator[dict[str, Keys]]:
         """Return the schema patches that raise the score as much as undoing the hypothesis in the answer."""
         for keys in _PATCHES.get(hypothesis.name, ()):
-            after = self.patched(state, path, keys)
+            after = self.patch(state, path, keys)
             if after is not None and after.score - state.score >= _AS_MUCH * (undone.score - state.score):
                 yield {path: keys}
 
@@ -391,12 +391,12 @@ class _Parts:
         form = copy.deepcopy(state.form)
         for item, value in values:
             with suppress(KeyError, IndexError, TypeError):  # a key with a dot in it
-                with_value_put(form, (item.record, *item.steps) if isinstance(form, list) else item.steps, value)
-        return self.scored(form, state.parameters)
+                put_value(form, (item.record, *item.steps) if isinstance(form, list) else item.steps, value)
+        return self.score(form, state.parameters)
 
-    def exchanged(self, state: _State) -> _State:
+    def exchange_fields(self, state: _State) -> _State:
         """Find two fields of one object whose values are exchanged."""
-        wrong, counts = self.wrong(state)
+        wrong, counts = self.find_wrong(state)
         by_place = {path: {(item.record, item.steps[:-1]): item for item in items} for path, items in wrong.items()}
         for first, second in combinations(sorted(wrong), 2):
             if first.rpartition(".")[0] != second.rpartition(".")[0]:
@@ -416,7 +416,7 @@ class _Parts:
 
     def synonyms(self, state: _State) -> _State:
         """Find texts that are always replaced by the same other text, more than once: perhaps synonyms."""
-        wrong, counts = self.wrong(state)
+        wrong, counts = self.find_wrong(state)
         for path, items in wrong.items():
             texts = [item for item in items if isinstance(item.pair.gold, str) and isinstance(item.pair.predicted, str)]
             confused = Counter((item.pair.gold, item.pair.predicted) for item in texts)
@@ -425,18 +425,18 @@ class _Parts:
                 if n > 1:
                     groups.setdefault(gold, [gold]).append(predicted)
             keys = {"x-eval-compare": {"oneof": {"groups": list(groups.values())}}}
-            after = self.patched(state, path, keys) if groups else None
+            after = self.patch(state, path, keys) if groups else None
             if after is None or after.score <= state.score + _RISE:
                 continue
             n = sum(confused[group[0], word] for group in groups.values() for word in group[1:])
             says = f"other words are used for {plural(len(groups), 'text')} of {path!r}, in {n} of {plural(counts[path], 'value')}"
             where = "; ".join(" = ".join(map(show, group)) for group in list(groups.values())[:5])
             cause = Cause("synonyms", says, where, puts_gold_in=True)
-            state = self.add(cause, state, after, partial(self.patched, path=path, keys=keys), {path: keys})
+            state = self.add(cause, state, after, partial(self.patch, path=path, keys=keys), {path: keys})
         return state
 
 
-def _holding(items: Sequence[_Wrong]) -> Iterator[tuple[ErrorHypothesis, Sequence[_Wrong], Fixed]]:
+def _find_holding(items: Sequence[_Wrong]) -> Iterator[tuple[ErrorHypothesis, Sequence[_Wrong], Fixed]]:
     """Yield (hypothesis, the values it holds for, what they become): hypotheses for all wrong values of a field first, then for most."""
     pairs = [item.pair for item in items]
     for hypothesis in ERROR_HYPOTHESES:
@@ -453,7 +453,7 @@ def _holding(items: Sequence[_Wrong]) -> Iterator[tuple[ErrorHypothesis, Sequenc
             yield hypothesis, some, fixed
 
 
-def _order_says(path: str, before: _State, after: _State) -> str:
+def _order_sentence(path: str, before: _State, after: _State) -> str:
     return f"matching {path!r} in order gives {_short(before.score)}, by Hungarian {_short(after.score)}"
 
 

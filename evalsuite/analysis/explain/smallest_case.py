@@ -103,21 +103,21 @@ def smallest(items: Sequence[_T], keeps: Callable[[Sequence[_T]], bool], *, spen
     The search ends with what it has when `spent` returns True. It takes O(log n) calls for one needed item, O(n^2) at worst. Source: Zeller
     and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input" (2002), algorithm ddmin.
     """
-    left, n_parts = list(items), 2
-    while len(left) > 1 and not spent():
-        bounds = [len(left) * i // n_parts for i in range(n_parts + 1)]
-        parts = [left[a:b] for a, b in pairwise(bounds) if b > a]
-        if (part := next((part for part in parts if len(part) < len(left) and keeps(part)), None)) is not None:
-            left, n_parts = part, 2
+    core, n_parts = list(items), 2
+    while len(core) > 1 and not spent():
+        bounds = [len(core) * i // n_parts for i in range(n_parts + 1)]
+        parts = [core[a:b] for a, b in pairwise(bounds) if b > a]
+        if (part := next((part for part in parts if len(part) < len(core) and keeps(part)), None)) is not None:
+            core, n_parts = part, 2
             continue
         others = ([item for other in parts if other is not part for item in other] for part in parts if n_parts > 2)
         if (rest := next((rest for rest in others if rest and keeps(rest)), None)) is not None:
-            left, n_parts = rest, max(n_parts - 1, 2)
-        elif n_parts >= len(left):
+            core, n_parts = rest, max(n_parts - 1, 2)
+        elif n_parts >= len(core):
             break
         else:
-            n_parts = min(2 * n_parts, len(left))
-    return left
+            n_parts = min(2 * n_parts, len(core))
+    return core
 
 
 _WORDS: Final = re.compile(r"\S+\s*|\s+")
@@ -208,7 +208,7 @@ class Case:
         own = {key[1]: table for key, table in self.tables.items() if key[0] == "prediction"}
         return own if self.reads == "database" else list(own.values()) if self.reads == "tables" else own[0]
 
-    def scored(self) -> dict[str, Any]:
+    def scorer_parameters(self) -> dict[str, Any]:
         """The parameters in the scorer's form, gold read."""
         own = {key[1]: table for key, table in self.tables.items() if key[0] == "gold"}
         single = self.reads == "table" and self.parameters["gold"] is None
@@ -225,7 +225,7 @@ class Case:
         """The columns of the widest table."""
         return max((len(table.columns) for table in self.tables.values()), default=0)
 
-    def having(self, key: Key, table: Table) -> "Case":
+    def put_table(self, key: Key, table: Table) -> "Case":
         """Return the case with another table in one place."""
         return replace(self, tables={**self.tables, key: table})
 
@@ -249,7 +249,7 @@ def shrink(case: Case, shrinker: Shrinker) -> Case:
     """Return the smallest case found that keeps the verdict."""
 
     def keeps(smaller: Case) -> bool:
-        return shrinker.keeps(smaller.form(), smaller.scored())
+        return shrinker.keeps(smaller.form(), smaller.scorer_parameters())
 
     case = _keep_sufficient_gold(case, keeps)
     if shrinker.target.flip.startswith(SCRAMBLED) and case.n_rows > FEW_ROWS:
@@ -287,16 +287,16 @@ def _pairs(case: Case) -> Iterator[tuple[Key, Key, int, TablePair]]:
     """Yield (the prediction's key, gold's key, the place among the golds, the pair) of each two compared tables."""
     keys = {id(table): key for key, table in case.tables.items()}
     rules: Rule = "strict"
-    for i, pair in enumerate(table_pairs(case.form(), case.scored(), case.reads, rules)):
+    for i, pair in enumerate(table_pairs(case.form(), case.scorer_parameters(), case.reads, rules)):
         yield keys[id(pair.prediction)], keys[id(pair.gold)], i, pair
 
 
 def _fewer_rows(case: Case, keeps: Keeps, shrinker: Shrinker) -> Case:
-    units = _rows_together(case)
-    return _with_rows(case, smallest(units, lambda kept: keeps(_with_rows(case, kept)), spent=lambda: shrinker.spent))
+    units = _join_rows(case)
+    return _take_rows(case, smallest(units, lambda kept: keeps(_take_rows(case, kept)), spent=lambda: shrinker.spent))
 
 
-def _rows_together(case: Case) -> list[list[tuple[Key, int]]]:
+def _join_rows(case: Case) -> list[list[tuple[Key, int]]]:
     """Return each row of an answer with its gold rows; rows without a partner by themselves."""
     partners: dict[tuple[Key, int], list[tuple[Key, int]]] = {}
     paired: set[tuple[Key, int]] = set()
@@ -317,7 +317,7 @@ def _rows_together(case: Case) -> list[list[tuple[Key, int]]]:
     return sorted(units, key=lambda unit: unit[0][1])
 
 
-def _with_rows(case: Case, units: Sequence[Sequence[tuple[Key, int]]]) -> Case:
+def _take_rows(case: Case, units: Sequence[Sequence[tuple[Key, int]]]) -> Case:
     rows: dict[Key, list[int]] = {key: [] for key in case.tables}
     for unit in units:
         for key, row in unit:
@@ -336,7 +336,7 @@ def _sort_rows_back(case: Case, keeps: Keeps) -> Case:
             continue
         n_left = 2
         while n_left < len(alignment.pairs):
-            mended = case.having(own, _repair_rows(alignment, len(alignment.pairs) - n_left))
+            mended = case.put_table(own, _repair_rows(alignment, len(alignment.pairs) - n_left))
             if keeps(mended):
                 case = mended
                 break
@@ -391,33 +391,33 @@ def _fewer_columns(case: Case, keeps: Keeps) -> Case:
         )
         units: list[Columns] = [(g, partners.get(g)) for g in range(len(sides[1].columns))] if not fixed else []
         units += [(None, k) for k in range(len(sides[0].columns)) if k not in set(partners.values())]
-        smaller = partial(_with_columns, case, (own, gold), i, fixed=fixed)
+        smaller = partial(_take_columns_of_pair, case, (own, gold), i, fixed=fixed)
 
-        def still(kept: Sequence[Columns], smaller: Callable[[Sequence[Columns]], Case | None] = smaller) -> bool:
+        def keeps_part(kept: Sequence[Columns], smaller: Callable[[Sequence[Columns]], Case | None] = smaller) -> bool:
             return (part := smaller(kept)) is not None and keeps(part)
 
-        case = smaller(smallest(units, still)) or case
+        case = smaller(smallest(units, keeps_part)) or case
     return case
 
 
-def _with_columns(case: Case, keys: tuple[Key, Key], i: int, kept: Sequence[Columns], *, fixed: bool) -> Case | None:
+def _take_columns_of_pair(case: Case, keys: tuple[Key, Key], i: int, kept: Sequence[Columns], *, fixed: bool) -> Case | None:
     """Return the case with some columns of two tables; None if no column, or no compared column, would be left."""
     golds = sorted(g for g, _ in kept if g is not None)
     own = sorted(k for _, k in kept if k is not None)
     if not own or (not golds and not fixed):
         return None
-    case = case.having(keys[0], _take_columns(case.tables[keys[0]], own))
+    case = case.put_table(keys[0], _take_columns(case.tables[keys[0]], own))
     if fixed:
         return case
     n_before = len(case.tables[keys[1]].columns)
-    spec = _counted_anew(case.parameters.get("condition_cols"), i, {g: at for at, g in enumerate(golds)}, n_before)
+    spec = _renumber_columns(case.parameters.get("condition_cols"), i, {g: at for at, g in enumerate(golds)}, n_before)
     if spec is None:
         return None
     parameters = case.parameters if spec == case.parameters.get("condition_cols") else {**case.parameters, "condition_cols": spec}
-    return replace(case.having(keys[1], _take_columns(case.tables[keys[1]], golds)), parameters=parameters)
+    return replace(case.put_table(keys[1], _take_columns(case.tables[keys[1]], golds)), parameters=parameters)
 
 
-def _counted_anew(spec: Any, i: int, places: Mapping[int, int], n_before: int) -> Any:
+def _renumber_columns(spec: Any, i: int, places: Mapping[int, int], n_before: int) -> Any:
     """Return `condition_cols` renumbered for the remaining columns; None if no compared column is left."""
     if is_bare(spec):
         return places.get(spec % n_before)
@@ -427,10 +427,10 @@ def _counted_anew(spec: Any, i: int, places: Mapping[int, int], n_before: int) -
     own = spec[i] if nested and i < len(spec) else spec if not nested else []
     if not own:
         return spec
-    left = [places[at % n_before] for at in own if isinstance(at, int) and at % n_before in places]
-    if not left:
+    positions = [places[at % n_before] for at in own if isinstance(at, int) and at % n_before in places]
+    if not positions:
         return None
-    return [left if place == i else item for place, item in enumerate(spec)] if nested else left
+    return [positions if place == i else item for place, item in enumerate(spec)] if nested else positions
 
 
 def _take_columns(table: Table, columns: Sequence[int]) -> Table:
@@ -489,21 +489,21 @@ def bundle(
     submission = read_submission_in_worker(result_dir, gold, resolved, mode=mode, isolation=isolation)
     task = plan(gold, submission, rules=rules or gold.suite.rules, limits=roomy, only=(instance_id,))[0]
     if task.answer is not None and (task.answer.is_query or asks_pair(task.instance.checks)):
-        raise _no_case(instance_id, "its answer is a query; `evalsuite explain` edits queries")
+        raise _no_case_error(instance_id, "its answer is a query; `evalsuite explain` edits queries")
     if (early := skip_unscorable(task)) is not None:
-        raise _no_case(instance_id, early.reason)
+        raise _no_case_error(instance_id, early.reason)
     if is_batch(task):
-        raise _no_case(instance_id, "a judge decides")
+        raise _no_case_error(instance_id, "a judge decides")
     with closing(Pool(jobs=1, isolation=isolation, gold_inodes=gold_inodes(gold.folder), order=ORDER)) as pool:
         result = next(iter(pool.results([task])))
     data = result.details.get(_KEY)
     if not isinstance(data, dict):
-        raise _no_case(instance_id, result.reason)
+        raise _no_case_error(instance_id, result.reason)
     sequences = {key: tuple(map(tuple, data[key])) for key in ("tables", "sizes")}
     return Bundle(instance_id=instance_id, **{**data, **sequences, "notes": tuple(data["notes"])})
 
 
-def _no_case(instance_id: str, why: str) -> UsageError:
+def _no_case_error(instance_id: str, why: str) -> UsageError:
     return UsageError(f"{instance_id} has no verdict that could be kept: {why}", hint="a bundle needs an answer that a scorer compared")
 
 
@@ -533,14 +533,14 @@ def _smallest(entry: Scorer, check: Check, form: Any, parameters: Mapping[str, A
         sizes = [("leaves of the answer", count(form), count(data["answer"]))]
     else:
         whole = case_of(reads, form, parameters)
-        if whole is None or not shrinker.keeps(whole.form(), whole.scored()):
+        if whole is None or not shrinker.keeps(whole.form(), whole.scorer_parameters()):
             return None
         case = shrink(whole, shrinker)
         data["tables"] = [[*key, _table_data(table)] for key, table in case.tables.items()]
         kept = {key: value for key, value in case.parameters.items() if key in kept or key == "condition_cols"}
         kept |= {"gold": case.parameters["gold"]} if reads == "table" else {}
         sizes = [("rows", whole.n_rows, case.n_rows), ("columns", whole.n_columns, case.n_columns)]
-        target = entry.score(case.form(), **case.scored())
+        target = entry.score(case.form(), **case.scorer_parameters())
     if not data["tables"]:
         last = {**kept, "gold": data["gold"], "schema": data["schema"]} if reads == "tree" else kept
         target = entry.score(data["answer"], **{key: value for key, value in last.items() if key != "schema" or value is not None})
@@ -669,7 +669,7 @@ def write(bundle: Bundle, folder: Path) -> None:
             raise UsageError(f"{bundle.instance_id}: the shrunk database cannot be written", hint=hint) from None
 
 
-def scored(folder: Path, *, rules: Rule | None) -> tuple[str, str, str]:
+def score_bundle(folder: Path, *, rules: Rule | None) -> tuple[str, str, str]:
     """Return (official, strict, kind of flip) of a written bundle, scored like any submission."""
     result = run(folder / "submission", folder / "gold", RunOptions(rules=rules, save=False, jobs=1)).results[0]
     return word(result.official), word(result.strict), str(result.details.get("flip", "")).partition(":")[0]

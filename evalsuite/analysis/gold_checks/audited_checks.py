@@ -24,15 +24,15 @@ from evalsuite.analysis.gold_checks.generated_answers import (
     OWN,
     Edit,
     GeneratedAnswer,
+    apply_edit,
     clear,
-    edited,
     first_choice,
     number_mutants,
     number_variants,
     right_answer,
-    scrambled,
+    scorer_form,
+    scramble,
     size_of,
-    submitted_form,
     table_mutants,
     table_variants,
     text_mutants,
@@ -103,18 +103,18 @@ def closing_line(
     hole: Hole,
     rule: Rule,
     parameters: Mapping[str, Any],
-    known: Mapping[str, Any],
+    allowed: Mapping[str, Any],
     stay: Sequence[tuple[str, Any]],
     score: Callable[..., Accepted],
 ) -> str:
     """Return the first line that corrects the verdict on the hole and still accepts the answers of `stay`, gold among them; "" for none.
 
     `stay` are (kind, form); noise inside the usual tolerance may be refused if the tolerance itself is corrected. `parameters` are the
-    check's with gold read, `known` the names that its scorer has, `score` scores a form under parameters.
+    check's with gold read, `allowed` the names that its scorer has, `score` scores a form under parameters.
     """
     names = _OF_RIGHT.get(hole.kind, ()) if hole.right else _OF_WRONG.get(hole.kind, ("tolerance", "schema"))
     for changed in (changed for name in names for changed in _CANDIDATES[name](parameters, hole)):
-        if not all(name in known and not (rule == "official" and name in _STRICT_ONLY) for name in changed):
+        if not all(name in allowed and not (rule == "official" and name in _STRICT_ONLY) for name in changed):
             continue
         if all(parameters.get(name) == value for name, value in changed.items()):
             continue
@@ -154,13 +154,13 @@ def _schema(parameters: Mapping[str, Any], _: Hole) -> Candidates:
     schema = parameters.get("schema")
     if isinstance(schema, dict):
         for exact in (False, True):
-            yield {"schema": _severe(schema, exact=exact)}
+            yield {"schema": _make_severe(schema, exact=exact)}
 
 
-def _severe(schema: Any, *, exact: bool) -> Any:
+def _make_severe(schema: Any, *, exact: bool) -> Any:
     if not isinstance(schema, dict):
-        return [_severe(item, exact=exact) for item in schema] if isinstance(schema, list) else schema
-    kept = {key: _severe(value, exact=exact) for key, value in schema.items() if key not in _LENIENT}
+        return [_make_severe(item, exact=exact) for item in schema] if isinstance(schema, list) else schema
+    kept = {key: _make_severe(value, exact=exact) for key, value in schema.items() if key not in _LENIENT}
     compare = kept.get("x-eval-compare")
     if compare is not None and exact:
         kept["x-eval-compare"] = "exact"
@@ -279,7 +279,7 @@ def _verdicts(task: Task, check: Check, options: AuditOptions) -> list[dict[str,
     answers = _answers_of(check, entry, parameters, options, random_)
     wanted = list(filter(options.wants, answers[1:]))[: options.most]
     if entry.marker.reads == "table" and options.queried:
-        wanted += filter(options.wants, _of_queries(entry, parameters, options))
+        wanted += filter(options.wants, _query_answers(entry, parameters, options))
     if not wanted:
         raise NotAuditedError("no such answer can be generated")
     blocked: frozenset[Rule] = frozenset().union(*(problem.blocks for problem in check.problems))
@@ -292,21 +292,21 @@ def _verdicts(task: Task, check: Check, options: AuditOptions) -> list[dict[str,
         for made in wanted:
             if options.is_over:
                 break
-            form = submitted_form(made, _gold_of(made, parameters, entry.marker.reads))
+            form = scorer_form(made, _gold_of(made, parameters, entry.marker.reads))
             scored.append((made, form, score(form, parameters)))
-        own = submitted_form(answers[0], _gold_of(answers[0], parameters, entry.marker.reads))
+        own = scorer_form(answers[0], _gold_of(answers[0], parameters, entry.marker.reads))
         for made, form, taken in scored:
             lines: dict[str, str] = {}
             for rule in RULES:
                 if taken[rule] is None or taken[rule] is made.right or options.is_over:
                     continue
-                stay = [(OWN, own), *((one.kind, other) for one, other, verdict in scored if one.right and verdict[rule])]
+                stay = [(OWN, own), *((answer.kind, other) for answer, other, verdict in scored if answer.right and verdict[rule])]
                 lines[rule] = closing_line(Hole(made.kind, form, made.right, taken), rule, parameters, entry.parameters, stay, score)
             verdicts.append({"kind": made.kind, "right": made.right, "size": made.size, "taken": taken, "lines": lines})
     return verdicts
 
 
-def _of_queries(entry: Scorer, parameters: Mapping[str, Any], options: AuditOptions) -> list[GeneratedAnswer]:
+def _query_answers(entry: Scorer, parameters: Mapping[str, Any], options: AuditOptions) -> list[GeneratedAnswer]:
     """Return the results of edited gold queries that are not gold; none if the query does not return gold here."""
     exact = {**parameters, "rel_tol": _NOISE, "abs_tol": 0.0}
     gold = parameters["gold"] if isinstance(parameters["gold"], Table) else next(iter(parameters["gold"]), None)
@@ -376,17 +376,17 @@ def _answers_of(
     """Yield the answers of a check: gold itself, then wrong and right ones in turn, so that a short audit has both."""
     reads = entry.marker.reads
     if reads in ("text", "number"):
-        own, wrong, right = _of_text(check, options, random_)
+        own, wrong, right = _text_answers(check, options, random_)
     elif reads == "tree":
         tree = first_choice(parameters["gold"])
         own, wrong, right = right_answer(OWN, tree), list(tree_mutants(tree, random_)), list(tree_variants(tree))
     else:
-        own, wrong, right = _of_tables(reads, parameters, random_)
+        own, wrong, right = _table_answers(reads, parameters, random_)
     turns = [made for i in range(max(len(wrong), len(right))) for made in (*wrong[i : i + 1], *right[i : i + 1])]
     return (own, *turns)
 
 
-def _of_text(
+def _text_answers(
     check: Check, options: AuditOptions, random_: random.Random
 ) -> tuple[GeneratedAnswer, list[GeneratedAnswer], list[GeneratedAnswer]]:
     accepted = check.parameters.get("gold")
@@ -409,18 +409,18 @@ def _of_text(
     return right_answer(OWN, own), wrong, list(number_variants(numbers, every=every))
 
 
-def _of_tables(
+def _table_answers(
     reads: str, parameters: Mapping[str, Any], random_: random.Random
 ) -> tuple[GeneratedAnswer, list[GeneratedAnswer], list[GeneratedAnswer]]:
     tables, pairs = _gold_pairs(reads, parameters)
     # Each table is scrambled; one edit of every other kind is enough for the check.
     i = random_.randrange(len(pairs))
     table: int | str = pairs[i].name if reads == "database" else i
-    edits = [(pair.name if reads == "database" else k, scrambled(pair, random_)) for k, pair in enumerate(pairs)]
+    edits = [(pair.name if reads == "database" else k, scramble(pair, random_)) for k, pair in enumerate(pairs)]
     edits += [(table, edit) for edit in table_mutants(pairs[i], random_)]
     wrong = [GeneratedAnswer(edit.kind, edit, table=of, size=edit.size) for of, edit in edits if edit is not None]
     if reads == "table" and len(tables) > 1:
-        wrong = [made for made in wrong if not _equals_other_gold(edited(tables[int(made.table)], made.value), tables)]
+        wrong = [made for made in wrong if not _equals_other_gold(apply_edit(tables[int(made.table)], made.value), tables)]
     return (
         right_answer(OWN, Edit(kind=OWN), table=table),
         wrong,
@@ -559,11 +559,11 @@ def audit_pairs(
                 submission_folder=scratch,
                 limits=limits,
             )
-            if (audited := _of_pair(execute, task, str(check.parameters.get("gold", "")), options)) is not None:
+            if (audited := _audit_pair(execute, task, str(check.parameters.get("gold", "")), options)) is not None:
                 yield instance, check, *audited
 
 
-def _of_pair(
+def _audit_pair(
     execute: Execute, task: Task, sql: str, options: AuditOptions
 ) -> tuple[Result | None, Sequence[Mapping[str, Any]], str] | None:
     """Return the audit of one pair as far as the time allows; None if it does not reach gold's own query."""

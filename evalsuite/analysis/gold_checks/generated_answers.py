@@ -23,9 +23,9 @@ from typing import Any, Final
 from evalsuite.analysis.causes import hypothesis
 from evalsuite.analysis.causes.error_injection import NOTHING
 from evalsuite.analysis.causes.table_alignment import TablePair
-from evalsuite.analysis.causes.table_repairs import pick, with_column
+from evalsuite.analysis.causes.table_repairs import pick, set_column
 from evalsuite.analysis.causes.values import cell, decimals, is_null, number, plain, write_number
-from evalsuite.analysis.explain.search_trees import GONE, with_value_put
+from evalsuite.analysis.explain.search_trees import GONE, put_value
 from evalsuite.compare.numbers import Number
 from evalsuite.compare.strict_columns import labels
 from evalsuite.core.dataclasses import dataclass, field, replace
@@ -76,7 +76,7 @@ class GeneratedAnswer:
 right_answer = partial(GeneratedAnswer, right=True)
 
 
-def edited(table: Table, edit: Edit) -> Table:
+def apply_edit(table: Table, edit: Edit) -> Table:
     """Return the table after the edit."""
     if edit.rows is not None:
         table = pick(table, edit.rows)
@@ -84,7 +84,7 @@ def edited(table: Table, edit: Edit) -> Table:
         column = list(table.columns[k])
         for row, value in cells.items():
             column[row] = value
-        table = with_column(table, k, column)
+        table = set_column(table, k, column)
     if edit.header is not None:
         table = replace(table, header=tuple(edit.header))
     if edit.columns is not None:
@@ -104,16 +104,16 @@ def _quote_cells(table: Table) -> Table:
     return replace(table, header=tuple(rows[0]), columns=tuple(cells) or tuple([] for _ in rows[0]))
 
 
-def submitted_form(made: GeneratedAnswer, gold: Any) -> Any:
+def scorer_form(made: GeneratedAnswer, gold: Any) -> Any:
     """Return the answer in the scorer's form: `gold` is a table, a list of tables or a database of them, or unused."""
     if not isinstance(made.value, Edit):
         return made.value
     if isinstance(gold, Table):
-        return edited(gold, made.value)
+        return apply_edit(gold, made.value)
     if isinstance(gold, Mapping):
         own = str(made.table).lower()
-        return {name: edited(table, made.value) if name.lower() == own else table for name, table in gold.items()}
-    return [edited(table, made.value) if i == made.table else table for i, table in enumerate(gold)]
+        return {name: apply_edit(table, made.value) if name.lower() == own else table for name, table in gold.items()}
+    return [apply_edit(table, made.value) if i == made.table else table for i, table in enumerate(gold)]
 
 
 def clear(value: Any, *, native: bool) -> Any:
@@ -326,12 +326,12 @@ def text_variants(golds: Sequence[str], *, every: bool) -> Iterator[GeneratedAns
 def number_variants(golds: Sequence[Decimal], *, every: bool) -> Iterator[GeneratedAnswer]:
     """Yield right numbers: in a sentence, with thousands separators, with a trailing zero, with noise inside the tolerance."""
     own = list(golds) if every else list(golds[:1])
-    yield right_answer("sentence around", f"The answer is {_written_out(own)}.")
+    yield right_answer("sentence around", f"The answer is {_list_numbers(own)}.")
     if any(abs(number) >= 1000 for number in own):
         yield right_answer("thousands separators", "; ".join(f"{Decimal(plain(number)):,}" for number in own))
     if all(map(decimals, own)):
         yield right_answer("zeros at the end", " and ".join(f"{plain(number)}0" for number in own))
-        yield right_answer("jitter inside tolerance", _written_out([n + min(TEXT_ABSOLUTE, TEXT_RELATIVE * abs(n)) for n in own]))
+        yield right_answer("jitter inside tolerance", _list_numbers([n + min(TEXT_ABSOLUTE, TEXT_RELATIVE * abs(n)) for n in own]))
 
 
 def tree_variants(tree: Any) -> Iterator[GeneratedAnswer]:
@@ -471,7 +471,7 @@ def table_mutants(pair: TablePair, random_: random.Random) -> Iterator[Edit]:
         gone = random_.randrange(n)
         yield Edit(kind="row dropped", rows=[row for row in range(n) if row != gone])
         yield Edit(kind="row doubled", rows=sorted([*range(n), random_.randrange(n)]))
-    alone = _alone(pair)
+    alone = _columns_without_twin(pair)
     yield from _change_one_cell(pair, alone, random_)
     for name in COLUMN_LAWS:
         yield from _plant_errors(pair, alone, name, random_)
@@ -491,20 +491,20 @@ def _clear_columns(pair: TablePair) -> dict[int, list[Any]]:
     return {k: [clear(value, native=pair.native) for value in pair.gold.columns[k]] for k in needed}
 
 
-def _alone(pair: TablePair) -> list[int]:
+def _columns_without_twin(pair: TablePair) -> list[int]:
     """Return the needed columns that no other column of gold equals: of two equal ones one may be wrong, because the other is right."""
     native = pair.native
     seen = Counter(tuple(clear(value, native=native) for value in column) for column in pair.gold.columns)
     return [k for k, column in _clear_columns(pair).items() if seen[tuple(column)] == 1]
 
 
-def scrambled(pair: TablePair, random_: random.Random) -> Edit | None:
+def scramble(pair: TablePair, random_: random.Random) -> Edit | None:
     """Yield one needed column rotated against the others, if that makes other rows."""
     columns, n = _clear_columns(pair), pair.gold.n_rows
     if len(columns) < 2 or n < 2:
         return None
     right = Counter(zip(*columns.values(), strict=True))
-    order = _alone(pair)
+    order = _columns_without_twin(pair)
     random_.shuffle(order)
     for k in order:
         for shift in range(1, min(n, _SHIFTS + 1)):
@@ -525,7 +525,7 @@ def _change_one_cell(pair: TablePair, alone: Sequence[int], random_: random.Rand
         value = pair.gold.columns[k][row]
         if is_null(value, native=pair.native):
             continue
-        other = _another(value, native=pair.native)
+        other = _change_value(value, native=pair.native)
         if not changed and other is not NOTHING:
             changed = True
             yield Edit(kind="one cell", cells={k: {row: other}})
@@ -534,7 +534,7 @@ def _change_one_cell(pair: TablePair, alone: Sequence[int], random_: random.Rand
             yield Edit(kind="value lost", cells={k: {row: None}})
 
 
-def _another(value: Any, *, native: bool) -> Any:
+def _change_value(value: Any, *, native: bool) -> Any:
     """Return a value that is certainly different."""
     decimal = number(value, native=native)
     if decimal is not None:
@@ -575,11 +575,11 @@ def text_mutants(golds: Sequence[str], *, every: bool, others: Sequence[str], ra
     needed.
     """
     own = golds if every else golds[:1]
-    yield from _candidates([text for text in others if not any(_holds(text, gold) for gold in golds)], own, random_)
+    yield from _candidates([text for text in others if not any(_contains(text, gold) for gold in golds)], own, random_)
     yield GeneratedAnswer("negated text", f"not {' and '.join(own)}")
     if all(gold[:1].isalnum() and gold[-1:].isalnum() for gold in golds):
         yield GeneratedAnswer("inside a word", " and ".join(f"x{gold}x" for gold in own))
-    if every and len(set(golds)) > 1 and not _holds(" and ".join(golds[:-1]), golds[-1]):
+    if every and len(set(golds)) > 1 and not _contains(" and ".join(golds[:-1]), golds[-1]):
         yield GeneratedAnswer("part missing", " and ".join(golds[:-1]))
 
 
@@ -593,7 +593,7 @@ def _candidates(others: list[str], own: Sequence[str], random_: random.Random) -
         yield GeneratedAnswer("all candidates listed", ", ".join(listed))
 
 
-def _holds(text: str, gold: str) -> bool:
+def _contains(text: str, gold: str) -> bool:
     return gold.casefold() in text.casefold() or text.casefold() in gold.casefold()
 
 
@@ -606,12 +606,12 @@ def number_mutants(
             continue
         wrong = [change(gold) for gold in golds]
         if not any(_near(w, gold) for w in wrong for gold in golds):
-            yield GeneratedAnswer(name, _written_out(wrong if every else wrong[:1]))
+            yield GeneratedAnswer(name, _list_numbers(wrong if every else wrong[:1]))
     yield from small_numbers(golds, every=every)
     apart = [plain(other) for other in others if not any(_near(other, gold) or _near(other, 100 * gold) for gold in golds)]
     yield from _candidates(apart, list(map(plain, golds if every else golds[:1])), random_)
     if every and len(golds) > 1 and not any(_near(golds[-1], gold) for gold in golds[:-1]):
-        yield GeneratedAnswer("part missing", _written_out(golds[:-1]))
+        yield GeneratedAnswer("part missing", _list_numbers(golds[:-1]))
 
 
 _NUMBER_CHANGES: Final[dict[str, Callable[[Decimal], Decimal]]] = {
@@ -626,7 +626,7 @@ def _near(a: Decimal, b: Decimal) -> bool:
     return abs(a - b) <= Decimal("0.001") * max(Decimal(1), abs(a), abs(b))
 
 
-def _written_out(numbers: Sequence[Decimal]) -> str:
+def _list_numbers(numbers: Sequence[Decimal]) -> str:
     return " and ".join(map(plain, numbers))
 
 
@@ -640,23 +640,23 @@ def tree_mutants(tree: Any, random_: random.Random) -> Iterator[GeneratedAnswer]
     fields = {tuple(step for step in path if isinstance(step, str)): path for path in leaves}
     some = list(fields.values())[:MOST_FIELDS]
 
-    def changed(path: TreePath, value: Any) -> Any:
-        return with_value_put(copy.deepcopy(tree), path, value)
+    def change(path: TreePath, value: Any) -> Any:
+        return put_value(copy.deepcopy(tree), path, value)
 
     for kind, path, value, size in small_leaves([(path, _value_at(tree, path)) for path in some], random_):
-        yield GeneratedAnswer(kind, changed(path, value), size=size)
+        yield GeneratedAnswer(kind, change(path, value), size=size)
     for path in leaves:
-        other = _another(_value_at(tree, path), native=True)
+        other = _change_value(_value_at(tree, path), native=True)
         if other is not NOTHING:
-            yield GeneratedAnswer("one leaf", changed(path, other))
+            yield GeneratedAnswer("one leaf", change(path, other))
             break
     for path in [path for path in some if isinstance(_value_at(tree, path[:-1]), dict)][:MOST_DROPPED]:
-        yield GeneratedAnswer("leaf dropped", changed(path, GONE))
+        yield GeneratedAnswer("leaf dropped", change(path, GONE))
     if (big := next((path for path in leaves if number(_value_at(tree, path), native=True)), None)) is not None:
-        yield GeneratedAnswer("times 100", changed(big, _value_at(tree, big) * 100))
+        yield GeneratedAnswer("times 100", change(big, _value_at(tree, big) * 100))
     if lists := [path for path, value in _lists(tree) if value]:
         path = random_.choice(lists)
-        yield GeneratedAnswer("element doubled", changed(path, [*_value_at(tree, path), _value_at(tree, path)[-1]]))
+        yield GeneratedAnswer("element doubled", change(path, [*_value_at(tree, path), _value_at(tree, path)[-1]]))
 
 
 TreePath = tuple[Any, ...]

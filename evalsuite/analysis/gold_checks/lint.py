@@ -87,7 +87,7 @@ def find_stray_files(book: Book) -> Iterator[LintFinding]:
         if folder.name in shared or is_bytecode(folder.name):
             continue
         if folder.name not in book.raw:
-            yield _found_at(book, "stray-folder", "", f"{folder.name}/ belongs to no instance", "remove it, or add the instance")
+            yield _finding_at(book, "stray-folder", "", f"{folder.name}/ belongs to no instance", "remove it, or add the instance")
             continue
         if folder.name not in used:
             # A user-defined scorer may read any file.
@@ -96,7 +96,7 @@ def find_stray_files(book: Book) -> Iterator[LintFinding]:
         strays = [place for place in files if place.relative_to(folder).as_posix() not in used[folder.name]]
         for place in strays[:_MOST_STRAY]:
             name = place.relative_to(book.folder).as_posix()
-            yield _found_at(book, "stray-file", folder.name, f"no check names {name}", "remove it, or name it in gold")
+            yield _finding_at(book, "stray-file", folder.name, f"no check names {name}", "remove it, or name it in gold")
 
 
 def _named_files(book: Book) -> dict[str, set[str]]:
@@ -120,7 +120,7 @@ def find_misplaced_files(book: Book) -> Iterator[LintFinding]:
     wanted = {str(name) for names in _named_files(book).values() for name in names}
     for place in sorted(book.folder.glob("*")):
         if place.is_file() and place.name in wanted and place not in (find_spec(book.spec), book.folder / SUITE_FILE):
-            yield _found_at(book, "misplaced-file", "", f"{place.name} is next to the spec", "gold files belong in <gold>/<instance_id>/")
+            yield _finding_at(book, "misplaced-file", "", f"{place.name} is next to the spec", "gold files belong in <gold>/<instance_id>/")
 
 
 def find_linked_files(book: Book) -> Iterator[LintFinding]:
@@ -130,10 +130,10 @@ def find_linked_files(book: Book) -> Iterator[LintFinding]:
             owner = place.relative_to(book.folder).parts[0]
             id_ = owner if owner in book.raw else ""
             message = f"{place.relative_to(book.folder).as_posix()} is a link out of the gold folder"
-            yield _found_at(book, "linked-file", id_, message, "replace the link by the file")
+            yield _finding_at(book, "linked-file", id_, message, "replace the link by the file")
 
 
-def _found_at(book: Book, code: str, id_: str, message: str, hint: str) -> LintFinding:
+def _finding_at(book: Book, code: str, id_: str, message: str, hint: str) -> LintFinding:
     where = f"{book.name}:{book.raw[id_][0]}" if id_ in book.raw else f"{book.name}:1"
     return LintFinding(code=code, where=where, instance_id=id_, message=message, hint=hint)
 
@@ -699,7 +699,7 @@ _STYLES: tuple[Callable[[Obj], str], ...] = (
 )
 
 
-def repaired(lint: Lint) -> tuple[str, str, list[LintFinding]]:
+def repair(lint: Lint) -> tuple[str, str, list[LintFinding]]:
     """Return (the spec as it is, the spec with every safe repair, the findings that the repairs fix)."""
     before = lint.book.spec.read_bytes().decode("utf-8")
     lines = before.splitlines(keepends=True)
@@ -728,7 +728,7 @@ def repaired(lint: Lint) -> tuple[str, str, list[LintFinding]]:
 
 def diff(lint: Lint) -> str:
     """Return the unified diff of the safe repairs, empty if there are none."""
-    before, after, _ = repaired(lint)
+    before, after, _ = repair(lint)
     name = lint.book.spec.as_posix().lstrip("/")
     lines = difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"a/{name}", f"b/{name}", n=1)
     return "".join(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)
@@ -736,7 +736,7 @@ def diff(lint: Lint) -> str:
 
 def write(lint: Lint) -> int:
     """Apply the safe repairs to the spec and return how many findings they fix. Raises `OutputError`."""
-    _, after, mended = repaired(lint)
+    _, after, mended = repair(lint)
     try:
         if mended:
             write_atomically(lint.book.spec, after)

@@ -269,12 +269,12 @@ def open_book(folder: Path) -> Book:
             if entry.fault is not None:
                 book.add_broken("unreadable-line", f"{name}:{entry.line}", entry.instance_id, describe(entry.fault), entry.hint)
             else:
-                _take(book, entry.line, entry.value or {})
+                _add_instance(book, entry.line, entry.value or {})
     book.notes = [(line, text) for text, line in layout.notes.items()]
     return book
 
 
-def _take(book: Book, line: int, value: Obj) -> None:
+def _add_instance(book: Book, line: int, value: Obj) -> None:
     where = f"{book.name}:{line}"
     id_ = value.get("instance_id")
     try:
@@ -386,7 +386,7 @@ def find_repeated_golds(spot: Spot) -> Iterator[LintFinding]:
     folded = [gold.strip().casefold() for gold in golds]
     if len(set(folded)) < len(folded):
         twice = next(gold for at, gold in enumerate(golds) if folded[at] in folded[:at])
-        yield spot.finding("repeated-gold", f"gold {twice!r} occurs twice", hint="remove one", change=_once)
+        yield spot.finding("repeated-gold", f"gold {twice!r} occurs twice", hint="remove one", change=_drop_repeated)
     if spot.check.scorer != "string_match":
         return
     for inner, outer in ((a, b) for a in golds for b in golds if a.lower() != b.lower() and a.lower() in b.lower()):
@@ -396,7 +396,7 @@ def find_repeated_golds(spot: Spot) -> Iterator[LintFinding]:
         yield spot.finding("gold-inside-gold", f"gold {inner!r} occurs inside gold {outer!r}: {why}", severity=severity)
 
 
-def _once(evaluation: Obj) -> None:
+def _drop_repeated(evaluation: Obj) -> None:
     seen: dict[Any, Any] = {}
     for item in evaluation["parameters"]["gold"]:
         seen.setdefault(item.strip().casefold() if isinstance(item, str) else item, item)

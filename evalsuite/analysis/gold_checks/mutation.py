@@ -72,7 +72,7 @@ class Audited:
     verdicts: tuple[Verdict, ...]
     unfit: tuple[Rule, ...] = ()
 
-    def counted(self, rule: Rule, *, right: bool) -> list[Verdict]:
+    def verdicts_under(self, rule: Rule, *, right: bool) -> list[Verdict]:
         """Return the wrong, or right, answers that count under a rule."""
         if rule in self.unfit:
             return []
@@ -80,11 +80,11 @@ class Audited:
 
     def holes(self, rule: Rule) -> list[Verdict]:
         """Return the misjudged answers, accepted wrong ones first."""
-        return [verdict for right in (False, True) for verdict in self.counted(rule, right=right) if verdict.fails(rule)]
+        return [verdict for right in (False, True) for verdict in self.verdicts_under(rule, right=right) if verdict.fails(rule)]
 
     def weakness(self, rule: Rule) -> float:
         """Return the share of wrong answers accepted plus that of right ones refused: 0 to 2, and 0 if nothing counts."""
-        return sum(share(self.counted(rule, right=right), rule) or 0.0 for right in (False, True))
+        return sum(share(self.verdicts_under(rule, right=right), rule) or 0.0 for right in (False, True))
 
     def advice(self, hole: Verdict, rule: Rule) -> str:
         """Return the tried line that closes a hole of this check; else general advice, marked as untried."""
@@ -99,7 +99,7 @@ class Audited:
         """Return as data: the counts, and each hole with its line."""
         rules: dict[str, Any] = {}
         for rule in RULES:
-            wrong, right = self.counted(rule, right=False), self.counted(rule, right=True)
+            wrong, right = self.verdicts_under(rule, right=False), self.verdicts_under(rule, right=True)
             rules[rule] = {
                 "n_wrong": len(wrong),
                 "n_wrong_taken": sum(verdict.fails(rule) for verdict in wrong),
@@ -130,7 +130,7 @@ class Audit:
         """Return (kind, right) -> rule -> (misjudged answers, answers that count), in order of first occurrence."""
         fails: dict[tuple[str, bool], dict[Rule, list[bool]]] = {}
         for check, rule, right in product(self.checks, RULES, (False, True)):
-            for verdict in check.counted(rule, right=right):
+            for verdict in check.verdicts_under(rule, right=right):
                 fails.setdefault((verdict.kind, right), {rule: [] for rule in RULES})[rule].append(verdict.fails(rule))
         return {key: {rule: (sum(own), len(own)) for rule, own in by_rule.items()} for key, by_rule in fails.items()}
 
@@ -141,7 +141,7 @@ class Audit:
             low, high = SIZES[at - 1][1] if at else 0.0, SIZES[at][1]
             by_rule: dict[Rule, tuple[int, int]] = {}
             for rule in RULES:
-                wrong = [verdict for check in self.checks for verdict in check.counted(rule, right=False)]
+                wrong = [verdict for check in self.checks for verdict in check.verdicts_under(rule, right=False)]
                 sized = [verdict for verdict in wrong if verdict.size is not None and low <= verdict.size < high]
                 by_rule[rule] = sum(verdict.fails(rule) for verdict in sized), len(sized)
             if any(n for _, n in by_rule.values()):
@@ -168,9 +168,9 @@ class Audit:
             "untried": [{"check": name, "reason": why} for name, why in self.untried],
         }
 
-    def caught(self, rule: Rule) -> float | None:
+    def share_caught(self, rule: Rule) -> float | None:
         """Return the share of all wrong answers that are refused under a rule, 0 to 1; None if none counts."""
-        taken = share([verdict for check in self.checks for verdict in check.counted(rule, right=False)], rule)
+        taken = share([verdict for check in self.checks for verdict in check.verdicts_under(rule, right=False)], rule)
         return None if taken is None else 1 - taken
 
     def reasons(self) -> dict[str, int]:
@@ -269,7 +269,7 @@ def audit_gold(
         GoldError: gold cannot be read.
         UsageError: unknown id.
     """
-    gold = with_patches(read_gold(folder))
+    gold = add_patches(read_gold(folder))
     check_ids(gold, only)
     work = [(instance, check) for instance in gold.instances for check in instance.own_checks if not only or instance.instance_id in only]
     if seconds is not None:
@@ -301,7 +301,7 @@ def audit_gold(
     return results.audit(seed)
 
 
-def with_patches(gold: Gold) -> Gold:
+def add_patches(gold: Gold) -> Gold:
     """Return gold with the checks that its errata substitute added: corrections are audited like gold."""
     errata = read_errata(gold)
     if errata is None:
@@ -577,13 +577,13 @@ def _tolerances(examples: _Examples, plan: dict[str, Any], distances: Mapping[in
     if not distances:
         yield plan
         return
-    whole = examples.distance({**plan, "abs_tol": _by_column(examples, distances, lambda value: value)})
+    whole = examples.distance({**plan, "abs_tol": _tolerance_by_column(examples, distances, lambda value: value)})
     for least in (distances, {at: max(value, whole) for at, value in distances.items()} if whole < math.inf else distances):
         for rounding in (_round_up, lambda value: value):
-            yield {**plan, "abs_tol": _by_column(examples, least, rounding)}
+            yield {**plan, "abs_tol": _tolerance_by_column(examples, least, rounding)}
 
 
-def _by_column(examples: _Examples, distances: Mapping[int, float], rounding: Any) -> dict[str, float]:
+def _tolerance_by_column(examples: _Examples, distances: Mapping[int, float], rounding: Any) -> dict[str, float]:
     """Return tolerance by header, or by position if the headers are not unique names."""
     names = examples.names
     return {names[at] if names[at] and names.count(names[at]) == 1 else str(at): rounding(value) for at, value in distances.items()}

@@ -139,7 +139,7 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
             looker = _AnswerValidator(submission, gold, limits, calls)
             by_answer = {id_: list(looker.answer(answer)) for id_, answer in submission.answers.items()}
     lost, notes = _lost_lines_and_notes(submission)
-    problems = [*lost, *looker.unknown(), *(problem for problems in by_answer.values() for problem in problems)]
+    problems = [*lost, *looker.find_unknown(), *(problem for problems in by_answer.values() for problem in problems)]
     kinds = [answer.answer_type for answer in submission.answers.values()]
     strange = _unnamed_folders(submission) if layout == "original" else []
 
@@ -148,7 +148,7 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
         return int(number) if number.isdigit() else 0
 
     return Validation(
-        problems=(*sorted(problems, key=line), *looker.absent()),
+        problems=(*sorted(problems, key=line), *looker.find_missing()),
         notes=(*notes, *looker.notes, *(f"{name}/: no line of {METADATA} names this folder" for name in strange)),
         n_answers={kind: kinds.count(kind) for kind in ("answer", "file", "files", *(["sql"] if "sql" in kinds else []))},
         n_ready=sum(not problems for problems in by_answer.values()),
@@ -186,7 +186,7 @@ class _AnswerValidator:
             untaken = f"answer type {answer.answer_type!r} reaches no check of this instance ({names})"
             yield _finding(answer, Fault(code="WRONG_ANSWER_TYPE", detail=untaken))
         findings = self._query_findings(answer, instance) if instance is not None and checks else None
-        yield from self._unreadable(answer, checks) if findings is None else findings
+        yield from self._find_unreadable(answer, checks) if findings is None else findings
 
     def _query_findings(self, answer: Answer, instance: GoldInstance) -> list[Finding] | None:
         """Return what prevents a query from running, as far as its text shows; None if it is no query of an instance with a connection."""
@@ -209,7 +209,7 @@ class _AnswerValidator:
             self.notes.append(f"{answer.where}: {answer.instance_id}: {error_sentence(error)}")
         return []
 
-    def _unreadable(self, answer: Answer, checks: tuple[Check, ...]) -> Iterator[Finding]:
+    def _find_unreadable(self, answer: Answer, checks: tuple[Check, ...]) -> Iterator[Finding]:
         """Yield the problems of an answer's text or files, each read in the wanted forms; one readable form is enough."""
         for value in answer.value if isinstance(answer.value, tuple) else (answer.value,):
             forms: dict[str, Check | None] = {SCORERS.load(check.scorer).marker.reads: check for check in checks}
@@ -248,7 +248,7 @@ class _AnswerValidator:
             self.notes.append(f"{answer.where}: {answer.instance_id}: {value}: {note}")
         return Fault(code=fault[0], detail=fault[1]) if fault else None
 
-    def unknown(self) -> Iterator[Finding]:
+    def find_unknown(self) -> Iterator[Finding]:
         """Yield each id that gold lacks, the first few with their lines; their answers are not checked."""
         kind, named = FAULTS["UNKNOWN_ID"], self.submission.unknown
         for where, id_ in named:
@@ -258,7 +258,7 @@ class _AnswerValidator:
         if more := self.submission.n_unknown - len(named):
             yield Finding(where=METADATA, instance_id="", code="UNKNOWN_ID", message=f"{more} more lines name such ids", hint=kind.hint)
 
-    def absent(self) -> Iterator[Finding]:
+    def find_missing(self) -> Iterator[Finding]:
         """Yield each gold instance that is missing, at gold's own line; a submission without lines is a problem of its own."""
         layout = self.gold.layout if self.gold is not None else ""
         if not self.submission.answers and not self.submission.n_unknown:
@@ -402,14 +402,14 @@ class _Trial:
     lost: list[str] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
 
-    def passed(self, rule: Rule) -> bool:
+    def passes(self, rule: Rule) -> bool:
         """Whether any answer so far is right."""
         return any((value := getattr(result, rule)) is not None and value >= _FULL for result in self.results)
 
     @property
     def open(self) -> bool:
         """Whether another answer could still change something."""
-        return bool(self.answers) and not (self.passed("official") and self.passed("strict"))
+        return bool(self.answers) and not (self.passes("official") and self.passes("strict"))
 
 
 def check_gold(
@@ -536,7 +536,7 @@ def _findings(trials: Sequence[_Trial]) -> Iterator[Unsatisfied]:
     """Yield one finding for each of an instance's checks that refuses its own gold."""
     reached = [rule for rule in RULES if _reaches(trials, rule)]
     for trial in trials:
-        rules = tuple(rule for rule in RULES if not trial.passed(rule))
+        rules = tuple(rule for rule in RULES if not trial.passes(rule))
         if rules:
             code, reason = _refusal(trial, rules[0])
         elif trial.lost:
@@ -569,7 +569,7 @@ def _refusal(trial: _Trial, rule: Rule) -> tuple[str, str]:
 def _reaches(trials: Sequence[_Trial], rule: Rule) -> bool:
     """Return whether gold's own answer to an instance is right: its files if it has some, else its texts; the best check counts."""
     files = [trial for trial in trials if SCORERS.load(trial.check.scorer).marker.reads not in ("text", "number")]
-    return any(trial.passed(rule) for trial in files or trials)
+    return any(trial.passes(rule) for trial in files or trials)
 
 
 def _ceiling_of(gold: Gold, hash_: str, by_instance: Mapping[str, Sequence[_Trial]]) -> GoldSelfScore:
@@ -610,7 +610,7 @@ def needs_of(folder: Path, *, databases: Path | None = None, questions: Path | N
     connections = read_connections(gold.folder if gold.folder.is_dir() else gold.folder.parent, databases=databases)
     by_need: dict[tuple[str, str, bool], list[str]] = {}
     for instance in gold.instances:
-        named = [(*absent, False) for absent in _absent(gold, instance)]
+        named = [(*absent, False) for absent in _find_absent(gold, instance)]
         if not any(SCORERS.load(check.scorer).marker.reads == "query" for check in instance.checks):
             gold_asks = any(problem.code == "NEEDS_CONNECTION" for check in instance.checks for problem in check.problems)
             named += [(*absent, not gold_asks) for absent in _absent_connection(instance, connections, gold_asks=gold_asks)]
@@ -622,7 +622,7 @@ def needs_of(folder: Path, *, databases: Path | None = None, questions: Path | N
     return gold, sorted(needs, key=lambda need: -len(need.instances))
 
 
-def _absent(gold: Gold, instance: GoldInstance) -> Iterator[Absent]:
+def _find_absent(gold: Gold, instance: GoldInstance) -> Iterator[Absent]:
     """Yield (what is missing, its remedy) of one instance, except its databases."""
     for check in instance.checks:
         entry = SCORERS.load(check.scorer)
@@ -630,7 +630,7 @@ def _absent(gold: Gold, instance: GoldInstance) -> Iterator[Absent]:
             continue
         for problem in check.problems:
             if problem.blocks and problem.code != "NEEDS_CONNECTION":
-                yield _plain(problem.message, instance), problem.hint or FAULTS[problem.code].hint
+                yield _drop_place(problem.message, instance), problem.hint or FAULTS[problem.code].hint
         asks = entry.marker.reads == "batch" and SCORERS.plugin_batch(check.scorer) is None
         if "judge" not in gold.suite.extra and (asks or (not check.problems and entry.asks_judge(check.parameters))):
             yield FAULTS["NO_JUDGE"].message, FAULTS["NO_JUDGE"].hint
@@ -651,7 +651,7 @@ def _absent_connection(instance: GoldInstance, connections: Connections, *, gold
                 "name the instance in connections.yaml (docs/connections.md)",
             )
     except EvalsuiteError as error:
-        yield _plain(error.message, instance), error.hint
+        yield _drop_place(error.message, instance), error.hint
 
 
 def _absent_client(connection: Connection) -> Iterator[Absent]:
@@ -700,6 +700,6 @@ def _unreadable(engine: str, database: str) -> Absent | None:
     return None
 
 
-def _plain(message: str, instance: GoldInstance) -> str:
+def _drop_place(message: str, instance: GoldInstance) -> str:
     """Return a message without the place of the instance, so that equal needs of several instances are joined."""
     return message.removeprefix(f"{instance.where}: ").replace(instance.instance_id, "<id>")

@@ -70,11 +70,11 @@ def chance_of_same(own: Any, truth: Any, able: Any, weights: Any, seats: tuple[A
     taken[np.arange(len(own)), own] -= weights
     same = np.zeros((len(own), len(own)))
     for at, chance in enumerate(truth):
-        left = taken.copy()
+        rest = taken.copy()
         if at < len(counts):
-            left[:, at] = 0
-        a_seat = (of_thetas / (thetas + left.sum(axis=1)[:, None])).sum(axis=1)
-        as_wrong = left[:, own] * (a_seat * (1 - able))[:, None]
+            rest[:, at] = 0
+        a_seat = (of_thetas / (thetas + rest.sum(axis=1)[:, None])).sum(axis=1)
+        as_wrong = rest[:, own] * (a_seat * (1 - able))[:, None]
         same += chance * np.where(own == at, able[:, None], as_wrong)
     return np.clip(same, _LEAST_CHANCE, 1)
 
@@ -83,7 +83,7 @@ def find_copies(n_voters: int, items: Sequence[tuple[Any, Any, Any]]) -> Copies:
     """Return the copies, without a circle: each voter has at most one source.
 
     `items`: by instance its voters, the indexes of their answers, and `chance_of_same`. A pair is taken if its evidence is more than
-    `evidence_needed`.
+    `log_odds_needed`.
     """
     import numpy as np
 
@@ -97,21 +97,21 @@ def find_copies(n_voters: int, items: Sequence[tuple[Any, Any, Any]]) -> Copies:
     pairs = sorted(((float(best[i, j]), i, j) for i in range(n_voters) for j in range(i)), reverse=True)
     group, neighbours = list(range(n_voters)), dict[int, list[int]]()
     for value, i, j in pairs:
-        if value <= evidence_needed(n_voters):
+        if value <= log_odds_needed(n_voters):
             break
         if group[i] != group[j]:
             group = [group[i] if member == group[j] else member for member in group]
             neighbours.setdefault(i, []).append(j)
             neighbours.setdefault(j, []).append(i)
-    return {(voter, source): float(shares[evidence[voter, source].argmax()]) for voter, source in _downwards(neighbours)}
+    return {(voter, source): float(shares[evidence[voter, source].argmax()]) for voter, source in _edges_of_trees(neighbours)}
 
 
-def evidence_needed(n_voters: int) -> float:
+def log_odds_needed(n_voters: int) -> float:
     """Return the prior log odds against a pair: about one of all pairs is expected to copy, at most one of 20."""
     return math.log(max(20, n_voters * (n_voters - 1) / 2))
 
 
-def _downwards(neighbours: Mapping[int, Sequence[int]]) -> list[tuple[int, int]]:
+def _edges_of_trees(neighbours: Mapping[int, Sequence[int]]) -> list[tuple[int, int]]:
     """Yield (voter, its predecessor) along each tree, from its lowest number."""
     seen, edges = set[int](), []
     for root in sorted(neighbours):
@@ -240,7 +240,7 @@ def _fit_items(
         ability = _abilities(ability, n_right, hard, grid)
         if round_ in _ASKED:
             copies = _copies(items, able)
-    return items, copies, sum(item.evidence for item in items) - len(copies) * evidence_needed(n_voters)
+    return items, copies, sum(item.evidence for item in items) - len(copies) * log_odds_needed(n_voters)
 
 
 def _copies(items: Sequence["_Item"], able: Any) -> Copies:
@@ -408,7 +408,7 @@ def _means_and_ranks(values: Mapping[str, Sequence[float]]) -> tuple[dict[str, f
     return means, {name: 1 + sum(other > mean for other in rounded) for name, mean in zip(means, rounded, strict=True)}
 
 
-def worth_of_a_look(own: Mapping[str, str], posterior: Posterior) -> float:
+def value_of_review(own: Mapping[str, str], posterior: Posterior) -> float:
     """Return P(gold is wrong) times the share of submissions whose verdict would change, at least one of them: 0 to 1."""
     turned = sum(answer in (GOLD, posterior.likeliest) for answer in own.values())
     return posterior.p_wrong * max(1, turned) / max(1, len(own))
@@ -435,7 +435,7 @@ Scores = dict[str, dict[str, float | None]]
 Answers = dict[str, dict[str, tuple[str, str]]]
 
 
-def by_record(
+def group_by_record(
     scores: Scores, answers: Answers, units: Mapping[str, Mapping[str, Sequence[float | None] | None]], notes: list[str]
 ) -> tuple[Scores, Answers]:
     """Return (run -> row -> score, run -> row -> wrong answer), a row `instance#record` for each record of an instance with many records.
@@ -528,7 +528,7 @@ class Suspect:
     """An instance, or a record of one (`inv#17`), with the evidence against its gold.
 
     `rank_value` in [0, 2.5] is the sum of the three signs, see `suspects`.
-    `p_wrong` in [0, 1] is P(gold is wrong), by which the list is sorted; `worth` in [0, 1] the value of a check (see `worth_of_a_look`).
+    `p_wrong` in [0, 1] is P(gold is wrong), by which the list is sorted; `worth` in [0, 1] the value of a check (see `value_of_review`).
     `n_voices` independent submissions were scored on it, `n_right` of them right; `agreeing` are the runs of the largest group with one
     wrong answer, `shown` that answer. `item_rest` in [-1, 1] is None if it is not defined.
     """
@@ -604,7 +604,7 @@ def suspects(
     n_instances = len({name for own in scores.values() for name in own})
     if records:
         units = {run: {result.instance_id: units_of(result, rules) for result in own} for run, own in results.items()}
-        scores, answers = by_record(scores, answers, units, notes)
+        scores, answers = group_by_record(scores, answers, units, notes)
     ids = list(dict.fromkeys(name for entry in firsts for name in scores[entry.name]))
     correlations = item_rest(scores, ids)
     if len(firsts) < FEWEST_RUNS:
@@ -618,7 +618,7 @@ def suspects(
     listed = []
     for name, own in votes.items():
         suspect = _suspect(name, firsts, scores, answers, correlations.get(name))
-        suspect = replace(suspect, p_wrong=likely[name].p_wrong, worth=worth_of_a_look(own, likely[name]))
+        suspect = replace(suspect, p_wrong=likely[name].p_wrong, worth=value_of_review(own, likely[name]))
         if suspect.rank_value > 0 or suspect.p_wrong >= WORTH_NAMING:
             listed.append(suspect)
     return Suspects(

@@ -20,6 +20,8 @@ from evalsuite.analysis.leaderboard.pairing import (
     Paired,
     PairingOptions,
     RunSide,
+    add_texts,
+    choose_scale,
     cluster_of_each,
     cluster_tags,
     difference_bounds,
@@ -28,13 +30,11 @@ from evalsuite.analysis.leaderboard.pairing import (
     fields_of,
     flipped_instances,
     is_lower_better,
-    judged_by,
     paired_instances,
     pairs_by_further_scorer,
     pairs_by_group,
     pairs_by_scorer,
-    what_differs,
-    with_texts,
+    signature_differences,
 )
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UsageError
@@ -144,7 +144,7 @@ def _over_clusters(
     )
 
 
-def adjusted_differences(rows: Sequence[PairedDifference], alpha: float) -> list[PairedDifference]:
+def adjust_differences(rows: Sequence[PairedDifference], alpha: float) -> list[PairedDifference]:
     """Return the rows with Holm's p-values over all of them that have one: they are one family. A note says if an interval disagrees."""
     at = [i for i, row_ in enumerate(rows) if row_.p is not None]
     adjusted = dict(zip(at, adjust([p for row_ in rows if (p := row_.p) is not None]), strict=True))
@@ -258,7 +258,7 @@ def _permutation_distance(
     return observed, far / n_draws if exact else (far + 1) / (n_draws + 1), not exact
 
 
-def adjusted_shifts(shifts: Sequence[ScoreShift]) -> list[ScoreShift]:
+def adjust_shifts(shifts: Sequence[ScoreShift]) -> list[ScoreShift]:
     """Return the shifts with Holm's p-values over all of them."""
     return [replace(shift, p_adjusted=p) for shift, p in zip(shifts, adjust([shift.p for shift in shifts]), strict=True)]
 
@@ -526,7 +526,7 @@ def compare(
         source=base.source,
         signature=base.signature,
         metadata=base.metadata,
-        candidates=tuple(_with_verdict(candidate, alpha) for candidate in _with_holm(candidates, alpha)),
+        candidates=tuple(_add_verdict(candidate, alpha) for candidate in _adjust_by_holm(candidates, alpha)),
         clusters=", ".join(cluster_tags(base, cluster)),
         warnings=tuple(warnings),
         level=how.level,
@@ -537,7 +537,7 @@ def compare(
 
 
 def _signature_warnings(base: RunSide, others: Sequence[RunSide], rules: Rule | None, *, force: bool) -> list[str]:
-    unlike = [(other, differing) for other in others if (differing := what_differs(base, other, rules=rules))]
+    unlike = [(other, differing) for other in others if (differing := signature_differences(base, other, rules=rules))]
     texts = [
         f"{base.label} and {other.label} are not comparable: {', '.join(differing)}"
         + (f": {cases}" if any(part.startswith("gold ") for part in differing) and (cases := differing_cases(base, other)) else "")
@@ -559,7 +559,7 @@ def _candidate(base: RunSide, other: RunSide, how: PairingOptions, *, n_tests: i
     shared = [(result, other.results[name]) for name, result in base.results.items() if name in other.results]
     if not shared and not how.shift:
         raise UsageError(f"{base.label} and {other.label} have no instance in common", hint="compare runs of one suite")
-    pairs, how = judged_by(shared, how)
+    pairs, how = choose_scale(shared, how)
     raw_pairs = [pair for pair in shared if not how.raw and all(raw_value(result) is not None for result in pair)]
     clustered = dict.fromkeys(a.instance_id for a, _ in (*pairs, *raw_pairs))
     cluster_of = cluster_of_each(base, how, list(clustered)) if pairs else None
@@ -595,7 +595,7 @@ def _shown_instances(
     unjudged = [a.instance_id for a, b in shared if how.value(a) is None or how.value(b) is None]
     return {
         "instances": instances,
-        "flips": tuple(with_texts(flip, base, other) for flip in flips) if how.level == "cells" else flips,
+        "flips": tuple(add_texts(flip, base, other) for flip in flips) if how.level == "cells" else flips,
         "unjudged": tuple(unjudged) if shows(how.level, "status") else (),
         "only_baseline": tuple(name for name in base.results if name not in other.results),
         "only_candidate": tuple(name for name in other.results if name not in base.results),
@@ -611,7 +611,7 @@ def _parts(
     how: PairingOptions,
     cluster_of: Mapping[str, str] | None,
 ) -> dict[str, Any]:
-    """Return the rows by scorer, those of raw values (`beside`) and of further scorers included, and by group."""
+    """Return the rows by scorer, raw values and further scorers included, and by group."""
 
     def part(name: str, chosen: Sequence[Pair]) -> PairedDifference:
         return replace(total, name=name) if len(chosen) == len(pairs) else _paired_row(name, chosen, how, cluster_of)
@@ -619,7 +619,7 @@ def _parts(
     raw = replace(how, raw=True)
     scorers = [part(name, chosen) for name, chosen in pairs_by_scorer(pairs).items()]
     scorers += [_paired_row(name, chosen, raw, cluster_of) for name, chosen in pairs_by_scorer(raw_pairs).items()]
-    scorers += [_paired_row(name, *judged_by(chosen, how), cluster_of) for name, chosen in pairs_by_further_scorer(shared).items()]
+    scorers += [_paired_row(name, *choose_scale(chosen, how), cluster_of) for name, chosen in pairs_by_further_scorer(shared).items()]
     return {"by_scorer": tuple(scorers), "by_group": tuple(part(tag, chosen) for tag, chosen in pairs_by_group(pairs, groups).items())}
 
 
@@ -632,25 +632,25 @@ def _paired_row(name: str, pairs: Sequence[Pair], how: PairingOptions, cluster_o
     return replace(row, wins=wins, losses=losses, lower_is_better=lower, is_raw=how.raw)
 
 
-def _with_holm(candidates: Sequence[Candidate], alpha: float) -> list[Candidate]:
+def _adjust_by_holm(candidates: Sequence[Candidate], alpha: float) -> list[Candidate]:
     """Return the candidates with Holm's p-values: the totals are one family, and so is each part over all candidates."""
-    totals = adjusted_differences([candidate.total for candidate in candidates], alpha)
+    totals = adjust_differences([candidate.total for candidate in candidates], alpha)
     changed: list[dict[str, Any]] = [{"total": total} for total in totals]
     for part in ("by_scorer", "by_group", "fields", "shift"):
         rows = [row for candidate in candidates for row in getattr(candidate, part)]
         if part == "shift":
-            adjusted: list[Any] = adjusted_shifts(rows)
+            adjusted: list[Any] = adjust_shifts(rows)
         elif part == "fields":
-            adjusted = [replace(row, f1=f1) for row, f1 in zip(rows, adjusted_differences([row.f1 for row in rows], alpha), strict=True)]
+            adjusted = [replace(row, f1=f1) for row, f1 in zip(rows, adjust_differences([row.f1 for row in rows], alpha), strict=True)]
         else:
-            adjusted = adjusted_differences(rows, alpha)
+            adjusted = adjust_differences(rows, alpha)
         waiting = iter(adjusted)
         for candidate, own in zip(candidates, changed, strict=True):
             own[part] = tuple(islice(waiting, len(getattr(candidate, part))))
     return [replace(candidate, **own) for candidate, own in zip(candidates, changed, strict=True)]
 
 
-def _with_verdict(candidate: Candidate, alpha: float) -> Candidate:
+def _add_verdict(candidate: Candidate, alpha: float) -> Candidate:
     total = candidate.total
     words = "no difference shown"
     if total.is_significant(alpha):

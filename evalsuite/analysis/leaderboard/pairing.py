@@ -59,7 +59,7 @@ class SharedInstances:
     def __init__(self, runs: Sequence[RunScores]) -> None:
         self.is_raw = _are_raw(runs)
         if self.is_raw:
-            runs = [_with_raw_values(run) for run in runs]
+            runs = [_add_raw_values(run) for run in runs]
         self.runs = runs
         first = runs[0]
         same = all(list(run.ids) == list(first.ids) for run in runs)
@@ -166,13 +166,13 @@ def _are_raw(runs: Sequence[RunScores]) -> bool:
     return any(score is None for score, _ in rows) and all(raw is not None for _, raw in rows)
 
 
-def _with_raw_values(run: RunScores) -> RunScores:
+def _add_raw_values(run: RunScores) -> RunScores:
     values = run.raw or [None] * len(run.ids)
     status = ["unscored" if value is None else name for value, name in zip(values, run.status, strict=True)]
     return replace(run, score=values, official=values, strict=values, status=status)
 
 
-def what_forbids_ranking(runs: Sequence[RunScores]) -> list[str]:
+def differences_that_forbid_ranking(runs: Sequence[RunScores]) -> list[str]:
     """Return what makes runs incomparable, each as `rules: official (3), strict (1)`; empty if they are alike."""
     parts = [signature_parts(run.signature) for run in runs]
     differing = []
@@ -278,7 +278,7 @@ def load_sides(
     return [replace(side, label=f"{side.label} #{at}") if n_with[side.label] > 1 else side for at, side in enumerate(sides, 1)]
 
 
-def with_labels(sides: Sequence[RunSide], files: Sequence[Path]) -> Sequence[RunSide]:
+def set_labels(sides: Sequence[RunSide], files: Sequence[Path]) -> Sequence[RunSide]:
     """Return the sides with the labels of a file each, in their order; unchanged without files. Raises `UsageError`."""
     if files and len(files) != len(sides):
         raise UsageError(f"{len(files)} files of labels for {len(sides)} runs", hint="--labels once for each run, in their order")
@@ -324,7 +324,7 @@ def _score_side(folder: Path, gold: Path | None, like: RunEntry | None, rules: R
     return side_of(label, done.to_json(), done.results, source=str(folder), exchanges=texts)
 
 
-def what_differs(a: RunSide, b: RunSide, *, rules: Rule | None = None) -> list[str]:
+def signature_differences(a: RunSide, b: RunSide, *, rules: Rule | None = None) -> list[str]:
     """Return the parts of the signatures that differ, as `gold 3f9c1e against 77ab01`; the rules do not count if they are chosen now."""
     changed = changed_parts(a.signature, b.signature, absent="absent").items()
     return [f"{name} {left} against {right}" for name, (left, right) in changed if name != "rules" or rules is None]
@@ -398,7 +398,7 @@ class Paired:
             return None
         return self.b - self.a if abs(self.b - self.a) > 1e-9 else 0.0
 
-    def reason_shown(self, reason: str) -> str:
+    def visible_reason(self, reason: str) -> str:
         """Return a reason as people read it, with the gold text in it if that may be shown."""
         return Exchange(reference=self.reference).full_reason(reason)
 
@@ -421,18 +421,18 @@ class PairingOptions:
         return result.score if self.rules is None else result.official if self.rules == "official" else result.strict
 
 
-def judged_by(shared: Sequence[Pair], how: PairingOptions) -> tuple[list[Pair], PairingOptions]:
+def choose_scale(shared: Sequence[Pair], how: PairingOptions) -> tuple[list[Pair], PairingOptions]:
     """Return the pairs that were judged on both sides, and the options with the scale of the comparison.
 
     Raw values are compared if no pair has scores and some side has values of a metric without bounds.
     """
 
-    def judged() -> list[Pair]:
+    def judged_pairs() -> list[Pair]:
         return [(a, b) for a, b in shared if how.value(a) is not None and how.value(b) is not None]
 
-    if not any(a.status == b.status == "scored" for a, b in judged()):
+    if not any(a.status == b.status == "scored" for a, b in judged_pairs()):
         how = replace(how, raw=any(raw_value(result) is not None for pair in shared for result in pair))
-    return judged(), how
+    return judged_pairs(), how
 
 
 def is_lower_better(pairs: Sequence[Pair], *, raw: bool = False) -> bool:
@@ -506,8 +506,8 @@ def paired_instances(shared: Sequence[Pair], groups: Mapping[str, Sequence[str]]
             groups=tuple(tags.get(a.instance_id, ())),
             a=how.value(a) if seen else None,
             b=how.value(b) if seen else None,
-            reason_a=_reason_shown(a, how),
-            reason_b=_reason_shown(b, how),
+            reason_a=_visible_reason(a, how),
+            reason_b=_visible_reason(b, how),
             lower_is_better=is_lower_better([(a, b)]),
         )
         for a, b in shared
@@ -520,14 +520,14 @@ def flipped_instances(instances: Sequence[Paired]) -> tuple[Paired, ...]:
     return tuple(instance for _, instance in sorted(changed, key=lambda pair: (pair[0] > 0, -abs(pair[0]))))
 
 
-def with_texts(flip: Paired, base: RunSide, other: RunSide) -> Paired:
+def add_texts(flip: Paired, base: RunSide, other: RunSide) -> Paired:
     """Return the instance with its texts, if the folders of its run are unchanged."""
     mine, theirs = (NOTHING if side.exchanges is None else side.exchanges.of(flip.instance_id) for side in (base, other))
     question, reference = mine.question or theirs.question, mine.reference or theirs.reference
     return replace(flip, question=question, reference=reference, answer_a=mine.answer, answer_b=theirs.answer)
 
 
-def _reason_shown(result: Result, how: PairingOptions) -> str:
+def _visible_reason(result: Result, how: PairingOptions) -> str:
     """Return the reason of a result under the compared rules; below `cells` only what the level allows."""
     if not shows(how.level, "class"):
         return ""

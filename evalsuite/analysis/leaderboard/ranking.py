@@ -25,7 +25,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePath
 from typing import Any, Final
 
-from evalsuite.analysis.leaderboard.pairing import By, Direction, SharedInstances, direction_of, further_directions, what_forbids_ranking
+from evalsuite.analysis.leaderboard.pairing import (
+    By,
+    Direction,
+    SharedInstances,
+    differences_that_forbid_ranking,
+    direction_of,
+    further_directions,
+)
 from evalsuite.analysis.leaderboard.reliability import ModelSamples, models_of, newest_samples
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import DiskCache
@@ -234,7 +241,7 @@ def _notes_on(table: SharedInstances, over: SharedInstances, n_ranked: int) -> I
 
 def _refuse_unlike(runs: Sequence[RunScores], *, force: bool) -> list[str]:
     """Return the differences between runs that are ranked anyway. Raises `UsageError` if there are any, without `force`."""
-    forced = what_forbids_ranking(runs)
+    forced = differences_that_forbid_ranking(runs)
     if forced and not force:
         hint = "score them alike (`evalsuite runs rescore RUN --rules ...`), or --force a ranking over what they share"
         raise UsageError(f"these runs cannot be ranked together: they differ in {'; '.join(forced)}", hint=hint)
@@ -245,9 +252,9 @@ def _ranked_row(
     entry: Entry, table: SharedInstances, over: SharedInstances, i: int, place: Mapping[str, Any] | None, parts: Mapping[str, Sequence[int]]
 ) -> RankedRow:
     """Return the row of run i: with its `place` in the ranking `over` some instances, or without one. Counts are of all in `table`."""
-    run, status, left = table.runs[i], table.column(i, "status"), table.ungraded(i)
+    run, status, absent = table.runs[i], table.column(i, "status"), table.ungraded(i)
     counts, n = Counter(status), len(status)
-    own = over if place is not None else table.without(left) if len(left) < n else None
+    own = over if place is not None else table.without(absent) if len(absent) < n else None
     scores = dict(zip(own.ids, own.values(i, "score"), strict=True)) if own is not None else {}
 
     def mean(which: str) -> float | None:
@@ -269,7 +276,7 @@ def _ranked_row(
         rank_interval=(place["low_rank"], place["high_rank"]) if place else None,
         p_first=place["p_first"] if place else None,
         score=place["mean"] if place else mean("score"),
-        n_judged=n - len(left) if place or mean("score") is not None else 0,
+        n_judged=n - len(absent) if place or mean("score") is not None else 0,
         score_low=None if table.is_raw else sum(table.values(i, "score")) / n,
         score_high=None if table.is_raw else sum(table.values(i, "score", "best")) / n,
         interval=tuple(place["interval"]) if place and place["interval"] else None,
@@ -395,14 +402,14 @@ def read_board_rules(file: Path) -> BoardRules:
     if "phases" in fields and (twice := [key for key in ("opens", "closes") if key in fields]):
         raise GoldError(f"{lines[twice[0]]}: {twice[0]} next to phases", hint="move it into the phases")
     if alone := {key: fields.pop(key) for key in ("opens", "closes") if key in fields}:
-        fields["phases"] = (_in_order(Phase(**alone), lines.get("closes", lines.get("opens", where))),)
+        fields["phases"] = (_check_order(Phase(**alone), lines.get("closes", lines.get("opens", where))),)
     hides = fields.pop("hidden", "none") == "half"
     if hides and not (fields.get("phases") and fields["phases"][-1].closes):
         raise GoldError(f"{lines['hidden']}: hidden: half needs a close, at which the other half is scored", hint="closes: 2026-11-30")
     return replace(BoardRules(), hides_half=hides, **fields)
 
 
-def _entries(node: Any, where: str, known: Sequence[str]) -> Iterator[tuple[str, Any, str]]:
+def _entries(node: Any, where: str, keys: Sequence[str]) -> Iterator[tuple[str, Any, str]]:
     """Yield (key, node of the value, "file:line") of a mapping of known keys; nothing of an empty file."""
     if node is None:
         return
@@ -410,8 +417,8 @@ def _entries(node: Any, where: str, known: Sequence[str]) -> Iterator[tuple[str,
         raise GoldError(f"{where}:{node.start_mark.line + 1}: not a mapping", hint="write `key: value` lines")
     for key_node, value_node in node.value:
         key, place = str(key_node.value), f"{where}:{key_node.start_mark.line + 1}"
-        if key not in known:
-            raise GoldError(f"{place}: unknown key {key!r}", hint=did_you_mean(key, known))
+        if key not in keys:
+            raise GoldError(f"{place}: unknown key {key!r}", hint=did_you_mean(key, keys))
         yield key, value_node, place
 
 
@@ -426,14 +433,14 @@ def _phases(node: Any, where: str) -> Iterator[Phase]:
         place = f"{where}:{item.start_mark.line + 1}"
         for key, value, at in _entries(item, where, _PHASE_KEYS):
             fields[key], place = str(value.value) if key == "name" else _moment(value, key, at), at
-        phase = _in_order(Phase(**fields), place)
+        phase = _check_order(Phase(**fields), place)
         if last is not None and (last.closes is None or phase.opens is None or phase.opens < last.closes):
             raise GoldError(f"{place}: a phase begins before the one above it has closed", hint="give both `closes` and `opens`, in order")
         last = phase
         yield phase
 
 
-def _in_order(phase: Phase, place: str) -> Phase:
+def _check_order(phase: Phase, place: str) -> Phase:
     if phase.opens is not None and phase.closes is not None and phase.closes <= phase.opens:
         raise GoldError(
             f"{place}: closes at {format_moment(phase.closes)}, before it opens at {format_moment(phase.opens)}", hint="exchange the two"
@@ -497,7 +504,7 @@ class Admission:
         """Return the names of the rejected submissions; `notes` then say why. Raises `OutputError`."""
         away, n_before = [], len(self._taken)
         for name in sorted(hashes):
-            if why := self._why_not(name, hashes[name]):
+            if why := self._reason_for_refusal(name, hashes[name]):
                 away.append(name)
                 self.notes.append(f"{name} is not accepted: {why}")
         if len(self._taken) > n_before:
@@ -514,7 +521,7 @@ class Admission:
         """Return when a content was first accepted, as `2026-11-22T14:30:00Z`; empty if unknown."""
         return self._taken.get(submission_hash, ("", ""))[0]
 
-    def _why_not(self, name: str, content: str) -> str:
+    def _reason_for_refusal(self, name: str, content: str) -> str:
         if content in self._taken:
             return ""
         if why := self._rules.why_closed(self._now):
@@ -529,7 +536,7 @@ class Admission:
         return ""
 
 
-def only_trusted(places: Sequence[Place], gold: Path, *, key: Path | None, isolation: str) -> list[Place]:
+def check_trust(places: Sequence[Place], gold: Path, *, key: Path | None, isolation: str) -> list[Place]:
     """Return the places with the fault of each untrusted run; submissions are unchanged, because they are scored here.
 
     With a public key, a run is trusted if its owner signed it over this gold and it was not changed since: nothing is scored again. Without
@@ -539,13 +546,13 @@ def only_trusted(places: Sequence[Place], gold: Path, *, key: Path | None, isola
         read_public_key(key)
     trusted = []
     for place in places:
-        why = _why_not_trusted(place.folder, gold, key, isolation) if place.is_run and not place.fault else ""
+        why = _reason_for_distrust(place.folder, gold, key, isolation) if place.is_run and not place.fault else ""
         foreign = replace(place, is_foreign=place.is_run and isolation != "none")
         trusted.append(replace(foreign, fault=f"not verified: {why}") if why else foreign)
     return trusted
 
 
-def _why_not_trusted(folder: Path, gold: Path, key: Path | None, isolation: str) -> str:
+def _reason_for_distrust(folder: Path, gold: Path, key: Path | None, isolation: str) -> str:
     """Return why a run is not trusted, empty if it is."""
     from evalsuite.analysis.receipts.verification import read_claims, verify
 
@@ -553,8 +560,8 @@ def _why_not_trusted(folder: Path, gold: Path, key: Path | None, isolation: str)
         if key is None:
             verified = verify(folder, gold=gold, isolation=isolation)
             wrong = [finding.name for finding in verified.findings if not finding.good]
-            left = f"{len(verified.left_out)} rows could not be scored again" if verified.left_out else ""
-            return ", ".join(wrong) or left
+            omission = f"{len(verified.left_out)} rows could not be scored again" if verified.left_out else ""
+            return ", ".join(wrong) or omission
         findings, claims = read_claims(folder, isolation)
         if claims is None:
             return ", ".join(f"{finding.name} {finding.says}" for finding in findings if not finding.good)

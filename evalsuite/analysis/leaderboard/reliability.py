@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
-from evalsuite.analysis.leaderboard.pairing import RunSide, direction_of, load_sides, what_differs
+from evalsuite.analysis.leaderboard.pairing import RunSide, direction_of, load_sides, signature_differences
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UsageError
 from evalsuite.core.status import ZERO, raw_value, redact
@@ -92,7 +92,7 @@ def samples_of(sides: Sequence[RunSide], *, notes: Sequence[str] = ()) -> Sample
 
 def _check_alike(base: RunSide, sides: Sequence[RunSide]) -> None:
     for side in sides:
-        if differing := what_differs(base, side):
+        if differing := signature_differences(base, side):
             hint = "score them again under one signature"
             raise UsageError(f"{base.label} and {side.label} are not samples of one model: {', '.join(differing)}", hint=hint)
 
@@ -435,7 +435,7 @@ def agree(a: Rater, b: Rater, *, threshold: float | None = None) -> RaterAgreeme
             for id_ in ids
             if left[id_] != right[id_]
         ),
-        left_out=_why_left_out(a, b),
+        left_out=_reasons_for_omission(a, b),
         threshold=threshold,
         corrected=_correct_mean({a.name: left, b.name: right}, ids) if a.name != b.name else None,
     )
@@ -469,7 +469,7 @@ def _coefficients(first: list[Label], second: list[Label], labels: list[Label]) 
     return coefficients
 
 
-def _why_left_out(a: Rater, b: Rater) -> dict[str, int]:
+def _reasons_for_omission(a: Rater, b: Rater) -> dict[str, int]:
     """Return why instances of only one side are not compared, with how many there are of each."""
     why: Counter[str] = Counter()
     for id_ in {**a.labels, **a.silent, **b.labels, **b.silent}:
@@ -509,7 +509,7 @@ class Margins:
         """Return the score under a tolerance."""
         return next(score for step, score in reversed(self.steps) if step <= tolerance)
 
-    def shown(self) -> list[tuple[float, float]]:
+    def steps_to_show(self) -> list[tuple[float, float]]:
         """Return (tolerance, score) at 0 and at each power of ten between the smallest and the largest margin."""
         if not self.near:
             return [(0.0, self.at(0.0))]

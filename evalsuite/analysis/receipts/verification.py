@@ -214,13 +214,13 @@ def are_numbers(recorded: Mapping[str, Any]) -> bool:
 def _object(data: bytes) -> dict[str, Any] | None:
     """Return the JSON object in some bytes, None for anything else, or with a repeated key, which readers interpret differently."""
 
-    def with_own_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(dict(pairs)) < len(pairs):
             raise ValueError("a key occurs twice")
         return dict(pairs)
 
     try:
-        recorded = json.loads(data.decode("utf-8"), object_pairs_hook=with_own_keys)
+        recorded = json.loads(data.decode("utf-8"), object_pairs_hook=refuse_repeated_keys)
         # Deeper than any answer is read, and so deeper than anything that a run records of one.
         check_depth(recorded, 200)
     except (ValueError, RecursionError):
@@ -275,7 +275,7 @@ def replay_of(
     options = _options(claims.run)
     errata = read_errata(gold, day=options.errata_day)
     limits = resolve_limits(gold.suite.limits, options.limits)
-    options = replace(options, rules=chosen_in(claims.run, gold), databases=databases_folder, questions=questions)
+    options = replace(options, rules=chosen_rules(claims.run, gold), databases=databases_folder, questions=questions)
     chosen = options.rules or gold.suite.rules
     choice: dict[str, Any] = {"only": options.only, "pattern": options.pattern, "group": options.group}
     among = plan(gold, submission, rules=chosen, limits=limits, allow_programs=options.allow_programs, **choice)
@@ -291,7 +291,7 @@ def replay_of(
             early = [None if databases_folder is not None and is_pair(variant) else skip_unscorable(variant) for variant in variants]
             if early[0] is not None and None not in early:
                 settled[name] = early[0]
-            elif why := _outside(variants, databases, live=options.live_gold):
+            elif why := _reason_not_replayable(variants, databases, live=options.live_gold):
                 outside[name] = why
     return Replay(
         gold=gold,
@@ -319,7 +319,7 @@ def _options(run: Mapping[str, Any]) -> RunOptions:
     return RunOptions(**same, errata_day=errata_day, metadata=run["metadata"], save=False)
 
 
-def chosen_in(run: Mapping[str, Any], gold: Gold) -> Rule | None:
+def chosen_rules(run: Mapping[str, Any], gold: Gold) -> Rule | None:
     """Return the chosen rules from the signature: run.json's `options` contain those of the score, chosen or not."""
     word = signature_parts(run["signature"]).get("rules")
     rules_of_name: dict[str, Rule | None] = {rules_name("default", gold.layout): None, rules_name("official", gold.layout): "official"}
@@ -329,7 +329,7 @@ def chosen_in(run: Mapping[str, Any], gold: Gold) -> Rule | None:
     return rules_of_name[word]
 
 
-def _outside(variants: Sequence[Task], databases: Databases, *, live: bool) -> str:
+def _reason_not_replayable(variants: Sequence[Task], databases: Databases, *, live: bool) -> str:
     """Return why a task, with gold's checks and those of the errata, cannot be scored again offline; empty if it can.
 
     This depends on gold and the submission, and with `live` on whether the run took gold from queries although there is a table too.
@@ -429,7 +429,7 @@ def _corrections(replay: Replay, rows: Sequence[Result], recorded: Mapping[str, 
     fresh = {row["instance_id"]: row["corrected"] for row in again.corrections.get("applied", ())} if again is not None else {}
     before = {row.instance_id: row for row in rows}
 
-    def patched(tasks: Sequence[Task]) -> Iterator[Result]:
+    def patch_results(tasks: Sequence[Task]) -> Iterator[Result]:
         for task in tasks:
             name = task.instance.instance_id
             numbers = fresh.get(name) if name in fresh else claimed.get(name)
@@ -438,7 +438,7 @@ def _corrections(replay: Replay, rows: Sequence[Result], recorded: Mapping[str, 
             elif isinstance(numbers, dict) and are_numbers(numbers):
                 yield replace(before[name], **numbers)
 
-    return correct(replay.tasks, rows, replay.errata, patched, rules=replay.rules)
+    return correct(replay.tasks, rows, replay.errata, patch_results, rules=replay.rules)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -532,7 +532,7 @@ def verify(
     ids, left_out, seed = _draw_sample(replay, sample, seed)
     how = replace(replay.options, allow_programs=permitted, isolation=isolation, jobs=jobs)
     fresh, again = _score_again(replay, ids, places, how, progress)
-    left_out |= _beyond_this_machine(fresh, claims, programs=replay.options.allow_programs and not permitted)
+    left_out |= _find_unscorable(fresh, claims, programs=replay.options.allow_programs and not permitted)
     fresh = {name: row for name, row in fresh.items() if name not in left_out}
     rows = expected_rows(replay, fresh, claims)
     expected = expected_run(replay, rows, claims, again)
@@ -647,7 +647,7 @@ def _draw_sample(replay: Replay, sample: int | None, seed: int | None) -> tuple[
     return [name for name in names if name in picked], left_out, seed
 
 
-def _beyond_this_machine(fresh: Mapping[str, Result], claims: Claims, *, programs: bool) -> dict[str, str]:
+def _find_unscorable(fresh: Mapping[str, Result], claims: Claims, *, programs: bool) -> dict[str, str]:
     """Return the instances that cannot be scored here because the grader's side lacks something that the run had."""
     # Faults of the grader's side: such a row can be neither confirmed nor refuted.
     absent = {"NEEDS_CONNECTION", "NEEDS_EXTRA", *(("NO_JAIL",) if programs else ())}
@@ -670,7 +670,7 @@ def _check_scores(claimed: Sequence[Result], expected: Sequence[Result], n_fresh
 
 def _check_record(expected: Mapping[str, Any], recorded: Mapping[str, Any]) -> Iterator[Finding]:
     """Check whether the numbers follow from the rows, and whether the rest is what a run of this gold and submission writes."""
-    wrong = sorted(_differing(_comparable(expected), _comparable(recorded)))
+    wrong = sorted(_find_differing_keys(_comparable(expected), _comparable(recorded)))
     numbers = [key for key in wrong if key.partition(".")[0] in ("summary", "corrections", "groups")]
     others = [key for key in wrong if key not in numbers]
     says = f"{'do not ' if numbers else ''}follow from the rows", f"is {'not ' if others else ''}what such a run writes"
@@ -692,14 +692,14 @@ def _comparable(run_: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _differing(expected: Mapping[str, Any], recorded: Mapping[str, Any], above: str = "") -> Iterator[str]:
+def _find_differing_keys(expected: Mapping[str, Any], recorded: Mapping[str, Any], above: str = "") -> Iterator[str]:
     """Return the keys in which two objects differ, with those of nested objects: `summary.score`."""
     for key in {**expected, **recorded}:
         a, b = expected.get(key), recorded.get(key)
         if key in expected and key in recorded and plain(a) == plain(b):
             continue
         if isinstance(a, dict) and isinstance(b, dict) and not above:
-            yield from _differing(a, b, f"{key}.")
+            yield from _find_differing_keys(a, b, f"{key}.")
         else:
             yield f"{above}{key}"
 
@@ -733,7 +733,7 @@ def verify_receipt(
     parts = signature_parts(receipt["signature"])
     limits = {CLOCK: clock_of(parts["clock"])} if parts.get("clock") else {}
     invalid_as: Literal["zero"] | None = "zero" if parts.get("invalid") == "zero" else None
-    options = replace(options, rules=chosen_in(receipt, read_gold(gold)), limits=limits, invalid_as=invalid_as)
+    options = replace(options, rules=chosen_rules(receipt, read_gold(gold)), limits=limits, invalid_as=invalid_as)
     with TempDir() as scratch:
         again = run(submission, gold, replace(options, out=scratch / "run"), progress=progress)
     moved = {name: f"{name} {then} then, {now} now" for name, (then, now) in changed_parts(receipt["signature"], again.signature).items()}

@@ -193,12 +193,12 @@ def routes(state: State) -> list[Any]:
     def events(_: "Request") -> "Response":
         return StreamingResponse(progress_events(state.journals), media_type="text/event-stream")
 
-    def answering(endpoint: Endpoint) -> Callable[["Request"], "Response"]:
+    def make_endpoint(endpoint: Endpoint) -> Callable[["Request"], "Response"]:
         return lambda request: endpoint.response(state, request)
 
     # A case id may contain slashes; "summary" cannot be a run id, because the fixed path comes first.
     paths = [(prefix + endpoint.path.replace("{case_id}", "{case_id:path}"), endpoint) for prefix in PREFIXES for endpoint in ENDPOINTS]
-    return [*(Route(path, answering(endpoint)) for path, endpoint in paths), Route("/events", events)]
+    return [*(Route(path, make_endpoint(endpoint)) for path, endpoint in paths), Route("/events", events)]
 
 
 def json_response(value: Any, status: int = 200) -> "Response":
@@ -376,7 +376,7 @@ def make_app(folder: Path | None = None, *, host: str = LOOPBACK[0]) -> "Starlet
         from starlette.applications import Starlette
         from starlette.routing import Route
     except ModuleNotFoundError as error:
-        raise _missing() from error
+        raise _missing_response() from error
     library = open_library(folder, os.environ)
     state = State(library=library, journals=Journals(library), across=Across())
     faults: Any = {EvalsuiteError: _refusal_of_error, 404: _http_fault, 405: _http_fault, 500: _http_fault}
@@ -394,9 +394,9 @@ def serve(folder: Path | None, *, host: str, port: int, announce: Callable[[str]
     try:
         import uvicorn
     except ModuleNotFoundError as error:
-        raise _missing() from error
+        raise _missing_response() from error
     app = make_app(folder, host=host)
-    listener = _bound(host, port)
+    listener = _bind(host, port)
     address = f"[{host}]" if ":" in host else host
 
     class AnnouncedServer(uvicorn.Server):
@@ -411,7 +411,7 @@ def serve(folder: Path | None, *, host: str, port: int, announce: Callable[[str]
         AnnouncedServer(config).run(sockets=[listener])
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _bind(host: str, port: int) -> socket.socket:
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
@@ -424,7 +424,7 @@ def _bound(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _missing() -> MissingExtraError:
+def _missing_response() -> MissingExtraError:
     return MissingExtraError("the viewer needs packages that are not installed", extra="view")
 
 

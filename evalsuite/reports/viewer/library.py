@@ -49,7 +49,7 @@ def utc(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
-def made_at(folder_name: str) -> str | None:
+def creation_time(folder_name: str) -> str | None:
     """Return the time at the start of a run folder's name, None if there is none."""
     stamp = STAMP.match(folder_name)
     if stamp is None:
@@ -68,7 +68,7 @@ class NotThereError(EvalsuiteError):
     """An unknown suite, run or instance: HTTP 404."""
 
 
-def checked_id(text: str) -> str:
+def check_id(text: str) -> str:
     """Return the id of a suite or run. Raises `BadQueryError` for an invalid id."""
     if not ID.fullmatch(text) or ".." in text:
         raise BadQueryError(f"not an id: {text[:80]!r}", hint="letters, digits, dot, hyphen and underscore")
@@ -134,10 +134,10 @@ class RunView:
             score = self.summary.get("score")
             return None if score is None else float(score)
         try:
-            known = [value for value in map(value_of, self.record().results) if value is not None]
+            values = [value for value in map(value_of, self.record().results) if value is not None]
         except DamagedRunError:
             return None
-        return sum(known) / len(known) if known else None
+        return sum(values) / len(values) if values else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,10 +194,10 @@ class StampedCache:
     def get(self, key: Hashable, stamp: Stamp, make: Callable[[], Value]) -> Value:
         """Return the cached value of a key if its stamp is unchanged, else make it."""
         with self._lock:
-            known = self._values.get(key)
-            if known is not None and known[0] == stamp:
+            entry = self._values.get(key)
+            if entry is not None and entry[0] == stamp:
                 self._values.move_to_end(key)
-                value: Value = known[1]
+                value: Value = entry[1]
                 return value
         value = make()
         with self._lock:
@@ -405,9 +405,9 @@ class RunsFolder:
         for path in sorted(self._suites.glob("*/suite.json")) if self._suites is not None else ():
             stored = self._kept.get(path, stamp_of(path), lambda path=path: read_suite_file(path))  # type: ignore[misc]
             if stored is not None:
-                yield suite_view(stored, "suite", path.parent / "gold", self._shown_runs(stored.id, by_suite.pop(stored.id, [])))
+                yield suite_view(stored, "suite", path.parent / "gold", self._run_views(stored.id, by_suite.pop(stored.id, [])))
         for id_, entries in by_suite.items():
-            yield self._from_runs(id_, self._shown_runs(id_, entries))
+            yield self._suites_of_runs(id_, self._run_views(id_, entries))
 
     def damaged(self) -> list[DamagedRunError]:
         """The finished runs that are in no suite, since their `run.json` cannot be read."""
@@ -418,17 +418,17 @@ class RunsFolder:
             stamp = stamp_of(folder / RUN, folder / TAGS)
             yield self._kept.get(folder, stamp, lambda folder=folder: _entry_or_fault(folder))  # type: ignore[misc]
 
-    def _shown_runs(self, suite_id: str, entries: Sequence[RunEntry]) -> tuple[RunView, ...]:
-        runs = [self._shown_run(entry, suite_id) for entry in entries]
+    def _run_views(self, suite_id: str, entries: Sequence[RunEntry]) -> tuple[RunView, ...]:
+        runs = [self._run_view(entry, suite_id) for entry in entries]
         return tuple(sorted(runs, key=lambda run: (run.made, run.id), reverse=True))
 
-    def _shown_run(self, entry: RunEntry, suite_id: str) -> RunView:
+    def _run_view(self, entry: RunEntry, suite_id: str) -> RunView:
         return RunView(
             id=safe_id(entry.name),
             name=str(entry.metadata.get("run_name") or entry.name),
             suite_id=suite_id,
             suite_name=entry.suite,
-            created_at=made_at(entry.name) or utc((entry.folder / RUN).stat().st_mtime),
+            created_at=creation_time(entry.name) or utc((entry.folder / RUN).stat().st_mtime),
             run=entry.run,
             folder=entry.folder,
             tags=entry.tags,
@@ -446,10 +446,10 @@ class RunsFolder:
         except (OSError, ValueError, TypeError, KeyError, EvalsuiteError) as error:
             raise DamagedRunError(entry.name, "its results cannot be read", _suite_id(entry)) from error
 
-    def _from_runs(self, id_: str, runs: tuple[RunView, ...]) -> SuiteView:
+    def _suites_of_runs(self, id_: str, runs: tuple[RunView, ...]) -> SuiteView:
         newest = runs[0]
         gold = newest.run["gold"]
-        folder = self._existing(str(gold.get("folder", "")))
+        folder = self._find_folder(str(gold.get("folder", "")))
         scorers = tuple(name for name in (newest.summary.get("by_scorer") or {}) if name)
         return SuiteView(
             id=id_,
@@ -466,14 +466,14 @@ class RunsFolder:
             cases=lambda: self._gold_cases(folder, newest),
         )
 
-    def _existing(self, folder: str) -> Path | None:
+    def _find_folder(self, folder: str) -> Path | None:
         """Return the folder that a run names, resolved from the usual working directories; None if it is gone."""
         starts = [self.folder.resolve().parent.parent, self.folder.resolve().parent, Path.cwd()]
         return next((start / folder for start in starts if folder and (start / folder).is_dir()), None)
 
     def _gold_cases(self, folder: Path | None, run: RunView) -> Sequence[CaseView]:
         if folder is None:
-            return [CaseView(id=result.instance_id, checks=_checks_named(result.scorer)) for result in run.record().results]
+            return [CaseView(id=result.instance_id, checks=_name_checks(result.scorer)) for result in run.record().results]
         return self._kept.get(
             ("cases", folder), stamp_of(*sorted(path for path in folder.iterdir() if path.is_file())), lambda: _read_cases(folder, run)
         )
@@ -499,7 +499,7 @@ class Library:
 
     def suite(self, id_: str) -> SuiteView:
         """Return the suite of an id. Raises `BadQueryError` for an invalid id, `NotThereError` for an unknown one."""
-        checked_id(id_)
+        check_id(id_)
         for suite in self.suites():
             if suite.id == id_:
                 return suite
@@ -507,7 +507,7 @@ class Library:
 
     def run(self, id_: str, suite_id: str | None = None) -> RunView:
         """Return a finished run of a suite. Raises `BadQueryError` and `NotThereError`."""
-        checked_id(id_)
+        check_id(id_)
         for suite in [self.suite(suite_id)] if suite_id is not None else self.suites():
             for run in suite.runs:
                 if run.id == id_:
@@ -573,7 +573,7 @@ def _read_cases(folder: Path, run: RunView) -> Sequence[CaseView]:
     try:
         gold = read_gold(folder, plugins=False)
     except EvalsuiteError:
-        return [CaseView(id=result.instance_id, checks=_checks_named(result.scorer)) for result in run.record().results]
+        return [CaseView(id=result.instance_id, checks=_name_checks(result.scorer)) for result in run.record().results]
     return [
         CaseView(
             id=instance.instance_id,
@@ -585,11 +585,11 @@ def _read_cases(folder: Path, run: RunView) -> Sequence[CaseView]:
     ]
 
 
-def _checks_named(scorer: str | None) -> tuple[Mapping[str, Any], ...]:
+def _name_checks(scorer: str | None) -> tuple[Mapping[str, Any], ...]:
     return ({"scorer": scorer, "parameters": {}},) if scorer else ()
 
 
-def unfinished(sources: Sequence[Source]) -> Iterator[Path]:
+def find_journals(sources: Sequence[Source]) -> Iterator[Path]:
     """Return the folders of unfinished runs."""
     for source in sources:
         if isinstance(source, RunsFolder):
@@ -634,7 +634,7 @@ class Journals:
 
     def all(self) -> list[Progress]:
         """Return every unfinished run, newest first."""
-        folders = list(unfinished(self._library.sources))
+        folders = list(find_journals(self._library.sources))
         for gone in set(self._seen) - set(folders):
             del self._seen[gone]
         running = [progress for folder in folders if (progress := self._progress_of(folder)) is not None]
@@ -651,13 +651,13 @@ class Journals:
         begun = stamp_of(folder / STARTED)[1] / 1e9
         journal = self._seen.setdefault(folder, _Journal(folder / RESULTS))
         journal.read_on()
-        name, total = self._known_of_suite(started)
+        name, total = self._count_instances(started)
         return Progress(
             id=safe_id(folder.name),
             name=folder.name,
             suite_name=name,
             state=_state_of(folder, journal.touched or begun),
-            started_at=made_at(folder.name) or utc(begun),
+            started_at=creation_time(folder.name) or utc(begun),
             last_result_at=utc(journal.touched) if journal.n else None,
             n_done=journal.n,
             n_total=total,
@@ -665,7 +665,7 @@ class Journals:
             score=journal.points / journal.n_judged if journal.n_judged else None,
         )
 
-    def _known_of_suite(self, started: Mapping[str, Any]) -> tuple[str, int | None]:
+    def _count_instances(self, started: Mapping[str, Any]) -> tuple[str, int | None]:
         """Return (suite name, number of instances) from the start of the run, else from an earlier whole run over the same gold."""
         if isinstance(started.get("n_instances"), int):
             return str(started.get("suite", "")), int(started["n_instances"])

@@ -147,8 +147,8 @@ def averages_picture(runs: Sequence[RunView]) -> "Markup":
     drawn = runs[:MOST_DRAWN]
     names = unique_labels(drawn)
     values = [run.average() for run in drawn]
-    known = [value for value, run in zip(values, drawn, strict=True) if value is not None and not run.is_bounded]
-    span = (min([0.0, *known]), max([1.0, *known]))
+    bounded = [value for value, run in zip(values, drawn, strict=True) if value is not None and not run.is_bounded]
+    span = (min([0.0, *bounded]), max([1.0, *bounded]))
     rows = []
     for run, value in zip(drawn, values, strict=True):
         low, high = (run.summary.get("interval_95") or (None, None)) if run.is_bounded else (None, None)
@@ -297,14 +297,14 @@ def _compute_evidence(suite: SuiteView, record: "Record", result: "Result") -> R
     settled = result.official == 1 and result.strict in (1, None)
     if settled or result.status == "missing" or suite.kind == "bench" or record.folder is None:
         return RunEvidence()
-    here = _with_folders(suite, record)
+    here = _add_folders(suite, record)
     gold, submission = Path(here.run["gold"]["folder"]), Path(here.run["submission"]["folder"])
     stamp = stamp_of(record.folder / "run.json", gold, gold / result.instance_id, submission, submission / result.instance_id)
     with _one_at_a_time:
         return _evidence.get((record.folder, result.instance_id), stamp, lambda: evidence_of_run(here, [result.instance_id]))
 
 
-def _with_folders(suite: SuiteView, record: "Record") -> "Record":
+def _add_folders(suite: SuiteView, record: "Record") -> "Record":
     """Return the record with its folders resolved from the working directory."""
     gold = suite.folder if suite.folder is not None else Path(str(record.run["gold"]["folder"]))
     submission = submission_of(record)
@@ -324,8 +324,8 @@ def routes(state: "State") -> list[Any]:
     """Return the routes of the pages and static files."""
     from starlette.routing import Route
 
-    def showing(handle: Callable[["State", "Request"], "Response"]) -> Callable[["Request"], "Response"]:
-        def shown(request: "Request") -> "Response":
+    def make_endpoint(handle: Callable[["State", "Request"], "Response"]) -> Callable[["Request"], "Response"]:
+        def respond(request: "Request") -> "Response":
             try:
                 return handle(state, request)
             except DamagedRunError as error:
@@ -335,7 +335,7 @@ def routes(state: "State") -> list[Any]:
                 suite = state.library.suite(error.suite_id)
                 return _runs_page(state, None, suite, read_query((), **_RUN_LIST), status=404, message=_damage_message(error))
 
-        return shown
+        return respond
 
     pages = (
         ("/", show_suites),
@@ -351,7 +351,7 @@ def routes(state: "State") -> list[Any]:
     async def label(request: "Request") -> "Response":
         return await asyncio.to_thread(give_label, state, request, await label_of_request(request))
 
-    routed = (Route(path, showing(page)) for path, page in pages)
+    routed = (Route(path, make_endpoint(page)) for path, page in pages)
     return [*routed, Route("/runs/{run_id}/labels/{instance_id:path}", label, methods=["POST"]), Route("/static/{name}", static_file)]
 
 
@@ -522,14 +522,14 @@ def give_report(state: "State", request: "Request") -> "Response":
     """Download the run's report in a format of `evalsuite report`."""
     from starlette.responses import Response
 
-    from evalsuite.reports import encoded
+    from evalsuite.reports import encode
     from evalsuite.reports.run_document import run_document
 
     run, ending = state.library.run(request.path_params["run_id"]), f".{request.path_params['ending']}"
     if ending not in REPORTS:
         raise NotThereError(f"no report {ending[:20]!r}", hint=f"known: {', '.join(REPORTS)}")
     headers = {"content-disposition": f'attachment; filename="{run.id}{ending}"'}
-    return Response(b"".join(encoded(run_document(run.record()), ending)), media_type=REPORTS[ending], headers=headers)
+    return Response(b"".join(encode(run_document(run.record()), ending)), media_type=REPORTS[ending], headers=headers)
 
 
 def show_comparison(state: "State", request: "Request") -> "Response":

@@ -83,10 +83,10 @@ def read_query(
 ) -> Query:
     """Parse the query of (key, value) pairs. Raises `BadQueryError` for an unknown key, a bad number, or an unknown sort key."""
     values: dict[str, list[str]] = {}
-    known = (*filters, *(("page", "page_size") if is_paged else ()), *(("sort",) if sorts else ()))
+    allowed = (*filters, *(("page", "page_size") if is_paged else ()), *(("sort",) if sorts else ()))
     for key, value in pairs:
-        if key not in known:
-            raise BadQueryError(f"no parameter {key!r}", hint=did_you_mean(key, known))
+        if key not in allowed:
+            raise BadQueryError(f"no parameter {key!r}", hint=did_you_mean(key, allowed))
         values.setdefault(key, []).append(value)
     word = values.get("sort", [""])[-1] or default
     minus, bare = ("-", word[1:]) if word.startswith("-") else ("", word)
@@ -112,9 +112,9 @@ def in_order(items: Sequence[Item], sort: str, key: Callable[[Item, str], Any]) 
     if not sort:
         return list(items)
     word = sort.removeprefix("-")
-    known = [item for item in items if key(item, word) is not None]
-    known.sort(key=lambda item: key(item, word), reverse=sort.startswith("-"))
-    return known + [item for item in items if key(item, word) is None]
+    items_with_key = [item for item in items if key(item, word) is not None]
+    items_with_key.sort(key=lambda item: key(item, word), reverse=sort.startswith("-"))
+    return items_with_key + [item for item in items if key(item, word) is None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +169,7 @@ def read_own_labels(record: "Record") -> dict[str, OwnLabel]:
     """Map instance ids to labels. A damaged file counts as empty; the run's warnings report it."""
     path = labels_file(record)
     try:
-        return _in_file(path) if path is not None else {}
+        return _label_lines(path) if path is not None else {}
     except EvalsuiteError:
         return {}
 
@@ -183,10 +183,10 @@ def keep_label(record: "Record", instance_id: str, label: OwnLabel) -> None:
     if path is None or label.label not in LABELS:
         raise BadQueryError(f"no label {label.label[:80]!r}", hint=f"known: {', '.join(LABELS)}")
     with _one_at_a_time:
-        write_labels(path, {**_in_file(path), instance_id: label})
+        write_labels(path, {**_label_lines(path), instance_id: label})
 
 
-def _in_file(path: Path) -> dict[str, OwnLabel]:
+def _label_lines(path: Path) -> dict[str, OwnLabel]:
     return {name: OwnLabel(*label) for name, label in written_labels(path).items()} if path.is_file() else {}
 
 
@@ -257,7 +257,7 @@ class Across:
     def comparison(self, runs: Sequence[RunView]) -> "Comparison":
         """Compare the first run as baseline with the others; incomparable runs are compared with a warning."""
         key = tuple(run.id for run in runs)
-        return self._comparisons.get(key, _stamp_of_runs(runs), lambda: _compared(runs))
+        return self._comparisons.get(key, _stamp_of_runs(runs), lambda: _compare_pair(runs))
 
 
 def _stamp_of_runs(runs: Sequence[RunView]) -> tuple[int, ...]:
@@ -318,7 +318,7 @@ def _run_scores(run: RunView) -> RunScores:
     )
 
 
-def _compared(runs: Sequence[RunView]) -> "Comparison":
+def _compare_pair(runs: Sequence[RunView]) -> "Comparison":
     from evalsuite.analysis.leaderboard import compare
     from evalsuite.analysis.leaderboard.pairing import side_of
 
@@ -506,16 +506,16 @@ def summary_item(run: RunView) -> dict[str, Any]:
     Every score is in a bar; `n_unjudged` counts the results without one.
     """
     results = run.record().results
-    known = [value for value in map(value_of, results) if value is not None]
+    values = [value for value in map(value_of, results) if value is not None]
     names = [str(result.details["category"]) for result in results if result.details.get("category")]
     counts = sorted(Counter(names).items())
     return {
         "id": run.id,
         "name": run.name,
         "avg_score": run.average(),
-        "mean_judged": sum(known) / len(known) if known else None,
-        "n_unjudged": len(results) - len(known),
-        "histogram": [{"count": n, "category": {"name": name}} for name, n in counts] if names else bars(known, N_BINS),
+        "mean_judged": sum(values) / len(values) if values else None,
+        "n_unjudged": len(results) - len(values),
+        "histogram": [{"count": n, "category": {"name": name}} for name, n in counts] if names else bars(values, N_BINS),
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from evalsuite.analysis.causes import ERROR_HYPOTHESES, hypothesis
 from evalsuite.analysis.causes.error_injection import NOTHING
 from evalsuite.analysis.causes.table_alignment import TablePair, table_pairs
-from evalsuite.analysis.causes.table_repairs import pick, rows_of, with_column, with_rows
+from evalsuite.analysis.causes.table_repairs import pick, rows_of, set_column, set_rows
 from evalsuite.analysis.explain.instance_evidence import explain
 from evalsuite.core.errors import FaultError
 from evalsuite.core.registry import Scorer
@@ -123,7 +123,7 @@ def _wrong_tables(pair: TablePair, random_: random.Random) -> Iterator[tuple[str
         for column in needed:
             planted = plant_column(law.name, list(gold.columns[column]), native=gold.types is not None)
             if planted is not None:
-                yield law.name, _typed(with_column(gold, column, planted), column, as_text=law.name in ("stored as text", "true and false"))
+                yield law.name, _typed(set_column(gold, column, planted), column, as_text=law.name in ("stored as text", "true and false"))
                 break
     for cause in ROW_CAUSES:
         table = _wrong_rows(cause, pair, needed, random_)
@@ -152,7 +152,7 @@ def _wrong_rows(cause: str, pair: TablePair, needed: tuple[int, ...], random_: r
         return pick(gold, sorted(random_.sample(places, n - random_.choice([1, 2]))))
     if cause == "rows scrambled" and len(needed) > 1:
         cells = list(gold.columns[needed[-1]])
-        return with_column(gold, needed[-1], cells[1:] + cells[:1])
+        return set_column(gold, needed[-1], cells[1:] + cells[:1])
     if cause == "columns swapped" and len(needed) > 1:
         return _exchanged(gold, needed)
     if cause == "missing column" and len(needed) > 1 and gold.types is None:
@@ -167,7 +167,7 @@ def _exchanged(gold: Table, needed: tuple[int, ...]) -> Table | None:
     rows = [list(row) for row in rows_of(gold)]
     for row in rows[:2]:
         row[needed[0]], row[needed[1]] = row[needed[1]], row[needed[0]]
-    return with_rows(gold, rows) if gold.types is None or gold.types[needed[0]] == gold.types[needed[1]] else None
+    return set_rows(gold, rows) if gold.types is None or gold.types[needed[0]] == gold.types[needed[1]] else None
 
 
 def _too_many(cause: str, gold: Table, needed: tuple[int, ...], random_: random.Random) -> Table | None:
@@ -176,16 +176,16 @@ def _too_many(cause: str, gold: Table, needed: tuple[int, ...], random_: random.
         return None
     new = [tuple(f"{cell}{i}" if j == needed[0] else cell for j, cell in enumerate(random_.choice(rows))) for i in (7, 8, 9)]
     if cause == "extra rows":
-        return with_rows(gold, [*rows, new[0]])
+        return set_rows(gold, [*rows, new[0]])
     if cause == "missing filter":
         cells = [[*row, "kept"] for row in rows] + [[*row, "cancelled"] for row in new]
-        return with_rows(replace(gold, header=(*gold.header, "status")), cells)
+        return set_rows(replace(gold, header=(*gold.header, "status")), cells)
     ranked = next((j for j in needed[1:] if _ranks(gold.columns[j])), None)
     if ranked is None:
         return None
     last = list(rows[-1])
     last[needed[0]] = "another of the tied"
-    return with_rows(gold, [*rows[:-1], tuple(last)])
+    return set_rows(gold, [*rows[:-1], tuple(last)])
 
 
 def _ranks(column: Any) -> bool:
@@ -201,7 +201,7 @@ def _wrong_file(cause: str, gold: Table) -> Table | None:
         return None
     rows = rows_of(gold)
     if cause == "no header row":
-        return replace(with_rows(gold, rows[1:]), header=tuple(map(str, rows[0])))
+        return replace(set_rows(gold, rows[1:]), header=tuple(map(str, rows[0])))
     if cause == "transposed":
         turned = list(zip(gold.header, *rows, strict=True))
         columns = tuple(list(column) for column in zip(*turned[1:], strict=True))

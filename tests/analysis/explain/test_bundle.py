@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.analysis.explain.smallest_case import Bundle, bundle, files_of, scored, smallest, verdict, write
+from evalsuite.analysis.explain.smallest_case import Bundle, bundle, files_of, score_bundle, smallest, verdict, write
 from evalsuite.cli import main
 from evalsuite.core.errors import UsageError
 from evalsuite.reports.explain_documents import bundle_document
@@ -117,7 +117,7 @@ def test_5000_rows_shrink_below_20(tmp_path: Path, change: Any, ignore_order: bo
     assert sizes["columns"][1] <= 2
     assert verdict(found) == expected
     write(found, tmp_path / "case")
-    assert scored(tmp_path / "case", rules=None) == expected
+    assert score_bundle(tmp_path / "case", rules=None) == expected
 
 
 def test_rows_keep_their_kind_of_reason(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_trees_shrink_to_the_wrong_leaf(small: tuple[Path, Path], tmp_path: Path
     sizes = {what: (before, after) for what, before, after in whole.sizes}
     assert next(iter(sizes.values()))[1] < next(iter(sizes.values()))[0]
     write(whole, tmp_path / "case")
-    assert scored(tmp_path / "case", rules=None) == verdict(whole)
+    assert score_bundle(tmp_path / "case", rules=None) == verdict(whole)
 
 
 def test_databases_shrink_and_come_back_with_their_types(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_databases_shrink_and_come_back_with_their_types(tmp_path: Path) -> None
     assert {what: after for what, _, after in found.sizes} == {"rows": 1, "columns": 1}
     assert {table["types"][0] for _, _, table in found.tables} == {"DECIMAL(9,2)"}
     write(found, tmp_path / "case")
-    assert scored(tmp_path / "case", rules=None) == verdict(found) == ("wrong", "wrong", "")
+    assert score_bundle(tmp_path / "case", rules=None) == verdict(found) == ("wrong", "wrong", "")
 
 
 def test_without_a_verdict_there_is_no_bundle(small: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
@@ -287,4 +287,4 @@ def test_csv_files_are_written_as_they_were_read(tmp_path: Path) -> None:
     submission = write_submission(tmp_path / "sub", {"table": (tmp_path / "answer.csv").read_text()})
     found = bundle(gold, submission, "table", isolation="none")
     write(found, tmp_path / "case")
-    assert verdict(found) == scored(tmp_path / "case", rules=None) == ("right", "right", "")
+    assert verdict(found) == score_bundle(tmp_path / "case", rules=None) == ("right", "right", "")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from evalsuite.analysis.causes.table_repairs import with_column
+from evalsuite.analysis.causes.table_repairs import set_column
 from evalsuite.analysis.explain.instance_evidence import explain
 from evalsuite.analysis.explain.search import Budget
 from evalsuite.core.types import Table
@@ -45,7 +45,7 @@ def test_noise_is_not_proved() -> None:
         cells = list(gold.columns[1])
         for row in random_.sample(range(30), n_wrong):
             cells[row] = f"{random_.uniform(2000, 9000):.2f}"
-        found = explain(SCORERS.load("table_match"), with_column(gold, 1, cells), {"gold": gold}, rules="official")
+        found = explain(SCORERS.load("table_match"), set_column(gold, 1, cells), {"gold": gold}, rules="official")
         assert found["proved"] is False
         assert found["causes"] == []
 
@@ -72,7 +72,7 @@ def test_a_missing_filter_names_column_and_value(ids: list[str], cause: str) -> 
 def test_the_search_says_when_it_ended_early() -> None:
     """A spent budget is noted and nothing is claimed."""
     gold = Table(header=("a",), columns=(["10", "20", "30"],), n_rows=3)
-    wrong = with_column(gold, 0, ["1000", "2000", "3000"])
+    wrong = set_column(gold, 0, ["1000", "2000", "3000"])
     found = explain(SCORERS.load("table_match"), wrong, {"gold": gold}, rules="official", budget=Budget(attempts=0))
     assert found["proved"] is False
     assert found["notes"] == ["no cause found in 0 tries"]

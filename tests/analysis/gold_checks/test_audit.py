@@ -12,10 +12,10 @@ import pytest
 from evalsuite.analysis.causes.table_alignment import TablePair
 from evalsuite.analysis.gold_checks.generated_answers import (
     OWN,
-    edited,
+    apply_edit,
     number_mutants,
     number_variants,
-    scrambled,
+    scramble,
     table_mutants,
     table_variants,
     text_mutants,
@@ -61,7 +61,7 @@ def pair(*, ordered: bool, needed: tuple[int, ...] = ()) -> TablePair:
 def test_wrong_tables_are_wrong(seed: int, ordered: bool) -> None:
     """Strict rules refuse every wrong table, and each kind that gold allows is made."""
     about = pair(ordered=ordered)
-    wrong = [*table_mutants(about, random.Random(seed)), scrambled(about, random.Random(seed))]
+    wrong = [*table_mutants(about, random.Random(seed)), scramble(about, random.Random(seed))]
     kinds = {edit.kind for edit in wrong if edit is not None}
     always = {
         "plus one",
@@ -81,7 +81,7 @@ def test_wrong_tables_are_wrong(seed: int, ordered: bool) -> None:
     assert kinds == always | {"NULL to 0"} | ({"wrong order"} if ordered else set())
     for edit in wrong:
         assert edit is not None
-        assert SCORERS.load("table_match").function(edited(GOLD, edit), gold=GOLD, ignore_order=not ordered).strict == 0, edit
+        assert SCORERS.load("table_match").function(apply_edit(GOLD, edit), gold=GOLD, ignore_order=not ordered).strict == 0, edit
 
 
 @pytest.mark.parametrize("ordered", [True, False])
@@ -89,7 +89,7 @@ def test_right_tables_are_right(ordered: bool) -> None:
     """Both rules take every right variant of a plain table, and rows move only where the order is free."""
     kinds = set()
     for edit in table_variants(pair(ordered=ordered), random.Random(1)):
-        found = SCORERS.load("table_match").function(edited(GOLD, edit), gold=GOLD, ignore_order=not ordered)
+        found = SCORERS.load("table_match").function(apply_edit(GOLD, edit), gold=GOLD, ignore_order=not ordered)
         assert (found.official, found.strict) == (1, 1), edit.kind
         kinds.add(edit.kind)
     assert ("rows reordered" in kinds) is not ordered
@@ -109,8 +109,8 @@ def test_only_needed_columns_are_made_wrong() -> None:
 def test_one_column_cannot_be_scrambled() -> None:
     """Rows of one needed column, or of equal rows, have nothing to be put together wrongly."""
     same = Table(header=("a", "b"), columns=(["1", "1"], ["x", "y"]), n_rows=2)
-    assert scrambled(pair(ordered=False, needed=(2,)), random.Random(0)) is None
-    assert scrambled(TablePair(same, same, (), False), random.Random(0)) is None
+    assert scramble(pair(ordered=False, needed=(2,)), random.Random(0)) is None
+    assert scramble(TablePair(same, same, (), False), random.Random(0)) is None
 
 
 def test_wrong_and_right_texts() -> None:
@@ -151,7 +151,7 @@ def test_the_holes_of_the_example(example: Audit) -> None:
     assert "rows scrambled" not in {one.kind for one in by_id["sales_007"].holes("strict")}
     assert {"negated text", "inside a word"} <= {one.kind for one in by_id["sales_003"].holes("official")}
     assert "sign" in {one.kind for one in by_id["sales_010"].holes("official")}
-    official, strict = (example.caught(rule) for rule in ("official", "strict"))
+    official, strict = (example.share_caught(rule) for rule in ("official", "strict"))
     assert official is not None
     assert strict is not None
     assert official < strict < 1

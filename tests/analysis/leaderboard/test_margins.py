@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evalsuite
-from evalsuite.analysis.explain.instance_evidence import with_margins
+from evalsuite.analysis.explain.instance_evidence import add_margins
 from evalsuite.analysis.leaderboard.reliability import find_margins
 from evalsuite.compare import margins, table_diff
 from evalsuite.compare.messages import cheap_margins
@@ -277,7 +277,7 @@ def test_the_curve() -> None:
     assert found.score == 0.5
     assert [name for name, _, _ in found.near] == ["b", "c"]
     assert (found.at(0.003), found.at(0.01), found.at(7)) == (0.25, 0.5, 0.75)
-    assert find_margins("none", [], "strict").shown() == [(0.0, 0.0)]
+    assert find_margins("none", [], "strict").steps_to_show() == [(0.0, 0.0)]
 
 
 def test_the_document() -> None:
@@ -369,14 +369,14 @@ def test_the_command_computes_what_a_run_left_out(tmp_path: Path) -> None:
     run = evalsuite.evaluate(answers, gold, runs_folder=tmp_path / "runs")
     record = record_of_entry(one_run(run.folder.name, tmp_path / "runs"))
     assert "margin" not in record.results[0].details
-    found, note = with_margins(record)
+    found, note = add_margins(record)
     assert (found[0].details["margin"], note) == (0.4, "")
     assert (
         found[0].details["margin"]
         == evalsuite.score("table_match", str(answers / "q1" / "t.csv"), gold=str(gold / "q1" / "t.csv")).details["margin"]
     )
     (gold / "q1" / "t.csv").write_text(GOLD + "Lima,4\n")
-    found, note = with_margins(record)
+    found, note = add_margins(record)
     assert "margin" not in found[0].details
     assert note == "1 margin is unknown: the folders of the run are not here, or have changed"
     assert note in as_text(margins_document(find_margins("first", found, "strict", note=note)))

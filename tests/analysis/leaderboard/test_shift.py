@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
 
 from evalsuite.analysis.leaderboard import compare
-from evalsuite.analysis.leaderboard.comparison import adjusted_shifts, score_shift
+from evalsuite.analysis.leaderboard.comparison import adjust_shifts, score_shift
 from tests.analysis.leaderboard.made import side
 from tests.properties import examples
 
@@ -69,7 +69,7 @@ def test_a_drawn_shift_repeats_itself() -> None:
 def test_shifts_are_one_family() -> None:
     """Holm over the rows."""
     rows = [score_shift(name, {"x": 0.0, "y": 0.1}, {"x": 1.0, "y": 0.9}) for name in "st"]
-    assert [one.p_adjusted for one in adjusted_shifts([one for one in rows if one])] == [pytest.approx(1.0)] * 2
+    assert [one.p_adjusted for one in adjust_shifts([one for one in rows if one])] == [pytest.approx(1.0)] * 2
 
 
 def test_compare_tests_scorers_where_there_are_no_fields() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.reports.viewer.library import ID, BadQueryError, SuiteView, checked_id, made_at, safe_id
+from evalsuite.reports.viewer.library import ID, BadQueryError, SuiteView, check_id, creation_time, safe_id
 from evalsuite.reports.viewer.pages import RESULT_FILTERS
 from evalsuite.reports.viewer.views import find_results, in_order, read_query
 from tests.reports import made
@@ -28,23 +28,23 @@ def test_a_misspelt_key_has_a_hint() -> None:
 def test_what_is_no_id(text: str) -> None:
     """Nothing that could be a path or a header passes."""
     with pytest.raises(BadQueryError):
-        checked_id(text)
+        check_id(text)
 
 
 @given(st.text(max_size=80))
 def test_any_name_becomes_an_id(text: str) -> None:
     """Whatever a folder is called, its id can stand in an address, and an id stays as it is."""
     found = safe_id(text)
-    assert checked_id(found) == found
+    assert check_id(found) == found
     assert safe_id(found) == found
     assert found == text or not ID.fullmatch(text) or ".." in text
 
 
 def test_times_come_from_names_that_have_one() -> None:
     """A run folder's name begins with its time in UTC; other names and impossible times have none."""
-    assert made_at("20261121-102205-example") == "2026-11-21T10:22:05+00:00"
-    assert made_at("20261341-102205-example") is None
-    assert made_at("mine") is None
+    assert creation_time("20261121-102205-example") == "2026-11-21T10:22:05+00:00"
+    assert creation_time("20261341-102205-example") is None
+    assert creation_time("mine") is None
 
 
 def test_what_has_no_value_stands_last_either_way() -> None:

@@ -14,7 +14,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.core.disk_cache import FILE
 from evalsuite.core.errors import GoldError
-from evalsuite.reports import encoded
+from evalsuite.reports import encode
 from evalsuite.reports.record import record_of_run, redact_record
 from evalsuite.reports.run_document import run_document
 from evalsuite.runs.run_options import RunOptions
@@ -103,7 +103,7 @@ def test_pages_show_what_the_judge_was_asked_and_replied(serve: Serve, folders: 
     mixed = {"func": "composite", "parameters": {"gold": "Oslo", "parts": [{"llm_judge": {}}, {"f1": {}}], "on_missing": "zero"}}
     where = folders(section(server.base_url, repeats=2), [judged(gold="Paris or so"), mixed], ["a city", "a town"])
     record = record_of_run(scored(*where))
-    page = b"".join(encoded(run_document(record), ".html")).decode()
+    page = b"".join(encode(run_document(record), ".html")).decode()
     assert page.count("Prompts and replies of the judge") >= 1
     assert all(text in page for text in ("Question 0?", "Paris or so", "&lt;b&gt;near&lt;/b&gt;", "Read as m: 0.8 (4)"))
     assert "<b>near" not in page
@@ -111,7 +111,7 @@ def test_pages_show_what_the_judge_was_asked_and_replied(serve: Serve, folders: 
     assert [len(account[key]) for key in ("verdicts", "transcript")] == [2, 2]
     assert "asked" in account["transcript"][0]
     assert "asked" not in account["transcript"][1]
-    hidden = b"".join(encoded(run_document(redact_record(record, "class")), ".html")).decode()
+    hidden = b"".join(encode(run_document(redact_record(record, "class")), ".html")).decode()
     assert not any(text in hidden for text in ("Question 0?", "Paris or so", "near"))
 
 
