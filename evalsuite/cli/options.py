@@ -169,6 +169,8 @@ def _parse_values(rows: Sequence["_Row"], words: Sequence[str]) -> dict[str, lis
     waiting = iter(words)
     for word in waiting:
         name, assigned, value = word.partition("=")
+        if not word:
+            raise ValueError(word)
         if not word.startswith("-"):
             row, value = arguments[0], word
             del arguments[: not row.is_list]

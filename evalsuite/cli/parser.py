@@ -188,6 +188,15 @@ class HelpCommand(TyperCommand):
 
     everything = False
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words as click does. Raises `UsageError` for an empty path, which would be the working folder."""
+        rest = super().parse_args(ctx, args)
+        for parameter in self.params:
+            value = ctx.params.get(parameter.name)
+            if hasattr(parameter.type, "readable") and "" in (value if isinstance(value, list | tuple) else (value,)):
+                raise UsageError(f"{_long_spelling(parameter)} is empty", hint="name a file or folder; . is the working folder")
+        return rest
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and the options; a second spelling with underscores is not shown."""
         name = plain_name(ctx.command_path.removeprefix("evalsuite "))

@@ -19,7 +19,7 @@ from evalsuite.cli.options import Argument, Option
 from evalsuite.cli.showing import ProgressBar, Showing, add_write_failures, apply_gate, print_document, run_report, write_all, write_fails
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError
+from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, EvalsuiteError, UsageError
 from evalsuite.core.status import default_level, kind_of, lacks_setup, redact, sign_of
 
 if TYPE_CHECKING:
@@ -63,8 +63,6 @@ def last_failed(gold: Path, runs: Path = opt.RUNS) -> tuple[str, ...]:
     entries = [entry for entry in find_runs(runs) if Path(str(entry.run.get("gold", {}).get("folder"))).resolve() == gold.resolve()]
     if not entries:
         raise UsageError(f"no earlier run of {gold} in {runs}", hint="run without --lf first")
-    # Names have a resolution of one second; runs of the same second are ordered by their end.
-    entries.sort(key=lambda entry: (entry.name[:15], (entry.folder / "run.json").stat().st_mtime_ns))
     for entry in reversed(entries):
         for result in entry.results():
             right.setdefault(result.instance_id, is_right(result.status, result.score))
@@ -212,7 +210,7 @@ class Place:
         if self.submission is not None and self.result_dir is not None:
             raise UsageError("the submission folder is given twice", hint="name it once: `evalsuite run FOLDER` or --result_dir FOLDER")
         folder = self.submission or self.result_dir
-        if folder is None:
+        if not folder:
             raise UsageError("no submission folder given", hint="evalsuite run FOLDER --gold gold")
         return folder
 
@@ -414,6 +412,8 @@ class Gates:
         code, line = apply_gate(done, s.score, gate)
         if code != EXIT_OK:
             return code, line
+        if s.n_gold and s.counts["gold_fault"] == s.n_gold:
+            return EXIT_USAGE, f"{done}: gold is faulty in every instance (exit {EXIT_USAGE})"
         faults = sum(r.fault is not None and r.status != "missing" for r in run.results)
         if self.strict and (faults or run.warnings):
             return EXIT_GATE, f"{done}, {faults} faults and {len(run.warnings)} warnings under --strict (exit 1)"

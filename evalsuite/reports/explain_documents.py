@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.compare.characters import clean
+from evalsuite.compare.values import number_gold
 from evalsuite.core.version import __version__
 from evalsuite.reports.document import MACHINES, Case, Code, Column, Document, Form, Own, Picture, Section, Suite, Table, Words
 
@@ -250,9 +251,9 @@ def _tree_lines(data: Data) -> Iterator[str]:
 
 
 def _leaf_values(row: Mapping[str, Any]) -> str:
-    """Return both values; as JSON where they read the same, such as 1 and "1"; nothing for a NULL that only one side writes."""
+    """Return both values; as JSON where they look alike: 1 and "1", or the texts "12.5" and "12.50"; nothing for a NULL of one side."""
     values = [_cell_words(row[side]) for side in ("expected", "got")]
-    if values[0] == values[1]:
+    if values[0] == values[1] or all(isinstance(row[side], str) and number_gold(row[side]) is not None for side in ("expected", "got")):
         values = [clean(json.dumps(row[side], ensure_ascii=False)) for side in ("expected", "got")]
     return f": gold {values[0]}, answer {values[1]}" if values[0] != values[1] else ""
 

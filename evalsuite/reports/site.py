@@ -35,6 +35,7 @@ from evalsuite.reports.run_document import run_document
 from evalsuite.runs.history import read_run
 from evalsuite.runs.run_files import json_safe, read_json, seal_of, sync_folder, write_atomically
 from evalsuite.runs.run_folder import RUN, SIGNATURE
+from evalsuite.runs.summary import score_or_mean
 from evalsuite.sandbox.temp_dirs import lock
 
 if TYPE_CHECKING:
@@ -463,7 +464,7 @@ class _Pages:
             "submission": row.name,
             "received": self.received[row.name] or None,
             "submission_hash": saved.get("submission", {}).get("hash"),
-            "score": saved.get("summary", {}).get("score"),
+            "score": score_or_mean(saved.get("summary", {})),
             "n_instances": saved.get("summary", {}).get("n_gold"),
             "signature": saved.get("signature"),
             "root": saved.get("root"),

@@ -8,6 +8,7 @@ import json
 import os
 from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from evalsuite.runs.run_options import signature
 RUNS_FOLDER = Path(".evalsuite/runs")
 TAGS = "tags.json"
 _BEGAN = lazy_pattern(r"\d{8}-\d{6}")
+_SECOND = len("20261122-093000")
 # File of a suite's run next to its answers: the context of each instance.
 CONTEXTS = "contexts.json"
 # Maximum characters of a question or an answer in a report.
@@ -141,10 +143,19 @@ def find_runs(
 
 def _all(root: Path) -> Iterator[RunEntry]:
     if root.is_dir():
-        for name in sorted(os.listdir(root)):  # noqa: PTH208 - of ten thousand runs
-            entry = read_run(root / name)
-            if entry is not None:
-                yield entry
+        for began, group in groupby(sorted(os.listdir(root)), key=lambda name: name[:_SECOND]):  # noqa: PTH208 - of ten thousand runs
+            names = list(group)
+            if len(names) > 1 and _BEGAN.fullmatch(began):
+                names.sort(key=lambda name: _written_ns(root / name))
+            yield from filter(None, (read_run(root / name) for name in names))
+
+
+def _written_ns(folder: Path) -> int:
+    """Return when a run was finished (ns since 1970), which orders the runs of one second; 0 for an unfinished run."""
+    try:
+        return (folder / RUN).stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def one_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry:
@@ -175,7 +186,7 @@ def unfinished(folder: Path) -> UsageError:
 
 def short_name(folder: Path) -> str:
     """Return the shortest name by which `one_run` finds a run: its starting second, or the whole name if another run began then."""
-    began = folder.name[: len("20261122-093000")]
+    began = folder.name[:_SECOND]
     return began if _BEGAN.fullmatch(began) and len(list(folder.parent.glob(f"{began}*"))) == 1 else folder.name
 
 

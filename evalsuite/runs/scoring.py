@@ -525,6 +525,8 @@ def _check(options: RunOptions) -> None:
         raise UsageError("--resume and --out exclude each other", hint="--resume names the folder to write to")
     if options.resume is not None and not options.save:
         raise UsageError("--resume and --no-save exclude each other", hint="a resumed run continues in its folder")
+    if options.out is not None and not options.save:
+        raise UsageError("--out and --no-save exclude each other", hint="--out saves the run in its folder")
 
 
 def _saved_words(folder: RunFolder | None, n_instances: int) -> str:

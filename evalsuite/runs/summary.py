@@ -185,6 +185,13 @@ def _with_range(results: Sequence[Result]) -> Sequence[Result]:
     return [r for r in results if r.scorer not in names or (r.score is not None and r.status == "scored")] if names else results
 
 
+def score_or_mean(summary: Mapping[str, Any]) -> float | None:
+    """Return the score in the `summary` of a run.json, or the mean of a metric without bounds; None if nothing was judged."""
+    score = summary.get("score")
+    mean: float | None = score if score is not None else (summary.get("raw") or {}).get("mean")
+    return mean
+
+
 def _raw(results: Sequence[Result]) -> dict[str, Any] | None:
     """Return the mean on a metric's own scale with Student's interval; None if nothing was measured, or by more than one scorer."""
     values = [value for r in results if (value := raw_value(r)) is not None]

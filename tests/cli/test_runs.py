@@ -2,13 +2,14 @@
 
 import csv
 import json
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.runs.history import short_name
+from evalsuite.runs.history import find_runs, short_name
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -74,3 +75,15 @@ def test_two_runs_of_one_name_are_told_apart(run: Path, capsys: pytest.CaptureFi
     error = capsys.readouterr().err
     assert "2 runs are named 'first'" in error
     assert "zz-copy" in error
+
+
+def test_the_last_of_several_runs_of_one_second_is_the_one_that_ended_last(run: Path) -> None:
+    """Their names do not order them; runs of another second and names without a time stay in the order of names."""
+    began, root = run.name.removesuffix("-first"), run.parent
+    for name, seconds in ((f"{began}-z", 10), (f"{began}-a", 30), (f"{began}-first", 20), ("99991231-235959-x", 1), ("mine_of_today_b", 2)):
+        if not (root / name).exists():
+            shutil.copytree(run, root / name)
+        os.utime(root / name / "run.json", (seconds, seconds))
+    shutil.copytree(run, root / "mine_of_today_a")
+    names = [f"{began}-z", f"{began}-first", f"{began}-a", "99991231-235959-x", "mine_of_today_a", "mine_of_today_b"]
+    assert [entry.name for entry in find_runs(root)] == names

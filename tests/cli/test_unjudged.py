@@ -106,3 +106,16 @@ def test_invalid_as_is_told_before_anything_is_scored(place: Path, capsys: pytes
     """Another word than null or zero is a usage error."""
     assert main(["run", "a", "--gold", "gold", "--invalid-as", "one"]) == 2
     assert "hint: known: null, zero" in capsys.readouterr().err
+
+
+def test_faulty_gold_alone_is_no_success(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit 2 if gold is faulty in every instance, also if unscored instances are allowed; 0 if one instance is judged."""
+    faulty = {"instance_id": "s0", "evaluation": {"func": "string_match", "parameters": {"gold": "Paris", "cnj": "or"}}}
+    right = {"instance_id": "s1", "evaluation": {"func": "string_match", "parameters": {"gold": "Paris"}}}
+    _write(place / "faulty", [faulty], "x_eval.jsonl")
+    for options in ("", " --allow-unscored"):
+        assert _run(capsys, f"run a --gold faulty -q{options}", 2) == [
+            "done: nothing judged (0 of 1): gold is faulty in every instance (exit 2)"
+        ]
+    _write(place / "faulty", [faulty, right], "x_eval.jsonl")
+    _run(capsys, "run a --gold faulty -q", 0)

@@ -42,7 +42,7 @@ from evalsuite.runs.run_folder import RESULTS, RUN, claimed_signer, read_public_
 from evalsuite.runs.run_options import VERDICT_PACKAGES, RunOptions, changed_parts, rules_name, signature_parts
 from evalsuite.runs.scoring import Progress, Run, run, with_notes
 from evalsuite.runs.submission_reader import read_submission_in_worker, read_unit_columns
-from evalsuite.runs.summary import summarise
+from evalsuite.runs.summary import score_or_mean, summarise
 from evalsuite.sandbox.temp_dirs import TempDir
 from evalsuite.scorers import SCORERS
 from evalsuite.sql import is_embedded
@@ -756,7 +756,7 @@ def verify_receipt(
 
 
 def _is_same(recorded: Mapping[str, Any], again: Run) -> Finding:
-    pairs = {"root": (recorded["root"], again.root), "score": (recorded.get("score"), again.summary.score)}.items()
+    pairs = {"root": (recorded["root"], again.root), "score": (recorded.get("score"), score_or_mean(again.summary.to_json()))}.items()
     differs = tuple(f"{name}: {then} then, {now} now" for name, (then, now) in pairs if then != now)
     says = "gives the same verdict for every instance, and the same score" if not differs else "gives something else"
     return Finding(name="scored again", good=not differs, says=says, differs=differs)

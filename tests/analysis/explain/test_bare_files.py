@@ -210,3 +210,18 @@ def test_bad_input_is_told(
     (tmp_path / "t.json").write_text('{"a": {"b": 1}}', encoding="utf-8")
     assert main(["explain", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_texts_that_read_as_numbers_are_in_quotes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In folders of JSON, "12.5" and "12.50" are two texts, 12.5 and 12.50 one number; quotes show which of them differ."""
+    for side, record in (
+        ("gold", '{"code": "12.5", "price": 12.5, "city": "Rome"}'),
+        ("mine", '{"code": "12.50", "price": 12.50, "city": "Oslo"}'),
+    ):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "one.json").write_text(record, encoding="utf-8")
+    assert main(["explain", str(tmp_path / "gold"), str(tmp_path / "mine")]) == 1
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["mismatch", "code:", "gold", '"12.5",', "answer", '"12.50"'] in lines
+    assert ["mismatch", "city:", "gold", "Rome,", "answer", "Oslo"] in lines
+    assert not any("price:" in line for line in lines)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from tests.reports.site.conftest import hand_in
+from tests.cli.test_run import text_gold
+from tests.reports.site.conftest import GOLD, hand_in
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -87,3 +88,21 @@ def test_a_signed_receipt_and_other_files(receipt: Path, place: Path, capsys: py
         (place / "gold/suite.yaml").touch()
         assert main(["verify", *words]) == 2
         assert why in capsys.readouterr().err
+
+
+def test_the_score_of_a_metric_without_bounds_is_its_mean(
+    place: Path, build: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A receipt has the mean on the metric's own scale; it verifies, and another number does not."""
+    check = {"func": "readability", "parameters": {}}
+    text_gold(place / "gold", **GOLD)
+    spec = next((place / "gold").glob("*_eval.jsonl"))
+    spec.write_text("".join(json.dumps({"instance_id": name, "evaluation": check}) + "\n" for name in GOLD), encoding="utf-8")
+    build("2026-11-21")
+    row = json.loads((place / "site/board.json").read_text(encoding="utf-8"))
+    page = (place / "site" / row["site"]["rows"]["alice"]["page"]).with_suffix(".json")
+    recorded = json.loads(page.read_text(encoding="utf-8"))
+    assert recorded["score"] == pytest.approx({one["name"]: one["score"] for one in row["rows"]}["alice"])
+    assert verified(page, capsys, *BOTH)[0] == 0
+    page.write_text(json.dumps({**recorded, "score": recorded["score"] + 1}))
+    assert verified(page, capsys, *BOTH)[0] == 1
