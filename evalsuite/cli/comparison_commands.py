@@ -86,17 +86,15 @@ def compare_command(
     sides, notes = _load_named(names, suite, runs, gold=gold, rules=chosen, how=scoring)
     for note in notes:
         print(f"note: {clean(note)}", file=sys.stderr)
-    comparison = compare(
-        set_labels(sides, labels or ()), rules=chosen, alpha=alpha, force=force, cluster=cluster, shift=shift, reveal=reveal
-    )
-    code, line = gates.verdict(comparison)
-    code, line = add_write_failures(code, line, write_all(comparison_document(comparison), output or ()))
+    outcome = compare(set_labels(sides, labels or ()), rules=chosen, alpha=alpha, force=force, cluster=cluster, shift=shift, reveal=reveal)
+    code, line = gates.verdict(outcome)
+    code, line = add_write_failures(code, line, write_all(comparison_document(outcome), output or ()))
     if json_:
-        print_document(comparison_document(comparison), "json")
+        print_document(comparison_document(outcome), "json")
     elif quiet:
         print(line)
     else:
-        show(comparison_document(comparison, everything=all_, brief=not verbose), console(), last_line=line)
+        show(comparison_document(outcome, everything=all_, brief=not verbose), console(), last_line=line)
     return code
 
 

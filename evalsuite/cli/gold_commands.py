@@ -124,31 +124,23 @@ def gold_review(
     # An entry of gold.errata.yaml covers a whole instance.
     report = suspects(entries, rules=opt.parse_rules(rules), gold=gold, isolation=how, records=False)
     errata = read_errata(read)
-    done = {suspect.id for suspect in errata.entries} if errata is not None else set()
-    listed = [
-        suspect
-        for suspect in sorted(report.suspects, key=lambda suspect: (-suspect.worth, suspect.instance_id))
-        if suspect.instance_id not in done
-    ][:most]
+    done = {entry.id for entry in errata.entries} if errata is not None else set()
+    by_worth = sorted(report.suspects, key=lambda suspect: (-suspect.worth, suspect.instance_id))
+    listed = [suspect for suspect in by_worth if suspect.instance_id not in done][:most]
     n_written = 0
     for at, suspect in enumerate(listed, 1):
         votes = f"right {suspect.n_right}/{suspect.n_voices}  P(gold is wrong) {suspect.p_wrong:.2f}"
         print(clean(f"{at}/{len(listed)}  {suspect.instance_id}  {votes}"))
-        for line in (
-            *suspect.reasons,
-            *([f"the answer: {suspect.shown}  ({', '.join(suspect.agreeing)})"] if suspect.agreeing else ()),
-        ):
+        answer = [f"the answer: {suspect.shown}  ({', '.join(suspect.agreeing)})"] if suspect.agreeing else []
+        for line in (*suspect.reasons, *answer):
             print(clean(f"   {line}"))
         key = _read_key("   gold is [w]rong, [r]ight, [s]kip, [q]uit: ", "wrsq")
         if key == "q":
             break
         if key == "w":
-            filled = {
-                "author": author,
-                "reason": "; ".join(suspect.reasons) or f"P(gold is wrong) = {suspect.p_wrong:.2f}",
-                "evidence": evidence,
-            }
-            _append(read.folder / ERRATA_FILE, _new_entry(read, suspect.instance_id, filled))
+            reason = "; ".join(suspect.reasons) or f"P(gold is wrong) = {suspect.p_wrong:.2f}"
+            fields = {"author": author, "reason": reason, "evidence": evidence}
+            _append(read.folder / ERRATA_FILE, _new_entry(read, suspect.instance_id, fields))
             n_written += 1
             print(f"   written to {clean(str(read.folder / ERRATA_FILE))}")
     print(f"{n_written} entr{'y' if n_written == 1 else 'ies'} written, of {len(listed)} instances to look at")

@@ -137,10 +137,8 @@ def _explain_instance(
     options = saved.get("options", {})
     # An evaluator of query pairs is a layout of gold. Otherwise the rules of the run's options, or each scorer's own.
     evaluator = rules if rules in EVALUATORS else None
-    chosen, limits = (
-        opt.parse_rules(None if evaluator else rules) or opt.parse_rules(options.get("rules")),
-        dict(options.get("limits") or {}),
-    )
+    chosen = opt.parse_rules(None if evaluator else rules) or opt.parse_rules(options.get("rules"))
+    limits = dict(options.get("limits") or {})
     read: dict[str, Any] = {"rules": chosen, "limits": limits, "databases": databases, "mode": options.get("mode")}
     layout = evaluator or saved.get("gold", {}).get("layout")
     questions = questions_of(entry, questions) if entry is not None else questions

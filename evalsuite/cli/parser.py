@@ -291,10 +291,7 @@ def for_typer(command: Callable[..., Any]) -> Callable[..., Any]:
         return spread(**values)
 
     kind, empty = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
-    parameters = [
-        (parameter.name, _typer_hint(parameter.hint), empty if parameter.default is ... else parameter.default)
-        for parameter in spread.parameters
-    ]
+    parameters = [(name, _typer_hint(hint), empty if default is ... else default) for name, hint, default in spread.parameters]
     rows = [inspect.Parameter(name, kind, default=default, annotation=hint) for name, hint, default in parameters]
     call.__signature__ = inspect.Signature(rows)  # type: ignore[attr-defined]
     return call
@@ -395,10 +392,8 @@ def parser_message(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
         return message, " ".join(context.get_usage().removeprefix("Usage:").split())
     if share := _PERCENT.search(message):
         return message, percent_hint(share[1])
-    return (
-        message,
-        f"{_long_spelling(parameter)} {getattr(parameter, 'metavar', None) or ''}".rstrip() + f": {getattr(parameter, 'help', '')}",
-    )
+    metavar, about = (getattr(parameter, name, None) or "" for name in ("metavar", "help"))
+    return message, f"{_long_spelling(parameter)} {metavar}".rstrip() + f": {about}"
 
 
 def _is_option(parameter: Any) -> bool:

@@ -48,7 +48,7 @@ def quick_check(words: Sequence[str]) -> int | None:
     if plain is None:
         return None
     options, rest, as_json = plain
-    rules: Rule | None = next((name_ for name_ in RULES if options["--rules"] and name_ == options["--rules"][-1]), None)
+    rules: Rule | None = next((name for name in RULES if [name] == options["--rules"][-1:]), None)
     check_prediction(words[0], options["--prediction"], options["--gold"], rest, rules, None, as_json=as_json)
     return EXIT_OK
 
