@@ -267,7 +267,7 @@ class OfficialColumns:
             return None
         if kinds == ("number", "number"):
             values, x, y = self._values(0, i), self._ordered(0, i), self._ordered(1, k)
-            n_filled, n_empty = n_numbers_left(x.tolist(), y.tolist()), self.kind(1, k).n_empty
+            n_filled, n_empty = n_numbers_left(x.data, y.data), self.kind(1, k).n_empty
             # How many equal numbers precede one on its own side, and how many the other side has.
             before = np.arange(len(x)) - np.searchsorted(x, x)
             there = np.searchsorted(y, x, "right") - np.searchsorted(y, x)

@@ -435,17 +435,13 @@ class CodedColumns:
             self.evidence.hashes.number_texts()
             self.evidence.arrays.of("cells").clear()
             sides = self._cells(0, gold), self._cells(1, predicted)
-        n = len(sides[0][0].values)
-        values = np.concatenate([numbers.values for numbers, _, _ in sides])
-        digits = np.concatenate([numbers.digits for numbers, _, _ in sides])
-        others = np.concatenate([others for _, others, _ in sides])
-        codes_of_cells = np.empty(len(values), np.int32)
-        at = np.flatnonzero(~np.isnan(values))
-        groups, is_loose = number_groups(values[at], digits[at], at < n, gold.tolerance)
-        codes_of_cells[at] = groups
-        rest = np.flatnonzero(np.isnan(values))
-        names, places = np.unique(others[rest], return_inverse=True)
-        codes_of_cells[rest] = places + len(is_loose)
+        n, is_text = self.evidence.n_rows, np.isnan(np.concatenate([numbers.values for numbers, _, _ in sides]))
+        values = np.concatenate([numbers.values for numbers, _, _ in sides])[~is_text]
+        digits = np.concatenate([numbers.digits for numbers, _, _ in sides])[~is_text]
+        groups, is_loose = number_groups(values, digits, (np.arange(len(is_text), dtype=np.int32) < n)[~is_text], gold.tolerance)
+        names, places = np.unique(np.concatenate([others for _, others, _ in sides])[is_text], return_inverse=True)
+        codes_of_cells = np.empty(len(is_text), np.int32)
+        codes_of_cells[~is_text], codes_of_cells[is_text] = groups, places + len(is_loose)
         codes = Codes(codes_of_cells[:n], codes_of_cells[n:], np.concatenate([is_loose, np.zeros(len(names), bool)]))
         self._tighten(codes, gold, predicted)
         return codes
@@ -711,20 +707,26 @@ def number_groups(values: Any, digits: Any, is_gold: Any, tolerance: Tolerance) 
     """
     import numpy as np
 
-    order = np.argsort(values)
-    ordered, size, from_gold = values[order], np.abs(values[order]), is_gold[order]
+    order = np.argsort(values).astype(np.int32)
+    ordered = values[order]
     # Exponents do not show how many decimals were written.
-    decimals = np.where(digits[order] == WHOLE, 0, digits[order]) if len(order) else digits
-    fewest = int(decimals.min(initial=_MOST_DIGITS))
-    if not tolerance.own and bool((digits == WHOLE).all()) and float(size.max(initial=0)) < SAFE_WHOLE:
-        starts = np.concatenate([[True], np.diff(ordered) != 0])[: len(ordered)]
-        loose = np.zeros(int(starts.sum()), bool)
+    fewest = max(0, int(digits.min(initial=_MOST_DIGITS)))
+    largest = max(-float(ordered[0]), float(ordered[-1])) if len(ordered) else 0.0
+    if not tolerance.own and bool((digits == WHOLE).all()) and largest < SAFE_WHOLE:
+        starts = np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)]
+        loose = np.zeros(np.count_nonzero(starts), bool)
     else:
-        reach = widest(tolerance, np.maximum(size[1:], size[:-1]), fewest)
-        starts = np.concatenate([[True], np.diff(ordered) > reach])[: len(ordered)]
-        loose = ~_are_tight(ordered, digits[order], from_gold, np.flatnonzero(starts), tolerance)
+        gaps = ((b - a, np.maximum(np.abs(a), np.abs(b))) for a, b in in_parts(ordered[:-1], ordered[1:]))
+        starts = np.concatenate([[True], *(gap > widest(tolerance, size, fewest) for gap, size in gaps)])[: len(ordered)]
+        begins = np.append(np.flatnonzero(starts), len(ordered))
+        loose = np.zeros(len(begins) - 1, bool)
+        for at in range(0, len(loose), _CHUNK):
+            ends = begins[at : at + _CHUNK + 1]
+            rows = order[ends[0] : ends[-1]]
+            tight = _are_tight(ordered[ends[0] : ends[-1]], digits[rows], is_gold[rows], ends[:-1] - ends[0], tolerance)
+            loose[at : at + _CHUNK] = ~tight
     groups = np.empty(len(order), np.int32)
-    groups[order] = np.cumsum(starts) - 1
+    groups[order] = np.cumsum(starts, dtype=np.int32) - 1
     return groups, loose
 
 
@@ -732,8 +734,6 @@ def _are_tight(values: Any, digits: Any, is_gold: Any, starts: Any, tolerance: T
     """Whether all gold numbers of each group certainly equal all predicted ones; groups of one side alone count as tight."""
     import numpy as np
 
-    if not len(values):
-        return np.zeros(0, bool)
     size, stops = np.abs(values), np.append(starts[1:], len(values)) - 1
     low, high = np.minimum.reduceat(size, starts), np.maximum.reduceat(size, starts)
     # The numbers are in ascending order, so the first and the last of a side are its ends.

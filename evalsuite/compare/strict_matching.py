@@ -126,7 +126,8 @@ def _matched(
 def _ordered(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: bool, evidence: TableDiff) -> Matching:
     """Compare each column with its likely partner first; the others are compared only for a column whose partner is unequal."""
     likely = likely_columns(gold, predicted)
-    evidence.look((column.position, predicted[k].position) for column, k in zip(gold, likely or (), strict=False))
+    pairs = [(column, predicted[k]) for column, k in zip(gold, likely or (), strict=False)]
+    evidence.look((column.position, partner.position) for column, partner in pairs if heads_fit(column, partner, evidence))
     twins = evidence.with_head(1, range(len(predicted)))
     chosen: dict[int, int] = {}
     candidates: list[list[int]] = []

@@ -29,7 +29,7 @@ PADDING = b"\0" * 6 * WORD
 # A cell of a database without value: a byte that no UTF-8 contains.
 NULL: Final = b"\xff"
 _NULL_TEXT: Final = NULL.decode(errors="surrogateescape")
-# The positions of about this many cells are kept, 8 bytes each; a bigger table is unpacked block by block again.
+# The positions of this many cells are kept, 8 bytes each; of a bigger table only those of the last block.
 _CELLS_KEPT = 2_500_000
 # The characters of integers, with the white space around them.
 INTEGER_CHARACTERS: Final = "0123456789+- \t\n\v\f\r"
@@ -361,7 +361,7 @@ class Packed:
 
     def _block(self, index: int) -> Block:
         if index not in self._unpacked:
-            if sum(self.counts[known] for known in self._unpacked) * self.width > _CELLS_KEPT:
+            if self.n_rows * self.width > _CELLS_KEPT:
                 self._unpacked.clear()
             self._unpacked[index] = _unpacked(self.frames[index])
         return self._unpacked[index]
