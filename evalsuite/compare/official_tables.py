@@ -481,7 +481,7 @@ def _explain(expected: "Side", predicted: "Side", evidence: TableDiff, n_found: 
         return Score(official=0.0, reason="", details=details)
     if not len(predicted):
         return Score(official=0.0, reason=no_match(i, gold.header[i], "no column submitted"), details=details)
-    k, why = _closest_column(expected, predicted, n_found, n_rows, is_big=columns is not None)
+    k, why = _closest_column(expected, predicted, n_found, evidence, is_big=columns is not None)
     details["predicted_column"] = k + 1
     explain = _unmatched if expected.ignore_order else _differing_cells
     differ, more = explain((expected, predicted), (n_found, k), evidence, columns)
@@ -489,26 +489,34 @@ def _explain(expected: "Side", predicted: "Side", evidence: TableDiff, n_found: 
     return Score(official=0.0, reason=reason, details=details | more)
 
 
-def _closest_column(expected: "Side", predicted: "Side", n_found: int, n_rows: int, *, is_big: bool) -> tuple[int, Closeness]:
+def _closest_column(expected: "Side", predicted: "Side", n_found: int, evidence: TableDiff, *, is_big: bool) -> tuple[int, Closeness]:
     """The predicted column with the fewest differing cells in the first rows, and why this one; if rows may be in any order, these say
     little, so that in long tables a column of the same name is the closest.
     """
-    n_predicted, i = len(predicted), expected.chosen[n_found]
+    n_predicted, i, n_rows = len(predicted), expected.chosen[n_found], evidence.n_rows
     n_ranked = min(n_rows, max(1, (FEW_RANKED_CELLS if is_big else RANKED_CELLS) // n_predicted))
     names = [k for k in range(n_predicted) if predicted.header(k) == expected.header(n_found)]
     if names and expected.ignore_order and n_ranked < n_rows:
         return min(names, key=lambda k: abs(i - k)), "name"
     mine, theirs = (side.first(n_ranked) if is_big else side for side in (expected, predicted))
-
-    def distance(k: int) -> tuple[int, bool, int]:
-        columns = mine.unsorted(n_found), theirs.unsorted(k)
+    column, ranks = mine.unsorted(n_found), list[tuple[int, bool, int, int]]()
+    for k in sorted(range(n_predicted), key=lambda k: k not in names):
         if expected.ignore_order:
-            n_differ, _ = rows_left(columns[0].values[:n_ranked], columns[1].values[:n_ranked])
+            n_differ, _ = rows_left(column.values[:n_ranked], theirs.unsorted(k).values[:n_ranked])
+        elif ranks and _n_surely_unequal(evidence, i, k, n_ranked) > min(ranks)[0]:
+            continue
         else:
-            n_differ = len(differing_rows(*columns, n_ranked))
-        return n_differ, k not in names, abs(i - k)
+            n_differ = len(differing_rows(column, theirs.unsorted(k), n_ranked))
+        ranks.append((n_differ, k not in names, abs(i - k), k))
+    return min(ranks)[-1], "closest" if n_ranked == n_rows else "sampled"
 
-    return min(range(n_predicted), key=distance), "closest" if n_ranked == n_rows else "sampled"
+
+def _n_surely_unequal(evidence: TableDiff, i: int, k: int, n_rows: int) -> int:
+    """How many cells of two columns, which are among the first `n_rows`, certainly differ in order; 0 for columns of a database."""
+    if evidence.gold.types is not None or evidence.predicted.types is not None:
+        return 0
+    pairs = zip(evidence.heads[0].columns[i][:n_rows], evidence.heads[1].columns[k], strict=False)
+    return sum(NA_WORDS.isdisjoint(pair) and surely_unequal(*pair) for pair in pairs)
 
 
 def _unmatched(

@@ -568,7 +568,9 @@ class CodedColumns:
     def _is_pair(self, gold: Column, predicted: Column) -> bool:
         import numpy as np
 
-        (_, names, _), (numbers, head, _) = self._cells(0, gold), self._cells(1, predicted)
+        (expected, names, _), (numbers, head, _) = self._cells(0, gold), self._cells(1, predicted)
+        if not _may_pair(expected.values, numbers.values, gold.tolerance):
+            return False
         if any(not (names == name).any() for name in head[:_FIRST][np.isnan(numbers.values[:_FIRST])]):
             return False
         codes = self._codes(gold, predicted)
@@ -670,6 +672,16 @@ class RowCodes(NamedTuple):
         import numpy as np
 
         return np.arange(len(self.gold)), np.argsort(self.predicted)[self.gold]
+
+
+def _may_pair(gold: Any, predicted: Any, tolerance: Tolerance) -> bool:
+    """Whether two columns have equally many numbers (NaN for other cells), of which the first and the last may be equal."""
+    import numpy as np
+
+    ends = np.array([[function.reduce(side, initial=np.nan) for function in (np.fmin, np.fmax)] for side in (gold, predicted)])
+    with np.errstate(invalid="ignore"):
+        is_far = np.abs(ends[0] - ends[1]) > widest(tolerance, np.maximum(*np.abs(ends)))
+    return np.count_nonzero(np.isnan(gold)) == np.count_nonzero(np.isnan(predicted)) and not is_far.any()
 
 
 def last_rows(groups: Any, n: Any) -> Any:

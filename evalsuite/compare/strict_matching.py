@@ -17,6 +17,7 @@ that have no partner. A cause of acceptance or refusal says why official and str
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from math import inf
 from typing import Any, Final
 
 from evalsuite.compare.bipartite_matching import largest_flow
@@ -70,6 +71,8 @@ from evalsuite.core.types import Fault
 _TWINS_TRIED: Final = 8
 # Up to this many rows are looked at to find one whose key the other side has too.
 _ROWS_TRIED: Final = 5
+# So many cells usually show that another column differs less.
+_FIRST: Final = 16
 
 
 def match_columns(
@@ -126,8 +129,7 @@ def _matched(
 def _ordered(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: bool, evidence: TableDiff) -> Matching:
     """Compare each column with its likely partner first; the others are compared only for a column whose partner is unequal."""
     likely = likely_columns(gold, predicted)
-    pairs = [(column, predicted[k]) for column, k in zip(gold, likely or (), strict=False)]
-    evidence.look((column.position, partner.position) for column, partner in pairs if heads_fit(column, partner, evidence))
+    _look_at(gold, [predicted[k] for k in likely or ()], evidence)
     twins = evidence.with_head(1, range(len(predicted)))
     chosen: dict[int, int] = {}
     candidates: list[list[int]] = []
@@ -153,6 +155,12 @@ def _ordered(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: 
 def _allowed(gold: Column, predicted: Sequence[Column], heeds_labels: bool) -> list[int]:
     """The predicted columns (index) whose labels, if they count, do not contradict gold's."""
     return [k for k, column in enumerate(predicted) if not (heeds_labels and gold.contradicts(column))]
+
+
+def _look_at(gold: Sequence[Column], partners: Sequence[Column], evidence: TableDiff) -> None:
+    """Compute the unlike rows of all pairs that may be equal at once."""
+    pairs = zip(gold, partners, strict=False)
+    evidence.look((column.position, partner.position) for column, partner in pairs if heads_fit(column, partner, evidence))
 
 
 def _first_fitting(
@@ -533,22 +541,31 @@ def nearest_column(gold: Column, predicted: Sequence[Column], ordered: bool, n_r
     if named and not (ordered or all_rows):
         return min(named, key=lambda column: abs(column.position - gold.position)), "name"
     cells = gold.cells[:limit]
-    keys = Counter(map(key, cells))
-
-    def rank(column: Column) -> tuple[int, int]:
-        others = column.cells[:limit]
+    keys = Counter() if ordered else Counter(map(key, cells))
+    ranks: dict[int, tuple[float, int]] = {}
+    for column in sorted(predicted, key=lambda column: column.name.casefold() != gold.name.casefold()):
         if ordered:
-            n_differ = sum(not equal(a, b, gold.tolerance) for a, b in zip(cells, others, strict=True))
+            fewest = min(ranks.values(), default=(inf, 0))[0]
+            n_differ = _n_differing(cells, column.cells, gold.tolerance, fewest)
         else:
-            n_differ = (keys - Counter(map(key, others))).total()
-        return n_differ, abs(column.position - gold.position)
-
-    ranks = {column.position: rank(column) for column in predicted}
+            n_differ = (keys - Counter(map(key, column.cells[:limit]))).total()
+        ranks[column.position] = n_differ, abs(column.position - gold.position)
     best, own = (min(columns, key=lambda column: ranks[column.position], default=None) for columns in (predicted, named))
     assert best is not None
     if own is not None and own is not best and 2 * ranks[best.position][0] >= ranks[own.position][0]:
         return own, "name"
     return best, "closest" if all_rows else "sampled"
+
+
+def _n_differing(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance, most: float) -> int:
+    """How many of the first cells of a predicted column differ from gold's; the count ends above `most`."""
+    n_differ = 0
+    for start, stop in ((0, _FIRST), (_FIRST, len(gold))):
+        for a, b in zip(gold[start:stop], predicted[start : min(stop, len(gold))], strict=True):
+            n_differ += not equal(a, b, tolerance)
+            if n_differ > most:
+                return n_differ
+    return n_differ
 
 
 def _against(unmatched: Unmatched, ordered: bool) -> Cell:
