@@ -341,8 +341,19 @@ def lost(pair: WorkerPair, over: Verdict, *, by_system: bool = False) -> Result:
     return replace(result, digests=digests)
 
 
+def pairs_worth(tasks: Sequence[Task], sizes: Mapping[str, int]) -> int:
+    """Return how many pairs are worth their opening for these tasks; `sizes` are those of answers that are not small."""
+    shares = [
+        1.0 if task.instance.instance_id in sizes else max(1 / _MEANWHILE.get(check.scorer, 1) for check in task.instance.checks)
+        for task in tasks
+    ]
+    return math.ceil(sum(shares))
+
+
 # Tasks per dispatch: enough to amortise the message, few enough that all pairs end together.
 _MOST_TASKS, _MOST_BYTES, _BATCHES_A_PAIR = 64, 1 << 18, 4
+# Small answers that a pair scores while another one is opened, by scorer; any other answer is worth a pair of its own.
+_MEANWHILE = {"string_match": 64, "number_match": 64, "table_match": 8}
 # Worker pairs in a row that may die before their first task; then no more are started.
 _STARTS = 5
 # Answers up to this size count as equal: no size is kept for a hundred thousand texts.
@@ -497,7 +508,7 @@ class Pool:
         """Event loop: dispatch tasks, collect results, kill workers that exceed their limit."""
         sizes = {task.instance.instance_id: size for task in tasks if (size := size_of(task)) > _SMALL}
         waiting = deque(sorted(tasks, key=lambda task: sizes.get(task.instance.instance_id, 0), reverse=True))
-        self._pairs = [self._open() for _ in range(min(self.jobs, len(waiting)))]
+        self._pairs = [self._open() for _ in range(min(self.jobs, pairs_worth(tasks, sizes)))]
         while waiting or self._busy():
             if not budget.seconds:
                 left = [*(task for pair in self._pairs for task in pair.tasks), *waiting]

@@ -45,6 +45,13 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evalsuite.runs.worker_pool._MOST_TASKS", 1)
 
 
+@pytest.fixture(autouse=True)
+def pairs_at_once(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """As many pairs as jobs, however small the answers are."""
+    if request.function is not test_a_pair_is_opened_where_there_is_work_for_it:
+        monkeypatch.setattr("evalsuite.runs.worker_pool._MEANWHILE", {})
+
+
 EXAMPLE, GOLD = ROOT / "example_submission_folder", ROOT / "gold"
 
 
@@ -117,6 +124,25 @@ def scored(folder: Path, rigged: dict[tuple[str, str], str], *, jobs: int, n: in
     results = {result.instance_id: result for result in pool.results(tasks_of(submission, gold, **limits))}
     assert all(not worker.alive for pair in opened for worker in pair.workers.values()), "a worker was left behind"
     return results, len(opened)
+
+
+@pytest.mark.parametrize(
+    ("kind", "n", "n_pairs"),
+    [("text", 64, 1), ("text", 65, 2), ("table", 8, 1), ("table", 9, 2), ("long table", 3, 3), ("database", 3, 3), ("text", 999, 4)],
+)
+def test_a_pair_is_opened_where_there_is_work_for_it(kind: str, n: int, n_pairs: int, tmp_path: Path) -> None:
+    """Of four jobs one scores 64 texts or 8 small tables before another pair would be open; any other answer is worth one."""
+    n_rows, answer = (2000, "t.csv") if kind == "long table" else (2, "t.duckdb" if kind == "database" else "t.csv")
+    submission, gold = texts(tmp_path, n) if kind == "text" else tables(tmp_path, n, answer=answer, n_rows=n_rows)
+    opened: list[WorkerPair] = []
+
+    def open_one(setup: Setup, fork_server: ForkServer) -> WorkerPair:
+        opened.append(open_pair(setup, fork_server))
+        return opened[-1]
+
+    pool = Pool(jobs=4, isolation="process", gold_inodes=gold_inodes(gold), open_one=open_one)
+    assert len(list(pool.results(tasks_of(submission, gold)))) == n
+    assert len(opened) == n_pairs
 
 
 def test_what_a_worker_is_told_of_an_answer_does_not_grow_with_gold(tmp_path: Path) -> None:
