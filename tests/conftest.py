@@ -2,6 +2,7 @@
 
 import compileall
 import contextlib
+import gc
 import importlib
 import os
 import shutil
@@ -104,8 +105,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Iterator[None]:
-    """Each process of a parallel run compiles its share of the test files first, and then finds what the others compiled."""
+    """Each process of a parallel run compiles its share of the test files first, and then finds what the others compiled.
+
+    What is there after the collection stays to the end, and is not searched for garbage.
+    """
     asked, sys.dont_write_bytecode = sys.dont_write_bytecode, False
+    gc.disable()
     if "PYTEST_XDIST_WORKER" in os.environ and _is_whole(session.config):
         at, n = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw")), int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
         for path in sorted((ROOT / "tests").rglob("test_*.py"))[at::n]:
@@ -116,6 +121,8 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
         return (yield)
     finally:
         sys.dont_write_bytecode = asked
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")
