@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from evalsuite.core.runtime import collect_rarely
-from evalsuite.sandbox.fork_server import ForkServer, fork_server_for, shared
+from evalsuite.sandbox.fork_server import ForkServer, fork_server_for, share
 from tests.command_server import close_command_server, forked_fork_servers
 from tests.properties import load_profile
 
@@ -143,7 +143,7 @@ def session_fork_server() -> Iterator[ForkServer | None]:
 @pytest.fixture
 def shared_fork_server(session_fork_server: ForkServer | None) -> Iterator[None]:
     """Runs of the test fork their workers from one server. For tests that test neither the start nor the end of workers."""
-    with shared(session_fork_server), forked_fork_servers():
+    with share(session_fork_server), forked_fork_servers():
         yield
 
 
@@ -159,7 +159,7 @@ def session_explaining_server() -> Iterator[ForkServer | None]:
 @pytest.fixture
 def explaining_fork_server(session_explaining_server: ForkServer | None) -> Iterator[None]:
     """As `shared_fork_server`, for tests that explain answers."""
-    with shared(session_explaining_server), forked_fork_servers():
+    with share(session_explaining_server), forked_fork_servers():
         yield
 
 

@@ -29,7 +29,7 @@ from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, Evalsuite
 from evalsuite.gold.layouts import layout_of, read_gold
 from evalsuite.reports.document import count_words
 from evalsuite.reports.terminal import show
-from evalsuite.runs.history import last_suite_of, named_run
+from evalsuite.runs.history import find_named_run, last_suite_of
 
 if TYPE_CHECKING:
     from evalsuite.analysis.leaderboard.pairing import RunSide
@@ -334,7 +334,7 @@ def _find_entries(
 
     if receipts:
         folders = [folder.parent if folder.name == "run.json" and folder.is_file() else folder for folder in folders]
-    runs_by_folder = {folder: named_run(str(folder), runs) for folder in folders if not folder.exists()}
+    runs_by_folder = {folder: find_named_run(str(folder), runs) for folder in folders if not folder.exists()}
     places, notes = find_places([entry.folder if (entry := runs_by_folder.get(folder)) else folder for folder in folders], gold)
     if receipts or key is not None:
         from evalsuite.analysis.leaderboard.ranking import check_trust

@@ -176,10 +176,10 @@ def _look_inside_archive(thing: "Thing") -> "Thing":
 
 def _folder_of(archive: Path) -> Path:
     """Return the folder of an archive, unpacked by a worker into the cache. Raises `SubmissionError`."""
-    from evalsuite.runs.leaderboard_entries import unpacked
+    from evalsuite.runs.leaderboard_entries import unpack
     from evalsuite.runs.run_options import RunOptions
 
-    with unpacked(archive, RunOptions(cache=opt.CACHE_FOLDER)) as folder:
+    with unpack(archive, RunOptions(cache=opt.CACHE_FOLDER)) as folder:
         return folder
 
 

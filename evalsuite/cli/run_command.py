@@ -227,9 +227,9 @@ class Place:
             from evalsuite.readers.archives import is_archive, without_ending
 
             if is_archive(place):
-                from evalsuite.runs.leaderboard_entries import unpacked
+                from evalsuite.runs.leaderboard_entries import unpack
 
-                with unpacked(Path(place), options) as folder:
+                with unpack(Path(place), options) as folder:
                     yield folder, replace(options, label=options.label or without_ending(Path(place).name))
             else:
                 yield Path(place), options

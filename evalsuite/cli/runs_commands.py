@@ -29,16 +29,16 @@ from evalsuite.reports.document import count_words, percent
 from evalsuite.reports.record import record_of_entry, redact_record, score_words, unjudged_words
 from evalsuite.runs.history import (
     Policy,
+    find_left_behind,
+    find_named_run,
+    find_outdated,
     find_runs,
-    left_behind,
-    named_run,
+    find_unreadable,
     one_run,
-    outdated,
     remove,
     remove_run,
     submission_folder,
     tag_run,
-    unreadable,
 )
 from evalsuite.runs.run_options import RunOptions
 
@@ -134,7 +134,7 @@ def runs_prune(
     """List the runs that a policy would delete, or with --yes delete them. Tagged runs and the best run of each suite are kept."""
     _check_day("--before", before)
     policy = Policy(keep=keep, before=before.replace("-", ""), keeps_best=not drop_best, unfinished=unfinished)
-    entries, folders = outdated(runs, policy), left_behind(runs, policy)
+    entries, folders = find_outdated(runs, policy), find_left_behind(runs, policy)
     for entry in entries:
         print(clean(f"{entry.name}  {entry.suite}"))
     for folder in folders:
@@ -157,7 +157,7 @@ def _check_day(option: str, day: str) -> None:
 
 def _print_unreadable(runs: Path, names: set[str]) -> None:
     """Print to stderr which folders of a list are unreadable, and what to do."""
-    begun, damaged = unreadable(runs, names)
+    begun, damaged = find_unreadable(runs, names)
     _print_note(
         [folder.name for folder in begun], "not finished: `evalsuite run ... --resume DIR` continues, `runs prune --unfinished` deletes"
     )
@@ -267,7 +267,7 @@ def view_command(
     from evalsuite.reports.viewer.library import safe_id
 
     last = [f"runs/{safe_id(entry.name)}" for entry in find_runs()[-1:] if folder is None]
-    if folder is not None and not folder.exists() and (entry := named_run(str(folder))):
+    if folder is not None and not folder.exists() and (entry := find_named_run(str(folder))):
         folder, last = entry.folder, []
 
     def show_address(address: str) -> None:
@@ -361,14 +361,14 @@ def drift_command(
     verdict changed, 4 if a run or verdict could not be scored again, 5 if there is no run.
     """
     from evalsuite.reports.analysis_documents import drift_document
-    from evalsuite.runs.rescoring import FROM, by_component, drifted
+    from evalsuite.runs.rescoring import FROM, by_component, find_drifts
 
     code.load()
     entries = [one_run(name, runs) for name in run] if run else [entry for entry in find_runs(runs) if FROM not in entry.metadata]
     limits = opt.parse_limits(None, frozen_clock)
     options = RunOptions(allow_programs=code.allow_programs, databases=databases, limits=limits, **workers.options())
     with ProgressBar(hidden=json_) as progress:
-        changes = list(drifted(entries, options, gold=gold, progress=progress))
+        changes = list(find_drifts(entries, options, gold=gold, progress=progress))
     document = drift_document(changes, by_component(changes))
     n_lost = write_all(document, output or ())
     print_document(document, "json" if json_ else "text")

@@ -61,7 +61,7 @@ class DiskCache:
             names = {json.dumps(key): key for key in keys if key not in known}
             if names and self._folder is not None and (self._folder / FILE).is_file():
                 with contextlib.suppress(sqlite3.Error, OSError, ValueError):
-                    rows = self._opened(self._folder).execute(_SELECT, [kind, self._stamp, json.dumps(list(names))]).fetchall()
+                    rows = self._connect(self._folder).execute(_SELECT, [kind, self._stamp, json.dumps(list(names))]).fetchall()
                     known |= {names[name]: json.loads(value) for name, value in rows}
             return known
 
@@ -117,14 +117,14 @@ class DiskCache:
             return
         with contextlib.suppress(sqlite3.Error, OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
-            connection = self._opened(self._folder)
+            connection = self._connect(self._folder)
             with connection:
                 for kind in kinds:
                     connection.execute(_DELETE_OUTDATED, [kind, self._stamp, self._stamp])
                 rows = ((kind, self._stamp, json.dumps(key), json.dumps(value)) for kind, key, value in values)
                 connection.executemany("INSERT OR REPLACE INTO memo VALUES (?, ?, ?, ?)", rows)
 
-    def _opened(self, folder: Path) -> "sqlite3.Connection":
+    def _connect(self, folder: Path) -> "sqlite3.Connection":
         if self._connection is None:
             connection = sqlite3.connect(folder / FILE, timeout=_BUSY_SECONDS, check_same_thread=False, isolation_level="IMMEDIATE")
             try:

@@ -314,22 +314,24 @@ def as_scorer(value: Any, name: str) -> Callable[..., Any]:
     if is_batch(value):
 
         @scorer(reads="batch", range=None)
-        def batched(prediction: str, batch: PluginBatch | None = None, *, gold: Any = None, question: str = "", context: str = "") -> Any:
+        def score_batched(
+            prediction: str, batch: PluginBatch | None = None, *, gold: Any = None, question: str = "", context: str = ""
+        ) -> Any:
             case = Case(prediction=prediction, gold=gold, question=question, context=context)
             whole = batch or PluginBatch(name, value)
             result = whole.value_of(case)
             return result if isinstance(result, Score) or not whole.is_within else plugin_calls.with_raw(name, result)
 
-        batched.__doc__ = inspect.getdoc(value)
-        return batched
+        score_batched.__doc__ = inspect.getdoc(value)
+        return score_batched
 
     @scorer(reads="text")
-    def adapted(prediction: str, *, gold: Any = None, question: str = "", context: str = "") -> Any:
+    def adapt(prediction: str, *, gold: Any = None, question: str = "", context: str = "") -> Any:
         del question, context
         return value(prediction, gold)
 
-    adapted.__doc__ = inspect.getdoc(value)
-    return adapted
+    adapt.__doc__ = inspect.getdoc(value)
+    return adapt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -382,7 +384,7 @@ class PluginBatch:
             waiting = self._values.get(repr(case))
             if waiting:
                 return waiting.pop(0)
-        value = self._checked_values([case])[0]
+        value = self._check_values([case])[0]
         self.is_within = self.is_within and plugin_calls.is_share(value)
         return value
 
@@ -391,7 +393,7 @@ class PluginBatch:
         if len(self._cases) < 2:
             return requests
         try:
-            values = plugin_calls.call_plugin(self.name, self._checked_values, self._cases)
+            values = plugin_calls.call_plugin(self.name, self._check_values, self._cases)
         except FaultError:  # Cases are then run one by one, so that a bad answer does not affect the others.
             return requests
         self.is_within = all(map(plugin_calls.is_share, values))
@@ -399,7 +401,7 @@ class PluginBatch:
             requests.setdefault(repr(case), []).append(value)
         return requests
 
-    def _checked_values(self, cases: Sequence[Case]) -> Sequence[Any]:
+    def _check_values(self, cases: Sequence[Case]) -> Sequence[Any]:
         golds = [case.gold for case in cases]
         result = self._made.run_batch(
             [case.prediction for case in cases],

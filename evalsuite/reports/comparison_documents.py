@@ -25,7 +25,7 @@ from evalsuite.reports.document import (
     points,
 )
 from evalsuite.reports.pictures import FlipCounts, IntervalRow, draw_flips, draw_intervals, interval_lines
-from evalsuite.runs.run_options import shown_rules
+from evalsuite.runs.run_options import rules_label
 from evalsuite.stats.power import can_show
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ MOST_FIELDS = 20
 
 def comparison_facts(comparison: "Comparison") -> tuple[str, ...]:
     """Return what all candidates have in common: the baseline, the rules, the number of instances."""
-    rules = shown_rules(comparison.rules, [comparison.signature])
+    rules = rules_label(comparison.rules, [comparison.signature])
     return f"baseline {comparison.baseline}", f"rules {rules}", f"{pairs_in_words(comparison)} paired"
 
 

@@ -23,7 +23,7 @@ from evalsuite.reports.document import (
     percent,
 )
 from evalsuite.reports.pictures import IntervalRow, draw_intervals
-from evalsuite.runs.run_options import clock_in, shown_rules
+from evalsuite.runs.run_options import clock_in, rules_label
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -228,7 +228,7 @@ def _board_sections(board: "Leaderboard", form: Form) -> Iterator[Section]:
 
 def _page_sections(board: "Leaderboard", table: "Table[RankedRow]", title: str, facts: Sequence[tuple[str, str]]) -> Iterator[Section]:
     """Yield the parts of the page: the scores with intervals, the table, facts, and how to repeat it."""
-    about = f"{board_heading(board).removeprefix(f'{board.suite} · ')} · rules {shown_rules(board.rules, board.signatures)}"
+    about = f"{board_heading(board).removeprefix(f'{board.suite} · ')} · rules {rules_label(board.rules, board.signatures)}"
     undrawn = max(0, len(board.rows) - MOST_DRAWN)
     values = {"about": "leaderboard", "tab": f"{title}: leaderboard"}
     yield Section(look="head", title=title, prose=[about, board_last_line(board).removeprefix("done: ")], values=values)
@@ -243,7 +243,7 @@ def board_facts(board: "Leaderboard") -> Iterator[tuple[str, str]]:
     yield "instances", str(board.n_instances)
     counts = [f"{board.n_new} new", f"{board.n_reused} reused", *([f"{board.n_runs} runs"] if board.n_runs else [])]
     yield "scored", ", ".join(counts)
-    yield "rules", shown_rules(board.rules, board.signatures)
+    yield "rules", rules_label(board.rules, board.signatures)
     if clocks := {clock for signature in board.signatures if (clock := clock_in(signature))}:
         yield "clock at", ", ".join(sorted(clocks))
     for row in board.rows:

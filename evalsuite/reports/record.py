@@ -15,7 +15,7 @@ from evalsuite.core.status import FAULTY, KINDS, UNJUDGED
 from evalsuite.core.types import METADATA_ARRAY, Result, Rule
 from evalsuite.gold.spec import NOTHING, Exchange, Exchanges, exchanges_of
 from evalsuite.reports.document import count_words, id_list, percent, range_words
-from evalsuite.runs.run_folder import labels_beside
+from evalsuite.runs.run_folder import labels_path
 from evalsuite.runs.summary import Summary, summarise
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _add_people(record: Record, labels: Path | None) -> Record:
 
     Raises `UsageError` for labels that do not match the run.
     """
-    if labels is None and (record.folder is None or not labels_beside(record.folder).is_file()):
+    if labels is None and (record.folder is None or not labels_path(record.folder).is_file()):
         return record
     from evalsuite.runs.corrected_scores import human_score, known_labels, labels_of
 

@@ -57,10 +57,10 @@ def _send_table(table: UnreadTable, judge: socket.socket, most: int) -> None:
     except (OddError, MemoryError):
         sent = 0
     send(judge, _ODD)
-    send(judge, _encoded(table.source.whole, most) if sent <= most else encode_payloads({"table": _too_long(most)}))
+    send(judge, _encode_table(table.source.whole, most) if sent <= most else encode_payloads({"table": _too_long(most)}))
 
 
-def _encoded(read: Callable[[], Table | Fault], most: int) -> bytes:
+def _encode_table(read: Callable[[], Table | Fault], most: int) -> bytes:
     """Encode the table or fault that a reading returns."""
     try:
         payload = encode_payloads({"table": read()})
@@ -80,14 +80,14 @@ def receive_table(reader: socket.socket, header: tuple[str, ...], name: str, typ
     try:
         return packed_table(header, name, _frames(reader, most), types)
     except OddError:
-        form = decode_payloads(_received(reader, most))["table"]
+        form = decode_payloads(_receive(reader, most))["table"]
     if not isinstance(form, Table | Fault):
         raise ValueError("a reader sent no table")
     return form
 
 
 def _frames(reader: socket.socket, most: int) -> Iterator[bytes]:
-    while (frame := _received(reader, most)) != _END:
+    while (frame := _receive(reader, most)) != _END:
         if frame[:1] != BLOCK:
             raise OddError
         yield frame
@@ -140,7 +140,7 @@ def _read_one(request: "ReadRequest", judge: socket.socket, most: int) -> Iterat
     copies: list[int] = []
     if "database" in request.wanted:
         # The judge selects tables of gold and sends nothing else about it.
-        request = replace(request, table_names=tuple(json.loads(_received(judge, LONGEST_REQUEST))))
+        request = replace(request, table_names=tuple(json.loads(_receive(judge, LONGEST_REQUEST))))
     if request.private == COPY:
         _, copies, _, _ = socket.recv_fds(PROCESS.parent, len(COPY), 1)
         request = replace(request, private=str(descriptor_path(copies[0])))
@@ -200,7 +200,7 @@ def _judge_answer(order: str, task: Task, reader: socket.socket | None, most: in
         # A full reader has sent that and ended.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             send(reader, _json(table_names(task)))
-    payload = _received(reader, most)
+    payload = _receive(reader, most)
     if payload == FULL:
         return None
     read = partial(receive_table, reader, most=most)
@@ -208,7 +208,7 @@ def _judge_answer(order: str, task: Task, reader: socket.socket | None, most: in
     return replace(result, digests=_digests(task, reader), seconds=time.monotonic() - started)
 
 
-def _received(reader: socket.socket, most: int) -> bytes:
+def _receive(reader: socket.socket, most: int) -> bytes:
     frame = receive(reader, most=most)
     if frame is None:
         raise ClosedError
@@ -218,7 +218,7 @@ def _received(reader: socket.socket, most: int) -> bytes:
 def _digests(task: Task, reader: socket.socket) -> dict[str, str]:
     """Return the digest of each file that the reader read. Only well-formed entries of its message count."""
     assert task.answer is not None
-    digests = json.loads(_received(reader, _MOST_DIGESTS))
+    digests = json.loads(_receive(reader, _MOST_DIGESTS))
     named = [task.answer.value] if isinstance(task.answer.value, str) else task.answer.value
     return {path: str(digests[path])[:_LONGEST_DIGEST] for path in named if path in digests}
 

@@ -14,7 +14,7 @@ from evalsuite.core.registry import PluginBatch, Scorer
 from evalsuite.core.status import FURTHER_SCORERS, further_result_row, further_results
 from evalsuite.core.types import Check, Fault, Gold, GoldInstance, Problem, Result, Task
 from evalsuite.readers.paths import Inode
-from evalsuite.runs.instance_checks import applicable, files_of, read_request
+from evalsuite.runs.instance_checks import applicable_checks, files_of, read_request
 from evalsuite.runs.run_folder import JUDGE_BATCHES, JUDGE_CALLS
 from evalsuite.scorers import SCORERS
 
@@ -86,7 +86,7 @@ class BatchScoring:
             for result in score_batches(batched, self._judge, self._gold_inodes):
                 yield _as_wrong(result) if self._invalid_as == "zero" else result
 
-    def spent(self) -> dict[str, Any] | None:
+    def cost(self) -> dict[str, Any] | None:
         """Return requests and cost of the judge in all attempts of this run, and the probe's findings; None if it was not asked."""
         if self._judge is None or not self._judge.settings.all_models:
             return None
@@ -131,7 +131,7 @@ def asks_judge(task: Task) -> bool:
 
 
 def _checks(task: Task) -> Sequence[Check]:
-    return () if task.answer is None or task.answer.fault is not None else applicable(task.instance, task.answer)
+    return () if task.answer is None or task.answer.fault is not None else applicable_checks(task.instance, task.answer)
 
 
 def score_batches(tasks: Sequence[Task], judge: "Judge", gold_inodes: frozenset[Inode] = frozenset()) -> Iterator[Result]:
@@ -142,7 +142,7 @@ def score_batches(tasks: Sequence[Task], judge: "Judge", gold_inodes: frozenset[
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
     threads = ThreadPoolExecutor(max_workers=judge.settings.concurrency, thread_name_prefix="judge")
-    read = [_read(replace(task, instance=_prepared(task.instance)), gold_inodes) for task in tasks]
+    read = [_read(replace(task, instance=_prepare(task.instance)), gold_inodes) for task in tasks]
     batches = _whole_batches(read)
 
     def helper(entry: Scorer) -> "Judge | PluginBatch":
@@ -195,13 +195,13 @@ def _whole_batches(read: "Sequence[Read]") -> dict[str, PluginBatch]:
     return batches
 
 
-def _prepared(instance: GoldInstance) -> GoldInstance:
+def _prepare(instance: GoldInstance) -> GoldInstance:
     """Return the instance with its question in the checks that take one; checks that cannot run here become gold faults."""
     judged = any(SCORERS.load(check.scorer).marker.reads == "batch" for check in instance.checks)
-    return replace(instance, checks=tuple(_prepared_check(check, instance, judged=judged) for check in instance.checks))
+    return replace(instance, checks=tuple(_prepare_check(check, instance, judged=judged) for check in instance.checks))
 
 
-def _prepared_check(check: Check, instance: GoldInstance, *, judged: bool) -> Check:
+def _prepare_check(check: Check, instance: GoldInstance, *, judged: bool) -> Check:
     entry = SCORERS.load(check.scorer)
     if entry.marker.reads == "tree" and judged:
         message = f"{check.scorer} cannot be combined with a judged check in one instance"

@@ -17,7 +17,7 @@ from evalsuite.core.types import Result, Rule, Task
 from evalsuite.gold.errata import ERRATA_FILE, Errata, Erratum
 from evalsuite.runs.batch_scoring import Execute
 from evalsuite.runs.run_files import write_atomically
-from evalsuite.runs.run_folder import labels_beside
+from evalsuite.runs.run_folder import labels_path
 from evalsuite.runs.summary import summarise
 from evalsuite.stats.intervals import corrected_mean
 
@@ -76,7 +76,7 @@ def sum_up(results: Sequence[Result], applied: Iterable[Mapping[str, Any]], *, r
     }
 
 
-def unapplied(errata: Errata | None, tasks: Sequence[Task]) -> list[str]:
+def warn_unapplied(errata: Errata | None, tasks: Sequence[Task]) -> list[str]:
     """Return a warning for each stale or expired entry about a scored instance."""
     if errata is None:
         return []
@@ -224,7 +224,7 @@ def known_labels(run_folder: Path | None) -> tuple[dict[str, float], str]:
 
     Nobody requested these labels now, so a broken file is a note and no error.
     """
-    path = labels_beside(run_folder) if run_folder is not None else None
+    path = labels_path(run_folder) if run_folder is not None else None
     try:
         return labels_of(path) if path is not None and path.is_file() else {}, ""
     except UsageError as error:
@@ -236,12 +236,12 @@ def keep_labels(file: Path, run_folder: Path) -> None:
 
     Raises `UsageError`, `OutputError`.
     """
-    path = labels_beside(run_folder)
-    kept = written_labels(path) if path.is_file() else {}
-    write_labels(path, kept | {name: row for name, row in written_labels(file).items() if row[0]})
+    path = labels_path(run_folder)
+    kept = read_label_texts(path) if path.is_file() else {}
+    write_labels(path, kept | {name: row for name, row in read_label_texts(file).items() if row[0]})
 
 
-def written_labels(path: Path) -> dict[str, tuple[str, str]]:
+def read_label_texts(path: Path) -> dict[str, tuple[str, str]]:
     """Return instance id -> (label, note) of a file of `read_labels`, with an empty label for a note alone. Raises `UsageError`."""
     rater = read_labels(path)
     words = {name: f"{label:g}" if isinstance(label, float) else label for name, label in rater.labels.items()}

@@ -24,7 +24,7 @@ from evalsuite.readers.paths import AnswerFiles, file_name
 from evalsuite.runs import gold_queries
 from evalsuite.runs.batch_scoring import Execute
 from evalsuite.runs.gold_queries import ComputedGold, GoldQueryRunner, check_as_of, is_scored_by, is_temporal, lacks_gold, query_files
-from evalsuite.runs.instance_checks import applicable, asks_pair, faulty, is_pair, skip_unscorable, unjudged
+from evalsuite.runs.instance_checks import applicable_checks, asks_pair, fault_result, is_pair, skip_unscorable, unjudged_result
 from evalsuite.sandbox.temp_dirs import TempDir
 from evalsuite.scorers import SCORERS
 
@@ -44,7 +44,7 @@ def has_query(task: Task) -> bool:
     answer = task.answer
     if answer is None or not answer.is_query or skip_unscorable(task) is not None:
         return False
-    return any(SCORERS.load(check.scorer).marker.reads == "table" for check in applicable(task.instance, answer))
+    return any(SCORERS.load(check.scorer).marker.reads == "table" for check in applicable_checks(task.instance, answer))
 
 
 class SqlAnswers:
@@ -125,7 +125,9 @@ class SqlAnswers:
                 is_file = entry.get("engine", "") in ("", "sqlite", "duckdb")
                 (databases if is_file else accounts).append(str(entry.get("db" if is_file else "engine") or "unnamed"))
         lacking = [task for task, ready in zip(pairs, paired, strict=True) if isinstance(ready, Result) and task.answer is not None]
-        databases += [str(applicable(task.instance, task.answer)[0].parameters.get("database", "")) for task in lacking if task.answer]
+        databases += [
+            str(applicable_checks(task.instance, task.answer)[0].parameters.get("database", "")) for task in lacking if task.answer
+        ]
         parts = [f"{len(accounts)} need an account ({', '.join(sorted({*accounts}))})"] if accounts else []
         parts += [f"{len(databases)} lack their database ({listed(sorted({*databases}))}): --databases DIR"] if databases else []
         if n_all := len(queried) + len(pairs):
@@ -141,7 +143,7 @@ class SqlAnswers:
             with contextlib.suppress(EvalsuiteError):
                 connection = connection_of(task, self._connections())
                 if connection is not None and ENGINES[connection.engine].bills:
-                    billing.append(self.prepared(task))
+                    billing.append(self.prepare(task))
         if queries := [query for query in billing if not isinstance(query, Result)]:
             self._estimated = self._queries().bytes_to_bill(queries)
             most = int(tasks[0].limits["billed_bytes"])
@@ -153,7 +155,7 @@ class SqlAnswers:
         pairs = []
         for task in (tasks[result.instance_id] for result in right):
             assert task.answer is not None
-            parameters = applicable(task.instance, task.answer)[0].parameters
+            parameters = applicable_checks(task.instance, task.answer)[0].parameters
             pairs.append((str(task.answer.value), str(parameters["gold"]), task.databases[0], str(parameters.get("evaluator", "bird-ex"))))
         for result, ratio in zip(right, self._queries().time_ratios(pairs) if pairs else (), strict=True):
             timed = {} if ratio is None else {"time_ratio": round(ratio, 4)}
@@ -163,7 +165,7 @@ class SqlAnswers:
         """Return the file of the table that an answer's query gave; None if it was not run or gave none."""
         return self._places.get(task.instance.instance_id)
 
-    def spent(self) -> dict[str, Any] | None:
+    def cost(self) -> dict[str, Any] | None:
         """Return how many statements ran, how many were cached, and what they billed; None if there were none."""
         done = [answered.outcome for answered in self._ran.values() if not isinstance(answered.outcome, Fault)]
         if not self._ran:
@@ -181,7 +183,7 @@ class SqlAnswers:
             if (place := self._places.get(task.instance.instance_id)) is not None:
                 yield replace(task, executed=place)
                 continue
-            prepared = self.prepared(task)
+            prepared = self.prepare(task)
             if isinstance(prepared, Result):
                 yield prepared
             else:
@@ -197,20 +199,20 @@ class SqlAnswers:
         from evalsuite.sql.query_pairs import EVALUATORS, files_of
 
         assert task.answer is not None
-        parameters = applicable(task.instance, task.answer)[0].parameters
+        parameters = applicable_checks(task.instance, task.answer)[0].parameters
         folder, name = self._connections().databases, str(parameters.get("database", ""))
         if folder is None:
             return skip_unscorable(task) or task
         try:
             files = files_of(name, EVALUATORS[str(parameters.get("evaluator", "bird-ex"))], folder)
         except FaultError as error:
-            return unjudged(task, error.fault)
+            return unjudged_result(task, error.fault)
         if not files:
             where = f"{name}/{name}.sqlite and no {name}.sqlite"
-            return unjudged(task, Fault(code="NEEDS_CONNECTION", detail=f"no {where} in the folder of --databases"))
+            return unjudged_result(task, Fault(code="NEEDS_CONNECTION", detail=f"no {where} in the folder of --databases"))
         return replace(task, databases=tuple(map(str, files)))
 
-    def prepared(self, task: Task) -> "Query | Result":
+    def prepare(self, task: Task) -> "Query | Result":
         """Return the query of an answer as it will run, or the result of one that cannot run."""
         from evalsuite.sql.execution import Query
         from evalsuite.sql.session import QueryLimits
@@ -220,9 +222,9 @@ class SqlAnswers:
         try:
             connection = connection_of(task, self._connections())
         except EvalsuiteError as error:
-            return unjudged(task, Fault(code="NEEDS_CONNECTION", detail=error_sentence(error)))
+            return unjudged_result(task, Fault(code="NEEDS_CONNECTION", detail=error_sentence(error)))
         if connection is None:
-            return faulty(task, Fault(code="SQL_NOT_ALLOWED"))
+            return fault_result(task, Fault(code="SQL_NOT_ALLOWED"))
         files = AnswerFiles(task.submission_folder, name, task.limits, self._gold_inodes)
         path = task.answer.value if isinstance(task.answer.value, str) else ""
         from evalsuite.readers.load_answer import read_query
@@ -230,7 +232,7 @@ class SqlAnswers:
         try:
             text = read_query(files, path, limit_bytes=QueryLimits.of(task.limits).sql_bytes)
         except FaultError as error:
-            return faulty(task, error.fault)
+            return fault_result(task, error.fault)
         finally:
             self._digests[name] = files.digests()
         return Query(name=name, text=text, connection=connection, place=self._folder() / f"{file_name(name)}.csv")
@@ -243,9 +245,9 @@ class SqlAnswers:
         fault = answered.outcome
         assert isinstance(fault, Fault)
         if side_of(fault) == "setup":
-            return unjudged(task, fault, seconds=answered.seconds)
+            return unjudged_result(task, fault, seconds=answered.seconds)
         status = {"TIMEOUT": "timeout", "WORKER_DIED": "crashed"}.get(fault.code, "submission_fault")
-        return faulty(task, fault, status=status, seconds=answered.seconds)  # type: ignore[arg-type]
+        return fault_result(task, fault, status=status, seconds=answered.seconds)  # type: ignore[arg-type]
 
     def _describe(self, result: Result) -> Result:
         """Return the result with the query's features, its execution and its output; its time covers both stages."""
@@ -262,7 +264,7 @@ class SqlAnswers:
 def connection_of(task: Task, connections: "Connections") -> "Connection | None":
     """Return the connection of an instance, by a check's parameters, else by id, metadata or prefix. Raises `EvalsuiteError`."""
     assert task.answer is not None
-    checks = applicable(task.instance, task.answer)
+    checks = applicable_checks(task.instance, task.answer)
     named = (check.parameters for check in checks if any(check.parameters.get(key) for key in CONNECTION_PARAMETERS))
     return connections.of_instance(task.instance, next(named, None))
 
@@ -366,8 +368,8 @@ class Databases:
         computing = GoldQueryRunner(
             connections=self.connections(),
             # A suite that hides its gold leaves nothing behind.
-            queries=self._keeping("gold-sql") if self._gold.suite.extra.get("hidden") is not True else self.queries(),
-            place=self.made("gold"),
+            queries=self._cached_queries("gold-sql") if self._gold.suite.extra.get("hidden") is not True else self.queries(),
+            place=self.make_folder("gold"),
             as_of=as_of,
             clock=int(self._limits.get(CLOCK, 0)),
             cache=cache,
@@ -391,8 +393,8 @@ class Databases:
         """
         return SqlAnswers(
             connections=self.connections,
-            queries=lambda: self._keeping("sql"),
-            folder=lambda: (run_folder / FOLDER).absolute() if run_folder is not None else self.made(FOLDER),
+            queries=lambda: self._cached_queries("sql"),
+            folder=lambda: (run_folder / FOLDER).absolute() if run_folder is not None else self.make_folder(FOLDER),
             gold_inodes=gold_inodes,
             ves=ves,
             tell=tell,
@@ -421,7 +423,7 @@ class Databases:
         from evalsuite.sql.query_pairs import EVALUATORS, files_of, state_of
 
         assert task.answer is not None
-        parameters = applicable(task.instance, task.answer)[0].parameters
+        parameters = applicable_checks(task.instance, task.answer)[0].parameters
         with suppress(EvalsuiteError, FaultError, OSError):
             folder, evaluator = self.connections().databases, EVALUATORS[str(parameters.get("evaluator", "bird-ex"))]
             files = files_of(str(parameters["database"]), evaluator, folder) if folder is not None else []
@@ -445,7 +447,7 @@ class Databases:
             self._place.close()
             self._place = None
 
-    def _keeping(self, name: str) -> "QueryPool":
+    def _cached_queries(self, name: str) -> "QueryPool":
         """Return the statement runner with a result cache of this name, keyed on statement and database state."""
         from evalsuite.sql.execution import ResultCache
 
@@ -467,7 +469,7 @@ class Databases:
         self._opened.append(queries)
         return queries
 
-    def made(self, name: str) -> Path:
+    def make_folder(self, name: str) -> Path:
         """Return a folder of that name, which is removed with the run's other temporary folders."""
         if self._place is None:
             self._place = TempDir()

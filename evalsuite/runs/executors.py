@@ -29,7 +29,7 @@ from evalsuite.core.types import Fault, Gold, Result, Task
 from evalsuite.readers.gold_files import gold_hash, gold_inodes, gold_links
 from evalsuite.readers.paths import Inode
 from evalsuite.runs import WORKER_MODULES
-from evalsuite.runs.instance_checks import opens_files, out_of_budget, skip_unscorable, unjudged
+from evalsuite.runs.instance_checks import opens_files, out_of_budget, skip_unscorable, unjudged_result
 from evalsuite.runs.run_files import result_of, whole_line
 from evalsuite.runs.run_options import signature
 from evalsuite.runs.worker_pool import Pool, open_pair
@@ -198,7 +198,7 @@ class DaskPool:
         """Connect to the workers. Raises `EvalsuiteError` if there are none, and `MissingExtraError` without dask."""
         import logging
 
-        distributed = _distributed()
+        distributed = _import_distributed()
         address = self._work.scheduler
         try:
             quiet = logging.getLogger("evalsuite").getEffectiveLevel() > logging.DEBUG
@@ -232,7 +232,7 @@ class DaskPool:
         """
         flying: dict[Any, tuple[list[Task], int]] = {}
         suspects: list[list[Task]] = []
-        done = _distributed().as_completed(loop=self._client.loop, timeout=budget.seconds)
+        done = _import_distributed().as_completed(loop=self._client.loop, timeout=budget.seconds)
 
         def send(chunk: list[Task], tries: int = 0) -> None:
             future = self._submit(chunk, shared)
@@ -263,7 +263,7 @@ class DaskPool:
             outcome: Any = _AGAIN
             tries = 0
             while outcome is _AGAIN:
-                alone = _distributed().as_completed(loop=self._client.loop)
+                alone = _import_distributed().as_completed(loop=self._client.loop)
                 alone.add(future := self._submit(chunk, shared))
                 outcome, tries = self._outcome(next(alone), tries), tries + 1
                 future.release()
@@ -288,7 +288,7 @@ class DaskPool:
         error = future.exception() if future.status == "error" else None
         if isinstance(error, EvalsuiteError):
             raise error
-        if isinstance(error, _distributed().KilledWorker):
+        if isinstance(error, _import_distributed().KilledWorker):
             return _DIED
         if self._client.status != "running":
             raise EvalsuiteError("the dask scheduler is gone", hint="continue with --resume and the run's folder")
@@ -314,7 +314,7 @@ def chunks(tasks: Sequence[Task], n_workers: int) -> Iterator[list[Task]]:
             yield chunk
 
 
-def _distributed() -> Any:
+def _import_distributed() -> Any:
     try:
         return import_module("distributed")
     except ImportError:
@@ -342,7 +342,7 @@ def _make_shared(tasks: Sequence[Task], work: "Work") -> Shared:
 
 def _results(chunk: Sequence[Task], outcome: bytes | Fault) -> list[Result]:
     if isinstance(outcome, Fault):
-        return [unjudged(task, outcome) for task in chunk]
+        return [unjudged_result(task, outcome) for task in chunk]
     with without_collection():
         return [result_of(line) for line in outcome.splitlines()]
 

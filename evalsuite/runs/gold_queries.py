@@ -21,7 +21,7 @@ from evalsuite.core.registry import check_parameters
 from evalsuite.core.types import Check, Fault, Problem, Task
 from evalsuite.gold.spec import GOLD_QUERY, TABLES, TEXTS, names_queries
 from evalsuite.readers.paths import FromRoot, file_name, inside
-from evalsuite.runs.instance_checks import applicable, asks_pair
+from evalsuite.runs.instance_checks import applicable_checks, asks_pair
 from evalsuite.runs.run_files import write_atomically
 from evalsuite.scorers import SCORERS
 
@@ -43,17 +43,19 @@ def query_files(task: Task, check: Check, *, live: bool = False) -> list[Path]:
     if reads not in TABLES | TEXTS or (reads in TEXTS and not is_temporal(check)):
         return []
     if names_queries(check) or lacks_gold(task, check):
-        return known_queries(task, check)
-    files = known_queries(task, check) if live else []
+        return find_queries(task, check)
+    files = find_queries(task, check) if live else []
     return [] if reads == "tables" and len(files) != len(_names(check)) else files
 
 
 def is_scored_by(task: Task, check: Check) -> bool:
     """Return whether this check can score the submitted answer; only then its gold is needed."""
-    return task.answer is not None and task.answer.fault is None and any(check is own for own in applicable(task.instance, task.answer))
+    return (
+        task.answer is not None and task.answer.fault is None and any(check is own for own in applicable_checks(task.instance, task.answer))
+    )
 
 
-def known_queries(task: Task, check: Check) -> list[Path]:
+def find_queries(task: Task, check: Check) -> list[Path]:
     """Return the query files of a check's gold, whether it is computed now or exists in files too."""
     if names_queries(check):
         return list(_files(task, check))

@@ -164,7 +164,7 @@ def one_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry:
     A name is the path of its folder, that folder's name under `root`, the second at which it began, or the run's given name; `suite/name`
     if runs of several suites have the same given name.
     """
-    entry = named_run(name, root)
+    entry = find_named_run(name, root)
     if entry is not None:
         return entry
     for folder in (Path(name), root / name):
@@ -179,7 +179,7 @@ def one_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry:
     raise UsageError(f"no finished run {name!r}", hint=did_you_mean(name, known[-20:]) if known else f"no runs in {root}")
 
 
-def unfinished(folder: Path) -> UsageError:
+def unfinished_error(folder: Path) -> UsageError:
     """Return the error for a run that was interrupted."""
     return UsageError(f"{folder} is an unfinished run", hint=f"`evalsuite run FOLDER --resume {folder}` finishes it")
 
@@ -195,10 +195,10 @@ def refuse_no_run(folder: Path) -> None:
     if is_submission(folder):
         raise UsageError(f"{folder} is a submission, not a run", hint=f"`evalsuite run {folder}` scores it, whatever else lies in it")
     if (folder / STARTED).exists() and not (folder / RUN).exists():
-        raise unfinished(folder)
+        raise unfinished_error(folder)
 
 
-def named_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry | None:
+def find_named_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry | None:
     """Like `one_run`, but None if there is none. Raises `UsageError` if runs of several suites have the given name."""
     for folder in (Path(name), root / name):
         if (entry := read_run(folder)) is not None:
@@ -268,7 +268,7 @@ class Policy:
     unfinished: bool = False
 
 
-def unreadable(root: Path, known: Collection[str] = ()) -> tuple[list[Path], list[Path]]:
+def find_unreadable(root: Path, known: Collection[str] = ()) -> tuple[list[Path], list[Path]]:
     """Return (folders of unfinished runs, folders with a `run.json` that is no run), each in the order of names.
 
     Names in `known` are finished runs.
@@ -284,7 +284,7 @@ def unreadable(root: Path, known: Collection[str] = ()) -> tuple[list[Path], lis
     return begun, broken
 
 
-def outdated(root: Path, policy: Policy) -> list[RunEntry]:
+def find_outdated(root: Path, policy: Policy) -> list[RunEntry]:
     """Return the finished runs under a folder that the policy removes, oldest first. Raises `UsageError` for a negative number to keep."""
     if policy.keep < 0:
         raise UsageError(f"--keep cannot be {policy.keep}", hint="the number of newest runs of each suite and model that stay")
@@ -302,9 +302,9 @@ def outdated(root: Path, policy: Policy) -> list[RunEntry]:
     return notes[::-1]
 
 
-def left_behind(root: Path, policy: Policy) -> list[Path]:
+def find_left_behind(root: Path, policy: Policy) -> list[Path]:
     """Return the folders of unfinished runs that the policy removes; none that a process still writes."""
-    begun = unreadable(root)[0] if policy.unfinished else []
+    begun = find_unreadable(root)[0] if policy.unfinished else []
     return [folder for folder in begun if (not policy.before or folder.name < policy.before) and not is_held(folder)]
 
 

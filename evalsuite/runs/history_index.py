@@ -137,10 +137,10 @@ _columns: dict[tuple[str | None, ...], tuple[str | None, ...]] = {}
 def _lean(run: RunScores) -> RunScores:
     """Return the run with text columns shared with earlier runs: a leaderboard of a thousand stores their ids once."""
 
-    def shared(values: Sequence[Any]) -> tuple[Any, ...]:
+    def share(values: Sequence[Any]) -> tuple[Any, ...]:
         return _columns.setdefault(tuple(values), tuple(values))
 
-    return replace(run, ids=shared(run.ids), scorer=shared(run.scorer), status=[sys.intern(status) for status in run.status])
+    return replace(run, ids=share(run.ids), scorer=share(run.scorer), status=[sys.intern(status) for status in run.status])
 
 
 def _stamp_of_run(folder: Path) -> list[int] | None:

@@ -95,12 +95,12 @@ def _late(outcomes: Sequence[Outcome]) -> Fault | None:
     return next((fault for fault in faults if fault is not None and fault.code == "TIMEOUT"), None)
 
 
-def missing(task: Task) -> Result:
+def missing_result(task: Task) -> Result:
     """Return the result of a missing answer: 0 under every rule."""
-    return faulty(task, Fault(code="MISSING_INSTANCE"), status="missing")
+    return fault_result(task, Fault(code="MISSING_INSTANCE"), status="missing")
 
 
-def faulty(task: Task, fault: Fault, *, status: Status = "submission_fault", seconds: float = 0.0) -> Result:
+def fault_result(task: Task, fault: Fault, *, status: Status = "submission_fault", seconds: float = 0.0) -> Result:
     """Return the result of an instance whose answer could not be read or compared: 0 under every rule."""
     reason = FAULTS[fault.code].message if status == "missing" else describe(fault)
     details: dict[str, Any] = {} if status == "missing" else {"hint": FAULTS[fault.code].hint}
@@ -121,11 +121,11 @@ def faulty(task: Task, fault: Fault, *, status: Status = "submission_fault", sec
 def out_of_budget(task: Task, budget: Budget) -> Result:
     """Return the result of a task that the run's budget does not reach."""
     fault, limit = budget.spent_fault()
-    result = faulty(task, fault, status="timeout")
+    result = fault_result(task, fault, status="timeout")
     return replace(result, details={**result.details, "budget": limit})
 
 
-def unjudged(task: Task, fault: Fault, *, seconds: float = 0.0) -> Result:
+def unjudged_result(task: Task, fault: Fault, *, seconds: float = 0.0) -> Result:
     """Return the result of an instance that cannot be scored because something on the grader's side is missing."""
     score, side = Score(official=None, reason=describe(fault)), side_of(fault)
     return combine(task, [Outcome(check=check, score=score, fault=fault, side=side) for check in task.instance.checks], seconds=seconds)
@@ -232,7 +232,7 @@ class ReadRequest:
     dialect: Dialect = DEFAULT
 
 
-def applicable(instance: GoldInstance, answer: Answer) -> tuple[Check, ...]:
+def applicable_checks(instance: GoldInstance, answer: Answer) -> tuple[Check, ...]:
     """Return the checks of an instance that can score an answer of this type.
 
     A `file` answer that ends in .json or .jsonl also reaches tree checks, and a text file text checks if the instance has no table check
@@ -259,16 +259,16 @@ def applicable(instance: GoldInstance, answer: Answer) -> tuple[Check, ...]:
 def skip_unscorable(task: Task) -> Result | None:
     """Return the result of a task without a usable file: missing answer, faulty metadata entry, no check for the answer type; else None."""
     if task.answer is None:
-        return missing(task)
+        return missing_result(task)
     if task.answer.fault is not None:
-        return faulty(task, task.answer.fault)
-    checks = applicable(task.instance, task.answer)
+        return fault_result(task, task.answer.fault)
+    checks = applicable_checks(task.instance, task.answer)
     if not checks:
         names = ", ".join(sorted({check.scorer for check in task.instance.checks}))
         detail = f"answer type {task.answer.answer_type!r} reaches no check of this instance ({names})"
-        return faulty(task, Fault(code="WRONG_ANSWER_TYPE", detail=detail, where=task.answer.where))
+        return fault_result(task, Fault(code="WRONG_ANSWER_TYPE", detail=detail, where=task.answer.where))
     if not task.databases and asks_pair(checks):
-        return unjudged(
+        return unjudged_result(
             task, Fault(code="NEEDS_CONNECTION", detail="name the folder of the databases that the queries use: --databases DIR")
         )
     return None
@@ -278,7 +278,7 @@ def is_pair(task: Task) -> bool:
     """Return whether a check runs the answer, a query, together with gold's own."""
     if task.answer is None or task.answer.fault is not None or not asks_pair(task.instance.checks):
         return False
-    return asks_pair(applicable(task.instance, task.answer))
+    return asks_pair(applicable_checks(task.instance, task.answer))
 
 
 def asks_pair(checks: Iterable[Check]) -> bool:
@@ -289,7 +289,7 @@ def asks_pair(checks: Iterable[Check]) -> bool:
 def read_request(task: Task, *, table_names: tuple[str, ...] | None = None) -> ReadRequest:
     """Return what the first stage needs of a task; `table_names` are the tables to read if a database is wanted."""
     assert task.answer is not None
-    checks = applicable(task.instance, task.answer)
+    checks = applicable_checks(task.instance, task.answer)
     wanted = tuple(dict.fromkeys(SCORERS.load(check.scorer).marker.reads for check in checks))
     return ReadRequest(
         folder=str(task.submission_folder),
@@ -350,7 +350,7 @@ def opens_files(task: Task) -> bool:
 def wants_database(task: Task) -> bool:
     """Return whether the reader opens a database for this task and needs the names of its tables."""
     assert task.answer is not None
-    return any(SCORERS.load(check.scorer).marker.reads == "database" for check in applicable(task.instance, task.answer))
+    return any(SCORERS.load(check.scorer).marker.reads == "database" for check in applicable_checks(task.instance, task.answer))
 
 
 def modules_of(tasks: Sequence[Task]) -> list[str]:

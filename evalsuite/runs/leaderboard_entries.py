@@ -80,7 +80,7 @@ class Unpacker:
                 with unnamed_copy(handle, int(self._limits["archive_bytes"])) as copy:
                     copy.seek(0)
                     digest = content_digest(copy).hexdigest()  # type: ignore[arg-type]
-                    return self._find_folder(digest) or self._unpacked(copy, archive, digest)
+                    return self._find_folder(digest) or self._unpack(copy, archive, digest)
         except FaultError as error:
             raise SubmissionError(describe(error.fault)) from None
 
@@ -94,7 +94,7 @@ class Unpacker:
     def _memo_key(self, digest: str) -> str:
         return json.dumps([digest, *(self._limits[name] for name in ("archive_bytes", "archive_members", "file_bytes"))])
 
-    def _unpacked(self, copy: IO[bytes], archive: Path, digest: str) -> Path:
+    def _unpack(self, copy: IO[bytes], archive: Path, digest: str) -> Path:
         try:
             self._memo.put_files(_key(digest), lambda place: _write(place, self._read_archive(copy, archive), self._limits))
         except FaultError as error:
@@ -118,7 +118,7 @@ class Unpacker:
 
 
 @contextmanager
-def unpacked(archive: Path, options: RunOptions) -> Iterator[Path]:
+def unpack(archive: Path, options: RunOptions) -> Iterator[Path]:
     """Provide the folder of an archive, unpacked by a worker into the cache, or without a cache into a temporary folder."""
     with TempDir() as scratch:
         limits = resolve_limits(options.limits)
@@ -389,7 +389,7 @@ class _Scoring:
         errata = read_errata(read_gold(gold_dir)) if (spec.parent / ERRATA_FILE).is_file() else None
         corrected = errata_line(errata.hash, (entry.id for entry in errata.of_state("applied"))) if errata is not None else ""
         self._faults: dict[str, str] = {}
-        self._places = self._unpacked(places, limits)
+        self._places = self._unpack(places, limits)
         self._folders = [place.folder for place in self._places.values()]
         hashes = self._hashes(limits, layout, gold_inodes=gold_inodes(spec.parent), gold_hash=content)
         self.turned_away = frozenset(admit(hashes) if admit is not None else ())
@@ -442,7 +442,7 @@ class _Scoring:
             now = database_stamps(gold.instances, databases.connections())
         return {key: folder for key, folder in folders.items() if all(now.get(name) == state for name, state in ran.get(key, {}).items())}
 
-    def _unpacked(self, places: Sequence[Place], limits: Mapping[str, int | float]) -> dict[str, Place]:
+    def _unpack(self, places: Sequence[Place], limits: Mapping[str, int | float]) -> dict[str, Place]:
         """Return the places by name, archives as their unpacked folders; a refused one gets its fault."""
         folders = {}
         with closing(Unpacker(self._memo, limits, self._settings.isolation)) as unpacker:
@@ -482,11 +482,13 @@ class _Scoring:
                 self._run(place, metadata=run.metadata, resume=folder)
 
     def _score(self, place: Place, progress: Progress | None) -> Path:
-        def shown(done: int, total: int) -> None:
+        def report_progress(done: int, total: int) -> None:
             if progress is not None:
                 progress(self._n_done * total + done, self._n_new * total)
 
-        folder = self._run(place, metadata=self._metadata.get(place.name, {}), label=place.name.rpartition("/")[2], progress=shown)
+        folder = self._run(
+            place, metadata=self._metadata.get(place.name, {}), label=place.name.rpartition("/")[2], progress=report_progress
+        )
         self._n_done += 1
         return folder
 

@@ -248,7 +248,7 @@ def _read_sides(result_dir: Path, gold_dir: Path, options: RunOptions, fork_serv
 
 
 @contextmanager
-def planned_run(result_dir: Path, gold_dir: Path, options: RunOptions, fork_server: ForkServer | None) -> Iterator[Planned]:
+def plan_run(result_dir: Path, gold_dir: Path, options: RunOptions, fork_server: ForkServer | None) -> Iterator[Planned]:
     """Yield the plan; what computed its gold is closed after the block, and the worker that read the metadata if no pair took it over."""
     sides = _read_sides(result_dir, gold_dir, options, fork_server)
     gold, limits, isolation = sides.gold, sides.limits, options.isolation

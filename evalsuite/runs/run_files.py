@@ -412,7 +412,7 @@ def _details_decoder() -> Callable[[bytes], Any]:
         return msgspec.json.Decoder(details_form()).decode
 
 
-def reported_result(frame: bytes, instance_id: str) -> Result | None:
+def result_of_worker(frame: bytes, instance_id: str) -> Result | None:
     """Return the result of an instance as its worker reports it; None if the frame is no such result."""
     try:
         result = result_of(frame, instance_id=instance_id)
@@ -547,7 +547,7 @@ def _as_written(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def sealed(run: Mapping[str, Any], results: str = "", *, digest: str = "", units: str = "") -> str:
+def seal(run: Mapping[str, Any], results: str = "", *, digest: str = "", units: str = "") -> str:
     """Return the text of `run.json` with `digests` at its end.
 
     These are the SHA-256 of `results.jsonl`, and its own, computed with zeros in its place. `results` is the text of `results.jsonl` if its

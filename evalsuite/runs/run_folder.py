@@ -26,8 +26,8 @@ from evalsuite.runs.run_files import (
     read_json,
     result_line,
     result_of,
+    seal,
     seal_of,
-    sealed,
     set_apart,
     sync_folder,
     units_digest,
@@ -58,7 +58,7 @@ _SYNC_SECONDS = 1.0
 IsOther = Callable[[Mapping[str, Result], str], bool]
 
 
-def labels_beside(run_folder: Path) -> Path:
+def labels_path(run_folder: Path) -> Path:
     """Return the file of human labels of a run: next to its folder, whose files are sealed."""
     return run_folder.with_name(f"{run_folder.name}.labels.csv")
 
@@ -99,7 +99,7 @@ class RunFolder:
             for folder in made:
                 sync_folder(folder.parent)
             self._lock_folder()
-            for part in half_written(self.path):
+            for part in partial_files(self.path):
                 part.unlink()
             if any((self.path / name).exists() for name in (RUN, RESULTS)):
                 write_atomically(self.path / STARTED, json.dumps({**plan, "replaces": True}) + "\n")
@@ -139,14 +139,14 @@ class RunFolder:
 
     def _take_over(self, plan: Mapping[str, Any], is_other: IsOther | None) -> dict[str, Result]:
         if is_submission(self.path) or not self.path.is_dir():
-            raise _no_unfinished(self.path, "is a submission, not a run folder" if self.path.is_dir() else "is not a run folder")
+            raise _resume_error(self.path, "is a submission, not a run folder" if self.path.is_dir() else "is not a run folder")
         self._lock_folder()
-        if not set(self.path.iterdir()) - set(half_written(self.path)):
+        if not set(self.path.iterdir()) - set(partial_files(self.path)):
             self.open(plan)
             return {}
         started, unsure = self._read_start()
         if changed := list(_list_differences(started, plan)):
-            raise started_otherwise(self.path, changed)
+            raise other_start_error(self.path, changed)
         if started.get("replaces"):
             self.open(plan)
             return {}
@@ -157,11 +157,11 @@ class RunFolder:
         whole = written[: written.rfind(b"\n") + 1]
         results = _parse_journal(path, whole)
         if is_other is not None and is_other(results, started.get("whole", "")):
-            raise started_otherwise(self.path, ["submission"])
+            raise other_start_error(self.path, ["submission"])
         if whole != data:
             self.notes.append(f"{RESULTS}: a partial last line was removed")
         stay = {name: result for name, result in results.items() if not needs_rescoring(result) and name not in unsure}
-        for part in half_written(self.path):
+        for part in partial_files(self.path):
             part.unlink()
         write_atomically(self.path / STARTED, json.dumps({**plan, **({"whole": started["whole"]} if "whole" in started else {})}) + "\n")
         (self.path / RUN).unlink(missing_ok=True)
@@ -183,10 +183,10 @@ class RunFolder:
         """Return the same for a finished run, whose rows no longer record which bytes were read."""
         run = read_json(self.path / RUN)
         if not isinstance(run, dict):
-            raise _no_unfinished(self.path, "is a finished run" if (self.path / RUN).exists() else "is not a run folder")
+            raise _resume_error(self.path, "is a finished run" if (self.path / RUN).exists() else "is not a run folder")
         rows = _parse_journal(self.path / RESULTS, (self.path / RESULTS).read_bytes()).values()
         if not any(map(needs_rescoring, rows)):
-            raise _no_unfinished(self.path, "is a finished run with every instance scored")
+            raise _resume_error(self.path, "is a finished run with every instance scored")
         submission = run.get("submission", {})
         stopped = {row.instance_id for row in rows if row.status in ("timeout", "crashed")}
         started = {"signature": run.get("signature"), "whole": str(submission.get("hash")), "options": run.get("options")}
@@ -195,7 +195,7 @@ class RunFolder:
     def _lock_folder(self) -> None:
         """Lock the folder until `close`, so that two processes never write one journal; the kernel releases the lock of a killed run."""
         try:
-            self._lock = _locked(self.path) if self._lock is None else self._lock
+            self._lock = _take_lock(self.path) if self._lock is None else self._lock
         except BlockingIOError:
             raise OutputError(f"{self.path} is being written by another run", hint="wait until it ends, or name another folder") from None
 
@@ -230,7 +230,7 @@ class RunFolder:
             self._close_journal()
             lines = (result_line(result) + "\n" for result in set_apart(self.path, results))
             digest = write_atomically(self.path / RESULTS, lines)
-            write_atomically(self.path / RUN, sealed(run, digest=digest, units=units_digest(self.path)))
+            write_atomically(self.path / RUN, seal(run, digest=digest, units=units_digest(self.path)))
             (self.path / STARTED).unlink(missing_ok=True)
         except OSError as error:
             raise cannot_write_run(self.path, error, begun=True) from error
@@ -251,7 +251,7 @@ class RunFolder:
 def is_held(folder: Path) -> bool:
     """Return whether a process is writing the run in a folder; False if the system has no such locks."""
     try:
-        descriptor = _locked(folder)
+        descriptor = _take_lock(folder)
     except BlockingIOError:
         return True
     if descriptor is not None:
@@ -259,7 +259,7 @@ def is_held(folder: Path) -> bool:
     return False
 
 
-def _locked(folder: Path) -> int | None:
+def _take_lock(folder: Path) -> int | None:
     """Lock a folder and return the descriptor that keeps the lock; None if there are no such locks, which a run can do without.
 
     Raises BlockingIOError if another process has the lock.
@@ -279,12 +279,12 @@ def _locked(folder: Path) -> int | None:
     return descriptor
 
 
-def started_otherwise(path: Path, changed: Sequence[str]) -> OutputError:
+def other_start_error(path: Path, changed: Sequence[str]) -> OutputError:
     """Return the error for an unfinished run that was started with something else."""
     return OutputError(f"{path} was started with other {' and '.join(changed)}", hint="use what it was started with, or start a new run")
 
 
-def half_written(folder: Path) -> list[Path]:
+def partial_files(folder: Path) -> list[Path]:
     """Return the temporary files that a killed run left next to the real ones."""
     return [part for name in (RUN, RESULTS, STARTED, UNITS) for part in folder.glob(f".{name}.*.part")]
 
@@ -325,7 +325,7 @@ def cannot_write_run(path: Path, error: OSError, *, begun: bool = False) -> Outp
     return write_error(f"the run folder {path}", error, hint=hint)
 
 
-def _no_unfinished(path: Path, what: str) -> OutputError:
+def _resume_error(path: Path, what: str) -> OutputError:
     return OutputError(f"{path} {what}", hint="--resume takes the folder of a run that was interrupted, or that left instances unjudged")
 
 
@@ -333,7 +333,7 @@ def claim(out: Path) -> Path:
     """Return the folder to write a run to: `out` itself. An earlier run there is replaced, any other non-empty folder refused."""
     try:
         if out.is_dir():
-            held = {entry.name for entry in set(out.iterdir()) - set(half_written(out))}
+            held = {entry.name for entry in set(out.iterdir()) - set(partial_files(out))}
             if is_submission(out):
                 raise OutputError(f"{out} is a submission, not a run folder", hint="name a new folder, or one with an earlier run")
             if held and not held & {RUN, RESULTS, STARTED}:

@@ -152,7 +152,7 @@ def rules_name(rules: Rule | Literal["default"], layout: str = "original") -> st
     return rules if rules == "strict" or layout == "original" else f"{rules}-{layout}"
 
 
-def shown_rules(rules: str, signatures: Iterable[str]) -> str:
+def rules_label(rules: str, signatures: Iterable[str]) -> str:
     """Return the display name of the rules of several runs: official ones by the name in the runs' signatures, as `bird-ex`."""
     named = {part.removeprefix("rules:") for line in signatures for part in line.split("|") if part.startswith("rules:")}
     return " and ".join(sorted(named - {"strict", "default"})) or rules if rules == "official" else rules

@@ -30,10 +30,10 @@ from evalsuite.readers.submission_files import (
 )
 from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.batch_scoring import BatchScoring, pipeline
-from evalsuite.runs.corrected_scores import correct, unapplied
+from evalsuite.runs.corrected_scores import correct, warn_unapplied
 from evalsuite.runs.databases import SqlAnswers, hangs_on_database
 from evalsuite.runs.executors import Executor, Work, check_executor, open_executor
-from evalsuite.runs.plan import Planned, by_tag, planned_run, warnings_of
+from evalsuite.runs.plan import Planned, by_tag, plan_run, warnings_of
 from evalsuite.runs.run_folder import SCHEMA_VERSION, RunFolder, claim, new_folder, root_of
 from evalsuite.runs.run_options import RunOptions, receipt
 from evalsuite.runs.score_cache import ScoreCache
@@ -340,7 +340,7 @@ def run(
             nullcontext(fork_server)
             if fork_server is not None and fork_server.alive
             else fork_server_for(result_dir, modules=WORKER_MODULES) as fork_server,
-            planned_run(result_dir, gold_dir, options, fork_server) as planned,
+            plan_run(result_dir, gold_dir, options, fork_server) as planned,
             _open_resources(planned, fork_server, judges) as opened,
         ):
             finished = _summarise(planned, opened, _execute(planned, opened, progress), started)
@@ -498,15 +498,15 @@ def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], start
             n_instances=len(gold.instances),
         ),
         groups=by_tag(tasks),
-        judge=opened.batches.spent(),
-        sql=opened.sql.spent(),
+        judge=opened.batches.cost(),
+        sql=opened.sql.cost(),
         living_gold=planned.living.to_json(),
         databases=planned.stamps,
         warnings=(
             *warnings_of(gold, planned.submission, tasks, results),
             *planned.living.notes,
             *planned.drift,
-            *unapplied(planned.errata, tasks),
+            *warn_unapplied(planned.errata, tasks),
         ),
         folder=folder.path if folder is not None else None,
         receipt={**made, **({"resume": folder.notes} if folder is not None and folder.notes else {})},

@@ -15,8 +15,8 @@ from evalsuite.core.errors import side_of, timeout_error
 from evalsuite.core.import_ref import LazyModule
 from evalsuite.core.types import Fault, Result, Task
 from evalsuite.readers.paths import Inode
-from evalsuite.runs.instance_checks import JUDGE, JUDGE_OFFICIAL, faulty, out_of_budget, unjudged
-from evalsuite.runs.run_files import reported_result
+from evalsuite.runs.instance_checks import JUDGE, JUDGE_OFFICIAL, fault_result, out_of_budget, unjudged_result
+from evalsuite.runs.run_files import result_of_worker
 from evalsuite.sandbox.fork_server import import_path, start_error, worker_environment
 from evalsuite.sandbox.limits import Alarm, Budget, Clock, Verdict, answer_seconds, killed_fault, size_of
 from evalsuite.sandbox.linux_layers import was_killed
@@ -112,7 +112,7 @@ class _SubprocessWorker:
             send(self._stream, pack_call(_SCORE, order, pack_tasks([task])))
             while (frame := receive(self._stream, most=LONGEST_RESULT)) not in (None, END):
                 n_official += frame == OFFICIAL
-                result = reported_result(frame[1:], task.instance.instance_id) if frame and frame[:1] == DATA else result
+                result = result_of_worker(frame[1:], task.instance.instance_id) if frame and frame[:1] == DATA else result
         except (ClosedError, OSError, ValueError):
             result = None
         alarm.cancel()
@@ -132,8 +132,8 @@ class _SubprocessWorker:
         else:
             fault = Fault(code="WORKER_DIED", detail="the worker died while the answer was being read or compared")
         if side_of(fault) == "setup":
-            return unjudged(task, fault, seconds=time.monotonic() - started)
-        return faulty(task, fault, status="timeout" if over else "crashed", seconds=time.monotonic() - started)
+            return unjudged_result(task, fault, seconds=time.monotonic() - started)
+        return fault_result(task, fault, status="timeout" if over else "crashed", seconds=time.monotonic() - started)
 
     def kill(self) -> None:
         # Without SIGKILL, as on Windows, terminating a process kills it.

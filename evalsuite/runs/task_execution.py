@@ -27,15 +27,15 @@ from evalsuite.runs.instance_checks import (
     JUDGE_OFFICIAL,
     Outcome,
     ReadRequest,
-    applicable,
+    applicable_checks,
     combine,
-    faulty,
+    fault_result,
     files_of,
     opens_files,
     read_request,
     skip_unscorable,
     table_names,
-    unjudged,
+    unjudged_result,
 )
 from evalsuite.scorers import SCORERS
 
@@ -148,12 +148,12 @@ def judge(task: Task, prediction: Prediction, helper: Helper | None = None, *, a
     faults = [form for form in prediction.payloads.values() if isinstance(form, Fault)]
     if len(faults) == len(prediction.payloads):
         if side_of(faults[0]) == "setup":
-            return unjudged(task, faults[0], seconds=prediction.seconds)
+            return unjudged_result(task, faults[0], seconds=prediction.seconds)
         # A query that its engine stopped in time is as late as one whose worker had to be killed.
         late: dict[str, Any] = {"status": "timeout"} if "query" in prediction.payloads and faults[0].code == "TIMEOUT" else {}
-        return faulty(task, faults[0], seconds=prediction.seconds, **late)
+        return fault_result(task, faults[0], seconds=prediction.seconds, **late)
     with nullcontext() if all_margins else cheap_margins():
-        outcomes = [_run_check(task, check, prediction.payloads, helper) for check in applicable(task.instance, task.answer)]
+        outcomes = [_run_check(task, check, prediction.payloads, helper) for check in applicable_checks(task.instance, task.answer)]
     seconds = prediction.seconds + time.perf_counter() - started
     result = combine(task, outcomes, seconds=seconds)
     table = prediction.payloads.get("table")
@@ -175,7 +175,7 @@ def _run_check(task: Task, check: Check, payloads: Mapping[str, Any], helper: He
     entry = SCORERS.load(check.scorer)
     outcome = partial(Outcome, check=check, from_query=check.computed is not None or entry.marker.reads == "query")
     form = payloads[entry.marker.reads]
-    if (unread := _unread(form)) is not None:
+    if (unread := _find_machine_fault(form)) is not None:
         return outcome(score=Score(official=None, reason=describe(unread)), fault=unread, side="setup")
     if isinstance(form, Fault):
         return outcome(score=Score(official=0.0, strict=0.0, reason=describe(form)), side="submission")
@@ -189,7 +189,7 @@ def _run_check(task: Task, check: Check, payloads: Mapping[str, Any], helper: He
         with allowing_programs(task.allow_programs, seconds=task.limits.get("seconds")):
             score = _call_scorer(entry, form, parameters, helper)
     except OfficialError as late:
-        return outcome(score=_without_blocked(late_strict(late.score), blocked))
+        return outcome(score=_drop_blocked(late_strict(late.score), blocked))
     except FaultError as error:
         # An answer can reach a limit or break JSON: without a verdict it would leave the mean, so it counts as wrong.
         value = 0.0 if error.fault.code in ("LIMIT", "BAD_JSON") and error.side == "submission" else None
@@ -202,10 +202,10 @@ def _run_check(task: Task, check: Check, payloads: Mapping[str, Any], helper: He
         fault = failure(check.scorer, error).fault
         return outcome(score=Score(official=None, reason=describe(fault)), fault=fault, side="tool")
     fault_of_gold = _as_fault(problem) if problem is not None else None
-    return outcome(score=_without_blocked(score, blocked), fault=fault_of_gold)
+    return outcome(score=_drop_blocked(score, blocked), fault=fault_of_gold)
 
 
-def _unread(form: Any) -> Fault | None:
+def _find_machine_fault(form: Any) -> Fault | None:
     """Return the machine's fault in a payload or a part of it; a scorer would blame the answer for it."""
     parts = form.values() if isinstance(form, Mapping) else form if isinstance(form, list | tuple) else [form]
     return next((part for part in parts if isinstance(part, Fault) and side_of(part) == "setup"), None)
@@ -242,7 +242,7 @@ def _call_scorer(entry: Scorer, form: Any, parameters: dict[str, Any], helper: H
     return entry.score(form, **parameters)
 
 
-def _without_blocked(score: Score, blocked: frozenset[str]) -> Score:
+def _drop_blocked(score: Score, blocked: frozenset[str]) -> Score:
     if not blocked:
         return score
     return replace(

@@ -33,17 +33,17 @@ from evalsuite.runs.instance_checks import (
     JUDGE,
     JUDGE_OFFICIAL,
     asks_programs,
-    faulty,
+    fault_result,
     files_of,
     modules_of,
     opens_files,
     out_of_budget,
     read_request,
     skip_unscorable,
-    unjudged,
+    unjudged_result,
     wants_database,
 )
-from evalsuite.runs.run_files import reported_result
+from evalsuite.runs.run_files import result_of_worker
 from evalsuite.sandbox.fork_server import ForkServer, Worker, start_error
 from evalsuite.sandbox.limits import Budget, Clock, Verdict, answer_seconds, delayed_fault, killed_fault, size_of
 from evalsuite.sandbox.linux_layers import was_killed
@@ -224,7 +224,7 @@ class WorkerPair:
 
     def _result(self, frame: bytes) -> Result | None:
         """Remove the first task and return its result; None if the frame is malformed."""
-        result = reported_result(frame, self.tasks[0].instance.instance_id) if self.tasks else None
+        result = result_of_worker(frame, self.tasks[0].instance.instance_id) if self.tasks else None
         if result is None:
             return None
         if (copied := self.private.get(result.instance_id)) is not None:
@@ -320,7 +320,7 @@ def seconds_of(pair: WorkerPair, sizes: Mapping[str, int]) -> float:
     return answer_seconds(task.limits, sizes.get(task.instance.instance_id, 0), with_gold_query=with_gold_query)
 
 
-def lost(pair: WorkerPair, over: Verdict, *, by_system: bool = False) -> Result:
+def lose_first(pair: WorkerPair, over: Verdict, *, by_system: bool = False) -> Result:
     """Remove the first task of a pair that is out of time or dead, and return its result.
 
     That is `timeout` or `crashed`, or `unscored` if the task was not the cause.
@@ -329,15 +329,17 @@ def lost(pair: WorkerPair, over: Verdict, *, by_system: bool = False) -> Result:
     digests = pair.private.get(pair.tasks[0].instance.instance_id, (None, {}))[1]
     task = pair.pop_task()
     if over == "delayed":
-        result = unjudged(task, delayed_fault(f"the answer was being {stage}", task.limits["seconds"]), seconds=seconds)
+        result = unjudged_result(task, delayed_fault(f"the answer was being {stage}", task.limits["seconds"]), seconds=seconds)
     elif over == "late":
         detail = f"the answer was being {stage} when its {task.limits['seconds']:g} s were over (limit seconds)"
-        result = faulty(task, Fault(code="TIMEOUT", detail=detail), status="timeout", seconds=seconds)
+        result = fault_result(task, Fault(code="TIMEOUT", detail=detail), status="timeout", seconds=seconds)
     elif by_system:
-        result = unjudged(task, killed_fault(f"the worker by which the answer was being {stage}, twice, then alone"), seconds=seconds)
+        result = unjudged_result(
+            task, killed_fault(f"the worker by which the answer was being {stage}, twice, then alone"), seconds=seconds
+        )
     else:
         detail = f"the worker died while the answer was being {stage}"
-        result = faulty(task, Fault(code="WORKER_DIED", detail=detail), status="crashed", seconds=seconds)
+        result = fault_result(task, Fault(code="WORKER_DIED", detail=detail), status="crashed", seconds=seconds)
     return replace(result, digests=digests)
 
 
@@ -555,7 +557,7 @@ class Pool:
             # The strict verdict is late; the official one must not be lost with it.
             self._again.append((pair.pop_task(), JUDGE_OFFICIAL))
         else:
-            yield lost(pair, over, by_system=by_system)
+            yield lose_first(pair, over, by_system=by_system)
 
     def _open(self) -> WorkerPair:
         """Start a worker pair and wait for it; no interruption can occur before it is on the list of those to kill."""
@@ -622,7 +624,7 @@ class Pool:
             with files.open(request.value if isinstance(request.value, str) else str(request.value)) as source:
                 pair.private[task.instance.instance_id] = unnamed_copy(source, int(request.limits["file_bytes"])), files.digests()
         except FaultError as error:
-            return replace(faulty(task, error.fault, seconds=time.monotonic() - started), digests=files.digests())
+            return replace(fault_result(task, error.fault, seconds=time.monotonic() - started), digests=files.digests())
         return None
 
 

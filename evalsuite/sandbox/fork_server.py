@@ -238,7 +238,7 @@ _shared: ForkServer | None = None
 
 
 @contextlib.contextmanager
-def shared(server: ForkServer | None) -> Iterator[None]:
+def share(server: ForkServer | None) -> Iterator[None]:
     """Let every `fork_server_for()` in the block use one running fork server. For processes that score many trusted folders."""
     global _shared
     before, _shared = _shared, server

@@ -137,7 +137,7 @@ class Clock:
             return "late" if self._is_blind else "delayed"
         return ""
 
-    def looked(self) -> float:
+    def read(self) -> float:
         """Take a reading and return the seconds that the processes had."""
         self._look()
         return self.had

@@ -132,12 +132,12 @@ def _exchange(process: subprocess.Popen[bytes], message: bytes, timeout_seconds:
             piece = os.read(back, CHUNK)
             received += piece
             if received == READY:
-                before, seconds = clock.looked(), timeout_seconds
+                before, seconds = clock.read(), timeout_seconds
                 clock.start()
             if received.endswith(b"\n"):
                 how, _, why = received.removeprefix(READY).decode("utf-8", "replace").strip().partition(" ")
                 ends: dict[str, Ended] = {"killed": Ended("killed"), "passed": Ended("passed"), "unknown": Ended("unknown", why)}
-                return ends.get(how, Ended("failed", why))._replace(seconds=before + clock.looked())
+                return ends.get(how, Ended("failed", why))._replace(seconds=before + clock.read())
             if not piece:
                 return None
         if writable:

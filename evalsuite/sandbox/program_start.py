@@ -251,7 +251,7 @@ def _watch_channel(use: Callable[[Any], Any], program: int, limits: Limits, verd
                 os.write(verdict_end, KILLED + b"\n")
                 os._exit(0)
 
-    def watched(what: Any) -> Any:
+    def watch(what: Any) -> Any:
         try:
             done = use(what)
         except (BrokenPipeError, ConnectionResetError):
@@ -261,7 +261,7 @@ def _watch_channel(use: Callable[[Any], Any], program: int, limits: Limits, verd
             end()
         return done
 
-    return watched
+    return watch
 
 
 def _leave_standard_streams() -> None:

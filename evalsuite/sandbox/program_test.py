@@ -49,7 +49,7 @@ class TestNames:
         self.read = set(_names_read(table))
         self.free = self.read - self.bound
 
-    def wanted(self) -> tuple[str, ...] | None:
+    def words(self) -> tuple[str, ...] | None:
         """Return the names that may be the program's: every word of the test, or None (all) if the test looks names up."""
         return None if _ANY_NAME.search(self.text) else tuple(sorted({*_WORD.findall(self.text)}))
 
@@ -274,7 +274,7 @@ class TestSide:
         channel.command("run", program)
         sys.modules["__main__"] = self.space
         self._state = State(self.names.text, self.names.modules())
-        for name, value in channel.command("names", self.names.wanted()):
+        for name, value in channel.command("names", self.names.words()):
             self._take(name, value)
         exec(compile(self.names.tree, "<test>", "exec", dont_inherit=True), vars(self.space))
 

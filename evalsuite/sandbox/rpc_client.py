@@ -59,7 +59,7 @@ class TimedStream:
     @property
     def had(self) -> float:
         """The seconds that the worker and this thread had."""
-        return self._clock.looked()
+        return self._clock.read()
 
     def sendall(self, data: bytes, /) -> None:
         left = memoryview(data)

@@ -41,12 +41,12 @@ class TempDir:
         self._lock: int | None = None
         try:
             self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
-            while CAN_LOCK and not self._locked():
+            while CAN_LOCK and not self._take_lock():
                 self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
         except OSError as error:
             raise OutputError(f"cannot make a temporary folder: {reason_of(error)}", hint="set TMPDIR to a folder with room") from error
 
-    def _locked(self) -> bool:
+    def _take_lock(self) -> bool:
         """Lock the folder. Return False if another run removed it between creation and lock, as one of a dead process."""
         self._lock = _open_locked(self.path, wait=True)
         if self._lock is None:

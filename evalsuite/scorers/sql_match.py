@@ -12,7 +12,7 @@ from evalsuite.core.dataclasses import replace
 from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.registry import scorer
 from evalsuite.core.types import Problem, Score, Table
-from evalsuite.sql.query_pairs import ordered_by
+from evalsuite.sql.query_pairs import order_columns
 
 Name = Literal["bird-ex", "test-suite"]
 # (result of the answer on each database, result of gold's query there)
@@ -89,7 +89,7 @@ def _difference(gold: Table, predicted: Table, rows: Sequence[Any], submitted: S
 
 def _strict(predicted: Sequence[Table], expected: Sequence[Table], are_same: Sequence[bool], gold: str) -> Strict:
     """Return the strict verdict; the first database that refuses decides. `are_same` marks databases with identical rows."""
-    order = ordered_by(gold, expected[0].header)
+    order = order_columns(gold, expected[0].header)
     verdicts = []
     for at, (theirs, mine) in enumerate(zip(predicted, expected, strict=True)):
         if are_same[at] and len(theirs.header) == len(mine.header):

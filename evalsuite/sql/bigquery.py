@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.core.errors import FaultError, UsageError
-from evalsuite.sql.frozen_clock import frozen
+from evalsuite.sql.frozen_clock import freeze_statement
 from evalsuite.sql.result_csv import INSTANT
 from evalsuite.sql.session import (
     NOT_SELECT,
@@ -20,7 +20,7 @@ from evalsuite.sql.session import (
     Stream,
     client,
     neutral,
-    not_allowed,
+    not_allowed_error,
     server_gone,
     sql_error,
 )
@@ -96,16 +96,16 @@ class BigquerySession(Session):
 
     def estimate(self, sql: str) -> int:
         """The bytes that one SELECT would read: a dry run, which costs nothing."""
-        sql = frozen(sql, "bigquery", self._limits.clock)
+        sql = freeze_statement(sql, "bigquery", self._limits.clock)
         with self._faults(sql):
             dry = self.connection.query(sql, job_config=self._config(dry_run=True), **self._patience())
         if dry.statement_type != "SELECT":
-            raise not_allowed(NOT_SELECT, f"this is {dry.statement_type}" if dry.statement_type else "")
+            raise not_allowed_error(NOT_SELECT, f"this is {dry.statement_type}" if dry.statement_type else "")
         return int(dry.total_bytes_processed or 0)
 
     def stream(self, sql: str) -> Stream:
         """The result of one SELECT, page by page, after a dry run."""
-        self.billed_bytes, sql = None, frozen(sql, "bigquery", self._limits.clock)
+        self.billed_bytes, sql = None, freeze_statement(sql, "bigquery", self._limits.clock)
         if (n_bytes := self.estimate(sql)) > self._limits.billed_bytes:
             raise FaultError("LIMIT", f"the statement would read {n_bytes} bytes (limit billed_bytes: {self._limits.billed_bytes})")
         with self._faults(sql):
@@ -172,7 +172,7 @@ class BigquerySession(Session):
             return FaultError("LIMIT", "the statement needs more resources than BigQuery allows")
         if reason == "accessDenied":
             message = str(details[0].get("message", ""))
-            return not_allowed(OUTSIDE, next((table for table in _TABLE.findall(message) if table.rpartition(".")[2] in sql), ""))
+            return not_allowed_error(OUTSIDE, next((table for table in _TABLE.findall(message) if table.rpartition(".")[2] in sql), ""))
         if reason == "notFound" or "Unrecognized name" in text:
             return sql_error("name")
         return sql_error("syntax" if "Syntax error" in text else "value" if reason == "invalidQuery" else "other")

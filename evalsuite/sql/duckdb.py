@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import FaultError, UsageError
-from evalsuite.sql.frozen_clock import duckdb_macros, frozen, reads_time
+from evalsuite.sql.frozen_clock import duckdb_macros, freeze_statement, reads_time
 from evalsuite.sql.result_csv import INSTANT, INTEGERS, as_lines, decode, quoted_codes
 from evalsuite.sql.session import (
     DUCKDB,
@@ -33,10 +33,10 @@ from evalsuite.sql.session import (
     Session,
     Stream,
     changes,
+    database_path,
     digest_of,
-    existing,
-    named_part,
-    not_allowed,
+    find_name,
+    not_allowed_error,
     sql_error,
     text_of,
 )
@@ -80,19 +80,19 @@ def read_batches(capsule: Any) -> Generator[Batch]:
     place = pointer(capsule, b"arrow_array_stream")
     get_schema, get_next, get_last_error, release_stream, _ = _words(place, 5)
 
-    def filled(get: int, n_words: int) -> Any:
+    def fill_structure(get: int, n_words: int) -> Any:
         structure = (ctypes.c_int64 * n_words)()
         if fill(get)(place, ctypes.addressof(structure)):
             raise StreamError((ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)(get_last_error)(place) or b"").decode("utf-8", "replace"))
         return structure
 
     try:
-        schema = filled(get_schema, _SCHEMA_WORDS)
+        schema = fill_structure(get_schema, _SCHEMA_WORDS)
         formats = [ctypes.string_at(_words(child, 1)[0]) for child in _words(schema[_SCHEMA_CHILDREN], schema[_SCHEMA_N_CHILDREN])]
         release(schema[_SCHEMA_RELEASE])(ctypes.addressof(schema))
         if formats != _FORMATS:
             raise StreamError(f"columns of other formats: {formats!r}")
-        while (batch := filled(get_next, _ARRAY_WORDS))[_RELEASE]:
+        while (batch := fill_structure(get_next, _ARRAY_WORDS))[_RELEASE]:
             try:
                 texts, numbers = (_words(child, _ARRAY_WORDS) for child in _words(batch[_CHILDREN], 2))
                 n_rows, first, number = texts[_LENGTH], texts[_OFFSET], numbers[_OFFSET]
@@ -128,17 +128,19 @@ def refuse_changes(connection: "DuckDBPyConnection", sql: str) -> None:
     elif [statement.type for statement in statements] == [duckdb.StatementType.SELECT]:
         _refuse_nodes(connection, sql)
     else:
-        raise not_allowed(NOT_SELECT, f"this is {statements[0].type.name}" if len(statements) == 1 else f"{len(statements)} statements")
+        raise not_allowed_error(
+            NOT_SELECT, f"this is {statements[0].type.name}" if len(statements) == 1 else f"{len(statements)} statements"
+        )
 
 
 def _refuse_nodes(connection: "DuckDBPyConnection", sql: str) -> None:
     row = connection.execute("SELECT system.main.json_serialize_sql($1)", [sql]).fetchone()
     tree = json.loads(row[0]) if row else {"error": True}
     if tree["error"]:
-        raise not_allowed(NOT_SELECT)
+        raise not_allowed_error(NOT_SELECT)
     refused = sorted(kind for kind in set(_node_kinds(tree)) if kind.endswith("_NODE") and kind not in _NODES)
     if refused:
-        raise not_allowed(NOT_SELECT, ", ".join(kind.removesuffix("_NODE") for kind in refused))
+        raise not_allowed_error(NOT_SELECT, ", ".join(kind.removesuffix("_NODE") for kind in refused))
 
 
 def _refuse_all_but_pivot(connection: "DuckDBPyConnection", sql: str) -> None:
@@ -150,12 +152,12 @@ def _refuse_all_but_pivot(connection: "DuckDBPyConnection", sql: str) -> None:
     import duckdb
 
     if change := changes(sql, DUCKDB):
-        raise not_allowed(NOT_SELECT, change)
+        raise not_allowed_error(NOT_SELECT, change)
     # The bracket is on a line of its own, because the statement may end in a comment.
     with contextlib.suppress(duckdb.ParserException):
         if [statement.type for statement in connection.extract_statements(f"FROM (\n{sql}\n)")] == [duckdb.StatementType.MULTI]:
             return
-    raise not_allowed(NOT_SELECT, "this is MULTI")
+    raise not_allowed_error(NOT_SELECT, "this is MULTI")
 
 
 def _node_kinds(tree: Any) -> Iterator[str]:
@@ -235,7 +237,7 @@ def read_lines(capsule: Any, types: Sequence[str]) -> Iterator[Lines]:
             marks = set(batch.numbers) if moments or floats else set()
             text = _with_floats(batch, floats) if min(marks, default=0) < 0 else batch.text
             bits = reduce(or_, marks, 0)
-            yield Lines.marked(b"", len(batch.numbers), bits, moments)
+            yield Lines.from_bits(b"", len(batch.numbers), bits, moments)
             yield from (Lines(text=bytes(text[start : start + _PART_BYTES]), n_rows=0) for start in range(0, len(text), _PART_BYTES))
 
 
@@ -335,7 +337,7 @@ def open_session(connection: Connection, limits: QueryLimits) -> "DuckdbSession"
     """An open session; raises `UsageError` if the database is neither a DuckDB file nor a folder."""
     import duckdb
 
-    path = existing(connection)
+    path = database_path(connection)
     if path.is_dir():
         opened, files = _open_folder(path, limits, connection.name)
     else:
@@ -394,7 +396,7 @@ class DuckdbSession(Session):
 
     def stream(self, sql: str, *, as_text: bool = False) -> Stream:
         """The result of one SELECT, chunk by chunk."""
-        sql = frozen(sql, "duckdb", self._clock)
+        sql = freeze_statement(sql, "duckdb", self._clock)
         with _faults(sql):
             refuse_changes(self.connection, sql)
             described = self.connection.execute(f"DESCRIBE {sql}").fetchall()
@@ -504,13 +506,13 @@ def _fault_of(error: Exception, sql: str) -> FaultError:
     if type(error) in (duckdb.Error, duckdb.IOException, duckdb.FatalException) and text.startswith(("Corrupt", "IO Error: Corrupt")):
         return FaultError("NEEDS_CONNECTION", "the database is damaged: DuckDB cannot read its file", side="setup")
     if isinstance(error, duckdb.PermissionException):
-        return not_allowed(OUTSIDE, named_part(text, sql) or "a file is opened")
+        return not_allowed_error(OUTSIDE, find_name(text, sql) or "a file is opened")
     if isinstance(error, duckdb.CatalogException) and "extension" in text.partition("\n")[0]:
-        return not_allowed(OUTSIDE, named_part(text, sql))
+        return not_allowed_error(OUTSIDE, find_name(text, sql))
     if isinstance(error, duckdb.InvalidInputException) and "configuration has been locked" in text:
-        return not_allowed(OUTSIDE, "a setting is changed")
+        return not_allowed_error(OUTSIDE, "a setting is changed")
     if isinstance(error, duckdb.InvalidInputException) and "read-only" in text:
-        return not_allowed(NOT_SELECT, "this changes the database")
+        return not_allowed_error(NOT_SELECT, "this changes the database")
     if "expression depth" in text or isinstance(error, RecursionError):
         return sql_error("deep")
     kinds: list[tuple[type[Exception], str]] = [

@@ -271,7 +271,7 @@ def stream_result(connection: Connection, limits: QueryLimits, statement: str) -
     """Worker side: send a result's header, and its text in parts with the number of rows that begin in each; yield the columns of days."""
     with _statement_faults(), contextlib.closing(open_session(connection, limits)) as session:
 
-        def opened(stream: Stream) -> CsvText:
+        def open_text(stream: Stream) -> CsvText:
             send(PROCESS.parent, reply(list(stream.header)))
             return CsvText(stream.types, send_text)
 
@@ -280,7 +280,7 @@ def stream_result(connection: Connection, limits: QueryLimits, statement: str) -
                 count = (0 if start else n_rows).to_bytes(_COUNT_BYTES)
                 send(PROCESS.parent, reply(count + text[start : start + _PART_BYTES]))
 
-        written = run_into_sink(session, statement, limits, opened, as_text=ENGINES[connection.engine].writes_text)
+        written = run_into_sink(session, statement, limits, open_text, as_text=ENGINES[connection.engine].writes_text)
         yield list(written.days)
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from evalsuite.core.errors import FaultError
-from evalsuite.sql.session import BIGQUERY, DUCKDB, POSTGRES, SNOWFLAKE, SQLITE, Dialect, blanked, called_names
+from evalsuite.sql.session import BIGQUERY, DUCKDB, POSTGRES, SNOWFLAKE, SQLITE, Dialect, blank_out, called_names
 
 # Name -> replacement; `{at}` are seconds since 1970, `{more}` the arguments. Those in `_BARE` may be written without brackets.
 _MOMENT, _ZONED = '(SELECT to_timestamp({at})%s AS "{name}")', "%s(TIMESTAMP_SECONDS({at}){more})"
@@ -74,7 +74,7 @@ def freeze_sqlite(connection: sqlite3.Connection, at: int) -> None:
 
     def function(name: str, places: Sequence[int]) -> Callable[..., Any]:
         @lru_cache(maxsize=_KEPT_CALLS, typed=True)
-        def called(*arguments: Any) -> Any:
+        def call(*arguments: Any) -> Any:
             values = [*arguments]
             for place in places:
                 if len(values) == place:
@@ -86,7 +86,7 @@ def freeze_sqlite(connection: sqlite3.Connection, at: int) -> None:
                     )
             return own.execute(f"SELECT {name}({', '.join('?' * len(values))})", values).fetchone()[0]
 
-        return called
+        return call
 
     known = {name for (name,) in own.execute("SELECT DISTINCT name FROM pragma_function_list")}
     for name, places in _SQLITE.items():
@@ -104,7 +104,7 @@ def duckdb_macros(at: int) -> Iterator[str]:
     yield f"CREATE TEMP MACRO age(x) AS system.main.age({today}, x), (x, y) AS system.main.age(x, y)"
 
 
-def frozen(sql: str, engine: str, at: int, are_times: Callable[[str, int], Sequence[bool]] | None = None) -> str:
+def freeze_statement(sql: str, engine: str, at: int, are_times: Callable[[str, int], Sequence[bool]] | None = None) -> str:
     """The statement with its clock at `at` (0: unchanged), for an engine that accepts no functions of ours, or no qualified ones.
 
     `are_times` returns which of the n parameters of a PostgreSQL statement are read as times. Raises `FaultError` NOT_FROZEN, and SQL_ERROR
@@ -114,11 +114,11 @@ def frozen(sql: str, engine: str, at: int, are_times: Callable[[str, int], Seque
         return sql
     if engine == "duckdb":
         qualified = rf"(?<![\w$.])(?:system\s*\.\s*(?:main\s*\.\s*)?|pg_catalog\s*\.\s*)(?=(?:age|{'|'.join(_DUCKDB)})\s*\()"
-        return _splice(sql, [(*match.span(), "") for match in re.finditer(qualified, blanked(sql, DUCKDB), re.IGNORECASE)])
+        return _splice(sql, [(*match.span(), "") for match in re.finditer(qualified, blank_out(sql, DUCKDB), re.IGNORECASE)])
     dialect, table = _REWRITTEN[engine]
     if engine == "postgres":
         sql = _without_words(sql, at, are_times)
-        sql = _splice(sql, [(place, place, f"to_timestamp({at})::date::timestamp, ") for place in _lone_ages(blanked(sql, dialect))])
+        sql = _splice(sql, [(place, place, f"to_timestamp({at})::date::timestamp, ") for place in _lone_ages(blank_out(sql, dialect))])
     sql = _splice(sql, list(_parts(sql, dialect, table, at)))
     if left := sorted(_function_names(sql, dialect) & set(table)):
         raise not_frozen(f"{left[0]}()")
@@ -132,12 +132,12 @@ def _function_names(sql: str, dialect: Dialect) -> set[str]:
 
 def _parts(sql: str, dialect: Dialect, table: Mapping[str, str], at: int) -> Iterator[tuple[int, int, str]]:
     """(start, end, replacement) of each call and keyword that reads the time. Raises NOT_FROZEN for one inside another."""
-    blank, last = blanked(sql, dialect), 0
+    blank, last = blank_out(sql, dialect), 0
     pattern = re.compile(rf"(?<![\w$.])(?:pg_catalog\s*\.\s*)?\b({'|'.join(table)})\b(?:\s*(\())?", re.IGNORECASE)
     for match in pattern.finditer(blank):
         name, end, arguments = match[1].lower(), match.end(), ""
         if match[2]:
-            end = _closing(blank, end)
+            end = _closing_bracket(blank, end)
             arguments = sql[match.end() : end - 1].strip()
         elif name not in _BARE or re.search(r"\bas\s+$", blank[max(0, match.start() - _LOOK_BACK) : match.start()], re.IGNORECASE):
             # A name given to a column.
@@ -151,11 +151,11 @@ def _parts(sql: str, dialect: Dialect, table: Mapping[str, str], at: int) -> Ite
 def _lone_ages(blank: str) -> Iterator[int]:
     """The start of the argument of each `age(x)`, which counts from today."""
     for match in re.finditer(r"(?<![\w$.])(?:pg_catalog\s*\.\s*)?age\s*\(", blank, re.IGNORECASE):
-        if blank[_closing(blank, match.end(), stop=",") - 1] != ",":
+        if blank[_closing_bracket(blank, match.end(), stop=",") - 1] != ",":
             yield match.end()
 
 
-def _closing(blank: str, start: int, stop: str = "") -> int:
+def _closing_bracket(blank: str, start: int, stop: str = "") -> int:
     """The position after the bracket that closes the one before `start`, or after an earlier `stop` outside all other brackets."""
     depth = 1
     for place in range(start, len(blank)):
@@ -167,7 +167,7 @@ def _closing(blank: str, start: int, stop: str = "") -> int:
 
 def _without_words(sql: str, at: int, are_times: Callable[[str, int], Sequence[bool]] | None) -> str:
     """A PostgreSQL statement with the day instead of 'today' and similar texts: next to a type, or where the server expects a time."""
-    blank, day, open_ = blanked(sql, POSTGRES), _utc(at), list[tuple[int, int, str]]()
+    blank, day, open_ = blank_out(sql, POSTGRES), _utc(at), list[tuple[int, int, str]]()
     days = {"today": day, "tomorrow": day + timedelta(days=1), "yesterday": day - timedelta(days=1)}
     sure = list[tuple[int, int, str]]()
     for match in _WORD.finditer(sql):
@@ -199,7 +199,7 @@ def reads_time(sql: str, engine: str) -> bool:
     """Whether the result of a statement depends on the clock, as far as its text shows; False for text that cannot be parsed."""
     dialect, names = _REWRITTEN.get(engine) or ((SQLITE, {}) if engine == "sqlite" else (DUCKDB, _DUCKDB))
     try:
-        blank = blanked(sql, dialect)
+        blank = blank_out(sql, dialect)
     except FaultError:
         return False
     if any(blank[match.start()] == "_" for match in _WORD.finditer(sql)):

@@ -22,7 +22,7 @@ from operator import or_
 from typing import Any, Final
 
 from evalsuite.core.errors import FaultError, UsageError
-from evalsuite.sql.frozen_clock import frozen, reads_time
+from evalsuite.sql.frozen_clock import freeze_statement, reads_time
 from evalsuite.sql.result_csv import INSTANT, as_lines, quoted_codes
 from evalsuite.sql.session import (
     NOT_SELECT,
@@ -33,14 +33,14 @@ from evalsuite.sql.session import (
     QueryLimits,
     Session,
     Stream,
-    blanked,
+    blank_out,
     called_names,
     calls,
     changes,
     client,
-    named_part,
+    find_name,
     neutral,
-    not_allowed,
+    not_allowed_error,
     only_statement,
     server_gone,
     sql_error,
@@ -89,18 +89,18 @@ def refuse_side_effects(connection: Any, sql: str, functions: frozenset[str]) ->
 
     `functions` are names that a person allowed. Text that a function runs as SQL is checked in the same way if it is a plain literal.
     """
-    blank = blanked(sql, POSTGRES)
+    blank = blank_out(sql, POSTGRES)
     if _HIDDEN_NAME.search(blank):
-        raise not_allowed(f'{OUTSIDE}: names in U&"..." hide what is called')
+        raise not_allowed_error(f'{OUTSIDE}: names in U&"..." hide what is called')
     names = called_names(sql, POSTGRES) - functions
     for text in _texts_run(sql, blank, names):
         if reads_time(text, "postgres"):
             # The frozen clock and the result cache check only the statement itself.
-            raise not_allowed(f"{OUTSIDE}: a text that it runs as SQL reads the time")
+            raise not_allowed_error(f"{OUTSIDE}: a text that it runs as SQL reads the time")
         refuse_side_effects(connection, only_statement(text, POSTGRES, fenced=False), functions)
     unknown = sorted(names - _HARMLESS - set(_RUN_TEXTS))
     if unknown and (volatile := connection.execute(_VOLATILE, (unknown, list(_MAKE_SQL))).fetchone()):
-        raise not_allowed(f"{OUTSIDE}: the function {volatile[0]} can have other effects than its result")
+        raise not_allowed_error(f"{OUTSIDE}: the function {volatile[0]} can have other effects than its result")
 
 
 def _texts_run(sql: str, blank: str, names: Set[str]) -> Iterator[str]:
@@ -115,7 +115,7 @@ def _texts_run(sql: str, blank: str, names: Set[str]) -> Iterator[str]:
             if literal := _LITERAL.fullmatch(argument):
                 yield literal[3] if literal[2] else literal[1].replace("''", "'")
             elif not argument.isdigit():
-                raise not_allowed(f"{OUTSIDE}: the text that {name} runs is not a plain literal")
+                raise not_allowed_error(f"{OUTSIDE}: the text that {name} runs is not a plain literal")
 
 
 def _arguments(sql: str, blank: str, start: int) -> Iterator[str]:
@@ -179,7 +179,7 @@ def lines_of(chunks: Iterable[Sequence[tuple[str, int, list[str | None] | None]]
         if odd.count(None) < len(odd):
             lines = tuple(line if cells is None else _as_python_has_it(cells, types) for line, cells in zip(lines, odd, strict=True))
         bits = reduce(or_, set(times))
-        yield Lines.marked("".join(lines).encode("utf-8", "backslashreplace"), len(lines), bits, moments)
+        yield Lines.from_bits("".join(lines).encode("utf-8", "backslashreplace"), len(lines), bits, moments)
 
 
 def _as_python_has_it(texts: Sequence[str | None], types: Sequence[str]) -> str:
@@ -386,7 +386,7 @@ class PostgresSession(Session):
         """The result of one SELECT, chunk by chunk through a cursor of the server."""
         with self._faults(sql):
             self.connection.rollback()
-            sql = frozen(sql, "postgres", self._limits.clock, self._are_times)
+            sql = freeze_statement(sql, "postgres", self._limits.clock, self._are_times)
             refuse_side_effects(self.connection, sql, self._functions)
             self.connection.execute(f"SET LOCAL statement_timeout = {max(1, int(self._limits.seconds * 1000))}")
             # DECLARE accepts a SELECT or VALUES without any changing part; sent as one prepared message it cannot contain two statements.
@@ -485,9 +485,9 @@ class PostgresSession(Session):
             # before.
             return sql_error("syntax")
         if state in ("25006", "42P11") or (state == "0A000" and changes(sql, POSTGRES)):
-            return not_allowed(NOT_SELECT, named_part(str(error), sql))
+            return not_allowed_error(NOT_SELECT, find_name(str(error), sql))
         if state == "42501":
-            return not_allowed(OUTSIDE, named_part(str(error), sql))
+            return not_allowed_error(OUTSIDE, find_name(str(error), sql))
         if state == "54001":
             return sql_error("deep")
         if state.startswith(("53", "54")):

@@ -38,7 +38,7 @@ class Change:
     fewer: Sequence["Change"] = ()
 
 
-def shown(node: "Expr", dialect: str) -> str:
+def quote_sql(node: "Expr", dialect: str) -> str:
     text = " ".join(node.sql(dialect).split())
     return f"`{text if len(text) <= _SHOWN else text[: _SHOWN - 3] + '...'}`"
 
@@ -55,7 +55,7 @@ def in_place(old: "Expr", replacements: Iterable[Replacement], dialect: str) -> 
     value = parent.args[key]
     for kind, new in replacements:
         put = [new if item is old else item for item in value] if isinstance(value, list) else new
-        yield Change(kind, f"with {shown(new, dialect)} for {shown(old, dialect)}", parent, {key: put})
+        yield Change(kind, f"with {quote_sql(new, dialect)} for {quote_sql(old, dialect)}", parent, {key: put})
 
 
 def _conditions(node: "Expr") -> list[Any]:
@@ -73,7 +73,7 @@ def filter_changes(select: "Expr", dialect: str) -> Iterator[Change]:
         if clause is None:
             continue
         parts = _conditions(clause.this)
-        whole = Change("filter removed", f"without {shown(clause, dialect)}", select, {key: None})
+        whole = Change("filter removed", f"without {quote_sql(clause, dialect)}", select, {key: None})
         if len(parts) == 1:
             yield whole
             continue
@@ -81,7 +81,7 @@ def filter_changes(select: "Expr", dialect: str) -> Iterator[Change]:
         for n in range(1, len(parts) if len(parts) <= MOST_PARTS else 2):
             for gone in combinations(range(len(parts)), n):
                 rest = exp.and_(*(part.copy() for i, part in enumerate(parts) if i not in gone))
-                words = f"without {' and '.join(shown(parts[i], dialect) for i in gone)} in its {key.upper()}"
+                words = f"without {' and '.join(quote_sql(parts[i], dialect) for i in gone)} in its {key.upper()}"
                 made[gone] = Change("filter removed", words, clause, {"this": rest}, one_less(gone, made))
         yield from made.values()
         yield replace(whole, fewer=one_less(tuple(range(len(parts))), made))
@@ -104,12 +104,12 @@ def join_changes(select: "Expr", dialect: str) -> Iterator[Change]:
                 new = join.copy()
                 for key, value in changed.items():
                     new.set(key, value)
-                yield Change("join", f"with {shown(new, dialect)} for {shown(join, dialect)}", join, changed)
+                yield Change("join", f"with {quote_sql(new, dialect)} for {quote_sql(join, dialect)}", join, changed)
         parts = _conditions(join.args["on"]) if join.args.get("on") is not None else []
         for part in parts if len(parts) > 1 else ():
             rest = exp.and_(*(other for other in parts if other is not part))
-            yield Change("join", f"without {shown(part, dialect)} in its join", join, {"on": rest})
-        yield Change("join", f"without {shown(join, dialect)}", select, {"joins": joins[:i] + joins[i + 1 :]})
+            yield Change("join", f"without {quote_sql(part, dialect)} in its join", join, {"on": rest})
+        yield Change("join", f"without {quote_sql(join, dialect)}", select, {"joins": joins[:i] + joins[i + 1 :]})
 
 
 def distinct_changes(select: "Expr", dialect: str) -> Iterator[Change]:
@@ -137,16 +137,16 @@ def limit_changes(select: "Expr", dialect: str) -> Iterator[Change]:
         words = f"with {'ASC' if desc else 'DESC'} in `ORDER BY {ordered.this.sql(dialect)}`"
         yield Change("order", words, ordered, {"desc": not desc, "nulls_first": None})
     if limit is not None:
-        yield Change("limit", f"without {shown(limit, dialect)}", select, {"limit": None})
+        yield Change("limit", f"without {quote_sql(limit, dialect)}", select, {"limit": None})
         if isinstance(limit.expression, exp.Literal) and limit.expression.is_int:
             n = int(limit.expression.this)
             for other in (n + 1, n - 1, 1, 10):
                 if other > 0:
                     yield Change("limit", f"with `LIMIT {other}` for `LIMIT {n}`", limit, {"expression": exp.Literal.number(other)})
         if order is not None:
-            yield Change("order", f"without {shown(order, dialect)}", select, {"order": None})
+            yield Change("order", f"without {quote_sql(order, dialect)}", select, {"order": None})
     if offset is not None:
-        yield Change("limit", f"without {shown(offset, dialect)}", select, {"offset": None})
+        yield Change("limit", f"without {quote_sql(offset, dialect)}", select, {"offset": None})
 
 
 def group_changes(select: "Expr", dialect: str) -> Iterator[Change]:
@@ -184,10 +184,10 @@ def _fewer_keys(select: "Expr", keys: list[Any], dialect: str) -> Iterator[Chang
         rest = [column for column in selected if column is not own]
         changed = {"group": exp.Group(expressions=[other.copy() for other in left]) if left else None}
         if rest:
-            words = f"without {shown(own if own is not None and _ordinal(key) else key, dialect)} in its GROUP BY"
+            words = f"without {quote_sql(own if own is not None and _ordinal(key) else key, dialect)} in its GROUP BY"
             yield Change("group", words, select, {**changed, "expressions": rest})
         if i == 0 and own is not None and left:
-            yield Change("group", f"without {shown(key, dialect)} in its GROUP BY, but selected", select, changed)
+            yield Change("group", f"without {quote_sql(key, dialect)} in its GROUP BY, but selected", select, changed)
 
 
 def _ordinal(key: "Expr") -> int:
@@ -398,7 +398,7 @@ def one_row_short(sql: str, dialect: str) -> list[QueryEdit]:
         inner = inner.where(tree.args["where"].this.copy())
     inner = inner.limit(2**31 - 1).offset(1)
     table.replace(inner.subquery(alias))
-    return [QueryEdit("source row dropped", f"without one row of {shown(name, dialect)}", tree.sql(dialect))]
+    return [QueryEdit("source row dropped", f"without one row of {quote_sql(name, dialect)}", tree.sql(dialect))]
 
 
 def edits_as_data(sql: str, dialect: str, other: str = "", whose: str = "the answer's") -> list[list[Any]]:
@@ -450,7 +450,7 @@ def _changes(tree: "Expr", dialect: str) -> Iterator[Change]:
     for node in list(tree.walk()):
         yield from in_place(node, changed_expressions(node), dialect)
         if isinstance(node, exp.Window) and node.args.get("partition_by"):
-            yield Change("group", f"without PARTITION BY in {shown(node, dialect)}", node, {"partition_by": None})
+            yield Change("group", f"without PARTITION BY in {quote_sql(node, dialect)}", node, {"partition_by": None})
 
 
 def _take_over_clauses(tree: "Expr", other: "Expr", dialect: str, whose: str) -> Iterator[Change]:
@@ -462,7 +462,7 @@ def _take_over_clauses(tree: "Expr", other: "Expr", dialect: str, whose: str) ->
     for key, kind in _CLAUSES.items():
         own, new = _clause_parts(tree, key), _clause_parts(other, key)
         if key == "expressions" and len(own) != len(new):
-            text = ", ".join(shown(column, dialect) for column in new)
+            text = ", ".join(quote_sql(column, dialect) for column in new)
             yield Change(kind, f"with {whose} columns {text}", tree, {key: [column.copy() for column in new]})
             continue
         parts = _different_parts(own, new, in_place=key == "expressions")
@@ -525,7 +525,7 @@ def _in_words(parts: Sequence[_Part], key: str, dialect: str, whose: str) -> str
     """`with `b` for `a` in its WHERE, as the answer's`: the words that complete "the query ..."."""
     words = []
     for _, gone, come in parts:
-        new = f"with {shown(come, dialect)}" if come is not None else ""
-        words.append(f"{new} for {shown(gone, dialect)}" if new and gone is not None else new or f"without {shown(gone, dialect)}")  # type: ignore[arg-type]
+        new = f"with {quote_sql(come, dialect)}" if come is not None else ""
+        words.append(f"{new} for {quote_sql(gone, dialect)}" if new and gone is not None else new or f"without {quote_sql(gone, dialect)}")  # type: ignore[arg-type]
     clause = {"expressions": "columns", "joins": "joins"}.get(key, f"{key.upper()} BY" if key in ("group", "order") else key.upper())
     return f"{' and '.join(words)} in its {clause}, as {whose}"

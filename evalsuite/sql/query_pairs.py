@@ -25,7 +25,7 @@ from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EvalsuiteError, FaultError
 from evalsuite.core.types import SQLITE_CELLS, Table
 from evalsuite.sandbox.limits import Deadline
-from evalsuite.sql.session import REASONS, SQLITE, Connection, QueryLimits, blanked, only_statement
+from evalsuite.sql.session import REASONS, SQLITE, Connection, QueryLimits, blank_out, only_statement
 from evalsuite.sql.sqlite import NO_TEMPORARY_FILE, SqliteSession, is_steady, open_session, writes_nothing
 
 _DISTINCT = re.compile(r"\bdistinct\b", re.IGNORECASE)
@@ -51,13 +51,13 @@ class Evaluator:
     every_file: bool
     text_errors: str
 
-    def prepared(self, sql: str) -> str:
+    def prepare(self, sql: str) -> str:
         """The query as the evaluator runs it."""
         if self.name != "test-suite":
             return sql
         # The evaluator's own steps, in its order (`exec_eval.postprocess`, `remove_distinct`, `replace_cur_year`).
         sql = _GAP.sub(r"\1=", sql)
-        hidden = blanked(sql, SQLITE)
+        hidden = blank_out(sql, SQLITE)
         words = list(_DISTINCT.finditer(hidden))
         for word in reversed(words):
             sql = sql[: word.start()] + sql[word.end() :]
@@ -155,7 +155,7 @@ def _fingerprint(place: str, limits: QueryLimits, *_state: int) -> str | None:
 
 def statement_of(sql: str, evaluator: Evaluator, limits: QueryLimits) -> str:
     """The one statement of a query, prepared as the evaluator does. Raises `FaultError` SQL_ERROR or SQL_NOT_ALLOWED."""
-    return only_statement(evaluator.prepared(sql), SQLITE, most_bytes=limits.sql_bytes, fenced=False)
+    return only_statement(evaluator.prepare(sql), SQLITE, most_bytes=limits.sql_bytes, fenced=False)
 
 
 def _table(statement: str, place: str, text_errors: str, limits: QueryLimits, deadline: Deadline) -> Table:
@@ -197,7 +197,7 @@ def _session(place: str, limits: QueryLimits, *, temp_in_memory: bool) -> Sqlite
 
 def order_terms(sql: str) -> list[str] | None:
     """The terms of the ORDER BY of a query's whole result, without ASC and DESC; None if it has none."""
-    hidden = blanked(sql, SQLITE)
+    hidden = blank_out(sql, SQLITE)
     if not _ORDER.search(hidden):
         return None
     depths = list(accumulate((character == "(") - (character == ")") for character in hidden))
@@ -211,7 +211,7 @@ def order_terms(sql: str) -> list[str] | None:
     return [_DIRECTION.sub("", f" {term}").strip() for term in terms]
 
 
-def ordered_by(sql: str, header: Sequence[str]) -> list[int] | None:
+def order_columns(sql: str, header: Sequence[str]) -> list[int] | None:
     """The positions of the columns that a query's ORDER BY names; empty if a term is not one of them, None if there is no ORDER BY."""
     terms = order_terms(sql)
     if terms is None:

@@ -137,7 +137,7 @@ class Lines:
     at_other_times: frozenset[int] = frozenset()
 
     @classmethod
-    def marked(cls, text: bytes, n_rows: int, bits: int, moments: Sequence[int]) -> "Lines":
+    def from_bits(cls, text: bytes, n_rows: int, bits: int, moments: Sequence[int]) -> "Lines":
         """Return the lines with two bits for each column of `moments`: whether some are at midnight, and at other times."""
         midnight, other = (frozenset(column for place, column in enumerate(moments) if bits >> 2 * place & bit) for bit in (1, 2))
         return cls(text=text, n_rows=n_rows, at_midnight=midnight, at_other_times=other)
@@ -208,13 +208,13 @@ def sql_error(kind: str) -> FaultError:
     return FaultError("SQL_ERROR", REASONS[kind])
 
 
-def not_allowed(reason: str, part: str = "") -> FaultError:
+def not_allowed_error(reason: str, part: str = "") -> FaultError:
     """SQL_NOT_ALLOWED with a fixed reason, and the part of the statement that it is about, if it is plain text."""
     named = re.sub(r"[^\w$.()*:/ -]", "", part)[:_LONGEST_PART].strip()
     return FaultError("SQL_NOT_ALLOWED", f"{reason}: {named}" if named else reason)
 
 
-def named_part(text: str, sql: str) -> str:
+def find_name(text: str, sql: str) -> str:
     """The first name in an engine's first line that also occurs in the statement; nothing else of the engine's text is shown. Empty if
     none.
     """
@@ -258,7 +258,7 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date | time) else str(value)
 
 
-def existing(connection: Connection) -> Path:
+def database_path(connection: Connection) -> Path:
     """The connection's file or folder; raises `UsageError` if it does not exist."""
     if not connection.database:
         raise UsageError(f"connection {connection.name!r} names no database", hint="add `database: FILE`")
@@ -383,22 +383,22 @@ def only_statement(text: str, dialect: Dialect, *, most_bytes: int = 100_000, fe
         raise sql_error("long")
     if "\0" in text or _SURROGATE.search(text):
         raise sql_error("syntax")
-    sql = unfenced(text) if fenced else text.removeprefix("\ufeff")
-    blank = blanked(sql, dialect)
+    sql = remove_fence(text) if fenced else text.removeprefix("\ufeff")
+    blank = blank_out(sql, dialect)
     pieces = [piece for piece in blank.split(";") if piece.strip()]
     if not pieces:
         raise sql_error("empty")
     if len(pieces) > 1:
-        raise not_allowed(f"{NOT_SELECT}, and this is {len(pieces)} statements")
+        raise not_allowed_error(f"{NOT_SELECT}, and this is {len(pieces)} statements")
     word = re.match(r"[\s(]*(\w*)", pieces[0])
     if word is None or word[1].lower() not in dialect.first_words:
-        raise not_allowed(NOT_SELECT, f"this begins with {(word[1].upper() if word else '') or 'no word'}")
+        raise not_allowed_error(NOT_SELECT, f"this begins with {(word[1].upper() if word else '') or 'no word'}")
     # The only statement is between two semicolons, or the text's ends: leading ones are empty statements.
     start = blank.index(pieces[0])
     return sql[start : start + len(pieces[0])].strip()
 
 
-def unfenced(text: str) -> str:
+def remove_fence(text: str) -> str:
     """The text inside a Markdown fence, if there is one; otherwise the text itself.
 
     Of several fences the one marked as SQL is meant. Raises `FaultError` SQL_NOT_ALLOWED if several could be.
@@ -430,7 +430,7 @@ def _fences(text: str) -> Iterator[tuple[str, str]]:
 
 
 @lru_cache(maxsize=64)
-def blanked(sql: str, dialect: Dialect) -> str:
+def blank_out(sql: str, dialect: Dialect) -> str:
     """The text with every comment and every quoted part replaced by blanks of the same length; a quote leaves one letter as a placeholder.
 
     Raises `FaultError` SQL_ERROR if a quote is not closed.
@@ -462,7 +462,7 @@ def changes(sql: str, dialect: Dialect) -> str:
     """The first words of a change in the text, such as `delete from`; empty if there is none. Raises `FaultError` if a quote is not
     closed.
     """
-    match = re.search(r"\b(?:insert\s+(?:or\s+\w+\s+)?into|delete\s+from|merge\s+into|update\s+\S+\s+set)\b", blanked(sql, dialect), re.I)
+    match = re.search(r"\b(?:insert\s+(?:or\s+\w+\s+)?into|delete\s+from|merge\s+into|update\s+\S+\s+set)\b", blank_out(sql, dialect), re.I)
     return match[0] if match else ""
 
 
@@ -476,7 +476,7 @@ def called_names(sql: str, dialect: Dialect) -> set[str]:
 
 def calls(sql: str, dialect: Dialect) -> Iterator[tuple[str, int]]:
     """Each of `called_names` with the position after its bracket, once per occurrence."""
-    blank, quoted, bracket = blanked(sql, dialect), re.compile(dialect.name), re.compile(r"\s*\(")
+    blank, quoted, bracket = blank_out(sql, dialect), re.compile(dialect.name), re.compile(r"\s*\(")
     for match in re.finditer(r"(?<![\w$])([^\W\d][\w$]*+)\s*+\(", blank):
         yield match[1].lower(), match.end()
     for mark in re.finditer("_", blank):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evalsuite.core.errors import FaultError, UsageError
-from evalsuite.sql.frozen_clock import frozen
+from evalsuite.sql.frozen_clock import freeze_statement
 from evalsuite.sql.result_csv import INSTANT
 from evalsuite.sql.session import (
     NOT_SELECT,
@@ -18,7 +18,7 @@ from evalsuite.sql.session import (
     Stream,
     client,
     neutral,
-    not_allowed,
+    not_allowed_error,
     server_gone,
     sql_error,
 )
@@ -86,8 +86,8 @@ class SnowflakeSession(Session):
     def stream(self, sql: str) -> Stream:
         """The result of one SELECT, chunk by chunk as the connector downloads it."""
         if called := _SYSTEM_CALL.search(sql):
-            raise not_allowed(OUTSIDE, called[0])
-        sql = frozen(sql, "snowflake", self._limits.clock)
+            raise not_allowed_error(OUTSIDE, called[0])
+        sql = freeze_statement(sql, "snowflake", self._limits.clock)
         with self._faults():
             self._cursor = self.connection.cursor()
             self._cursor.execute(sql, timeout=max(1, round(self._limits.seconds)))
@@ -117,9 +117,9 @@ class SnowflakeSession(Session):
         if error.errno in (604, 630) or error.sqlstate == "57014":
             return FaultError("TIMEOUT", f"the statement took longer than {self._limits.seconds:g} seconds (limit seconds)")
         if error.errno == 8 or "statement count" in str(error.msg):
-            return not_allowed(NOT_SELECT)
+            return not_allowed_error(NOT_SELECT)
         if error.errno == 3001:
-            return not_allowed(OUTSIDE)
+            return not_allowed_error(OUTSIDE)
         state = error.sqlstate or ""
         kinds = {"42000": "syntax", "42601": "syntax", "02000": "name", "42S02": "name", "42S22": "name"}
         return sql_error(kinds.get(state, "value" if state.startswith("22") else "form" if state.startswith("42") else "other"))

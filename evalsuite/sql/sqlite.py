@@ -23,9 +23,9 @@ from evalsuite.sql.session import (
     QueryLimits,
     Session,
     Stream,
+    database_path,
     digest_of,
-    existing,
-    not_allowed,
+    not_allowed_error,
     sql_error,
     text_of,
 )
@@ -85,7 +85,7 @@ def open_session(connection: Connection, limits: QueryLimits, *, temp_in_memory:
     Temporary data of a statement stay in memory. SQLite sorts faster with a temporary file: without `temp_in_memory` a statement ends with
     the fault `NO_TEMPORARY_FILE` as soon as it needs one, for a process that may write none (`writes_nothing`).
     """
-    path = existing(connection)
+    path = database_path(connection)
     try:
         with path.open("rb") if path.is_file() else io.BytesIO() as handle:
             is_database = handle.read(len(_MAGIC)) == _MAGIC
@@ -189,7 +189,7 @@ class SqliteSession(Session):
         with self._faults():
             cursor = self.connection.execute(sql)
         if cursor.description is None:
-            raise not_allowed(NOT_SELECT)
+            raise not_allowed_error(NOT_SELECT)
         header = tuple(str(column[0]) for column in cursor.description)
 
         def chunks() -> Iterator[Sequence[Sequence[Any]]]:
@@ -213,13 +213,13 @@ class SqliteSession(Session):
     def _fault_of(self, error: Exception) -> FaultError:
         name, text = str(getattr(error, "sqlite_errorname", "") or ""), str(error)
         if any(self._refused):
-            return not_allowed(*self._refused)
+            return not_allowed_error(*self._refused)
         if "one statement at a time" in text or "may not be modified" in text or name.startswith(("SQLITE_READONLY", "SQLITE_AUTH")):
-            return not_allowed(NOT_SELECT)
+            return not_allowed_error(NOT_SELECT)
         if name == "SQLITE_INTERRUPT":
             return FaultError("TIMEOUT", f"the statement took longer than {self._seconds:g} seconds (limit seconds)")
         if "not authorized" in text:
-            return not_allowed(OUTSIDE)
+            return not_allowed_error(OUTSIDE)
         if not self._temp_in_memory and name in _NO_FILE:
             return FaultError("LIMIT", NO_TEMPORARY_FILE)
         if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):

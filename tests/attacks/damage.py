@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.cli import main
-from evalsuite.runs.run_files import sealed, units_digest
+from evalsuite.runs.run_files import seal, units_digest
 from evalsuite.runs.run_folder import RESULTS, RUN
 
 RUNS = ("first", "second")
@@ -72,7 +72,7 @@ def sealed_again(folder: Path, source: Path, rng: random.Random) -> str:
     shutil.copytree(source, folder)
     told = rng.choice([_value, _value, _value, _no_key, _new_key])(folder / RESULTS, rng, "details")
     run = json.loads((folder / RUN).read_text())
-    (folder / RUN).write_text(sealed(run, (folder / RESULTS).read_text(), units=units_digest(folder)))
+    (folder / RUN).write_text(seal(run, (folder / RESULTS).read_text(), units=units_digest(folder)))
     return told
 
 

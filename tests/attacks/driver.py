@@ -20,7 +20,7 @@ def main(plan_file: str) -> None:
     """Run every entry of the plan."""
     from evalsuite.cli import main as evalsuite
     from evalsuite.runs import WORKER_MODULES
-    from evalsuite.sandbox.fork_server import fork_server_for, shared
+    from evalsuite.sandbox.fork_server import fork_server_for, share
 
     plan = json.loads(Path(plan_file).read_text())
     out = Path(plan["out"])
@@ -29,7 +29,7 @@ def main(plan_file: str) -> None:
         server = stack.enter_context(fork_server_for(modules=WORKER_MODULES)) if plan["sharing"] else None
         for name, arguments in plan["runs"].items():
             with (
-                shared(server if name in plan["sharing"] else None),
+                share(server if name in plan["sharing"] else None),
                 (out / f"{name}.stdout").open("w", encoding="utf-8") as stdout,
                 (out / f"{name}.stderr").open("w", encoding="utf-8") as stderr,
                 contextlib.redirect_stdout(stdout),

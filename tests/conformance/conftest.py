@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from evalsuite.sandbox.fork_server import ForkServer, shared
+from evalsuite.sandbox.fork_server import ForkServer, share
 from tests.conformance import recorded
 from tests.conftest import made_once
 
@@ -14,7 +14,7 @@ def scored_once(tmp_path_factory: pytest.TempPathFactory, session_fork_server: F
     """Lets `recorded.scored` keep its runs in a folder of this test run."""
 
     def kept(name: str) -> bytes:
-        with shared(session_fork_server):
+        with share(session_fork_server):
             place = made_once(tmp_path_factory, f"scored-{name}", lambda folder: recorded.keep(name, folder / "run"))
         return (place / "run").read_bytes()
 

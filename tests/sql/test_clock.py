@@ -14,7 +14,7 @@ from evalsuite.core.errors import FaultError
 from evalsuite.readers.limits import clock_of
 from evalsuite.sql import open_session
 from evalsuite.sql.execution import ResultCache, execute, write_result
-from evalsuite.sql.frozen_clock import frozen, reads_time
+from evalsuite.sql.frozen_clock import freeze_statement, reads_time
 from evalsuite.sql.session import Connection, QueryLimits, Written
 from tests.sql import postgres_server
 
@@ -158,7 +158,7 @@ def test_a_clock_that_cannot_be_stopped_is_named(postgres: Connection) -> None:
 def test_a_clock_within_a_clock_is_named(engine: str, sql: str) -> None:
     """What stands in the brackets of a call that asks the time would be run as it is; 100 KB of such calls are told as soon."""
     with pytest.raises(FaultError, match="inside another") as caught:
-        frozen(sql, engine, AT)
+        freeze_statement(sql, engine, AT)
     assert caught.value.fault.code == "NOT_FROZEN"
 
 
@@ -169,7 +169,7 @@ def test_a_clock_within_a_clock_is_named(engine: str, sql: str) -> None:
 def test_no_quoted_name_asks_another_clock(engine: str, sql: str) -> None:
     """What a server finds under a name in quotes or behind a dot is not rewritten, so it is refused, and nothing is kept of it."""
     with pytest.raises(FaultError, match="cannot be frozen"):
-        frozen(sql, engine, AT)
+        freeze_statement(sql, engine, AT)
     assert reads_time(sql, engine)
 
 
@@ -191,8 +191,8 @@ def test_no_quoted_name_asks_another_clock(engine: str, sql: str) -> None:
 )
 def test_statements_are_rewritten_part_by_part(engine: str, sql: str, expected: str | None) -> None:
     """Names in quotes, behind a dot and after AS stay as they are, and so does every other byte."""
-    assert frozen(sql, engine, AT) == (sql if expected is None else expected)
-    assert frozen(sql, engine, 0) == sql
+    assert freeze_statement(sql, engine, AT) == (sql if expected is None else expected)
+    assert freeze_statement(sql, engine, 0) == sql
 
 
 @pytest.mark.parametrize(

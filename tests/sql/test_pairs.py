@@ -9,7 +9,7 @@ import pytest
 
 from evalsuite.core.errors import FaultError
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.sql.query_pairs import EVALUATORS, files_of, order_terms, ordered_by, statement_of, tables_of
+from evalsuite.sql.query_pairs import EVALUATORS, files_of, order_columns, order_terms, statement_of, tables_of
 from evalsuite.sql.session import QueryLimits
 from tests.conftest import ROOT
 from tests.processes import finished
@@ -39,8 +39,8 @@ def database(place: Path, *rows: Sequence[object]) -> str:
 )
 def test_the_test_suite_prepares_both_queries(given: str, prepared: str) -> None:
     """DISTINCT is taken out where it is a word of SQL, gaps in operators are closed, this year is 2020; BIRD changes nothing."""
-    assert SUITE.prepared(given) == prepared
-    assert BIRD.prepared(given) == given
+    assert SUITE.prepare(given) == prepared
+    assert BIRD.prepare(given) == given
 
 
 def test_a_mark_before_a_query_is_no_part_of_it() -> None:
@@ -124,7 +124,7 @@ def test_the_order_gold_asks_for(query: str, terms: list[str] | None, places: li
     """The outermost ORDER BY, with the columns of the result that it names."""
     header = ["the a", "b"] if "the a" in query else ["a", "b"]
     assert order_terms(query) == terms
-    assert ordered_by(query, header) == places
+    assert order_columns(query, header) == places
 
 
 def test_a_sort_that_needs_a_file_goes_on_in_memory(tmp_path: Path) -> None:

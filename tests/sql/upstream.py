@@ -7,7 +7,7 @@ from pathlib import Path
 
 from evalsuite.core.errors import FaultError
 from evalsuite.sql import ENGINES
-from evalsuite.sql.session import blanked
+from evalsuite.sql.session import blank_out
 
 FILES = {"sqlite": "*.test", "duckdb": "*.test", "postgres": "*.sql"}
 # Tables stay until the last question: what takes away, or opens something else, is left out.
@@ -40,7 +40,7 @@ def statements(engine: str, file: Path) -> tuple[list[str], list[str]]:
 
 def _without_comments(sql: str, engine: str) -> str:
     try:
-        return blanked(sql, ENGINES[engine].dialect)
+        return blank_out(sql, ENGINES[engine].dialect)
     except FaultError:
         return sql
 
@@ -76,7 +76,7 @@ def _of_blocks(text: str) -> Iterator[str]:
 def _of_script(text: str) -> Iterator[str]:
     text = re.sub(r"^\\.*$", ";", _COPIED.sub(";", text), flags=re.MULTILINE)
     try:
-        blank = blanked(text, ENGINES["postgres"].dialect)
+        blank = blank_out(text, ENGINES["postgres"].dialect)
     except FaultError:
         return
     start = 0

@@ -27,7 +27,7 @@ from evalsuite.readers.paths import FromRoot
 from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.batch_scoring import is_batch
 from evalsuite.runs.databases import Databases
-from evalsuite.runs.instance_checks import applicable
+from evalsuite.runs.instance_checks import applicable_checks
 from evalsuite.runs.plan import plan
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.runs.task_execution import Prediction, gold_tables, judge, usable_parameters
@@ -169,7 +169,7 @@ def readable_checks(task: Task, prediction: Prediction, result: Result) -> Itera
     Checks with a faulty spec, whose gold cannot be read, or that read another kind of answer are left out.
     """
     assert task.answer is not None
-    checks = [check for check in applicable(task.instance, task.answer) if not any(problem.blocks for problem in check.problems)]
+    checks = [check for check in applicable_checks(task.instance, task.answer) if not any(problem.blocks for problem in check.problems)]
     for check in sorted(checks, key=lambda check: check.scorer != result.scorer):
         entry = SCORERS.load(check.scorer)
         form = prediction.payloads.get(entry.marker.reads)
@@ -205,12 +205,12 @@ def _evidence_of_task(task: Task, prediction: Prediction, result: Result, rules:
 def _of_pair(task: Task, check: Check, form: Sequence[Table], rules: Rule, result: Result) -> Data:
     """Return both queries, and the difference of their results on the first database on which these differ."""
     from evalsuite.analysis.explain.difference import difference
-    from evalsuite.sql.query_pairs import ordered_by
+    from evalsuite.sql.query_pairs import order_columns
     from evalsuite.sql.session import both_queries
 
     golds, query = gold_tables(task, check), str(check.parameters["gold"])
     theirs, mine = next(((a, b) for a, b in zip(form, golds, strict=True) if a.columns != b.columns), (form[0], golds[0]))
-    asked = {"gold": mine, "ignore_order": ordered_by(query, mine.header) is None}
+    asked = {"gold": mine, "ignore_order": order_columns(query, mine.header) is None}
     differing = difference(SCORERS.load("table_match"), theirs, asked, rules=rules, result=result)
     assert task.answer is not None
     return {"difference": differing, "sql": both_queries(query, str(task.answer.value), "sqlite")}

@@ -20,8 +20,8 @@ from evalsuite.core.types import Check, Fault, Result, Rule, Table, Task
 from evalsuite.readers.limits import CLOCK
 from evalsuite.readers.load_answer import read_gold_query
 from evalsuite.readers.paths import FromRoot
-from evalsuite.runs.gold_queries import check_as_of, known_queries, with_as_of
-from evalsuite.runs.instance_checks import applicable, is_pair
+from evalsuite.runs.gold_queries import check_as_of, find_queries, with_as_of
+from evalsuite.runs.instance_checks import applicable_checks, is_pair
 from evalsuite.runs.task_execution import Prediction, gold_tables, judge, usable_parameters
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.sandbox.rpc_client import RpcClient
@@ -47,7 +47,7 @@ def collect_likeness(task: Task, prediction: Prediction) -> Result:
     """
     result = judge(task, prediction)
     assert task.answer is not None
-    check = applicable(task.instance, task.answer)[0]
+    check = applicable_checks(task.instance, task.answer)[0]
     entry = SCORERS.load(check.scorer)
     form = prediction.payloads.get(entry.marker.reads)
     room = 1.0
@@ -119,7 +119,7 @@ def gold_query(databases: "Databases", task: Task, check: Check, limits: Mapping
 
     Raises `EvalsuiteError` or `FaultError` if a file of either cannot be read.
     """
-    files = known_queries(task, check)
+    files = find_queries(task, check)
     connection = databases.connections().of_instance(task.instance, check.parameters)
     is_query = len(files) == 1 and files[0].is_file()
     return connection, with_as_of(read_gold_query(files[0]), check_as_of(None, limits[CLOCK]))[0] if is_query else ""
@@ -196,14 +196,14 @@ class QueryProofs:
             connection, gold = gold_query(self.databases, task, check, task.limits)
         except (EvalsuiteError, FaultError):
             return None, "", ""
-        prepared = self.answers.prepared(task) if task.answer.is_query else None
+        prepared = self.answers.prepare(task) if task.answer.is_query else None
         return connection, gold, "" if prepared is None or isinstance(prepared, Result) else prepared.text
 
 
 def _table_check(task: Task) -> Check | None:
     """Return the check that compares a table, which may come from a query."""
     assert task.answer is not None
-    return next((c for c in applicable(task.instance, task.answer) if SCORERS.load(c.scorer).marker.reads == "table"), None)
+    return next((c for c in applicable_checks(task.instance, task.answer) if SCORERS.load(c.scorer).marker.reads == "table"), None)
 
 
 @dataclass(slots=True)
@@ -227,7 +227,7 @@ class _Pair:
     @property
     def _check(self) -> Check:
         assert self.task.answer is not None
-        return applicable(self.task.instance, self.task.answer)[0]
+        return applicable_checks(self.task.instance, self.task.answer)[0]
 
     def base(self) -> Task:
         return self.task
@@ -275,7 +275,7 @@ class _QueriedTable:
         """Return a task for each edit that returns a table, by name, that is right if the edit proves something."""
         from evalsuite.sql.execution import Query
 
-        folder = self.databases.made("edited gold" if of_gold else "edited answers")
+        folder = self.databases.make_folder("edited gold" if of_gold else "edited answers")
         asked = [Query(name=name, text=edit.sql, connection=self.connection, place=folder / f"{name}.csv") for name, edit in edits.items()]
         runner = self._runners.setdefault(of_gold, self.databases.queries())
         assert self.task.answer is not None

@@ -51,7 +51,7 @@ from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.runs.batch_scoring import Execute, pipeline
 from evalsuite.runs.databases import Databases
-from evalsuite.runs.gold_queries import known_queries
+from evalsuite.runs.gold_queries import find_queries
 from evalsuite.runs.task_execution import Prediction, judge, usable_parameters
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.scorers import SCORERS
@@ -482,7 +482,7 @@ def run_mutants(
     tasks = [
         (Task(instance=instance, answer=None, gold_folder=gold.folder, submission_folder=scratch), check) for instance, check in tables
     ]
-    queried = [(task, check) for task, check in tasks if known_queries(task, check)]
+    queried = [(task, check) for task, check in tasks if find_queries(task, check)]
     if not queried:
         return {}
     edited: dict[tuple[str, int], tuple[QueryEdit, Connection]] = {}

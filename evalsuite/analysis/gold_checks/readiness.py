@@ -57,7 +57,7 @@ from evalsuite.runs.databases import Databases, connection_of
 from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.gold_queries import by_the_clock, is_temporal, query_files
 from evalsuite.runs.history import GoldSelfScore, signature_of
-from evalsuite.runs.instance_checks import applicable
+from evalsuite.runs.instance_checks import applicable_checks
 from evalsuite.runs.plan import default_rules
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.runs.worker_pool import Pool
@@ -70,7 +70,7 @@ from evalsuite.scorers.metrics import runs_programs
 from evalsuite.sql import ENGINES, open_session
 from evalsuite.sql.query_pairs import EVALUATORS as QUERY_EVALUATORS
 from evalsuite.sql.query_pairs import files_of, statement_of
-from evalsuite.sql.session import Connection, QueryLimits, existing, only_statement
+from evalsuite.sql.session import Connection, QueryLimits, database_path, only_statement
 
 FORMS_BY_ENDING = {
     **dict.fromkeys(("duckdb", "ddb", "db"), ("database",)),
@@ -180,7 +180,7 @@ class _AnswerValidator:
             yield _finding(answer, answer.fault)
             return
         instance = None if self.instances is None else self.instances.get(answer.instance_id)
-        checks = applicable(instance, answer) if instance is not None else ()
+        checks = applicable_checks(instance, answer) if instance is not None else ()
         if instance is not None and not checks:
             names = ", ".join(dict.fromkeys(check.scorer for check in instance.checks))
             untaken = f"answer type {answer.answer_type!r} reaches no check of this instance ({names})"
@@ -658,7 +658,7 @@ def _absent_client(connection: Connection) -> Iterator[Absent]:
     """Yield the file of an embedded engine, or the client of a server. Raises `EvalsuiteError` for the file."""
     engine = ENGINES[connection.engine]
     if engine.embedded:
-        existing(connection)
+        database_path(connection)
         is_folder = connection.engine == "duckdb" and Path(connection.database).is_dir()
         if not is_folder and (absent := _unreadable(connection.engine, connection.database)):
             yield absent

@@ -18,7 +18,7 @@ from evalsuite.core.status import FAULTY, UNGRADED, UNJUDGED, ZERO, kind_of, own
 from evalsuite.core.types import Result, Rule
 from evalsuite.gold.spec import NOTHING, Exchange, Exchanges, exchanges_of
 from evalsuite.runs.corrected_scores import known_labels, labels_of
-from evalsuite.runs.history import RUNS_FOLDER, RunEntry, named_run, one_run, refuse_no_run
+from evalsuite.runs.history import RUNS_FOLDER, RunEntry, find_named_run, one_run, refuse_no_run
 from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.run_folder import is_submission
 from evalsuite.runs.run_options import changed_parts, signature_parts
@@ -287,7 +287,7 @@ def set_labels(sides: Sequence[RunSide], files: Sequence[Path]) -> Sequence[RunS
 
 def _find_saved_run(name: str, runs: Path) -> RunEntry | None:
     """Return the saved run of that name, None if it is a folder or a file of answers to score."""
-    if (entry := named_run(name, runs)) is not None:
+    if (entry := find_named_run(name, runs)) is not None:
         return entry
     folder = Path(name)
     if is_submission(folder):
@@ -299,7 +299,7 @@ def _find_saved_run(name: str, runs: Path) -> RunEntry | None:
 def _score_side(folder: Path, gold: Path | None, like: RunEntry | None, rules: Rule | None, how: Mapping[str, Any]) -> RunSide:
     from evalsuite.core.plugin_calls import trusting_plugins
     from evalsuite.readers.archives import is_archive, without_ending
-    from evalsuite.runs.leaderboard_entries import unpacked
+    from evalsuite.runs.leaderboard_entries import unpack
     from evalsuite.runs.run_options import RunOptions
     from evalsuite.runs.scoring import run
 
@@ -314,7 +314,7 @@ def _score_side(folder: Path, gold: Path | None, like: RunEntry | None, rules: R
         opened.enter_context(trusting_plugins(*([] if place is of_run else [place])))
         answers = folder
         if folder.is_file() and is_archive(folder.name):
-            answers, label = opened.enter_context(unpacked(folder, settings)), without_ending(folder.name)
+            answers, label = opened.enter_context(unpack(folder, settings)), without_ending(folder.name)
         done = run(answers, place, settings)
     if not done.summary.n_submitted:
         raise UsageError(

@@ -15,7 +15,7 @@ from evalsuite.core.errors import UsageError
 from evalsuite.core.status import ZERO, raw_value, redact
 from evalsuite.core.types import Result, Rule
 from evalsuite.runs.corrected_scores import HumanEstimate, Label, Rater, read_labels
-from evalsuite.runs.history import RUNS_FOLDER, RunEntry, named_run, one_run
+from evalsuite.runs.history import RUNS_FOLDER, RunEntry, find_named_run, one_run
 from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.leaderboard_entries import Entry
 from evalsuite.runs.run_folder import RUN
@@ -260,7 +260,7 @@ def load_samples(
 
 
 def _parts(name: str, runs: Path) -> list[str]:
-    if "+" not in name or Path(name).exists() or named_run(name, runs) is not None:
+    if "+" not in name or Path(name).exists() or find_named_run(name, runs) is not None:
         return [name]
     if not all(parts := name.split("+")):
         raise UsageError(f"{name}: a sample has no name", hint="run_1+run_2 are two samples of one side")

@@ -29,7 +29,7 @@ from evalsuite.readers.limits import CLOCK, Limits, clock_of, resolve_limits
 from evalsuite.readers.paths import SPEC_PATTERN
 from evalsuite.readers.submission_files import file_contents, hash_of, submission_hash, uncertain_instances
 from evalsuite.runs.batch_scoring import asks_judge, is_batch
-from evalsuite.runs.corrected_scores import correct, unapplied
+from evalsuite.runs.corrected_scores import correct, warn_unapplied
 from evalsuite.runs.databases import Databases, connection_of, has_query
 from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.gold_queries import is_scored_by, query_files
@@ -418,7 +418,7 @@ def _warnings(replay: Replay, rows: Sequence[Result], recorded: Mapping[str, Any
     """Return the warnings; those about gold from queries are the run's own claim."""
     if living:
         return tuple(recorded["warnings"])
-    before, after = warnings_of(replay.gold, replay.submission, replay.tasks, rows), unapplied(replay.errata, replay.tasks)
+    before, after = warnings_of(replay.gold, replay.submission, replay.tasks, rows), warn_unapplied(replay.errata, replay.tasks)
     more = [text for text in (again.warnings if again is not None else ()) if text not in {*before, *after}]
     return (*before, *more, *after)
 

@@ -25,7 +25,7 @@ from evalsuite.readers.paths import metadata_name
 from evalsuite.reports.record import Record, record_of_entry, redact_record
 from evalsuite.runs.history import CONTEXTS, LONGEST, TAGS, RunEntry, part_asked_for, read_run, read_run_file, submission_folder
 from evalsuite.runs.run_files import read_json, why_no_run
-from evalsuite.runs.run_folder import RESULTS, RUN, STARTED, holds_run, labels_beside
+from evalsuite.runs.run_folder import RESULTS, RUN, STARTED, holds_run, labels_path
 from evalsuite.runs.run_options import signature_parts
 from evalsuite.runs.summary import summarise
 from evalsuite.suites.stored_suites import ScoringMethod, StoredSuite, read_suite_file
@@ -440,7 +440,7 @@ class RunsFolder:
         """Return the record at the reveal level of the suite: everything unless its gold is hidden."""
         from evalsuite.runs.submission_reader import saved_exchanges
 
-        stamp = stamp_of(entry.folder / RUN, entry.folder / RESULTS, labels_beside(entry.folder))
+        stamp = stamp_of(entry.folder / RUN, entry.folder / RESULTS, labels_path(entry.folder))
         try:
             return self._records.get(entry.folder, stamp, lambda: redact_record(record_of_entry(entry, exchanges=saved_exchanges(entry))))
         except (OSError, ValueError, TypeError, KeyError, EvalsuiteError) as error:

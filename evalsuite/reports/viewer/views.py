@@ -32,10 +32,10 @@ from evalsuite.reports.viewer.library import (
     submitted_texts,
     value_of,
 )
-from evalsuite.runs.corrected_scores import write_labels, written_labels
+from evalsuite.runs.corrected_scores import read_label_texts, write_labels
 from evalsuite.runs.history import part_asked_for
 from evalsuite.runs.history_index import RunScores
-from evalsuite.runs.run_folder import labels_beside
+from evalsuite.runs.run_folder import labels_path
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -162,7 +162,7 @@ class OwnLabel(NamedTuple):
 
 def labels_file(record: "Record") -> Path | None:
     """Return the path of a run's labels; None for a run without its own folder."""
-    return None if record.folder is None else labels_beside(record.folder)
+    return None if record.folder is None else labels_path(record.folder)
 
 
 def read_own_labels(record: "Record") -> dict[str, OwnLabel]:
@@ -187,7 +187,7 @@ def keep_label(record: "Record", instance_id: str, label: OwnLabel) -> None:
 
 
 def _label_lines(path: Path) -> dict[str, OwnLabel]:
-    return {name: OwnLabel(*label) for name, label in written_labels(path).items()} if path.is_file() else {}
+    return {name: OwnLabel(*label) for name, label in read_label_texts(path).items()} if path.is_file() else {}
 
 
 async def label_of_request(request: "Request") -> OwnLabel:

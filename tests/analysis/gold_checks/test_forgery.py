@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.runs.run_files import read_results, sealed
+from evalsuite.runs.run_files import read_results, seal
 from evalsuite.runs.run_folder import RESULTS, RUN
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import Run as Scored
@@ -85,7 +85,7 @@ def forge(run: Path, said: Run, rows: Rows) -> None:
     run.mkdir(exist_ok=True)
     lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     (run / RESULTS).write_text(lines, encoding="utf-8")
-    (run / RUN).write_text(sealed(said, lines), encoding="utf-8")
+    (run / RUN).write_text(seal(said, lines), encoding="utf-8")
 
 
 def refit(run: Path, said: Run, rows: Rows) -> None:

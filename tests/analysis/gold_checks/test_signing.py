@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.runs.run_files import sealed
+from evalsuite.runs.run_files import seal
 from evalsuite.runs.run_folder import RESULTS, RUN
 from tests.analysis.gold_checks.small import ANSWERS, GOLD, scored, write_gold, write_submission
 
@@ -45,7 +45,7 @@ def changed(run: Path, **summary: object) -> None:
     """Another summary in a run, its digests redone."""
     said = json.loads((run / RUN).read_text())
     said["summary"] |= summary
-    (run / RUN).write_text(sealed(said, (run / RESULTS).read_text()))
+    (run / RUN).write_text(seal(said, (run / RESULTS).read_text()))
 
 
 def test_a_signed_run_is_held_to_its_key(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -243,12 +243,12 @@ def _line(change: Callable[[str], str]) -> Callable[[Path], None]:
     """Change the first line of the results, with digests that fit."""
 
     def changed(folder: Path) -> None:
-        from evalsuite.runs.run_files import sealed
+        from evalsuite.runs.run_files import seal
 
         first, rest = (folder / RESULTS).read_text().split("\n", 1)
         text = change(first) + "\n" + rest
         (folder / RESULTS).write_bytes(text.encode("utf-8", "surrogateescape"))
-        (folder / RUN).write_text(sealed(json.loads((folder / RUN).read_text()), text), errors="surrogateescape")
+        (folder / RUN).write_text(seal(json.loads((folder / RUN).read_text()), text), errors="surrogateescape")
 
     return changed
 

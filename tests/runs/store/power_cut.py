@@ -17,7 +17,7 @@ from evalsuite.cli import main
 from evalsuite.runs.run_files import is_intact
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from evalsuite.sandbox.fork_server import fork_server_for, shared
+from evalsuite.sandbox.fork_server import fork_server_for, share
 from tests.cli.test_run import text_gold, text_submission
 from tests.command_server import forked_fork_servers
 from tests.runs.made import without_seconds, without_times
@@ -160,6 +160,6 @@ if __name__ == "__main__":
     base = Path(sys.argv[1])
     # The disk of this machine has no part in it.
     os.fsync = lambda _: None
-    with forked_fork_servers(), fork_server_for() as server, shared(server):
+    with forked_fork_servers(), fork_server_for() as server, share(server):
         found = {name: cut_runs(base / name, int(sys.argv[2]), earlier=name == "earlier") for name in ("new", "earlier")}
     print(json.dumps({**found, "site": cut_sites(base / "site", int(sys.argv[2]))}))

@@ -10,8 +10,8 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.core.errors import UsageError
 from evalsuite.core.types import Result
-from evalsuite.runs.corrected_scores import human_difference, human_score, keep_labels, labels_of, write_labels, written_labels
-from evalsuite.runs.run_folder import labels_beside
+from evalsuite.runs.corrected_scores import human_difference, human_score, keep_labels, labels_of, read_label_texts, write_labels
+from evalsuite.runs.run_folder import labels_path
 from tests.cli.test_run import text_gold, text_submission
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -126,11 +126,11 @@ def test_run_keeps_its_labels_for_later_reports(runs: Path, capsys: pytest.Captu
 
 def test_labels_that_stand_there_stay(tmp_path: Path) -> None:
     """What the viewer wrote of other instances is kept, notes without a label too, and a blank cell takes nothing back."""
-    beside, given = labels_beside(tmp_path / "run"), tmp_path / "people.csv"
+    beside, given = labels_path(tmp_path / "run"), tmp_path / "people.csv"
     write_labels(beside, {"a": ("1", ""), "b": ("", "look again"), "c": ("0.5", "half"), "d": ("", "")})
     given.write_text("id,verdict\na,wrong\nc,\ne,right\n", encoding="utf-8")
     keep_labels(given, tmp_path / "run")
-    assert written_labels(beside) == {"a": ("0", ""), "b": ("", "look again"), "c": ("0.5", "half"), "e": ("1", "")}
+    assert read_label_texts(beside) == {"a": ("0", ""), "b": ("", "look again"), "c": ("0.5", "half"), "e": ("1", "")}
 
 
 def test_labels_that_cannot_be_read_are_told_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -138,7 +138,7 @@ def test_labels_that_cannot_be_read_are_told_of(tmp_path: Path, capsys: pytest.C
     gold, submission = text_gold(tmp_path / "gold", a="Paris", b="Rome"), text_submission(tmp_path / "sub", a="Paris", b="Bern")
     folder = tmp_path / "run"
     assert main(["run", str(submission), "--gold", str(gold), "--out", str(folder), "--quiet"]) == 0
-    labels_beside(folder).write_text("instance_id,label\na,1\na,0\n")
+    labels_path(folder).write_text("instance_id,label\na,1\na,0\n")
     (tmp_path / "right.csv").write_text("instance_id,label\na,1\nb,0\n")
     capsys.readouterr()
     assert main(["report", str(folder)]) == 0

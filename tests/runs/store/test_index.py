@@ -18,7 +18,7 @@ from evalsuite.runs.history import one_run, tag_run
 from evalsuite.runs.history_index import INDEX, query
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from evalsuite.sandbox.fork_server import ForkServer, shared
+from evalsuite.sandbox.fork_server import ForkServer, share
 from tests.cli.test_run import text_gold, text_submission
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -34,7 +34,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, session_fork_server: ForkServ
     gold = text_gold(place / "gold", a="Paris", b="Rome")
     for name, answer in (("r1", "Paris"), ("r2", "Oslo"), ("r3", "Paris")):
         submission = text_submission(place / name, a=answer, b="Rome")
-        with shared(session_fork_server):
+        with share(session_fork_server):
             run(submission, gold, RunOptions(out=place / "runs" / name))
     return place
 

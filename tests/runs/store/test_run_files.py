@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evalsuite.compare.characters import MOST_MARKS
 from evalsuite.core.errors import OutputError
 from evalsuite.core.types import Fault, Result
-from evalsuite.runs.run_files import read_results, reported_result, result_of, whole_line, why_no_run
+from evalsuite.runs.run_files import read_results, result_of, result_of_worker, whole_line, why_no_run
 
 # With half of a surrogate pair, as a path in JSON may hold it.
 texts = st.text(st.characters(codec="utf-8") | st.just("\ud800"))
@@ -67,10 +67,10 @@ CRAFTED = ["[" * 100_000, '{"a":' * 100_000, "[1]", "3", "null", '{"a": 1', '{"a
 @pytest.mark.parametrize("details", CRAFTED, ids=[text[:12] for text in CRAFTED])
 def test_what_no_worker_says(details: str) -> None:
     """A worker that says it has said nothing that can be meant; so with bytes that are no text, and the name of another instance."""
-    assert reported_result(line("{}").encode(), "a") == result_of(line("{}"))
-    assert reported_result(line(details).encode(), "a") is None
-    assert reported_result(line('{"a": "?"}').encode().replace(b"?", b"\xff"), "a") is None
-    assert reported_result(line("{}").encode(), "b") is None
+    assert result_of_worker(line("{}").encode(), "a") == result_of(line("{}"))
+    assert result_of_worker(line(details).encode(), "a") is None
+    assert result_of_worker(line('{"a": "?"}').encode().replace(b"?", b"\xff"), "a") is None
+    assert result_of_worker(line("{}").encode(), "b") is None
 
 
 def a_run() -> dict[str, Any]:

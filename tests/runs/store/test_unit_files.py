@@ -14,7 +14,7 @@ from evalsuite.cli import main
 from evalsuite.core.errors import OutputError
 from evalsuite.runs import run_files
 from evalsuite.runs.history import one_run, remove_run
-from evalsuite.runs.run_files import UNITS, Row, sealed, set_apart, units_digest, whole_units
+from evalsuite.runs.run_files import UNITS, Row, seal, set_apart, units_digest, whole_units
 from evalsuite.stats.units import unit_details
 from tests.analysis.leaderboard.made import result
 from tests.properties import examples
@@ -168,7 +168,7 @@ def test_units_of_others_are_parsed_in_a_worker(runs: Path, monkeypatch: pytest.
     assert main(["leaderboard", "runs/b", "--receipts", "--gold", "gold", "--no-cache"]) == 0, capsys.readouterr()
     (runs / "b" / UNITS).write_bytes(b"PAR1" + b"\xff" * 99)
     said = json.loads((runs / "b" / "run.json").read_text())
-    (runs / "b" / "run.json").write_text(sealed(said, (runs / "b" / "results.jsonl").read_text(), units=units_digest(runs / "b")))
+    (runs / "b" / "run.json").write_text(seal(said, (runs / "b" / "results.jsonl").read_text(), units=units_digest(runs / "b")))
     capsys.readouterr()
     assert main(["verify", "runs/b"]) == 1
     assert "units.parquet" in capsys.readouterr().out

@@ -22,7 +22,7 @@ from evalsuite.core.types import Result, Task
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
-from evalsuite.runs.instance_checks import missing
+from evalsuite.runs.instance_checks import missing_result
 from evalsuite.runs.plan import plan
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
@@ -573,7 +573,7 @@ def test_programs_that_wait_are_not_run_when_nobody_takes_results(tmp_path: Path
     def judged(task: Task, *_: Any) -> Result:
         begun.append(task.instance.instance_id)
         assert begun[0] == task.instance.instance_id or may_end.wait(60)
-        return missing(task)
+        return missing_result(task)
 
     monkeypatch.setattr("concurrent.futures.ThreadPoolExecutor", Threads)
     monkeypatch.setattr("evalsuite.runs.task_execution.score_task", judged)
