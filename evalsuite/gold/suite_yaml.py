@@ -12,7 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from evalsuite.compare.official_cells import Reference
 from evalsuite.core import plugin_calls, registry
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import EvalsuiteError, GoldError, UntrustedPluginError, UsageError, did_you_mean
@@ -334,6 +333,8 @@ def _rules(value: Any, where: str) -> dict[str, Any]:
 
 
 def _reference(value: Any, where: str) -> dict[str, Any]:
+    from evalsuite.compare.official_cells import Reference
+
     known = get_args(Reference)
     if value not in known:
         hint = did_you_mean(str(value), known)

@@ -208,6 +208,9 @@ _OF_FORMS = {
 }
 
 
+_OF_SCORERS = {"evalsuite.scorers.text_match": ("evalsuite.compare.answer_rules",)}
+
+
 _JSON_FILES, _TEXT_FILES = (".json", ".jsonl"), (".txt", ".md")
 
 
@@ -364,9 +367,10 @@ def modules_of(tasks: Sequence[Task]) -> list[str]:
 
 
 def scorer_modules(names: Iterable[str]) -> set[str]:
-    """Return the modules that these bundled scorers import on their first call."""
+    """Return the modules of these bundled scorers, and those that they import on their first call."""
     scorers = [SCORERS.load(name) for name in names if name in SCORERS.bundled]
-    return {scorer.function.__module__ for scorer in scorers}.union(*(_OF_FORMS.get(scorer.marker.reads, ()) for scorer in scorers))
+    modules = {scorer.function.__module__ for scorer in scorers}
+    return modules.union(*(_OF_FORMS.get(scorer.marker.reads, ()) for scorer in scorers), *(_OF_SCORERS.get(name, ()) for name in modules))
 
 
 def asks_programs(check: Check) -> bool:

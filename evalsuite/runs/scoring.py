@@ -30,7 +30,6 @@ from evalsuite.readers.submission_files import (
 )
 from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.batch_scoring import BatchScoring, pipeline
-from evalsuite.runs.corrected_scores import correct, warn_unapplied
 from evalsuite.runs.databases import SqlAnswers, hangs_on_database
 from evalsuite.runs.executors import Executor, Work, check_executor, open_executor
 from evalsuite.runs.plan import Planned, by_tag, plan_run, warnings_of
@@ -478,7 +477,12 @@ def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], start
     options, gold, tasks, folder = planned.options, planned.gold, planned.tasks, opened.folder
     files = planned.gold_files
     results = with_notes(tasks, scored, planned.gold_inodes, among=planned.living.tasks, gold_digests=files.digests)
-    corrections = correct(tasks, results, planned.errata, partial(opened.execute, is_first=False), rules=planned.rules)
+    corrections, unapplied = dict[str, Any](), list[str]()
+    if planned.errata is not None:
+        from evalsuite.runs.corrected_scores import correct, warn_unapplied
+
+        corrections = correct(tasks, results, planned.errata, partial(opened.execute, is_first=False), rules=planned.rules)
+        unapplied = warn_unapplied(planned.errata, tasks)
     read = read_of(tasks, {result.instance_id: result for result in results})
     contents = file_contents(planned.submission, known=read) if options.save else {}
     made = receipt(isolation=options.isolation, features=opened.pool.features, jobs=opened.pool.jobs, executor=options.executor)
@@ -506,7 +510,7 @@ def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], start
             *warnings_of(gold, planned.submission, tasks, results),
             *planned.living.notes,
             *planned.drift,
-            *warn_unapplied(planned.errata, tasks),
+            *unapplied,
         ),
         folder=folder.path if folder is not None else None,
         receipt={**made, **({"resume": folder.notes} if folder is not None and folder.notes else {})},

@@ -2,21 +2,20 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Literal
 
 from evalsuite.compare.answer_messages import EXCLUDED
-from evalsuite.compare.answer_rules import (
-    excluded_text,
-    gold_numbers,
-    match_number,
-    match_number_strictly,
-    match_text,
-    match_text_strictly,
-    number_margin,
-)
-from evalsuite.compare.verdict import Cause, Official, Strict, join
+from evalsuite.core.import_ref import LazyModule
 from evalsuite.core.registry import scorer
 from evalsuite.core.types import Problem, Score
+
+if TYPE_CHECKING:
+    from evalsuite.compare import answer_rules as rules
+    from evalsuite.compare import verdict
+else:
+    # A process that only checks the parameters needs neither.
+    rules, verdict = LazyModule("evalsuite.compare.answer_rules"), LazyModule("evalsuite.compare.verdict")
 
 
 def string_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
@@ -58,10 +57,10 @@ def string_match(prediction: str, *, gold: str | list[str], conj: Literal["and",
     Example:
         `{"func": "string_match", "parameters": {"gold": ["Paris"], "exclude": ["London"]}}`
     """
-    official = match_text(prediction, gold, conj=conj, exclude=exclude)
-    strict = match_text_strictly(prediction, gold, conj=conj, exclude=exclude)
-    is_excluded = excluded_text(prediction, exclude) is not None
-    return join(official, strict, up="exclude inside a word" if is_excluded else "spelling form")
+    official = rules.match_text(prediction, gold, conj=conj, exclude=exclude)
+    strict = rules.match_text_strictly(prediction, gold, conj=conj, exclude=exclude)
+    is_excluded = rules.excluded_text(prediction, exclude) is not None
+    return verdict.join(official, strict, up="exclude inside a word" if is_excluded else "spelling form")
 
 
 def number_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
@@ -70,7 +69,8 @@ def number_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
     if gold == []:
         yield Problem(code="BAD_SPEC", message="gold is an empty list", hint="name at least one accepted number")
     try:
-        gold_numbers(gold)
+        if not isinstance(gold, int | float) or not isfinite(gold):
+            rules.gold_numbers(gold)
     except (ValueError, OverflowError):
         hint = "numbers may be written as 17.5, '17.5', '1,234' or '17.5%'"
         yield Problem(code="BAD_SPEC", message="gold is not a finite number", hint=hint)
@@ -114,23 +114,23 @@ def number_match(
     Example:
         `{"func": "number_match", "parameters": {"gold": "17.5", "precision": 2}}`
     """
-    official = match_number(prediction, gold, percentage=percentage, precision=precision, conj=conj, exclude=exclude)
-    strictly = partial(match_number_strictly, prediction, gold, percentage=percentage, conj=conj, exclude=exclude)
+    official = rules.match_number(prediction, gold, percentage=percentage, precision=precision, conj=conj, exclude=exclude)
+    strictly = partial(rules.match_number_strictly, prediction, gold, percentage=percentage, conj=conj, exclude=exclude)
     strict = strictly(precision=precision, abs_tol=abs_tol, rel_tol=rel_tol)
     margin = None
     # Excluded texts and too many numbers disqualify under any tolerance.
     if strict.value == 1 or strict.kind not in ("exclude", "hedged"):
-        margin = number_margin(
+        margin = rules.number_margin(
             *(prediction, gold),
             conj=conj,
             percentage=percentage,
             is_right=strict.value == 1,
             accepts=lambda tolerance: strictly(abs_tol=tolerance).value == 1,
         )
-    return join(official, strict, up=_why_no_number(official, strict, both_forms=percentage and conj == "and"), margin=margin)
+    return verdict.join(official, strict, up=_why_no_number(official, strict, both_forms=percentage and conj == "and"), margin=margin)
 
 
-def _why_no_number(official: Official, strict: Strict, *, both_forms: bool) -> Cause:
+def _why_no_number(official: "verdict.Official", strict: "verdict.Strict", *, both_forms: bool) -> "verdict.Cause":
     """Return the cause if only strict accepts; `both_forms`: the reference requires each gold as fraction and as percent."""
     if official.reason.startswith(EXCLUDED):
         return "exclude inside a word"

@@ -191,7 +191,7 @@ def test_workers_that_do_not_see_the_folders_are_an_error(cluster: Any, tmp_path
 
 def test_only_workers_made_for_the_run_believe_what_the_parent_saw(tmp_path: Path) -> None:
     """They get the inodes of gold's files from it, by which a link to gold is refused; others look for themselves, at the gold they see."""
-    from evalsuite.runs.executors import _make_shared, _prepare_worker
+    from evalsuite.runs.dask_pool import _make_shared, _prepare_worker
 
     submission, gold = make(tmp_path, n=8)
     read = replace(read_gold(gold), hash=gold_hash(gold))
@@ -207,7 +207,7 @@ def test_dask_still_knows_what_is_set_for_a_cluster_of_its_own() -> None:
     """A key that dask renames would be set for nobody."""
     dask = pytest.importorskip("dask", reason="the extra `dask` is not installed")
     pytest.importorskip("distributed", reason="the extra `dask` is not installed")
-    from evalsuite.runs.executors import _UNWATCHED
+    from evalsuite.runs.dask_pool import _UNWATCHED
 
     assert [key for key in _UNWATCHED if dask.config.get(key, None) is None] == []
 
@@ -274,7 +274,7 @@ def test_a_scheduler_that_ends_is_an_error_and_the_run_goes_on_with_the_next(tmp
     ("file", "old", "new", "words"),
     [
         ("core/version.py", __version__, "0.0.1", r"a dask worker has other packages installed: .*evalsuite:0\.0\.1"),
-        ("runs/executors.py", "def score_chunk", "def score_some", "a dask worker failed: "),
+        ("runs/dask_pool.py", "def score_chunk", "def score_some", "a dask worker failed: "),
     ],
 )
 def test_a_worker_with_another_evalsuite_is_refused(file: str, old: str, new: str, words: str, tmp_path: Path) -> None:
