@@ -3,7 +3,7 @@
 Strict comparisons also need how each number was written (its decimals), and which cells are words or dates that no other text equals.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -211,6 +211,20 @@ def _decoder() -> Any:
     return msgspec.json.Decoder(list[float | None]).decode
 
 
+def officially_apart(a: Any, b: Any) -> Any:
+    """Whether numbers are farther from each other than the official tolerance, beyond all rounding."""
+    import numpy as np
+
+    return np.abs(a - b) > official_reach(np.maximum(np.abs(a), np.abs(b)))
+
+
+def official_reach(size: Any) -> Any:
+    """How far numbers of a size may be from officially equal ones at most."""
+    import numpy as np
+
+    return 1.001 * np.maximum(ABS_TOL, 1e-9 * size)
+
+
 def officially_equal(gold: "np.ndarray[Any, Any]", predicted: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
     """`math.isclose(gold, predicted, abs_tol=ABS_TOL)` for each pair, where empty equals empty."""
     import numpy as np
@@ -318,8 +332,9 @@ class NumberColumns:
         held = self._held.of("numbers")
         if (side, column) not in held:
             packed = self._packed[side]
-            for known in [name for name in held if name != _SORTED][: -max(1, _HELD_NUMBERS // max(1, packed.n_rows))]:
-                del held[known]
+            if len(held) > (most := max(1, _HELD_NUMBERS // max(1, packed.n_rows))):
+                for known in [name for name in held if name != _SORTED][:-most]:
+                    del held[known]
             parsed = joined((numbers_of(block, column, kind=packed.kinds[column]) for block in packed.blocks()), packed.n_rows)
             held[side, column] = parsed if parsed is not None and parsed.are_safe and not np.isinf(parsed.values).any() else None
         numbers: Numbers | None = held[side, column]
@@ -356,6 +371,25 @@ class NumberColumns:
             self._known[name] = summary
         known_summary: Summary = self._known[name]
         return known_summary
+
+    def may_equal(self, gold: int, predicted: Sequence[int], reach: Callable[[Any], Any]) -> "np.ndarray[Any, Any]":
+        """Which predicted columns may equal a gold column in some order: by numbers of empty cells, and by first and last numbers, which
+        differ by `reach` of the larger one at most.
+        """
+        import numpy as np
+
+        mine, name = self.summary(0, gold), ("ends", tuple(predicted))
+        if not mine.are_numbers:
+            return np.ones(len(predicted), bool)
+        if name not in self._known:
+            summaries = [self.summary(1, column) for column in predicted]
+            self._known[name] = [np.array(part) for part in list(zip(*summaries, strict=True))[:4]]
+        are_numbers, n_empty, low, high = self._known[name]
+        possible: np.ndarray[Any, Any] = n_empty == mine.n_empty
+        for own, others in ((mine.low, low), (mine.high, high)):
+            possible &= np.abs(own - others) <= reach(np.maximum(abs(own), np.abs(others)))
+        possible |= ~are_numbers
+        return possible
 
 
 _WORDS: Final = [word.encode() for word in WORDS_WITH_VALUE]

@@ -10,7 +10,8 @@ reference whatever their frames make of them, as long as no cell is empty, becau
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import compress
 from typing import Any, Final, NamedTuple
 
 from evalsuite.compare.duckdb_fetchdf_compat import column_of, database_columns, turns_into_floats
@@ -33,9 +34,16 @@ from evalsuite.compare.messages import (
     shorten,
     table_count,
 )
-from evalsuite.compare.number_columns import in_order, in_parts, is_surely_text, officially_equal, surely_unequal
+from evalsuite.compare.number_columns import (
+    in_order,
+    in_parts,
+    is_surely_text,
+    official_reach,
+    officially_apart,
+    officially_equal,
+    surely_unequal,
+)
 from evalsuite.compare.official_cells import (
-    ABS_TOL,
     NA_WORDS,
     NAN,
     RESULT_SUITES,
@@ -109,8 +117,7 @@ class OfficialColumns:
             return False
         if not self.is_database and not len(self.evidence.unlike(i, k)):
             return True
-        unequal = self._unequal(i, k)
-        return None if unequal is None else next(unequal, None) is None
+        return None if (unequal := self._unequal(i, k)) is None else next(unequal, None) is None
 
     def _are_heads_apart(self, i: int, k: int) -> bool:
         """Whether the first rows show that two columns differ in order."""
@@ -177,7 +184,7 @@ class OfficialColumns:
         if names == {"bool"}:
             return mine.n_true == theirs.n_true
         if names == {"bool", "number"}:
-            return False if _apart(mine.low, theirs.low) or _apart(mine.high, theirs.high) else None
+            return False if officially_apart(mine.low, theirs.low) or officially_apart(mine.high, theirs.high) else None
         kinds = {side[at].kind for side, at in zip(self.evidence.columns, (i, k), strict=True)}
         return False if len(kinds) == 1 and NUMBER_KINDS.isdisjoint(kinds) else None
 
@@ -193,11 +200,13 @@ class OfficialColumns:
         """Compare in ascending order: if numbers can be paired within the tolerance at all, the i-th smallest pair with each other."""
         import numpy as np
 
-        if not self.empty_is_zero and (mine.n_empty != theirs.n_empty or _apart(mine.low, theirs.low) or _apart(mine.high, theirs.high)):
+        if not self.empty_is_zero and (
+            mine.n_empty != theirs.n_empty or officially_apart(mine.low, theirs.low) or officially_apart(mine.high, theirs.high)
+        ):
             return False
         a, b = (self._filled(self._values(side, column)) for side, column in ((0, i), (1, k)))
         x, y = (in_order(side.copy()) for side in (a, b)) if self.empty_is_zero else (self._ordered(0, i), self._ordered(1, k))
-        if len(x) != len(y) or any(bool(_apart(*part).any()) for part in in_parts(x, y)):
+        if len(x) != len(y) or any(bool(officially_apart(*part).any()) for part in in_parts(x, y)):
             return False
         if self.is_database or (self.empty_is_zero and (mine.n_empty or theirs.n_empty)):
             return None
@@ -309,6 +318,13 @@ class OfficialColumns:
         hashes.compare([(i, near[i][0]) for i in chosen if near[i]])
         return near
 
+    def _possible(self, i: int) -> Iterable[int]:
+        """The predicted columns that may equal gold column i by their first and last numbers, if reading all costs less than comparing."""
+        every = self.chosen[1]
+        if self.empty_is_zero or self.kind(0, i).name != "number" or not (self.ignore_order or self.evidence.n_rows < len(every)):
+            return every
+        return compress(every, self.evidence.numbers.may_equal(i, every, official_reach))
+
     def partners(self) -> list[int] | None:
         """The first equal predicted column of each needed one, up to the first without one; None if undecided."""
         near = self._same_text_columns()
@@ -316,7 +332,7 @@ class OfficialColumns:
         for i in self.chosen[0]:
             partner = next((k for k in near[i] if self.ignore_order or not len(self.evidence.unlike(i, k))), None)
             if partner is None or (self.ignore_order and not self.are_equal(i, partner)):
-                fits = ((k, self.are_equal(i, k)) for k in self.chosen[1])
+                fits = ((k, self.are_equal(i, k)) for k in self._possible(i))
                 partner, is_equal = next(((k, fit) for k, fit in fits if fit is not False), (None, False))
                 if is_equal is None:
                     return None
@@ -332,13 +348,6 @@ def _by_text(values: Any, is_whole: bool) -> Any:
 
     listed = values.tolist()
     return np.array(sorted(map(int, listed) if is_whole else listed, key=str), np.float64)
-
-
-def _apart(a: Any, b: Any) -> Any:
-    """Whether numbers are farther from each other than the official tolerance, beyond all rounding."""
-    import numpy as np
-
-    return np.abs(a - b) > 1.001 * np.maximum(ABS_TOL, 1e-9 * np.maximum(np.abs(a), np.abs(b)))
 
 
 class Side:

@@ -21,7 +21,6 @@ from evalsuite.compare.number_columns import (
     SAFE_WHOLE,
     WHOLE,
     Numbers,
-    Summary,
     in_order,
     in_parts,
     is_surely_text,
@@ -527,22 +526,9 @@ class CodedColumns:
 
     def _near(self, i: int) -> list[int]:
         """The predicted columns that labels, numbers of empty cells, and first and last numbers do not rule out for gold column i."""
-        import numpy as np
-
-        gold = self.gold[i]
-        mine, theirs = self.evidence.numbers.summary(0, gold.position), self._summaries
-        possible = np.ones(len(theirs), bool)
-        if mine.are_numbers:
-            are_numbers, n_empty, low, high = (np.array(part) for part in list(zip(*theirs, strict=True))[:4])
-            possible = n_empty == mine.n_empty
-            for own, others in ((mine.low, low), (mine.high, high)):
-                possible &= np.abs(own - others) <= widest(gold.tolerance, np.maximum(abs(own), np.abs(others)))
-            possible |= ~are_numbers
-        return [k for k in np.flatnonzero(possible).tolist() if self.may_be(i, k)]
-
-    @cached_property
-    def _summaries(self) -> list[Summary]:
-        return [self.evidence.numbers.summary(1, column.position) for column in self.predicted]
+        reach = partial(widest, self.gold[i].tolerance)
+        possible = self.evidence.numbers.may_equal(self.gold[i].position, [column.position for column in self.predicted], reach)
+        return [k for k in possible.nonzero()[0].tolist() if self.may_be(i, k)]
 
     def _distance(self, i: int, k: int) -> float:
         """The summed distance of the numbers of two columns after sorting both."""

@@ -444,6 +444,38 @@ def _greedy(points: Sequence[Cell], accepting: Sequence[tuple[float, float, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Predicted numbers in ascending order, for each number of decimals shown: their indices and their values."""
+
+    decimals: Sequence[int]
+    orders: Sequence[Sequence[int]]
+    lines: Sequence[Sequence[float]]
+    tolerance: Tolerance
+
+    @classmethod
+    def of(cls, predicted: Sequence[Cell], tolerance: Tolerance) -> "Places":
+        """The places of some finite numbers."""
+        groups: dict[int, list[int]] = {}
+        for k, cell in enumerate(predicted):
+            groups.setdefault(0 if tolerance.own else _shown(cell), []).append(k)
+        places = list(map(_place_of, predicted))
+        orders = [sorted(group, key=lambda k: places[k]) for group in groups.values()]
+        return cls(decimals=tuple(groups), orders=orders, lines=[[places[k] for k in order] for order in orders], tolerance=tolerance)
+
+    def stretches(self, gold: Cell) -> list[tuple[int, int]]:
+        """The range (start, stop) of each order in which predictions are near enough to a gold number to be compared."""
+        value, ranges = _place_of(gold), []
+        for decimals, line in zip(self.decimals, self.lines, strict=True):
+            near = _nearness(gold, decimals, self.tolerance)
+            ranges.append((bisect_left(line, value - near), bisect_right(line, value + near)))
+        return ranges
+
+    def near(self, gold: Cell) -> list[int]:
+        """The indices of the predictions that are near enough to a gold number to be compared."""
+        return [k for order, (start, stop) in zip(self.orders, self.stretches(gold), strict=True) for k in order[start:stop]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Windows:
     """For each gold number the predictions near enough to be compared: ranges (start, stop) of the `orders` by decimals shown."""
 
@@ -462,22 +494,10 @@ class Windows:
 
 def windows_of(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> Windows | None:
     """The windows of gold numbers among predicted ones; None if a cell is not a number."""
-    places = [place(cell) for cell in predicted]
-    if any(value is None for value in places) or any(place(cell) is None for cell in gold):
+    if any(place(cell) is None for side in (predicted, gold) for cell in side):
         return None
-    groups: dict[int, list[int]] = {}
-    for k, cell in enumerate(predicted):
-        groups.setdefault(0 if tolerance.own else _shown(cell), []).append(k)
-    orders = [sorted(group, key=lambda k: places[k] or 0.0) for group in groups.values()]
-    lines = [[places[k] or 0.0 for k in order] for order in orders]
-    stretches = []
-    for cell in gold:
-        value, row = _place_of(cell), []
-        for decimals, line in zip(groups, lines, strict=True):
-            near = _nearness(cell, decimals, tolerance)
-            row.append((bisect_left(line, value - near), bisect_right(line, value + near)))
-        stretches.append(row)
-    return Windows(orders=orders, stretches=stretches)
+    lines = Places.of(predicted, tolerance)
+    return Windows(orders=lines.orders, stretches=[lines.stretches(cell) for cell in gold])
 
 
 def _shown(cell: Cell) -> int:

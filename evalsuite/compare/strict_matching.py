@@ -16,6 +16,7 @@ that have no partner. A cause of acceptance or refusal says why official and str
 
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from math import inf
 from typing import Any, Final
@@ -50,6 +51,7 @@ from evalsuite.compare.row_multisets import (
 from evalsuite.compare.strict_columns import (
     Column,
     Matching,
+    Places,
     equal,
     in_likely_order,
     in_readings,
@@ -130,31 +132,86 @@ def _ordered(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: 
     """Compare each column with its likely partner first; the others are compared only for a column whose partner is unequal."""
     likely = likely_columns(gold, predicted)
     _look_at(gold, [predicted[k] for k in likely or ()], evidence)
-    twins = evidence.with_head(1, range(len(predicted)))
+    twins, near = evidence.with_head(1, range(len(predicted))), FirstRows(predicted, evidence, heeds_labels)
     chosen: dict[int, int] = {}
     candidates: list[list[int]] = []
     for i, column in enumerate(gold):
-        allowed = _allowed(column, predicted, heeds_labels)
         alike = twins.get(evidence.head(0, column.position), [])
         first = [likely[i]] if likely is not None else alike[:_TWINS_TRIED]
-        free = (k for k in first if k in allowed and k not in chosen)
+        free = (k for k in first if k not in chosen and near.may_be(column, k))
         partner = next((k for k in free if column_fits(column, predicted[k], evidence)), None)
-        own = [partner] if partner is not None else _first_fitting(column, predicted, allowed, chosen, evidence)
+        own = [partner] if partner is not None else _first_fitting(column, predicted, near.of(column), chosen, evidence)
         candidates.append(own)
         partner = next((k for k in own if k not in chosen), None)
         if partner is not None:
             chosen[partner] = i
     if all(candidates) and len(chosen) < len(gold):
         # The assignment is computed only if each column has a candidate.
-        candidates = [_all_fitting(column, predicted, heeds_labels, evidence) for column in gold]
+        candidates = list(map(near.fitting, gold))
     if len(chosen) == len(gold):
         return matched_as([k for k, _ in sorted(chosen.items(), key=lambda pair: pair[1])])
     return verdict_of_candidates(candidates, "equal")
 
 
-def _allowed(gold: Column, predicted: Sequence[Column], heeds_labels: bool) -> list[int]:
-    """The predicted columns (index) whose labels, if they count, do not contradict gold's."""
-    return [k for k, column in enumerate(predicted) if not (heeds_labels and gold.contradicts(column))]
+class FirstRows:
+    """The predicted columns by their cell in one of the first rows, so that a gold column of a wide table is not compared with all of them.
+
+    Columns that one cell cannot rule out are always among the results: those with percent signs, or with an integer too large for a float.
+    """
+
+    def __init__(self, predicted: Sequence[Column], evidence: TableDiff, heeds_labels: bool) -> None:
+        self.predicted, self.evidence, self.heeds_labels = predicted, evidence, heeds_labels
+        self._known: dict[Tolerance, Places] = {}
+
+    @cached_property
+    def row(self) -> int:
+        """The row in which most predicted columns differ."""
+        heads = [_head(1, column, self.evidence) for column in self.predicted]
+        return max(range(len(heads[0])), key=lambda row: len({key(head[row]) for head in heads}))
+
+    @cached_property
+    def _columns(self) -> tuple[list[int], list[int], dict[Any, list[int]]]:
+        """The columns that are always among the results, those with a number in the row, and the others by their cell."""
+        always, numbers, others = list[int](), list[int](), dict[Any, list[int]]()
+        for k, column in enumerate(self.predicted):
+            cell = _head(1, column, self.evidence)[self.row]
+            if column.has_percent or _is_beyond_floats(cell):
+                always.append(k)
+            elif place(cell) is not None:
+                numbers.append(k)
+            else:
+                others.setdefault(cell, []).append(k)
+        return always, numbers, others
+
+    def may_be(self, gold: Column, k: int) -> bool:
+        """Whether labels, if they count, allow that predicted column k is a gold column."""
+        return not (self.heeds_labels and gold.contradicts(self.predicted[k]))
+
+    def fitting(self, gold: Column) -> list[int]:
+        """The predicted columns (index) that equal a gold column, likely ones first."""
+        return [k for k in self.of(gold) if column_fits(gold, self.predicted[k], self.evidence)]
+
+    def of(self, gold: Column) -> list[int]:
+        """The predicted columns (index) that first rows, and labels if they count, do not rule out for a gold column; likely ones first."""
+        cell: Cell = _head(0, gold, self.evidence)[self.row]
+        always, numbers, others = self._columns
+        near: Sequence[int] = range(len(self.predicted))
+        if not gold.has_percent and not _is_beyond_floats(cell):
+            own = [numbers[at] for at in self._places(gold.tolerance).near(cell)] if place(cell) is not None else others.get(cell, [])
+            near = [*always, *own]
+        fitting = (k for k in near if self.may_be(gold, k) and heads_fit(gold, self.predicted[k], self.evidence))
+        return in_likely_order(gold, self.predicted, fitting)
+
+    def _places(self, tolerance: Tolerance) -> Places:
+        if tolerance not in self._known:
+            cells = [_head(1, self.predicted[k], self.evidence)[self.row] for k in self._columns[1]]
+            self._known[tolerance] = Places.of(cells, tolerance)
+        return self._known[tolerance]
+
+
+def _is_beyond_floats(cell: Cell) -> bool:
+    """Whether a cell is an integer too large for a float."""
+    return isinstance(cell, int | Number) and place(cell) is None
 
 
 def _look_at(gold: Sequence[Column], partners: Sequence[Column], evidence: TableDiff) -> None:
@@ -164,10 +221,9 @@ def _look_at(gold: Sequence[Column], partners: Sequence[Column], evidence: Table
 
 
 def _first_fitting(
-    gold: Column, predicted: Sequence[Column], allowed: Sequence[int], taken: Mapping[int, int], evidence: TableDiff
+    gold: Column, predicted: Sequence[Column], near: Sequence[int], taken: Mapping[int, int], evidence: TableDiff
 ) -> list[int]:
-    """The fitting predicted columns up to the first that no other gold column has: one such candidate is enough for now."""
-    near = [k for k in in_likely_order(gold, predicted, allowed) if heads_fit(gold, predicted[k], evidence)]
+    """The fitting ones of some predicted columns up to the first that no other gold column has: one candidate is enough for now."""
     evidence.look([(gold.position, predicted[k].position) for k in near])
     own = []
     for k in near:
@@ -176,11 +232,6 @@ def _first_fitting(
             if k not in taken:
                 break
     return own
-
-
-def _all_fitting(gold: Column, predicted: Sequence[Column], heeds_labels: bool, evidence: TableDiff) -> list[int]:
-    near = [k for k in _allowed(gold, predicted, heeds_labels) if heads_fit(gold, predicted[k], evidence)]
-    return in_likely_order(gold, predicted, [k for k in near if column_fits(gold, predicted[k], evidence)])
 
 
 def heads_fit(gold: Column, predicted: Column, evidence: TableDiff) -> bool:

@@ -35,6 +35,7 @@ _HEAD_ROWS: Final = 16
 _AT_ONCE: Final = 4_096
 # About this many cells of each side are compared to find the row of a key.
 _MOST_SEARCHED: Final = 20_000_000
+_CELLS_SEARCHED: Final = 1 << 16
 # A cell that more rows contain identifies none of them.
 _MOST_ALIKE: Final = 10_000
 Rows = Any
@@ -178,7 +179,8 @@ class TableDiff:
         if len(cells) * self.n_rows > _MOST_SEARCHED:
             return
         for pair in sorted(cells, key=lambda pair: "." in str(cells[pair])):
-            own, others = (set(self._rows_of(side, pair[side], cells[pair])) for side in (0, 1))
+            others = set(self._rows_of(1, pair[1], cells[pair]))
+            own = set(self._rows_of(0, pair[0], cells[pair])) if others else others
             if others and max(len(own), len(others)) <= _MOST_ALIKE:
                 yield pair, own, others
 

@@ -129,6 +129,8 @@ class HashedRows:
         """Whether gold column i and predicted column k contain the same texts, in any order."""
         pair = self.twin(0, i), self.twin(1, k)
         if pair not in self._alike:
+            if not self._may_be_alike(*pair):
+                return False
             self.compare([pair])
         return self._alike[pair]
 
@@ -162,7 +164,8 @@ class HashedRows:
         """Put a gold and a predicted column that are alike, and the columns that are alike with either, into one group."""
         groups = self._groups
         first, second = groups.setdefault((0, i), len(groups)), groups.setdefault((1, k), groups[0, i])
-        groups.update((column, first) for column, group in list(groups.items()) if group == second != first)
+        if first != second:
+            groups.update((column, first) for column, group in list(groups.items()) if group == second)
 
     def _same_texts(self, pair: tuple[int, int], rows: tuple[Any, Any]) -> bool:
         """Whether the cells of both columns in these rows are the same."""

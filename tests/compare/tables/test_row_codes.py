@@ -1,7 +1,9 @@
 """Rows in any order by codes: near numbers, odd forms and moved cells get the verdicts of the plain model, at a bounded cost."""
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from random import Random
 from types import FrameType
 from typing import Any
@@ -170,21 +172,46 @@ def as_table(frame: Any) -> Table:
 def test_no_difference_costs_python_calls_for_each_cell(kind: str) -> None:
     """Both verdicts with reason on 6,000 rows of 3 columns, in order and in any order."""
     gold, answer = map(as_table, KINDS[kind](table_of(6_000, 3)))
+    for ignore_order in (False, True):
+        table_match(answer, gold=gold, ignore_order=ignore_order)
+        n_calls = calls_of(partial(table_match, answer, gold=gold, ignore_order=ignore_order))
+        assert n_calls <= MOST_CALLS * 2 * gold.n_rows * len(gold.columns), ignore_order
+
+
+def calls_of(judge: Callable[[], object]) -> int:
+    """How many Python functions are called."""
     n_calls = 0
 
     def count(frame: FrameType, event: str, argument: object) -> None:
         nonlocal n_calls
         n_calls += event == "call"
 
-    for ignore_order in (False, True):
-        table_match(answer, gold=gold, ignore_order=ignore_order)
-        n_calls = 0
-        sys.setprofile(count)
-        try:
-            table_match(answer, gold=gold, ignore_order=ignore_order)
-        finally:
-            sys.setprofile(None)
-        assert n_calls <= MOST_CALLS * 2 * gold.n_rows * len(gold.columns), ignore_order
+    sys.setprofile(count)
+    try:
+        judge()
+    finally:
+        sys.setprofile(None)
+    return n_calls
+
+
+WIDE = {
+    "unrelated": lambda columns: [[f"{float(cell) + 0.5:.2f}" for cell in column] for column in columns],
+    "one cell": lambda columns: [["x", *columns[0][1:]], *columns[1:]],
+    "columns moved and jittered": lambda columns: [[f"{float(cell) * (1 + 1e-10):.14g}" for cell in column] for column in columns[::-1]],
+}
+
+
+@pytest.mark.parametrize("ignore_order", [False, True])
+@pytest.mark.parametrize("kind", WIDE)
+def test_columns_of_wide_tables_are_not_compared_pair_by_pair(kind: str, ignore_order: bool) -> None:
+    """Four times as many columns take at most six times as many calls: pair by pair they would take sixteen times as many."""
+    n_calls = []
+    for n_columns in (100, 400):
+        columns = [[f"{(31 * row + 7 * at) % 9973}.{(row + at) % 100:02d}" for row in range(20)] for at in range(n_columns)]
+        gold = Table(header=tuple(f"c{at}" for at in range(n_columns)), columns=tuple(columns), n_rows=20)
+        answer = replace(gold, columns=tuple(WIDE[kind](columns)), name="t.csv")
+        n_calls.append(calls_of(partial(table_match, answer, gold=gold, ignore_order=ignore_order)))
+    assert n_calls[1] <= 6 * n_calls[0]
 
 
 @pytest.mark.parametrize("packed_cells", [0, 1 << 30])
