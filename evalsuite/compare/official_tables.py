@@ -248,7 +248,8 @@ class OfficialColumns:
         if summary.n_empty == self.evidence.n_rows:
             return Kind("")
         is_whole = summary.is_whole
-        if not (is_whole or summary.are_plain or self.is_database):
+        # Integers with an empty cell become floats.
+        if not (is_whole or summary.n_empty or summary.are_plain or self.is_database):
             is_whole = typed_column(list(self.tables[side].columns[column])).kind in ("int", "uint")
         return Kind("number", is_whole, summary.n_empty, low=summary.low, high=summary.high)
 
@@ -276,7 +277,10 @@ class OfficialColumns:
             return None
         if kinds == ("number", "number"):
             values, x, y = self._values(0, i), self._ordered(0, i), self._ordered(1, k)
-            n_filled, n_empty = n_numbers_left(x.data, y.data), self.kind(1, k).n_empty
+            n_empty, n_shared = self.kind(1, k).n_empty, min(len(x), len(y))
+            # Numbers are paired in ascending order, up to the first that does not equal its counterpart without a look at the others.
+            start = int(np.argmin(np.append(officially_equal(x[:n_shared], y[:n_shared]), False)))
+            n_filled = n_numbers_left(x[start:].data, y[start:].data)
             # How many equal numbers precede one on its own side, and how many the other side has.
             before = np.arange(len(x)) - np.searchsorted(x, x)
             there = np.searchsorted(y, x, "right") - np.searchsorted(y, x)

@@ -445,8 +445,8 @@ def _differently_written(gold: Column, predicted: Column, evidence: TableDiff, o
     i, k = gold.position, predicted.position
     if ordered:
         return next(((a, b) for _, a, b in evidence.cells(i, k, evidence.unlike(i, k)[:1])), None)
-    left = [evidence.written(side, (i, k)[side], rows) for side, rows in enumerate(evidence.spare([i], [k]))]
-    return (min(left[0], key=str), min(left[1], key=str)) if all(left) else None
+    spare = evidence.spare([i], [k])
+    return (evidence.least(0, i, spare[0]), evidence.least(1, k, spare[1])) if len(spare[0]) and len(spare[1]) else None
 
 
 def kind_of_form(gold: Cell, predicted: Cell, written: tuple[Any, Any], *, ordered: bool, own_tolerance: bool) -> TableCause:

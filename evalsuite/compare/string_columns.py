@@ -447,6 +447,18 @@ class PackedColumn(Sequence[Any]):
             # Only a process that was taken over sends such cells; as texts they equal no value.
             return list(texts)
 
+    def first_rows_of(self, rows: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+        """Some of these rows (ascending, from 0), among them that of the first text in alphabetical order: all that begin like it."""
+        import numpy as np
+
+        if self.kind:
+            return rows
+        # The bytes of a word compare like text if the first is the highest.
+        words = [block.words(block.starts[part, self.place], block.lengths[part, self.place]) for block, part in self.packed.rows(rows)]
+        begins = np.concatenate(words).byteswap()
+        first: np.ndarray[Any, Any] = rows[begins == begins.min()]
+        return first
+
     def lengths(self) -> "np.ndarray[Any, Any]":
         """The bytes of each cell."""
         import numpy as np

@@ -141,6 +141,10 @@ class TableDiff:
         cells = (self.gold, self.predicted)[side].columns[column]
         return [cells[row] for row in rows]
 
+    def least(self, side: int, column: int, rows: Rows) -> Any:
+        """The first cell of a column in some rows in the order of texts."""
+        return min(self.written(side, column, rows), key=str)
+
     def suspects(self, i: int, k: int, tolerance: Tolerance) -> Rows:
         """The unlike rows, in a `BulkDiff` without those whose cells certainly are the same number under the strict rules."""
         return self.unlike(i, k)
@@ -229,6 +233,10 @@ class BulkDiff(TableDiff):
     def written(self, side: int, column: int, rows: Rows) -> list[Any]:
         """As in `TableDiff`."""
         return self.columns[side][column].cells(rows)
+
+    def least(self, side: int, column: int, rows: Rows) -> Any:
+        """As in `TableDiff`."""
+        return super().least(side, column, self.columns[side][column].first_rows_of(rows))
 
     def suspects(self, i: int, k: int, tolerance: Tolerance) -> Rows:
         """As in `TableDiff`."""

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _AT_ONCE: Final = 65_536
 # At most this many hashes of single cells are in memory at a time.
 _MOST_CELLS: Final = 4_000_000
+# The hashes of all cells of tables with at most this many are cached, 8 bytes each.
+_MOST_KEPT: Final = 2_500_000
 # This many different rows are compared directly if the hashes are equal.
 _SAMPLED: Final = 16
 _LOWEST: Final = 512
@@ -83,11 +85,20 @@ class HashedRows:
         return self._keys
 
     def _cells(self, side: int, columns: Sequence[int]) -> "Iterator[tuple[int, np.ndarray[Any, Any]]]":
-        """(row, hashes of the cells of some columns from that row on), block by block."""
-        end = 0
-        for block in self._packed[side].blocks():
+        """(row, hashes of the cells of some columns from that row on), block by block. Those of smaller tables are cached."""
+        import numpy as np
+
+        end, packed = 0, self._packed[side]
+        for block in packed.blocks():
             begin, end = end, end + len(block)
-            yield begin, block.hashes(columns, self._secret)
+            if packed.n_rows * packed.width > _MOST_KEPT:
+                yield begin, block.hashes(columns, self._secret)
+                continue
+            names = [("cells", side, column, begin) for column in columns]
+            new = [name for name in names if name not in self._known]
+            hashed = block.hashes([column for _, _, column, _ in new], self._secret)
+            self._known.update(zip(new, hashed.T, strict=True))
+            yield begin, np.column_stack([self._known[name] for name in names])
 
     def cells(self, side: int, column: int) -> "np.ndarray[Any, Any]":
         """A number for each cell of a packed column: equal for equal texts, and almost never otherwise."""

@@ -11,7 +11,7 @@ from evalsuite.compare.official_tables import match_table
 from evalsuite.compare.strict_tables import judge_table
 from evalsuite.compare.string_columns import Block, Keys, pack
 from evalsuite.compare.table_diff import Comparisons
-from evalsuite.compare.table_hashes import HashedRows
+from evalsuite.compare.table_hashes import ArrayCache, HashedRows
 from evalsuite.core.types import Table
 
 N_ROWS = 7_000
@@ -148,3 +148,11 @@ def test_each_comparison_has_keys_of_its_own() -> None:
     packed = [pack(table(gold_rows()))] * 2
     first, second = (HashedRows(packed, Comparisons().of(table(gold_rows()), table(gold_rows())).hashes._held) for _ in range(2))
     assert not set(first.rows(0, [0, 1]).tolist()) & set(second.rows(0, [0, 1]).tolist())
+
+
+def test_equal_hashes_of_different_texts_are_not_confirmed() -> None:
+    """Rows with equal hashes are looked at: the same text confirms them, another one does not."""
+    sides = [pack(table([("a",)])), pack(table([("b",)]))]
+    for packed, are_confirmed in (([sides[0]] * 2, True), (sides, False)):
+        hashes = HashedRows(packed, ArrayCache(1))
+        assert hashes.are_confirmed([np.zeros(1, np.uint64)] * 2, 0, 0) is are_confirmed

@@ -1,10 +1,15 @@
-"""Which columns count, and where the reference's loop over several golds ends."""
+"""Which columns count, where the reference's loop over several golds ends, and small rules that hardly another test distinguishes."""
 
+import numpy as np
 import pytest
 
+from evalsuite.compare import table_diff
+from evalsuite.compare.bipartite_matching import _prices
+from evalsuite.compare.duckdb_fetchdf_compat import turns_into_floats
+from evalsuite.compare.official_cells import NAN, Column, differing_rows
 from evalsuite.compare.official_tables import resolve
 from evalsuite.scorers.duckdb_match import duckdb_match
-from evalsuite.scorers.table_match import table_match
+from evalsuite.scorers.table_match import table_match, tables_match
 from tests.compare.tables.test_table import text_table
 
 HUGE = "1" + "0" * 400
@@ -63,3 +68,100 @@ def test_an_integer_that_is_no_float_ends_the_references_loop(golds: list[str], 
     assert found.official == official
     assert found.reason.startswith(f"gold {position} of {len(golds)} '{position - 1}.csv': ")
     assert found.strict == ("5" in golds)
+
+
+@pytest.fixture(params=[0, 1 << 60])
+def _any_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small tables are compared as big ones are, and as small ones."""
+    monkeypatch.setattr(table_diff, "PACKED_CELLS", request.param)
+
+
+def test_pairs_of_columns_count_from_1() -> None:
+    """Equal columns in another order: the details name gold's column first."""
+    score = table_match(text_table([["a", "b"], ["1", "2"]]), gold=text_table([["1", "2"], ["a", "b"]]))
+    assert score.details["pairs"] == [[1, 2], [2, 1]]
+
+
+@pytest.mark.usefixtures("_any_size")
+def test_the_margin_of_several_tables() -> None:
+    """Of accepted golds the nearest counts, of tables that are all needed the farthest."""
+    answer, near, far = (text_table([[cell]]) for cell in ("10", "10.5", "12"))
+    assert table_match(answer, gold=[near, far]).details["margin"] == table_match(answer, gold=[far, near]).details["margin"] == 0.5
+    assert tables_match([answer, answer], gold=[near, far]).details["margin"] == 2
+    assert tables_match([answer, answer], gold=[far, near]).details["margin"] == 2
+
+
+@pytest.mark.usefixtures("_any_size")
+@pytest.mark.parametrize(("n_constant", "ignore_order", "margin"), [(0, True, 1), (1, True, 1), (2, True, None), (2, False, 1)])
+def test_the_margin_of_rows_that_belong_together(n_constant: int, ignore_order: bool, margin: int | None) -> None:
+    """Each column has its cells, and only whole rows differ: tolerances are tried for at most 3 columns if rows may change places."""
+    constant = [["7", "7"]] * n_constant
+    gold, answer = (text_table([["0", "1"], second, *constant]) for second in (["0", "1"], ["1", "0"]))
+    assert table_match(answer, gold=gold, ignore_order=ignore_order).details["margin"] == margin
+
+
+def test_the_margin_tries_columns_in_order() -> None:
+    """Columns with names that nobody gave are compared with both gold columns, not with the one in their place alone."""
+    answer = text_table([["10.2"], ["0.1"]])
+    assert table_match(answer, gold=text_table([["0"], ["10"]])).details["margin"] == 0.2
+
+
+@pytest.mark.usefixtures("_any_size")
+@pytest.mark.parametrize(("names", "strict"), [("bac", 1), ("cab", 0), ("acb", 0)])
+def test_tied_rows_change_places_with_each_other_only(names: str, strict: int) -> None:
+    """Two rows of the same place in the order, and one of the next."""
+    keys = {"a": "1", "b": "1", "c": "2"}
+    gold, answer = (text_table([[keys[name] for name in rows], list(rows)]) for rows in ("abc", names))
+    assert table_match(answer, gold=gold, order_by=[0]).strict == strict
+
+
+@pytest.mark.usefixtures("_any_size")
+def test_near_numbers_that_cannot_be_paired_refuse_their_column() -> None:
+    """Each number has one within the tolerance on the other side, but two of gold need the same: no row has to be looked at."""
+    gold, answer = text_table([["0", "0", "2", "x"]]), text_table([["1", "2", "2", "x"]])
+    score = table_match(answer, gold=gold, ignore_order=True, abs_tol=1)
+    assert score.strict == 0
+    assert "has no match" in (score.strict_reason or score.reason)
+    accepted = table_match(text_table([["1", "1", "2", "x"]]), gold=gold, ignore_order=True, abs_tol=1)
+    assert accepted.strict == 1
+
+
+@pytest.mark.usefixtures("_any_size")
+@pytest.mark.parametrize(("gold", "answer", "strict"), [("1 2", "$1 $2", 1), ("$1 $2", "1 2", 1), ("1 2", "1 b", 0), ("1 b", "1 2", 0)])
+def test_numbers_pair_with_numbers_however_they_are_written(gold: str, answer: str, strict: int) -> None:
+    """Amounts of money in any order are numbers, on either side; a word is none."""
+    tables = [text_table([side.split()[::step]]) for side, step in ((gold, 1), (answer, -1))]
+    assert table_match(tables[1], gold=tables[0], ignore_order=True).strict == strict
+
+
+@pytest.mark.parametrize(
+    ("types", "are_floats"),
+    [
+        (["INTEGER"], False),
+        (["DOUBLE"], True),
+        (["integer", "double"], True),
+        (["BIGINT", "UBIGINT"], True),
+        (["UTINYINT", "UBIGINT"], False),
+        (["VARCHAR"], False),
+        (["DOUBLE", "VARCHAR"], False),
+    ],
+)
+def test_frames_of_floats(types: list[str], are_floats: bool) -> None:
+    """Columns of numbers only, of which one is a float or too large for the others' integers."""
+    assert turns_into_floats(types) is are_floats
+
+
+def test_a_zero_among_texts_is_a_number() -> None:
+    """For Lite and Snow an empty cell of a text column is 0, within a hundredth of a number; a text is equal to itself alone."""
+    mixed, others = Column([0, "a", NAN], "text"), Column([0.004, "a", 0], "text")
+    assert differing_rows(mixed, others, 3) == [2]
+    assert differing_rows(Column(["a", NAN, "b"], "text"), Column(["a", NAN, 0], "text"), 3) == [2]
+
+
+def test_prices_ignore_what_rounding_leaves() -> None:
+    """An offer that is cheaper by less than rounding of the largest weight does not lower a price; a larger one does."""
+    columns, prices = np.arange(2), np.zeros(2)
+    for cheaper, lowered in ((1e-8, False), (1e-6, True)):
+        found = _prices(np.array([[0.0, -cheaper], [1e6, 0.0]]), columns, prices, None)
+        assert found is not None
+        assert (found[1] < 0) is np.bool_(lowered)
