@@ -58,7 +58,7 @@ _HEAVY = (
     "yaml",
 )
 # The same of workers.
-_OF_WORKERS = ("duckdb", "numpy", "rapidfuzz", "regex", "evalsuite.analysis.explain.instance_evidence")
+_OF_WORKERS = ("duckdb", "numpy", "rapidfuzz", "regex")
 
 
 class Command:
@@ -208,7 +208,7 @@ def serve(alive: int, listening: int, listening_for_workers: int, folder: str) -
 
     for name in (*WORKER_MODULES, *_OF_WORKERS):
         importlib.import_module(name)
-    _import_below("compare", "readers", "scorers", "trees", "gold")
+    _import_below("compare", "readers", "scorers", "trees", "gold", "analysis.explain")
     if os.fork() == 0:
         os.close(listening)
         _serve(alive, listening_for_workers, _be_fork_server)

@@ -147,22 +147,6 @@ def shared_fork_server(session_fork_server: ForkServer | None) -> Iterator[None]
         yield
 
 
-@pytest.fixture(scope="session")
-def session_explaining_server() -> Iterator[ForkServer | None]:
-    """Another one, which has imported what assigns rows to rows: every worker that explains would do so again."""
-    with contextlib.ExitStack() as stack:
-        with forked_fork_servers():
-            server = stack.enter_context(fork_server_for(modules=("scipy.optimize",)))
-        yield server
-
-
-@pytest.fixture
-def explaining_fork_server(session_explaining_server: ForkServer | None) -> Iterator[None]:
-    """As `shared_fork_server`, for tests that explain answers."""
-    with share(session_explaining_server), forked_fork_servers():
-        yield
-
-
 @pytest.fixture
 def quick_fork_servers() -> Iterator[None]:
     """Each run of the test has fork servers of its own, forked from a process that has imported what workers need."""

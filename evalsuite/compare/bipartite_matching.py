@@ -7,8 +7,12 @@ the best by its reduced costs. With dummy rows or columns for what is left out, 
 rest can still be matched within the tolerance of a tie, found by one search for cheapest alternating paths.
 """
 
+import sys
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from evalsuite.core.import_ref import Floats, NDArray, np
@@ -185,6 +189,34 @@ def _move(
     return amount
 
 
+def _solve(matrix: "Floats") -> "tuple[Columns, Columns]":
+    """Return (rows, columns) of an assignment with the largest sum: scipy's `linear_sum_assignment`."""
+    package = sys.modules.get("scipy.optimize")
+    solver = getattr(package, "linear_sum_assignment", None) or _solver_alone()
+    rows, columns = solver(matrix, maximize=True)
+    return rows, columns
+
+
+@cache
+def _solver_alone() -> "Callable[..., tuple[Columns, Columns]]":
+    """Return scipy's solver without the rest of `scipy.optimize`, if that is possible: it takes longer to import than most runs take."""
+    from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec
+    from importlib.util import find_spec, module_from_spec
+
+    scipy, name = find_spec("scipy"), "scipy.optimize._lsap"
+    for folder in (scipy and scipy.submodule_search_locations) or ():
+        for suffix in EXTENSION_SUFFIXES:
+            place = f"{folder}/optimize/_lsap{suffix}"
+            loader = ExtensionFileLoader(name, place)
+            with suppress(ImportError, AttributeError):
+                module = module_from_spec(ModuleSpec(name, loader, origin=place))
+                loader.exec_module(module)
+                alone: Callable[..., tuple[Columns, Columns]] = module.linear_sum_assignment
+                return alone
+    solver: Callable[..., tuple[Columns, Columns]] = import_module("scipy.optimize").linear_sum_assignment
+    return solver
+
+
 def best_assignment(weights: "Sequence[Sequence[float]] | Floats", *, ties: Literal["first", "solver"] = "first") -> list[tuple[int, int]]:
     """Return the min(n, m) pairs (row, column), sorted, with the largest sum of weights; each row and each column is in one pair at most.
 
@@ -198,15 +230,13 @@ def best_assignment(weights: "Sequence[Sequence[float]] | Floats", *, ties: Lite
         return []
     if not np.isfinite(matrix).all():
         raise ValueError("a weight is not a finite number")
-    from scipy.optimize import linear_sum_assignment
-
     guess = _largest_first(matrix) if ties == "first" else None
-    rows, columns = guess or linear_sum_assignment(matrix, maximize=True)
+    rows, columns = guess or _solve(matrix)
     if ties == "solver":
         return list(zip(rows.tolist(), columns.tolist(), strict=True))
     proved = _slack(matrix, rows, columns, PROOF_PASSES if guess else None)
     if proved is None:
-        proved = _slack(matrix, *linear_sum_assignment(matrix, maximize=True))
+        proved = _slack(matrix, *_solve(matrix))
         assert proved is not None
     slack, owned = proved
     owned = _first_matching(slack, owned)
@@ -262,8 +292,6 @@ def _largest_first(matrix: "Floats") -> "tuple[Columns, Columns] | None":
     Texts that are in both lists are paired at once this way. It is nearly always a best one, which its prices then prove. None if too
     few or too many weights are the largest for that to be likely, or the matrix is small.
     """
-    from scipy.optimize import linear_sum_assignment
-
     n = min(matrix.shape)
     if n < GUESS_FROM:
         return None
@@ -277,7 +305,7 @@ def _largest_first(matrix: "Floats") -> "tuple[Columns, Columns] | None":
             pairs[row] = column
             taken.add(column)
     left = [_others(size, list(used)) for size, used in zip(matrix.shape, (pairs, taken), strict=True)]
-    rest = linear_sum_assignment(matrix[np.ix_(*left)], maximize=True)
+    rest = _solve(matrix[np.ix_(*left)])
     rows, columns = np.array([*pairs, *left[0][rest[0]]], dtype=np.intp), np.array([*pairs.values(), *left[1][rest[1]]], dtype=np.intp)
     return _sorted_pairs(rows, columns)
 
@@ -470,8 +498,6 @@ def block_assignments(gains: "Floats", rows: "Columns", columns: "Columns") -> "
 
 def _assigned(blocks: "Floats") -> "Columns":
     """Return for blocks a x b x n x m the column of each row or -1, a x b x n: small ones by the sets of rows used, all blocks per step."""
-    from scipy.optimize import linear_sum_assignment
-
     n, m = blocks.shape[2:]
     chosen: Columns = np.full(blocks.shape[:3], -1, dtype=np.intp)
     if n > m:
@@ -500,7 +526,7 @@ def _assigned(blocks: "Floats") -> "Columns":
     chosen = np.where(blocks.max(axis=3) > 0, blocks.argmax(axis=3), -1 - np.arange(n))
     ordered = np.sort(chosen, axis=2)
     for i, j in np.argwhere((ordered[:, :, 1:] == ordered[:, :, :-1]).any(axis=2)):
-        chosen[i, j] = linear_sum_assignment(blocks[i, j], maximize=True)[1]
+        chosen[i, j] = _solve(blocks[i, j])[1]
     return np.maximum(chosen, -1)
 
 

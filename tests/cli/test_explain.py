@@ -9,7 +9,7 @@ from evalsuite.cli import main
 from evalsuite.runs.history import find_runs
 from tests.conftest import ROOT
 
-pytestmark = pytest.mark.usefixtures("explaining_fork_server")
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 GOLD, ANSWERS = str(ROOT / "gold"), str(ROOT / "example_submission_folder")
 

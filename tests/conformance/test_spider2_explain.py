@@ -18,7 +18,7 @@ from tests.conformance.recorded import expected, gold_folder, submission_folder,
 from tests.conftest import corpus, is_default_corpus
 from tests.properties import is_full
 
-pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("explaining_fork_server")]
+pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("shared_fork_server")]
 
 OF_A_KIND: Final = 5 if is_full() else 1
 

@@ -11,7 +11,7 @@ from evalsuite.cli import main
 from tests.conftest import ROOT
 from tests.suites.test_foreign_logs import ABOUT, inspect_sample, lm_eval, promptfoo
 
-pytestmark = pytest.mark.usefixtures("explaining_fork_server")
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 TABLE = "customer,total\nAbebe,120.5\nBruun,80.0\nCosta,61.25\n"
 QA = (

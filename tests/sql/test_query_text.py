@@ -10,7 +10,7 @@ import sqlglot
 from evalsuite.cli import main
 from evalsuite.sql.session import both_queries, laid_out
 
-pytestmark = pytest.mark.usefixtures("explaining_fork_server")
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 LONG = (
     "SELECT city, sum(n) AS total, count(*) AS many, avg(n) AS mean FROM t WHERE n > 0 AND city LIKE 'a%' -- of the north\n"

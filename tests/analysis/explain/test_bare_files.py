@@ -10,7 +10,7 @@ import pytest
 
 from evalsuite.cli import main
 
-pytestmark = pytest.mark.usefixtures("explaining_fork_server")
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 HEADER = ("id", "region", "revenue")
 ROWS = [(str(n), "WESN"[(n * 7) % 4 if n % 5 else 0], f"{n * n * 1.37 + 11.02:.2f}") for n in range(1, 61)]

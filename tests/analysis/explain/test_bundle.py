@@ -22,7 +22,7 @@ from tests.analysis.gold_checks.small import write_gold, write_submission
 from tests.processes import finished
 from tests.properties import examples
 
-pytestmark = pytest.mark.usefixtures("explaining_fork_server")
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 N_ROWS = 5000
 

@@ -11,7 +11,7 @@ from evalsuite.analysis.explain.difference import difference, judge_difference, 
 from evalsuite.core.types import Result, Table
 from evalsuite.scorers import SCORERS
 
-pytestmark = pytest.mark.usefixtures("explaining_fork_server")
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 GOLD = Table(header=("city", "n"), columns=(["Oslo", "Rome", "Kyiv", "Lima"], ["1", "2", "3", "4"]), n_rows=4)
 WRONG = Table(header=("N", "town", "x"), columns=(["1", "9", "3", "7"], ["Oslo", "Rome", "Kyiv", "Quito"], ["a"] * 4), n_rows=4)

@@ -12,7 +12,7 @@ import pytest
 from evalsuite.cli import main
 from tests.conftest import ROOT
 
-pytestmark = pytest.mark.usefixtures("explaining_fork_server")
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 Rows = list[list[str]]
 HEADER = ["id", "region", "name", "day", "amount"]

@@ -13,7 +13,7 @@ from evalsuite.core.types import Table
 from evalsuite.scorers import SCORERS
 from tests.analysis.explain.planted import ROW_CAUSES, corpus
 
-pytestmark = pytest.mark.usefixtures("explaining_fork_server")
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 
 @pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 8))])

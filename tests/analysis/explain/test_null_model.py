@@ -12,7 +12,7 @@ from evalsuite.analysis.explain.search import FITS, PROVED, chance_of
 from evalsuite.core.types import Table
 from evalsuite.scorers import SCORERS
 
-pytestmark = pytest.mark.usefixtures("explaining_fork_server")
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 Draw = Callable[[random.Random], str]
 TRIES = 400

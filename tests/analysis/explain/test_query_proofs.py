@@ -14,7 +14,7 @@ from evalsuite.core.errors import FaultError
 from evalsuite.sql.query_edits import edits, edits_as_data
 from tests.analysis.explain.executed_queries import Planted, planted, write_folders
 
-pytestmark = pytest.mark.usefixtures("explaining_fork_server")
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 
 def explained(root: Path, cases: list[Planted]) -> dict[int, dict[str, Any]]:

@@ -10,7 +10,7 @@ import pytest
 from evalsuite.analysis.explain.instance_evidence import explain
 from evalsuite.scorers import SCORERS
 
-pytestmark = pytest.mark.usefixtures("explaining_fork_server")
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 Records = list[dict[str, Any]]
 

@@ -39,10 +39,10 @@ def sleeping(function):
     return asleep
 
 
-def score(run, expected, found, *, compat, plain=tree_match._Run.score):
+def score(run, expected, found, *each, compat, plain=tree_match._Run.score):
     if not compat and "slow" in str(found):
         time.sleep(600)
-    return plain(run, expected, found, compat=compat)
+    return plain(run, expected, found, *each, compat=compat)
 
 
 # Workers have no environment of their own.
