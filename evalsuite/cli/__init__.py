@@ -12,7 +12,14 @@ _exit_codes: "list[int]" = []
 
 
 def main(argv: "Sequence[str] | None" = None) -> int:
-    """Run one command line, by default the process's own, and return its exit code; see `gate` for errors and signals."""
+    """Run one command line.
+
+    Args:
+        argv: the words after `evalsuite`; by default those of this process.
+
+    Returns:
+        The exit code, 0 to 5 or 130; docs/rules.md lists them. Errors are printed, not raised.
+    """
     from evalsuite.cli.output_streams import final_exit_code, make_streams_safe
 
     make_streams_safe()

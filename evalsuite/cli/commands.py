@@ -33,7 +33,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
             "explain why an answer is wrong: the cause that the scorer confirms, the difference, SQL that shows it",
         ),
         "report": ("runs_commands:report_command", "show a saved run again, or write it as HTML, Markdown, CSV, JSON, JUnit XML, Parquet"),
-        "margins": ("runs_commands:margins_command", "draw a saved run's score against the tolerance of numbers"),
+        "margins": ("runs_commands:margins_command", "show how a saved run's score depends on the tolerance of numbers"),
         "bundle": (
             "instance_commands:bundle_command",
             "shrink an instance to the smallest case with its verdict, ready to paste into an issue",
@@ -86,7 +86,7 @@ OPTIONS = (
 )
 ENTRANCE = (
     "A THING is a file, a folder or a URL: evalsuite recognises it, prints the command for it and runs it. "
-    "`evalsuite what THING` only says the command."
+    "`evalsuite what THING` only prints the command."
 )
 # Words that people type for a command, or for an option.
 MEANT = {

@@ -25,9 +25,8 @@ from evalsuite.cli.showing import (
 )
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError, count_words
 from evalsuite.gold.layouts import layout_of, read_gold
-from evalsuite.reports.document import count_words
 from evalsuite.reports.terminal import show
 from evalsuite.runs.history import find_named_run, last_suite_of
 
@@ -396,7 +395,7 @@ def _rank(entries: Sequence["Entry"], memo: "DiskCache", runs: Path, *, by: str 
     except UsageError as error:
         if not (n := sum(entry.is_new for entry in entries)):
             raise
-        message = f"{error.message}; {n} new run{'s' * (n > 1)} saved in {runs} (exit {EXIT_GATE})"
+        message = f"{error.message}; {count_words(n, 'new run')} saved in {runs} (exit {EXIT_GATE})"
         raise NotRankedError(message, hint=error.hint) from None
 
 

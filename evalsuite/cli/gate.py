@@ -70,17 +70,12 @@ def run_command_line(arguments: list[str], *, ends_process: bool) -> int:
     except Exception as error:  # the gate: an unexpected error gets its own exit code
         if debug:
             raise
-        if damaged := _damaged_run():
+        history = sys.modules.get("evalsuite.runs.history")
+        if damaged := history.why_damaged() if history is not None else "":
             _complain(damaged, "copy it again, or score the submission again", arguments)
             return EXIT_USAGE
         _complain(f"internal error: {type(error).__name__}", "run again with --debug and report what it prints", arguments)
         return EXIT_INTERNAL
-
-
-def _damaged_run() -> str:
-    """Return the damaged run that the command read, empty if none is known."""
-    history = sys.modules.get("evalsuite.runs.history")
-    return history.why_damaged() if history is not None else ""
 
 
 def _has_no_working_directory() -> bool:

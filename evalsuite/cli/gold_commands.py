@@ -14,7 +14,7 @@ from evalsuite.cli.options import Argument, Option
 from evalsuite.cli.showing import ProgressBar, console, print_document, print_step
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.errors import EXIT_GATE, EXIT_OK, UsageError, write_error
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, UsageError, count_words, write_error
 from evalsuite.gold.layouts import convert, read_gold
 from evalsuite.runs.history import one_run
 
@@ -393,7 +393,7 @@ def init_command(
     made = make_gold(tables, target, template, questions=texts, parameters=parameters, rules=rules, name=name or default)
     n = len(made.ids)
     state = "was there and stays as it is" if stays else "is a submission to fill in"
-    print(clean(f"made {made.folder}: {n} instance{'s' * (n != 1)}, a table check each; {template} {state}"))
+    print(clean(f"made {made.folder}: {count_words(n, 'instance')}, a table check each; {template} {state}"))
     if others := sorted(f"{path.name}{'/' * path.is_dir()}" for path in gold_from.iterdir() if path not in tables.values()):
         print(clean(f"note: no CSV files, left out: {', '.join(others[:_MOST_FINDINGS])}{' ...' * (len(others) > _MOST_FINDINGS)}"))
     if texts and made.unasked:
@@ -405,7 +405,7 @@ def init_command(
         print("decide: ignore_order (now true), condition_cols (now all columns), abs_tol and rel_tol (now the rules' own)")
     print(clean(f"fill in: the answer to each question is the file {template}/ID/ID.csv"))
     print_step("next:", ["validate", str(template), "--gold", str(made.folder)])
-    print(clean(f"done: {made.folder} is a suite of {n} instance{'s' * (n != 1)}"))
+    print(clean(f"done: {made.folder} is a suite of {count_words(n, 'instance')}"))
     return EXIT_OK
 
 

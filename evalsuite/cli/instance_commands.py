@@ -13,7 +13,7 @@ from evalsuite.cli.options import Argument, Option
 from evalsuite.cli.showing import Outputs, Reveal, check_showing, print_document, write_all
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, write_error
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, count_words, write_error
 from evalsuite.core.status import check_level, level_for, redact, redact_evidence
 from evalsuite.core.types import EVALUATORS, Rule
 from evalsuite.runs.run_options import RunOptions
@@ -468,6 +468,6 @@ def validate_command(
     n_answers = sum(report.n_answers.values())
     of = "" if report.n_gold is None else f" of {report.n_gold}"
     print(f"{n_answers}{of} answers" + (f" ({kinds})" if kinds else "") + f", {report.n_ready} ready")
-    n_problems = f"{len(report.problems)} problem{'s' if len(report.problems) != 1 else ''}"
+    n_problems = count_words(len(report.problems), "problem")
     print("ready to submit" if report.ready else f"not ready: {n_problems} (exit 1)")
     return EXIT_OK if report.ready else EXIT_GATE

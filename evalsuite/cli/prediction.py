@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.errors import EXIT_OK, FAULTS, FaultError, UsageError, describe, did_you_mean
-from evalsuite.core.registry import NO_DEFAULT, Scorer, fits, readable
+from evalsuite.core.registry import NO_DEFAULT, Scorer, fits, readable, type_in_gold
 from evalsuite.core.types import RULES, Fault, Rule, Score
 
 if TYPE_CHECKING:
@@ -295,22 +295,15 @@ def spell(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def json_type(entry: Scorer, name: str) -> Any:
-    """Return the type of a parameter in a gold file; for `gold` of a file scorer the type of file names."""
-    if name == "gold" and entry.marker.gold_files is not None:
-        return entry.marker.gold_files
-    return entry.parameters[name].annotation
-
-
 def is_flag(entry: Scorer, name: str) -> bool:
     """Return whether the parameter may be given without a value."""
-    annotation = json_type(entry, name)
+    annotation = type_in_gold(entry, name)
     return annotation not in (Any, object) and fits(True, annotation)
 
 
 def parse_typed(entry: Scorer, name: str, texts: Sequence[str]) -> Any:
     """Convert one or several texts to a parameter's type; raises `UsageError` with the expected type."""
-    annotation = json_type(entry, name)
+    annotation = type_in_gold(entry, name)
     if len(texts) == 1:
         forms = _forms(texts[0], annotation, as_list=isinstance(entry.parameters[name].default, tuple | list))
     else:
@@ -363,7 +356,7 @@ def _word_after(entry: Scorer, name: str, rest: list[str]) -> str:
         return rest.pop(0)
     if is_flag(entry, name):
         return "true"
-    raise UsageError(f"{spell(name)} needs a value: {readable(json_type(entry, name))}", hint=f"{spell(name)}=VALUE for one with dashes")
+    raise UsageError(f"{spell(name)} needs a value: {readable(type_in_gold(entry, name))}", hint=f"{spell(name)}=VALUE for one with dashes")
 
 
 def _forms(text: str, annotation: Any, *, as_list: bool = False) -> list[Any]:

@@ -22,10 +22,10 @@ from evalsuite.cli.showing import (
     write_all,
 )
 from evalsuite.compare.characters import clean
-from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError
+from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError, count_words
 from evalsuite.core.status import check_level, default_level, lacks_setup, redact
 from evalsuite.core.types import Rule
-from evalsuite.reports.document import count_words, percent
+from evalsuite.reports.document import percent
 from evalsuite.reports.record import record_of_entry, redact_record, score_words, unjudged_words
 from evalsuite.runs.history import (
     Policy,
@@ -200,7 +200,7 @@ def margins_command(
     reveal: Reveal = None,
     json_: Annotated[bool, Option("--json", help="print the curve as JSON and nothing else")] = False,
 ) -> int:
-    """Draw a saved run's score against the tolerance of numbers: how much the score depends on it, and which verdicts are close.
+    """Show how a saved run's score depends on the tolerance of numbers, and which verdicts are close.
 
     Each table, number and tree result stores in `details.margin` the smallest tolerance at which its verdict changes. A margin that
     the run left out, because it costs more than a tenth of a verdict, is computed here.
@@ -226,7 +226,7 @@ def sql_command(
     json_: Annotated[bool, Option("--json", help="print one JSON object a row")] = False,
     level: Reveal = None,
 ) -> int:
-    """Ask the saved runs a question in SQL; nothing can be changed by it."""
+    """Query the saved runs with SQL, read-only."""
     from evalsuite.runs.history_index import holds_runs, query
 
     check_level(level)

@@ -12,7 +12,17 @@ from evalsuite.cli import options as opt
 from evalsuite.cli.options import Argument, Option
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, EvalsuiteError, FaultError, UsageError, describe, error_sentence
+from evalsuite.core.errors import (
+    EXIT_OK,
+    EXIT_UNSCORABLE,
+    EXIT_USAGE,
+    EvalsuiteError,
+    FaultError,
+    UsageError,
+    count_words,
+    describe,
+    error_sentence,
+)
 
 if TYPE_CHECKING:
     from evalsuite.core.registry import Scorer
@@ -72,7 +82,7 @@ def connections_list(gold: ConnectionsGold = None, databases: DatabaseFolder = N
     connections = read_connections(_connections_folder(gold), databases=databases)
     for entry in connections.entries.values():
         n = len(entry.instances)
-        parts = [f"{n} instance{'s' * (n != 1)}"] * bool(n)
+        parts = [count_words(n, "instance")] * bool(n)
         parts += [f"prefix {', '.join(entry.prefixes)}"] * bool(entry.prefixes)
         parts += [f"metadata {', '.join(entry.metadata)}"] * bool(entry.metadata)
         use = "; ".join(parts) or "used where gold names it"
@@ -124,7 +134,7 @@ def _test_connection(connections: "Connections", name: str, seconds: float, sql:
         return False, error_sentence(error)
     billed = "" if executed.cost.billed_bytes is None else f", {executed.cost.billed_bytes} bytes billed"
     rows, columns = executed.table.n_rows, len(executed.table.header)
-    shape = f"{rows} row{'s' * (rows != 1)} x {columns} column{'s' * (columns != 1)}"
+    shape = f"{count_words(rows, 'row')} x {count_words(columns, 'column')}"
     return True, f"{about} · {shape} in {executed.cost.seconds:.2f} s{billed} · {kept}"
 
 
@@ -141,9 +151,7 @@ connections_commands = opt.Group.of(connections_list, connections_test)
 
 
 def doctor_command(
-    gold: Annotated[
-        Path | None, Argument(metavar="[GOLD]", help="list instead what is missing on this machine to score this gold folder")
-    ] = None,
+    gold: Annotated[Path | None, Argument(metavar="[GOLD]", help="a gold folder: list what this machine lacks to score it")] = None,
     databases: DatabaseFolder = None,
     questions: opt.Questions = None,
     json_: Annotated[bool, Option("--json", help="print one JSON object and nothing else")] = False,
@@ -168,7 +176,7 @@ def doctor_command(
     print(
         "done: every sandbox feature is supported"
         if not absent
-        else f"done: not supported on this machine: {', '.join(absent)}; SECURITY.md says what that means"
+        else f"done: not supported on this machine: {', '.join(absent)}; SECURITY.md explains what that means"
     )
     return EXIT_OK
 
@@ -326,7 +334,7 @@ def judge_probe(judge: opt.JudgeFile = None, gold: JudgeGold = Path("gold"), jso
             print(f"  {name.replace('_', ' '):<16}{lean.points:+7.1f} ± {width:4.1f}   n {lean.n}, {lean.n_silent} silent")
     failed = [model for model, report in reports.items() if "fault" in report]
     if not json_:
-        print(clean(f"failed: {', '.join(failed)}" if failed else f"done: {len(reports)} model{'s' * (len(reports) != 1)} probed"))
+        print(clean(f"failed: {', '.join(failed)}" if failed else f"done: {count_words(len(reports), 'model')} probed"))
     return EXIT_UNSCORABLE if failed else EXIT_OK
 
 

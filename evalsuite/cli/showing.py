@@ -11,7 +11,7 @@ from evalsuite.cli import options as opt
 from evalsuite.cli.options import Option
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, count_words
 
 if TYPE_CHECKING:
     from evalsuite.analysis.explain.instance_evidence import RunEvidence
@@ -176,7 +176,7 @@ def add_write_failures(code: int, line: str, n_lost: int) -> tuple[int, str]:
     """Return the exit code and last line of a command, some of whose outputs could not be written."""
     if not n_lost or code != EXIT_OK:
         return code, line
-    return EXIT_GATE, f"{line}, {n_lost} output{'s' * (n_lost > 1)} could not be written (exit {EXIT_GATE})"
+    return EXIT_GATE, f"{line}, {count_words(n_lost, 'output')} could not be written (exit {EXIT_GATE})"
 
 
 def console(width_in_a_file: int = 150) -> "Screen":

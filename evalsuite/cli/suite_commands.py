@@ -25,9 +25,8 @@ from evalsuite.cli.showing import (
 )
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, UsageError, write_error
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, UsageError, count_words, write_error
 from evalsuite.core.status import UNJUDGED
-from evalsuite.reports.document import count_words
 from evalsuite.reports.record import record_of_entry, record_of_run, redact_record, score_words, verdict_line
 from evalsuite.runs.history import find_runs, one_run
 from evalsuite.runs.run_files import write_atomically
@@ -195,11 +194,11 @@ Candidates = Annotated[
 class About:
     """Options of the candidates' metadata, which `TestSuite.run` takes."""
 
-    model_name: Annotated[str, Option(help="kept and shown")] = ""
-    model_version: Annotated[str, Option(help="kept and shown")] = ""
-    foundation_model: Annotated[str, Option(help="kept and shown")] = ""
-    prompt_template: Annotated[str, Option(help="kept and shown")] = ""
-    description: Annotated[str, Option(help="kept and shown")] = ""
+    model_name: Annotated[str, Option(help="saved with the run and shown in reports")] = ""
+    model_version: Annotated[str, Option(help="saved with the run and shown in reports")] = ""
+    foundation_model: Annotated[str, Option(help="saved with the run and shown in reports")] = ""
+    prompt_template: Annotated[str, Option(help="saved with the run and shown in reports")] = ""
+    description: Annotated[str, Option(help="saved with the run and shown in reports")] = ""
 
 
 def suite_create(
@@ -210,7 +209,7 @@ def suite_create(
     reference_column: Annotated[
         str, Option("--reference", "--reference-column", "--reference_column", help="the column of reference outputs")
     ] = "reference_output",
-    description: Annotated[str, Option(help="kept and shown")] = "",
+    description: Annotated[str, Option(help="saved with the suite and shown by `suite show`")] = "",
     parameters: Annotated[
         list[str] | None,
         Option("--parameter", metavar="NAME=VALUE", help="a parameter of the scorer, of several SCORER.NAME=VALUE; may be repeated"),
@@ -238,7 +237,7 @@ def suite_create(
         allow_empty=allow_empty,
     )
     n = len(made.suite.test_cases)
-    print(f"made suite {name!r}: {n} test case{'s' * (n != 1)}, scored by {', '.join(scorers)}, in {folder_of(name)}")
+    print(f"made suite {name!r}: {count_words(n, 'test case')}, scored by {', '.join(scorers)}, in {folder_of(name)}")
     return EXIT_OK
 
 
@@ -262,9 +261,7 @@ def suite_list() -> int:
     for suite in suites:
         own = [run for run in runs if run.metadata.get("suite_id") == suite.id]
         latest = f", latest {own[-1].name}" if own else ""
-        print(
-            clean(f"{suite.name}: {', '.join(suite.scorers)}, {len(suite.test_cases)} cases, {len(own)} run{'s' * (len(own) != 1)}{latest}")
-        )
+        print(clean(f"{suite.name}: {', '.join(suite.scorers)}, {len(suite.test_cases)} cases, {count_words(len(own), 'run')}{latest}"))
     if not suites:
         print("no suites; `evalsuite suite create NAME --from FILE --scorer NAME` makes one")
     return EXIT_OK
@@ -311,7 +308,7 @@ def suite_run(
     allow_unscored: opt.AllowUnscored = False,
     outcome: Outcome,
 ) -> int:
-    """Score files of candidate outputs against a suite, and save a run of each; exit 4 where a case could not be scored.
+    """Score files of candidate outputs against a suite, and save a run of each; exit 4 if a case could not be scored.
 
     With --json, -o or a gate the runs are also compared: the first is the baseline.
     """

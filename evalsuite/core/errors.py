@@ -258,6 +258,11 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {listed(names)}"
 
 
+def count_words(n: int, noun: str) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
 def listed(names: Sequence[str]) -> str:
     """Return `a, b, c`; a long list is cut and ends with the number of further names."""
     n, length = 0, 0

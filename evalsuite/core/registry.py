@@ -213,7 +213,7 @@ def check_parameters(entry: Scorer, parameters: Mapping[str, Any], *, where: str
                     blocks=frozenset({"official"}),
                 )
             )
-        elif not fits(value, annotation := _type_of_key(entry, key)):
+        elif not fits(value, annotation := type_in_gold(entry, key)):
             expected = readable(annotation)
             message = f"parameter {key!r} of {entry.name} must be {expected}, found {type(value).__name__}"
             problems.append(Problem(code="BAD_SPEC", message=message, where=where))
@@ -227,7 +227,8 @@ def check_parameters(entry: Scorer, parameters: Mapping[str, Any], *, where: str
     return problems
 
 
-def _type_of_key(entry: Scorer, key: str) -> Any:
+def type_in_gold(entry: Scorer, key: str) -> Any:
+    """Return the type of a parameter in a gold file; for `gold` of a file scorer the type of file names."""
     if key == "gold" and entry.marker.gold_files is not None:
         return entry.marker.gold_files
     return entry.parameters[key].annotation

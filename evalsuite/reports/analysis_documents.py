@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.errors import EXIT_UNSCORABLE
+from evalsuite.core.errors import EXIT_UNSCORABLE, count_words
 from evalsuite.core.status import KINDS
 from evalsuite.core.types import RULES, Rule
 from evalsuite.reports.document import (
@@ -27,7 +27,6 @@ from evalsuite.reports.document import (
     Suite,
     Table,
     and_more,
-    count_words,
     cut_text,
     id_list,
     interval_words,
@@ -452,7 +451,7 @@ def margins_document(margins: "Margins", *, names_instances: bool = True) -> Doc
     ]
     steps: list[Column[Step]] = [
         Column(name="tolerance", value=lambda row: row[0], words=lambda row: f"{row[0]:.3g}", is_number=True, type="DOUBLE"),
-        Column(name="score", value=lambda row: row[1], words=lambda row: f"{100 * row[1]:.1f} %", is_number=True, type="DOUBLE"),
+        Column(name="score", value=lambda row: row[1], words=lambda row: percent(row[1]), is_number=True, type="DOUBLE"),
     ]
     near = margins.near if names_instances else ()
 

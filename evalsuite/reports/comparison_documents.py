@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import replace
+from evalsuite.core.errors import count_words
 from evalsuite.core.version import __version__
 from evalsuite.reports.document import (
     Case,
@@ -18,7 +19,6 @@ from evalsuite.reports.document import (
     Table,
     Tile,
     and_more,
-    count_words,
     id_list,
     p_value,
     percent,

@@ -286,11 +286,6 @@ def p_value(value: float | None) -> str:
     return f"< {_LEAST_P}" if value < _LEAST_P else f"{value:.4f}" if value < 0.01 else f"{value:.3f}"
 
 
-def count_words(n: int, noun: str) -> str:
-    """`1 row`, `2 rows`."""
-    return f"{n} {noun}" + ("" if n == 1 else "s")
-
-
 def interval_words(ends: Sequence[float] | None) -> str:
     """`[58.9, 83.0]`, in percent; empty for none."""
     return f"[{percent(ends[0], '')}, {percent(ends[1], '')}]" if ends else ""

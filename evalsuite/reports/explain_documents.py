@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from evalsuite.compare.characters import clean
 from evalsuite.compare.values import number_gold
 from evalsuite.core.version import __version__
-from evalsuite.reports.document import MACHINES, Case, Code, Column, Document, Form, Own, Picture, Section, Suite, Table, Words
+from evalsuite.reports.document import MACHINES, Case, Code, Column, Document, Form, Own, Picture, Section, Suite, Table, Words, cut_text
 
 if TYPE_CHECKING:
     from evalsuite.analysis.explain.smallest_case import Bundle, File
@@ -179,7 +179,7 @@ def _differing_rows(data: Data, most: int = MOST_ROWS) -> Iterator[str]:
             lines.append([str(row["predicted_row"]), answer, *marked])
     widths = [min(WIDEST, max(len(line[i]) for line in lines)) for i in range(len(headers))]
     for line in lines:
-        yield "   " + "  ".join(_fit_text(text, width) for text, width in zip(line, widths, strict=True)).rstrip()
+        yield "   " + "  ".join(cut_text(text, width).ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
     cut = data["n_rows_cut"] + max(0, len(data["rows"]) - most)
     if cut:
         yield f"   ... {cut} more rows differ"
@@ -187,10 +187,6 @@ def _differing_rows(data: Data, most: int = MOST_ROWS) -> Iterator[str]:
 
 def _cell_words(value: Any) -> str:
     return "NULL" if value is None else clean(str(value))
-
-
-def _fit_text(text: str, width: int) -> str:
-    return text.ljust(width) if len(text) <= width else text[: width - 1] + "\u2026"
 
 
 def _tables_lines(data: Data) -> Iterator[str]:
@@ -382,6 +378,10 @@ def _number_column(name: str, title: str, type_: str, words: Callable[[Data], Wo
     return Column(name=name, title=title, type=type_, is_number=True, value=lambda row: row[name], words=words)
 
 
+def _share_column(name: str) -> Column[Data]:
+    return _number_column(name, name, "DOUBLE", lambda row: Own(f"{row[name]:.4g}"))
+
+
 _FILE_COLUMNS: Final[Sequence[Column[Data]]] = (
     Column(name="column", role="name", value=lambda row: row["gold"]),
     Column(name="prediction", title="compared with", role="name", value=lambda row: row["prediction"]),
@@ -407,10 +407,6 @@ def _row_words(rows: Mapping[str, int], gold: str, prediction: str) -> str:
     differ = rows.get("different", rows["gold"] - rows["only_in_gold"] - rows["equal"])
     words = f"{rows['equal'] + differ:,} in both, {differ:,} of them with other values"
     return f"{words}; {rows['only_in_gold']:,} only in {gold}, {rows['only_in_prediction']:,} only in {prediction}"
-
-
-def _share_column(name: str) -> Column[Data]:
-    return _number_column(name, name, "DOUBLE", lambda row: Own(f"{row[name]:.4g}"))
 
 
 _FIELD_COLUMNS: Final[Sequence[Column[Data]]] = (

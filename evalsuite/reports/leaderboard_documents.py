@@ -4,24 +4,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from evalsuite.core.errors import FAULTS
+from evalsuite.core.errors import FAULTS, count_words
 from evalsuite.core.status import KINDS
 from evalsuite.core.version import __version__
 from evalsuite.reports.comparison_documents import MOST_DRAWN, instances_in_words
-from evalsuite.reports.document import (
-    Case,
-    Column,
-    Document,
-    Form,
-    Picture,
-    Section,
-    Strong,
-    Suite,
-    Table,
-    count_words,
-    interval_words,
-    percent,
-)
+from evalsuite.reports.document import Case, Column, Document, Form, Picture, Section, Strong, Suite, Table, interval_words, percent
 from evalsuite.reports.pictures import IntervalRow, draw_intervals
 from evalsuite.runs.run_options import clock_in, rules_label
 

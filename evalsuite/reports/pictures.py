@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.reports.document import cut_text
+from evalsuite.reports.document import cut_text, percent
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -141,7 +141,7 @@ def _interval_marks(row: IntervalRow, top: float, span: tuple[float, float], int
     bars = [box(0, 9, 100, 3, colour="track", opacity=0.22)]
     if row.value is not None and row.bound is not None and row.bound > row.value:
         left = _position(row.value, span)
-        tip = f"up to {row.bound * 100:.1f} % if every unjudged instance were right"
+        tip = f"up to {percent(row.bound)} if every unjudged instance were right"
         bars.append(box(left, 6, _position(row.bound, span) - left, 9, colour="two", opacity=0.45, tip=tip, bound=row.bound))
     if row.low is not None and row.high is not None:
         left, tip = _position(row.low, span), f"{interval}{_ends_words(row)}"
@@ -158,7 +158,7 @@ def _position(value: float, span: tuple[float, float]) -> float:
 
 
 def _value_words(row: IntervalRow) -> str:
-    return row.words or ("not known" if row.value is None else f"{row.value:.4g}" if row.is_raw else f"{row.value * 100:.1f} %")
+    return row.words or ("not known" if row.value is None else f"{row.value:.4g}" if row.is_raw else percent(row.value))
 
 
 def _ends_words(row: IntervalRow) -> str:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import FAULTS, UsageError
+from evalsuite.core.errors import FAULTS, UsageError, count_words
 from evalsuite.core.status import FAULTY, KINDS, UNJUDGED
 from evalsuite.core.types import METADATA_ARRAY, Result, Rule
 from evalsuite.gold.spec import NOTHING, Exchange, Exchanges, exchanges_of
-from evalsuite.reports.document import count_words, id_list, percent, range_words
+from evalsuite.reports.document import id_list, percent, range_words
 from evalsuite.runs.run_folder import labels_path
 from evalsuite.runs.summary import Summary, summarise
 

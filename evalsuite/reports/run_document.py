@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.errors import FAULTS
+from evalsuite.core.errors import FAULTS, count_words
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.runtime import program
 from evalsuite.core.status import FAULTY, KINDS, NO_GOLD, UNJUDGED, kind_of, raw_value, results_by, sign_under
@@ -27,7 +27,6 @@ from evalsuite.reports.document import (
     Suite,
     Table,
     Words,
-    count_words,
     id_list,
     interval_words,
     percent,

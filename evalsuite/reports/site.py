@@ -25,9 +25,9 @@ from evalsuite.analysis.leaderboard.ranking import Admission, BoardRules, format
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import code_stamp
-from evalsuite.core.errors import UsageError, reason_of, write_error
+from evalsuite.core.errors import UsageError, count_words, reason_of, write_error
 from evalsuite.core.version import __version__
-from evalsuite.reports.document import Column, Document, Section, Table, count_words, percent
+from evalsuite.reports.document import Column, Document, Section, Table, percent
 from evalsuite.reports.html import as_html
 from evalsuite.reports.leaderboard_documents import leaderboard_document
 from evalsuite.reports.record import record_of_entry, redact_record

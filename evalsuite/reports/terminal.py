@@ -282,7 +282,7 @@ def _print_list(screen: Screen, table: Table[Any]) -> None:
     """Print one line per row: its names in full, its marks, and as much of its reason as fits."""
     rows = list(table.rows)
     columns = table.of("text")
-    cells = [{column.name: _cell_on_terminal(column, row) for column in columns} for row in rows]
+    cells = [{own.name: Styled(clean(text_of(own.cell(row))), own.style(row) if own.style else "") for own in columns} for row in rows]
     marks = [column.name for column in columns if column.role == "mark"]
     heads, sizes = _sizes_of_listed(columns, cells, screen.width)
     _print_row(screen, {name: Styled(heads[name]) for name in sizes}, sizes, marks, "dim")
@@ -312,10 +312,6 @@ def _sizes_of_listed(
         if room >= max(20, width // 3):
             break
     return heads, sizes | dict.fromkeys(last, max(10, room))
-
-
-def _cell_on_terminal(column: Column[Any], row: Any) -> Styled:
-    return Styled(clean(text_of(column.cell(row))), column.style(row) if column.style is not None else "")
 
 
 def _cut(text: str, width: int) -> str:

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple
 
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import UsageError
+from evalsuite.core.errors import UsageError, count_words
 from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.core.registry import Scorer, UnknownScorerError
 from evalsuite.core.status import own_value, results_by
 from evalsuite.reports import write
-from evalsuite.reports.document import count_words
 from evalsuite.reports.record import Record, record_of_run, redact_record, verdict_line
 from evalsuite.reports.run_document import results_table, run_document
 from evalsuite.runs.history import METADATA_KEYS, find_runs

@@ -94,7 +94,20 @@ def _digest(path: Path) -> str:
 
 
 def run_answer(text: str, connection: Connection, limits: QueryLimits) -> Table:
-    """The table of a submission's SQL text: n_columns x n_rows, each column with its type. Arguments, raises: see `execute`."""
+    """Run the SQL text of a submission and return its table.
+
+    Args:
+        text: one SELECT.
+        connection: the database; it is opened read-only and closed again.
+        limits: the limits of the statement, in seconds, rows, columns and bytes.
+
+    Returns:
+        The table: n_columns x n_rows, each column with its type.
+
+    Raises:
+        FaultError: SQL_NOT_ALLOWED, SQL_ERROR, LIMIT or TIMEOUT.
+        EvalsuiteError: the connection cannot be opened.
+    """
     return execute(text, connection, limits).table
 
 

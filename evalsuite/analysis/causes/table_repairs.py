@@ -19,6 +19,7 @@ from evalsuite.analysis.causes.predicates import predicate_of
 from evalsuite.analysis.causes.table_alignment import Alignment, match, pair_in_any_order
 from evalsuite.analysis.causes.values import decimals, is_near, is_null, number, write_number
 from evalsuite.core.dataclasses import dataclass, replace
+from evalsuite.core.errors import count_words
 from evalsuite.core.types import Table
 from evalsuite.readers.csv_table import csv_rows
 
@@ -377,7 +378,7 @@ def extra_rows(a: Alignment) -> Iterator[Repaired]:
     """Rows too many."""
     if a.extra and not a.missing and len(a.pairs) == a.gold.n_rows:
         kept = sorted(p for _, p in a.pairs)
-        yield Repaired(pick(a.prediction, kept), f"{len(a.extra)} extra row{'s' if len(a.extra) > 1 else ''}")
+        yield Repaired(pick(a.prediction, kept), count_words(len(a.extra), "extra row"))
 
 
 def missing_rows(a: Alignment) -> Iterator[Repaired]:
@@ -484,7 +485,7 @@ def total_rows(a: Alignment) -> Iterator[Repaired]:
         return
     n, totals = len(rows), _totals(header, columns, rows, others, native=a.native)
     if totals is not None and a.extra:
-        says = f"{n} extra row{'s' if n > 1 else ''} {totals.says(n)}"
+        says = f"{count_words(n, 'extra row')} {totals.says(n)}"
         yield Repaired(pick(a.prediction, others), says, totals.where, chance=totals.chance)
     elif totals is not None:
         says = f"{_rows_are(n, 'row', ' of gold')} missing: {'they' if n > 1 else 'it'} {totals.says(n)}"
@@ -686,7 +687,7 @@ def wrong_level(a: Alignment) -> Iterator[Repaired]:
         says = f"{n_own} rows instead of gold's {n_gold}: their {words} by group equals gold's, so they are grouped too finely"
         yield Repaired(_one_row_per_group(a, cells, own, golds), says, where, chance=chance)
     else:
-        says = f"{n_own} row{'s' if n_own > 1 else ''} instead of gold's {n_gold}: the {words} of gold's by group, grouped too coarsely"
+        says = f"{count_words(n_own, 'row')} instead of gold's {n_gold}: the {words} of gold's by group, grouped too coarsely"
         yield Repaired(replace(a.gold, name=a.prediction.name), says, where, puts_gold_in=True, chance=chance)
 
 

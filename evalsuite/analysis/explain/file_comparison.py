@@ -13,13 +13,13 @@ from typing import Any, Final
 from evalsuite.analysis.causes.table_alignment import Alignment, TablePair, drop_strange_pairs
 from evalsuite.analysis.explain.difference import MOST_LEAVES, table_difference, table_sql, tree_difference
 from evalsuite.analysis.explain.instance_evidence import explanation
-from evalsuite.analysis.explain.search import Budget, Cause, Judge, plural, show
+from evalsuite.analysis.explain.search import Budget, Cause, Judge, show
 from evalsuite.analysis.explain.search_tables import search_pair
 from evalsuite.analysis.explain.search_trees import explain_tree, find_differences, format_path
 from evalsuite.compare.strict_columns import Terms, place
 from evalsuite.compare.values import number_gold
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import UsageError, did_you_mean
+from evalsuite.core.errors import UsageError, count_words, did_you_mean
 from evalsuite.core.types import Table
 from evalsuite.readers.json_text import read_tree
 from evalsuite.readers.limits import DEFAULT_LIMITS
@@ -186,7 +186,7 @@ def _records(gold: Mapping[Any, Any], prediction: Mapping[Any, Any]) -> Data:
     return _outcome(
         explanation([], Budget(), "strict"),
         equal=equal,
-        reason="" if equal else f"{plural(len(different), 'record')} and {plural(len(rows), 'value')} differ{forms}",
+        reason="" if equal else f"{count_words(len(different), 'record')} and {count_words(len(rows), 'value')} differ{forms}",
         rows=counts,
         difference={"kind": "tree", "rows": first_rows, "n_rows": len(rows), "n_rows_shown": len(first_rows), "note": ""},
         fields=[{"field": path, **asdict(score)} for path, score in scored.per_schema_path.items()],
@@ -208,7 +208,7 @@ def _trees(gold: Any, prediction: Any) -> Data:
     judge = Judge(SCORERS.load("tree_match"), {"gold": gold}, "strict", Budget())
     causes = [] if equal else explain_tree(judge, prediction) or []
     difference = {} if equal else tree_difference(gold, prediction, {})
-    reason = "" if equal else f"{plural(difference['n_rows'], 'value')} differ"
+    reason = "" if equal else f"{count_words(difference['n_rows'], 'value')} differ"
     return _outcome(explanation(causes, judge.budget, "strict"), equal=equal, reason=reason, difference=difference)
 
 
@@ -265,7 +265,7 @@ def _repeated_keys(pair: TablePair, a: Alignment | None) -> str:
         columns = [column for name, column in zip(table.header, table.columns, strict=True) if _fold_name(name) in named]
         counts = Counter(map(str, zip(*columns, strict=True)))
         if n := sum(count > 1 for count in counts.values()):
-            notes.append(f"{plural(n, 'key')} of {side} {'occurs' if n == 1 else 'occur'} more than once")
+            notes.append(f"{count_words(n, 'key')} of {side} {'occurs' if n == 1 else 'occur'} more than once")
     return "; ".join(notes)
 
 
@@ -293,11 +293,11 @@ def _heads(a: Alignment, lone: tuple[Sequence[str], Sequence[str]]) -> list[Caus
     causes = []
     if renamed:
         where = ", ".join(f"gold's {show(gold)} is {show(own)}" for gold, own in renamed[:5])
-        causes.append(Cause("columns renamed", f"{plural(len(renamed), 'column')} of gold under another name", where))
+        causes.append(Cause("columns renamed", f"{count_words(len(renamed), 'column')} of gold under another name", where))
     if n_more > 0:
         more = [name for name in lone[1] if name not in {own for _, own in renamed}]
         where = ", ".join(map(show, more[:5]))
-        causes.append(Cause("column too many", f"{plural(n_more, 'column')} that gold does not have", where))
+        causes.append(Cause("column too many", f"{count_words(n_more, 'column')} that gold does not have", where))
     return causes
 
 

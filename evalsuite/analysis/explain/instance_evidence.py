@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.analysis.explain.search import Budget, Cause, Judge, join_names
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import EvalsuiteError, FaultError, describe
+from evalsuite.core.errors import EvalsuiteError, FaultError, count_words, describe
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.registry import Scorer
 from evalsuite.core.status import failing_rule
@@ -450,5 +450,5 @@ def _collect_evidence(record: "Record", ids: Sequence[str], gold: Path, submissi
     if len(ids) > MOST_DIFFERENCES:
         notes.append(f"differences are shown for the first {MOST_DIFFERENCES} of {len(ids)} instances that are not right")
     if changed:
-        notes.append(f"{len(changed)} answer{'s' * (len(changed) > 1)} changed since the run: their difference is not shown")
+        notes.append(f"{count_words(len(changed), 'answer')} changed since the run: their difference is not shown")
     return RunEvidence(found=by_id, note="; ".join(notes))

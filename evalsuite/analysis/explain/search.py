@@ -484,11 +484,6 @@ def show(value: Any) -> str:
     return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
 
 
-def plural(n: int, noun: str) -> str:
-    """`1 cell`, `2 cells`."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
 def tries(n: int) -> str:
     """`1 try`, `2 tries`."""
     return "1 try" if n == 1 else f"{n} tries"

@@ -20,10 +20,10 @@ from evalsuite.analysis.explain.search import (
     chance_of_copies,
     chance_of_headers,
     chance_of_rows,
-    plural,
     show,
 )
 from evalsuite.core.dataclasses import replace
+from evalsuite.core.errors import count_words
 from evalsuite.core.types import Fault, Table
 
 MOST_ALTERNATIVES: Final = 3
@@ -256,7 +256,7 @@ def _cause(a: Alignment, j: int, hypothesis: ErrorHypothesis, fixed: Fixed) -> C
         also = hypothesis.fix(a.values(j, changed)) if len(changed) > len(rows) else None
         rows, fixed = (changed, also) if also is not None else (rows, fixed)
     first = a.values(j, rows[:1])[0]
-    place = f"{len(rows)} of {plural(a.gold.n_rows, 'cell')} of gold column {a.needed[j] + 1}"
+    place = f"{len(rows)} of {count_words(a.gold.n_rows, 'cell')} of gold column {a.needed[j] + 1}"
     wrong = set(rows)
     scope = hypothesis.scope(a.values(j, [pair for pair in a.pairs if pair not in wrong])) if hypothesis.scope is not None else ""
     at = f"column {k + 1} {show(a.prediction.header[k])}, first at row {rows[0][1] + 1}"

@@ -18,8 +18,9 @@ from typing import Any, Final
 from evalsuite.analysis.causes import ERROR_HYPOTHESES
 from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis, Fixed
 from evalsuite.analysis.causes.values import Pair, is_finite
-from evalsuite.analysis.explain.search import Cause, Judge, plural, show
+from evalsuite.analysis.explain.search import Cause, Judge, show
 from evalsuite.core.dataclasses import dataclass, replace
+from evalsuite.core.errors import count_words
 from evalsuite.trees.eval_schema import annotate_xeval
 from evalsuite.trees.json_schema import DEFAULTS, as_json_schema, child_schemas, effective_type, infer_schema
 from evalsuite.trees.record_scoring import evaluate
@@ -115,10 +116,10 @@ def _cause_of_field(leaves: Sequence[Leaf]) -> tuple[Cause, list[tuple[Path, Any
     first, n = leaves[0], len(leaves)
     where = f"at {format_path(first.path)}"
     if first.status == "missing":
-        cause = Cause("field missing", f"{plural(n, 'field')} of gold missing", where, puts_gold_in=True)
+        cause = Cause("field missing", f"{count_words(n, 'field')} of gold missing", where, puts_gold_in=True)
         return cause, [(leaf.path, leaf.gold) for leaf in leaves]
     if first.status == "extra":
-        return Cause("field too many", f"{plural(n, 'field')} that gold does not have", where), [(leaf.path, GONE) for leaf in leaves]
+        return Cause("field too many", f"{count_words(n, 'field')} that gold does not have", where), [(leaf.path, GONE) for leaf in leaves]
     if not all(is_leaf(leaf.gold) and is_leaf(leaf.predicted) for leaf in leaves):
         return None
     pairs = [Pair(leaf.gold, leaf.predicted, native=True) for leaf in leaves]
@@ -126,7 +127,7 @@ def _cause_of_field(leaves: Sequence[Leaf]) -> tuple[Cause, list[tuple[Path, Any
         fixed = hypothesis.fix(pairs)
         if fixed is not None:
             where += f": gold {show(first.gold)}, submitted {show(first.predicted)}"
-            says, golds = f"{fixed.says or hypothesis.says}, in {plural(n, 'value')}", [leaf.gold for leaf in leaves]
+            says, golds = f"{fixed.says or hypothesis.says}, in {count_words(n, 'value')}", [leaf.gold for leaf in leaves]
             cause = Cause(
                 hypothesis.name, says, where, hypothesis=hypothesis, pairs=pairs, column=golds, puts_gold_in=hypothesis.name == "value lost"
             )
@@ -360,7 +361,7 @@ class _Parts:
                 if after is None or after.score <= state.score + _RISE:
                     continue
                 first = some[0].pair
-                says = f"{fixed.says or hypothesis.says}, in {len(some)} of {plural(counts[path], 'value')} of {path!r}"
+                says = f"{fixed.says or hypothesis.says}, in {len(some)} of {count_words(counts[path], 'value')} of {path!r}"
                 where = f"gold {show(first.gold)}, submitted {show(first.predicted)}"
                 where = f"{fixed.where}; {where}" if fixed.where else where
                 golds = [item.pair.gold for item in items]
@@ -409,7 +410,7 @@ class _Parts:
             after = self.put(state, values)
             if after is None or after.score <= state.score + _RISE:
                 continue
-            says = f"{first!r} and {second!r} are exchanged in {len(both)} of {plural(counts[first], 'place')}"
+            says = f"{first!r} and {second!r} are exchanged in {len(both)} of {count_words(counts[first], 'place')}"
             cause = Cause("fields exchanged", says, chance=0.0 if len(both) > 1 else 0.05)
             state = self.add(cause, state, after, partial(self.put, values=values))
         return state
@@ -429,7 +430,9 @@ class _Parts:
             if after is None or after.score <= state.score + _RISE:
                 continue
             n = sum(confused[group[0], word] for group in groups.values() for word in group[1:])
-            says = f"other words are used for {plural(len(groups), 'text')} of {path!r}, in {n} of {plural(counts[path], 'value')}"
+            says = (
+                f"other words are used for {count_words(len(groups), 'text')} of {path!r}, in {n} of {count_words(counts[path], 'value')}"
+            )
             where = "; ".join(" = ".join(map(show, group)) for group in list(groups.values())[:5])
             cause = Cause("synonyms", says, where, puts_gold_in=True)
             state = self.add(cause, state, after, partial(self.patch, path=path, keys=keys), {path: keys})

@@ -34,6 +34,7 @@ from evalsuite.core.types import Answer, Check, Fault, Gold, GoldInstance, Table
 from evalsuite.readers.csv_table import csv_rows
 from evalsuite.readers.load_answer import read_gold_files
 from evalsuite.readers.paths import inside
+from evalsuite.runs.gold_queries import gold_names
 from evalsuite.scorers import SCORERS
 from evalsuite.trees.json_values import alternatives_of
 
@@ -162,7 +163,7 @@ def own_answers(gold: Gold, instance: GoldInstance, check: Check, folder: Path, 
         return [_answer(instance, "answer", text) for text in _texts(accepted, check.parameters.get("conj", "or"))]
     if reads == "tree":
         return [_tree(gold, instance, check, folder, limits)]
-    names = _names(check)
+    names = gold_names(check)
     for name in names:
         _copy(check.computed or gold.folder, instance.instance_id, name, folder)
     if reads == "tables":
@@ -175,16 +176,11 @@ def lost_files(gold: Gold, instance: GoldInstance, check: Check) -> list[str]:
     if check.computed is not None or SCORERS.load(check.scorer).marker.reads not in ("table", "tables", "database"):
         return []
     lost = []
-    for name in _names(check):
+    for name in gold_names(check):
         with suppress(FaultError):
             if not (gold.folder / inside(instance.instance_id, name)).is_file():
                 lost.append(name)
     return lost
-
-
-def _names(check: Check) -> list[str]:
-    accepted = check.parameters.get("gold")
-    return [name for name in (accepted if isinstance(accepted, list) else [accepted]) if isinstance(name, str)]
 
 
 def _answer(instance: GoldInstance, kind: str, value: str | tuple[str, ...]) -> Answer:

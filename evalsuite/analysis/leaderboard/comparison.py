@@ -37,7 +37,7 @@ from evalsuite.analysis.leaderboard.pairing import (
     signature_differences,
 )
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import UsageError
+from evalsuite.core.errors import UsageError, count_words
 from evalsuite.core.status import ZERO, check_level, default_level, raw_value, shows
 from evalsuite.core.types import Result, Rule
 from evalsuite.runs.corrected_scores import HumanEstimate, human_difference
@@ -117,7 +117,7 @@ def _few_flips(significance: Significance, alpha: float) -> str:
     if not changed:
         return "" if "McNemar" in significance.method else "no differences"
     if significance.method.startswith("exact") and 2.0 ** (1 - changed) > alpha:
-        return f"{changed} difference{'s' * (changed != 1)}: no p below {2.0 ** (1 - changed):g} is possible"
+        return f"{count_words(changed, 'difference')}: no p below {2.0 ** (1 - changed):g} is possible"
     return ""
 
 

@@ -273,7 +273,17 @@ class Judge:
 
 
 def needed(judge: Judge | None) -> Judge:
-    """Return the judge if it is configured. Raises `FaultError` NO_JUDGE that names the missing key."""
+    """Return the judge if it is configured.
+
+    Args:
+        judge: the judge that a scorer received; None if neither the suite nor a `judge.yaml` names one.
+
+    Returns:
+        The same judge.
+
+    Raises:
+        FaultError: NO_JUDGE; the detail names the missing key.
+    """
     judge = judge or Judge(Settings())
     judge.settings.require()
     return judge
@@ -493,6 +503,9 @@ def semantic_comparator(judge: Judge, *, most_pairs: int = 25) -> SemanticJudge:
     Args:
         judge: the judge.
         most_pairs: the maximum number of pairs in one call.
+
+    Returns:
+        The comparator: two texts score 1 if the judge says that they mean the same, else 0.
     """
     return SemanticJudge(judge, most_pairs=most_pairs)
 

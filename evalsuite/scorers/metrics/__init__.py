@@ -62,6 +62,9 @@ def get_metric(name: str, /, **options: Any) -> Metric:
         name: a key of `METRICS`.
         **options: the fields of the metric.
 
+    Returns:
+        The metric; `evaluate` returns values on its own scale, `unit` maps them to [0, 1].
+
     Raises:
         MetricError: an unknown name or option, or an invalid value.
     """
@@ -93,6 +96,9 @@ def metric_from(spec: str | Mapping[str, Any]) -> Metric:
 
     Args:
         spec: a name, or an object with one name and its options.
+
+    Returns:
+        The metric, as `get_metric` returns it.
 
     Raises:
         MetricError: an unknown name or option, or an invalid value.
