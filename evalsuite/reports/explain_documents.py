@@ -12,7 +12,22 @@ from typing import TYPE_CHECKING, Any, Final
 from evalsuite.compare.characters import clean
 from evalsuite.compare.values import number_gold
 from evalsuite.core.version import __version__
-from evalsuite.reports.document import MACHINES, Case, Code, Column, Document, Form, Own, Picture, Section, Suite, Table, Words, cut_text
+from evalsuite.reports.document import (
+    MACHINES,
+    Case,
+    Code,
+    Column,
+    Document,
+    Form,
+    Own,
+    Picture,
+    Section,
+    Suite,
+    Table,
+    Words,
+    cut_text,
+    percent,
+)
 
 if TYPE_CHECKING:
     from evalsuite.analysis.explain.smallest_case import Bundle, File
@@ -93,7 +108,7 @@ def _evidence_facts(evidence: Data) -> Iterator[tuple[str, str]]:
         tries = f"{tries}, {'1 query' if n == 1 else f'{n} queries'} run"
     if explanation["causes"]:
         share = max(cause.get("chance", 0.0) for cause in explanation["causes"])
-        counted = f"{tries}; unrelated values fit in {share:.1%} of draws" if share else tries
+        counted = f"{tries}; {_chance_words(share)}" if share else tries
         if explanation["proved"]:
             yield "proved", f"{explanation['cause']}: without this error the scorer accepts the answer ({counted})"
         else:
@@ -102,10 +117,14 @@ def _evidence_facts(evidence: Data) -> Iterator[tuple[str, str]]:
             yield "", f"- {cause.get('says') or cause['general']}"
             if cause.get("where"):
                 yield "", f"  {cause['where']}"
-    else:
-        yield "proved", f"no single cause ({tries}); the smallest difference is what the reason names"
+    elif explanation["n_attempts"]:
+        yield "cause", f"none found in {tries}"
     for note in explanation.get("notes", ()):
         yield "note", str(note)
+
+
+def _chance_words(share: float) -> str:
+    return f"unrelated values fit in {percent(share) if share >= 0.001 else 'less than 0.1 %'} of draws"
 
 
 def _joined_facts(facts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -437,7 +456,7 @@ def _facts(comparison: Data, gold: str, prediction: str) -> Iterator[tuple[str, 
 def _cause_facts(comparison: Data) -> Iterator[tuple[str, str]]:
     """Yield (label, text): each cause and note; the reason where no columns are shown, which say more."""
     for cause in comparison["causes"]:
-        share = f" (unrelated values fit in {cause['chance']:.1%} of draws)" if cause["chance"] else ""
+        share = f" ({_chance_words(cause['chance'])})" if cause["chance"] else ""
         yield cause["standing"], f"{cause['name']}: {cause['text']}{share}"
     if comparison["reason"] and not comparison["columns"]:
         yield "why", str(comparison["reason"])

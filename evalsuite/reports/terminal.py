@@ -26,6 +26,8 @@ _NUMBER = lazy_pattern(r"[-+<]? ?[\d.]+(?:/\d+)?(?: %)?(?: \[.*\])?|\[.*\]|-")
 _WORD = lazy_pattern(r" *(?:(?:\[[^\[\] ]+, [^\[\] ]+\]|[^ |])+(?: %(?![^ \],;:)]))?\|?|\|)")
 
 
+# The label of ` label  text`.
+_LABEL = lazy_pattern(r" [^ ]+(?: [^ ]+)? {2,}(?=[^ ])")
 # Codes of the terminal (SGR) by the names that rich has for the styles.
 _CODES = {"bold": "1", "dim": "2", "italic": "3", "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35", "cyan": "36"}
 # A word of the shell with its leading spaces: quoted texts are not broken.
@@ -252,8 +254,17 @@ def in_lines(text: str, width: int, word: re.Pattern[str] = _WORD) -> list[str]:
 
 
 def print_line(screen: Screen, text: str, style: str = "", *, word: re.Pattern[str] = _WORD, hangs: bool = False) -> None:
-    """Print a text wrapped at words; continuation lines of a text that is indented, or that `hangs`, are indented further."""
+    """Print a text wrapped at words; continuation lines of a text that is indented, or that `hangs`, are indented further.
+
+    Those of a hanging ` label  text` begin below the text.
+    """
     words = clean(text)
+    label = _LABEL.match(words) if hangs else None
+    if label is not None and cell_len(label[0]) <= screen.width // 2:
+        indent = cell_len(label[0])
+        for at, line in enumerate(in_lines(words[label.end() :], screen.width - indent, word)):
+            screen.line(Styled(" " * indent if at else label[0]), Styled(line, style))
+        return
     margin = len(words) - len(words.lstrip(" "))
     further = margin + _INDENT if margin or hangs else 0
     for at, line in enumerate(in_lines(words.strip(" "), screen.width - further, word)):

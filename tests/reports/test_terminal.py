@@ -47,6 +47,19 @@ def test_every_width_is_readable(runs: dict[Rule, Record], width: int) -> None:
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
+def test_a_wrapped_text_hangs_below_itself(width: int) -> None:
+    """Lines of `label  text` continue below the text, within the width."""
+    section = Section(
+        look="lines", lines=[f" why         {'a finding of many words ' * 9}".rstrip(), f" two words   {'and more ' * 20}".rstrip()]
+    )
+    stream = StringIO()
+    show(Document(name="x", sections=lambda _: [section]), Screen(stream, width, is_terminal=True))
+    lines = stream.getvalue().splitlines()
+    assert {line[:13] for line in lines} == {" why         ", " two words   ", " " * 13}
+    assert all(line[13] != " " and len(line) <= width for line in lines)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
 def test_lines_are_wrapped_on_a_terminal_only(width: int) -> None:
     """A file keeps each line whole; a terminal wraps it, SQL only between its words, so that the wrapped statement is the same."""
     literal = "read_csv('a folder of many words/and a file of the name that is longer than a line.csv')"

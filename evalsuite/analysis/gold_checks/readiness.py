@@ -448,9 +448,7 @@ def check_gold(
     by_instance: dict[str, list[_Trial]] = {}
     for trial in trials:
         by_instance.setdefault(trial.instance.instance_id, []).append(trial)
-    # Below full marks under the instance's own rules, or without a gold file.
-    rules = {id_: gold.suite.rules or default_rules(own[0].instance) for id_, own in by_instance.items()}
-    below = [id_ for id_, own in by_instance.items() if not _reaches(own, rules[id_]) or any(trial.lost for trial in own)]
+    below = [id_ for id_, own in by_instance.items() if not _has_full_marks(own, gold.suite.rules)]
     return GoldCheck(
         ceiling=_ceiling_of(gold, hash_, by_instance),
         n_checks=len(trials) + len(untried),
@@ -460,6 +458,11 @@ def check_gold(
         excused=_excuses(gold, below),
         by_the_day=tuple(by_the_day),
     )
+
+
+def _has_full_marks(trials: Sequence[_Trial], rules: Rule | None) -> bool:
+    """Whether gold gets full marks for an instance under its own rules, and no gold file is missing."""
+    return _reaches(trials, rules or default_rules(trials[0].instance)) and not any(trial.lost for trial in trials)
 
 
 def _trials(gold: Gold, tasks: Iterable[Task]) -> tuple[list[_Trial], list[Unsatisfied]]:
