@@ -41,7 +41,7 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
             *("tests/scorers/test_contract.py", "tests/scorers/test_parameters.py", "tests/scorers/metrics"),
         ),
     ),
-    "gold": ("gold/*.py", ("tests/gold",)),
+    "gold": ("gold/*.py", ("tests/gold", "tests/core/test_plugins.py", "tests/cli/test_connections.py")),
     "ranking": (
         "analysis/leaderboard/*.py",
         ("tests/analysis/leaderboard", "tests/reports/site/test_board_yaml.py", "tests/cli/test_samples.py"),
@@ -168,6 +168,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "largest = max(map(abs, values), default=0.0)",
         "0.0 -> (1.0)",
     ): "nine decimals for 1, and for nothing",
+    (
+        "evalsuite/gold/connection_files.py",
+        "return 1 << 20",
+        "20 -> (21)",
+    ): "more than any prefix, less than an id",
 }
 
 # A package of this project is imported by the fork alone.
@@ -539,6 +544,7 @@ def main() -> int:
     """Exit code 1 where fewer than 95 % are killed."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__.splitlines()[0])
     parser.add_argument("packages", nargs="*", choices=[*PACKAGES, []], metavar="PACKAGE", help=", ".join(PACKAGES))
+    parser.add_argument("--at", action="append", default=[], metavar="FILE:LINE", help="all changes of a line, with the package's tests")
     parser.add_argument("--changed", action="store_true", help="the lines that differ from main, for at most a minute")
     parser.add_argument("-n", type=int, default=60, help="size of the sample of a package")
     parser.add_argument("--seed", default="1")
@@ -553,7 +559,8 @@ def main() -> int:
         for name in asked.packages or PACKAGES:
             pattern, tests = PACKAGES[name]
             files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "evalsuite").glob(pattern))
-            parts[name] = [change for file in files for change in changes(file)], tests
+            found = [change for file in files for change in changes(file)]
+            parts[name] = [one for one in found if not asked.at or f"{one.file}:{one.line}" in asked.at], tests
     bad = False
     with TemporaryDirectory(prefix="mutation-") as place:
         _copied(place)

@@ -244,6 +244,11 @@ def test_what_cannot_be_converted(tmp_path: Path) -> None:
     gold = gold_folder(tmp_path / "gold", {"a": {}}, {"a.csv": CITIES, "a_a.csv": CITIES, "stray.csv": CITIES})
     done = convert(gold, tmp_path / "out")
     assert done.notes == ("exec_result/: stray.csv of no instance, not copied",)
+    for at in range(1, 6):
+        (gold / "exec_result" / f"stray{at}.csv").touch()
+        names = ", ".join(("stray.csv", *(f"stray{number}.csv" for number in range(1, at + 1)))[:5])
+        more = " and 1 more" if at == 5 else ""
+        assert convert(gold, tmp_path / f"out{at}").notes == (f"exec_result/: {names}{more} of no instance, not copied",)
     assert (tmp_path / "out" / "a" / "a_a.csv").is_file()
     with pytest.raises(UsageError, match="original layout already"):
         convert(tmp_path / "out", tmp_path / "again")

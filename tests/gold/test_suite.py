@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.core.errors import GoldError
+from evalsuite.core.errors import GoldError, UntrustedPluginError
+from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.core.types import Suite
 from evalsuite.gold.layouts import read_gold
-from evalsuite.gold.suite_yaml import read_suite
+from evalsuite.gold.suite_yaml import class_schema, read_suite
+from evalsuite.scorers import SCORERS
 
 
 def read(tmp_path: Path, text: str | bytes) -> Suite:
@@ -84,6 +86,20 @@ def test_reference_is_a_default_of_the_table_scorers(tmp_path: Path) -> None:
         ("fail_under: true\n", "1: fail_under must be a number from 0 to 1, found True", "0.8 means 80 %"),
         ("defaults: {table_mach: {}}\n", "1: unknown scorer 'table_mach'", "did you mean 'table_match'?"),
         ("judge: {since: 2026-13-45}\n", " not readable as UTF-8 text", "save the file as UTF-8; dates are written 2027-06-30"),
+        ("hidden: 1\n", "1: hidden must be true or false, found 1", "true keeps gold's cells out of every report"),
+        ("connections: [x]\n", "1: connections must be a mapping of names to values", ""),
+        ("scorers: [bleu, ter, bleu]\n", "1: scorers lists 'bleu' twice", "a scorer has one column"),
+        ("scorers: [bleu]\nscore: ter\n", " score names 'ter', which scorers does not list", "known: bleu"),
+        (
+            "scorers: [bleu, table_match]\n",
+            "1: table_match reads a table, and the scorers of a list read one text",
+            "list scorers of texts and numbers; one of files or records scores instances of its own",
+        ),
+        ("scorers: [bleuu]\n", "1: unknown scorer 'bleuu'", "did you mean 'bleu'?"),
+        *(
+            (f"scorers: {{mine: '{place}'}}\n", f"1: scorer 'mine' cannot be {place!r}", 'write "python:FILE.py:FUNCTION"')
+            for place in ("js:my.py:f", "python::f", "python:my.py:", "python:my.py", "my.py:f")
+        ),
         (
             "name: !!python/object/apply:os.getcwd []\n",
             "1: not valid YAML",
@@ -132,3 +148,45 @@ def clustered_gold(folder: Path, groups: str, clusters: str) -> Path:
     (folder / "x_eval.jsonl").write_text("\n".join(json.dumps({"instance_id": f"q{i}", "evaluation": spec}) for i in range(3)))
     (folder / "suite.yaml").write_text(f"groups: {groups}\nclusters: {clusters}\n")
     return folder
+
+
+PLUGIN = """
+def shout(prediction, gold):
+    return prediction == gold.upper()
+
+class Row:
+    pass
+"""
+
+
+def test_what_a_suite_brings_is_executed_if_the_user_named_it(tmp_path: Path) -> None:
+    """Functions and metrics get their names, in the order of the list; of a folder that only a run names nothing is imported."""
+    text = "scorers: [{loud: 'python:my.py:shout'}, {mix: {composite: {parts: [bleu, chrf]}}}, bleu]\nscore: bleu\n"
+    (tmp_path / "gold").mkdir()
+    (tmp_path / "gold" / "my.py").write_text(PLUGIN)
+    (tmp_path / "gold" / "suite.yaml").write_text(text)
+    with pytest.raises(UntrustedPluginError, match=r"brings a plugin, my\.py"):
+        read_suite(tmp_path / "gold")
+    assert "loud" not in SCORERS.names()
+    unexecuted = read_suite(tmp_path / "gold", plugins=False)
+    assert unexecuted.extra == {"unexecuted": frozenset({"loud"}), "scorers": ("bleu", "loud", "mix")}
+    assert "loud" not in SCORERS.names()
+    with trusting_plugins(tmp_path / "gold"):
+        assert read_suite(tmp_path / "gold").extra == {"scorers": ("bleu", "loud", "mix")}
+    assert [SCORERS.load("loud").score(text, gold="x").official for text in ("X", "x")] == [1.0, 0.0]
+    assert SCORERS.load("mix").score("the cat", gold="the cat").official == pytest.approx(1.0)
+
+
+def test_a_class_as_schema_is_imported_if_the_user_named_it(tmp_path: Path) -> None:
+    """By its folder or by itself; a class that is not there is named with its place."""
+    (tmp_path / "my.py").write_text(
+        PLUGIN.replace("pass", "n: int").replace("class Row", "from dataclasses import dataclass\n@dataclass\nclass Row")
+    )
+    with pytest.raises(UntrustedPluginError):
+        class_schema("python:my.py:Row", tmp_path, "spec:1")
+    with trusting_plugins(tmp_path):
+        made = class_schema("python:my.py:Row", tmp_path, "spec:1")
+        with pytest.raises(GoldError, match=r"spec:1: schema python:my.py:Raw: my.py does not define 'Raw'"):
+            class_schema("python:my.py:Raw", tmp_path, "spec:1")
+    assert made == class_schema(f"python:{tmp_path / 'my.py'}:Row", None, "spec:1", is_named=True)
+    assert made["x-eval-class"] == "my.py:Row"

@@ -383,7 +383,7 @@ def _find_labelled(text: str) -> Iterator[_Candidate]:
     for match in _LABELLED.finditer(text):
         before = (match["before"] or "").lower()
         is_final = before in _FINAL or match["label"].lower() in _FINAL
-        own = bool(not before or _NEUTRAL.fullmatch(before) or match.start("label") == 0)
+        own = not before or _NEUTRAL.fullmatch(before) is not None
         clause = _clause(text, match.start())
         if not _NOT_MINE.fullmatch(before) and not _DOUBTED_SCORE.search(clause) and not _OTHERS.search(clause):
             yield from _keep_verdict(text, match, 0 if is_final else 1 if own else 2)

@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
+from evalsuite.core.errors import UsageError
 from evalsuite.runs.run_files import seal
-from evalsuite.runs.run_folder import RESULTS, RUN
+from evalsuite.runs.run_folder import RESULTS, RUN, read_key, read_public_key
 from tests.analysis.gold_checks.small import ANSWERS, GOLD, scored, write_gold, write_submission
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 pytest.importorskip("cryptography", reason="the extra `sign` is not installed")
+from cryptography.hazmat.primitives import serialization  # noqa: E402
+from cryptography.hazmat.primitives.asymmetric import ec  # noqa: E402
 
 
 @pytest.fixture
@@ -69,11 +72,19 @@ def test_a_signed_run_is_held_to_its_key(place: Path, capsys: pytest.CaptureFixt
 
 
 def test_keys_that_are_none_are_told_before_anything_is_scored(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No key is replaced; a missing one, a public one to sign with and a private one to verify with are usage errors."""
+    """No key is replaced. One of another kind, a missing one, a public one to sign with and a private one to verify with are errors."""
     assert main(["keys", "new", "keys/ours"]) == 2
     assert run("none", "--sign", "keys/absent") == 2
     assert run("none", "--sign", "keys/ours.pub") == 2
     assert run("none", "--sign", "keys/ours", "--no-save") == 2
+    other = ec.generate_private_key(ec.SECP256R1())
+    openssh = (serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption())
+    (place / "keys" / "curve").write_bytes(other.private_bytes(*openssh))
+    public = (serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    (place / "keys" / "curve.pub").write_bytes(other.public_key().public_bytes(*public))
+    for read, name in ((read_key, "curve"), (read_public_key, "curve.pub")):
+        with pytest.raises(UsageError, match="not an Ed25519 key"):
+            read(place / "keys" / name)
     assert not (place / "none").exists()
     assert run("signed", "--sign", "keys/ours") == 0
     assert verified(capsys, "verify", "signed", "--key", "keys/ours")[0] == 2

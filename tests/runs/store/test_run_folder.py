@@ -240,15 +240,24 @@ def test_values_that_json_has_not() -> None:
     assert (json_safe((1, 2)), json_safe({3}), json_safe(frozenset({4})), json_safe(Path("x"))) == ([1, 2], [3], [4], "x")
 
 
-def test_an_earlier_run_leaves_nothing(tmp_path: Path) -> None:
-    """A run into the folder of another removes all that it wrote, half written files too; what is of none stays."""
+def test_an_earlier_run_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run into the folder of another removes all that it wrote, half written files too; what is of none stays.
+
+    While it does, the folder says so: killed there, it begins again.
+    """
     folder = tmp_path / "run"
+    said: list[Any] = []
+    remove = shutil.rmtree
+    monkeypatch.setattr(
+        shutil, "rmtree", lambda *place, **how: [said.append((folder / ".started.json").read_text()), remove(*place, **how)]
+    )
     earlier = ["run.json", "results.jsonl", "units.parquet", "judge_calls.jsonl", "judge_batches.json", "executed/x.csv", "gold/x.csv"]
     for name in (*earlier, ".run.json.1.part", ".results.jsonl.2.part", "notes.txt"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("of the earlier run")
     opened = RunFolder(folder).open(PLAN)
     opened.close()
+    assert [json.loads(text) for text in said] == [{**PLAN, "replaces": True}] * len(said) != []
     assert {path.name for path in folder.iterdir()} == {".started.json", "results.jsonl", "notes.txt"}
     assert (folder / "results.jsonl").read_bytes() == b""
     assert json.loads((folder / ".started.json").read_text()) == PLAN

@@ -55,6 +55,24 @@ def test_the_corpus_is_as_large_as_it_says() -> None:
     assert len(REPLIES) / 3 < n_none < len(REPLIES) * 2 / 3
 
 
+@pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        ("Score: 4\n\nClarity score: 2", 0.8),
+        ("Clarity score: 2\nScore: 4", 0.8),
+        ("My score: 4\nClarity score: 2", 0.8),
+        ("The score: 4. Style score: 2.", 0.8),
+        ("Clarity score: 2", 0.4),
+        ("Clarity score: 2\nAccuracy score: 4", None),
+        ("Score: 3\nMy score: 4", None),
+        ("Score: 3\nFinal score: 4", 0.8),
+    ],
+)
+def test_a_score_of_the_whole_comes_before_those_of_parts(reply: str, verdict: float | None) -> None:
+    """A final one before both; two of a kind that differ are none."""
+    assert score_reading(scale=(1, 5))(reply).value == as_expected(verdict)
+
+
 @pytest.mark.parametrize("finish", ["length", "max_tokens", "MAX_TOKENS", "content_filter", "refusal"])
 def test_a_reply_that_was_cut_or_stopped_is_never_a_verdict(finish: str) -> None:
     """No reply of the corpus is read where the provider says that it was ended before its end."""
