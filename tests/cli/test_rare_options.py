@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
+from evalsuite.runs.score_cache import ScoreCache
+from evalsuite.sandbox.rpc_client import RpcClient
 from evalsuite.scorers.metrics.bertscore import BertScore, TransformersEmbedder
 from evalsuite.scorers.metrics.prose import HedgingLanguage
 from tests.analysis.gold_checks.test_suspects import runs
@@ -220,3 +222,73 @@ def test_the_hidden_layer(place: Path, name: str, metric: type[BertScore] | type
     assert metric(model="models/mini", layer=5).vectors.signature == "mini-L5"
     assert metric(model="models/mini").vectors.signature == "mini-L-1"
     assert metric(model="tiny", layer=5).vectors.signature == metric(model="tiny").vectors.signature
+
+
+@pytest.fixture
+def no_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Gold of texts, two submissions, and a run of each; from here on no worker can read anything."""
+    monkeypatch.chdir(tmp_path)
+    text_gold(Path("gold"), a="Oslo", b="Bergen")
+    for name, answer in (("one", "Oslo"), ("two", "Rome")):
+        text_submission(Path(name), a=answer, b="Bergen")
+        assert main(["run", name, "--gold", "gold", "--out", f"runs/{name}", "-q", "--isolation", "none"]) == 0
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a worker is asked")
+
+    monkeypatch.setattr(RpcClient, "__enter__", refuse)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "run one --gold gold --no-cache --out again",
+        "rescore runs/one --no-cache --runs again",
+        "compare runs/one two --gold gold --no-cache",
+        "leaderboard one two --gold gold --no-cache",
+        "samples one two --gold gold --no-cache",
+        "verify runs/one",
+        "drift runs/one",
+        "gold suspects runs/one runs/two",
+        "gold review runs/one runs/two --author N --evidence https://example.org/1",
+    ],
+)
+def test_without_isolation_answers_are_read_here(no_reader: Path, capsys: pytest.CaptureFixture[str], words: str) -> None:
+    """Each command that reads submissions, or runs of other people, does so in its own process under `--isolation none` alone."""
+    assert main([*words.split(), "--isolation", "none"]) in (0, 1)
+    assert main(words.split()) == 3
+    assert "internal error: AssertionError" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["run one --gold gold", "rescore runs/one", "compare runs/one two --gold gold", "samples one two"],
+)
+def test_no_cache_is_no_cache(no_reader: Path, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
+    """With `--no-cache` the cache of verdicts is not even opened, and without it it is."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the cache is opened")
+
+    monkeypatch.setattr(ScoreCache, "__init__", refuse)
+    assert main([*words.split(), "--isolation", "none", "--no-cache"]) == 0
+    assert main([*words.split(), "--isolation", "none"]) == 3
+
+
+def test_gold_of_another_name(no_reader: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--gold` names the folder in which gold is, for each command that scores."""
+    Path("gold").rename("truth")
+    for words in ("run one", "compare one two", "leaderboard one two", "samples one two"):
+        asked = [*words.split(), "--isolation", "none"]
+        assert (main(asked), main([*asked, "--gold", "truth"])) == (2, 0), words
+
+
+def test_suite_try_lists_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """With `--all` every lost question is named, without it the first ones and how many there are."""
+    monkeypatch.chdir(tmp_path)
+    Path("qa.csv").write_text("input,reference,a,b\n" + "".join(f"Question {at}?,w{at}x,w{at}x,no\n" for at in range(40)))
+    words = ["suite", "try", "qa.csv", "--candidate", "a", "--candidate", "b"]
+    texts = [shown(capsys, *words, *more) for more in ([], ["--all"])]
+    few, everything = (sum(f"w{at}x" in text for at in range(40)) for text in texts)
+    assert few < everything == 40

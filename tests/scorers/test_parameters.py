@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import sacrebleu
 
+from evalsuite.core.types import Fault, Table
 from evalsuite.scorers import SCORERS
 from evalsuite.trees.treeval import treeval_score
 
@@ -84,3 +85,30 @@ def test_fields_of_tree_match_that_count_together() -> None:
     together, apart = scored(answer, gold=gold, schema=schema, compounds=[compound]), scored(answer, gold=gold, schema=plain)
     assert (together.strict, apart.strict) == (0.0, 0.5)
     assert scored(gold, gold=gold, schema=schema, compounds=[compound]).strict == 1.0
+
+
+def test_compat_of_tree_match() -> None:
+    """The strict numbers are the reference's too: it compares more than 50 texts in order, and the sound rules find each."""
+    texts = [f"t{at}" for at in range(51)]
+    part = {"type": "array", "items": {"type": "string"}, "x-eval-align": {"match_by": "hungarian"}}
+    options = {"gold": {"t": texts}, "schema": {"type": "object", "properties": {"t": part}}}
+    scored = SCORERS.load("tree_match").score
+    sound, compat = scored({"t": texts[::-1]}, **options), scored({"t": texts[::-1]}, **options, compat=True)
+    assert (sound.official, sound.strict) == pytest.approx((1 / 51, 1.0))
+    assert (compat.official, compat.strict) == pytest.approx((1 / 51, 1 / 51))
+
+
+@pytest.mark.parametrize(
+    ("n_golds", "options", "why"),
+    [
+        (2, {"condition_cols": [[0]]}, "condition_cols has 1 entry for 2 tables"),
+        (1, {"ignore_orders": [True, False]}, "ignore_orders has 2 entries for 1 table"),
+        (0, {}, "gold names no file"),
+        (2, {"condition_cols": [], "ignore_orders": []}, ""),
+    ],
+)
+def test_lists_of_tables_match_have_an_entry_a_table(n_golds: int, options: dict[str, Any], why: str) -> None:
+    """Where one has not, the official rules cannot judge, and say which; an empty list is none."""
+    table = Table(header=("a",), columns=(("1", "2"),), n_rows=2)
+    found = SCORERS.load("tables_match").score([table] * max(1, n_golds), gold=[table] * n_golds, **options)
+    assert (found.official, found.fault) == ((None, Fault(code="BAD_SPEC", detail=why)) if why else (1.0, None))

@@ -91,9 +91,9 @@ def _routes(state: Batches, method: str, path: str, data: bytes) -> bytes | None
     if found := re.fullmatch(r"/v1(?:/messages)?/batches/([\w-]+)", path):
         return None if found[1] not in state.batches else json.dumps(_looked_at(state, found[1])).encode()
     if found := re.fullmatch(r"/v1/files/out-([\w-]+)/content", path):
-        return _lines(_openai_line(key, body, state.answer(body)) for key, body in state.batches[found[1]].items())
+        return _results(state, found[1], lambda key, body: _openai_line(key, body, state.answer(body)))
     if found := re.fullmatch(r"/v1/messages/batches/([\w-]+)/results", path):
-        return _lines(_anthropic_line(key, state.answer(body)) for key, body in state.batches[found[1]].items())
+        return _results(state, found[1], lambda key, body: _anthropic_line(key, state.answer(body)))
     return None
 
 
@@ -115,8 +115,11 @@ def _looked_at(state: Batches, id_: str) -> dict[str, Any]:
     return said
 
 
-def _lines(rows: Any) -> bytes:
-    return b"".join(json.dumps(row).encode() + b"\n" for row in rows if row is not None)
+def _results(state: Batches, id_: str, line: Callable[[str, dict[str, Any]], dict[str, Any]]) -> bytes | None:
+    """The lines of a batch that is over; of another one there is no such address."""
+    if state.seen.get(id_, 0) <= state.looks:
+        return None
+    return b"".join(json.dumps(line(key, body)).encode() + b"\n" for key, body in state.batches[id_].items())
 
 
 def _openai_line(key: str, asked: dict[str, Any], said: str | tuple[int, str]) -> dict[str, Any]:

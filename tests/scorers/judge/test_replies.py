@@ -66,10 +66,14 @@ def test_the_corpus_is_as_large_as_it_says() -> None:
         ("Clarity score: 2\nAccuracy score: 4", None),
         ("Score: 3\nMy score: 4", None),
         ("Score: 3\nFinal score: 4", 0.8),
+        ("I rate it 4.", 0.8),
+        ("I rate it 4. It is not perfect", 0.8),
+        ("I rate it 4 unless the dates are wrong.", None),
+        ("Unless the dates are wrong I rate it 4.", None),
     ],
 )
 def test_a_score_of_the_whole_comes_before_those_of_parts(reply: str, verdict: float | None) -> None:
-    """A final one before both; two of a kind that differ are none."""
+    """A final one before both; two of a kind that differ are none, and so is one with a condition in its sentence."""
     assert score_reading(scale=(1, 5))(reply).value == as_expected(verdict)
 
 
