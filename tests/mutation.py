@@ -41,17 +41,31 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
             *("tests/scorers/test_contract.py", "tests/scorers/test_parameters.py", "tests/scorers/metrics"),
         ),
     ),
-    "gold": ("gold/*.py", ("tests/gold", "tests/core/test_plugins.py", "tests/cli/test_connections.py")),
+    "gold": (
+        "gold/*.py",
+        (
+            *("tests/gold", "tests/core/test_plugins.py", "tests/cli/test_connections.py", "tests/cli/test_samples.py"),
+            *("tests/scorers/judge/test_judge_file.py", "tests/runs/test_query_pairs.py"),
+        ),
+    ),
     "ranking": (
         "analysis/leaderboard/*.py",
-        ("tests/analysis/leaderboard", "tests/reports/site/test_board_yaml.py", "tests/cli/test_samples.py"),
+        (
+            *(
+                "tests/analysis/leaderboard",
+                "tests/reports/site/test_board_yaml.py",
+                "tests/cli/test_samples.py",
+                "tests/cli/test_agree.py",
+            ),
+            *("tests/cli/test_compare.py", "tests/runs/store/test_given_labels.py"),
+        ),
     ),
     "readers": ("readers/*.py", ("tests/readers", "tests/compare/tables")),
     "receipts": (
         "analysis/receipts/*.py",
         (
             *(f"tests/analysis/gold_checks/test_{name}.py" for name in ("verify", "verify_excuses", "forgery", "signing")),
-            "tests/reports/site/test_kept_receipts.py",
+            *("tests/reports/site/test_kept_receipts.py", "tests/runs/store/test_unit_files.py", "tests/runs/test_query_pairs.py"),
         ),
     ),
     "run_folder": ("runs/run_f*.py", ("tests/runs/store", "tests/runs/test_frozen_clock.py", "tests/analysis/gold_checks/test_signing.py")),
@@ -173,6 +187,21 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "return 1 << 20",
         "20 -> (21)",
     ): "more than any prefix, less than an id",
+    (
+        "evalsuite/analysis/receipts/verification.py",
+        "seed = random.SystemRandom().randrange(1 << 32) if seed is None else seed",
+        "1 -> (2)",
+    ): "any number is a seed",
+    (
+        "evalsuite/scorers/judge/client.py",
+        "data = json.loads(body[: 16 * _LONGEST_ERROR])",
+        "16 -> (17)",
+    ): "how long a body is read is a matter of cost",
+    (
+        "evalsuite/core/runtime.py",
+        "ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE)",
+        "ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE) -> pass",
+    ): "when freed memory goes back is a matter of memory",
 }
 
 # A package of this project is imported by the fork alone.

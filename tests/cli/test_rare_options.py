@@ -292,3 +292,29 @@ def test_suite_try_lists_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ca
     texts = [shown(capsys, *words, *more) for more in ([], ["--all"])]
     few, everything = (sum(f"w{at}x" in text for at in range(40)) for text in texts)
     assert few < everything == 40
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("report one", "margins one", "explain a --run one", "agree one two", "runs show one", "runs tag one --add x", "runs rm one"),
+        *("verify one --isolation none", "drift one --isolation none", "rescore one --isolation none", "compare one two"),
+        *("gold suspects one two --isolation none", "samples one two", "bundle a --run one", "export one log.json"),
+    ],
+)
+def test_runs_are_found_below_the_folder_of_runs(no_reader: Path, capsys: pytest.CaptureFixture[str], words: str) -> None:
+    """A run's name is looked for in `--runs`; without it, where runs are kept by default, there is none."""
+    for name in ("one", "two"):
+        Path("runs", name).rename(Path("runs", f"run_{name}"))
+    asked = words.replace("one", "run_one").replace("two", "run_two").split()
+    assert main(asked) == 2
+    assert "run_one" in capsys.readouterr().err
+    main([*asked, "--runs", "runs"])
+    assert "'run_one'" not in capsys.readouterr().err
+
+
+def test_jobs_of_a_run(no_reader: Path) -> None:
+    """So many pairs of workers, as the receipt says."""
+    for jobs in (1, 2):
+        assert main(["run", "one", "--gold", "gold", "--isolation", "none", "--no-cache", "--jobs", str(jobs), "--out", f"of{jobs}"]) == 0
+        assert json.loads(Path(f"of{jobs}/run.json").read_text())["receipt"]["jobs"] == jobs

@@ -10,7 +10,7 @@ from evalsuite.core.errors import GoldError, UntrustedPluginError
 from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.core.types import Suite
 from evalsuite.gold.layouts import read_gold
-from evalsuite.gold.suite_yaml import class_schema, read_suite
+from evalsuite.gold.suite_yaml import class_schema, read_suite, yaml_nodes
 from evalsuite.scorers import SCORERS
 
 
@@ -112,6 +112,12 @@ def test_what_cannot_be_meant_is_named_with_its_line(tmp_path: Path, text: str, 
     with pytest.raises(GoldError) as caught:
         read(tmp_path, text)
     assert (caught.value.message, caught.value.hint) == (f"gold/suite.yaml:{message}", hint)
+
+
+def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    """Here a folder in the place of the file."""
+    with pytest.raises(GoldError, match="gold: the file cannot be read"), yaml_nodes(tmp_path, "gold"):
+        pass
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:

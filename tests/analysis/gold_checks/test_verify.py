@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -10,15 +11,17 @@ from typing import Any
 import pytest
 
 from evalsuite.analysis.receipts import verification
-from evalsuite.analysis.receipts.verification import Verified, are_numbers, chosen_in, expected_rows, read_claims, replay_of, verify
+from evalsuite.analysis.receipts.verification import Claims, Verified, are_numbers, chosen_in, expected_rows, read_claims, replay_of, verify
 from evalsuite.cli import main
 from evalsuite.core.errors import UsageError
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.run_folder import RESULTS, RUN
+from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from tests.analysis.gold_checks.small import scored, write_gold, write_submission
 from tests.analysis.gold_checks.test_forgery import contents, forge
+from tests.analysis.leaderboard.made import result
 from tests.gold.test_errata import entry, write
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -196,6 +199,50 @@ def test_a_ratio_of_times_is_the_claim_of_a_right_query(made: Path) -> None:
     assert [kept(ratio) for ratio in (0.5, 1, 9.25)] == [0.5, 1, 9.25]
     assert [kept(ratio) for ratio in (0, -1.0, math.inf, math.nan, "2", None)] == [None] * 6
     assert [kept(2.0, official=0), kept(2.0, scorer="string_match")] == [None, None]
+
+
+def test_rows_are_scored_again_without_a_trace(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what has to be scored, under the run's options; nothing is saved, and times of queries are not measured again."""
+    seen: list[RunOptions] = []
+    monkeypatch.chdir(made)
+    score = verification.run
+    monkeypatch.setattr(verification, "run", lambda *sides, progress: seen.append(sides[2]) or score(*sides, progress=progress))
+    before = sorted(made.rglob("*"))
+    assert checked(made).good
+    assert sorted(made.rglob("*")) == before
+    (how,) = seen
+    assert (how.save, how.ves, how.metadata, how.only, how.isolation) == (False, False, {}, ("capital", "total", "share", "table"), "none")
+
+
+@pytest.mark.parametrize(
+    ("fault", "then", "now", "programs", "why"),
+    [
+        ("NEEDS_CONNECTION", "scored", "unscored", False, "NEEDS_CONNECTION: because None"),
+        ("NEEDS_EXTRA", "scored", "unscored", False, "NEEDS_EXTRA: because None"),
+        ("NO_JAIL", "scored", "unscored", True, "a program is run only with --allow-programs"),
+        # What the run said too, and what is the answer's fault, is a verdict like any other.
+        ("NO_JAIL", "scored", "unscored", False, None),
+        ("NEEDS_EXTRA", "unscored", "unscored", False, None),
+        ("BAD_CSV", "scored", "submission_fault", True, None),
+        (None, "scored", "missing", False, None),
+    ],
+)
+def test_what_only_the_run_could_judge(made: Path, fault: str | None, then: Any, now: Any, programs: bool, why: str | None) -> None:
+    """A row that lacks here what the run had is neither confirmed nor refuted."""
+    fresh = result("capital", None, status=now, fault=fault)
+    claims = Claims(folder=made, run={}, rows=(result("capital", None, status=then), result("other", 1.0)))
+    assert verification._beyond_this_machine({"capital": fresh}, claims, programs=programs) == ({"capital": why} if why else {})
+
+
+def test_a_link_to_gold_is_noted_again(made: Path) -> None:
+    """What a run says of an answer that is a link to a gold file is checked, with errata and without."""
+    (made / "sub" / "table" / "answer.csv").unlink()
+    os.link(made / "gold" / "table" / "table.csv", made / "sub" / "table" / "answer.csv")
+    for _ in range(2):
+        scored(made / "sub", made / "gold", made / "run")
+        assert contents(made / "run")[1][3]["details"]["notes"]
+        assert wrong(checked(made)) == {}
+        write(made / "gold", entry(made / "gold", "capital"))
 
 
 def test_units_of_a_foreign_run_are_parsed_in_a_worker(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """Programs against their tests: nothing runs without permission; early exits fail, limits hold, walls refuse."""
 
+import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -124,6 +125,8 @@ def test_pass_at_k_runs_its_programs() -> None:
     programs = ["x = 1", "x = 2", {"answer": "x = 1 + 0"}]
     assert get_metric("pass_at_k", k=1)(programs, "assert x == 1") == pytest.approx(2 / 3)
     assert get_metric("pass_at_k", k=2)(programs, ["assert x == 1"]) == 1
+    scored = evalsuite.score("pass_at_k", json.dumps(["x = 2", "x = 1", "x = 3"]), gold="assert x == 1", k=2, allow_programs=True)
+    assert scored.official == pytest.approx(2 / 3)
 
 
 PARTS: list[Any] = [{"python_unit_testing": {}, "weight": 9}, {"exact_match": {}, "weight": 1}]
