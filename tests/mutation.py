@@ -133,8 +133,8 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "the same file is written again",
     (
         "evalsuite/runs/summary.py",
-        "interval = None if found.low is None or found.high is None else (found.low, found.high)",
-        "found.low is None or found.high is None -> (found.low is None and found.high is None)",
+        "interval = None if reported.low is None or reported.high is None else (reported.low, reported.high)",
+        "reported.low is None or reported.high is None -> (reported.low is None and reported.high is None)",
     ): "an interval has both ends or none",
     (
         "evalsuite/stats/ranking.py",
@@ -154,7 +154,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "where the search begins; it ends where the power is",
     (
         "evalsuite/runs/run_files.py",
-        "return _held(text) if len(text) < _SHORT else text",
+        "return _keep_text(text) if len(text) < _SHORT else text",
         "len(text) < _SHORT -> (len(text) <= _SHORT)",
     ): "which texts are held parsed is a matter of memory",
     (

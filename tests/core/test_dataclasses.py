@@ -91,3 +91,65 @@ def test_the_first_objects_are_those_of_the_compiled_init(n_before: int) -> None
         for kind in _new_kinds() if not n_before else kinds:
             with pytest.raises(TypeError):
                 kind(*args, **kwargs)
+
+
+def _classes(dataclass: Any, field: Any) -> list[type[Any]]:
+    """Classes with the rarer options, made by one of the two decorators."""
+
+    @dataclass(frozen=True)
+    class Partly:
+        a: int
+        hidden: int = field(default=1, repr=False)
+        aside: int = field(default=2, compare=False)
+        at: list[int] = field(default_factory=list, compare=False)
+
+    @dataclass()
+    class Thawed:
+        a: int
+        b: int = 3
+
+    @dataclass(eq=False)
+    class Single:
+        a: int
+
+    @dataclass(repr=False)
+    class Silent:
+        a: int
+
+        def __str__(self) -> str:
+            return f"silent {self.a}"
+
+    @dataclass(frozen=True, slots=True)
+    class Own:
+        a: int
+
+        def __repr__(self) -> str:
+            return "mine"
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __hash__(self) -> int:
+            return 7
+
+    return [Partly, Thawed, Single, Silent, Own]
+
+
+@pytest.mark.parametrize("at", range(5))
+def test_options_do_what_they_do_in_the_standard_library(at: int) -> None:
+    """What is shown, compared, hashed and set, with fields that have no part in it and methods that the class brings."""
+
+    def told(kind: type[Any]) -> list[Any]:
+        one, same, other = kind(1), kind(1), kind(2)
+        said: list[Any] = [one == same, one == other, one == 1, str(one).partition(" at 0x")[0].rpartition(".")[2]]
+        said.append(repr(one).partition(" at 0x")[0].rpartition(".")[2])
+        for job in (lambda: hash(one) == hash(same), lambda: setattr(one, "a", 5), lambda: delattr(one, "a"), lambda: kind()):
+            try:
+                said.append(job())
+            except (TypeError, AttributeError) as error:
+                said.append(type(error).__mro__[-3])
+        if kind.__name__ == "Partly":
+            said += [kind(1, aside=5) == one, kind(1, hidden=5) == one, kind(1, at=[1]) == one, hash(kind(1, at=[1])) == hash(one)]
+        return said
+
+    assert told(_classes(dataclass, field)[at]) == told(_classes(dataclasses.dataclass, dataclasses.field)[at])

@@ -41,6 +41,13 @@ def test_the_nearest(word: str, hint: str) -> None:
     assert did_you_mean(word, SCORERS) == hint
 
 
+def test_at_most_three_are_named() -> None:
+    """What is a part of more names is near to none of them."""
+    names = ["sales_a", "sales_b", "sales_c"]
+    assert did_you_mean("sales", names) == "did you mean 'sales_a' or 'sales_b' or 'sales_c'?"
+    assert did_you_mean("sales", [*names, "sales_d"]) == "known: sales_a, sales_b, sales_c, sales_d"
+
+
 def test_options() -> None:
     """Dashes do not count, and the beginning of an option is enough."""
     known = ("--no-cache", "--gold-cache", "--durations", "--scheduler", "--gold")

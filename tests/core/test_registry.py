@@ -3,17 +3,21 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
 
-from evalsuite.core.errors import FaultError
+from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError
+from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.plugin_calls import (
     PROGRAM_BUDGET,
     PROGRAMS_ALLOWED,
     OfficialError,
     ProgramBudget,
     allowing_programs,
+    is_share,
     late_strict,
     official_only,
     report_official,
@@ -24,7 +28,9 @@ from evalsuite.core.registry import (
     FunctionBatch,
     PluginBatch,
     Problem,
+    Registry,
     Scorer,
+    UnknownScorerError,
     are_rows,
     check_parameters,
     fits,
@@ -32,6 +38,7 @@ from evalsuite.core.registry import (
     scorer,
 )
 from evalsuite.core.types import Score
+from evalsuite.scorers import SCORERS
 
 # Annotation -> (its words, values of this type, values of another one).
 TYPES: list[tuple[Any, str, list[Any], list[Any]]] = [
@@ -73,6 +80,9 @@ ENTRY = Scorer(name="by_size", function=by_size, marker=by_size.__evalsuite__, s
         ({"gold": "x", "size": 4}, ["saw ['gold', 'size']"], [2]),
         ({"gold": "x", "size": "4"}, ["parameter 'size' of by_size must be integer, found str"], [2]),
         ({"size": 4}, ["by_size needs the parameter 'gold'"], [2]),
+        ({"gold": "x", "result": 4}, ["parameter 'result' of by_size is ignored", "saw ['gold']"], [0, 2]),
+        ({"gold": "x", "database": ""}, ["parameter 'database' of by_size must be text, found str"], [2]),
+        ({"gold": "x", "database": "shop"}, ["saw ['gold']"], [2]),
         ({"gold": "x", "sise": 4}, ["unknown parameter 'sise' of by_size", "saw ['gold']"], [1, 2]),
     ],
 )
@@ -88,6 +98,20 @@ def test_problems_of_parameters(parameters: dict[str, Any], messages: list[str],
     assert [problem.hint for problem in found if "sise" in problem.message] == ["did you mean 'size'?"] * ("sise" in parameters)
     later = check_parameters(ENTRY, {**parameters, "size": "?"}, later=("size", "sise"))
     assert all("size" not in problem.message.partition("by_size")[0] and "sise" not in problem.message for problem in later)
+
+
+def test_parameters_that_have_a_meaning_elsewhere() -> None:
+    """A scorer may have a parameter of its own under such a name."""
+
+    def own(prediction: str, *, result: int, database: int) -> Score:
+        return Score(official=1.0)
+
+    entry = replace(ENTRY, function=own)
+    assert [one.message for one in check_parameters(entry, {"result": "x", "database": "x"})] == [
+        "parameter 'result' of by_size must be integer, found str",
+        "parameter 'database' of by_size must be integer, found str",
+    ]
+    assert [one.message for one in check_parameters(entry, {"result": 1, "database": 2})] == ["saw ['database', 'result']"]
 
 
 def test_a_problem_keeps_its_own_place() -> None:
@@ -183,3 +207,156 @@ def test_a_function_as_a_batch() -> None:
     batch = FunctionBatch(lambda text, gold: (text, gold))
     assert batch.run_batch(["a", "b"], ["x", None], []) == [("a", "x"), ("b", None)]
     assert batch.run_batch(["a", "b"], None) == [("a", None), ("b", None)]
+
+
+PLUGIN = '''
+from pathlib import Path
+from evalsuite.core.registry import scorer
+from evalsuite.core.types import Score
+from evalsuite.scorers import SCORERS
+
+Path(__file__).with_suffix(".log").open("a").write("imported ")
+
+@scorer(reads="text")
+def loud(prediction, *, gold):
+    """1 for capitals.
+
+    And more.
+    """
+    return Score(official=float(prediction == gold.upper()))
+
+class Length:
+    name = "length"
+
+    def run_batch(self, predictions, golds, questions, contexts):
+        return [float(len(text) > 1) for text in predictions]
+'''
+
+
+@pytest.fixture
+def own() -> Registry:
+    """A registry with one bundled scorer."""
+    bundled = {"string_match": SCORERS.bundled["string_match"]}
+    return Registry(bundled, metric_scorer=ImportRef("evalsuite.scorers.metrics.scorer:metric_scorer"), group="evalsuite.nothing")
+
+
+def test_scorers_of_a_file(own: Registry, tmp_path: Path) -> None:
+    """Functions and classes under their own names, in another process by the same names; the file's code is in the hash."""
+    file = tmp_path / "my.py"
+    file.write_text(PLUGIN)
+    assert own.load_file(file) == ["loud", "length"]
+    assert own.names() == ["string_match", "loud", "length"]
+    assert (own.load("loud").summary, own.load("loud").is_foreign, own.load("string_match").is_foreign) == ("1 for capitals.", True, False)
+    assert [own.load("loud").score(text, gold="x").official for text in ("X", "x")] == [1.0, 0.0]
+    assert (own.plugin_batch("loud"), own.plugin_batch("string_match")) == (None, None)
+    batch = own.plugin_batch("length")
+    assert batch is not None
+    assert [batch.value_of(Case(prediction=text)) for text in ("ab", "a")] == [1.0, 0.0]
+    other = Registry(own.bundled, metric_scorer=ImportRef("x:y"), group="evalsuite.nothing")
+    other.register_all(own.registered_plugins(), {})
+    assert other.names() == own.names()
+    own.register("loud", file, "loud")
+    before = own.code_hash(["loud"])
+    assert (own.code_hash(["string_match"]), len(before), own.code_hash(["length"]) == before) == ("", 12, False)
+    file.write_text(PLUGIN + "#")
+    assert own.code_hash(["loud"]) != before
+
+
+def test_a_file_that_registers_parts_is_executed(own: Registry, tmp_path: Path) -> None:
+    """Under the attribute `__name__` nothing of it is a scorer; its code is in the hash all the same."""
+    file = tmp_path / "parts.py"
+    file.write_text(PLUGIN)
+    own.register("parts", file, "__name__")
+    assert file.with_suffix(".log").read_text() == "imported "
+    assert (own.names(), [*own.registered_plugins()]) == (["string_match"], [("parts", str(file), "__name__")])
+    assert len(own.code_hash([])) == 12
+
+
+def test_names_that_are_taken(own: Registry, tmp_path: Path) -> None:
+    """By a bundled scorer, another file, or another scorer; and what a file does not define."""
+    for name in ("my.py", "other.py"):
+        (tmp_path / name).write_text(PLUGIN)
+    own.register("mine", tmp_path / "my.py", "loud")
+    for name, file, attribute, why in (
+        ("string_match", "my.py", "loud", "is a bundled scorer's"),
+        ("mine", "other.py", "loud", "already registers a scorer 'mine'"),
+        ("mine", "my.py", "Length", "already registers a scorer 'mine'"),
+        ("more", "my.py", "quiet", "does not define 'quiet'"),
+    ):
+        with pytest.raises(UsageError, match=why):
+            own.register(name, tmp_path / file, attribute)
+    for name in ("string_match", "mine"):
+        with pytest.raises(UsageError, match="is taken by another scorer"):
+            own.register_metric(name, {"bleu": {}})
+    with pytest.raises(UnknownScorerError) as unknown:
+        own.load("string_mach")
+    assert unknown.value.hint == "did you mean 'string_match'?"
+    with pytest.raises(UsageError, match="no such plugin file"):
+        own.load_file(tmp_path / "absent.py")
+    (tmp_path / "empty.py").write_text("x = 1\n")
+    with pytest.raises(UsageError, match="contains no scorer"):
+        own.load_file(tmp_path / "empty.py")
+
+
+def test_metrics_with_their_options(own: Registry) -> None:
+    """A wrong option is an error when it is registered; the options of another suite replace those of the first."""
+    with pytest.raises(EvalsuiteError, match="unknown option 'ordr'"):
+        own.register_metric("near", {"chrf": {"ordr": 1}})
+    assert own.names() == ["string_match"]
+    values = []
+    for order in (1, 6, 6):
+        own.register_metric("near", {"chrf": {"char_order": order}})
+        values.append(own.load("near").score("the cat", gold="the hat").official)
+    assert values[0] > values[1] == values[2]
+    assert (own.load("near").is_foreign, own.code_hash(["near"])) == (False, "")
+
+
+def test_scorers_made_in_this_process(own: Registry) -> None:
+    """A function or an object with `run_batch`, the newest under a name; a class, a number and a bundled name are none."""
+
+    def same(prediction: str, gold: str) -> float:
+        return float(prediction == gold)
+
+    def string_match(prediction: str, gold: str) -> float:
+        return 0.0
+
+    assert own.register_object(same) == "same"
+    first = own.load("same")
+    assert own.register_object(same) == "same"
+    assert own.load("same") is first
+    made = Recorder()
+    made.name = "same"  # type: ignore[attr-defined]
+    assert (own.register_object(made), own.load("same") is first) == ("same", False)
+    for value, why in ((Recorder, "is not a scorer"), (3, "is not a scorer"), (string_match, "is a bundled scorer's")):
+        with pytest.raises(UsageError, match=why):
+            own.register_object(value)
+    size = own.code_hash(["same"])
+    made.size = 3  # type: ignore[attr-defined]
+    assert own.code_hash(["same"]) != size
+
+
+def test_scorers_of_an_installed_package(own: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its version is in the hash; a package that fails when it is imported is named."""
+    version = SimpleNamespace(version="1")
+    good = SimpleNamespace(name="theirs", value="pack:f", dist=version, load=lambda: by_size)
+    bad = SimpleNamespace(name="broken", value="pack:g", dist=None, load=lambda: 1 / 0)
+    monkeypatch.setattr(
+        "evalsuite.core.registry._installed_entry_points", lambda group: (good, bad) if group == "evalsuite.nothing" else ()
+    )
+    assert own.names() == ["string_match", "theirs", "broken"]
+    assert own.load("theirs").function is by_size
+    with pytest.raises(UsageError, match="the package of broken raised ZeroDivisionError"):
+        own.load("broken")
+    before = own.code_hash(["theirs"])
+    version.version = "2"
+    assert own.code_hash(["theirs"]) != before
+    assert own.code_hash(["broken"]) != own.code_hash(["theirs"])
+
+
+@pytest.mark.parametrize(
+    ("value", "is_within"),
+    [(0, True), (1.0, True), (0.5, True), (-0.01, False), (1.01, False), (math.nan, True), ("x", True), (None, True)],
+)
+def test_values_within_the_usual_range(value: Any, is_within: bool) -> None:
+    """Numbers from 0 to 1; what is no number, or a `Score`, speaks for no other scale."""
+    assert (is_share(value), is_share(SimpleNamespace(score=value)), is_share(Score(official=3.0))) == (is_within, is_within, True)

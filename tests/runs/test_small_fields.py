@@ -2,13 +2,14 @@
 
 import pickle
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.core import types
-from evalsuite.core.types import Answer, Check, GoldInstance
+from evalsuite.core.types import Answer, Check, GoldInstance, Result
 
 PLACES = [
     "",
@@ -52,3 +53,13 @@ def test_places_in_very_many_files(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = [Answer(instance_id="a", answer_type="answer", value="x", where=f"many-{at}:{at + 1}") for at in range(9)]
     assert [answer.where for answer in answers] == [f"many-{at}:{at + 1}" for at in range(9)]
     assert len(types._files) == types._MAX_FILES
+
+
+@pytest.mark.parametrize("details", [b"{}", b'{"a": 1}', b'{"k": 0, "a": 1}', {}, {"a": 1, "k": 0}])
+def test_a_detail_more(details: Any) -> None:
+    """Whether they are text or not; text that has not got the key stays text."""
+    one = Result(instance_id="a", status="scored", score=1, official=1, strict=1, scorer="x", reason="", fault=None, details=details)
+    more = one.with_detail("k", [2])
+    assert more.details == {**one.details, "k": [2]}
+    assert (more.details_text is not None) == (isinstance(details, bytes) and b'"k"' not in details)
+    assert (one.detail("k"), more.detail("k"), more.detail("none")) == (one.details.get("k"), [2], None)

@@ -11,7 +11,16 @@ from typing import Any
 import pytest
 
 from evalsuite.analysis.receipts import verification
-from evalsuite.analysis.receipts.verification import Claims, Verified, are_numbers, chosen_in, expected_rows, read_claims, replay_of, verify
+from evalsuite.analysis.receipts.verification import (
+    Claims,
+    Verified,
+    are_numbers,
+    chosen_rules,
+    expected_rows,
+    read_claims,
+    replay_of,
+    verify,
+)
 from evalsuite.cli import main
 from evalsuite.core.errors import UsageError
 from evalsuite.gold.layouts import read_gold
@@ -176,10 +185,10 @@ def test_the_chosen_rules_are_those_of_the_signature(made: Path, layout: str, of
     """Chosen, or left to the scorers; a word that names none of this gold's rules is refused. Rules of an evaluator are chosen always."""
     gold = replace(read_gold(made / "gold"), layout=layout)
     words = {official.replace("official", "default"): None, official: "official", "strict": "strict"}
-    assert {word: chosen_in({"signature": f"x:1|rules:{word}"}, gold) for word in words} == words
+    assert {word: chosen_rules({"signature": f"x:1|rules:{word}"}, gold) for word in words} == words
     for text in ("x:1", "rules:lenient"):
         with pytest.raises(UsageError, match="names no rules of this gold"):
-            chosen_in({"signature": text}, gold)
+            chosen_rules({"signature": text}, gold)
 
 
 def test_a_ratio_of_times_is_the_claim_of_a_right_query(made: Path) -> None:
@@ -231,7 +240,7 @@ def test_what_only_the_run_could_judge(made: Path, fault: str | None, then: Any,
     """A row that lacks here what the run had is neither confirmed nor refuted."""
     fresh = result("capital", None, status=now, fault=fault)
     claims = Claims(folder=made, run={}, rows=(result("capital", None, status=then), result("other", 1.0)))
-    assert verification._beyond_this_machine({"capital": fresh}, claims, programs=programs) == ({"capital": why} if why else {})
+    assert verification._find_unscorable({"capital": fresh}, claims, programs=programs) == ({"capital": why} if why else {})
 
 
 def test_a_link_to_gold_is_noted_again(made: Path) -> None:

@@ -174,6 +174,9 @@ def test_sides_that_are_no_samples() -> None:
     ):
         with pytest.raises(UsageError, match=why):
             samples_of(sides)
+    unlike = [side(name, [1.0], signature=f"rules:{name}") for name in ("official", "strict")]
+    with pytest.raises(UsageError, match="are not samples of one model: rules official against strict"):
+        samples_of(unlike)
     found = samples_of([side(name, [1.0, None]) for name in "ab"], notes=["first"])
     assert (found.models[0].model, found.models[0].runs) == ("2 runs", ("a", "b"))
     assert found.notes == ("first", "fewer than 2 samples were judged of q1 (0)")
@@ -217,7 +220,7 @@ def test_the_score_under_a_tolerance_is_a_plain_count(answers: list[tuple[float 
         (f"q{at}" for at, (score, margin) in enumerate(answers) if score is not None and margin is not None),
         key=lambda name: (answers[int(name[1:])][1], name),
     )
-    assert found.shown()[0] == (0.0, found.at(0))
+    assert found.steps_to_show()[0] == (0.0, found.at(0))
 
 
 def test_a_shift_is_over_what_both_were_judged_on() -> None:
@@ -231,3 +234,35 @@ def test_a_comparison_names_the_rules_it_was_made_under() -> None:
     """Those that were asked for, else those of the baseline."""
     sides = [side("a", [1.0], rules="strict"), side("b", [0.0], rules="strict")]
     assert [compare(sides, rules=rules).rules for rules in (None, "official", "strict")] == ["strict", "official", "strict"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "verdict"),
+    [
+        ([1.0, 0.0, 0.5], [1.0, 0.0, 0.5], "the same on every instance"),
+        ([1.0, 0.0], [0.0, 1.0], "no difference shown"),
+        ([0.0] * 8, [1.0] * 8, "better"),
+        ([1.0] * 8, [0.0] * 8, "worse"),
+        ([None], [1.0], "nothing to pair"),
+    ],
+)
+def test_the_verdict_in_words(first: list[float | None], second: list[float | None], verdict: str) -> None:
+    """As many won as lost are not the same answers."""
+    (candidate,) = compare([side("a", first), side("b", second)]).candidates
+    assert (candidate.verdict, candidate.is_regression) == (verdict, verdict == "worse")
+    pairs = [(a == 1, b == 1) for a, b in zip(first, second, strict=True) if a is not None]
+    assert candidate.right == tuple(pairs.count((a, b)) for a in (True, False) for b in (True, False))
+
+
+def test_labels_of_a_confusion() -> None:
+    """Whole numbers are filled up; others, and words, are those that were given, in order."""
+    for first, second, labels in (
+        ([1.0, 3.0], [3.0, 1.0], (1, 2, 3)),
+        ([1.0, 2.5], [0.25, 1.0], (0.25, 1.0, 2.5)),
+        (["b", "a"], ["a", "c"], ("a", "b", "c")),
+        ([0.0, 99.0], [99.0, 0.0], (0.0, 99.0)),
+    ):
+        raters = (Rater(name=name, labels={str(at): label for at, label in enumerate(own)}) for name, own in (("a", first), ("b", second)))
+        found = agree(*raters).confusion
+        assert found is not None
+        assert tuple(found.labels) == labels

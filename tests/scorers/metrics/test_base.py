@@ -89,6 +89,11 @@ def test_aggregate_leaves_nulls_out_and_counts_them() -> None:
         aggregate([None])
 
 
+def test_texts_are_measured_one_after_the_other() -> None:
+    """Only a metric that waits for a judge has several at once."""
+    assert {made(name).at_once for name in NAMES} == {1}
+
+
 def test_a_batch_must_be_as_long_as_its_references() -> None:
     """Values come in order; unequal lengths are an error and never cut short."""
     metric = get_metric("exact_match")
