@@ -62,11 +62,11 @@ class Numbers:
         if self.written is None:
             return None
         words, ends = self.written
-        points = _first(words, _POINT)
+        points = _byte_places(words, _POINT)
         behind = np.where(points < ends, ends - points - 1, WHOLE).astype(np.int8)
         for sign in (_LOWER_E, _UPPER_E):
             if bytes([sign]) in words.tobytes():
-                behind[_first(words, sign) < ends] = 0
+                behind[_byte_places(words, sign) < ends] = 0
         return behind
 
     def at(self, rows: "np.ndarray[Any, Any]") -> "Numbers":
@@ -92,7 +92,7 @@ def in_order(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
     return values[: len(values) - np.count_nonzero(np.isnan(values))]
 
 
-def _first(words: "np.ndarray[Any, Any]", sign: int) -> "np.ndarray[Any, Any]":
+def _byte_places(words: "np.ndarray[Any, Any]", sign: int) -> "np.ndarray[Any, Any]":
     """The index of the first byte equal to `sign` in each row of words, or the width in bytes if there is none."""
     import numpy as np
 
@@ -115,7 +115,7 @@ def _first(words: "np.ndarray[Any, Any]", sign: int) -> "np.ndarray[Any, Any]":
     return firsts
 
 
-def joined(parts: Iterable[Numbers | None], n: int) -> Numbers | None:
+def join_blocks(parts: Iterable[Numbers | None], n: int) -> Numbers | None:
     """The n cells of several blocks in order, without their bytes; one part is in memory at a time.
 
     None if one part is None, or there is none.
@@ -150,16 +150,20 @@ def numbers_of(block: Block, column: int, *, kind: str = "") -> Numbers | None:
         lengths = np.where(block.empty(column), 0, lengths)
     if int(lengths.max(initial=0)) > LONGEST_NUMBER:
         return None
-    numbers = _parsed(block, starts, lengths)
-    if numbers is not None:
-        return numbers
-    texts = [block.data[start : start + length].decode() for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
-    if any(map(is_surely_text, texts[:_FIRST_CELLS])) or (typed := typed_column(texts)).kind not in NUMERIC:
+
+    def texts(n: int) -> list[str]:
+        cells = zip(starts[:n].tolist(), lengths[:n].tolist(), strict=True)
+        return [block.data[start : start + length].decode() for start, length in cells]
+
+    if any(map(is_surely_text, texts(_FIRST_CELLS))):
         return None
-    return Numbers(np.array(typed.values, np.float64), None)
+    if (numbers := _parse(block, starts, lengths)) is not None:
+        return numbers
+    typed = typed_column(texts(len(block)))
+    return Numbers(np.array(typed.values, np.float64), None) if typed.kind in NUMERIC else None
 
 
-def _parsed(block: Block, starts: Any, lengths: Any) -> Numbers | None:
+def _parse(block: Block, starts: Any, lengths: Any) -> Numbers | None:
     """Floats parsed as a JSON list, which accepts no number that pandas rejects; None if a cell is not a number."""
     import msgspec
     import numpy as np
@@ -251,14 +255,14 @@ def surely_strictly_equal(gold: Numbers, predicted: Numbers, tolerance: Toleranc
         else:
             are_whole = (a == np.rint(a)) & (b == np.rint(b))
             near = distance + _NOISE * size < np.minimum(NOISE_REL * size, NOISE_FLOOR)
-            near |= (gold.digits > 0) & _rounded(a, b, gold.digits, predicted.digits)
+            near |= (gold.digits > 0) & _are_roundings(a, b, gold.digits, predicted.digits)
             # A number too small for a float reads as 0, and a whole float beyond 2^53 stands for several integers.
             near = np.where(are_whole, (distance == 0) & (size < SAFE_WHOLE) & (size > 0), near & (a != 0) & (b != 0))
     sure: np.ndarray[Any, Any] = near & np.isfinite(a) & np.isfinite(b)
     return sure
 
 
-def _rounded(a: Any, b: Any, gold_digits: Any, predicted_digits: Any) -> Any:
+def _are_roundings(a: Any, b: Any, gold_digits: Any, predicted_digits: Any) -> Any:
     """Which pairs are one number rounded to the decimals that the other shows (2 to 15), with at least 2 significant digits."""
     import numpy as np
 
@@ -335,7 +339,7 @@ class NumberColumns:
             if len(held) > (most := max(1, _HELD_NUMBERS // max(1, packed.n_rows))):
                 for known in [name for name in held if name != _SORTED][:-most]:
                     del held[known]
-            parsed = joined((numbers_of(block, column, kind=packed.kinds[column]) for block in packed.blocks()), packed.n_rows)
+            parsed = join_blocks((numbers_of(block, column, kind=packed.kinds[column]) for block in packed.blocks()), packed.n_rows)
             held[side, column] = parsed if parsed is not None and parsed.are_safe and not np.isinf(parsed.values).any() else None
         numbers: Numbers | None = held[side, column]
         return numbers

@@ -700,7 +700,7 @@ def match_any_table(
             score = match_column_cells(prediction, gold, columns, ignore_order=ignore_order, reference=reference)
         else:
             score = match_table(prediction, gold, needed=columns, ignore_order=ignore_order, reference=reference, comparisons=comparisons)
-        scores.append(_numbered(score, "gold", position, len(golds), "" if isinstance(gold, Fault) else gold.name))
+        scores.append(_with_position(score, "gold", position, len(golds), "" if isinstance(gold, Fault) else gold.name))
         if score.official == 1.0:
             return scores[-1]
         if score.details.get("reference_fails") or (not isinstance(gold, Fault) and score.official is None):
@@ -729,7 +729,7 @@ def match_table_list(
             prediction, gold, needed=needed[index], ignore_order=ignore_orders[index], reference=reference, comparisons=comparisons
         )
         name = "" if isinstance(gold, Fault) else gold.name
-        scores.append(_numbered(score, "table", index + 1, len(golds), name))
+        scores.append(_with_position(score, "table", index + 1, len(golds), name))
         if score.official == 0:
             break
     return all_of(scores)
@@ -774,7 +774,7 @@ def resolve(needed: Sequence[int], n_columns: int) -> list[int]:
     return [index % n_columns for index in needed] if needed else list(range(n_columns))
 
 
-def _numbered(score: Score, word: str, position: int, n_all: int, name: str) -> Score:
+def _with_position(score: Score, word: str, position: int, n_all: int, name: str) -> Score:
     """The score with `table 2 of 3 'orders.csv': ` in front of its reason."""
     if n_all == 1:
         return score

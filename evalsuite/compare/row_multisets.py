@@ -96,7 +96,7 @@ def widest(tolerance: Tolerance, values: Any, decimals: int = FEWEST_DECIMALS) -
     return (np.maximum(rounding, noise) + np.where(size >= SAFE_WHOLE, 1e-12 * size, 0) + 1e-9) * 1.001 + 1e-15 * size
 
 
-def apart(evidence: BulkDiff, gold: Column, predicted: Column) -> bool:
+def are_apart(evidence: BulkDiff, gold: Column, predicted: Column) -> bool:
     """Whether two columns of equally many numbers cannot be paired: if they can at all, then the i-th smallest with the i-th smallest."""
     import numpy as np
 
@@ -177,7 +177,7 @@ def _flows(gold: Rows, predicted: Rows, tolerances: Sequence[Tolerance], work: W
     return saturating_flow(supply, demand, edges, work.walk)
 
 
-def _grouped(classes: Sequence[int], columns: Sequence[Sequence[Cell]]) -> dict[int, Rows]:
+def _count_by_class(classes: Sequence[int], columns: Sequence[Sequence[Cell]]) -> dict[int, Rows]:
     """For each class the distinct rows of these columns with their counts."""
     groups: dict[int, Rows] = {}
     for name, row in zip(classes, zip(*columns, strict=True), strict=True):
@@ -411,7 +411,7 @@ class CodedColumns:
         mine, theirs = (np.flatnonzero(is_loose[side]) for side in (rows.gold, rows.predicted))
         self.work.look(_LOOKS_AT_END * len(loose) * len(mine))
         gold_rows, predicted_rows = (
-            _grouped(own[chosen].tolist(), [cells_of(self.evidence, side, self.pair(*pair)[side], chosen) for pair in loose])
+            _count_by_class(own[chosen].tolist(), [cells_of(self.evidence, side, self.pair(*pair)[side], chosen) for pair in loose])
             for side, own, chosen in ((0, rows.gold, mine), (1, rows.predicted, theirs))
         )
         tolerances = [self.gold[i].tolerance for i, _ in loose]
@@ -423,9 +423,9 @@ class CodedColumns:
 
     def _codes(self, gold: Column, predicted: Column) -> Codes:
         name = ("codes", self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read)
-        return self.evidence.once(name, lambda: self._coded(gold, predicted))
+        return self.evidence.once(name, lambda: self._compute_codes(gold, predicted))
 
-    def _coded(self, gold: Column, predicted: Column) -> Codes:
+    def _compute_codes(self, gold: Column, predicted: Column) -> Codes:
         import numpy as np
 
         sides = self._cells(0, gold), self._cells(1, predicted)
@@ -511,20 +511,20 @@ class CodedColumns:
 
         If a column has none, the others have one at most: no assignment is possible.
         """
-        firsts = [self._alike(i) or self._options(i) for i in range(len(self.gold))]
+        firsts = [self._alike_columns(i) or self._options(i) for i in range(len(self.gold))]
         return list(map(self._options, range(len(self.gold)))) if all(firsts) else firsts
 
-    def _alike(self, i: int) -> list[int]:
+    def _alike_columns(self, i: int) -> list[int]:
         """The likeliest predicted column with the texts of gold column i, if any."""
         own = in_likely_order(self.gold[i], self.predicted, self._likely_alike(i))
         return list(islice((k for k in own if self.is_alike(i, k)), 1))
 
     def _options(self, i: int) -> list[int]:
-        own = [k for k in self._near(i) if self.is_alike(i, k) or self.can_pair(i, k)]
+        own = [k for k in self._near_columns(i) if self.is_alike(i, k) or self.can_pair(i, k)]
         own = in_likely_order(self.gold[i], self.predicted, own)
         return sorted(own, key=partial(self._distance, i)) if len(own) > 1 else own
 
-    def _near(self, i: int) -> list[int]:
+    def _near_columns(self, i: int) -> list[int]:
         """The predicted columns that labels, numbers of empty cells, and first and last numbers do not rule out for gold column i."""
         reach = partial(widest, self.gold[i].tolerance)
         possible = self.evidence.numbers.may_equal(self.gold[i].position, [column.position for column in self.predicted], reach)
@@ -541,7 +541,7 @@ class CodedColumns:
 
     def fits_none(self, i: int) -> bool:
         """Whether a cheap test rules out every predicted column for gold column i."""
-        return all(not self.is_alike(i, k) and self.cannot_pair(i, k) for k in self._near(i))
+        return all(not self.is_alike(i, k) and self.cannot_pair(i, k) for k in self._near_columns(i))
 
     def can_pair(self, i: int, k: int) -> bool:
         """Whether two columns with different texts can be paired cell by cell, in one reading of percent signs."""
@@ -589,7 +589,7 @@ class CodedColumns:
     def _are_apart(self, gold: Column, predicted: Column) -> bool:
         mine, theirs = (self.evidence.numbers.summary(side, column.position) for side, column in enumerate((gold, predicted)))
         if mine.are_numbers and theirs.are_numbers:
-            return mine.n_empty != theirs.n_empty or apart(self.evidence, gold, predicted)
+            return mine.n_empty != theirs.n_empty or are_apart(self.evidence, gold, predicted)
         return (mine.are_plain and self._has_text(1, predicted)) or (theirs.are_plain and self._has_text(0, gold))
 
     def _has_text(self, side: int, column: Column) -> bool:

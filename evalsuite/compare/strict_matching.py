@@ -63,7 +63,7 @@ from evalsuite.compare.strict_columns import (
     verdict_of_candidates,
     windows_of,
 )
-from evalsuite.compare.table_diff import TableDiff
+from evalsuite.compare.table_diff import Rows, TableDiff
 from evalsuite.compare.values import Cell, Percent, is_written_form
 from evalsuite.compare.verdict import Strict, TableCause
 from evalsuite.core.dataclasses import dataclass, replace
@@ -96,10 +96,10 @@ def match_columns(
     if n_gold == 0 or not gold:
         return matched_as(range(len(gold)))
     assert evidence is not None
-    matching = _matched(gold, predicted, ordered, ties, evidence)
+    matching = _match(gold, predicted, ordered, ties, evidence)
     if not (matching.is_equal and contradicting_pairs(matching, gold, predicted)):
         return matching
-    heeding = _matched(gold, predicted, ordered, ties, evidence, heeds_labels=True)
+    heeding = _match(gold, predicted, ordered, ties, evidence, heeds_labels=True)
     return heeding if heeding.verdict in ("equal", "limit") else replace(matching, verdict="labels")
 
 
@@ -108,7 +108,7 @@ def contradicting_pairs(matching: Matching, gold: Sequence[Column], predicted: S
     return [(i, k) for i, k in enumerate(matching.assignment) if k is not None and gold[i].contradicts(predicted[k])]
 
 
-def _matched(
+def _match(
     gold: Sequence[Column],
     predicted: Sequence[Column],
     ordered: bool,
@@ -120,7 +120,7 @@ def _matched(
     n_rows = evidence.n_rows
     if not ordered:
         return match_rows(gold, predicted, evidence, heeds_labels)
-    matching = _ordered(gold, predicted, heeds_labels, evidence)
+    matching = _match_in_order(gold, predicted, heeds_labels, evidence)
     if matching.is_equal or ties is None or len(set(ties)) == n_rows:
         return matching
     # The reason still compares row by row, because gold requires the order.
@@ -128,7 +128,7 @@ def _matched(
     return replace(moved, moved=True) if moved.is_equal else matching
 
 
-def _ordered(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: bool, evidence: TableDiff) -> Matching:
+def _match_in_order(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: bool, evidence: TableDiff) -> Matching:
     """Compare each column with its likely partner first; the others are compared only for a column whose partner is unequal."""
     likely = likely_columns(gold, predicted)
     _look_at(gold, [predicted[k] for k in likely or ()], evidence)
@@ -282,11 +282,13 @@ MOST_UNLIKE: Final = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unmatched:
-    """The gold cells (row from 0, cell) that differ. `partners` are the predicted cells compared with them: one each when order counts,
-    without order the remaining ones, in file order. `bound` ("more than " or "at most ") is set if their number is not exact.
+    """The rows (from 0) of the gold cells that differ, and the first of them. `partners` are the predicted cells compared with it: one when
+    order counts, without order the remaining ones, in file order. `bound` ("more than " or "at most ") is set if the number of rows is not
+    exact.
     """
 
-    cells: Sequence[tuple[int, Cell]]
+    rows: Rows
+    first: Cell
     partners: Sequence[Cell]
     bound: str = ""
 
@@ -295,9 +297,10 @@ def unmatched_in_order(gold: Column, predicted: Column, evidence: TableDiff) -> 
     """The rows whose cells differ, up to a limit."""
     most = FEW_COUNTED if evidence.is_big else MOST_COUNTED
     cells = list(islice(differing_cells(gold, predicted, evidence), most + 1))
-    bound = "more than " if len(cells) > most else ""
-    cells = cells[:most]
-    return Unmatched(cells=[(row, cell) for row, cell, _ in cells], partners=[cell for _, _, cell in cells], bound=bound)
+    _, expected, partner = cells[0] if cells else (0, None, None)
+    return Unmatched(
+        rows=[row for row, _, _ in cells[:most]], first=expected, partners=[partner], bound="more than " if len(cells) > most else ""
+    )
 
 
 def unmatched_in_bags(gold: Column, predicted: Column, evidence: TableDiff) -> Unmatched:
@@ -312,7 +315,7 @@ def unmatched_in_bags(gold: Column, predicted: Column, evidence: TableDiff) -> U
         if max(map(len, loose)) <= MOST_LEFT:
             left = cells_of(evidence, 0, gold, loose[0]), cells_of(evidence, 1, predicted, loose[1])
             unmatched = unmatched_in_any_order(*left, gold.tolerance)
-            bound, near, loose = unmatched.bound, list(unmatched.partners), (loose[0][[at for at, _ in unmatched.cells]], loose[1][:0])
+            bound, near, loose = unmatched.bound, list(unmatched.partners), (loose[0][unmatched.rows], loose[1][:0])
         else:
             spare = evidence.spare([gold.position], [predicted.position])
             loose = loose[0][np.isin(loose[0], spare[0])], loose[1][np.isin(loose[1], spare[1])]
@@ -322,12 +325,11 @@ def unmatched_in_bags(gold: Column, predicted: Column, evidence: TableDiff) -> U
     except CapReachedError:
         rows, others = evidence.spare([gold.position], [predicted.position])
     if not len(rows):
-        return Unmatched(cells=[], partners=[])
+        return Unmatched(rows=[], first=None, partners=[])
     (expected,) = cells_of(evidence, 0, gold, rows[:1])
     if len(others) > MOST_PARTNERS:
         others = coded.nearest(expected, others)
-    cells = [(int(rows[0]), expected), *((int(row), None) for row in rows[1:])]
-    return Unmatched(cells=cells, partners=[*near, *cells_of(evidence, 1, predicted, others)], bound=bound)
+    return Unmatched(rows=rows, first=expected, partners=[*near, *cells_of(evidence, 1, predicted, others)], bound=bound)
 
 
 def unmatched_in_any_order(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> Unmatched:
@@ -336,16 +338,20 @@ def unmatched_in_any_order(gold: Sequence[Cell], predicted: Sequence[Cell], tole
     known = Counter(map(key, predicted))
     numbers = sorted((cell for cell in Counter(gold) if place(cell) is not None), key=lambda cell: known[key(cell)] == 0)
     others = [cell for cell in Counter(predicted) if place(cell) is not None]
-    if not any(place(cell) is not None for _, cell in spare):
-        return Unmatched(cells=spare, partners=[cell for _, cell in extra])
-    edges = _edges(numbers, others, tolerance)
-    if edges is None:
-        return Unmatched(cells=spare, partners=[cell for _, cell in extra], bound="at most ")
-    supply, demand = Counter(gold), Counter(predicted)
-    left, room = largest_flow([supply[c] for c in numbers], [demand[c] for c in others], edges)
-    cells = [item for item in spare if place(item[1]) is None] + _last(gold, dict(zip(numbers, left, strict=True)))
-    rest = [item for item in extra if place(item[1]) is None] + _last(predicted, dict(zip(others, room, strict=True)))
-    return Unmatched(cells=sorted(cells, key=lambda item: item[0]), partners=[cell for _, cell in sorted(rest, key=lambda item: item[0])])
+    bound = ""
+    if any(place(cell) is not None for _, cell in spare):
+        edges = _edges(numbers, others, tolerance)
+        if edges is not None:
+            supply, demand = Counter(gold), Counter(predicted)
+            left, room = largest_flow([supply[c] for c in numbers], [demand[c] for c in others], edges)
+            spare = [item for item in spare if place(item[1]) is None] + _last(gold, dict(zip(numbers, left, strict=True)))
+            extra = [item for item in extra if place(item[1]) is None] + _last(predicted, dict(zip(others, room, strict=True)))
+        else:
+            bound = "at most "
+    spare.sort(key=lambda item: item[0])
+    extra.sort(key=lambda item: item[0])
+    first = spare[0][1] if spare else None
+    return Unmatched(rows=[row for row, _ in spare], first=first, partners=[cell for _, cell in extra], bound=bound)
 
 
 def _left_by_key(cells: Sequence[Cell], others: Sequence[Cell]) -> list[tuple[int, Cell]]:
@@ -512,12 +518,12 @@ def _shape(gold: Sequence[Column], predicted: Sequence[Column], n_gold: int, n_p
 def _labels(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column]) -> Strict:
     i, k = contradicting_pairs(matching, gold, predicted)[0]
     own = next(column for column in predicted if column.label == gold[i].label)
-    reason = labels_contradict(_named(gold[i]), _named(predicted[k]), _named(own))
+    reason = labels_contradict(_name_of(gold[i]), _name_of(predicted[k]), _name_of(own))
     details = {"gold_column": gold[i].position + 1, "predicted_column": predicted[k].position + 1}
     return Strict(value=0.0, reason=reason, kind="labels", details=details)
 
 
-def _named(column: Column) -> tuple[int, str]:
+def _name_of(column: Column) -> tuple[int, str]:
     return column.position, column.name
 
 
@@ -534,12 +540,12 @@ def _no_column(matching: Matching, gold: Sequence[Column], predicted: Sequence[C
     details: dict[str, Any] = {
         "gold_column": column.position + 1,
         "predicted_column": nearest.position + 1,
-        "n_differ": len(unmatched.cells),
+        "n_differ": len(unmatched.rows),
     }
-    if not unmatched.cells:
+    if not len(unmatched.rows):
         because = closest(header, nearest.position, "no order of its cells matches", why=why)
         return Strict(value=0.0, reason=no_match(column.position, column.name, because), kind="tolerance by size", details=details)
-    (row, expected), predicted_cell = unmatched.cells[0], _against(unmatched, ordered)
+    row, expected, predicted_cell = int(unmatched.rows[0]), unmatched.first, _predicted_cell(unmatched, ordered)
     by_key = None if ordered else _cell_by_key(matching, gold, predicted, (column, nearest), unmatched, evidence)
     if by_key is not None:
         row, expected, predicted_cell, first = by_key
@@ -551,7 +557,7 @@ def _no_column(matching: Matching, gold: Sequence[Column], predicted: Sequence[C
         details["predicted_cell"] = cut(show(predicted_cell))
     if unmatched.bound:
         details[unmatched.bound.strip().replace(" ", "_")] = True
-    differ = cells_differ(len(unmatched.cells), len(column.cells), first, bound=unmatched.bound)
+    differ = cells_differ(len(unmatched.rows), len(column.cells), first, bound=unmatched.bound)
     reason = no_match(column.position, column.name, closest(header, nearest.position, differ, why=why))
     return Strict(value=0.0, reason=reason, kind=cause_of_refusal(expected, predicted_cell), details=details)
 
@@ -570,7 +576,7 @@ def _cell_by_key(
     partners = {gold[i].position: predicted[k].position for i, k in enumerate(likely)}
     partners |= {gold[i].position: predicted[own[0]].position for i, own in enumerate(matching.candidates) if own}
     pairs = [(i, k) for i, k in partners.items() if i != column.position and k != nearest.position]
-    for row, _ in unmatched.cells[:_ROWS_TRIED]:
+    for row in map(int, unmatched.rows[:_ROWS_TRIED]):
         if (partner := evidence.row_by_key(row, pairs)) is None:
             continue
         places = (0, column, row), (1, nearest, partner.row)
@@ -619,13 +625,13 @@ def _n_differing(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tol
     return n_differ
 
 
-def _against(unmatched: Unmatched, ordered: bool) -> Cell:
-    return unmatched.partners[0] if ordered else most_similar(unmatched.cells[0][1], unmatched.partners)
+def _predicted_cell(unmatched: Unmatched, ordered: bool) -> Cell:
+    return unmatched.partners[0] if ordered else most_similar(unmatched.first, unmatched.partners)
 
 
 def _one_for_two(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column]) -> Strict:
     wanting, offered = _too_few(matching)
-    reason = one_for_two([_named(gold[i]) for i in wanting], [_named(predicted[k]) for k in offered])
+    reason = one_for_two([_name_of(gold[i]) for i in wanting], [_name_of(predicted[k]) for k in offered])
     details = {"gold_columns": [gold[i].position + 1 for i in wanting], "predicted_columns": [predicted[k].position + 1 for k in offered]}
     return Strict(value=0.0, reason=reason, kind="one column for two", details=details)
 

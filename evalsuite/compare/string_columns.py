@@ -126,11 +126,11 @@ class Keys:
 
     def __init__(self) -> None:
         self._words: list[tuple[int, int, int, int]] = []
-        self._columns = self._drawn(0)
-        self._first = self._drawn(2)
+        self._columns = self._random_words(0)
+        self._first = self._random_words(2)
 
     @staticmethod
-    def _drawn(n: int) -> "np.ndarray[Any, Any]":
+    def _random_words(n: int) -> "np.ndarray[Any, Any]":
         """Random numbers of the system, four columns in each row."""
         import numpy as np
 
@@ -148,7 +148,7 @@ class Keys:
         import numpy as np
 
         while len(self._words) <= at:
-            self._words.append(tuple(self._drawn(4)))
+            self._words.append(tuple(self._random_words(4)))
         low, high = words & np.uint64(_LOW), words >> np.uint64(32)
         keys = self._words[at]
         for side, a, b in zip(sums, keys[:2], keys[2:], strict=True):
@@ -162,7 +162,7 @@ class Keys:
 
         width = hashed.shape[1]
         if width > len(self._columns):
-            self._columns = np.concatenate([self._columns, self._drawn(width - len(self._columns)) | np.uint64(1)])
+            self._columns = np.concatenate([self._columns, self._random_words(width - len(self._columns)) | np.uint64(1)])
         sums: np.ndarray[Any, Any] = hashed @ self._columns[:width]
         return sums
 
@@ -363,7 +363,7 @@ class Packed:
         if index not in self._unpacked:
             if self.n_rows * self.width > _CELLS_KEPT:
                 self._unpacked.clear()
-            self._unpacked[index] = _unpacked(self.frames[index])
+            self._unpacked[index] = _unpack(self.frames[index])
         return self._unpacked[index]
 
 
@@ -382,7 +382,7 @@ def _lengths(frame: bytes, n_cells: int, size: int) -> "np.ndarray[Any, Any]":
     return np.frombuffer(frame, np.uint8 if size == 1 else "<u4", n_cells, _SHAPE.size)
 
 
-def _unpacked(frame: bytes) -> Block:
+def _unpack(frame: bytes) -> Block:
     import numpy as np
 
     _, n_rows, n_columns, size = _SHAPE.unpack_from(frame)
@@ -572,7 +572,7 @@ def as_values(form: Any) -> Any:
     if isinstance(form, list):
         return [as_values(table) for table in form]
     if isinstance(form, Table):
-        return unpacked(form)
+        return as_lists(form)
     return {name: as_values(table) for name, table in form.items()} if isinstance(form, Mapping) else form
 
 
@@ -619,7 +619,7 @@ def _packed_lists(table: Table) -> Iterator[bytes]:
         yield frame_of(text, lengths.reshape(-1, len(table.columns)))
 
 
-def unpacked(table: Table) -> Table:
+def as_lists(table: Table) -> Table:
     """The table with its cells as Python values."""
     return replace(table, columns=tuple(map(list, table.columns))) if packed_of(table) is not None else table
 

@@ -23,7 +23,7 @@ from evalsuite.compare.string_columns import (
     packed_of,
     side_by_side,
 )
-from evalsuite.compare.table_hashes import ArrayCache, HashedRows, left
+from evalsuite.compare.table_hashes import ArrayCache, HashedRows, spare_rows
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.types import Table
 
@@ -197,7 +197,7 @@ class TableDiff:
         gold, predicted = (
             list(zip(*(_names(table, at) for at in own), strict=True)) for table, own in ((self.gold, columns), (self.predicted, partners))
         )
-        return left(gold, Counter(predicted)), left(predicted, Counter(gold))
+        return spare_rows(gold, Counter(predicted)), spare_rows(predicted, Counter(gold))
 
 
 class BulkDiff(TableDiff):

@@ -276,11 +276,11 @@ class HashedRows:
         gold, predicted = (
             list(zip(*(side[at].texts() for at in own), strict=True)) for side, own in zip(self._columns, (columns, partners), strict=True)
         )
-        mine, theirs = left(gold, Counter(predicted)), left(predicted, Counter(gold))
+        mine, theirs = spare_rows(gold, Counter(predicted)), spare_rows(predicted, Counter(gold))
         return np.array(mine, np.int64), np.array(theirs, np.int64)
 
 
-def left(rows: Sequence[Any], others: Counter[Any]) -> list[int]:
+def spare_rows(rows: Sequence[Any], others: Counter[Any]) -> list[int]:
     """The rows that remain when each of the others is paired off with an equal one, from the top."""
     rows_left = []
     for at, row in enumerate(rows):
