@@ -49,6 +49,8 @@ from evalsuite.compare.answer_messages import (
     too_many_numbers,
 )
 from evalsuite.compare.characters import digits_only, is_joined, is_spaceless, looks_like, spelled_out, visible
+from evalsuite.compare.dates import date_gold, places_of_date
+from evalsuite.compare.doubts import Denials, Doubt, declared_answer, is_left_open
 from evalsuite.compare.numbers import (
     FEWEST_DECIMALS,
     Number,
@@ -65,12 +67,10 @@ from evalsuite.compare.numbers import (
     within,
 )
 from evalsuite.compare.values import (
-    DENIED_BEFORE,
-    DENIED_BEHIND,
-    LONGEST_RULE,
     YEARS,
     Value,
     find_numbers,
+    is_bound,
     number_gold,
     numeric_tokens,
     read_number,
@@ -151,9 +151,12 @@ def numbers_named(answer: str, golds: Sequence[str] = ()) -> dict[Decimal, str]:
     """
     doubts: dict[Decimal, str] = {}
     text, folded = digits_only(answer), {gold.strip() for gold in golds}
+    denials = Denials(text)
     for value, start, end in numeric_tokens(text, folded):
-        if doubts.get(value) != "":
-            doubts[value] = _doubt(text, start, end, folded)
+        if is_bound(text, start, end) or (start, end) in denials:
+            doubts[value] = "negated"
+        elif doubts.get(value) != "":
+            doubts[value] = _doubt(text, start, end, folded, denials)
     return doubts
 
 
@@ -200,11 +203,14 @@ def match_text_strictly(
     if forbidden is not None:
         return Strict(value=0.0, reason=contains_excluded(forbidden), kind="exclude")
     golds = [gold] if isinstance(gold, str) else list(gold)
-    text = fold(answer)
+    answer = answer if conj == "and" and len(golds) > 1 else declared_answer(answer)
+    lines = fold(answer, keep_lines=True)
+    text = lines.replace("\n", " ")
     # Computed once, and only if a gold is a number: both lists can have hundreds of entries.
     numbers = cache(lambda: numbers_named(answer, golds))
     folded = frozenset(map(fold, golds))
-    doubts = [_names(text, item, folded, numbers) for item in golds]
+    denials = Denials(lines)
+    doubts = [_names(text, item, folded, numbers, denials) for item in golds]
     missing = [item for item, doubt in zip(golds, doubts, strict=True) if doubt]
     details: dict[str, Any] = {"n_missing": len(missing), "n_golds": len(golds)}
     if not missing or (conj == "or" and len(missing) < len(golds)):
@@ -227,24 +233,54 @@ def _missing_text(text: str, missing: Sequence[str], doubts: Sequence[str], conj
     return Strict(value=0.0, reason=lacks(len(missing), len(doubts), conj), kind="lacking", details=details)
 
 
-def _names(folded: str, gold: str, golds: Collection[str], numbers: Callable[[], Mapping[Decimal, str]]) -> str:
-    """ "" if the answer names one gold, by its value if it is a number, else as whole tokens; otherwise the reason why not."""
+def _names(folded: str, gold: str, golds: Collection[str], numbers: Callable[[], Mapping[Decimal, str]], denials: Denials) -> str:
+    """ "" if the answer names one gold, by its value if it is a number, else as whole tokens; otherwise the reason why not.
+
+    One place without a doubt is enough, unless the last one is denied.
+    """
     number = number_gold(gold)
     if number is not None:
         return numbers().get(number, "lacking")
-    doubt = "lacking"
-    for start, end in occurrences(folded, fold(gold)):
-        if not (doubt := _doubt(folded, start, end, golds)):
-            break
+    part, doubt = fold(gold), "lacking"
+    for start, end in occurrences(folded, part):
+        if not (doubt := _doubt(folded, start, end, golds, denials)):
+            last = _last_occurrence(folded, part)
+            return "negated" if last != start and (last, last + len(part)) in denials else ""
+    if doubt == "lacking" and (days := date_gold(gold)) is not None:
+        for start, end in places_of_date(folded, days):
+            if not (doubt := _doubt(folded, start, end, golds, denials)):
+                break
     return doubt
 
 
-def fold(text: str) -> str:
-    """The text as it is compared: NFKC, case folded, invisible characters removed, runs of white space one space."""
+_BEGINS_AS_NUMBER: Final = lazy_pattern(r"[-+]?[$€£¥]?\d")
+
+
+def _last_occurrence(text: str, part: str) -> int:
+    """Where the last whole token begins that is `part`; there is one."""
+    at = text.rfind(part)
+    while _goes_on_before(text, at) or _goes_on_behind(text, at + len(part)):
+        at = text.rfind(part, 0, at + len(part) - 1)
+    return at
+
+
+def _doubt(text: str, start: int, end: int, golds: Collection[str], denials: Denials) -> Doubt:
+    """Whether the answer denies what is at this place, or names it as one of several alternatives that are not all gold."""
+    if (start, end) in denials or (_BEGINS_AS_NUMBER.match(text, start) and is_bound(text, start, end)):
+        return "negated"
+    is_open = is_left_open(
+        text, start, end, lambda at: any(text.startswith(gold, at) for gold in golds), lambda part: any(map(part.endswith, golds))
+    )
+    return "hedged" if is_open else ""
+
+
+def fold(text: str, *, keep_lines: bool = False) -> str:
+    """The text as it is compared: NFKC, case folded, invisible characters removed, runs of white space one space (or one line break)."""
     text = visible(text)
     if not text.isascii():
         text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return " ".join(text.casefold().split())
+    text = text.casefold()
+    return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines()))) if keep_lines else " ".join(text.split())
 
 
 def occurrences(text: str, part: str) -> Iterator[tuple[int, int]]:
@@ -255,43 +291,6 @@ def occurrences(text: str, part: str) -> Iterator[tuple[int, int]]:
         if not (_goes_on_before(text, at) or _goes_on_behind(text, end)):
             yield at, end
         at = text.find(part, at + 1)
-
-
-# A text after or before these words is not the answer.
-_BEFORE_IT: Final = r"[\"'*_`(\[]"
-_BEHIND_IT: Final = r"[\"'*_`)\]?!]"
-_DENIED_BEFORE: Final = lazy_pattern(rf"{DENIED_BEFORE} (?:{_BEFORE_IT}| )*$")
-_PERHAPS: Final = r"(?:else )?(?:maybe |perhaps |possibly |probably )?"
-_OR_BEFORE: Final = lazy_pattern(rf"[^ ,]+,? (?:(?:and/)?or|alternatively,?) {_PERHAPS}{_BEFORE_IT}*$")
-# `Lyon` and `Nice` after `Paris, Lyon or Nice`; `or so` and `or not` are no alternatives.
-_OR_BEHIND: Final = lazy_pattern(
-    rf"{_BEHIND_IT}*(?:, [^ ,.;:!?]+(?: [^ ,.;:!?]+){{0,2}}){{0,8}}[,;]? (?:(?:and/)?or,? (?!so\b|not\b)|alternatively,? )"
-    rf"{_PERHAPS}{_BEFORE_IT}*"
-    r"(?P<other>[^ ,.;:!?]+)"
-)
-_MAYBES: Final = ("maybe", "perhaps", "possibly", "could be", "might be", "may be")
-_MAYBE: Final = lazy_pattern(rf"\b(?:{'|'.join(_MAYBES)})\b")
-
-
-def _doubt(text: str, start: int, end: int, golds: Collection[str]) -> Literal["", "negated", "hedged"]:
-    """Whether the answer denies what is at this place, or names it as one of several alternatives that are not all gold."""
-    before = text[max(0, start - LONGEST_RULE) : start]
-    is_struck = before.endswith("~~") and text.startswith("~~", end)
-    if is_struck or _DENIED_BEFORE.search(before) or DENIED_BEHIND.match(text, end):
-        return "negated"
-    behind = _OR_BEHIND.match(text, end)
-    if behind is not None and not any(text.startswith(gold, behind.start("other")) for gold in golds):
-        return "hedged"
-    other = _OR_BEFORE.search(before)
-    if other is not None and not any(before[: before.rfind(" or ")].rstrip(", ").endswith(gold) for gold in golds):
-        return "hedged"
-    return "hedged" if before.rstrip().endswith(_MAYBES) and _has_other_maybe(text, start, end) else ""
-
-
-def _has_other_maybe(text: str, start: int, end: int) -> bool:
-    """Whether another `maybe` than the one directly before `start` is in the text."""
-    first = _MAYBE.search(text)
-    return first is not None and (first.end() < start - 1 or _MAYBE.search(text, end) is not None)
 
 
 def word_around(text: str, part: str) -> str:
@@ -469,6 +468,7 @@ def match_number_strictly(
     if forbidden is not None:
         return Strict(value=0.0, reason=contains_excluded(forbidden), kind="exclude")
     golds = _distinct_golds(gold)
+    answer = answer if conj == "and" and len(golds) > 1 else declared_answer(answer)
     near = _Closeness(percentage=percentage, own=_own_tolerance(precision, abs_tol, rel_tol))
     apart = _short_golds(golds)
     numbers = _with_years(find_numbers(answer, apart), golds)
@@ -577,6 +577,8 @@ class _Closeness:
         written = item.candidates[0]
         if self.percentage and item.share is not None and (form is not gold or _is_near(form, item.share, rounding=not is_whole(gold))):
             return _is_near(form, item.share, rounding=not is_whole(gold))
+        if form is not gold and item.shift and abs(exact_of(gold)) <= 1:
+            return False  # a share with its sign is no percent figure: 4200% is not 0.42
         if any(exact_of(form) == exact_of(reading) for reading in item.candidates) or self.within_own(item, form):
             return True
         return not item.is_scaled and _is_near(_shifted(form, item.shift), _shifted(written, item.shift), rounding=not is_whole(gold))
@@ -667,6 +669,7 @@ def number_margin(
 
     `accepts` returns whether a tolerance is enough. With many numbers it is not called, and the nearest number counts.
     """
+    answer = answer if conj == "and" and isinstance(gold, list | tuple) and len(gold) > 1 else declared_answer(answer)
     values = [exact_of(reading) for item in find_numbers(answer) for reading in item.candidates]
     if not values:
         return None

@@ -68,6 +68,15 @@ SPOKEN_DATES: Final = lazy_pattern(
 ISO_DATES: Final = lazy_pattern(
     r"(?<![\w-])\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s?(?:Z|UTC|[+-]\d{2}:?\d{2})?)?(?![\w-])"
 )
+# Days, months and quarters as a text or a gold text writes them, with their year.
+_WITH_YEAR: Final = lazy_pattern(
+    rf"(?<![\w./-])(?:\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}(?:[T ]00:00(?::00(?:\.0+)?)?Z?)?|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{4}}"
+    rf"|\d{{4}}-\d{{2}}"
+    rf"|q[1-4][ /-]\d{{4}}|\d{{4}}[ -]?q[1-4]|\d{{1,2}}(?:st|nd|rd|th)?(?: of)?[ -]{_MONTH},?[ -]\d{{4}}"
+    rf"|{_MONTH}(?: \d{{1,2}}(?:st|nd|rd|th)?)?,? \d{{4}})(?![\w/-]|\.\d|:\d)",
+    re.IGNORECASE,
+)
+_MIDNIGHT: Final = lazy_pattern(r"[Tt ]00:00.*$")
 
 
 class Span(NamedTuple):
@@ -132,6 +141,23 @@ def days_of(value: Any, formats: Sequence[str] = (), locale: str = "") -> Span |
     if (whole_day := _day(text, locale)) is not None:
         return _span(whole_day, whole_day)
     return _range(text, locale)
+
+
+def date_gold(gold: str) -> Span | None:
+    """The days that a gold text is as a whole (a day, a month or a quarter of a year), None for any other text."""
+    text = gold.strip()
+    return days_of(_without_midnight(text)) if len(text) <= _LONGEST_DATE and _WITH_YEAR.fullmatch(text) else None
+
+
+def places_of_date(text: str, days: Span) -> Iterator[tuple[int, int]]:
+    """Where a text names the same days in any form with one reading."""
+    for match in _WITH_YEAR.finditer(text):
+        if days_of(_without_midnight(match[0])) == days:
+            yield match.span()
+
+
+def _without_midnight(text: str) -> str:
+    return _MIDNIGHT.sub("", text)
 
 
 def _range(text: str, locale: str) -> Span | None:

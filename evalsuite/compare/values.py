@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from evalsuite.compare.characters import LETTER, digits_only, is_joined
 from evalsuite.compare.dates import DAYS, ISO_DATES, MONTHS, SPOKEN_DATES, instant_of
+from evalsuite.compare.doubts import Denials
 from evalsuite.compare.numbers import Number, as_number, number_of
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.import_ref import lazy_pattern
@@ -60,7 +61,13 @@ _LABEL: Final = lazy_pattern(
     re.MULTILINE,
 )
 _CLOCK: Final = lazy_pattern(
-    r"(?<![\w:.])(?:[01]?\d|2[0-4]):[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?(?:\s?[ap]\.?m\b)?(?!\w|:\d)|(?<![\w:.])(?:0?[1-9]|1[0-2])\s?[ap]\.?m\b",
+    r"(?<![\w:.])(?:[01]?\d|2[0-4]):[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?(?:\s?[ap]\.?m\b)?(?!\w|:\d)|(?<![\w:.])(?:0?[1-9]"
+    r"|1[0-2])\s?[ap]\.?m\b",
+    re.IGNORECASE,
+)
+# Numbers that say something else: days of written dates, how sure the answer is.
+_CONTEXT: Final = lazy_pattern(
+    rf"{SPOKEN_DATES.pattern}|\bconfiden(?:ce|t)\b[^\d\n]{{0,12}}(\d+(?:\.\d+)?)|(\d+(?:\.\d+)?)\s?%\s(?:confiden|sure\b|certain)",
     re.IGNORECASE,
 )
 # Points between groups of three digits are thousands, except in an address of four numbers.
@@ -78,7 +85,8 @@ _FORM: Final = (
     rf"|[1-9]\d{{0,2}}(?:(?:['\u2019]\d{{3}})+{_BY_SPACES}),\d{{1,2}}(?![\d,])"
     rf"|(?:[1-9]\d?(?:,\d{{2}})+,\d{{3}}(?![\d,])|[1-9]\d{{0,2}}(?:(?:,\d{{3}})+|(?:['\u2019]\d{{3}})+{_BY_SPACES})(?!\d))(?:\.\d+)?"
     rf"{_BY_COMMAS}|\d+(?:\.\d+)?|\.\d+)"
-    r"(?P<exponent>[eE][+-]?\d{1,3}(?!\w|\.\d)|(?<=(?<!\w)10)(?:\^|\*\*)\{?\d{1,2}(?!\d)\}?|\s?(?:[x×*·⋅]|\\times|\\cdot)\s?10(?:\^|\*\*)[({]?[+-]?\d{1,3}(?!\d)[)}]?)?"
+    r"(?P<exponent>[eE][+-]?\d{1,3}(?!\w|\.\d)|(?<=(?<!\w)10)(?:\^|\*\*)\{?\d{1,2}(?!\d)\}?|\s?(?:[x×*·⋅]|\\times"
+    r"|\\cdot)\s?10(?:\^|\*\*)[({]?[+-]?\d{1,3}(?!\d)[)}]?)?"
     rf"(?P<tail>\s?(?:\\?[{''.join(SHARE_SIGNS)}])|\s?(?i:percent|per\scent|pct)\b"
     rf"|\s?(?i:{'|'.join([*SCALE_WORDS, *_SHORT_WORDS])})\b|(?:[mb]|\s?[kKMB])\b|(?:st|nd|rd|th)\b"
     rf"|[^\W\d_{LETTER}]+{LETTER}?(?![\w-]))?(?P<glued>[\w])?"
@@ -91,50 +99,43 @@ _PARTING: Final = lazy_pattern(r"[,'\u2019 ]")
 _ONE_MARK: Final = lazy_pattern(r"[1-9]\d{0,2}[.,]\d{3}")
 _ODD_PARTING: Final = lazy_pattern(r"['\u2019 ]")
 _POWER: Final = lazy_pattern(r"[+-]?\d+(?=\D*$)")
-_BEFORE: Final = lazy_pattern(rf"(?P<sign>[-+])?(?P<space>\s?)(?P<currency>{_CURRENCY})?(?P<gap>\s?)(?P<late>[-+])?$")
+_BEFORE: Final = lazy_pattern(rf"(?P<sign>[-+])?(?P<space>[^\S\n]?)(?P<currency>{_CURRENCY})?(?P<gap>[^\S\n]?)(?P<late>[-+])?\Z")
 # A minus in words; after a number it subtracts: `5 minus 3`.
 _SIGN_WORD: Final = lazy_pattern(
     r"(?:^|(?P<before>\S)[^\S\n]*)(?<![\w-])(?:minus|negative)[^\S\n]+(?:[$€£¥]|USD\s|EUR\s|GBP\s)?$", re.IGNORECASE
 )
-# What follows these words is not the answer: `not Paris`, `not the 42`, `anything but 42`, `rather than 42`.
-DENIED_BEFORE: Final = (
-    r"(?:(?:\b(?:not|cannot|never|neither|nor)|n['\u2019]t)(?:\s(?:be|the|an?|equal|equals|equal to|exactly|quite))?"
-    r"|\b(?:(?:any|every)(?:thing|one|body|where) but|all but|instead of"
-    r"|rather (?:[^ ,.;]+ ){0,3}than|other than|except(?: for)?|excluding)"
-    r"|\bunlikely (?:to be|that it(?:['\u2019]s| is| was))"
-    r"|(?:\bdoubt(?:s|ed)?|n['\u2019]t (?:think|believe)) (?:that )?(?:it(?:['\u2019]s| is| was)|this is))"
-)
-_CLOSING: Final = r"[\"'*_`)\]?!]"
-_NOT_RIGHT: Final = rf"(?:correct|right|true|valid|accurate|it|the (?:correct |right )?(?:answer|one|case))\b|{_CLOSING}*(?:[.;]|$)"
-# What these words follow is not the answer either: `Paris is wrong`, `42 isn't correct`.
-DENIED_BEHIND: Final = lazy_pattern(
-    rf"{_CLOSING}*\s(?:(?:is|was|are|were|seems|would be)"
-    rf" (?:(?:the |an? )?(?:wrong|incorrect|false|untrue|mistaken)\b|not (?:{_NOT_RIGHT}))"
-    rf"|(?:(?:is|was|are|were)n['\u2019]t|(?:can(?:not| not|['\u2019]t)|could(?: not|n['\u2019]t)) be) (?:{_NOT_RIGHT}))",
-    re.IGNORECASE,
-)
-# A number after these words is denied or a bound: `not 42`, `more than 42`, `<42`; `<42>` is the number, `<b>42` and `-> 42` too.
-_DENIED: Final = lazy_pattern(
-    rf"(?:{DENIED_BEFORE}[^\S\n]+"
-    r"|\bnot [^\s\d]?\d\S{0,20} or[^\S\n]+|\b(?:almost|nearly|(?:short|shy) of)[^\S\n]+"
+# A number after these words is a bound: `more than 42`, `<42`; `<42>` is the number, `<b>42` and `-> 42` too.
+_BOUND_BEFORE: Final = lazy_pattern(
+    r"(?:\b(?:almost|nearly|barely|(?:short|shy) of|not (?:exactly|quite))[^\S\n]+"
     r"|\b(?:more|less|fewer|greater|higher|lower|larger|smaller) than(?: or equal to)?[^\S\n]+"
-    r"|\b(?:at least|at most|over|under|above|below|beyond|up to|exceed(?:s|ed|ing)?|(?:minimum|maximum|upwards|north|south|excess) of"
-    r"|as (?:many|much|few|little|high|low) as)[^\S\n]+"
-    r"|(?:!=|[\u2260\u2264\u2265]|<=|<(?!-)|(?<![\w\"'/=-])>=?)\s?)[-+]?(?:" + _CURRENCY + r")?\s?$",
+    r"|\b(?:at (?:the )?(?:least|most)|over|under|above|below|beyond|up to|exceed(?:s|ed|ing)?|starting (?:at|from)"
+    r"|(?<!\d[^\S\n])(?:max|min)(?:imum|\.)?"
+    r"|(?:minimum|maximum|upwards|north|south|excess) of|as (?:many|much|few|little|high|low) as)[^\S\n]+"
+    r"|(?:[\u2264\u2265]|<=|<(?!-)|(?<![\w\"'/=-])>=?)\s?)[-+]?(?:" + _CURRENCY + r")?\s?$",
     re.IGNORECASE,
 )
-_BOUND: Final = lazy_pattern(
-    r"\s?\+(?!\s?[\d(])|(?:\s[^\W\d]+)?\s(?:or (?:more|less|fewer|greater|higher|lower|above|below|over|under)"
+_TIME_BOUND: Final = lazy_pattern(r"\b(?:before|after|prior to)\s$", re.IGNORECASE)
+_YEAR: Final = lazy_pattern(r"(?:1[5-9]|2[01])\d\d(?!\d)")
+_BOUND_BEHIND: Final = lazy_pattern(
+    r"\s?\+(?!\s?[\d(])|\s?(?:[<>]=?|[\u2264\u2265])\s?[a-z]\b|(?:\s[^\W\d]+)?\splus\s*$|(?:\s[^\W\d]+)?\s(?:or (?:more|less"
+    r"|fewer|greater|higher|lower|above|below|over|under)"
     r"|at (?:least|most|(?:a )?minimum|(?:a )?maximum)|minimum|maximum|max)\b",
     re.IGNORECASE,
 )
-# Functions whose value is another number, before their argument.
+# Functions whose value is another number, before their argument; a wrapper such as `int` or `SUM` leaves its only argument as it is.
+_WRAPPERS: Final = (
+    "int|integer|bigint|float|double|decimal|number|numeric|str|string|round|abs|sum|count|total|avg|mean|median|min|max|cast|print|return|echo"
+    "|answer|result|value|output|row|list|tuple|array|set|text"
+)
 _FUNCTION: Final = lazy_pattern(
-    r"(?:\b(?:sqrt|cbrt|log(?:2|10)?|ln|exp|a?(?:sin|cos|tan))[^\S\n]?[({]|[\u221a\u221b])[^\S\n]?[-+]?$", re.IGNORECASE
+    r"(?:\b(?i:sqrt|cbrt|log(?:2|10)?|ln|exp|a?(?:sin|cos|tan))[^\S\n]?[({]|[\u221a\u221b]"
+    r"|\b(?i:twice|half(?: of)?|double|triple|(?:third|quarter|root|square|log|times|multiple) of) "
+    rf"|(?<![\w.])(?!(?i:{_WRAPPERS})\(|(?:np|numpy|decimal)\.)(?:[a-z_][\w.]*|[A-Z])\()[^\S\n]?[-+]?$"
 )
 # A capital letter that makes a name of the number before it, unless it is the sign of a unit: `42-A`, `42/B7`, but `42-V`.
-_NAME_BEHIND: Final = lazy_pattern(r"[-/](?:[A-FH-JN-SUX-Z]|[A-Z]+\d\w*)(?![\w-])")
-_STRUCK: Final = lazy_pattern(r"~~[^~\n]{1,80}~~")
+_NAME_BEHIND: Final = lazy_pattern(r"\s(?:squared|cubed|dozen)\b|[-/](?:[A-FH-JN-SUX-Z]|[A-Z]+\d\w*)(?![\w-])")
+# `1_000_000`, `40..44` and `USD5`.
+_JOINED_DIGITS: Final = lazy_pattern(r"(?<=\d)(?:_(?=\d{3}(?!\d))|\.\.\.?(?=\d))|\b(?:USD|EUR|GBP|CHF)(?=\d)")
 _DASH_APART: Final = lazy_pattern(r"\s*-[^\S\n]+[^\s-]\S*\s*")
 # A dash that touches a number and nothing before it.
 _DASH_SIGN: Final = lazy_pattern(rf"(?<![\w)\]%])[\u2012\u2013](?=(?:(?:{_CURRENCY})\s?)?\.?\d)")
@@ -233,11 +234,16 @@ def _in_plain_signs(answer: str) -> str:
     if not answer.isascii():
         answer = _RAISED_POWER.sub(_lowered, answer)
     text = _DASH_SIGN.sub(_as_sign, digits_only(answer).replace("\u2212", "-").replace("\u2010", "-"))
-    return _EMPHASIS.sub(r"*\g<2>*", _ACCOUNTING.sub(r"\g<before>-\g<amount>", _STRUCK.sub("", text)))
+    return _EMPHASIS.sub(r"*\g<2>*", _ACCOUNTING.sub(r"\g<before>-\g<amount>", _JOINED_DIGITS.sub(_apart_or_joined, text)))
+
+
+def _apart_or_joined(match: re.Match[str]) -> str:
+    return "" if match[0] == "_" else " - " if match[0][0] == "." else match[0] + " "
 
 
 def _numbers_of(text: str, apart: frozenset[str]) -> Iterator[Value]:
-    context = _Spans(SPOKEN_DATES, text)
+    context = _Spans(_CONTEXT, text)
+    denials = Denials(text)
     labels = _Spans(_LABEL, text)
     skipped = _Spans(_NO_NUMBER, text)
     at = total_at = 0
@@ -254,9 +260,9 @@ def _numbers_of(text: str, apart: frozenset[str]) -> Iterator[Value]:
         fraction = None if role else _FRACTION.match(text, start)
         if fraction is not None and apart.isdisjoint(fraction.group("over", "under")):
             at = fraction.end()
-            yield _fraction(fraction)
+            yield _fraction(fraction, "denied" if fraction.span() in denials else "")
         elif (sign := _sign_of(match)) is not None:
-            role = "denied" if _is_denied(match) else role
+            role = "denied" if is_bound(text, *match.span()) or match.span() in denials else role
             part = None if role or match["exponent"] else _PART_OF.match(text, at)
             if part is not None:
                 total_at = part.end()
@@ -282,14 +288,15 @@ def _before(match: re.Match[str]) -> str:
     return match.string[max(0, match.start() - _LONGEST_WORD) : match.start()]
 
 
-def _is_denied(match: re.Match[str]) -> bool:
-    """Whether a number is denied or a bound; `<42>` is the number, and `> 42` in a text of several lines a quotation."""
-    text, before, end = match.string, _before(match), match.end()
-    if _BOUND.match(text, end) or DENIED_BEHIND.match(text, end):
+def is_bound(text: str, start: int, end: int) -> bool:
+    """Whether a number is a bound; `<42>` is the number, and `> 42` in a text of several lines a quotation."""
+    if _BOUND_BEHIND.match(text, end):
         return True
-    denied = _DENIED.search(before)
+    before = text[max(0, start - LONGEST_RULE) : start]
+    if _TIME_BOUND.search(before) and _YEAR.match(text, start):
+        return True
     return (
-        denied is not None
+        _BOUND_BEFORE.search(before) is not None
         and text[end : end + 1] != ">"
         and not (before.endswith(("\n> ", "\n>")) or ("\n" in text and before in ("> ", ">")))
     )
@@ -373,10 +380,10 @@ def _other_readings(digits: str, sign: str) -> tuple[Number, ...]:
     return (number_of(_exact_value(plain, "", sign)),)
 
 
-def _fraction(match: re.Match[str]) -> Value:
+def _fraction(match: re.Match[str], role: Role) -> Value:
     """`3/4` and `1 1/2`."""
     value = int(match["whole"] or 0) + Decimal(match["over"]) / Decimal(match["under"])
-    return Value(candidates=(number_of(value),), text=match[0], span=match.span(), form="number form")
+    return Value(candidates=(number_of(value),), text=match[0], span=match.span(), role=role, form="number form")
 
 
 def _is_year(digits: str) -> bool:
@@ -456,11 +463,12 @@ def numeric_tokens(text: str, golds: set[str]) -> Iterator[tuple[Decimal, int, i
                 digits, end = digits + group[1], group.end()
         at = end
         sign = _sign_before(text, start)
-        if sign is not None and not _goes_on(text, end) and _TOKEN.fullmatch(digits):
+        is_token = sign is not None and not _goes_on(text, end) and not _FUNCTION.search(text[max(0, start - _LONGEST_WORD) : start])
+        if is_token and _TOKEN.fullmatch(digits):
             yield _token_value(digits, sign), start, end
 
 
-def _token_value(digits: str, sign: str) -> Decimal:
+def _token_value(digits: str, sign: str | None) -> Decimal:
     value = Decimal(digits.replace(",", ""))
     return -value if sign in _MINUS_SIGNS else value
 
