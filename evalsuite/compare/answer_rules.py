@@ -203,7 +203,7 @@ def match_text_strictly(
     if forbidden is not None:
         return Strict(value=0.0, reason=contains_excluded(forbidden), kind="exclude")
     golds = [gold] if isinstance(gold, str) else list(gold)
-    answer = answer if conj == "and" and len(golds) > 1 else declared_answer(answer)
+    answer = _part_that_counts(answer, gold, conj)
     lines = fold(answer, keep_lines=True)
     text = lines.replace("\n", " ")
     # Computed once, and only if a gold is a number: both lists can have hundreds of entries.
@@ -468,7 +468,7 @@ def match_number_strictly(
     if forbidden is not None:
         return Strict(value=0.0, reason=contains_excluded(forbidden), kind="exclude")
     golds = _distinct_golds(gold)
-    answer = answer if conj == "and" and len(golds) > 1 else declared_answer(answer)
+    answer = _part_that_counts(answer, gold, conj)
     near = _Closeness(percentage=percentage, own=_own_tolerance(precision, abs_tol, rel_tol))
     apart = _short_golds(golds)
     numbers = _with_years(find_numbers(answer, apart), golds)
@@ -489,6 +489,11 @@ def match_number_strictly(
         cause = next((cause for g in met if (cause := _odd_form(g, named[exact_of(g)], near))), None)
         return Strict(value=1.0, reason=contains(which), cause=cause or "context numbers", details=details)
     return _missed(missed[0], numbers, near, details)
+
+
+def _part_that_counts(answer: str, gold: Any, conj: Literal["and", "or"]) -> str:
+    """What the answer declares; all of it where several golds are needed, because each may be declared for itself."""
+    return answer if conj == "and" and isinstance(gold, list | tuple) and len(gold) > 1 else declared_answer(answer)
 
 
 def _named_by(numbers: Sequence[Value], golds: Sequence[int | Number], near: "_Closeness") -> int | Number | None:
@@ -669,7 +674,7 @@ def number_margin(
 
     `accepts` returns whether a tolerance is enough. With many numbers it is not called, and the nearest number counts.
     """
-    answer = answer if conj == "and" and isinstance(gold, list | tuple) and len(gold) > 1 else declared_answer(answer)
+    answer = _part_that_counts(answer, gold, conj)
     values = [exact_of(reading) for item in find_numbers(answer) for reading in item.candidates]
     if not values:
         return None

@@ -38,7 +38,8 @@ _EXCLUDING: Final = (
 )
 # Words between a denial and what it denies: `not even in Paris`, `don't think that it's Paris`.
 _LINK: Final = (
-    r"(?:an?|the|any|be|been|being|have|has|had|is|was|were|it|it['’]s|he|she|this|that|that['’]s|to|in|at|on|by|from|of|with"
+    r"(?:an?|the|any|go(?:es|ing)?|like|about|=|be|been|being|have|has|had|is|was|were|it|it['’]s|he|she|this|that|that['’]s"
+    r"|to|in|at|on|by|from|of|with"
     r"|for|named|called|so much"
     r"|even|quite|likely|equals?|think|believe|say|answer|mean|pick|choose|use|include|contain|get|see|find|want|correct"
     r"|right|true|\w+ one|(?!only|simply|merely|surprisingly)\w+ly)"
@@ -46,7 +47,8 @@ _LINK: Final = (
 _NOUN: Final = r"(?:answer|guess|option|choice|result|value|one|candidate|solution|count|mistake|error)(?:e?s)?"
 _DENIED_BEFORE: Final = lazy_pattern(
     rf"(?:{_NOT}(?: {_LINK})*|\b(?:do not|don['’]t|never) (?!doubt){_WORD}(?: {_LINK})*|\b(?:no|without)(?: (?:an?|any|the))?"
-    rf"|\bno (?:(?:way|case|circumstances?)(?: {_LINK})*|(?:rows?|records?|entry|entries|data|sign|evidence|mention"
+    rf"|\bnothing (?:like|to do with)|\bno (?:(?:way|case|circumstances?)(?: {_LINK})*|(?:rows?|records?|entry|entries|data"
+    rf"|sign|evidence|mention"
     rf"|match)(?: {_LINK})+)|\bnobody (?:named|called)|{_EXCLUDING}(?: (?:an?|the))?"
     r"|\bdoubt(?:s|ed)? (?:that )?(?:it(?:['’]s| is| was)|this is)"
     rf"|(?<!\bis )(?<!\bwas )(?<!\bam )(?<!\bare )(?<!['’]s )\b{_WRONG}(?: {_NOUN})?[ ]?[:=]"
@@ -89,19 +91,23 @@ _DENIED_BEHIND: Final = lazy_pattern(
     rf"| {_CAN}(?:n['’]t| not|not) (?:\w+ly )?(?:fit|match|qualify|apply|count|work|do|satisfy|meet|win|make sense|belong|suffice)\b"
     rf"| never (?:is|was) {_RIGHT}"
     # `Paris? No.`
-    r"|\s?\?[\s?!\"'*_`)]*(?:(?:let me|wait|hm+|er|well|on reflection)\b[^.?!…\n]{0,30}?[,.!…]+ )?(?:no(?:pe)?\b(?! (?:doubt"
-    r"|question|idea))"
-    rf"|nah\b|never\b|hardly\b|on reflection\b|wrong\b|incorrect\b|false\b|impossible\b|i doubt|i do(?:n['’]t| not) (?:think|believe)"
-    rf"|i['’]m afraid not|not (?:really|at all|quite|likely|so|it)\b|not{_END})"
+    r"|\s?\?[\s?!\"'*_`)]*(?:let me\b[^.?!…\n]{0,30}[.!…]+ )?"
+    r"(?:(?:that(?:['’]s| is)|it(?:['’]s| is)|absolutely|certainly|definitely|clearly|actually|probably|sadly|wait|hm+|er"
+    r"|well|of course|on reflection)[,.…]* ){0,2}"
+    r"(?:no(?:pe)?\b(?! (?:doubt|question|idea|one|other))|nah\b|never\b|hardly\b|on reflection\b|wrong\b|incorrect\b|false\b"
+    r"|impossible\b|i doubt"
+    rf"|i do(?:n['’]t| not) (?:think|believe)|i['’]m afraid not|not (?:really|at all|quite|likely|so|it|a chance)\b|not{_END})"
     # `Paris: wrong`, `Paris (incorrect)`, `Paris, no.`, `Paris: no, because it is small`
-    rf"|(?: ?[:=–—,→]| -| ?[(\[]) ?[\"'*_`]*(?:no|nope|not|not (?:correct|right|true|it|really|likely|the answer)|never|{_WRONG}){_END}"
+    r"|(?: ?[:=–—,→] ?| --?>? ?| ?[(\[]x?[)\]]? ?)[\"'*_`]*(?:\w+ly |of course )?"
+    rf"(?:no|nope|no way|not|not (?:correct|right|true|it|really|likely|the answer)|never|{_WRONG}(?: {_NOUN})?){_END}"
     # `Paris. No wait, Lyon`, `Paris, sorry, Lyon`
     r"|[ .,;:…!(–—-]+(?:no,? wait|wait|sorry|oops|scratch that|strike that|hold on|on second thoughts?|i mean|correction|edit"
-    r"|my (?:mistake|bad)"
+    r"|my (?:mistake|bad)|i was (?:wrong|mistaken)"
     r"|i stand corrected|let me correct(?: myself| that)?|er|uh)\b"
     r"[ ,:.…–—-]*\s(?!let|yes|for|about|if|that|no|i (?!mean)|to\b)\w"
     rf"|[.…]+ ?no{_END}| no, {_WORD}(?: {_WORD})? yes\b"
     r"|[.,;…(–—-]+ ?(?:in fact|actually),? (?!(?:the|an?|it['’]?s?|its|in|is|yes|right|correct|that|this|not|one|i)\b)\w"
+    r"|[.;…]+ (?:in fact|actually), an? \w"
     r"|[.,;…–—-]+ ?(?:in fact|actually),? (?:it(?:['’]s| is) (?!(?:the|an?|in|right|correct|not|also|true|one)\b)"
     r"|the (?:answer|right|correct))"
     r"|[.…!]+ no, (?!not\b)\w"
@@ -136,13 +142,13 @@ _SAID_BEFORE: Final = lazy_pattern(
 )
 _SAID_NOW: Final = lazy_pattern(
     rf"{_CLOSE}(?: {_WORD}){{0,3}}(?:,? (?:but|yet) (?!i(?:['’]m| am| cannot| can)\b|not\b|it(?:['’]s| is) (?:not|hard"
-    rf"|difficult|un|only|just|a|my|possible|close))"
+    rf"|difficult|un\w+|only|just|my|possible|close)\b)"
     r"|[;,.] (?:it(?:['’]s| is)|the (?:right|correct|real|true|answer)|now|actually|however)\b)",
     re.IGNORECASE,
 )
 # Words and signs without which nothing near them is denied.
 _CUE: Final = lazy_pattern(
-    r"n['’]t\b|\b(?:no|nope|nah|not|never|neither|nor|nobody|cannot|hardly|scarcely|without|but|instead|rather|except\w*"
+    r"n['’]t\b|\b(?:no|nope|nah|not|never|neither|nor|nobody|nothing|cannot|hardly|scarcely|without|but|instead|rather|except\w*"
     r"|other|apart|aside|besides"
     r"|save|barring|excl|lack\w*|missing|far|differ\w*|opposite|unlikely|improbable|doubt\w*|wrong\w*|incorrect\w*|false\w*"
     r"|untrue|mistake\w*"
@@ -152,9 +158,9 @@ _CUE: Final = lazy_pattern(
     r"|earlier|old|used|begin"
     r"|would|was|from|wait|sorry|oops|scratch|strike|hold|back|thoughts?|mean|corrected|correction|correct|edit|my|er|uh"
     r"|actually|fact|now|however"
-    r"|yet|right|reflection|what)\b|!=|≠|<>|¬|!(?=[\w\"'])|[❌✗✘✖⛔🚫👎]|\[ \]|☐"
+    r"|yet|right|reflection|what)\b|!=|≠|<>|¬|!(?=[\w\"'])|[❌❎✗✘✖⛔🚫👎]|\[ \]|☐"
 )
-_CROSSES: Final = "❌✗✘✖⛔🚫👎"
+_CROSSES: Final = "❌❎✗✘✖⛔🚫👎"
 _MARKS: Final = lazy_pattern(f"[{_CROSSES}✅✔✓☑👍]")
 _AROUND_MARK: Final = " \t*_\"'`(:.,[|→-"
 # A mark behind one of these begins its part of the line.
@@ -223,15 +229,17 @@ def _is_crossed(before: str, behind: str) -> bool:
 # Alternatives, and how long a list of them may be.
 _LONGEST_LIST: Final = 400
 _ELSE: Final = r"(?:else |perhaps |maybe |possibly |probably |was it |even |it's |it is |it could be |is it ){0,3}"
-_OR: Final = r"(?:(?:and/)?x?or|(?<=[,;]\s)else|vs\.?|versus|otherwise|alternatively|failing that|if not|unless(?: it['’]?s?(?: is)?)?)"
-_OR_BEFORE: Final = lazy_pattern(rf"[^\s,(]+[,.;?!]*\s[(\[]?(?:{_OR}|/),?\s(?:(?:less|more) likely,?\s)?{_ELSE}{_OPEN}\Z", re.IGNORECASE)
+_OR: Final = r"(?:(?:and/)?x?or|(?<=[,;]\s)else|vs\.?|versus|otherwise|alternatively:?|failing that|if not|unless(?: it['’]?s?(?: is)?)?)"
+_OR_BEFORE: Final = lazy_pattern(
+    rf"(?:[^\s,(]+[,.;?!]*\s[(\[]?{_OR}|\w[\"'*_`)]*\s/),?\s(?:(?:less|more) likely,?\s)?{_ELSE}{_OPEN}\Z", re.IGNORECASE
+)
 _NO_OTHER: Final = (
     r"(?:so|not|at least|take|less(?!,? likely)|more(?! likely)|another|other|others|in other words|main|two|something|whatever"
     r"|similar|better|worse|later|sooner)\b"
 )
 # `Lyon` and `Nice` after `Paris, Lyon or Nice`; `or so` and `or not` are no alternatives.
 _OR_BEHIND: Final = lazy_pattern(
-    rf"{_CLOSE}(?:\s/|[?!.…]{{0,3}}(?:,\s(?!(?:the|an?|its|which|who"
+    rf"{_CLOSE}(?:\s(?:perhaps|maybe|possibly|probably))?(?:\s/|[?!.…]{{0,3}}(?:,\s(?!(?:the|an?|its|which|who"
     rf"|that)\b){_WORD}(?:\s{_WORD}){{0,2}}){{0,8}}[,;.–—-]{{0,3}}\s[-–—….\s]{{0,4}}"
     rf"[(\[]?{_OR},?)\s(?!{_NO_OTHER})(?:(?:less|more) likely,?\s)?{_ELSE}{_OPEN}(?P<other>{_WORD})"
     rf"|{_CLOSE}\sif\s[^.;\n]{{1,50}},\s(?P<other_case>{_WORD})[^.;\n]{{0,30}}\sotherwise\b",
@@ -244,7 +252,7 @@ _MAYBE_BEFORE: Final = lazy_pattern(rf"\b{_MAYBE}{_OPEN}\Z", re.IGNORECASE)
 _ASIDE_BEFORE: Final = lazy_pattern(rf"\w\s?[(\[](?:or |and )?{_MAYBE}{_OPEN}\Z", re.IGNORECASE)
 _MAYBE_BEHIND: Final = lazy_pattern(rf"{_CLOSE},?\s{_MAYBE}\b(?!\s\w)", re.IGNORECASE)
 _OTHER_MAYBE: Final = lazy_pattern(
-    rf"{_CLOSE}(?:[.,;]?\s(?:[-–—/]+\s)?(?:and |or |but )?|\s?[(\[])(?:it |this )?{_MAYBE}\s"
+    rf"{_CLOSE}(?:[.,;]?\s(?:[-–—/]+\s)?(?:(?:and|or|but|though|although|while) )?|\s?[(\[])(?:it |this )?{_MAYBE}\s"
     rf"(?!(?:the|an?|with|without|because|due|also|even|not|wrong|more|less|right|better|as|in|at|for)\b){_OPEN}(?P<other>\w+)",
     re.IGNORECASE,
 )
@@ -255,7 +263,8 @@ _QUESTION_BEFORE: Final = lazy_pattern(
 )
 # `one of Paris and Lyon`, `between Paris and Lyon`, `candidates: Paris, Lyon`
 _CHOICE: Final = lazy_pattern(
-    rf"(?:\b(?:one|either|any) of:?|\bbetween|\b(?:undecided|unsure|options?|candidates?|choices?|possibilities):)(?:\sthe\sfollowing:?)?"
+    rf"(?:\b(?:one|either|any) of:?|\bbetween|\b(?:undecided|unsure|options?|candidates?|choices?"
+    rf"|possibilities):)(?:\s(?:these|those|the following)(?:\s\w+)?:?)?"
     rf"(?P<others>(?:{_ITEM}){{1,3}}(?:,(?:{_ITEM}){{1,3}}){{0,4}}(?:,|,?\sand|,?\sor))?{_OPEN}\Z",
     re.IGNORECASE,
 )

@@ -147,6 +147,7 @@ _ACCOUNTING: Final = lazy_pattern(
 )
 # What may be between a hyphen and the beginning of a word that it joins to a number; no identifier is longer.
 _LONGEST_WORD: Final = 64
+_SCALED_END: Final = lazy_pattern(r"(?<![\w.])\d[\d.,]*(?:[kKmMB]|bn)$")
 _WORD_END: Final = lazy_pattern(r"[\w-]*\w$")
 _CURRENCIES: Final = ("USD", "EUR", "GBP", "US$")
 
@@ -263,10 +264,14 @@ def _numbers_of(text: str, apart: frozenset[str]) -> Iterator[Value]:
             yield _fraction(fraction, "denied" if fraction.span() in denials else "")
         elif (sign := _sign_of(match)) is not None:
             role = "denied" if is_bound(text, *match.span()) or match.span() in denials else role
-            part = None if role or match["exponent"] else _PART_OF.match(text, at)
-            if part is not None:
-                total_at = part.end()
+            part = _whole_of(match, role)
+            total_at = total_at if part is None else part.end()
             yield _number_in(match, sign, role, part and part["total"])
+
+
+def _whole_of(match: re.Match[str], role: Role) -> re.Match[str] | None:
+    """The whole that a number is a part of: ` out of 40`."""
+    return None if role or match["exponent"] else _PART_OF.match(match.string, match.end())
 
 
 def _is_apart(digits: str, golds: frozenset[str]) -> bool:
@@ -413,7 +418,7 @@ def _sign(before: str) -> str | None:
     word = _WORD_END.search(previous)
     if word is None:
         return sign
-    if not any(map(str.isalpha, word[0])):
+    if not any(map(str.isalpha, word[0])) or _SCALED_END.search(previous):
         return ""
     if word[0].endswith(_CURRENCIES):
         return sign

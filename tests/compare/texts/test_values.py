@@ -14,18 +14,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.compare.answer_rules import match_number_strictly, match_text_strictly
+from evalsuite.compare.characters import MOST_MARKS, clean
+from evalsuite.compare.dates import instant_of
 from evalsuite.compare.number_columns import plain_words
 from evalsuite.compare.numbers import Number, Tolerance
 from evalsuite.compare.strict_columns import equal
 from evalsuite.compare.string_columns import pack
-from evalsuite.compare.values import Percent, find_numbers, plain_amount, read_cell
+from evalsuite.compare.values import Percent, find_numbers, number_at_start, number_readings, plain_amount, read_cell
 from evalsuite.core.types import Table
 from tests.conftest import ROOT
 from tests.models import strict_table
 from tests.properties import examples
 
 CORPUS = ROOT / "tests" / "data" / "values"
-FEWEST = {"numbers": 1_500, "cells": 200, "texts": 200}
+FEWEST = {"numbers": 3_500, "cells": 700, "texts": 2_000}
 
 
 def _rows(name: str) -> list[dict[str, Any]]:
@@ -136,3 +138,49 @@ def test_a_plain_amount_is_what_the_reader_of_cells_reads(text: str) -> None:
     if (plain := plain_amount(text)) is not None:
         assert read_cell(text) == read_cell(plain)
         assert isinstance(read_cell(plain), int | Number)
+
+
+def test_a_gold_text_is_named_as_what_it_is() -> None:
+    """A number is named by its value; among texts and numbers the reason quotes what is in the answer."""
+    number, mixed = match_text_strictly("42.0", "42"), match_text_strictly("42, Paris", ["42", "Paris"])
+    assert (number.reason, number.cause) == ("contains 42", "number form")
+    assert (mixed.reason, mixed.cause) == ("contains '42'", "spelling form")
+
+
+@pytest.mark.parametrize(
+    ("gold", "text", "percentage", "kind"),
+    [("17.5", "17.5%", False, "percent form"), ("17.5", "1750", True, "percent form"), ("17.5", "1750", False, "tolerance by size")],
+)
+def test_a_hundredfold_is_named_where_a_percentage_may_be_meant(gold: str, text: str, percentage: bool, kind: str) -> None:
+    """The check allows percentages, or the answer writes one."""
+    assert match_number_strictly(text, gold, percentage=percentage).kind == kind
+
+
+def test_a_spoken_instant_has_the_fraction_of_its_second() -> None:
+    """It is the instant that ISO text names, to the microsecond."""
+    assert instant_of("January 5, 2023 10:00:00.250001") == instant_of("2023-01-05 10:00:00.250001") != instant_of("2023-01-05 10:00:00")
+
+
+@pytest.mark.parametrize(("text", "expected"), [("__10__", 1), ("10__x", 0), ("x__10", 0), ("10_ x", 1), ("10_.", 1)])
+def test_underscores_of_markdown_belong_to_no_number(text: str, expected: int) -> None:
+    """Underscores between a number and a letter or digit join them; others are marks."""
+    assert match_text_strictly(text, "10").value == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "scale"), [("12k", "thousands"), ("12 million", "millions"), ("12bn", "billions"), ("12 trillion", "trillions")]
+)
+def test_a_scaled_reading_names_its_scale(text: str, scale: str) -> None:
+    """The last reading of a number with a scale is the scaled one."""
+    assert [way for _, way in number_readings(text)][-1] == f"in {scale}"
+
+
+def test_a_text_without_a_number_begins_with_none() -> None:
+    """Neither words nor nothing is a number."""
+    assert number_at_start("abc") is number_at_start("") is None
+
+
+def test_a_printed_text_has_few_marks_and_no_control_characters() -> None:
+    """ASCII texts are escaped too, and printable ones lose marks beyond the limit."""
+    assert clean("a\x1b") == "a\\x1b"
+    assert clean("e" + "\u0301" * 12) == "e" + "\u0301" * MOST_MARKS
