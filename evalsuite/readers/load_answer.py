@@ -265,12 +265,16 @@ def read_gold_files(
 
     gold = parameters["gold"]
     if form == "tree":
-        named = {key: parameters[key] for key in ("gold", "schema") if parameters.get(key) is not None}
+        trees: dict[str, Any] = {}
         try:
-            return {key: _tree(value, read_file, limits) for key, value in named.items()}
+            for key in ("gold", "schema"):
+                if parameters.get(key) is not None:
+                    trees[key] = _tree(parameters[key], read_file, limits)
+            return trees
         except FaultError as error:
             # An unreadable text of gold's own entry is not the answer's fault.
-            raise FaultError(error.fault.code, error.fault.detail, where=error.fault.where, side="gold") from error
+            what = "" if "gold" not in trees or error.fault.where else "the schema, "
+            raise FaultError(error.fault.code, what + error.fault.detail, where=error.fault.where, side="gold") from error
         except (MemoryError, RecursionError):
             raise FaultError("BAD_SPEC", "the gold entry does not fit into memory_mib, or nests too deep") from None
     if isinstance(gold, str):

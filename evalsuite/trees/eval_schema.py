@@ -25,6 +25,7 @@ from evalsuite.trees.json_schema import (
     DEFINITIONS,
     SchemaError,
     as_json_schema,
+    check_types,
     child_path,
     child_schemas,
     effective_type,
@@ -441,6 +442,8 @@ class _Chooser:
         if lazy or skip or "x-eval-compare" in node:
             return
         if not children:
+            if not self.compat:
+                check_types(node, path, _defaults)
             entry, why = self.comparator(node)
             node["x-eval-compare"] = copy.deepcopy(entry)
             self.notify(Notice("chosen", path, f"x-eval-compare {json.dumps(entry)}: {why}"))

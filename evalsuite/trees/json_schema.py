@@ -9,7 +9,7 @@ recursive `$ref` stays a reference into `$defs` and is followed along the values
 import copy
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AnySet
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -32,7 +32,7 @@ from typing import (
 )
 from uuid import UUID
 
-from evalsuite.core.errors import EvalsuiteError
+from evalsuite.core.errors import EvalsuiteError, did_you_mean
 from evalsuite.trees.field_results import Notice, Notify, log_notice
 from evalsuite.trees.json_values import DEFAULT_LIMITS, JSON_NAMES, TreeLimits, choices, inspect
 
@@ -61,6 +61,15 @@ def effective_type(schema: Mapping[str, Any]) -> tuple[str | None, list[str] | N
     if not names:
         return None, None
     return (names[0], None) if len(names) == 1 else ("multi", names)
+
+
+def check_types(schema: Mapping[str, Any], path: str, more: Iterable[str] = ()) -> None:
+    """Raise `SchemaError` if the type is not one of JSON Schema or of `more`, with the closest one."""
+    known = [*dict.fromkeys((*JSON_NAMES.values(), *more))]
+    declared = schema.get("type", [])
+    for name in declared if isinstance(declared, list) else [declared]:
+        if name not in known:
+            raise SchemaError(f"unknown type {name!r}; {did_you_mean(str(name), known)}", path)
 
 
 def child_schemas(schema: Mapping[str, Any]) -> list[tuple[str, dict[str, Any], bool]]:
@@ -183,7 +192,7 @@ def _described_values(
     is_class = isinstance(container, type)
     if container is Literal or (is_class and issubclass(container, Enum)):
         found = {"enum": list(parts) if container is Literal else [member.value for member in container]}
-        _type_of_values(found)
+        _add_type(found)
         return found
     if is_class and issubclass(container, Mapping):
         return {"type": "object"}
@@ -394,7 +403,7 @@ def needs_resolving(schema: dict[str, Any]) -> bool:
 def _is_composed(node: Mapping[str, Any]) -> bool:
     if any(key in node for key in ("$ref", "anyOf", "oneOf", "allOf")):
         return True
-    return ("type" not in node and ("enum" in node or "const" in node)) or _is_decimal(node)
+    return ("type" not in node and any(key in node for key in ("properties", "items", "enum", "const"))) or _is_decimal(node)
 
 
 def _is_decimal(node: Mapping[str, Any]) -> bool:
@@ -440,7 +449,7 @@ class _Resolver:
             if isinstance(schema.get(union), list) and schema[union]:
                 branches = [self.node(branch, path, within, direct) for branch in schema[union]]
                 self.union(merged, [branch for branch in branches if branch.get("type") != "null"], path)
-        _type_of_values(merged)
+        _add_type(merged)
         return merged
 
     def own_children(self, merged: dict[str, Any], schema: dict[str, Any], path: str, within: tuple[str, ...]) -> None:
@@ -521,15 +530,18 @@ def _unite(host: dict[str, Any], part: dict[str, Any]) -> None:
             host.setdefault(key, value)
 
 
-def _type_of_values(schema: dict[str, Any]) -> None:
-    """Give a schema with values (`enum`, `const`) and no type the type of these values, and a decimal both of its types, in place."""
+def _add_type(schema: dict[str, Any]) -> None:
+    """Give a schema without a type that of its `properties`, `items`, `enum` or `const`, and a decimal both of its types, in place."""
     if _is_decimal(schema):
         schema["type"] = ["number", "string"]
-    if "type" in schema or not ("enum" in schema or "const" in schema):
+    if "type" in schema:
         return
-    values = schema["enum"] if isinstance(schema.get("enum"), list) else [schema.get("const")]
-    names = list(dict.fromkeys(JSON_NAMES.get(type(value), "string") for value in values))
-    schema["type"] = names[0] if len(names) == 1 else names
+    if isinstance(schema.get("properties"), dict) or isinstance(schema.get("items"), dict):
+        schema["type"] = "object" if "properties" in schema else "array"
+    elif "enum" in schema or "const" in schema:
+        values = schema["enum"] if isinstance(schema.get("enum"), list) else [schema.get("const")]
+        names = list(dict.fromkeys(JSON_NAMES.get(type(value), "string") for value in values))
+        schema["type"] = names[0] if len(names) == 1 else names
 
 
 MAX_ENUM = 12
@@ -636,8 +648,9 @@ _TYPES = ("string", "integer", "number", "boolean")
 
 
 def is_json_schema(schema: Mapping[str, Any]) -> bool:
-    """Return whether this is a JSON Schema of an object, and not a Treeval schema with a key called `type`."""
+    """Return whether this is a JSON Schema of an object or a list, and not a Treeval schema with a key called `type`."""
     described = isinstance(schema.get("properties"), Mapping) and schema.get("type", "object") in ("object", ["object"], ["object", "null"])
+    described = described or (schema.get("type") == "array" and isinstance(schema.get("items"), Mapping))
     return described or isinstance(schema.get("$ref"), str) or "$schema" in schema
 
 
@@ -661,25 +674,28 @@ def treeval_schema_of(schema: Any, id_field: str | None = None) -> Any:
         return plain
     if needs_resolving(plain):
         plain = resolve_schema_references(plain, notify=lambda _: None)
-    found = _treeval_type(plain)
-    if isinstance(found, dict):
-        found.pop(id_field, None)
+    found = _treeval_type(plain, "")
+    if not isinstance(found, dict):
+        raise SchemaError(f"a record of Treeval is an object, this schema describes the type {plain.get('type')!r}")
+    found.pop(id_field, None)
     return found
 
 
-def _treeval_type(node: Mapping[str, Any]) -> Any:
+def _treeval_type(node: Mapping[str, Any], path: str) -> Any:
+    check_types(node, path)
     options = node.get("enum")
-    if isinstance(options, list) and len(options) > 1 and not any(isinstance(option, dict | list) for option in options):
-        return [str(option) for option in options if option is not None]
+    if isinstance(options, list) and not any(isinstance(option, dict | list) for option in options):
+        options = [str(option) for option in options if option is not None]
+        if len(options) > 1:
+            return options
     kind, several = effective_type(node)
     properties = node.get("properties")
     if kind == "object" and isinstance(properties, Mapping) and properties:
-        return {
-            name: _treeval_type(sub) for name, sub in properties.items() if isinstance(sub, Mapping) and sub.get("x-eval-skip") is not True
-        }
+        named = ((name, sub) for name, sub in properties.items() if isinstance(sub, Mapping) and sub.get("x-eval-skip") is not True)
+        return {name: _treeval_type(sub, child_path(path, name, False)) for name, sub in named}
     if kind == "array":
         items = node.get("items")
-        found = _treeval_type(items) if isinstance(items, Mapping) else "string"
+        found = _treeval_type(items, child_path(path, "[]", True)) if isinstance(items, Mapping) else "string"
         return [CHOICE if is_choice(found) else found]
     if several and "string" in several and not {"number", "integer"}.isdisjoint(several):
         return NUMBER_OR_TEXT

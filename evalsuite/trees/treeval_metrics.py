@@ -479,7 +479,8 @@ def check_reference(branch: SchemaNode, record: Any, name: str) -> None:
             waiting.extend((child, value.get(child.key), join(path, child.key)) for child in node.children)
         elif not node.structural:
             if isinstance(value, dict | list):
-                raise ValueError(f"{name}: {path} must be a plain value, found {type(value).__name__}")
+                hint = "name its parts in the schema, or leave it out with x-eval-skip"
+                raise ValueError(f"{name}: {path} must be a plain value, found {type(value).__name__}; {hint}")
         elif not isinstance(value, list):
             raise ValueError(f"{name}: {path} must be a list, found {type(value).__name__}")
         else:

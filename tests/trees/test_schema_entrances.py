@@ -7,18 +7,28 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, Generic, Literal, TypedDict, TypeVar
+from uuid import UUID
 
 import pytest
 from pydantic import BaseModel, Field, RootModel
 
 import evalsuite
 from evalsuite.cli import main
-from evalsuite.core.errors import GoldError, UntrustedPluginError, UsageError
+from evalsuite.core.errors import FaultError, GoldError, UntrustedPluginError, UsageError
 from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.gold.layouts import read_gold
 from evalsuite.runs.plan import signature_of
-from evalsuite.trees import SchemaError, annotate_xeval, evaluate, evaluate_stream, parse_eval_schema, treeval_score, validate_gold
+from evalsuite.trees import (
+    SchemaError,
+    annotate_xeval,
+    evaluate,
+    evaluate_stream,
+    parse_eval_schema,
+    treeval_schema_of,
+    treeval_score,
+    validate_gold,
+)
 from tests.trees import invoice_models
 from tests.trees.invoice_models import Invoice, InvoiceDict, InvoiceFields
 
@@ -391,3 +401,126 @@ def test_every_depth_and_kind() -> None:
         result = evaluate([record], [{**answer, key: value}], Anything)
         assert result.mean_f1 < 1
         assert {row.schema_path.removesuffix("[]") for row in result.records[0].field_results if row.score != 1} == {key}
+
+
+Item = TypeVar("Item")
+
+
+class Box(BaseModel, Generic[Item]):
+    """A generic model."""
+
+    content: Item
+    spare: Item | None = None
+
+
+class Circle(BaseModel):
+    """One branch of a union."""
+
+    kind: Literal["circle"]
+    r: Decimal
+
+
+class Square(BaseModel):
+    """The other one."""
+
+    kind: Literal["square"]
+    side: Decimal
+
+
+class Shapes(BaseModel):
+    """What the fields of a model may be made of."""
+
+    key: UUID
+    seen: list[date | None] | None
+    level: Literal["high", None]
+    state: Literal["on", "off"] | None
+    boxes: list[Box[Box[Decimal]] | None] | None
+    shape: Circle | Square = Field(discriminator="kind")
+
+
+def test_every_shape_of_a_model_through_both_scorers() -> None:
+    """Optional lists of optional objects, nested generics, tagged unions, one literal or null: right is 1, each wrong value costs."""
+    gold: dict[str, Any] = {
+        "key": "6f1ed002-ab5f-4c4e-8f3b-2b1c1f0c8a11", "seen": ["2024-05-17", None], "level": "high", "state": None,
+        "boxes": [{"content": {"content": "1.50", "spare": 2}, "spare": None}, None], "shape": {"kind": "circle", "r": "0.5"},
+    }  # fmt: skip
+    equal = {**gold, "key": gold["key"].upper(), "seen": ["17 May 2024", None], "shape": {"kind": "circle", "r": 0.50}}
+    schema = Shapes.model_json_schema()
+    for form in (Shapes, json.dumps(schema), {**schema, "x-eval-defaults": "types"}):
+        assert evalsuite.score("tree_score", gold, gold=gold, schema=form).details["f1_leaf"] == 1
+        assert evaluate([gold], [gold], form).mean_f1 == 1
+    assert evalsuite.score("tree_match", equal, gold=gold, schema=Shapes).strict == 1
+    whole = evalsuite.score("tree_score", gold, gold=gold, schema=Shapes).strict
+    for key, value in {
+        "key": "6f1ed002-ab5f-4c4e-8f3b-2b1c1f0c8a12", "seen": ["2024-05-18", None], "level": None, "state": "on",
+        "boxes": [{"content": {"content": "1.51", "spare": 2}, "spare": None}, None], "shape": {"kind": "circle", "r": "0.6"},
+    }.items():  # fmt: skip
+        answer = {**gold, key: value}
+        result = evaluate([gold], [answer], Shapes)
+        assert {row.schema_path.split(".")[0].removesuffix("[]") for row in result.records[0].field_results if row.score != 1} == {key}
+        assert evalsuite.score("tree_match", answer, gold=gold, schema=schema).strict < 1
+        assert evalsuite.score("tree_score", answer, gold=gold, schema=Shapes).strict < whole
+
+
+@pytest.mark.parametrize(
+    ("keys", "right", "wrong"),
+    [
+        ({"properties": {"b": {"properties": {"c": {"type": "integer"}}}}}, {"b": {"c": 1}}, {"b": {"c": 2}}),
+        ({"items": {"properties": {"c": {"type": "integer"}}}}, [{"c": 1}], [{"c": 2}]),
+        ({"enum": ["x", None]}, "x", None),
+        ({"enum": ["x", "y", None]}, None, "y"),
+        ({"enum": [1, 2]}, 1, 2),
+        ({"const": "x"}, "x", "y"),
+        ({"type": ["string", "null"]}, None, "y"),
+        ({"allOf": [{"$ref": "#/$defs/day"}]}, {"at": "2024-05-17"}, {"at": "2024-05-18"}),
+        ({"oneOf": [{"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/day"}, {"type": "null"}]}}, {"type": "null"}]},
+         [{"at": "2024-05-17"}, None], [{"at": "2024-05-18"}, None]),
+        ({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]}, ["a", 1], ["a", 2]),
+    ],
+)  # fmt: skip
+def test_both_scorers_read_one_json_schema(keys: dict[str, Any], right: Any, wrong: Any) -> None:
+    """A type that only the content names, null among listed values, references and unions at any depth: gold is right, others are wrong."""
+    day = {"type": "object", "properties": {"at": {"type": "string", "format": "date"}}}
+    schema = {"$defs": {"day": day}, "properties": {"a": keys, "n": {"type": "integer"}}}
+    for scorer in ("tree_match", "tree_score"):
+        first, other = (evalsuite.score(scorer, {"a": value, "n": 1}, gold={"a": right, "n": 1}, schema=schema) for value in (right, wrong))
+        assert (first.strict, other.strict < 1) == (1, True)
+
+
+UNREADABLE: dict[str, tuple[Any, str]] = {
+    "name": ({"type": "object", "properties": {"a": {"type": "strin"}}}, "a: unknown type 'strin'; did you mean 'string'"),
+    "number": ({"type": "object", "properties": {"a": {"type": 5}}}, "a: unknown type 5"),
+    "one of two": ({"type": "object", "properties": {"a": {"type": ["integer", "nul"]}}}, "a: unknown type 'nul'; did you mean 'null'"),
+    "definition": (
+        {"$defs": {"d": {"type": "Text"}}, "type": "object", "properties": {"a": {"$ref": "#/$defs/d"}}}, "a: unknown type 'Text'"
+    ),
+    "root": ({"type": "nonsense"}, "'nonsense'"),
+    "reference": ({"type": "object", "properties": {"a": {"$ref": "#/$defs/none"}}}, "cannot resolve $ref '#/$defs/none'"),
+    "text": ('{"type": "object", "properties": {', "the schema, line 1: not valid JSON"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("scorer", ["tree_match", "tree_score"])
+def test_a_schema_that_cannot_be_read_is_a_fault_of_gold(tmp_path: Path, scorer: str) -> None:
+    """Unknown types, references without a target and broken JSON are gold faults of both scorers, never a 0, and are named."""
+    gold = gold_folder(tmp_path / "gold", scorer=scorer, schemas={name: schema for name, (schema, _) in UNREADABLE.items()})
+    run = evalsuite.evaluate(submitted(tmp_path / "sub", dict.fromkeys(UNREADABLE, RIGHT)), gold, save=False)
+    for result in run.results:
+        assert (result.status, result.score) == ("gold_fault", None)
+        assert UNREADABLE[result.instance_id][1] in result.reason
+
+
+def test_what_treeval_has_no_leaf_for_is_named() -> None:
+    """Recursive parts, mappings and unions with an object are refused by their path in gold; a list of records by its type."""
+    for part, value in (
+        ({"type": "array", "items": {"$ref": "#/$defs/node"}}, [{"kids": [{"kids": []}]}]),
+        ({"type": "object", "additionalProperties": {"type": "integer"}}, {"x": 1}),
+        ({"anyOf": [{"type": "object", "properties": {"x": {"type": "integer"}}}, {"type": "string"}]}, {"x": 1}),
+    ):
+        node = {"type": "object", "properties": {"kids": {"type": "array", "items": {"$ref": "#/$defs/node"}}}}
+        schema = {"$defs": {"node": node}, "type": "object", "properties": {"a": part}}
+        with pytest.raises(FaultError, match=r"a.* must be a plain value, found dict; name its parts in the schema"):
+            evalsuite.score("tree_score", {"a": value}, gold={"a": value}, schema=schema)
+        assert evalsuite.score("tree_match", {"a": value}, gold={"a": value}, schema=schema).strict == 1
+    with pytest.raises(SchemaError, match="a record of Treeval is an object, this schema describes the type 'array'"):
+        treeval_schema_of({"type": "array", "items": {"type": "object", "properties": {"a": {"type": "integer"}}}})

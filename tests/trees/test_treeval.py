@@ -311,3 +311,12 @@ def test_no_order_matters(n: int) -> None:
         other = [(turned(source, p), turned(source, r)) for p, r in source.sample(records, len(records))]
         before, after = (treeval_score([p for p, _ in batch], [r for _, r in batch], LISTS) for batch in (records, other))
         assert (before.counts, before.summary, before.per_metric) == (after.counts, after.summary, after.per_metric), records
+
+
+def test_rates_of_nothing() -> None:
+    """No node predicted or expected is precision or recall 0 of nodes; no leaf is 1 of leaves."""
+    empty = treeval_score([{}], [{"a": None}], {"a": "string"})
+    assert (empty.precision_node, empty.recall_node, empty.f1_node) == (0, 0, 0)
+    assert (empty.precision_leaf, empty.recall_leaf, empty.f1_leaf) == (1, 1, 1)
+    half = treeval_score([{"a": "x", "z": 1}], [{"a": "x"}], {"a": "string"})
+    assert (half.precision_node, half.recall_node, half.precision_leaf) == (0.5, 1, 1)

@@ -14,6 +14,7 @@ from evalsuite.trees import (
     SchemaError,
     SemanticBatchComparator,
     TreeLimitError,
+    TreeLimits,
     evaluate,
     evaluate_stream,
     infer_schema,
@@ -25,7 +26,7 @@ from evalsuite.trees import (
     unregister,
 )
 from evalsuite.trees.comparators import SHIPPED
-from evalsuite.trees.field_results import Notice
+from evalsuite.trees.field_results import FieldReport, Notice, field_details
 from tests.trees.test_xeval_sound import BEST_FIT, NUMBER, SEMANTIC, TEXT, a_list, an_object, one, rows
 
 ANY = "x-eval-any-of"
@@ -322,3 +323,90 @@ def test_an_integer_is_a_number_among_several_types() -> None:
     for value in (1, 1.5, True, "text"):
         validate_gold([{"a": value}], schema, notify=lambda notice: kinds.append(notice.message))
     assert kinds == ["record 0: string is not among ['number', 'boolean']"]
+
+
+def test_alignment_in_order() -> None:
+    """Lists are in order by default, with `match_by: null`, and with `ordered: true` next to a `match_by`."""
+    for align in (None, {"match_by": None}, {"ordered": True, "match_by": "hungarian"}):
+        schema = an_object(t={**a_list(TEXT), **({"x-eval-align": align} if align else {})})
+        result = evaluate([{"t": ["a", "b"]}], [{"t": ["b", "a"]}], schema, notify=quiet)
+        assert (result.mean_f1, result.total_fields) == (0, 2)
+
+
+def test_the_limit_of_lists_inside_elements_is_inclusive() -> None:
+    """4 x 6 elements of inner lists are 24 cells: a limit of 24 allows them, one of 23 names the list."""
+    schema = an_object(o=a_list(an_object(t=a_list(TEXT, align=BEST_FIT)), align=BEST_FIT))
+    gold, found = {"o": [{"t": ["a", "b"]}, {"t": ["c", "d"]}]}, {"o": [{"t": ["a", "b", "x"]}, {"t": ["c", "d", "y"]}]}
+    assert evaluate([gold], [found], schema, limits=TreeLimits(max_cells=24)).mean_f1 == pytest.approx(0.8)
+    with pytest.raises(TreeLimitError, match=r"o\[\]\.t: 24 pairs of elements to align, the limit is 23"):
+        evaluate([gold], [found], schema, limits=TreeLimits(max_cells=23))
+
+
+def test_an_empty_object_expects_nothing() -> None:
+    """Gold {} against a list or text is invented, not wrong: nothing could be recalled; gold [] or a filled object is a mismatch."""
+    schema = an_object(o=an_object(x=TEXT), t=a_list(TEXT))
+    for gold, found, status in (
+        ({"o": {}}, {"o": [1]}, "hallucination"), ({"o": {}}, {"o": "a"}, "hallucination"),
+        ({"o": {"x": "a"}}, {"o": "a"}, "mismatch"), ({"t": []}, {"t": "a"}, "mismatch"), ({"t": []}, {"t": {}}, "mismatch"),
+    ):  # fmt: skip
+        assert [row[:2] for row in rows(gold, found, schema)] == [(next(iter(gold)), status)]
+    [row] = evaluate([{"o": {}}], [{"o": [1]}], schema, compat=True).records[0].field_results
+    assert row.status == "mismatch"
+
+
+def test_both_sides_need_as_many_records() -> None:
+    """Without ids another number of records is an error that names both; with ids it is not, except in compat mode."""
+    schema, records = an_object(a=TEXT), [{"id": n, "a": "x"} for n in range(3)]
+    for gold, found in ((records, records[:2]), (records[:2], records)):
+        with pytest.raises(ValueError, match=f"same length, got {len(gold)} and {len(found)}"):
+            evaluate(gold, found, schema)
+        with pytest.raises(ValueError, match="same length"):
+            evaluate(gold, found, schema, "id", compat=True)
+        assert evaluate(gold, found, schema, "id").total_records == 3
+
+
+def test_no_record_is_a_perfect_run() -> None:
+    """Every mean of no record is 1, as in the reference, and none of a run without a decided record."""
+    schema = an_object(a={**TEXT, "x-eval-compare": "broken"})
+    nothing = evaluate([], [], schema, comparators={"broken": never})
+    assert {nothing.mean_f1, *dataclasses.astuple(nothing.micro), *dataclasses.astuple(nothing.macro)} == {1.0}
+
+    def broken(gold: Any, extracted: Any, params: Any) -> ComparatorResult:
+        raise RuntimeError
+
+    undecided = evaluate([{"a": "x"}], [{"a": "y"}], schema, comparators={"broken": broken})
+    assert {undecided.mean_f1, *dataclasses.astuple(undecided.micro), *dataclasses.astuple(undecided.macro)} == {None}
+
+
+def test_details_count_what_was_decided() -> None:
+    """A type's mean is over fields on both sides; an undecided record is in no field of the units, and its F1 there is None."""
+
+    def sometimes(gold: Any, extracted: Any, params: Any) -> ComparatorResult:
+        if gold == "fail":
+            raise RuntimeError
+        return ComparatorResult(float(gold == extracted))
+
+    schema = an_object(a={**TEXT, "x-eval-compare": "sometimes"}, n=NUMBER)
+    gold, found = [{"a": "x", "n": 1}, {"a": "fail", "n": 1}, {"a": "y", "n": 2}], [{"a": "x"}, {"a": "fail", "n": 1}, {"a": "z", "n": 3}]
+    result, report = evaluate(gold, found, schema, comparators={"sometimes": sometimes}), FieldReport(3)
+    for record in result.records:
+        report.add_record(record)
+    details = field_details(result, report, [1.0, 1.0, 1.0])
+    assert details["per_type"] == {"integer": 0.5, "string": 0.5}
+    assert details["units"]["fields"] == {"a": [1, None, 0], "n": [0, None, 0]}
+    assert details["units"]["scores"] == [pytest.approx(2 / 3), None, 0]
+    assert (details["n_rows"], details["n_wrong"], len(details["wrong"])) == (6, 4, 4)
+
+
+def test_long_values_are_cut_in_reasons() -> None:
+    """A value of at most 60 characters is in a reason of `oneof` as it is, a longer one ends in an ellipsis after 59."""
+    for n, shown in ((58, repr("x" * 58)), (59, repr("x" * 59)[:59] + "…")):
+        result = one({"a": "x" * n}, {"a": "z"}, an_object(a={**TEXT, "x-eval-compare": {"oneof": {"values": ["y"]}}}))
+        assert result.records[0].field_results[0].reason == f"gold not in values: add {shown} to 'values', or to a list of 'groups'"
+
+
+def test_a_union_that_is_no_list() -> None:
+    """The reference's resolution needs a list under anyOf, at any depth."""
+    for schema in ({"anyOf": 5}, an_object(a={"anyOf": {"type": "string"}})):
+        with pytest.raises(ValueError, match="anyOf must be a list"):
+            resolve_schema_references(schema, compat=True, notify=quiet)
