@@ -168,7 +168,7 @@ def _paired(references: list[Any], answers: list[Any], id_field: str | None, sch
         named = isinstance(record, dict) and drop in record
         return {key: value for key, value in record.items() if key != drop} if named else record
 
-    predictions = [without_id(found) for _, _, found in inner]
+    predictions = [without_id(record) for _, _, record in inner]
     return [without_id(record) for record in references], predictions[:n], predictions[n:]
 
 
@@ -202,7 +202,7 @@ def tree_match_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
 
 def _unread(notices: Sequence[Notice]) -> list[str]:
     """Return a sentence for each unknown key and option of the schema."""
-    return [f"schema at {one.path or 'its root'}: {one.message}" for one in dict.fromkeys(notices) if one.kind in UNREAD]
+    return [f"schema at {notice.path or 'its root'}: {notice.message}" for notice in dict.fromkeys(notices) if notice.kind in UNREAD]
 
 
 @scorer(reads="tree", asks=_asks, validate=tree_match_problems)
@@ -251,20 +251,20 @@ def tree_match(
     except (SchemaError, TreeLimitError) as error:
         raise FaultError("BAD_SPEC", str(error), side="gold") from None
     prediction, n_repaired = read_broken(prediction, repair=repair)
-    expected, found = _as_records(gold, known), _as_records(prediction, known)
+    expected, answers = _as_records(gold, known), _as_records(prediction, known)
     notices: list[Notice] = []
     run = _Run(known, id_field, _steps(post_process), {**_semantic(known, judge), **_compounds(compounds)}, notices.append)
     upstream = run if schema is not None else replace(run, schema=_inferred(gold, widen=False))
-    value, why, fault, by_record = _official(upstream, expected, found)
+    value, why, fault, by_record = _official(upstream, expected, answers)
     official = Score(official=value, reason=why, fault=fault)
     if compat:
         return replace(official, strict=value, strict_fault=fault, details=unit_details(by_record))
     report_official(official)
-    if id_field is None or not any(isinstance(record, dict) and id_field in record for record in found):
-        expected, found = pair_by_position(expected, found)
-    report = FieldReport(len(expected) + len(found))
+    if id_field is None or not any(isinstance(record, dict) and id_field in record for record in answers):
+        expected, answers = pair_by_position(expected, answers)
+    report = FieldReport(len(expected) + len(answers))
     try:
-        result = run.score(expected, found, report.add_record, compat=False)
+        result = run.score(expected, answers, report.add_record, compat=False)
     except TreeLimitError as error:
         limit = Fault(code="LIMIT", detail=str(error))
         return replace(official, strict=0.0, reason=why or str(error), strict_reason=str(error), strict_fault=limit)
@@ -275,7 +275,7 @@ def tree_match(
         "n_repaired": n_repaired,
         **({"warnings": unread} if (unread := _unread(notices)) else {}),
     }
-    reason = field_reason(result, report.reason) + (f"; {n_repaired} of {len(found)} records repaired" if n_repaired else "")
+    reason = field_reason(result, report.reason) + (f"; {n_repaired} of {len(answers)} records repaired" if n_repaired else "")
     return _with_strict(official, result.mean_f1, reason, details)
 
 
@@ -312,7 +312,7 @@ class _Run:
     compounds: Mapping[str, Any]
     notify: Notify
 
-    def score(self, gold: list[Any], found: list[Any], each: Callable[[RecordResult], None], *, compat: bool) -> Summary:
+    def score(self, gold: list[Any], answers: list[Any], each: Callable[[RecordResult], None], *, compat: bool) -> Summary:
         """Return the totals; `each` is called with every record, which is not kept.
 
         Raises the first fault of plugin code, because a result without that part would not be a score.
@@ -321,21 +321,21 @@ class _Run:
         scoring = Scoring(self.schema, self.id_field, self.post_process, **how)
         totals = Totals(compat=compat)
         with without_collection():
-            for joined in scoring.join(gold, found):
+            for joined in scoring.join(gold, answers):
                 each(scoring.record(*joined, totals))
         for fault in totals.faults:
             raise FaultError(fault.code, fault.detail, where=fault.where)
         return Summary(**totals.numbers())
 
 
-def _official(run: _Run, gold: list[Any], found: list[Any]) -> tuple[float | None, str, Fault | None, list[float | None]]:
+def _official(run: _Run, gold: list[Any], answers: list[Any]) -> tuple[float | None, str, Fault | None, list[float | None]]:
     """Return (score, reason, fault, F1 of each record) of the reference: 0 if the prediction makes it raise, None if gold does."""
     nothing: list[float | None] = [0.0] * len(gold)
     run = replace(run, schema=_annotated(run.schema))
-    lost = next((record for record in found if isinstance(record, Lost) and record.cause), None)
+    lost = next((record for record in answers if isinstance(record, Lost) and record.cause), None)
     if lost is not None:
         return 0.0, f"the reference cannot read {lost.reason}", None, nothing
-    found = [record for record in found if not isinstance(record, Lost)]
+    answers = [record for record in answers if not isinstance(record, Lost)]
     by_record: list[float | None] = []
     causes: set[str] = set()
     failures: list[str] = []
@@ -346,7 +346,7 @@ def _official(run: _Run, gold: list[Any], found: list[Any]) -> tuple[float | Non
         causes.update(_causes(record, run.id_field))
 
     try:
-        result = run.score(gold, found, add, compat=True)
+        result = run.score(gold, answers, add, compat=True)
         reason = "; ".join([field_reason(result, *failures[:1]), *sorted(causes)])
         return result.mean_f1, reason, None, by_record
     except TreeLimitError as error:
@@ -364,10 +364,10 @@ def _official(run: _Run, gold: list[Any], found: list[Any]) -> tuple[float | Non
 
 def _causes(record: RecordResult, id_field: str | None) -> Iterator[str]:
     """Yield where the reference's number of a record differs from the strict rules because of its id."""
-    gold, found = record.gold, record.extracted
-    if id_field is None or not isinstance(gold, dict) or not isinstance(found, dict):
+    gold, answer = record.gold, record.extracted
+    if id_field is None or not isinstance(gold, dict) or not isinstance(answer, dict):
         return
-    if gold.get(id_field) != found.get(id_field):
+    if gold.get(id_field) != answer.get(id_field):
         yield "records are paired by position, not by id"
     if any(row.path == id_field and row.schema_path == "*" for row in record.field_results):
         yield f"the id {id_field!r} counts as invented"
@@ -421,13 +421,13 @@ def _steps(names: Sequence[str | dict[str, Any]]) -> PostProcess | None:
 
 
 def _compounds(entries: Sequence[dict[str, Any]]) -> dict[str, Callable[..., Any]]:
-    found: dict[str, Callable[..., Any]] = {}
+    comparators: dict[str, Callable[..., Any]] = {}
     for entry in entries:
         try:
             name = entry.get("name", "compound")
             if name in PROTECTED:
                 raise ValueError(f"{name!r} is built in and cannot be replaced")
-            found[name] = CompoundComparator(entry["fields"], entry["primary"], name, entry.get("rule", "all_equal"))
+            comparators[name] = CompoundComparator(entry["fields"], entry["primary"], name, entry.get("rule", "all_equal"))
         except (KeyError, ValueError, TypeError) as error:
             raise FaultError("BAD_SPEC", f"compound {entry!r}: {error}", side="gold") from error
-    return found
+    return comparators

@@ -50,8 +50,8 @@ class Columns:
         for child in node.fields:
             if not child.skip:
                 sides = ([value.get(child.key, absent) for value in side] for side, absent in ((gold, self.absent), (answered, ABSENT)))
-                expected, found = sides
-                self.field(child, expected, rows, found, columns)
+                expected, answers = sides
+                self.field(child, expected, rows, answers, columns)
 
     absent: Any = ABSENT  # what stands for a field that gold lacks
 
@@ -142,22 +142,22 @@ class InnerLists:
     def totals(self) -> dict[Any, Floats]:
         """Return the sums of each pair of lists by name, a x b."""
         lone = [self.lone(side) for side in (0, 1)]
-        found: dict[Any, Floats] = {}
+        totals: dict[Any, Floats] = {}
         shape = tuple(len(ends) - 1 for ends in self.ends)
         for lists, grid in self._blocks():
             part = slice(self.ends[0][lists.start], self.ends[0][lists.stop])
             sums = {name: 0.0 for names in lone for name in names} | grid.totals()
             layers = np.array([np.broadcast_to(cells, grid.shape) for cells in sums.values()], dtype=np.float64)
             for side, place in ((0, np.s_[part, None]), (1, np.s_[None, :])):
-                for name, one in lone[side].items():
-                    layers[list(sums).index(name)] -= one[place]
+                for name, costs in lone[side].items():
+                    layers[list(sums).index(name)] -= costs[place]
             for name, total in zip(sums, self.matched(sums, layers, part, lists), strict=True):
-                found.setdefault(name, np.zeros(shape))[lists] = total
+                totals.setdefault(name, np.zeros(shape))[lists] = total
         for side, sums_of in enumerate(lone):
-            for name, one in sums_of.items():
-                alone = block_sums(one[None, :], np.array([0, 1]), self.ends[side])[0]
-                found[name] += alone[:, None] if side == 0 else alone[None, :]
-        return found
+            for name, costs in sums_of.items():
+                alone = block_sums(costs[None, :], np.array([0, 1]), self.ends[side])[0]
+                totals[name] += alone[:, None] if side == 0 else alone[None, :]
+        return totals
 
     def _blocks(self) -> Iterator[tuple[slice, Grid]]:
         """Yield (some gold lists, their elements crossed with all answered ones), as many at once as memory allows."""

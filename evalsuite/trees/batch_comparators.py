@@ -41,14 +41,14 @@ class BatchItem:
 def call_batch(what: str, function: Callable[..., Any], items: Sequence[Any]) -> list[Any]:
     """Return the list that a function of a plugin makes of the items; the fault for each item if it fails or returns no list."""
     try:
-        found = plugin_calls.call_plugin(what, function, items)
+        results = plugin_calls.call_plugin(what, function, items)
     except TreeLimitError:
         raise
     except FaultError as error:
         return [error.fault] * len(items)
-    if not isinstance(found, list):
-        return [Fault(code="SCORER_ERROR", detail=f"{what} gave {type(found).__name__}, expected a list")] * len(items)
-    return found
+    if not isinstance(results, list):
+        return [Fault(code="SCORER_ERROR", detail=f"{what} gave {type(results).__name__}, expected a list")] * len(items)
+    return results
 
 
 class Dispatcher:
@@ -78,13 +78,13 @@ class Dispatcher:
         for row in rows:
             if row.status in ("omission", "hallucination") and row.comparator == group[0].comparator:
                 lone.setdefault(parent_of(row), []).append(row.name)
-        found = []
+        items = []
         for row in group:
             parent = parent_of(row)
             one_sided = None if self.registry.compat else tuple(lone.get(parent, ()))
             values = row.gold_value, row.extracted_value, row.gold_compared, row.extracted_compared
-            found.append(BatchItem(row.path, *values, row.params or {}, row.name, parent, one_sided))
-        return found
+            items.append(BatchItem(row.path, *values, row.params or {}, row.name, parent, one_sided))
+        return items
 
     def settle(self, row: FieldResult, verdict: Any) -> None:
         """Write an answer into its row. None is no verdict; a fault is also collected in `faults`."""
@@ -183,13 +183,13 @@ class CompoundComparator:
         if one_sided is None and missing:
             return [(place, incomplete) for place, _ in group]
         declared = {name: item for name, item in present.items() if one_sided is None or name in self.fields}
-        found = []
+        answers = []
         for place, item in group:
             if _field(item) not in declared:
                 equal = same(item.gold_compared, item.extracted_compared)
-                found.append((place, ComparatorResult(float(equal), self.name, f"not a part of this compound: {_field(item)}")))
+                answers.append((place, ComparatorResult(float(equal), self.name, f"not a part of this compound: {_field(item)}")))
         parts = [(place, _field(item)) for place, item in group if _field(item) in declared]
-        return found + (self.carried(parts, declared, incomplete if missing else self.result(declared)) if parts else [])
+        return answers + (self.carried(parts, declared, incomplete if missing else self.result(declared)) if parts else [])
 
     def carried(
         self, parts: list[tuple[int, str]], declared: Mapping[str, BatchItem], result: ComparatorResult
@@ -319,7 +319,9 @@ class PromptJudge:
         keys = [(self.model, item.path, as_text(item.gold), as_text(item.extracted)) for item in items]
         open_keys = list(dict.fromkeys(key for key in keys if key not in self.known))
         if open_keys:
-            lines = [f"{n}. field={path!r} gold={gold!r} extracted={found!r}" for n, (_, path, gold, found) in enumerate(open_keys, 1)]
+            lines = [
+                f"{n}. field={path!r} gold={gold!r} extracted={extracted!r}" for n, (_, path, gold, extracted) in enumerate(open_keys, 1)
+            ]
             replies = parse_judge_reply(self.ask(self.template.format(pairs="\n".join(lines))))
             self.known.update({key: score for key, score in zip(open_keys, replies, strict=False) if score is not None})
         return [self.known.get(key) for key in keys]
@@ -331,10 +333,10 @@ def parse_judge_reply(text: str) -> list[float | None]:
     if fenced := _FENCE.match(text):
         text = fenced[1].strip("`").removeprefix("json").strip()
     try:
-        found = json.loads(text)
+        reply = json.loads(text)
     except (ValueError, RecursionError):
         return []
-    results = found.get("results") if isinstance(found, dict) else None
+    results = reply.get("results") if isinstance(reply, dict) else None
     return [_verdict(value) for value in results] if isinstance(results, list) else []
 
 

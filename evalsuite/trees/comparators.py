@@ -91,10 +91,10 @@ def problem_of(name: str, params: Params) -> str | None:
 
 def unknown_options(name: str, params: Params) -> list[str]:
     """Return the parameters that a shipped comparator does not take; `tolerance` of `numeric` takes `abs` and `rel`."""
-    found = [key for key in params if key not in OPTIONS[name]]
+    names = [key for key in params if key not in OPTIONS[name]]
     tolerance = params.get("tolerance")
     inner = [f"tolerance.{key}" for key in tolerance if key not in ("abs", "rel")] if isinstance(tolerance, dict) else []
-    return found + inner
+    return names + inner
 
 
 def _is_number(value: Any) -> bool:
@@ -290,12 +290,12 @@ def number_or_text(gold: Any, extracted: Any, params: Params) -> ComparatorResul
     """
     if _is_number(gold):
         return numeric(gold, extracted, params)
-    expected, found = number_in_text(gold), number_in_text(extracted)
-    if expected is None or (found is None and not _is_number(extracted)):
+    expected, answer = number_in_text(gold), number_in_text(extracted)
+    if expected is None or (answer is None and not _is_number(extracted)):
         return exact(gold, extracted, params)
-    if found is None:
+    if answer is None:
         return numeric(gold, extracted, params)
-    return _NEAR if expected == found else _tolerated(Fraction(expected), Fraction(found), params)
+    return _NEAR if expected == answer else _tolerated(Fraction(expected), Fraction(answer), params)
 
 
 def compat_numeric(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
@@ -375,12 +375,12 @@ def compare_regex(gold: Any, extracted: Any, params: Params) -> ComparatorResult
     if not isinstance(pattern, str) or not isinstance(extracted, str):
         return ComparatorResult(0.0, "regex", "not a text")
     try:
-        found = regex.fullmatch(pattern, extracted, regex.IGNORECASE if params.get("ignore_case") else 0, timeout=PATTERN_SECONDS)
+        match = regex.fullmatch(pattern, extracted, regex.IGNORECASE if params.get("ignore_case") else 0, timeout=PATTERN_SECONDS)
     except regex.error:
         return ComparatorResult(0.0, "regex", "gold is not a pattern")
     except TimeoutError:
         return ComparatorResult(0.0, "regex", f"the pattern took longer than {PATTERN_SECONDS:g} s")
-    return ComparatorResult(1.0, "regex") if found else ComparatorResult(0.0, "regex", "no match")
+    return ComparatorResult(1.0, "regex") if match else ComparatorResult(0.0, "regex", "no match")
 
 
 @accepting_itself("set")
@@ -505,8 +505,8 @@ def type_convert(value: Any, params: Params) -> Any:
             return value
         if type(value) is int and value in (0, 1):
             return bool(value)
-        if isinstance(value, str) and (found := _TRUTH.get(value.strip().lower())) is not None:
-            return found
+        if isinstance(value, str) and (truth := _TRUTH.get(value.strip().lower())) is not None:
+            return truth
         raise TypeError(f"cannot convert {type(value).__name__} to bool")
     convert = {"float": float, "int": int, "str": str}.get(target) if isinstance(target, str) else None
     if convert is None:

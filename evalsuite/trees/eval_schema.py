@@ -191,9 +191,9 @@ def parse_eval_schema(schema: Any, *, compat: bool = False, registry: Registry |
         SchemaError: the first problem, parents before children.
         JsonRefError: a `$ref` without a target.
     """
-    found = plain_schema(schema) if compat else annotate_xeval(as_json_schema(schema))
-    parser = _Parser(registry or Registry(compat=compat), found, compat, notify)
-    root = parser.node(found, "", "")
+    source = plain_schema(schema) if compat else annotate_xeval(as_json_schema(schema))
+    parser = _Parser(registry or Registry(compat=compat), source, compat, notify)
+    root = parser.node(source, "", "")
     root.any_batch = parser.any_batch
     return root
 
@@ -203,8 +203,8 @@ class _Parser:
         self.registry = registry
         self.compat = compat
         self.notify = notify
-        found = root.get("$defs") if isinstance(root, dict) else None
-        self.definitions: Mapping[str, Any] = found if isinstance(found, dict) and not compat else {}
+        definitions = root.get("$defs") if isinstance(root, dict) else None
+        self.definitions: Mapping[str, Any] = definitions if isinstance(definitions, dict) and not compat else {}
         self.any_batch = False
 
     def node(self, schema: Any, path: str, name: str) -> SchemaNode:
@@ -222,10 +222,10 @@ class _Parser:
         return node
 
     def children(self, schema: dict[str, Any], path: str) -> list[SchemaNode]:
-        found = [self.node(sub, child_path(path, name, items), name) for name, sub, items in child_schemas(schema)]
-        for child in found:
+        nodes = [self.node(sub, child_path(path, name, items), name) for name, sub, items in child_schemas(schema)]
+        for child in nodes:
             child.suffix = child.path[len(path) :]
-        return found
+        return nodes
 
     def recursive(self, schema: dict[str, Any], path: str, name: str) -> SchemaNode:
         """Return a node with children that are made when a value needs them; they were checked where the definition was inlined above."""
@@ -283,7 +283,7 @@ class _Parser:
     def transforms(self, entries: Any, path: str) -> list[Entry]:
         if not isinstance(entries, list):
             raise SchemaError("x-eval-transform must be a list", path)
-        found = []
+        steps = []
         for position, entry in enumerate(entries):
             where = f"x-eval-transform[{position}]"
             name, params = _entry(entry, where, path)
@@ -293,8 +293,8 @@ class _Parser:
                 raise SchemaError(f"{where}: {error}", path) from None
             if not self.compat and (problem := check_transform(name, params)):
                 raise SchemaError(f"{where}: {problem}", path)
-            found.append((name, params))
-        return found
+            steps.append((name, params))
+        return steps
 
     def remark(self, node: SchemaNode) -> None:
         name = node.comparator[0]
@@ -340,9 +340,9 @@ def _key_field(schema: dict[str, Any], align: dict[str, Any], path: str, notify:
         raise SchemaError("x-eval-align with match_by='key_field' needs a non-empty 'key'", path)
     if not isinstance(items, dict):
         raise SchemaError("x-eval-align with match_by='key_field' needs an 'items' object", path)
-    found = items.get("type", "object")
-    if found != "object" and effective_type(items)[0] != "object":
-        raise SchemaError(f"x-eval-align with match_by='key_field' requires items type 'object', got {found!r}", path)
+    kind = items.get("type", "object")
+    if kind != "object" and effective_type(items)[0] != "object":
+        raise SchemaError(f"x-eval-align with match_by='key_field' requires items type 'object', got {kind!r}", path)
     if key not in (items.get("properties") or {}):
         notify(Notice("align", path, f"key {key!r} is not among the properties of the items"))
 
@@ -407,23 +407,23 @@ def annotate_xeval(schema: Any, *, compat: bool = False, types: bool = False, no
         types: whether to choose by types in any case.
         notify: called with a `Notice` for each choice and its reason.
     """
-    found = schema if isinstance(schema, dict) else plain_schema(schema) if compat else as_json_schema(schema)
-    if not compat and needs_resolving(found):
-        resolved = resolve_schema_references(found, notify=lambda _: None)
-        found.clear()
-        found.update(resolved)
-    defined = found.get("$defs")
+    root = schema if isinstance(schema, dict) else plain_schema(schema) if compat else as_json_schema(schema)
+    if not compat and needs_resolving(root):
+        resolved = resolve_schema_references(root, notify=lambda _: None)
+        root.clear()
+        root.update(resolved)
+    defined = root.get("$defs")
     definitions: dict[str, Any] = defined if isinstance(defined, dict) and not compat else {}
-    chooser = _Chooser(compat, not compat and (types or found.get(DEFAULTS) == "types"), definitions, notify)
+    chooser = _Chooser(compat, not compat and (types or root.get(DEFAULTS) == "types"), definitions, notify)
     seen: set[int] = set()
-    waiting: list[tuple[Any, str]] = [*((node, f"$defs.{name}") for name, node in definitions.items()), (found, "")]
+    waiting: list[tuple[Any, str]] = [*((node, f"$defs.{name}") for name, node in definitions.items()), (root, "")]
     while waiting:
         node, path = waiting.pop()
         if isinstance(node, dict) and id(node) not in seen:
             seen.add(id(node))
             waiting.extend((sub, child_path(path, name, items)) for name, sub, items in reversed(child_schemas(node)))
             chooser.annotate(node, path)
-    return found
+    return root
 
 
 @dataclass(frozen=True, slots=True)

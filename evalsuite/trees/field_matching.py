@@ -31,7 +31,7 @@ from evalsuite.trees.comparators import (
 )
 from evalsuite.trees.eval_schema import SchemaNode
 from evalsuite.trees.field_results import ComparatorResult, FieldResult, RowStatus, Tally, tally
-from evalsuite.trees.json_values import ABSENT, ANY_OF, ByObject, TreeLimitError, choices, exact_text, same, unordered_text
+from evalsuite.trees.json_values import ABSENT, ANY_OF, ByObject, TreeLimitError, choices, exact_text, inspect, same, unordered_text
 
 if TYPE_CHECKING:
     from evalsuite.trees.record_scoring import Aligned, Attempt, Rows, Walk
@@ -51,13 +51,13 @@ def transformed(node: SchemaNode, value: Any) -> Any:
 
 def try_transformed(node: SchemaNode, value: Any) -> tuple[Any, str]:
     """Return (value after the transforms, "") or (the value itself, why a built-in transform could not take it). Raises `FaultError`."""
-    found = value
+    result = value
     for name, function, params in node.steps:
         try:
-            found = _transform(name, function, found, params)
+            result = _transform(name, function, result, params)
         except _CANNOT_TAKE as error:
             return value, f"transform {name}: {error}"[:LONGEST_REASON]
-    return found, ""
+    return result, ""
 
 
 def _transform(name: str, function: Any, value: Any, params: Mapping[str, Any]) -> Any:
@@ -289,14 +289,14 @@ def _distinct(values: Sequence[Any]) -> tuple[list[Any], list[int]]:
     """Return (the different values, the place of each value among them); lists and objects each count as different."""
     places: dict[Any, int] = {}
     different: list[Any] = []
-    found = []
+    positions = []
     for number, value in enumerate(values):
         key = (type(value), value if type(value) in _SCALARS else number)
         place = places.setdefault(key, len(different))
         if place == len(different):
             different.append(value)
-        found.append(place)
-    return different, found
+        positions.append(place)
+    return different, positions
 
 
 def compat_fits(walk: "Walk", items: SchemaNode, gold: list[Any], extracted: list[Any]) -> Floats:
@@ -320,7 +320,7 @@ class FieldGrid(Grid):
     def __init__(self, walk: "Walk", items: SchemaNode, gold: Sequence[Any], extracted: Sequence[Any]) -> None:
         super().__init__(len(gold), len(extracted))
         self.walk, self.items, self.extracted = walk, items, extracted
-        self.choosing = [(i, value) for i, value in enumerate(gold) if walk.alternatives and _holds_alternatives(value)]
+        self.choosing = [(i, value) for i, value in enumerate(gold) if walk.alternatives and inspect(value, walk.limits)]
         if len(self.choosing) * len(extracted) > walk.limits.max_row_pairs:
             sizes, limit = f"{len(self.choosing):,} x {len(extracted):,}", walk.limits.max_row_pairs
             raise TreeLimitError(f"{sizes} elements with alternatives to align, the limit is {limit:,} pairs", items.path)
@@ -336,7 +336,7 @@ class FieldGrid(Grid):
         whole.sums.update(sums)
         for i, value in self.choosing:
             counts = [self.count(self.items, value, element) for element in self.extracted]
-            own = {SCORED: np.array([[one.scored for one in counts]]), WEIGHT: np.array([[one.weight for one in counts]])}
+            own = {SCORED: np.array([[count.scored for count in counts]]), WEIGHT: np.array([[count.weight for count in counts]])}
             whole.add(own, [i], range(len(counts)))
         return whole.sums
 
@@ -503,19 +503,6 @@ class FieldLists(InnerLists):
         codes: dict[str, int] = {}
         left, right = (np.array([codes.setdefault(text, len(codes)) for text in side]) for side in self.texts)
         return left[:, None] == right[None, :]
-
-
-def _holds_alternatives(value: Any) -> bool:
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, dict):
-            if ANY_OF in item:
-                return True
-            waiting.extend(item.values())
-        elif isinstance(item, list):
-            waiting.extend(item)
-    return False
 
 
 UPSTREAM_MAX_PAIRS = 2500

@@ -68,8 +68,8 @@ class _DataclassFields:
 
     def __get__(self, _: object, owner: type[Struct]) -> Any:
         own = [(each.name, each.type, {} if each.default is NODEFAULT else {"default": each.default}) for each in structs.fields(owner)]
-        made: Any = dataclasses.make_dataclass(owner.__name__, [(name, kind, dataclasses.field(**default)) for name, kind, default in own])
-        return made.__dataclass_fields__
+        cls: Any = dataclasses.make_dataclass(owner.__name__, [(name, kind, dataclasses.field(**default)) for name, kind, default in own])
+        return cls.__dataclass_fields__
 
 
 class FieldResult(Struct, gc=False):  # no row is part of a cycle of references
@@ -284,14 +284,14 @@ class Tally:
     @property
     def precision(self) -> float:
         """The correct share of what was extracted; 1.0 if nothing was."""
-        found = self.both + self.invented
-        return self.scored / found if found else 1.0
+        whole = self.both + self.invented
+        return self.scored / whole if whole else 1.0
 
     @property
     def recall(self) -> float:
         """The found share of what gold expects; 1.0 if it expects nothing."""
-        expected = self.both + self.omitted
-        return self.scored / expected if expected else 1.0
+        whole = self.both + self.omitted
+        return self.scored / whole if whole else 1.0
 
     @property
     def f1(self) -> float:
@@ -426,7 +426,7 @@ class Totals:
 
     def micro(self) -> Tally:
         sums = [(path.weight, path.tally()) for path in self.paths.values()]
-        return Tally(*(fsum(weight * getattr(one, name) for weight, one in sums) for name in ("scored", "both", "omitted", "invented")))
+        return Tally(*(fsum(weight * getattr(part, name) for weight, part in sums) for name in ("scored", "both", "omitted", "invented")))
 
     def numbers(self) -> dict[str, Any]:
         """Return the fields of a `Summary`."""

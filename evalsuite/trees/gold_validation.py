@@ -144,7 +144,7 @@ def gold_findings(
     known = {"semantic": lambda *_: ComparatorResult(1.0, "semantic"), **(comparators or {})}
     scoring = Scoring(schema, None, comparators=known, transforms=transforms, limits=limits, notify=notices.append)
     check = _GoldCheck(id_field, warn_missing, strict_types)
-    found = [Finding(None, notice.path, notice.kind, notice.message) for notice in dict.fromkeys(notices) if notice.kind in UNREAD]
+    findings = [Finding(None, notice.path, notice.kind, notice.message) for notice in dict.fromkeys(notices) if notice.kind in UNREAD]
     ids: dict[tuple[type, Any], int] = {}
     for index, record in enumerate(gold):
         inspect(record, limits, where=f"record {index}")
@@ -166,8 +166,8 @@ def gold_findings(
             problems.append(("alternatives", error.path, error.message))
         else:
             problems += [("refused", path, message) for path, message in dict.fromkeys(_refusals(scoring, record))]
-        found += [Finding(label, path, kind, message) for kind, path, message in problems]
-    return found
+        findings += [Finding(label, path, kind, message) for kind, path, message in problems]
+    return findings
 
 
 def _refusals(scoring: Scoring, record: Any) -> Iterator[tuple[str, str]]:
@@ -193,15 +193,15 @@ def _params_at(node: SchemaNode, path: str) -> Mapping[str, Any]:
 
 def _most_choices(value: Any) -> int:
     if isinstance(value, dict):
-        found = alternatives_of(value)
-        return max([len(found or ()), *map(_most_choices, found or value.values())], default=1) or 1
+        options = alternatives_of(value)
+        return max([len(options or ()), *map(_most_choices, options or value.values())], default=1) or 1
     return max(map(_most_choices, value), default=1) if isinstance(value, list) else 1
 
 
 def _with_choice(value: Any, place: int) -> Any:
     """Return the value with one alternative in place of each list of them: the one at that place, or the last."""
-    if (found := alternatives_of(value)) is not None:
-        return _with_choice(found[min(place, len(found) - 1)], place)
+    if (options := alternatives_of(value)) is not None:
+        return _with_choice(options[min(place, len(options) - 1)], place)
     if isinstance(value, dict):
         return {key: _with_choice(item, place) for key, item in value.items()}
     return [_with_choice(item, place) for item in value] if isinstance(value, list) else value

@@ -66,9 +66,9 @@ def effective_type(schema: Mapping[str, Any]) -> tuple[str | None, list[str] | N
 def check_types(schema: Mapping[str, Any], path: str, more: Iterable[str] = ()) -> None:
     """Raise `SchemaError` if the type is not one of JSON Schema or of `more`, with the closest one."""
     known = [*dict.fromkeys((*JSON_NAMES.values(), *more))]
-    declared = schema.get("type", [])
+    declared = schema.get("type")
     for name in declared if isinstance(declared, list) else [declared]:
-        if name not in known:
+        if name is not None and name not in known:
             raise SchemaError(f"unknown type {name!r}; {did_you_mean(str(name), known)}", path)
 
 
@@ -77,10 +77,10 @@ def child_schemas(schema: Mapping[str, Any]) -> list[tuple[str, dict[str, Any], 
     if effective_type(schema)[0] == "multi":
         return []
     properties = schema.get("properties")
-    found = [(name, sub, False) for name, sub in properties.items() if isinstance(sub, dict)] if isinstance(properties, dict) else []
-    if not found and isinstance(schema.get("items"), dict):
+    children = [(name, sub, False) for name, sub in properties.items() if isinstance(sub, dict)] if isinstance(properties, dict) else []
+    if not children and isinstance(schema.get("items"), dict):
         return [("[]", schema["items"], True)]
-    return found
+    return children
 
 
 def child_path(parent: str, name: str, is_items: bool) -> str:
@@ -109,11 +109,11 @@ def plain_schema(schema: Any) -> dict[str, Any]:
         raise SchemaError(f"Eval schema must be an object: {known}, not {_kind_of(schema)}")
     definitions: dict[str, Any] = {}
     try:
-        found = _described(schema, definitions, {}) if describe is None else describe()
+        result = _described(schema, definitions, {}) if describe is None else describe()
     except (TypeError, ValueError, NameError, AttributeError, RuntimeError) as error:
         first = str(error).partition("\n")[0]
         raise SchemaError(f"{_kind_of(schema)} cannot be described as JSON Schema: {type(error).__name__}: {first}") from None
-    return {DEFAULTS: "types", **found, **({"$defs": definitions} if definitions else {})}
+    return {DEFAULTS: "types", **result, **({"$defs": definitions} if definitions else {})}
 
 
 def _read_schema(schema: str | Path) -> Any:
@@ -191,9 +191,9 @@ def _described_values(
     """Return the JSON Schema of listed values, an enumeration, a mapping, a list or a set."""
     is_class = isinstance(container, type)
     if container is Literal or (is_class and issubclass(container, Enum)):
-        found = {"enum": list(parts) if container is Literal else [member.value for member in container]}
-        _add_type(found)
-        return found
+        schema = {"enum": list(parts) if container is Literal else [member.value for member in container]}
+        _add_type(schema)
+        return schema
     if is_class and issubclass(container, Mapping):
         return {"type": "object"}
     if not is_class or not issubclass(container, Sequence | AnySet):
@@ -206,10 +206,10 @@ def _described_values(
 
 def _class_schema(hint: Any, definitions: dict[str, Any], known: dict[Any, str]) -> dict[str, Any]:
     if hasattr(hint, "model_json_schema"):
-        found: dict[str, Any] = hint.model_json_schema()
-        for name, definition in found.pop("$defs", {}).items():
+        schema: dict[str, Any] = hint.model_json_schema()
+        for name, definition in schema.pop("$defs", {}).items():
             definitions.setdefault(name, definition)
-        return found
+        return schema
     cls = get_origin(hint) or hint
     hints = get_type_hints(cls, include_extras=True)
     if dataclasses.is_dataclass(cls):
@@ -225,8 +225,8 @@ def _class_schema(hint: Any, definitions: dict[str, Any], known: dict[Any, str])
 
 def as_json_schema(schema: Any) -> dict[str, Any]:
     """Return a schema in any form as JSON Schema; Treeval's types are converted. Raises `SchemaError` as `plain_schema` does."""
-    found = plain_schema(schema)
-    return json_schema_of(found) if is_treeval_schema(found) else found
+    plain = plain_schema(schema)
+    return json_schema_of(plain) if is_treeval_schema(plain) else plain
 
 
 def sub_schemas(schema: Any) -> Iterator[dict[str, Any]]:
@@ -278,16 +278,16 @@ def look_up(root: Any, pointer: str) -> Any:
     """Return what a local JSON pointer (`#/$defs/T`, `#`) names. Raises KeyError."""
     if not pointer.startswith("#"):
         raise KeyError(pointer)
-    found = root
+    target = root
     for part in filter(None, pointer[1:].split("/")):
         name = part.replace("~1", "/").replace("~0", "~").replace("%25", "%")
-        if isinstance(found, list) and name.isdigit() and int(name) < len(found):
-            found = found[int(name)]
-        elif isinstance(found, dict) and name in found:
-            found = found[name]
+        if isinstance(target, list) and name.isdigit() and int(name) < len(target):
+            target = target[int(name)]
+        elif isinstance(target, dict) and name in target:
+            target = target[name]
         else:
             raise KeyError(pointer)
-    return found
+    return target
 
 
 def _inline(root: Any, value: Any, path: list[Any], within: tuple[str, ...]) -> Any:
@@ -338,14 +338,14 @@ def _take(host: dict[str, Any], part: Any) -> None:
 
 def branch_types(branches: list[Any]) -> Iterator[str] | None:
     """Return the type names of all branches in order, None if a branch has none."""
-    found = []
+    types = []
     for branch in branches:
         declared = branch.get("type") if isinstance(branch, dict) else None
         names = [declared] if isinstance(declared, str) else declared
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             return None
-        found.extend(names)
-    return iter(found)
+        types.extend(names)
+    return iter(types)
 
 
 def _collapse(value: Any, path: str, notify: Notify) -> Any:
@@ -420,8 +420,8 @@ class _Resolver:
         self.n_nodes = 0
 
     def resolve(self) -> dict[str, Any]:
-        found = self.node(self.root, "", ("#",), ("#",))
-        found.pop("$defs", None)
+        root = self.node(self.root, "", ("#",), ("#",))
+        root.pop("$defs", None)
         done: dict[str, Any] = {}
         while missing := [pointer for pointer, name in self.kept.items() if name not in done]:
             for pointer in missing:
@@ -429,8 +429,8 @@ class _Resolver:
                 definition.pop("$defs", None)
                 done[self.kept[pointer]] = definition
         if done:
-            found["$defs"] = done
-        return found
+            root["$defs"] = done
+        return root
 
     def node(self, schema: dict[str, Any], path: str, within: tuple[str, ...], direct: tuple[str, ...]) -> dict[str, Any]:
         self.n_nodes += 1
@@ -471,8 +471,8 @@ class _Resolver:
         if pointer in within:
             name = self.kept.setdefault(pointer, self.name_for(pointer))
             return {"$ref": DEFINITIONS + name, **siblings}
-        found = self.node(target, path, (*within, pointer), (*direct, pointer))
-        return {**found, **siblings}
+        definition = self.node(target, path, (*within, pointer), (*direct, pointer))
+        return {**definition, **siblings}
 
     def name_for(self, pointer: str) -> str:
         base = pointer.rsplit("/", 1)[-1].lstrip("#") or "root"
@@ -585,31 +585,31 @@ class _Inference:
         )
         if len({"number" if name == "integer" else name for name in names}) > 1:
             self.notify(Notice("polymorphic", path or "<root>", f"values of several types: {', '.join(names)}"))
-        found: dict[str, Any] = self.declared(names, present) if self.widen else {"type": names[0]}
-        self.children(found, present, path)
+        result: dict[str, Any] = self.declared(names, present) if self.widen else {"type": names[0]}
+        self.children(result, present, path)
         if self.widen and len(present) < len(values):
-            found["type"] = [*([found["type"]] if isinstance(found["type"], str) else found["type"]), "null"]
-        return found
+            result["type"] = [*([result["type"]] if isinstance(result["type"], str) else result["type"]), "null"]
+        return result
 
     def declared(self, names: list[str], present: list[Any]) -> dict[str, Any]:
         if "integer" in names and "number" in names:
             names = [name for name in names if name != "integer"]
-        found: dict[str, Any] = {"type": names[0] if len(names) == 1 else names}
+        result: dict[str, Any] = {"type": names[0] if len(names) == 1 else names}
         if names == ["string"]:
             different = sorted(set(present))
             if len(different) <= MAX_ENUM and len(present) >= MIN_REPEATS * len(different):
-                found["enum"] = different
-        return found
+                result["enum"] = different
+        return result
 
-    def children(self, found: dict[str, Any], present: list[Any], path: str) -> None:
-        if found["type"] == "array":
+    def children(self, schema: dict[str, Any], present: list[Any], path: str) -> None:
+        if schema["type"] == "array":
             pool = [item for value in present if isinstance(value, list) for item in value]
-            found["items"] = self.schema(pool, child_path(path, "[]", True)) if pool else {"type": "string"}
-        elif found["type"] == "object":
+            schema["items"] = self.schema(pool, child_path(path, "[]", True)) if pool else {"type": "string"}
+        elif schema["type"] == "object":
             records = [value for value in present if isinstance(value, dict)]
             keys = sorted({key for record in records for key in record})
             having = {key: [record[key] for record in records if key in record] for key in keys}
-            found["properties"] = {key: self.schema(column, child_path(path, key, False)) for key, column in having.items()}
+            schema["properties"] = {key: self.schema(column, child_path(path, key, False)) for key, column in having.items()}
 
 
 CHOICE = "()"
@@ -674,20 +674,25 @@ def treeval_schema_of(schema: Any, id_field: str | None = None) -> Any:
         return plain
     if needs_resolving(plain):
         plain = resolve_schema_references(plain, notify=lambda _: None)
-    found = _treeval_type(plain, "")
-    if not isinstance(found, dict):
+    template = _treeval_type(plain, "")
+    if not isinstance(template, dict):
         raise SchemaError(f"a record of Treeval is an object, this schema describes the type {plain.get('type')!r}")
-    found.pop(id_field, None)
-    return found
+    template.pop(id_field, None)
+    return template
+
+
+def _choice_of(node: Mapping[str, Any]) -> list[str]:
+    """Return the listed values as texts, without null; none if a container is among them."""
+    options = node.get("enum")
+    if not isinstance(options, list) or any(isinstance(option, dict | list) for option in options):
+        return []
+    return [str(option) for option in options if option is not None]
 
 
 def _treeval_type(node: Mapping[str, Any], path: str) -> Any:
     check_types(node, path)
-    options = node.get("enum")
-    if isinstance(options, list) and not any(isinstance(option, dict | list) for option in options):
-        options = [str(option) for option in options if option is not None]
-        if len(options) > 1:
-            return options
+    if len(options := _choice_of(node)) > 1:
+        return options
     kind, several = effective_type(node)
     properties = node.get("properties")
     if kind == "object" and isinstance(properties, Mapping) and properties:
@@ -695,8 +700,8 @@ def _treeval_type(node: Mapping[str, Any], path: str) -> Any:
         return {name: _treeval_type(sub, child_path(path, name, False)) for name, sub in named}
     if kind == "array":
         items = node.get("items")
-        found = _treeval_type(items, child_path(path, "[]", True)) if isinstance(items, Mapping) else "string"
-        return [CHOICE if is_choice(found) else found]
+        item = _treeval_type(items, child_path(path, "[]", True)) if isinstance(items, Mapping) else "string"
+        return [CHOICE if is_choice(item) else item]
     if several and "string" in several and not {"number", "integer"}.isdisjoint(several):
         return NUMBER_OR_TEXT
     return kind if kind in _TYPES else "string"

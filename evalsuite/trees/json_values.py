@@ -36,14 +36,14 @@ class ByObject(Generic[T]):
     """Values computed once for a name and some lists or objects, which are identified by `id` and kept, so that no id is reused."""
 
     def __init__(self) -> None:
-        self._made: dict[tuple[Any, ...], tuple[T, tuple[Any, ...]]] = {}
+        self._values: dict[tuple[Any, ...], tuple[T, tuple[Any, ...]]] = {}
 
     def get(self, name: Any, objects: tuple[Any, ...], make: Callable[[], T]) -> T:
         """Return the value for these, computed by `make` on first use."""
         key = (name, *map(id, objects))
-        if key not in self._made:
-            self._made[key] = make(), objects
-        return self._made[key][0]
+        if key not in self._values:
+            self._values[key] = make(), objects
+        return self._values[key][0]
 
 
 def json_name(value: Any) -> str:
@@ -148,8 +148,8 @@ def inspect(value: Any, limits: TreeLimits = DEFAULT_LIMITS, *, where: str = "")
 
 def alternatives_of(value: Any) -> list[Any] | None:
     """Return the accepted values of `{"x-eval-any-of": [...]}`, None if the value is no list of alternatives."""
-    if isinstance(value, dict) and len(value) == 1 and isinstance(found := value.get(ANY_OF), list) and found:
-        return found
+    if isinstance(value, dict) and len(value) == 1 and isinstance(values := value.get(ANY_OF), list) and values:
+        return values
     return None
 
 
@@ -157,11 +157,11 @@ def choices(value: Any) -> Iterator[Any]:
     """Yield every plain value that gold accepts here: the value itself, or each of its alternatives, nested ones unfolded."""
     waiting = [value]
     while waiting:
-        found = alternatives_of(item := waiting.pop(0))
-        if found is None:
+        options = alternatives_of(item := waiting.pop(0))
+        if options is None:
             yield item
         else:
-            waiting = [*found, *waiting]
+            waiting = [*options, *waiting]
 
 
 def canonical_order(items: Sequence[Any]) -> list[int]:

@@ -58,19 +58,19 @@ def check_id(record: Any, id_field: str, index: int) -> str | int:
     """Return the record's id, a text or an integer; 1 and "1" are two ids. Raises `GoldValidationError` for anything else."""
     if not isinstance(record, dict) or id_field not in record:
         raise GoldValidationError(f"id field {id_field!r} is missing", id_field, index)
-    found = record[id_field]
-    if isinstance(found, bool) or not isinstance(found, str | int):
-        raise GoldValidationError(f"id field {id_field!r} must be a string or integer, got {type(found).__name__}", id_field, index)
-    return found
+    label = record[id_field]
+    if isinstance(label, bool) or not isinstance(label, str | int):
+        raise GoldValidationError(f"id field {id_field!r} must be a string or integer, got {type(label).__name__}", id_field, index)
+    return label
 
 
 def check_unique(ids: Sequence[Any], id_field: str) -> None:
     """Raise `GoldValidationError` for a repeated id, with both indexes."""
     seen: dict[tuple[type, Any], int] = {}
-    for index, found in enumerate(ids):
-        first = seen.setdefault((type(found), found), index)
+    for index, label in enumerate(ids):
+        first = seen.setdefault((type(label), label), index)
         if first != index:
-            raise GoldValidationError(f"duplicate id {found!r}: records {first} and {index}", id_field, found)
+            raise GoldValidationError(f"duplicate id {label!r}: records {first} and {index}", id_field, label)
 
 
 def check_alternatives(record: Any, label: Any) -> None:
@@ -360,13 +360,13 @@ def _broken(value: Any) -> dict[str, Any] | None:
     return broken if isinstance(broken, dict) else None
 
 
-def in_step(found: Sequence[Any], n: int) -> list[Any]:
+def in_step(extracted: Sequence[Any], n: int) -> list[Any]:
     """Return the answer's records by position, as many as gold has (n) if broken and blank lines explain the difference.
 
     A blank line counts as a record only if one is missing. Of two adjacent broken lines one is dropped if there is one too many: a line
     was cut in two; a broken line counts twice if there is one too few: two lines became one.
     """
-    records = list(found)
+    records = list(extracted)
     blank = [i for i, record in enumerate(records) if isinstance(record, Lost) and not record.cause]
     for i in reversed(blank[: max(0, len(records) - n)]):
         del records[i]
@@ -421,7 +421,7 @@ def join_by_id(gold: Sequence[Any], extracted: Sequence[Any], id_field: str) -> 
             invented.append((None, ABSENT, record))
     unread = iter(lost)
     joined = [
-        (label, g, next(unread, ABSENT) if (found := partners[key]) is ABSENT else found)
+        (label, g, next(unread, ABSENT) if (partner := partners[key]) is ABSENT else partner)
         for label, g, key in zip(ids, gold, keys, strict=True)
     ]
     return [*joined, *invented]
@@ -429,9 +429,9 @@ def join_by_id(gold: Sequence[Any], extracted: Sequence[Any], id_field: str) -> 
 
 def pair_by_position(gold: Sequence[Any], extracted: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     """Return both sides at one length: `ABSENT` for a record that a side does not have."""
-    found = in_step(extracted, len(gold))
-    n = max(len(gold), len(found))
-    return [*gold, *[ABSENT] * (n - len(gold))], [*found, *[ABSENT] * (n - len(found))]
+    records = in_step(extracted, len(gold))
+    n = max(len(gold), len(records))
+    return [*gold, *[ABSENT] * (n - len(gold))], [*records, *[ABSENT] * (n - len(records))]
 
 
 # Every round but the last finds a better alignment; two or three are usual.

@@ -1,7 +1,7 @@
 """Treeval: how well predicted JSON records match their references, as one score in [0, 1] and as a tree of metric results.
 
-A batch is scored column by column down the schema, because metrics and official rules need all values of a field at once; field evaluation
-(`record_scoring`) goes record by record, because lists are aligned by the F1 of their record, and judges get the fields of one record.
+A batch is scored column by column down the schema, field evaluation (`record_scoring`) record by record; docs/trees/score.md says why, with
+measurements.
 """
 
 import json
@@ -238,8 +238,8 @@ class Walk(Columns):
         if self.options.compat:
             return best_assignment(self._weights(node, want, got))
         order_w, order_g = canonical_order(want), canonical_order(got)
-        found = best_assignment(self._weights(node, [want[i] for i in order_w], [got[j] for j in order_g]))
-        return sorted((order_w[a], order_g[b]) for a, b in found)
+        pairs = best_assignment(self._weights(node, [want[i] for i in order_w], [got[j] for j in order_g]))
+        return sorted((order_w[a], order_g[b]) for a, b in pairs)
 
     def _weights(self, node: SchemaNode, want: list[Any], got: list[Any]) -> Floats:
         grid = TreevalGrid(node, want, got, self.options)

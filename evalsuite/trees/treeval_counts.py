@@ -197,18 +197,18 @@ def used_metrics(branch: SchemaNode) -> dict[str, Metric]:
 
 def flat_means(names: Iterable[str], leaves: Iterable[LeafOutcome]) -> Means:
     """Return per metric the mean over all leaves with a value, for corpus metrics the value over all their pairs; None without any."""
-    found: dict[str, list[float]] = {name: [] for name in names}
+    by_metric: dict[str, list[float]] = {name: [] for name in names}
     pooled: dict[str, tuple[CorpusMetric, list[Any], list[Any]]] = {}
     for leaf in leaves:
         for name, mean in leaf.means.items():
             if mean is not None:
-                found[name].append(mean)
+                by_metric[name].append(mean)
         for name, (metric, references, predictions) in leaf.pooled.items():
             _, *sides = pooled.setdefault(name, (metric, [], []))
             for side, values in zip(sides, (references, predictions), strict=True):
                 side.extend(values)
     whole = {name: metric.pooled(references, predictions) for name, (metric, references, predictions) in pooled.items()}
-    return {name: mean_of(values) for name, values in found.items()} | whole
+    return {name: mean_of(values) for name, values in by_metric.items()} | whole
 
 
 def hierarchical_means(names: Iterable[str], node: SchemaNode, outcomes: Outcomes) -> Means:
@@ -223,11 +223,11 @@ def hierarchical_means(names: Iterable[str], node: SchemaNode, outcomes: Outcome
 
 def per_leaf_type(branch: SchemaNode, outcomes: Outcomes) -> dict[str, Means | None]:
     """Return {type: {metric: mean over the leaves of that type}}, None for a type without a scored leaf."""
-    found: dict[str, list[LeafOutcome]] = {}
+    by_type: dict[str, list[LeafOutcome]] = {}
     for leaf in leaves_of(branch):
-        found.setdefault(leaf.json_type, []).extend([outcomes[leaf]] if leaf in outcomes else [])
+        by_type.setdefault(leaf.json_type, []).extend([outcomes[leaf]] if leaf in outcomes else [])
     result: dict[str, Means | None] = {}
-    for name, leaves in sorted(found.items()):
+    for name, leaves in sorted(by_type.items()):
         used = {metric for leaf in leaves for metric in leaf.means}
         means: Means = {metric: mean for metric, mean in flat_means(sorted(used), leaves).items() if mean is not None}
         result[name] = means or None
@@ -413,7 +413,7 @@ class Rows(Sequence[Row]):
 
     def __init__(self) -> None:
         self._parts: list[Callable[[], Iterable[Row]]] = []
-        self._made: list[Row] | None = None
+        self._rows: list[Row] | None = None
 
     def append(self, row: Row) -> None:
         self._parts.append(lambda: [row])
@@ -423,13 +423,13 @@ class Rows(Sequence[Row]):
         self._parts.append(make)
 
     def all(self) -> list[Row]:
-        if self._made is None:
-            self._made = list(iter(self))  # not `list(self)`, which asks for the length
-        return self._made
+        if self._rows is None:
+            self._rows = list(iter(self))  # not `list(self)`, which asks for the length
+        return self._rows
 
     def __iter__(self) -> Iterator[Row]:
         """Yield the rows; new ones are not kept, so that a long batch needs little memory."""
-        return iter(self._made) if self._made is not None else (row for make in self._parts for row in make())
+        return iter(self._rows) if self._rows is not None else (row for make in self._parts for row in make())
 
     def __len__(self) -> int:
         return len(self.all())

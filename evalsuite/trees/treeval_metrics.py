@@ -47,11 +47,11 @@ class ExactMatch:
         sides = (references, predictions) if self.compat else _exact_sides(references, predictions)
         codes = {value: i for i, value in enumerate(dict.fromkeys([*sides[0], *sides[1]]))}
         rows, columns = (np.array(list(map(codes.__getitem__, side)), dtype=np.intp) for side in sides)
-        found: Floats = (rows[:, None] == columns[None, :]).astype(np.float64)
+        equal: Floats = (rows[:, None] == columns[None, :]).astype(np.float64)
         if self.compat and float in set(map(type, references)) | set(map(type, predictions)):
             left, right = ([i for i, v in enumerate(side) if isinstance(v, int | float)] for side in (references, predictions))
-            found[np.ix_(left, right)] = _numbers_matrix([references[i] for i in left], [predictions[i] for i in right])
-        return found
+            equal[np.ix_(left, right)] = _numbers_matrix([references[i] for i in left], [predictions[i] for i in right])
+        return equal
 
     def summary(self, references: Sequence[Any], predictions: Sequence[Any], mean: float | None) -> dict[str, float | None]:
         """The share of equal pairs."""
@@ -79,10 +79,10 @@ class Levenshtein:
 
         if not references:
             return np.zeros(0)
-        found: Floats = cpdist(_texts(references), _texts(predictions), scorer=Indel.normalized_similarity, dtype=np.float64)
+        ratios: Floats = cpdist(_texts(references), _texts(predictions), scorer=Indel.normalized_similarity, dtype=np.float64)
         if self._is_likeness(references, predictions):
-            return found
-        pairs = zip(self._values(references), self._values(predictions), found.tolist(), strict=True)
+            return ratios
+        pairs = zip(self._values(references), self._values(predictions), ratios.tolist(), strict=True)
         return np.fromiter((_of_one_kind(*pair) for pair in pairs), np.float64, len(references))
 
     def matrix(self, references: Sequence[Any], predictions: Sequence[Any]) -> Floats:
@@ -99,15 +99,15 @@ class Levenshtein:
         (left, rows), (right, columns) = sides
         if not left or not right:
             return np.zeros((len(references), len(predictions)))
-        found: Floats = cdist(left, right, scorer=Indel.normalized_similarity, dtype=np.float64)
-        found = found if rows is None else found.take(rows, axis=0)
-        found = found if columns is None else found.take(columns, axis=1)
+        ratios: Floats = cdist(left, right, scorer=Indel.normalized_similarity, dtype=np.float64)
+        ratios = ratios if rows is None else ratios.take(rows, axis=0)
+        ratios = ratios if columns is None else ratios.take(columns, axis=1)
         if not self._is_likeness(references, predictions):
             expected, others = self._values(references), self._values(predictions)
-            rows_of = zip(expected, found.tolist(), strict=True)
+            rows_of = zip(expected, ratios.tolist(), strict=True)
             listed = [[_of_one_kind(r, p, value) for p, value in zip(others, row, strict=True)] for r, row in rows_of]
-            found = np.array(listed, dtype=np.float64).reshape(len(references), len(predictions))
-        return found
+            ratios = np.array(listed, dtype=np.float64).reshape(len(references), len(predictions))
+        return ratios
 
     def _is_likeness(self, references: Sequence[Any], predictions: Sequence[Any]) -> bool:
         """Whether the likeness of the texts is the score of every pair."""
@@ -182,8 +182,8 @@ def _numbers_matrix(references: Sequence[float], predictions: Sequence[float]) -
     float_rows, float_columns = (np.array([type(v) is float for v in side], dtype=bool) for side in (references, predictions))
     with np.errstate(invalid="ignore", over="ignore"):
         near = (np.abs(columns - rows) <= 1e-8 + 1e-5 * np.abs(rows)) & np.isfinite(rows)
-    found: Floats = ((rows == columns) | (near & (float_rows[:, None] | float_columns[None, :]))).astype(np.float64)
-    return found
+    equal: Floats = ((rows == columns) | (near & (float_rows[:, None] | float_columns[None, :]))).astype(np.float64)
+    return equal
 
 
 @runtime_checkable
@@ -267,11 +267,11 @@ class CorpusMetric(PairMetric):
             return None
         texts = [["" if value is None or isinstance(value, dict | list) else value for value in side] for side in (predictions, references)]
         compute: Callable[..., Any] = self.function
-        found = plugin_calls.call_plugin(f"metric {self.name}", compute, predictions=texts[0], references=texts[1])
-        if isinstance(found, Mapping):
-            numbers = [value for value in found.values() if isinstance(value, int | float)]
-            found = found.get(self.name, found.get("score", numbers[0] if len(numbers) == 1 else None))
-        return worst(self) if found is None else plugin_calls.number(f"metric {self.name}", found)
+        result = plugin_calls.call_plugin(f"metric {self.name}", compute, predictions=texts[0], references=texts[1])
+        if isinstance(result, Mapping):
+            numbers = [value for value in result.values() if isinstance(value, int | float)]
+            result = result.get(self.name, result.get("score", numbers[0] if len(numbers) == 1 else None))
+        return worst(self) if result is None else plugin_calls.number(f"metric {self.name}", result)
 
     def _value(self, reference: Any, prediction: Any) -> float | None:
         return self.pooled([reference], [prediction])

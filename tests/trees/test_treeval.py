@@ -314,9 +314,11 @@ def test_no_order_matters(n: int) -> None:
 
 
 def test_rates_of_nothing() -> None:
-    """No node predicted or expected is precision or recall 0 of nodes; no leaf is 1 of leaves."""
+    """No node predicted or expected is precision or recall 0 of nodes; no leaf is 1 of leaves; an invented one costs precision."""
     empty = treeval_score([{}], [{"a": None}], {"a": "string"})
     assert (empty.precision_node, empty.recall_node, empty.f1_node) == (0, 0, 0)
     assert (empty.precision_leaf, empty.recall_leaf, empty.f1_leaf) == (1, 1, 1)
     half = treeval_score([{"a": "x", "z": 1}], [{"a": "x"}], {"a": "string"})
     assert (half.precision_node, half.recall_node, half.precision_leaf) == (0.5, 1, 1)
+    invented = treeval_score([{"a": "y", "b": "x"}], [{"a": None, "b": "x"}], TWO)
+    assert (invented.precision_leaf, invented.recall_leaf) == (0.5, 1)

@@ -18,6 +18,7 @@ from evalsuite.trees import (
     evaluate,
     evaluate_stream,
     infer_schema,
+    parse_eval_schema,
     register,
     reset_type_defaults,
     resolve_schema_references,
@@ -26,6 +27,7 @@ from evalsuite.trees import (
     unregister,
 )
 from evalsuite.trees.comparators import SHIPPED
+from evalsuite.trees.field_matching import how_aligned
 from evalsuite.trees.field_results import FieldReport, Notice, field_details
 from tests.trees.test_xeval_sound import BEST_FIT, NUMBER, SEMANTIC, TEXT, a_list, an_object, one, rows
 
@@ -331,6 +333,7 @@ def test_alignment_in_order() -> None:
         schema = an_object(t={**a_list(TEXT), **({"x-eval-align": align} if align else {})})
         result = evaluate([{"t": ["a", "b"]}], [{"t": ["b", "a"]}], schema, notify=quiet)
         assert (result.mean_f1, result.total_fields) == (0, 2)
+        assert how_aligned(parse_eval_schema(schema, notify=quiet).by_key["t"]) == "ordered"
 
 
 def test_the_limit_of_lists_inside_elements_is_inclusive() -> None:
@@ -348,6 +351,7 @@ def test_an_empty_object_expects_nothing() -> None:
     for gold, found, status in (
         ({"o": {}}, {"o": [1]}, "hallucination"), ({"o": {}}, {"o": "a"}, "hallucination"),
         ({"o": {"x": "a"}}, {"o": "a"}, "mismatch"), ({"t": []}, {"t": "a"}, "mismatch"), ({"t": []}, {"t": {}}, "mismatch"),
+        ({"t": {}}, {"t": "a"}, "mismatch"),
     ):  # fmt: skip
         assert [row[:2] for row in rows(gold, found, schema)] == [(next(iter(gold)), status)]
     [row] = evaluate([{"o": {}}], [{"o": [1]}], schema, compat=True).records[0].field_results
