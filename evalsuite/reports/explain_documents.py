@@ -37,6 +37,8 @@ MOST_ROWS: Final = 10
 # Of two files: with its SQL the report fits 40 lines of 80 columns.
 MOST_FILE_ROWS: Final = 4
 _MOST_SQL_LINES: Final = 15
+# Columns that a terminal shows of two files.
+_MOST_COLUMNS: Final = 12
 _WIDTH: Final = 74
 MOST_COLUMNS: Final = 8
 WIDEST: Final = 28
@@ -364,8 +366,11 @@ def files_document(gold: str, prediction: str, comparison: Data) -> Document:
 
     def sections(form: Form) -> Iterator[Section]:
         yield _fact_section(form, _facts(comparison, gold, prediction), "lines")
-        if differing:
-            yield Section(title="Columns that differ", table=Table(columns=_FILE_COLUMNS, rows=differing))
+        rows = differing[:_MOST_COLUMNS] if form == "text" else differing
+        if rows:
+            yield Section(title="Columns that differ", table=Table(columns=_FILE_COLUMNS, rows=rows))
+        if n_more := len(differing) - len(rows):
+            yield Section(look="lines", lines=[f" ... {n_more} more columns differ: -o FILE.md lists all"])
         if fields := comparison.get("fields"):
             yield Section(title="Fields", table=Table(columns=_FIELD_COLUMNS, rows=fields))
         difference, sql = dict(comparison["difference"]), str(comparison["sql"]).splitlines()
@@ -460,7 +465,8 @@ def _cause_facts(comparison: Data) -> Iterator[tuple[str, str]]:
         yield cause["standing"], f"{cause['name']}: {cause['text']}{share}"
     if comparison["reason"] and not comparison["columns"]:
         yield "why", str(comparison["reason"])
-    for note in comparison["notes"][:10]:
+    # The difference above has the note that the tables are too large.
+    for note in [note for note in comparison["notes"] if note != comparison["difference"].get("note")][:10]:
         yield "note", str(note)
 
 

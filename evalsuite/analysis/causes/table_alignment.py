@@ -54,6 +54,7 @@ def _fold_text(text: str) -> str:
 MOST_CELLS: Final = 2_000_000
 MOST_COLUMNS: Final = 100
 MOST_PARTNERS: Final = 64
+TOO_LARGE: Final = f"more than {MOST_CELLS:,} cells or {MOST_COLUMNS} columns: not compared cell by cell"
 # More than any number of other shared cells weighs.
 _KEY_WEIGHT: Final = 10_000.0
 

@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Final
 
-from evalsuite.analysis.causes.table_alignment import Alignment, TablePair, table_pairs
+from evalsuite.analysis.causes.table_alignment import TOO_LARGE, Alignment, TablePair, table_pairs
 from evalsuite.analysis.explain.search_trees import find_differences, format_path
 from evalsuite.compare.strict_columns import place
 from evalsuite.core.registry import Scorer
@@ -82,7 +82,7 @@ def table_difference(pair: TablePair, rules: Rule, *, most_rows: int = MOST_ROWS
     data: Data = {"kind": "table", "name": pair.name, "ordered": pair.ordered, "n_rows": shape, "rules": rules}
     a = aligned or pair.align(rules)
     if a is None:
-        return {**data, "columns": [], "counts": None, "rows": [], "note": "too large to show cell by cell"}
+        return {**data, "columns": [], "counts": None, "rows": [], "note": TOO_LARGE}
     wrong = [set(rows) for rows in a.wrong]
     changed: list[tuple[int | None, int | None]] = sorted(set().union(*wrong))
     differing = [*changed, *((row, None) for row in a.missing), *((None, row) for row in a.extra)]

@@ -7,7 +7,15 @@ from typing import Any, Final
 
 from evalsuite.analysis.causes import ERROR_HYPOTHESES, TABLE_CAUSES, TableCause
 from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis, Fixed
-from evalsuite.analysis.causes.table_alignment import Alignment, TablePair, pair_by_rank, pair_in_any_order, pair_in_place, table_pairs
+from evalsuite.analysis.causes.table_alignment import (
+    TOO_LARGE,
+    Alignment,
+    TablePair,
+    pair_by_rank,
+    pair_in_any_order,
+    pair_in_place,
+    table_pairs,
+)
 from evalsuite.analysis.causes.table_repairs import MOST_CHANCE, Repaired, set_column
 from evalsuite.analysis.causes.values import is_null
 from evalsuite.analysis.explain.search import (
@@ -121,7 +129,7 @@ def search_pair(pair: TablePair, judge: Judge, passes: Passes) -> tuple[list[Cau
     """Return (the causes, the repaired table that passes), the cheapest and simplest first."""
     start = pair.align(judge.rules)
     if start is None:
-        judge.budget.note("the tables are too large to search cell by cell")
+        judge.budget.note(TOO_LARGE)
         return None
     even = pair.gold.n_rows == pair.prediction.n_rows
     order = ["file", "wrong order", "columns swapped", *(["values", "rows"] if even else ["rows", "values"]), "columns"]

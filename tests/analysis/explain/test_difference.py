@@ -71,7 +71,7 @@ def test_big_tables_are_cut_with_honest_counts() -> None:
     huge = Table(header=("a",), columns=(["1"] * 2_000_001,), n_rows=2_000_001)
     data = difference(SCORERS.load("table_match"), huge, {"gold": huge}, rules="official", result=result())
     assert data["counts"] is None
-    assert data["note"] == "too large to show cell by cell"
+    assert data["note"] == "more than 2,000,000 cells or 100 columns: not compared cell by cell"
 
 
 def test_numbers_texts_trees_and_judges() -> None:
