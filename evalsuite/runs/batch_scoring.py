@@ -14,7 +14,7 @@ from evalsuite.core.registry import PluginBatch, Scorer
 from evalsuite.core.status import FURTHER_SCORERS, further_result_row, further_results
 from evalsuite.core.types import Check, Fault, Gold, GoldInstance, Problem, Result, Task
 from evalsuite.readers.paths import Inode
-from evalsuite.runs.instance_checks import applicable_checks, files_of, read_request
+from evalsuite.runs.instance_checks import applicable_checks, files_of, read_request, reads_of
 from evalsuite.runs.run_folder import JUDGE_BATCHES, JUDGE_CALLS
 from evalsuite.scorers import SCORERS
 
@@ -109,7 +109,7 @@ def _as_wrong(result: Result) -> Result:
 
 def is_batch(task: Task) -> bool:
     """Return whether a check of this answer has a batch scorer."""
-    return any(SCORERS.load(check.scorer).marker.reads == "batch" for check in _checks(task))
+    return "batch" in reads_of(task.instance.checks) and "batch" in reads_of(_checks(task))
 
 
 def asks_judge(task: Task) -> bool:
@@ -197,7 +197,7 @@ def _whole_batches(read: "Sequence[Read]") -> dict[str, PluginBatch]:
 
 def _prepare(instance: GoldInstance) -> GoldInstance:
     """Return the instance with its question in the checks that take one; checks that cannot run here become gold faults."""
-    judged = any(SCORERS.load(check.scorer).marker.reads == "batch" for check in instance.checks)
+    judged = "batch" in reads_of(instance.checks)
     return replace(instance, checks=tuple(_prepare_check(check, instance, judged=judged) for check in instance.checks))
 
 

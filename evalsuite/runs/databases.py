@@ -24,9 +24,8 @@ from evalsuite.readers.paths import AnswerFiles, file_name
 from evalsuite.runs import gold_queries
 from evalsuite.runs.batch_scoring import Execute
 from evalsuite.runs.gold_queries import ComputedGold, GoldQueryRunner, check_as_of, is_scored_by, is_temporal, lacks_gold, query_files
-from evalsuite.runs.instance_checks import applicable_checks, asks_pair, fault_result, is_pair, skip_unscorable, unjudged_result
+from evalsuite.runs.instance_checks import applicable_checks, asks_pair, fault_result, is_pair, reads_of, skip_unscorable, unjudged_result
 from evalsuite.sandbox.temp_dirs import TempDir
-from evalsuite.scorers import SCORERS
 
 if TYPE_CHECKING:
     from evalsuite.gold.connection_files import Connections
@@ -44,7 +43,7 @@ def has_query(task: Task) -> bool:
     answer = task.answer
     if answer is None or not answer.is_query or skip_unscorable(task) is not None:
         return False
-    return any(SCORERS.load(check.scorer).marker.reads == "table" for check in applicable_checks(task.instance, answer))
+    return "table" in reads_of(applicable_checks(task.instance, answer))
 
 
 class SqlAnswers:

@@ -12,7 +12,7 @@ from typing import Any
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FAULTS, FaultError, Side, describe, hint_of, side_of
 from evalsuite.core.status import FURTHER_SCORERS, UNJUDGED_BY, further_result_row
-from evalsuite.core.types import Answer, Check, Fault, GoldInstance, Result, Rule, Score, Status, Task
+from evalsuite.core.types import Answer, Check, Fault, GoldInstance, Reads, Result, Rule, Score, Status, Task
 from evalsuite.readers.csv_dialect import DEFAULT, Dialect
 from evalsuite.readers.limits import BIG_BYTES
 from evalsuite.readers.paths import AnswerFiles, Inode
@@ -235,13 +235,18 @@ class ReadRequest:
     dialect: Dialect = DEFAULT
 
 
+def reads_of(checks: Iterable[Check]) -> list[Reads]:
+    """Return the payload that each check takes."""
+    return [SCORERS.load(check.scorer).marker.reads for check in checks]
+
+
 def applicable_checks(instance: GoldInstance, answer: Answer) -> tuple[Check, ...]:
     """Return the checks of an instance that can score an answer of this type.
 
     A `file` answer that ends in .json or .jsonl also reaches tree checks, and a text file text checks if the instance has no table check
     (the reference reads a .txt as a table there). A file of SQL gives a table.
     """
-    reads = [SCORERS.load(check.scorer).marker.reads for check in instance.checks]
+    reads = reads_of(instance.checks)
     wanted = READS_BY_ANSWER_TYPE.get(answer.answer_type, frozenset())
     if answer.answer_type == "file" and isinstance(answer.value, str):
         name = answer.value.lower()
@@ -286,14 +291,14 @@ def is_pair(task: Task) -> bool:
 
 def asks_pair(checks: Iterable[Check]) -> bool:
     """Return whether one of the checks takes a query and gold's own."""
-    return "query" in [SCORERS.load(check.scorer).marker.reads for check in checks]
+    return "query" in reads_of(checks)
 
 
 def read_request(task: Task, *, table_names: tuple[str, ...] | None = None) -> ReadRequest:
     """Return what the first stage needs of a task; `table_names` are the tables to read if a database is wanted."""
     assert task.answer is not None
     checks = applicable_checks(task.instance, task.answer)
-    wanted = tuple(dict.fromkeys(SCORERS.load(check.scorer).marker.reads for check in checks))
+    wanted = tuple(dict.fromkeys(reads_of(checks)))
     return ReadRequest(
         folder=str(task.submission_folder),
         instance_id=task.instance.instance_id,
@@ -353,11 +358,11 @@ def opens_files(task: Task) -> bool:
 def wants_database(task: Task) -> bool:
     """Return whether the reader opens a database for this task and needs the names of its tables."""
     assert task.answer is not None
-    return any(SCORERS.load(check.scorer).marker.reads == "database" for check in applicable_checks(task.instance, task.answer))
+    return "database" in reads_of(applicable_checks(task.instance, task.answer))
 
 
 def modules_of(tasks: Sequence[Task]) -> list[str]:
-    """Return the modules that every worker would import to score these tasks, none of which is settled early."""
+    """Return the modules that every worker would import to score these tasks, each with an answer."""
     modules = scorer_modules({check.scorer for task in tasks for check in task.instance.checks})
     if any(opens_files(task) and wants_database(task) for task in tasks):
         modules |= {"duckdb", "fsspec", "numpy"}

@@ -20,11 +20,10 @@ from evalsuite.gold.suite_yaml import judge_line, with_judge
 from evalsuite.readers.gold_files import GoldFiles, gold_links, read_gold_files
 from evalsuite.readers.limits import Limits, moved_limits, resolve_limits
 from evalsuite.readers.paths import Inode
-from evalsuite.runs.batch_scoring import is_batch
 from evalsuite.runs.databases import Databases
 from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.gold_queries import ComputedGold, drifts
-from evalsuite.runs.instance_checks import asks_pair, modules_of, opens_files, scorer_modules, skip_unscorable
+from evalsuite.runs.instance_checks import asks_pair, modules_of, opens_files, reads_of, scorer_modules
 from evalsuite.runs.run_options import RunOptions, signature
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.sandbox.fork_server import ForkServer
@@ -96,7 +95,7 @@ def signature_word(chosen: Rule | None, defaults: Iterable[Rule]) -> Rule | Lite
 
 def default_rules(instance: GoldInstance) -> Rule:
     """Return the default rules of an instance: strict for trees, official for the rest."""
-    return "strict" if any(SCORERS.load(check.scorer).marker.reads == "tree" for check in instance.checks) else "official"
+    return "strict" if "tree" in reads_of(instance.checks) else "official"
 
 
 def select(gold: Gold, *, only: Sequence[str] = (), pattern: str | None = None, group: str | None = None) -> list[GoldInstance]:
@@ -234,7 +233,7 @@ def _read_sides(result_dir: Path, gold_dir: Path, options: RunOptions, fork_serv
         _close_all(idle_readers)
         raise
     if ahead is not None:
-        ahead.load(modules_of([task for task in tasks if skip_unscorable(task) is None and not is_batch(task)]))
+        ahead.load(modules_of([task for task in tasks if task.answer is not None]))
     return _Sides(
         gold=gold,
         errata=errata,

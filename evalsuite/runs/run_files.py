@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache, lru_cache
+from operator import attrgetter
 from pathlib import Path
 from types import GenericAlias, SimpleNamespace
 from typing import Annotated, Any, BinaryIO, Final, Literal, TypedDict, TypeVar
@@ -330,6 +331,7 @@ def _plain(value: Any) -> Any:
 
 RESULT_KEYS = ("instance_id", "status", "score", "official", "strict", "scorer", "reason", "fault", "details", "seconds")
 _BEFORE_DETAILS: Final = RESULT_KEYS[: RESULT_KEYS.index("details")]
+_values_before_details: Callable[[Result], tuple[Any, ...]] = attrgetter(*_BEFORE_DETAILS)
 # Nearly every answer is text, without a file.
 _NONE: Final[dict[str, str]] = {}
 _BLANK: Final = "0" * 64
@@ -340,7 +342,7 @@ _FOREIGN: Final = lazy_pattern(r"[^\x00-\x7f]+")
 
 def result_line(result: Result) -> str:
     """Return one line of `results.jsonl`: JSON in the documented order of keys; whole numbers are written as integers."""
-    row = {key: getattr(result, key) for key in _BEFORE_DETAILS}
+    row = dict(zip(_BEFORE_DETAILS, _values_before_details(result), strict=True))
     for key in ("score", "official", "strict"):
         row[key] = int(row[key]) if row[key] is not None and row[key] == int(row[key]) else row[key]
     if (late := result.strict_fault) is not None:
