@@ -24,7 +24,7 @@ from evalsuite.core.errors import EvalsuiteError
 from evalsuite.core.import_ref import ImportRef, LazyModule
 from evalsuite.core.runtime import load_msgspec, signals_blocked
 from evalsuite.sandbox.linux_layers import PACKAGE
-from evalsuite.sandbox.messages import ANSWER, CALL, FORK, LOAD, ORDER, REAP
+from evalsuite.sandbox.messages import ANSWER, CALL, FORK, ORDER, REAP
 from evalsuite.sandbox.temp_dirs import remove_stale_temp_dirs
 from evalsuite.sandbox.worker_sandbox import can_fork
 
@@ -109,9 +109,7 @@ class ForkServer:
 
     def load(self, modules: Collection[str]) -> None:
         """Import modules in the fork server, so that workers share them. A module that cannot be imported is skipped."""
-        names = " ".join(modules).encode()
-        with contextlib.suppress(OSError), self._lock, signals_blocked():
-            self._control.sendall(ORDER.pack(LOAD, len(names)) + names)
+        self.call("evalsuite.sandbox.worker_main:import_for_workers", list(modules))
 
     def call(self, function: str, *arguments: Any) -> None:
         """Call `function` (`module:name`) in the fork server. Workers forked later share the memory that it filled."""
@@ -185,15 +183,12 @@ class _Forked:
     def __init__(self, pid: int) -> None:
         self._pid, self._has_ended = pid, False
 
-    def _reap(self, options: int) -> None:
+    def poll(self, *, waits: bool = False) -> int | None:
+        """Return None as long as the process runs."""
         if not self._has_ended:
             # No child: a handler of the user's program has waited for it.
             with contextlib.suppress(ChildProcessError):
-                self._has_ended = os.waitpid(self._pid, options)[0] == self._pid
-
-    def poll(self) -> int | None:
-        """Return None as long as the process runs."""
-        self._reap(os.WNOHANG)
+                self._has_ended = os.waitpid(self._pid, 0 if waits else os.WNOHANG)[0] == self._pid
         return 0 if self._has_ended else None
 
     def kill(self) -> None:
@@ -203,7 +198,7 @@ class _Forked:
 
     def wait(self) -> None:
         """Wait for the end of the process."""
-        self._reap(0)
+        self.poll(waits=True)
 
 
 # The fork server that `fork_ahead` started for this process and that no `ForkServer` has taken over yet.

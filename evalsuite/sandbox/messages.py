@@ -31,7 +31,7 @@ COPY = "copy"
 LONGEST_RESULT, LONGEST_REQUEST = 64 << 20, 1 << 31
 # An order to the fork server: command, process id or length. The answer: a process id or an exit status.
 ORDER, ANSWER = struct.Struct("<cq"), struct.Struct("<q")
-FORK, REAP, LOAD, CALL = b"F", b"R", b"L", b"C"
+FORK, REAP, CALL = b"F", b"R", b"C"
 _HEAD = struct.Struct("<Q")
 _CHUNK = 1 << 20
 

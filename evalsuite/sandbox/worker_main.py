@@ -27,7 +27,6 @@ from evalsuite.sandbox.messages import (
     END,
     FORK,
     FULL,
-    LOAD,
     LONGEST_REQUEST,
     ORDER,
     ClosedError,
@@ -106,13 +105,11 @@ def serve_forks(control: int, modules: Sequence[str]) -> None:
     # Worker process ids as the parent sees them -> as this process sees them; they differ inside a process namespace.
     children: dict[int, int] = {}
     load_msgspec()
-    _import(modules)
+    import_for_workers(modules)
     parent, own = socket.socket(fileno=control), os.getpid()
     while order := _order(parent):
         what, number, passed = order
-        if what == LOAD:
-            _import(parent.recv(number, socket.MSG_WAITALL).decode().split())
-        elif what == CALL:
+        if what == CALL:
             function, arguments = pickle.loads(parent.recv(number, socket.MSG_WAITALL))
             ImportRef(function).load()(*arguments)
         elif what == FORK:
@@ -153,7 +150,7 @@ def _order(parent: socket.socket) -> tuple[bytes, int, list[int]] | None:
     return *ORDER.unpack(head), passed
 
 
-def _import(modules: Sequence[str]) -> None:
+def import_for_workers(modules: Sequence[str]) -> None:
     """Import modules for all workers, and exclude everything that exists now from garbage collection."""
     for name in modules:
         with contextlib.suppress(ImportError):
