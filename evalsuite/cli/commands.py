@@ -101,7 +101,7 @@ MEANT_OPTIONS = {
 }  # fmt: skip
 
 
-def of_group(group: str) -> dict[str, ImportRef]:
+def commands_of_group(group: str) -> dict[str, ImportRef]:
     """Return the commands of the table that belong to a group."""
     return {name: COMMANDS[name] for name in _IN_GROUPS[group].split()}
 

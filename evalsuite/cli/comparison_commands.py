@@ -82,7 +82,7 @@ def compare_command(
     check_showing(output or (), reveal)
     scoring = how.options()
     chosen = scoring.pop("rules")
-    sides, notes = _load_named(names, suite, runs, gold=gold, rules=chosen, how=scoring)
+    sides, notes = _load_sides(names, suite, runs, gold=gold, rules=chosen, how=scoring)
     for note in notes:
         print(f"note: {clean(note)}", file=sys.stderr)
     outcome = compare(set_labels(sides, labels or ()), rules=chosen, alpha=alpha, force=force, cluster=cluster, shift=shift, reveal=reveal)
@@ -97,7 +97,7 @@ def compare_command(
     return code
 
 
-def _load_named(names: Sequence[str], suite: str | None, runs: Path, **how: Any) -> "tuple[list[RunSide], list[str]]":
+def _load_sides(names: Sequence[str], suite: str | None, runs: Path, **how: Any) -> "tuple[list[RunSide], list[str]]":
     """Return (sides, notes) of runs of a suite or of any runs; of the suite that ran last if several have runs of these names."""
     from evalsuite.analysis.leaderboard.reliability import load_samples
 
@@ -322,7 +322,7 @@ def _ids_to_score(order: "SiteOrder | None", gold: Path) -> tuple[str, ...]:
     """Return the ids to score now, empty for all."""
     if order is None or not order.rules.hides_half:
         return ()
-    return order.rules.shown_ids([instance.instance_id for instance in read_gold(gold).instances], order.now)
+    return order.rules.ids_to_score([instance.instance_id for instance in read_gold(gold).instances], order.now)
 
 
 def _find_entries(

@@ -219,7 +219,7 @@ class _Planner:
         """Return the plan by the kinds, in the user's order where that matters."""
         kinds = [thing.kind for thing in self.things]
         if len(kinds) == 1:
-            alone: Plan = getattr(self, f"_one_{kinds[0]}")(self.things[0], self.names[0])
+            alone: Plan = getattr(self, f"_plan_{kinds[0]}")(self.things[0], self.names[0])
             return alone
         golds = [i for i, kind in enumerate(kinds) if kind in ("gold", "checkout")]
         answers = [i for i, kind in enumerate(kinds) if kind in ("submission", "archive", "sql_pairs")]
@@ -233,9 +233,9 @@ class _Planner:
             return self._compare(answers)
         if kinds == ["sql_pairs", "sql_pairs"]:
             return self._pairs()
-        return self._of_files(kinds)
+        return self._plan_files(kinds)
 
-    def _of_files(self, kinds: Sequence[str]) -> Plan:
+    def _plan_files(self, kinds: Sequence[str]) -> Plan:
         """Return the plan for several logs, two tables, or two sets of records."""
         if set(kinds) == {"log"}:
             files = [file for thing, name in zip(self.things, self.names, strict=True) for file in _log_files(thing, name)]
@@ -286,7 +286,7 @@ class _Planner:
         )
         for i in answers:
             if self.things[i].kind == "archive" and not is_archive(self.things[i].path.name):
-                return self._one_archive(self.things[i], self.names[i])
+                return self._plan_archive(self.things[i], self.names[i])
         folders = [self.names[i] for i in answers]
         options = ["--gold", name]
         if thing.kind == "checkout":
@@ -322,7 +322,7 @@ class _Planner:
         )
         return Plan(kind="sql_pairs", commands=[["run", self.names[1 - golds[0]], *_options_of(benchmark, answer)]])
 
-    def _one_submission(self, thing: "Thing", name: str) -> Plan:
+    def _plan_submission(self, thing: "Thing", name: str) -> Plan:
         gold = _find_gold_near(thing) if not _URL.match(name) else _find_gold_near(replace(thing, path=Path.cwd() / "x"))
         if gold is not None:
             return Plan(kind=thing.kind, commands=[["run", name, "--gold", str(gold)]])
@@ -331,21 +331,21 @@ class _Planner:
         proposed = [["run", name, "--gold", "GOLD"], *(_gold_of_tables(thing, name, "ANSWERS") or [["validate", name]])]
         return Plan(kind=thing.kind, proposed=proposed, why=_no_gold(name))
 
-    def _one_archive(self, thing: "Thing", name: str) -> Plan:
+    def _plan_archive(self, thing: "Thing", name: str) -> Plan:
         from evalsuite.readers.archives import is_archive
 
         if is_archive(name):
-            return self._one_submission(thing, name)
+            return self._plan_submission(thing, name)
         folder = f"{Path(name).name.partition('.')[0]}_unpacked"
         unpack = f"mkdir {shlex.quote(folder)} && tar -xf {shlex.quote(name)} -C {shlex.quote(folder)}"
         return Plan(
             kind="archive", proposed=[unpack, [folder]], why=f"{name} is an archive, but its name does not end in .zip, .tar or .tar.gz"
         )
 
-    def _one_gold(self, _: "Thing", name: str) -> Plan:
+    def _plan_gold(self, _: "Thing", name: str) -> Plan:
         return Plan(kind="gold", commands=[["gold", "check", name], ["gold", "lint", name]])
 
-    def _one_checkout(self, thing: "Thing", name: str) -> Plan:
+    def _plan_checkout(self, thing: "Thing", name: str) -> Plan:
         checks = [["gold", "check", *_options_of(suite, None)[1:]] for suite in thing.benchmarks]
         if len(checks) == 1:
             return Plan(kind="checkout", commands=checks)
@@ -354,7 +354,7 @@ class _Planner:
         )
         return Plan(kind="checkout", proposed=checks, why=why)
 
-    def _one_sql_pairs(self, thing: "Thing", name: str) -> Plan:
+    def _plan_sql_pairs(self, thing: "Thing", name: str) -> Plan:
         from evalsuite.suites.recognition import benchmarks_of
 
         suites = benchmarks_of(thing.path.absolute().parent)
@@ -364,7 +364,7 @@ class _Planner:
             return Plan(kind="sql_pairs", commands=[["run", name, *_options_of(suites[0], thing)]])
         return Plan(kind="sql_pairs", proposed=[["run", name, "--gold", "gold.sql", "--databases", "DIR"]], why=_no_gold(name))
 
-    def _one_table(self, thing: "Thing", name: str) -> Plan:
+    def _plan_table(self, thing: "Thing", name: str) -> Plan:
         columns = [str(column) for column in thing.facts.get("columns", ())]
         guess = columns[:3] if len(columns) > 2 else ["COLUMN"] * 3
         words = [word for option, column in zip(("--input", "--reference", "--candidate"), guess, strict=True) for word in (option, column)]
@@ -375,10 +375,10 @@ class _Planner:
         lacks = "right answers" if not columns or len(columns) > 2 else "candidates' answers"
         return Plan(kind="table", proposed=proposed, why=f"{name} is a table without a known column of {lacks}: compared with what?")
 
-    def _one_records(self, _: "Thing", name: str) -> Plan:
+    def _plan_records(self, _: "Thing", name: str) -> Plan:
         return Plan(kind="records", proposed=[["explain", "RIGHT", name]], why=f"{name} contains JSON records: compared with what?")
 
-    def _one_candidates(self, thing: "Thing", name: str) -> Plan:
+    def _plan_candidates(self, thing: "Thing", name: str) -> Plan:
         facts = thing.facts
         guessed = {
             "--input": [facts["input"] or facts["reference"]],
@@ -390,13 +390,13 @@ class _Planner:
         ]
         return Plan(kind="candidates", commands=[["suite", "try", name, *options]])
 
-    def _one_log(self, thing: "Thing", name: str) -> Plan:
+    def _plan_log(self, thing: "Thing", name: str) -> Plan:
         return Plan(kind="log", commands=[["runs", "import", *_log_files(thing, name), "--compare"]])
 
-    def _one_run(self, _: "Thing", name: str) -> Plan:
+    def _plan_run(self, _: "Thing", name: str) -> Plan:
         return Plan(kind="run", commands=[["report", name]])
 
-    def _one_unknown(self, thing: "Thing", name: str) -> Plan:
+    def _plan_unknown(self, thing: "Thing", name: str) -> Plan:
         why = f"cannot tell what {name} is"
         if reason := thing.facts.get("why"):
             why += f": {reason}"

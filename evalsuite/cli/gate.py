@@ -47,7 +47,7 @@ def run_command_line(arguments: list[str], *, ends_process: bool) -> int:
     try:
         with _stop_on_signals(ends_process=ends_process):
             _prepare(arguments, ends_process=ends_process)
-            return _dispatch_fixed(arguments) if fixes else _dispatch(arguments)
+            return _dispatch_with_cure(arguments) if fixes else _dispatch(arguments)
     except (EvalsuiteError, FaultError) as error:
         _complain(*_message_and_hint(error), arguments)
         return error.exit_code if isinstance(error, EvalsuiteError) else EXIT_USAGE
@@ -224,7 +224,7 @@ def _dispatch(arguments: list[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _dispatch_fixed(arguments: list[str]) -> int:
+def _dispatch_with_cure(arguments: list[str]) -> int:
     """Run the command line, or the one that its error proposes (`--fix`)."""
     try:
         return _dispatch(list(arguments))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from evalsuite.cli import options as opt
-from evalsuite.cli.commands import of_group
+from evalsuite.cli.commands import commands_of_group
 from evalsuite.cli.options import Argument, Option
 from evalsuite.cli.showing import ProgressBar, console, print_document, print_step
 from evalsuite.compare.characters import clean
@@ -349,7 +349,7 @@ def gold_convert(
 
 gold_commands = opt.Group.of(
     *(gold_check, gold_audit, gold_lint, gold_suspects, gold_review, gold_errata, gold_contamination, gold_convert),
-    more=of_group("gold"),
+    more=commands_of_group("gold"),
 )
 
 

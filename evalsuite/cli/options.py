@@ -181,7 +181,7 @@ def _parse_values(rows: Sequence["_Row"], words: Sequence[str]) -> dict[str, lis
             value = "yes" if row.kind is bool else value if assigned else next(waiting)
             if not value or (value.startswith("-") and not assigned):
                 raise ValueError(word)
-        values.setdefault(row.name, []).append(row.in_range(row.kind(value)))
+        values.setdefault(row.name, []).append(row.check_range(row.kind(value)))
     return values
 
 
@@ -208,7 +208,7 @@ class _Row(NamedTuple):
         names = () if isinstance(about[0], Argument) else about[0].names or (spelled,)
         return cls(parameter.name, names, kind, is_list, about[0].how)
 
-    def in_range(self, value: Any) -> Any:
+    def check_range(self, value: Any) -> Any:
         """Return the value; raises `ValueError` if it is outside the range of the option."""
         if value < self.how.get("min", value) or value > self.how.get("max", value):
             raise ValueError(value)

@@ -278,7 +278,7 @@ def parse_options(entry: Scorer, words: Sequence[str], *, gold: Sequence[str] = 
             hint = whole if pair and not (gold or rest[1:]) else "put a text with spaces in quotes; repeat an option for a list"
             raise UsageError(f"{word!r} belongs to no option", hint=hint)
         option, assigned, value = word.partition("=")
-        name = _parameter_named(entry, option, further)
+        name = _find_parameter(entry, option, further)
         if name is None and assigned:
             raise UsageError(f"{option!r} takes no value", hint=f"write {spell(_parse_negation(entry, option))} {value}")
         if name is None:
@@ -333,7 +333,7 @@ def join_words(entry: Scorer, parameters: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def _parameter_named(entry: Scorer, spelled: str, further: Iterable[str]) -> str | None:
+def _find_parameter(entry: Scorer, spelled: str, further: Iterable[str]) -> str | None:
     """Return the parameter of an option, None for the `--no-` form of a flag."""
     name = spelled.removeprefix("--").replace("-", "_")
     if name in entry.parameters:
@@ -362,7 +362,7 @@ def _word_after(entry: Scorer, name: str, rest: list[str]) -> str:
 def _forms(text: str, annotation: Any, *, as_list: bool = False) -> list[Any]:
     """Yield the possible values of a text, best first; only those of a fitting type count."""
     values: list[Any] = [text]
-    is_json, value = _from_json(text)
+    is_json, value = _parse_json(text)
     # Quotes mark the text "17"; if no number is accepted they are part of the text.
     if is_json and (not isinstance(value, str) or fits(0, annotation)):
         values.insert(0, value)
@@ -373,7 +373,7 @@ def _forms(text: str, annotation: Any, *, as_list: bool = False) -> list[Any]:
     return [form for form in forms if fits(form, annotation)]
 
 
-def _from_json(text: str) -> tuple[bool, Any]:
+def _parse_json(text: str) -> tuple[bool, Any]:
     def refuse(word: str) -> None:
         raise ValueError(word)
 

@@ -51,7 +51,7 @@ def is_right(status: str, score: float | None) -> bool:
     return status == "scored" and score == 1
 
 
-def last_failed(gold: Path, runs: Path = opt.RUNS) -> tuple[str, ...]:
+def find_last_failed(gold: Path, runs: Path = opt.RUNS) -> tuple[str, ...]:
     """Return the ids that were not right in their last scoring against this gold folder, in gold order.
 
     A run of a part of gold counts for its part: each instance is taken from the newest run that contains it, back to the last run of all of
@@ -265,7 +265,7 @@ class Choice:
         if self.lf:
             if ids or self.filter_ or self.group:
                 raise UsageError("--lf chooses the instances itself", hint="remove --only, --filter, --group and --resume")
-            ids = last_failed(gold)
+            ids = find_last_failed(gold)
         shard = None
         if self.shard is not None:
             from evalsuite.runs.rescoring import parse_shard

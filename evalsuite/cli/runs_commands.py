@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from evalsuite.cli import options as opt
-from evalsuite.cli.commands import of_group
+from evalsuite.cli.commands import commands_of_group
 from evalsuite.cli.options import Argument, Option
 from evalsuite.cli.showing import (
     Outputs,
@@ -472,4 +472,4 @@ def merge_command(
     return code
 
 
-runs_commands = opt.Group.of(runs_list, runs_show, runs_tag, runs_rm, runs_prune, default="list", more=of_group("runs"))
+runs_commands = opt.Group.of(runs_list, runs_show, runs_tag, runs_rm, runs_prune, default="list", more=commands_of_group("runs"))

@@ -115,14 +115,14 @@ def _totals_section(comparison: "Comparison", *, brief: bool = False) -> Section
     """Build the table of totals; a brief one lacks what the title and the last line contain, and the effect size."""
     has_errata = comparison.corrected is not None or any(candidate.corrected is not None for candidate in comparison.candidates)
 
-    def corrected(candidate: "Candidate") -> str:
+    def corrected_words(candidate: "Candidate") -> str:
         return " -> ".join("-" if value is None else percent(value) for value in (comparison.corrected, candidate.corrected))
 
     columns: list[Column[Candidate]] = [
         *_difference_columns(comparison, "candidate", comparison.candidates, lambda row: row.total, family=len(comparison.candidates)),
         Column(name="d_z", words=lambda row: _signed_words(row.total.effect), is_number=True),
         Column(name="won / tied / lost", words=lambda row: f"{row.total.wins} / {row.total.ties} / {row.total.losses}", is_number=True),
-        *([Column(name="corrected", words=corrected, is_number=True)] if has_errata else []),
+        *([Column(name="corrected", words=corrected_words, is_number=True)] if has_errata else []),
         Column(name="verdict", words=lambda row: row.verdict),
     ]
     lines = [line for candidate in comparison.candidates for line in _notes_on_totals(comparison, candidate)]
@@ -516,7 +516,7 @@ def comparison_page_sections(comparison: "Comparison", *, title: str = "") -> It
     yield Section(look="cards", pictures=comparison_figures(comparison))
     for section in sections:
         if section.of:
-            yield _at_most_a_thousand(replace(section, is_folded=section.kind not in ("lost", "won")))
+            yield _cut_to_a_thousand(replace(section, is_folded=section.kind not in ("lost", "won")))
     yield Section(look="foot", pairs=[*method_facts(comparison), ("made with", f"evalsuite {__version__}")])
 
 
@@ -563,7 +563,7 @@ def flips_picture(candidate: "Candidate", baseline: str) -> "Markup":
     return draw_flips(matrix, title=f"{baseline} and {candidate.label}", first="baseline", second="candidate")
 
 
-def _at_most_a_thousand(section: Section) -> Section:
+def _cut_to_a_thousand(section: Section) -> Section:
     """Cut the section to a thousand rows and note how many are left out."""
     rows = list(section.table.rows) if section.table is not None else []
     rest = len(rows) - MOST_ROWS

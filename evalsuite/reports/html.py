@@ -131,7 +131,7 @@ def difference_html(difference: Mapping[str, Any]) -> "Markup":
         "is_null": lambda value: value is None,
         "times": times_beyond,
         "counted": lambda n, noun: f"{n:,} {noun}{'' if n == 1 else 's'}",
-        "by_word": by_word,
+        "by_word": word_differences,
     }
     return Markup(environment().get_template("difference.html").render(values))
 
@@ -158,7 +158,7 @@ def times_beyond(number: Mapping[str, Any], tolerance: float) -> str:
     return f"✗ {beyond:,.0f} times" if 10 <= beyond < 1e9 else f"✗ {beyond:.3g} times"
 
 
-def by_word(segments: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
+def word_differences(segments: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
     """Return the word differences of gold and the answer: ("equal" | "gold" | "answer", text) pairs in reading order.
 
     Empty if less than half of the shorter text is shared, because marks would then hide more than they show.

@@ -203,13 +203,13 @@ class _Rows:
         name, groups, exchange = self.record.name, self.record.groups, self.record.exchange
         applied = {row["instance_id"]: row["corrected"] for row in (self.record.run.get("corrections") or {}).get("applied", ())}
 
-        def corrected(result: "Result") -> float | None:
+        def corrected_score(result: "Result") -> float | None:
             if result.instance_id not in applied or kind_of(result).name == "handed_in":
                 return result.score
             return (applied[result.instance_id] or {}).get("score")
 
         return (
-            ReportRow(result, name, groups.get(result.instance_id, ()), exchange(result.instance_id), corrected(result))
+            ReportRow(result, name, groups.get(result.instance_id, ()), exchange(result.instance_id), corrected_score(result))
             for result in self.results
         )
 
@@ -409,7 +409,7 @@ def _rows_in_order(record: "Record", *, failures: bool, folded: bool) -> tuple[l
     left_out: list[str] = []
     n_absent = sum(result.status == "missing" for result in ordered)
     if folded:
-        ordered, left_out = _one_fault_of_a_kind(ordered)
+        ordered, left_out = _first_fault_of_each_kind(ordered)
     if n_absent > ABSENT_IN_FULL:
         ordered = [result for result in ordered if result.status != "missing"]
         left_out += [f"...  {n_absent} missing; -o FILE.csv lists them"]
@@ -437,7 +437,7 @@ def _place_in_report(result: "Result") -> int:
     return 4 if result.score == 1 else 0
 
 
-def _one_fault_of_a_kind(ordered: Sequence["Result"]) -> tuple[list["Result"], list[str]]:
+def _first_fault_of_each_kind(ordered: Sequence["Result"]) -> tuple[list["Result"], list[str]]:
     """Return the results with one of each set of faults with equal text, and a line for the others of each set."""
     alike: dict[tuple[str, str | None, str], list[str]] = {}
     for result in ordered:

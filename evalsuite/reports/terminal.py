@@ -58,9 +58,9 @@ class Screen:
 
     def line(self, *parts: Styled, style: str = "") -> None:
         """Write one line; `style` is that of all its parts."""
-        self._stream.write("".join(self._coded(text, f"{style} {own}") for text, own in parts) + "\n")
+        self._stream.write("".join(self._add_codes(text, f"{style} {own}") for text, own in parts) + "\n")
 
-    def _coded(self, text: str, style: str) -> str:
+    def _add_codes(self, text: str, style: str) -> str:
         codes = ";".join(_CODES[name] for name in style.split()) if self._has_styles and text else ""
         return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
 
@@ -177,7 +177,7 @@ def _show_section(screen: Screen, section: Section) -> None:
         if title := text_of(section.title):
             print_line(screen, f" {title}", "bold")
         for words in "\n".join(clean(text_of(line)) for line in section.lines).split("\n"):
-            for piece in in_lines(words, screen.width) if cell_len(words) > screen.width else [words]:
+            for piece in wrap_text(words, screen.width) if cell_len(words) > screen.width else [words]:
                 screen.line(Styled(piece))
         return
     if not section.pairs or section.title or section.table is not None:
@@ -238,7 +238,7 @@ def _pieces(text: str, width: int) -> list[str]:
     return chop_cells(text, width)
 
 
-def in_lines(text: str, width: int, word: re.Pattern[str] = _WORD) -> list[str]:
+def wrap_text(text: str, width: int, word: re.Pattern[str] = _WORD) -> list[str]:
     """Wrap a text to lines of at most `width` cells; only a word wider than that is broken, and none of SQL."""
     lines, taken = [""], 0
     for part in word.findall(text):
@@ -262,12 +262,12 @@ def print_line(screen: Screen, text: str, style: str = "", *, word: re.Pattern[s
     label = _LABEL.match(words) if hangs else None
     if label is not None and cell_len(label[0]) <= screen.width // 2:
         indent = cell_len(label[0])
-        for at, line in enumerate(in_lines(words[label.end() :], screen.width - indent, word)):
+        for at, line in enumerate(wrap_text(words[label.end() :], screen.width - indent, word)):
             screen.line(Styled(" " * indent if at else label[0]), Styled(line, style))
         return
     margin = len(words) - len(words.lstrip(" "))
     further = margin + _INDENT if margin or hangs else 0
-    for at, line in enumerate(in_lines(words.strip(" "), screen.width - further, word)):
+    for at, line in enumerate(wrap_text(words.strip(" "), screen.width - further, word)):
         screen.line(Styled(" " * (further if at else margin)), Styled(line, style))
 
 
@@ -285,7 +285,7 @@ def print_pairs(screen: Screen, pairs: Iterable[tuple[str, str]], *, after_a_lin
         if below := cell_len(label) + 3 > column or longest > screen.width - column:
             print_line(screen, f" {label}", "dim")
         indent = _INDENT if below else column
-        for at, line in enumerate(in_lines(text, screen.width - indent)):
+        for at, line in enumerate(wrap_text(text, screen.width - indent)):
             screen.line(Styled(" " * indent if at or below else set_cell_size(f" {label}", column), "dim"), Styled(line))
 
 
@@ -295,7 +295,7 @@ def _print_list(screen: Screen, table: Table[Any]) -> None:
     columns = table.of("text")
     cells = [{own.name: Styled(clean(text_of(own.cell(row))), own.style(row) if own.style else "") for own in columns} for row in rows]
     marks = [column.name for column in columns if column.role == "mark"]
-    heads, sizes = _sizes_of_listed(columns, cells, screen.width)
+    heads, sizes = _list_sizes(columns, cells, screen.width)
     _print_row(screen, {name: Styled(heads[name]) for name in sizes}, sizes, marks, "dim")
     first = next(column.name for column in columns if column.role == "name")
     for source, row in zip(rows, cells, strict=True):
@@ -306,7 +306,7 @@ def _print_list(screen: Screen, table: Table[Any]) -> None:
             _print_below(screen, texts)
 
 
-def _sizes_of_listed(
+def _list_sizes(
     columns: Sequence[Column[Any]], cells: Sequence[Mapping[str, Styled]], width: int
 ) -> tuple[Mapping[str, str], dict[str, int]]:
     """Return the titles and the width of each shown column.
@@ -395,14 +395,14 @@ def _print_table(screen: Screen, table: Table[Any]) -> None:
         return
     widths = [max(len(row[at]) for row in [head, *rows]) if at < n_names - 1 else 0 for at in range(n_names)]
 
-    def stacked(names: Sequence[str], below: str, style: str) -> None:
+    def print_stacked(names: Sequence[str], below: str, style: str) -> None:
         print_line(screen, " " + "  ".join(f"{name:<{width}}" for name, width in zip(names, widths, strict=True)), style)
         print_line(screen, f"{' ' * (widths[0] + 3)}{below}", style)
 
-    stacked(head[:n_names], " · ".join(head[n_names:]), "dim")
+    print_stacked(head[:n_names], " · ".join(head[n_names:]), "dim")
     for row, style in zip(rows, styles, strict=True):
         named = zip(columns[n_names:], row[n_names:], strict=True)
-        stacked(row[:n_names], " · ".join(f"{clean(column.short or column.head)} {cell}" for column, cell in named), style)
+        print_stacked(row[:n_names], " · ".join(f"{clean(column.short or column.head)} {cell}" for column, cell in named), style)
 
 
 def _print_side_by_side(screen: Screen, columns: Sequence[Column[Any]], rows: Sequence[Sequence[str]], styles: Sequence[str]) -> bool:
@@ -437,7 +437,7 @@ def _print_side_by_side(screen: Screen, columns: Sequence[Column[Any]], rows: Se
 
 def _wrap_row(row: Sequence[str], sizes: Sequence[int], sides: Sequence[str], *, is_head: bool) -> Iterator[str]:
     """Yield the lines of a row: titles stand above their columns, cells at the top of their row."""
-    wrapped = [in_lines(text, size, _CELL_WORD) for text, size in zip(row, sizes, strict=True)]
+    wrapped = [wrap_text(text, size, _CELL_WORD) for text, size in zip(row, sizes, strict=True)]
     height = max(map(len, wrapped), default=0)
     for at in range(height):
         places = [at - (height - len(lines)) * is_head for lines in wrapped]

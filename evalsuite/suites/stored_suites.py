@@ -608,7 +608,7 @@ def column(data: Columns, name: str, *, what: str, allow_empty: bool = False) ->
         raise UsageError(f"the data has no {what} column {name!r}", hint=hint)
     cells = []
     for row, raw in enumerate(data[name], start=1):
-        cell = _one_text(raw, row, name)
+        cell = _single_text(raw, row, name)
         if not cell and not allow_empty:
             raise UsageError(f"row {row}: the {what} column {name!r} is blank", hint="fill it in, or pass --allow-empty")
         cells.append(cell or "")
@@ -645,7 +645,7 @@ def references_of(values: Sequence[Any] | None) -> list[str] | None:
     return all_texts(values, what="reference")
 
 
-def _one_text(cell: Any, row: int, name: str) -> str | None:
+def _single_text(cell: Any, row: int, name: str) -> str | None:
     """Return the cell as text; of a list its only element. Raises `UsageError` for a list of several, which is ambiguous."""
     cell = cell.tolist() if hasattr(cell, "tolist") else cell
     if not isinstance(cell, list | tuple):

@@ -196,7 +196,7 @@ def align(
     cells = _Cells(read_columns(gold, chosen, terms), read_columns(prediction, range(len(prediction.columns))), sides, rules)
     partners, rows = _partners(cells), (tuple(range(gold.n_rows)), tuple(range(prediction.n_rows)))
     start = Alignment(gold, prediction, rules, ordered, tuple(chosen), partners, (), *rows, cells)
-    return start if all(partner is None for partner in partners) else _pair_by_key(start, key_columns) or _with_rows(start)
+    return start if all(partner is None for partner in partners) else _pair_by_key(start, key_columns) or _pair_rows(start)
 
 
 def _partners(cells: _Cells) -> tuple[int | None, ...]:
@@ -226,7 +226,7 @@ def _is_numeric(column: Column) -> bool:
     return sum(seen) * 2 > len(seen)
 
 
-def _with_rows(start: Alignment) -> Alignment:
+def _pair_rows(start: Alignment) -> Alignment:
     """Pair the rows: in place if the order counts and the row numbers agree, else equal rows, then similar ones."""
     n_gold, n_predicted = start.gold.n_rows, start.prediction.n_rows
     if start.ordered and n_gold == n_predicted:
@@ -243,7 +243,7 @@ def _with_rows(start: Alignment) -> Alignment:
 def pair_in_any_order(alignment: Alignment) -> Alignment:
     """Return the same pairing of columns with the rows paired by their cells, in any order."""
     bare = replace(alignment, ordered=False, pairs=(), missing=(), extra=())
-    return _with_rows(bare)
+    return _pair_rows(bare)
 
 
 def _pair_by_key(alignment: Alignment, key_columns: Sequence[int]) -> Alignment | None:

@@ -386,7 +386,7 @@ def missing_rows(a: Alignment) -> Iterator[Repaired]:
     if not a.missing or a.extra or (not a.pairs and a.prediction.n_rows) or all(k is None for k in a.partners):
         return
     n = len(a.missing)
-    says, where, name, chance = _why_missing(a)
+    says, where, name, chance = _explain_missing(a)
     if not says:
         kind = " at the end, as by a LIMIT" if a.missing[0] == len(a.pairs) and n > 1 else ""
         says = f"{_rows_are(n, 'row', ' of gold')} missing{kind}"
@@ -404,7 +404,7 @@ def _rows_are(n: int, noun: str, of: str = "") -> str:
     return f"{n} {noun}{of} is" if n == 1 else f"{n} {noun}s{of} are"
 
 
-def _why_missing(a: Alignment) -> tuple[str, str, str, float]:
+def _explain_missing(a: Alignment) -> tuple[str, str, str, float]:
     """Return (sentence, where, the name of a cause of its own, chance) for the missing rows; empty if they have nothing in common."""
     n, present = len(a.missing), [g for g, _ in a.pairs]
     if (group := _null_group(a.columns.gold_keys, [a.gold.header[i] for i in a.needed], a.missing, present)) is not None:

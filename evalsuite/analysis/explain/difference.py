@@ -86,7 +86,7 @@ def table_difference(pair: TablePair, rules: Rule, *, most_rows: int = MOST_ROWS
     wrong = [set(rows) for rows in a.wrong]
     changed: list[tuple[int | None, int | None]] = sorted(set().union(*wrong))
     differing = [*changed, *((row, None) for row in a.missing), *((None, row) for row in a.extra)]
-    rows = [_shown_row(a, g, p, wrong) for g, p in differing[:most_rows]]
+    rows = [_row_to_show(a, g, p, wrong) for g, p in differing[:most_rows]]
     counts = {
         "rows_equal": len(a.pairs) - len(changed),
         "rows_changed": len(changed),
@@ -127,7 +127,7 @@ def _column_pairs(a: Alignment) -> Data:
     }
 
 
-def _shown_row(a: Alignment, g: int | None, p: int | None, wrong: Sequence[Collection[tuple[int, int]]]) -> Data:
+def _row_to_show(a: Alignment, g: int | None, p: int | None, wrong: Sequence[Collection[tuple[int, int]]]) -> Data:
     """Return a row with the cells of both sides; a side without the row has None in each."""
     cells = []
     for j, k in list(enumerate(a.partners))[:MOST_COLUMNS]:

@@ -79,7 +79,7 @@ def _tables(files: Sequence[Path], sides: Sequence[Table], key: Sequence[str], *
         causes = search[0] if search is not None else []
     equal = score.strict == 1 and not any(lone)
     outcome = explanation(causes, budget, "strict", note=_repeated_keys(pair, aligned))
-    aligned, paired_by = _shown_alignment(pair, aligned, is_explained=bool(causes))
+    aligned, paired_by = _alignment_to_show(pair, aligned, is_explained=bool(causes))
     cells_differ = score.strict != 1
     readable = cells_differ and all(file.suffix.lower() == ".csv" for file in files)
     return _outcome(
@@ -226,7 +226,7 @@ def _key_columns(gold: Table, prediction: Table, key: Sequence[str]) -> tuple[in
     return tuple(i for i, name in enumerate(gold.header) if _fold_name(name) in set(map(_fold_name, key)))
 
 
-def _shown_alignment(pair: TablePair, aligned: Alignment | None, *, is_explained: bool) -> tuple[Alignment | None, list[str]]:
+def _alignment_to_show(pair: TablePair, aligned: Alignment | None, *, is_explained: bool) -> tuple[Alignment | None, list[str]]:
     """Return the alignment that is shown, and the columns of its key: by a natural key, else without pairs that agree in no column.
 
     Causes are looked for in rows that are paired by their cells; where one `is_explained`, its pairs stay.

@@ -90,7 +90,7 @@ def explain_results(
         submission = read_submission_in_worker(result_dir, gold, resolved, mode=mode, isolation=isolation, fork_server=fork_server)
         tasks = plan(gold, submission, rules=rules or gold.suite.rules, limits=roomy, only=tuple(ids)) if ids else []
         judged = [task for task in tasks if is_batch(task)]
-        yield from ((task.instance.instance_id, _of_judge(results.get(task.instance.instance_id))) for task in judged)
+        yield from ((task.instance.instance_id, _judge_evidence(results.get(task.instance.instance_id))) for task in judged)
         order = _ORDERS[tuple(what)]
         inodes = gold_inodes(gold.folder)
         pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=inodes, order=order, fork_server=fork_server)
@@ -189,7 +189,7 @@ def _evidence_of_task(task: Task, prediction: Prediction, result: Result, rules:
     unproved: Data | None = None
     for check, entry, form, parameters in readable_checks(task, prediction, result):
         if entry.marker.reads == "query":
-            return evidence | _of_pair(task, check, form, rules, result)
+            return evidence | _pair_evidence(task, check, form, rules, result)
         if "difference" in what and "difference" not in evidence:
             evidence["difference"] = difference(entry, form, parameters, rules=rules, result=result)
             evidence["sql"] = "\n\n".join(_statements(task, check, entry, form, parameters, rules))
@@ -202,7 +202,7 @@ def _evidence_of_task(task: Task, prediction: Prediction, result: Result, rules:
     return evidence | ({"explanation": unproved} if unproved is not None else {})
 
 
-def _of_pair(task: Task, check: Check, form: Sequence[Table], rules: Rule, result: Result) -> Data:
+def _pair_evidence(task: Task, check: Check, form: Sequence[Table], rules: Rule, result: Result) -> Data:
     """Return both queries, and the difference of their results on the first database on which these differ."""
     from evalsuite.analysis.explain.difference import difference
     from evalsuite.sql.query_pairs import order_columns
@@ -241,7 +241,7 @@ def _place(folder: Path, task: Task, name: str) -> Path:
     return folder / (name if isinstance(name, FromRoot) else f"{task.instance.instance_id}/{name}")
 
 
-def _of_judge(result: Result | None) -> Data:
+def _judge_evidence(result: Result | None) -> Data:
     from evalsuite.analysis.explain.difference import judge_difference
 
     status, reason = (

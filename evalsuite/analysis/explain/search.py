@@ -244,9 +244,9 @@ class _Shares:
         count = self._counts[name]
         if isinstance(rounded, float) and (p is None or k is None or key(a.columns.predicted[k].cells[p]) != name):
             name, count = ("decimal", Decimal(str(rounded))), a.columns.gold_bags[j][rounded]
-        return max(self._by_kind(name), (count - 1) / (n - 1) if n > 1 else 0.0, self.by_steps)
+        return max(self._draw_by_kind(name), (count - 1) / (n - 1) if n > 1 else 0.0, self.by_steps)
 
-    def _by_kind(self, name: Any) -> float:
+    def _draw_by_kind(self, name: Any) -> float:
         kind, value = name if isinstance(name, tuple) else ("decimal", name)
         if isinstance(value, int) and value in _YEARS:
             return 1 / (2 * _NEAR + 1)
@@ -461,7 +461,7 @@ class Judge:
             # A repaired answer is generated: a scorer that cannot read it proves nothing.
             return None
 
-    def with_parameters(self, **changed: Any) -> "Judge":
+    def set_parameters(self, **changed: Any) -> "Judge":
         """Return the same judge with some parameters changed."""
         return Judge(self.scorer, {**self.parameters, **changed}, self.rules, self.budget)
 

@@ -101,7 +101,7 @@ def _judge_of_table(judge: Judge, i: int, **changed: Any) -> Judge:
         per_table = judge.parameters.get(key)
         if isinstance(per_table, list | tuple) and i < len(per_table):
             changed[key] = [per_table[i]]
-    return judge.with_parameters(**changed)
+    return judge.set_parameters(**changed)
 
 
 def _place_in_table(cause: Cause, i: int, name: str) -> Cause:

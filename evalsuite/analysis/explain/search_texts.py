@@ -290,7 +290,7 @@ def _complete_answer(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
     texts = [gold for gold in golds if isinstance(gold, str | int | float) and not isinstance(gold, bool)]
     if judge.parameters.get("conj") != "and" or len(texts) < 2:
         return
-    lacking = [gold for gold in texts if not judge.with_parameters(gold=[gold]).passes(answer)]
+    lacking = [gold for gold in texts if not judge.set_parameters(gold=[gold]).passes(answer)]
     # If an answer lacks most of a long list, a part that it happens to contain explains nothing.
     if 0 < len(lacking) < len(texts) and len(lacking) <= max(2, len(texts) // 2):
         where = "missing: " + ", ".join(map(show, lacking[:3]))

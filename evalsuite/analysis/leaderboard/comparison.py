@@ -580,13 +580,13 @@ def _candidate(base: RunSide, other: RunSide, how: PairingOptions, *, n_tests: i
         bounds=difference_bounds(shared, how) if len(pairs) < len(shared) and not how.raw else None,
         corrected=other.corrected,
         people=None if how.raw else human_difference(pairs, how.value, (base.labels, other.labels)),
-        **_shown_instances(base, other, shared, groups, how),
+        **_instances_to_show(base, other, shared, groups, how),
         # The paths of a schema reveal places in gold.
         fields=tuple(field_differences(pairs, alpha=how.alpha, clusters=cluster_of)) if shows(how.level, "shape") else (),
     )
 
 
-def _shown_instances(
+def _instances_to_show(
     base: RunSide, other: RunSide, shared: Sequence[Pair], groups: Mapping[str, Sequence[str]], how: PairingOptions
 ) -> dict[str, Any]:
     """Return the fields of a `Candidate` that name instances, as far as the reveal level allows."""

@@ -75,12 +75,12 @@ class SharedInstances:
         mixed = f"scores of both polarities are averaged: less is better for {', '.join(lower)}"
         self.notes = [mixed] if 0 < len(lower) < len(scorers) else []
 
-    def ungraded(self, i: int) -> set[str]:
+    def find_ungraded(self, i: int) -> set[str]:
         """Return the instances that the grader's side left unjudged in run i."""
         judged = zip(self.ids, self.column(i, "score"), self.column(i, "status"), strict=True)
         return {name for name, value, status in judged if value is None and status in UNGRADED}
 
-    def without(self, ids: Collection[str]) -> "SharedInstances":
+    def drop_instances(self, ids: Collection[str]) -> "SharedInstances":
         """Return the same runs over the other instances. Raises `UsageError` if none is left."""
         if not ids:
             return self

@@ -206,10 +206,10 @@ def _entries_of_rows(
 
 def _rankable(table: SharedInstances, *, allow_unscored: bool) -> tuple[list[int], SharedInstances]:
     """Return (the runs that get a rank, the table over the instances on which each of them was judged)."""
-    ungraded = [table.ungraded(i) for i in range(len(table.runs))]
+    ungraded = [table.find_ungraded(i) for i in range(len(table.runs))]
     judged = [i for i in range(len(table.runs)) if any(value is not None for value in table.column(i, "score"))]
     ranked = [i for i in judged if allow_unscored or table.is_raw or not ungraded[i]]
-    return ranked, table.without(set().union(*(ungraded[i] for i in ranked)))
+    return ranked, table.drop_instances(set().union(*(ungraded[i] for i in ranked)))
 
 
 def _description(table: SharedInstances) -> dict[str, Any]:
@@ -252,9 +252,9 @@ def _ranked_row(
     entry: Entry, table: SharedInstances, over: SharedInstances, i: int, place: Mapping[str, Any] | None, parts: Mapping[str, Sequence[int]]
 ) -> RankedRow:
     """Return the row of run i: with its `place` in the ranking `over` some instances, or without one. Counts are of all in `table`."""
-    run, status, absent = table.runs[i], table.column(i, "status"), table.ungraded(i)
+    run, status, absent = table.runs[i], table.column(i, "status"), table.find_ungraded(i)
     counts, n = Counter(status), len(status)
-    own = over if place is not None else table.without(absent) if len(absent) < n else None
+    own = over if place is not None else table.drop_instances(absent) if len(absent) < n else None
     scores = dict(zip(own.ids, own.values(i, "score"), strict=True)) if own is not None else {}
 
     def mean(which: str) -> float | None:
@@ -359,7 +359,7 @@ class BoardRules:
         """Return the phase that contains a moment."""
         return next((phase for phase in self.phases if phase.holds(moment)), None)
 
-    def why_closed(self, moment: datetime) -> str:
+    def reason_closed(self, moment: datetime) -> str:
         """Return why nothing is accepted at a moment, empty if submissions are accepted."""
         if not self.phases or self.phase(moment) is not None:
             return ""
@@ -367,7 +367,7 @@ class BoardRules:
             return f"{coming[0].name or 'the board'} opens at {format_moment(coming[0].opens)}"
         return f"{self.phases[-1].name or 'the board'} closed at {format_moment(self.phases[-1].closes)}"
 
-    def shown_ids(self, ids: Sequence[str], moment: datetime) -> tuple[str, ...]:
+    def ids_to_score(self, ids: Sequence[str], moment: datetime) -> tuple[str, ...]:
         """Return the instances that are scored at a moment, in gold's order; empty for all of them.
 
         The half depends on the seed and on each instance's own id, so that it stays the same when gold grows.
@@ -524,7 +524,7 @@ class Admission:
     def _reason_for_refusal(self, name: str, content: str) -> str:
         if content in self._taken:
             return ""
-        if why := self._rules.why_closed(self._now):
+        if why := self._rules.reason_closed(self._now):
             return why
         team, today = self._teams.get(name) or name.partition(TEAM_ENDS)[0], self._now.strftime("%Y-%m-%d")
         n_today = sum(moment.startswith(today) and own == team for moment, own in self._taken.values())

@@ -137,7 +137,7 @@ def newest_samples(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
     for entry in entries:
         key, when = tuple[str, ...]((entry.name,)), ("", 0)
         if (run := entry.scores) is not None and entry.is_run and run.submission_hash:
-            first = _first_scored(run, runs)
+            first = _find_first_run(run, runs)
             key = (_model_of(entry), first.submission_hash, first.submission, str(first.metadata.get("sample")))
             file = Path(run.folder) / RUN
             when = (file.parent.name[:15] if all_say_when else "", file.stat().st_mtime_ns if file.exists() else 0)
@@ -149,7 +149,7 @@ def newest_samples(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
     return [entry for entry in entries if entry.name in kept], notes
 
 
-def _first_scored(run: RunScores, runs: Mapping[str, RunScores]) -> RunScores:
+def _find_first_run(run: RunScores, runs: Mapping[str, RunScores]) -> RunScores:
     """Return the run that was rescored, over any number of steps, or the run itself."""
     from evalsuite.runs.rescoring import FROM
 

@@ -173,7 +173,7 @@ def own_words(claims: Claims, expected: Mapping[str, Any], *, places: Mapping[st
     `expected` is the run.json object as it must be, `places` are the folders of gold and submission that were checked.
     """
     recorded = claims.run
-    yield from _of_making(claims)
+    yield from _claims_of_making(claims)
     moved = changed_parts(recorded["signature"], expected["signature"]).items()
     yield from ((f"signature.{name}", f"{then} then, {now} now") for name, (then, now) in moved if name in VERSIONS)
     for side, place in places.items():
@@ -188,7 +188,7 @@ def own_words(claims: Claims, expected: Mapping[str, Any], *, places: Mapping[st
         yield "tags", " ".join(f"#{tag}" for tag in entry.tags)
 
 
-def _of_making(claims: Claims) -> Iterator[tuple[str, str]]:
+def _claims_of_making(claims: Claims) -> Iterator[tuple[str, str]]:
     """Yield the claims about the maker and the making of the run."""
     recorded = claims.run
     for part in _OWN_WORDS:

@@ -131,7 +131,7 @@ def _show_run(state: State, request: "Request", query: Query) -> Any:
 def _show_case(state: State, request: "Request", _: Query) -> Any:
     suite = state.library.suite(request.path_params["suite_id"])
     record = state.library.run(request.path_params["run_id"], suite.id).record()
-    result = views.one_result(record, request.path_params["case_id"])
+    result = views.find_result(record, request.path_params["case_id"])
     case = views.case_by_id(suite).get(result.instance_id)
     checks = views.case_object(case, hidden=suite.hidden)["checks"] if case is not None else []
     return {**_row_of(suite, record)(result), "checks": checks, "details": dict(result.details)}
@@ -205,15 +205,15 @@ def json_response(value: Any, status: int = 200) -> "Response":
     """Return a JSON response: ASCII only, so that texts of a submission cannot be misread, and null for non-finite numbers."""
     from starlette.responses import Response
 
-    text = json.dumps(_without_infinities(value), ensure_ascii=True, separators=(",", ":"), allow_nan=False, default=str)
+    text = json.dumps(_replace_infinities(value), ensure_ascii=True, separators=(",", ":"), allow_nan=False, default=str)
     return Response(text, status_code=status, media_type="application/json")
 
 
-def _without_infinities(value: Any) -> Any:
+def _replace_infinities(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(key): _without_infinities(item) for key, item in value.items()}
+        return {str(key): _replace_infinities(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_infinities(item) for item in value]
+        return [_replace_infinities(item) for item in value]
     return None if isinstance(value, float) and (value != value or abs(value) == float("inf")) else value
 
 

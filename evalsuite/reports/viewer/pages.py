@@ -42,13 +42,13 @@ from evalsuite.reports.viewer.views import (
     OwnLabel,
     Page,
     Query,
-    in_order,
     keep_label,
     label_of_request,
     labels_file,
     paginate,
     read_own_labels,
     read_query,
+    sort_items,
     unique_labels,
 )
 
@@ -233,7 +233,7 @@ def side_by_side(runs: Sequence[RunView], suites: Mapping[str, SuiteView], query
         if not query.last("differing") or len({None if result is None else value_of(result) for result in results}) > 1
     ]
     rows = [row for row in rows if text in row["text"].casefold()]
-    return paginate(in_order(rows, query.sort, lambda row, _: row["id"]), page=query.page, page_size=query.page_size)
+    return paginate(sort_items(rows, query.sort, lambda row, _: row["id"]), page=query.page, page_size=query.page_size)
 
 
 def _case_row(
@@ -486,7 +486,7 @@ def show_instance(state: "State", request: "Request") -> "Response":
     run = state.library.run(request.path_params["run_id"])
     suite = state.library.suite_of(run)
     record = run.record()
-    result = views.one_result(record, request.path_params["instance_id"])
+    result = views.find_result(record, request.path_params["instance_id"])
     every = views.find_results(
         suite, record, Query(page=1, page_size=max(1, len(record.results)), sort=query.sort, chosen=query.chosen)
     ).items
@@ -513,7 +513,7 @@ def give_label(state: "State", request: "Request", label: OwnLabel) -> "Response
 
     run = state.library.run(request.path_params["run_id"])
     record = run.record()
-    result = views.one_result(record, request.path_params["instance_id"])
+    result = views.find_result(record, request.path_params["instance_id"])
     keep_label(record, result.instance_id, label)
     return RedirectResponse(f"/runs/{run.id}/instances/{part_of_address(result.instance_id)}{query_suffix(request)}#label", status_code=303)
 

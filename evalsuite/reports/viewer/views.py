@@ -107,7 +107,7 @@ def _number_in_query(query: Mapping[str, Sequence[str]], key: str, default: int,
     return int(text)
 
 
-def in_order(items: Sequence[Item], sort: str, key: Callable[[Item, str], Any]) -> list[Item]:
+def sort_items(items: Sequence[Item], sort: str, key: Callable[[Item, str], Any]) -> list[Item]:
     """Sort the items; items without a value come last in both directions, equal items keep their order."""
     if not sort:
         return list(items)
@@ -354,7 +354,7 @@ def find_suites(library: Library, query: Query) -> Page[SuiteView]:
         and (not scorers or scorers & set(suite.scorers))
         and text in f"{suite.name}\n{suite.description}".casefold()
     ]
-    return paginate(in_order(suites, query.sort, suite_key), page=query.page, page_size=query.page_size)
+    return paginate(sort_items(suites, query.sort, suite_key), page=query.page, page_size=query.page_size)
 
 
 def suite_key(suite: SuiteView, word: str) -> Any:
@@ -370,7 +370,7 @@ def find_runs(suite: SuiteView, query: Query) -> Page[RunView]:
     """Return the page of a suite's runs with `q` in name or model."""
     text = query.last("q").casefold()
     runs = [run for run in suite.runs if text in f"{run.name}\n{run.metadata.get('model_name', '')}".casefold()]
-    return paginate(in_order(runs, query.sort, run_key), page=query.page, page_size=query.page_size)
+    return paginate(sort_items(runs, query.sort, run_key), page=query.page, page_size=query.page_size)
 
 
 def run_key(run: RunView, word: str) -> Any:
@@ -404,7 +404,7 @@ def find_results(suite: SuiteView, record: Record, query: Query) -> Page[Result]
         and (not fields or any(path in fields and f1 < 1 for path, (_, _, f1) in fields_of(result).items()))
         and (not text or contains_text(result))
     ]
-    return paginate(in_order(results, query.sort, result_key), page=query.page, page_size=query.page_size)
+    return paginate(sort_items(results, query.sort, result_key), page=query.page, page_size=query.page_size)
 
 
 def result_key(result: Result, word: str) -> Any:
@@ -492,7 +492,7 @@ def case_by_id(suite: SuiteView) -> dict[str, CaseView]:
     return {case.id: case for case in suite.cases()}
 
 
-def one_result(record: Record, instance_id: str) -> Result:
+def find_result(record: Record, instance_id: str) -> Result:
     """Return the result of an instance. Raises `NotThereError`."""
     for result in record.results:
         if result.instance_id == instance_id:

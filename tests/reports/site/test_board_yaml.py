@@ -65,7 +65,7 @@ def test_a_whole_file(tmp_path: Path) -> None:
     assert (rules.title, rules.per_day, rules.hides_half, rules.reveal) == ("Autumn", 3, True, "status")
 
     def at(day: int, hour: int = 12) -> str:
-        return rules.why_closed(datetime(2026, 11, day, hour, tzinfo=UTC))
+        return rules.reason_closed(datetime(2026, 11, day, hour, tzinfo=UTC))
 
     assert (at(15), at(20), at(30, 16)) == ("", "", "")
     assert at(17) == "final opens at 2026-11-20 00:00 UTC"
@@ -79,13 +79,13 @@ def test_the_hidden_half() -> None:
     ids = [f"q{i}" for i in range(101)]
     rules = BoardRules(hides_half=True, phases=(Phase(closes=NOON),))
     before = datetime(2026, 11, 1, tzinfo=UTC)
-    half = rules.shown_ids(ids, before)
+    half = rules.ids_to_score(ids, before)
     assert len(half) == 51
-    assert half == rules.shown_ids(ids, before)
-    assert rules.shown_ids(ids, NOON) == ()
-    assert set(BoardRules(hides_half=True, seed=1, phases=rules.phases).shown_ids(ids, before)) != set(half)
-    assert len(set(half) & set(rules.shown_ids([*ids, "new"], before))) >= 50
-    assert BoardRules().shown_ids(ids, before) == ()
+    assert half == rules.ids_to_score(ids, before)
+    assert rules.ids_to_score(ids, NOON) == ()
+    assert set(BoardRules(hides_half=True, seed=1, phases=rules.phases).ids_to_score(ids, before)) != set(half)
+    assert len(set(half) & set(rules.ids_to_score([*ids, "new"], before))) >= 50
+    assert BoardRules().ids_to_score(ids, before) == ()
 
 
 def test_quotas_go_by_team_day_and_content(tmp_path: Path) -> None:

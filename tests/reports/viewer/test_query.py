@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from evalsuite.reports.viewer.library import ID, BadQueryError, SuiteView, check_id, creation_time, safe_id
 from evalsuite.reports.viewer.pages import RESULT_FILTERS
-from evalsuite.reports.viewer.views import find_results, in_order, read_query
+from evalsuite.reports.viewer.views import find_results, read_query, sort_items
 from tests.reports import made
 
 
@@ -51,7 +51,7 @@ def test_what_has_no_value_stands_last_either_way() -> None:
     """Unjudged results are never the best nor the worst; equal ones keep their order."""
     rows = [("a", None), ("b", 1.0), ("c", 0.5), ("d", 1.0)]
     for sort, expected in (("score", "cbda"), ("-score", "bdca"), ("", "abcd")):
-        assert "".join(name for name, _ in in_order(rows, sort, lambda row, _: row[1])) == expected
+        assert "".join(name for name, _ in sort_items(rows, sort, lambda row, _: row[1])) == expected
 
 
 def test_results_by_a_field_that_is_not_whole() -> None:
