@@ -69,7 +69,7 @@ def check_types(schema: Mapping[str, Any], path: str, more: Iterable[str] = ()) 
     declared = schema.get("type")
     for name in declared if isinstance(declared, list) else [declared]:
         if name is not None and name not in known:
-            raise SchemaError(f"unknown type {name!r}; {did_you_mean(str(name), known)}", path)
+            raise SchemaError(f"unknown type {name!r} in the schema; {did_you_mean(str(name), known)}", path)
 
 
 def child_schemas(schema: Mapping[str, Any]) -> list[tuple[str, dict[str, Any], bool]]:

@@ -488,9 +488,9 @@ def test_both_scorers_read_one_json_schema(keys: dict[str, Any], right: Any, wro
 
 
 UNREADABLE: dict[str, tuple[Any, str]] = {
-    "name": ({"type": "object", "properties": {"a": {"type": "strin"}}}, "a: unknown type 'strin'; did you mean 'string'"),
+    "name": ({"type": "object", "properties": {"a": {"type": "strin"}}}, "a: unknown type 'strin' in the schema; did you mean 'string'"),
     "number": ({"type": "object", "properties": {"a": {"type": 5}}}, "a: unknown type 5"),
-    "one of two": ({"type": "object", "properties": {"a": {"type": ["integer", "nul"]}}}, "a: unknown type 'nul'; did you mean 'null'"),
+    "one of two": ({"type": "object", "properties": {"a": {"type": ["integer", "nul"]}}}, "did you mean 'null'"),
     "definition": (
         {"$defs": {"d": {"type": "Text"}}, "type": "object", "properties": {"a": {"$ref": "#/$defs/d"}}}, "a: unknown type 'Text'"
     ),
