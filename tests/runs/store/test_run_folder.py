@@ -179,7 +179,8 @@ def test_what_a_resumed_run_keeps(tmp_path: Path, tail: bytes, failed: tuple[str
     journal = tmp_path / "run" / "results.jsonl"
     whole = journal.read_bytes()
     journal.write_bytes(whole + tail)
-    (tmp_path / "run" / ".results.jsonl.7.part").touch()
+    for left in (".results.jsonl.7.part", "run.json"):
+        (tmp_path / "run" / left).touch()
     assert (RunFolder(tmp_path / "run").n_saved(), RunFolder(tmp_path / "run").unfinished) == (3, True)
     again, kept = RunFolder(tmp_path / "run").reopen(PLAN)
     assert is_held(tmp_path / "run")
