@@ -97,6 +97,16 @@ class Corpus:
             is_root=os.geteuid() == 0,
         )
 
+    def cpu_seconds(self, set_: str, instance_id: str) -> float:
+        """The CPU that an instance takes alone with all its processes: on a busy machine the seconds of its row are more."""
+        arguments = [*_json(self.place / "plan.json")["runs"][run_name(set_, RULES[0])], "--only", instance_id]
+        arguments[arguments.index("--out") + 1] = str(self.out / f"{set_}.{instance_id}.again")
+        command = [sys.executable, "-m", "evalsuite", *(word for word in arguments if not word.startswith("--output="))]
+        before = os.times()
+        finished(command, cwd=self.place)
+        after = os.times()
+        return after.children_user + after.children_system - before.children_user - before.children_system
+
 
 def duckdb_survives(file: Path) -> bool:
     """Whether the installed duckdb refuses a crafted file that ends the process of an older one."""

@@ -514,9 +514,9 @@ validate s_unknown --gold gold -> 1 | did you mean 'geo_001'?
 run s_utf16 | BAD_ENCODING: the text is UTF-16, not UTF-8 | save the file as UTF-8
 run s_latin -> 0 | results_metadata.jsonl:1: BAD_ENCODING: byte 73 of line 1 is not UTF-8
 run sub --gold g_scorer | g_scorer/toy_eval.jsonl:1: unknown scorer 'strng_match' | did you mean 'string_match'?
-run sub --gold g_param -> 0
+run sub --gold g_param -> 2
     | g_param/toy_eval.jsonl:1: unknown parameter 'precison' of number_match (did you mean 'precision'?)
-run sub --gold g_ptype -> 0 | parameter 'precision' of number_match must be integer, found str
+run sub --gold g_ptype -> 2 | parameter 'precision' of number_match must be integer, found str
 run sub --gold g_noeval | g_noeval/toy_eval.jsonl:1: geo_001: evaluation is missing
 run sub --gold g_cut | g_cut/toy_eval.jsonl:2: not valid JSON at column 55: it ends early, as if it was cut
 run sub --gold g_dup | g_dup/toy_eval.jsonl:2: instance 'geo_001' is repeated, first on line 1
