@@ -159,6 +159,13 @@ def numbers_of(block: Block, column: int, *, kind: str = "") -> Numbers | None:
         return None
     if (numbers := _parse(block, starts, lengths)) is not None:
         return numbers
+    # Cells that begin with a letter are words for NULL or no numbers.
+    words = np.flatnonzero((lengths > 0) & (np.frombuffer(block.data, np.uint8)[starts] >= ord("A")))
+    if not kind and len(words) and NA_WORDS.issuperset(block.texts(column, words)):
+        lengths = lengths.copy()
+        lengths[words] = 0
+        if (numbers := _parse(block, starts, lengths)) is not None:
+            return numbers
     typed = typed_column(texts(len(block)))
     return Numbers(np.array(typed.values, np.float64), None) if typed.kind in NUMERIC else None
 
