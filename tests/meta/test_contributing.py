@@ -411,7 +411,7 @@ def _cause(copy: Copy, row: Row) -> None:
             return str(pair.predicted)[::-1] == str(pair.gold)
         ''',
     )
-    copy.add_line(row, '    ErrorHypothesis("written backwards", "the text is reversed", errors.each(errors.written_backwards)),')
+    copy.add_line(row, '    ErrorHypothesis("written backwards", "the text is reversed", errors.for_each_value(errors.written_backwards)),')
     check = {"func": "table_match", "parameters": {"gold": "cities.csv"}}
     files = {"gold/q/cities.csv": "city\nOslo\nLima\nRome\n", "handed_in/q/a.csv": "city\nolsO\namiL\nemoR\n"}
     folders = copy.folders("backwards", check, "a.csv", files)
@@ -465,7 +465,7 @@ def _command(copy: Copy, row: Row) -> None:
 def _option(copy: Copy, row: Row) -> None:
     own, shared = _code(row.file)
     copy.insert(own, r"^    fail_under: opt.FailUnder", '    motto: Annotated[str, Option(help="said before all else")] = "none"')
-    copy.insert(own, r"^        opt.share\(self.fail_under", '        print(f"motto: {self.motto}")')
+    copy.insert(own, r"^        opt.check_share\(self.fail_under", '        print(f"motto: {self.motto}")')
     copy.insert(shared, r"^    plugin: Plugins", '    wish: Annotated[str, Option(help="said before code is loaded")] = "none"')
     copy.insert(shared, r"^        load_plugins\(self.plugin", '        print(f"wish: {self.wish}")')
     folders = copy.folders("option", PARIS, "Paris")
