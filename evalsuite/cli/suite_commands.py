@@ -194,11 +194,11 @@ Candidates = Annotated[
 class About:
     """Options of the candidates' metadata, which `TestSuite.run` takes."""
 
-    model_name: Annotated[str, Option(help="saved with the run and shown in reports")] = ""
-    model_version: Annotated[str, Option(help="saved with the run and shown in reports")] = ""
-    foundation_model: Annotated[str, Option(help="saved with the run and shown in reports")] = ""
-    prompt_template: Annotated[str, Option(help="saved with the run and shown in reports")] = ""
-    description: Annotated[str, Option(help="saved with the run and shown in reports")] = ""
+    model_name: Annotated[str, Option(help="saved with the run; `runs show` prints it")] = ""
+    model_version: Annotated[str, Option(help="saved with the run; `runs show` prints it")] = ""
+    foundation_model: Annotated[str, Option(help="saved with the run; `runs show` prints it")] = ""
+    prompt_template: Annotated[str, Option(help="saved with the run; `runs show` prints it")] = ""
+    description: Annotated[str, Option(help="saved with the run; `runs show` prints it")] = ""
 
 
 def suite_create(
