@@ -225,7 +225,8 @@ def _equality(copy: Copy, row: Row) -> None:
     )
     scorer = "evalsuite/scorers/text_match.py"
     copy.insert(scorer, "^from evalsuite.compare.answer_messages import", f"from {_module(file)} import same_consonants")
-    copy.insert(scorer, "^    official = match_text", "    official = Score(official=float(same_consonants(prediction, str(gold))))")
+    official = '    official = verdict.Official(float(same_consonants(prediction, str(gold))), "the same consonants")'
+    copy.insert(scorer, r"^    official = rules\.match_text\(", official)
     assert json.loads(copy.commands("check string_match --prediction brlen --gold Berlin --json"))["official"] == 1
 
 
