@@ -218,6 +218,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "n = len(next(iter(columns.values()))[0]) if columns else 0",
         "0 -> (1)",
     ): "both are few",
+    (
+        "evalsuite/runs/run_files.py",
+        "_SHORT: Final = 1 << 10",
+        "1 -> (2)",
+    ): "which texts are kept parsed is a matter of memory",
 }
 
 # A package of this project is imported by the fork alone.

@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -224,14 +225,23 @@ def test_the_hidden_layer(place: Path, name: str, metric: type[BertScore] | type
     assert metric(model="tiny", layer=5).vectors.signature == metric(model="tiny").vectors.signature
 
 
-@pytest.fixture
-def no_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Gold of texts, two submissions, and a run of each; from here on no worker can read anything."""
-    monkeypatch.chdir(tmp_path)
-    text_gold(Path("gold"), a="Oslo", b="Bergen")
+@pytest.fixture(scope="module")
+def two_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Gold of texts, two submissions, and a run of each."""
+    place = tmp_path_factory.mktemp("two")
+    text_gold(place / "gold", a="Oslo", b="Bergen")
     for name, answer in (("one", "Oslo"), ("two", "Rome")):
-        text_submission(Path(name), a=answer, b="Bergen")
-        assert main(["run", name, "--gold", "gold", "--out", f"runs/{name}", "-q", "--isolation", "none"]) == 0
+        text_submission(place / name, a=answer, b="Bergen")
+        sides = [str(place / name), "--gold", str(place / "gold"), "--out", str(place / "runs" / name)]
+        assert main(["run", *sides, "-q", "--isolation", "none"]) == 0
+    return place
+
+
+@pytest.fixture
+def no_reader(two_runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of both, whose runs name the first; no worker can read anything."""
+    shutil.copytree(two_runs, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
 
     def refuse(*_: object) -> None:
         raise AssertionError("a worker is asked")

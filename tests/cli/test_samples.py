@@ -98,6 +98,13 @@ def test_what_is_no_sample_is_an_error(place: Path, capsys: pytest.CaptureFixtur
     assert said in capsys.readouterr().err
 
 
+def test_samples_of_one_side_were_scored_alike(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run under other rules is no sample of the first."""
+    assert main(["run", "a1", "--gold", "gold", "--rules", "strict", "--out", "runs/strict", "--quiet", "--isolation", "none"]) == 0
+    assert main(["compare", "runs/a0+runs/strict", "runs/b0"]) == 2
+    assert "are not samples of one model" in capsys.readouterr().err
+
+
 @pytest.fixture
 def several(place: Path) -> Path:
     """A submission of three lines an id but for q2, which has two, and q3, which has four."""

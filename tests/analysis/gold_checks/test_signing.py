@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.core.errors import UsageError
+from evalsuite.core.errors import OutputError, UsageError
 from evalsuite.runs.run_files import seal
-from evalsuite.runs.run_folder import RESULTS, RUN, read_key, read_public_key
+from evalsuite.runs.run_folder import RESULTS, RUN, read_key, read_public_key, sign_run
 from tests.analysis.gold_checks.small import ANSWERS, GOLD, scored, write_gold, write_submission
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -69,6 +69,14 @@ def test_a_signed_run_is_held_to_its_key(place: Path, capsys: pytest.CaptureFixt
     changed(place / "signed", score=1)
     code, out = verified(capsys, "verify", "signed", "--key", "keys/ours.pub")
     assert (code, "not signed with this key, or changed since" in out) == (1, True)
+
+
+def test_a_signature_that_cannot_be_written(place: Path) -> None:
+    """It is named by its file."""
+    assert run("signed") == 0
+    (place / "signed" / "signature.json").mkdir()
+    with pytest.raises(OutputError, match=r"cannot write signed/signature\.json"):
+        sign_run(Path("signed"), read_key(place / "keys" / "ours"))
 
 
 def test_keys_that_are_none_are_told_before_anything_is_scored(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

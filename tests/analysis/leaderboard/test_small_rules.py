@@ -1,5 +1,6 @@
 """Rules of ranking and pairing that decide rarely, each on the smallest case that shows it."""
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.analysis.leaderboard.comparison import compare
-from evalsuite.analysis.leaderboard.pairing import is_lower_better
+from evalsuite.analysis.leaderboard.pairing import differing_cases, is_lower_better
 from evalsuite.analysis.leaderboard.reliability import agree, find_margins, models_of, newest_samples, samples_of
 from evalsuite.core.errors import UsageError
+from evalsuite.readers.gold_files import find_spec, gold_hash
 from evalsuite.runs.corrected_scores import Rater
 from evalsuite.runs.leaderboard_entries import Entry
 from evalsuite.stats.intervals import corrected_mean
@@ -266,3 +268,22 @@ def test_labels_of_a_confusion() -> None:
         found = agree(*raters).confusion
         assert found is not None
         assert tuple(found.labels) == labels
+
+
+def test_cases_that_differ_between_two_golds(tmp_path: Path) -> None:
+    """They are named if both golds are as the runs were scored on; of one that is gone or was changed nothing is known."""
+    sides = []
+    for name, answers in (("a", ("x", "y", "z")), ("b", ("x", "Y", "z"))):
+        (tmp_path / name).mkdir()
+        checks = [
+            {"instance_id": f"q{at}", "evaluation": {"func": "string_match", "parameters": {"gold": text}}}
+            for at, text in enumerate(answers)
+        ]
+        (tmp_path / name / "x_eval.jsonl").write_text("\n".join(map(json.dumps, checks)))
+        spec = find_spec(tmp_path / name)
+        sides.append(side(name, [1.0, 1.0, 1.0], gold_folder=str(tmp_path / name), signature=f"gold:{gold_hash(spec.parent, spec)}"))
+    named = differing_cases(*sides)
+    assert "q1" in named
+    assert "q0" not in named
+    assert differing_cases(sides[0], replace(sides[1], signature="gold:0")) == ""
+    assert differing_cases(sides[0], replace(sides[1], gold_folder=str(tmp_path / "none"))) == ""

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from evalsuite.core.errors import OutputError, UsageError
-from evalsuite.runs.run_files import json_safe
+from evalsuite.runs.run_files import json_safe, keep_out_of_git
 from evalsuite.runs.run_folder import RunFolder, is_held, new_folder
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
@@ -182,8 +182,9 @@ def test_what_a_resumed_run_keeps(tmp_path: Path, tail: bytes, failed: tuple[str
     for left in (".results.jsonl.7.part", "run.json"):
         (tmp_path / "run" / left).touch()
     assert (RunFolder(tmp_path / "run").n_saved(), RunFolder(tmp_path / "run").unfinished) == (3, True)
-    again, kept = RunFolder(tmp_path / "run").reopen(PLAN)
+    again, kept = RunFolder(tmp_path / "run").reopen({**PLAN, "databases": {"new": "1"}})
     assert is_held(tmp_path / "run")
+    assert json.loads((tmp_path / "run" / ".started.json").read_text()) == {**PLAN, "databases": {"new": "1"}}
     assert [*kept] == [name for name in results if name not in failed]
     assert all(kept[name] == results[name] for name in kept)
     assert again.notes == [*(["results.jsonl: a partial last line was removed"] if tail else []), f"resumed with {len(kept)} results"]
@@ -234,6 +235,19 @@ def test_a_run_that_was_to_replace_another_begins_again(tmp_path: Path) -> None:
         assert json.loads((tmp_path / name / ".started.json").read_text()) == PLAN
         folder.append(made.result("a", 1.0))
         folder.close()
+
+
+def test_runs_are_no_source_code(tmp_path: Path) -> None:
+    """The folder `.evalsuite` around a run is kept out of git, no other one; a file that is there already stays."""
+    keep_out_of_git(tmp_path / ".evalsuite" / "runs" / "a")
+    assert not (tmp_path / ".evalsuite").exists()
+    (tmp_path / ".evalsuite" / "runs").mkdir(parents=True)
+    for _ in range(2):
+        keep_out_of_git(tmp_path / ".evalsuite" / "runs")
+    assert [(path, path.read_text()) for path in tmp_path.rglob(".gitignore")] == [(tmp_path / ".evalsuite" / ".gitignore", "*\n")]
+    (tmp_path / ".evalsuite" / ".gitignore").write_text("runs\n")
+    keep_out_of_git(tmp_path / ".evalsuite" / "runs")
+    assert (tmp_path / ".evalsuite" / ".gitignore").read_text() == "runs\n"
 
 
 def test_values_that_json_has_not() -> None:
