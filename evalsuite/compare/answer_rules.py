@@ -27,6 +27,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cache, lru_cache
+from itertools import islice
 from math import inf, isfinite
 from typing import Any, Final, Literal
 
@@ -242,7 +243,7 @@ def _names(folded: str, gold: str, golds: Collection[str], numbers: Callable[[],
     if number is not None:
         return numbers().get(number, "lacking")
     part, doubt = fold(gold), "lacking"
-    for start, end in occurrences(folded, part):
+    for start, end in islice(occurrences(folded, part), _MOST_PLACES):
         if not (doubt := _doubt(folded, start, end, golds, denials)):
             last = _last_occurrence(folded, part)
             return "negated" if last != start and (last, last + len(part)) in denials else ""
@@ -253,6 +254,8 @@ def _names(folded: str, gold: str, golds: Collection[str], numbers: Callable[[],
     return doubt
 
 
+# An answer that doubts gold at so many places does not name it.
+_MOST_PLACES: Final = 1000
 _BEGINS_AS_NUMBER: Final = lazy_pattern(r"[-+]?[$€£¥]?\d")
 
 

@@ -28,7 +28,7 @@ _WRONG: Final = (
     r"|ruled out|rejected|excluded|discarded|eliminated|dismissed|disqualified|refuted|denied|out of the question"
     r"|(?:wrong|incorrect|mistaken|false|erroneous)ly)"
 )
-_NOT: Final = r"(?:\b(?:not|cannot|never|neither|nor|hardly|scarcely|no longer)|n['’]t)"
+_NOT: Final = r"(?:\b(?:not|cannot|never|neither|nor|hardly|scarcely|no longer|by no means)|n['’]t)"
 _EXCLUDING: Final = (
     r"\b(?:(?:(?:any|every)(?:thing|one|body|where)|all) but|instead of|rather (?:[^\s,.;]+ ){0,3}than|except(?:ing)?(?: for)?"
     r"|(?:other|apart|aside) (?:than|from)|besides|save for|barring|(?:with the )?exception of|excl\.|lack(?:s|ing)?|missing:?"
@@ -104,7 +104,7 @@ _DENIED_BEHIND: Final = lazy_pattern(
     r"|[ .,;:…!(–—-]+(?:no,? wait|wait|sorry|oops|scratch that|strike that|hold on|on second thoughts?|i mean|correction|edit"
     r"|my (?:mistake|bad)|i was (?:wrong|mistaken)"
     r"|i stand corrected|let me correct(?: myself| that)?|er|uh)\b"
-    r"[ ,:.…–—-]*\s(?!let|yes|for|about|if|that|no|i (?!mean)|to\b)\w"
+    r"[ ,:.…–—-]*\s(?!let|yes|for|about|if|that|no \w|i (?!mean)|to\b)\w"
     rf"|[.…]+ ?no{_END}| no, {_WORD}(?: {_WORD})? yes\b"
     r"|[.,;…(–—-]+ ?(?:in fact|actually),? (?!(?:the|an?|it['’]?s?|its|in|is|yes|right|correct|that|this|not|one|i)\b)\w"
     r"|[.;…]+ (?:in fact|actually), an? \w"

@@ -38,7 +38,8 @@ from evalsuite.analysis.causes.values import (
     write_instant,
     write_number,
 )
-from evalsuite.compare.values import PLACEHOLDERS, is_null_word, number_readings
+from evalsuite.compare.numbers import Number, exact_of
+from evalsuite.compare.values import PLACEHOLDERS, is_null_word, number_readings, read_cell
 from evalsuite.core.dataclasses import dataclass
 
 MOST_PLACES: Final = 15
@@ -234,11 +235,19 @@ def number_in_text(pairs: Sequence[Pair]) -> Fixed | None:
         values.append(write_number(read[0], pair.gold))
         ways[read[1]] = None
         numbers.append((gold, read[0]))
+    if all(_is_another_number(pair.predicted, value) for pair, (_, value) in zip(pairs, numbers, strict=True)):
+        return None
     says = f"the numbers are written {' or '.join(ways)}"
     if all(is_near(gold, number) for gold, number in numbers):
         return Fixed(tuple(values), says)
     lost = lost_digits(*zip(*numbers, strict=True))
     return Fixed(tuple(values), f"{says}, and are {lost}") if lost else None
+
+
+def _is_another_number(text: str, value: Decimal) -> bool:
+    """Whether the strict rules read a number of the text as another one: `1,234` is 1234 there, whatever else it may mean."""
+    own = read_cell(text)
+    return isinstance(own, int | Number) and not is_near(exact_of(own), value)
 
 
 def stored_as_text(pairs: Sequence[Pair]) -> str | None:
@@ -324,6 +333,8 @@ def scale_by(factors: Sequence[str]) -> Undo:
     """
 
     def undo(pairs: Sequence[Pair]) -> str | None:
+        if all(map(_has_other_reading, pairs)):
+            return None
         for text in factors:
             for factor, word in ((Decimal(text), "times"), (1 / Decimal(text), "divided by")):
                 lost = _explain_lost_digits(pairs, lambda gold, factor=factor: gold * factor)  # type: ignore[misc]
@@ -335,10 +346,18 @@ def scale_by(factors: Sequence[str]) -> Undo:
     return undo
 
 
+def _has_other_reading(pair: Pair) -> bool:
+    """Whether the prediction is gold's number as another country writes it: `1.234` for 1234."""
+    gold = pair.gold_number
+    return (
+        gold is not None and isinstance(pair.predicted, str) and any(is_near(value, gold) for value, _ in number_readings(pair.predicted))
+    )
+
+
 def constant_factor(pairs: Sequence[Pair]) -> Fixed | None:
     """One factor for at least three different gold values (with fewer there always is one); exact, or a rate followed by rounding."""
     numbers = _numbers(pairs)
-    if numbers is None or len({g for g, _ in numbers}) < FEWEST_FACTOR_ROWS:
+    if numbers is None or len({g for g, _ in numbers}) < FEWEST_FACTOR_ROWS or all(map(_has_other_reading, pairs)):
         return None
     golds, factor = tuple(pair.gold for pair in pairs), numbers[0][1] / numbers[0][0]
     if all(is_near(p / g, factor) for g, p in numbers):
@@ -538,7 +557,7 @@ _TICKS: Final = {10**9: "seconds", 10**6: "milliseconds", 10**3: "microseconds",
 
 
 def date_form(pairs: Sequence[Pair]) -> str | None:
-    """Gold's dates in another form: all in one, or each in one of two."""
+    """Gold's dates in another form: all in one, or each in one of two; `01/02/2024` is never read in both orders in one column."""
     forms: list[set[str]] = []
     for pair in pairs:
         gold = instant(pair.gold, native=pair.native)
@@ -548,7 +567,7 @@ def date_form(pairs: Sequence[Pair]) -> str | None:
         if not forms[-1] or instant(pair.predicted, native=pair.native) not in (None, gold):
             return None
     names = sorted(set().union(*forms), key=lambda name: (-sum(name in own for own in forms), name))
-    choices = (some for n in (1, 2) for some in combinations(names, n))
+    choices = (some for n in (1, 2) for some in combinations(names, n) if not {"DD", "MM"} <= {name[:2] for name in some})
     some = next((some for some in choices if all(own & set(some) for own in forms)), None)
     return f"dates are written in another form, as {' or '.join(some)}" if some else None
 

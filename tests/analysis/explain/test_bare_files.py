@@ -76,6 +76,25 @@ def test_the_cause_stands_in_one_line(
         assert all(word in cause["text"] for word in words), cause["text"]
 
 
+@pytest.mark.parametrize(
+    ("golds", "answers"),
+    [
+        (["1234", "2345", "3456"], ["1.234", "2.345", "3.456"]),
+        (["1.234", "2.345", "3.456"], ["1,234", "2,345", "3,456"]),
+        (["2024-02-01", "2024-03-04", "2024-05-06"], ["01/02/2024", "03/04/2024", "05/06/2024"]),
+    ],
+)
+def test_a_reading_of_another_country_proves_nothing(
+    golds: list[str], answers: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`1.234` for 1234 may be another unit or another way to write it; one column has no dates in both orders."""
+    files = [
+        write(tmp_path / f"{name}.csv", list(zip("abc", cells, strict=True)), ("k", "v")) for name, cells in (("g", golds), ("p", answers))
+    ]
+    code, found = explained(capsys, *files)
+    assert (code, found["causes"]) == (1, [])
+
+
 def test_columns_are_counted_by_key(gold: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Per column: cells that differ, NULL on one side, the largest difference; rows that only one side has."""
     rows = [(a, b, "" if a == "3" else f"{float(c) + 2.5:.2f}" if a == "5" else c) for a, b, c in ROWS[1:]] + [("99", "E", "4.25")]
