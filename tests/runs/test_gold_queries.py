@@ -154,7 +154,7 @@ def test_a_failing_gold_query_is_golds_fault(place: Place) -> None:
     """A query that fails, writes or is refused keeps the instance from being judged, and costs the submission nothing."""
     for sql, word in (("SELECT nothing FROM nowhere", "SQL_ERROR"), ("DELETE FROM sales", "SQL_NOT_ALLOWED")):
         (place.gold / "q1" / "gold.sql").write_text(sql)
-        row, run = place.run()
+        row, run = place.run(code=2)
         assert (row["score"], row["status"], row["fault"]) == (None, "gold_fault", "BAD_GOLD_FILE")
         assert word in row["reason"]
         assert "living_gold" not in run
@@ -179,7 +179,7 @@ def test_a_query_that_gives_no_gold(scorer: str, query: str | None, reason: str,
     if query is not None:
         (place.gold / "q1" / "gold.sql").write_text(query)
     place.answer("It is 40", "answer")
-    row, _ = place.run()
+    row, _ = place.run(code=2)
     assert (row["score"], row["status"], row["fault"]) == (None, "gold_fault", "BAD_GOLD_FILE")
     assert reason in row["reason"]
 
