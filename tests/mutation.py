@@ -223,6 +223,21 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "_SHORT: Final = 1 << 10",
         "1 -> (2)",
     ): "which texts are kept parsed is a matter of memory",
+    (
+        "evalsuite/core/disk_cache.py",
+        "_BUSY_SECONDS = 30",
+        "30 -> (31)",
+    ): "how long a busy cache is awaited is no matter of results",
+    (
+        "evalsuite/core/metric.py",
+        "if self.at_once == 1 or len(pairs) < 2:",
+        "2 -> (3)",
+    ): "two calls one after the other have the same values",
+    (
+        "evalsuite/core/import_ref.py",
+        "setattr(self, attribute, value)  # the next read finds it without this function",
+        "setattr(self, attribute, value) -> pass",
+    ): "it is found again at each read",
 }
 
 # A package of this project is imported by the fork alone.

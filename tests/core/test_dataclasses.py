@@ -132,18 +132,29 @@ def _classes(dataclass: Any, field: Any) -> list[type[Any]]:
         def __hash__(self) -> int:
             return 7
 
-    return [Partly, Thawed, Single, Silent, Own]
+    @dataclass(kw_only=True)
+    class Named:
+        a: int = 1
+
+    return [Partly, Thawed, Single, Silent, Own, Named]
 
 
-@pytest.mark.parametrize("at", range(5))
+@pytest.mark.parametrize("at", range(6))
 def test_options_do_what_they_do_in_the_standard_library(at: int) -> None:
     """What is shown, compared, hashed and set, with fields that have no part in it and methods that the class brings."""
 
     def told(kind: type[Any]) -> list[Any]:
-        one, same, other = kind(1), kind(1), kind(2)
+        one, same, other = kind(a=1), kind(a=1), kind(a=2)
         said: list[Any] = [one == same, one == other, one == 1, str(one).partition(" at 0x")[0].rpartition(".")[2]]
+        said.append(kind.__match_args__)
         said.append(repr(one).partition(" at 0x")[0].rpartition(".")[2])
-        for job in (lambda: hash(one) == hash(same), lambda: setattr(one, "a", 5), lambda: delattr(one, "a"), lambda: kind()):
+        for job in (
+            lambda: hash(one) == hash(same),
+            lambda: setattr(one, "a", 5),
+            lambda: delattr(one, "a"),
+            lambda: kind() == one,
+            lambda: kind(1) == one,
+        ):
             try:
                 said.append(job())
             except (TypeError, AttributeError) as error:

@@ -216,8 +216,13 @@ def test_rows_are_scored_again_without_a_trace(made: Path, monkeypatch: pytest.M
     monkeypatch.chdir(made)
     score = verification.run
     monkeypatch.setattr(verification, "run", lambda *sides, progress: seen.append(sides[2]) or score(*sides, progress=progress))
+    look, allowed = verification._find_unscorable, list[bool]()
+    monkeypatch.setattr(
+        verification, "_find_unscorable", lambda *sides, programs: allowed.append(programs) or look(*sides, programs=programs)
+    )
     before = sorted(made.rglob("*"))
     assert checked(made).good
+    assert allowed == [False]
     assert sorted(made.rglob("*")) == before
     (how,) = seen
     assert (how.save, how.ves, how.metadata, how.only, how.isolation) == (False, False, {}, ("capital", "total", "share", "table"), "none")
@@ -288,6 +293,7 @@ def test_a_run_without_digests_is_not_confirmed(made: Path) -> None:
     found = checked(made)
     assert not found.good
     assert "contains no digests" in found.findings[0].says
+    assert [finding.good for finding in found.findings] == [False, False]
 
 
 def test_a_sample_can_be_repeated(made: Path) -> None:
