@@ -16,6 +16,8 @@ Doubt = Literal["", "negated", "hedged"]
 
 # How far a doubt may be from its place.
 REACH: Final = 96
+# How many places near words of denial are read.
+MOST_READ: Final = 2000
 _OPEN: Final = r"[\"'*_`(\[{«“„‘ \t]*(?:US(?=\$)|(?:USD|EUR|GBP) )?[-+]?[$€£¥]?[-+]?"
 _CLOSE: Final = r"[\"'*_`)\]}»”’]*"
 _WORD: Final = r"[^\s,.;:!?()]+"
@@ -171,17 +173,24 @@ _NEGATIVE: Final = frozenset({"no", "not", "none", "never", "nope", "false", "wr
 
 
 class Denials:
-    """Which places of a text it denies or takes back. Asked in order, the text is searched for words of denial once."""
+    """Which places of a text it denies or takes back. Asked in order, the text is searched for words of denial once.
+
+    After `MOST_READ` places near such words, every further one near a word is denied without being read: a text of a megabyte that says
+    `not 42` again and again must not take a minute.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._cue = -REACH
-        self._searched = 0
+        self._searched = self._n_read = 0
 
     def __contains__(self, place: tuple[int, int]) -> bool:
         """Whether the text denies what is between a start and an end."""
         start, end = place
-        return self._last_cue(start - REACH, end + REACH) >= start - REACH and _is_denied(self._text, start, end)
+        if self._last_cue(start - REACH, end + REACH) < start - REACH:
+            return False
+        self._n_read += 1
+        return self._n_read > MOST_READ or _is_denied(self._text, start, end)
 
     def _last_cue(self, start: int, end: int) -> int:
         """Where about the last word of denial before an end begins, if that is after the start."""
