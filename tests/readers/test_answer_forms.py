@@ -31,8 +31,8 @@ def test_memory_that_gold_takes_is_no_limit_of_the_answer(gold: Path, monkeypatc
     def too_much(*_: object, **__: object) -> None:
         raise error
 
-    for name in ("read_csv_table", "read_tree", "parse_tree"):
-        monkeypatch.setattr(load_answer, name, too_much)
+    for module, name in ((load_answer.csv_table, "read_csv_table"), (load_answer, "read_tree"), (load_answer, "parse_tree")):
+        monkeypatch.setattr(module, name, too_much)
     for form, name, code in (("table", "a.csv", "BAD_GOLD_FILE"), ("tree", "t.json", "BAD_GOLD_FILE"), ("tree", "{}", "BAD_SPEC")):
         with pytest.raises(FaultError) as caught:
             read(gold, form, gold=name)
