@@ -107,7 +107,7 @@ ROWS = (
             20,
             None,
             ("xeval", scorer, "peak_mib"),
-            100,
+            110,
         )
         for scorer in ("tree_match", "tree_score")
     ),
