@@ -315,14 +315,22 @@ def changes(file: str) -> Iterator[Change]:
     """Every change of a file."""
     source = (ROOT / file).read_text(encoding="utf-8")
     lines = source.splitlines()
+    # `ast.get_source_segment` splits the file again for each node.
+    encoded = source.encode().splitlines(keepends=True)
+
+    def text_of(node: Any) -> str:
+        first, *rest = encoded[node.lineno - 1 : node.end_lineno]
+        if not rest:
+            return first[node.col_offset : node.end_col_offset].decode()
+        return b"".join([first[node.col_offset :], *rest[:-1], rest[-1][: node.end_col_offset]]).decode()
+
     tree = ast.parse(source)
     numbers = {id(node): number for number, node in enumerate(ast.walk(tree))}
     for node, at_import in _behaviour(tree):
         place: Any = node.test if isinstance(node, ast.If | ast.IfExp | ast.While) else node
         for text in changed_nodes(node):
             new = text if isinstance(place, ast.stmt) else f"({text})"
-            before = ast.get_source_segment(source, place) or ""
-            yield Change(file, place.lineno, numbers[id(place)], new, before, lines[place.lineno - 1].strip(), at_import)
+            yield Change(file, place.lineno, numbers[id(place)], new, text_of(place), lines[place.lineno - 1].strip(), at_import)
 
 
 def with_switches(source: str, sample: Sequence[tuple[int, Change]]) -> str:

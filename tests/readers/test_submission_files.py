@@ -226,8 +226,13 @@ def test_what_a_dead_worker_read_is_unknown(ended_by: signal.Signals, status: st
     original = WorkerPair.order
 
     def order(self: WorkerPair, worker: Worker, message: bytes) -> None:
-        os.kill(self.workers["reader"].pid, ended_by)
+        # Stopped, so that the reader has its order before it dies: an order that cannot be sent is not the task's fault.
+        if is_reader := worker is self.workers["reader"]:
+            os.kill(worker.pid, signal.SIGSTOP)
         original(self, worker, message)
+        if is_reader:
+            os.kill(worker.pid, ended_by)
+            os.kill(worker.pid, signal.SIGCONT)
 
     monkeypatch.setattr(WorkerPair, "order", order)
     died = run_while(folder, lambda: None, isolation="process")
