@@ -39,10 +39,10 @@ from evalsuite.compare.strict_columns import (
     likely_columns,
     matched_as,
     place,
+    places_of,
     read_native,
     show,
     verdict_of_candidates,
-    windows_of,
 )
 from evalsuite.compare.table_diff import BulkDiff, TableDiff
 from evalsuite.compare.table_hashes import stable_order
@@ -165,10 +165,10 @@ def class_agrees(gold: Rows, predicted: Rows, tolerances: Sequence[Tolerance], w
 
 def _flows(gold: Rows, predicted: Rows, tolerances: Sequence[Tolerance], work: Work) -> bool:
     gold_rows, predicted_rows = list(gold), list(predicted)
-    windows = windows_of([row[0] for row in gold_rows], [row[0] for row in predicted_rows], tolerances[0])
+    places = places_of([row[0] for row in gold_rows], [row[0] for row in predicted_rows], tolerances[0])
     edges: list[list[int]] = []
-    for row, g in enumerate(gold_rows):
-        window = windows[row] if windows is not None else range(len(predicted_rows))
+    for g in gold_rows:
+        window = places.near(g[0]) if places is not None else range(len(predicted_rows))
         work.connect(len(window))
         edges.append([k for k in window if all(map(equal, g, predicted_rows[k], tolerances))])
         if not edges[-1]:

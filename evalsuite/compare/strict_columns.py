@@ -462,7 +462,7 @@ class Places:
         orders = [sorted(group, key=lambda k: places[k]) for group in groups.values()]
         return cls(decimals=tuple(groups), orders=orders, lines=[[places[k] for k in order] for order in orders], tolerance=tolerance)
 
-    def stretches(self, gold: Cell) -> list[tuple[int, int]]:
+    def _stretches(self, gold: Cell) -> list[tuple[int, int]]:
         """The range (start, stop) of each order in which predictions are near enough to a gold number to be compared."""
         value, ranges = _place_of(gold), []
         for decimals, line in zip(self.decimals, self.lines, strict=True):
@@ -472,32 +472,18 @@ class Places:
 
     def near(self, gold: Cell) -> list[int]:
         """The indices of the predictions that are near enough to a gold number to be compared."""
-        return [k for order, (start, stop) in zip(self.orders, self.stretches(gold), strict=True) for k in order[start:stop]]
+        return [k for order, (start, stop) in zip(self.orders, self._stretches(gold), strict=True) for k in order[start:stop]]
+
+    def n_near(self, gold: Cell) -> int:
+        """How many these are."""
+        return sum(stop - start for start, stop in self._stretches(gold))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Windows:
-    """For each gold number the predictions near enough to be compared: ranges (start, stop) of the `orders` by decimals shown."""
-
-    orders: Sequence[Sequence[int]]
-    stretches: Sequence[Sequence[tuple[int, int]]]
-
-    @property
-    def width(self) -> int:
-        """The number of pairs to compare."""
-        return sum(stop - start for row in self.stretches for start, stop in row)
-
-    def __getitem__(self, row: int) -> list[int]:
-        """The indices of the predictions to compare with gold number `row`."""
-        return [k for order, (start, stop) in zip(self.orders, self.stretches[row], strict=True) for k in order[start:stop]]
-
-
-def windows_of(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> Windows | None:
-    """The windows of gold numbers among predicted ones; None if a cell is not a number."""
+def places_of(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> Places | None:
+    """The places of predicted numbers, to look up gold numbers; None if a cell of either side is not a number."""
     if any(place(cell) is None for side in (predicted, gold) for cell in side):
         return None
-    lines = Places.of(predicted, tolerance)
-    return Windows(orders=lines.orders, stretches=[lines.stretches(cell) for cell in gold])
+    return Places.of(predicted, tolerance)
 
 
 def _shown(cell: Cell) -> int:

@@ -59,9 +59,9 @@ from evalsuite.compare.strict_columns import (
     likely_columns,
     matched_as,
     place,
+    places_of,
     show,
     verdict_of_candidates,
-    windows_of,
 )
 from evalsuite.compare.table_diff import Rows, TableDiff
 from evalsuite.compare.values import Cell, Percent, is_written_form
@@ -369,13 +369,13 @@ def _left_by_key(cells: Sequence[Cell], others: Sequence[Cell]) -> list[tuple[in
 
 def _edges(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> list[list[int]] | None:
     """For each gold number the predictions that equal it, plainly equal ones first; None if there are too many pairs to compare."""
-    windows = windows_of(gold, predicted, tolerance)
-    if windows is None or windows.width > MOST_EDGES:
+    places = places_of(gold, predicted, tolerance)
+    if places is None or sum(map(places.n_near, gold)) > MOST_EDGES:
         return None
     keys = list(map(key, predicted))
     edges = []
-    for row, cell in enumerate(gold):
-        pairs = [k for k in windows[row] if equal(cell, predicted[k], tolerance)]
+    for cell in gold:
+        pairs = [k for k in places.near(cell) if equal(cell, predicted[k], tolerance)]
         name = key(cell)
         edges.append([k for k in pairs if keys[k] == name] + [k for k in pairs if keys[k] != name])
     return edges

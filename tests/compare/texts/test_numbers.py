@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from evalsuite.compare.number_columns import numbers_of, surely_strictly_equal
 from evalsuite.compare.numbers import Number, Tolerance, numbers_equal, reach
-from evalsuite.compare.strict_columns import can_pair, windows_of
+from evalsuite.compare.strict_columns import can_pair, places_of
 from evalsuite.compare.string_columns import Block
 from evalsuite.compare.values import read_cell
 from tests.models import strict_table
@@ -65,12 +65,12 @@ def test_numbers_equal_the_model(pair: tuple[str, str], tolerance: Tolerance) ->
 @examples(600)
 @given(st.lists(pairs(), min_size=1, max_size=4), TOLERANCES)
 def test_nothing_equal_lies_out_of_reach(found: list[tuple[str, str]], tolerance: Tolerance) -> None:
-    """Equal numbers lie within the reach and in the windows that are looked at, and columns of equal cells can be paired."""
+    """Equal numbers lie within the reach and in the places that are looked at, and columns of equal cells can be paired."""
     golds, predictions = ([read_cell(pair[side]) for pair in found] for side in (0, 1))
     coarsest = min((cell.decimals for cell in golds if isinstance(cell, Number)), default=None)
-    windows = windows_of(golds, predictions, tolerance)
-    assert windows is not None
-    for row, gold in enumerate(golds):
+    places = places_of(golds, predictions, tolerance)
+    assert places is not None
+    for gold in golds:
         for k, predicted in enumerate(predictions):
             if numbers_equal(gold, predicted, tolerance):
                 distance = abs(
@@ -78,7 +78,7 @@ def test_nothing_equal_lies_out_of_reach(found: list[tuple[str, str]], tolerance
                     - float(predicted[0] if isinstance(predicted, Number) else predicted)
                 )
                 assert distance <= (reach(predicted, tolerance, coarsest) or 0.0)
-                assert k in windows[row]
+                assert k in places.near(gold)
     if all(map(numbers_equal, golds, predictions, [tolerance] * len(golds))):
         assert can_pair(golds, predictions, tolerance)
 
