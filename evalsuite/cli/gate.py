@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 from evalsuite.cli.commands import COMMANDS, REMOVED
@@ -100,19 +100,15 @@ class _Interruption:
             return
         self.number = signal.Signals(number)
         while self.has_alarm and frame is not None:
-            if self._drops(frame.f_code):
+            # Return whether Python loses an interruption in this code: `__set_name__` (up to 3.11 a RuntimeError), a callback of the import
+            # system, the hook for lost exceptions itself
+            is_callback = frame.f_code.co_name == "cb" and frame.f_code.co_filename.startswith("<frozen importlib")
+            if is_callback or frame.f_code.co_name in ("__set_name__", "repeat_lost_interruption"):
                 self.repeat_soon()
                 return
             frame = frame.f_back
         self.seconds = time.monotonic()
         raise KeyboardInterrupt
-
-    def _drops(self, code: CodeType) -> bool:
-        """Return whether Python loses an interruption in this code: `__set_name__` (up to 3.11 a RuntimeError), a callback of the import
-        system, the hook for lost exceptions itself.
-        """
-        is_callback = code.co_name == "cb" and code.co_filename.startswith("<frozen importlib")
-        return is_callback or code.co_name in ("__set_name__", "repeat_lost_interruption")
 
     def repeat_soon(self) -> None:
         """Send the signal again in a millisecond. The alarm only sends it, so that code that blocks the signal blocks it still."""

@@ -410,7 +410,11 @@ def _read_with_csv(data: bytes, name: str, limits: Limits) -> Table:
         _check_columns(width, limits)
         columns: list[list[str | None]] = [[] for _ in range(width)]
         while block:
-            _check_lengths(block, width, n_read)
+            n_before = n_read
+            # Raise BAD_CSV for a row longer than `width`, as pandas does; lines are counted like in pandas, one for each row or blank line
+            if max(map(len, block)) > width and not any(map(_is_blank, block)):
+                at, row = next((at, row) for at, row in enumerate(block) if len(row) > width)
+                raise FaultError("BAD_CSV", f"line {n_before + at + 1} has {len(row)} fields, the lines before it {width}")
             n_read += len(block)
             for column, cells in zip(columns, _block_columns(block, width), strict=True):
                 column.extend(cells)
@@ -430,13 +434,6 @@ def _unreadable(data: bytes, message: str) -> Exception:
     if message == "unexpected end of data" and ragged is None:
         return FaultError("BAD_CSV", _OPEN_QUOTE.format(last))
     return _OddFileError()
-
-
-def _check_lengths(rows: list[list[str]], width: int, n_before: int) -> None:
-    """Raise BAD_CSV for a row longer than `width`, as pandas does; lines are counted like in pandas, one for each row or blank line."""
-    if max(map(len, rows)) > width and not any(map(_is_blank, rows)):
-        at, row = next((at, row) for at, row in enumerate(rows) if len(row) > width)
-        raise FaultError("BAD_CSV", f"line {n_before + at + 1} has {len(row)} fields, the lines before it {width}")
 
 
 def _block_columns(rows: list[list[str]], width: int) -> Iterable[Sequence[str | None]]:

@@ -385,13 +385,6 @@ class _Catalog:
         self._rows = [row for row in rows if row[0] == database]
         self.tables = {str(row[1]).lower(): row for row in self._rows if row[5] == "main"}
 
-    def has_view(self, name: str) -> bool:
-        """Whether schema main contains a view of that name."""
-        views = self.connection.execute(
-            "SELECT view_name FROM system.main.duckdb_views() WHERE schema_name = 'main' AND NOT internal"
-        ).fetchall()
-        return name.lower() in {str(view).lower() for (view,) in views}
-
     def table_names(self) -> list[str]:
         """Base tables, sorted by code point."""
         return sorted(str(row[1]) for row in self.tables.values())
@@ -408,7 +401,10 @@ class _Catalog:
         """One table, or why it is not read; if it has many rows and plain types, unread, to be read on what `attached` returns."""
         row = self.tables.get(name.lower())
         if row is None:
-            if self.has_view(name):
+            views = self.connection.execute(
+                "SELECT view_name FROM system.main.duckdb_views() WHERE schema_name = 'main' AND NOT internal"
+            ).fetchall()
+            if name.lower() in {str(view).lower() for (view,) in views}:
                 return self._read_view(name, limits)
             return Fault(code="MISSING_TABLE", detail=f"the database has no table {name!r} in schema main")
         refusal = self._refusal(name, row, limits)

@@ -398,7 +398,10 @@ class TestSuite:
         data = candidate_data if candidate_data is not None else candidate_data_path
         columns: dict[str, Any] = {"candidate_column": candidate_column, "context_column": context_column, "input_column": input_column}
         outputs, contexts = candidates_of(self._suite, data, candidate_output_list, contexts=context_list, **columns)
-        self._refuse_taken(run_name)
+        own = [entry for entry in find_runs(self._root / "runs") if entry.metadata.get("suite_id") == self._suite.id]
+        if taken := next((entry.name for entry in own if slug(str(entry.metadata.get("run_name", ""))) == slug(run_name)), None):
+            hint = f"choose another run name, or `evalsuite runs rm {shlex.quote(taken)}`"
+            raise SuiteError(f"the suite {self._suite.name!r} already has a run {run_name!r}", hint=hint)
         gold = self._gold_for(run_name, contexts)
         submission = self._write_submission(run_name, outputs, contexts)
         from evalsuite.runs.run_options import RunOptions
@@ -409,12 +412,6 @@ class TestSuite:
         options = RunOptions(metadata=about, allow_programs=allow_programs, invalid_as=invalid_as, **place)
         with trusting_plugins(gold):
             return TestRun(name=run_name, run=run(submission, gold, options, progress=progress), suite=self._suite, output=tuple(outputs))
-
-    def _refuse_taken(self, run_name: str) -> None:
-        own = [entry for entry in find_runs(self._root / "runs") if entry.metadata.get("suite_id") == self._suite.id]
-        if taken := next((entry.name for entry in own if slug(str(entry.metadata.get("run_name", ""))) == slug(run_name)), None):
-            hint = f"choose another run name, or `evalsuite runs rm {shlex.quote(taken)}`"
-            raise SuiteError(f"the suite {self._suite.name!r} already has a run {run_name!r}", hint=hint)
 
     def _gold_for(self, run_name: str, contexts: Sequence[str] | None) -> Path:
         """The gold folder to score against: the suite's own, or a copy with this run's contexts for a scorer that takes one."""

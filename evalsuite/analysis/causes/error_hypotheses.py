@@ -480,12 +480,7 @@ def _remove_marks(parts: Collection[str], text: str) -> str:
     if "punctuation" in parts:
         text = _MARKS.sub(" ", text)
         return "".join(text.split()) if "spaces" in parts else " ".join(text.split())
-    return squeeze_spaces(text) if "spaces" in parts else text
-
-
-def squeeze_spaces(text: str) -> str:
-    """Return the text with one plain space for each run of spaces of any kind, and of hyphens or underscores between words."""
-    return _SPACES.sub(" ", text).strip()
+    return _SPACES.sub(" ", text).strip() if "spaces" in parts else text
 
 
 def quotes(pairs: Sequence[Pair]) -> str | None:
