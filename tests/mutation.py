@@ -6,6 +6,7 @@ fork runs them and notes who reaches which switch; then one fork for each change
 one fails. Where no test reaches it in its own process, those that start processes are run. A change that is made when a file is imported (a
 constant, a default, a decorator) needs a new import and takes longer. A change that no test could notice is listed in `EQUIVALENT` with its
 reason.
+`--reach` changes nothing and names the lines that no test reaches in its own process.
 `--changed` takes the lines that differ from the branch `main` (there: from the last commit) and stops after 50 seconds.
 """
 
@@ -407,9 +408,10 @@ def is_on(number):
 class Session:
     """A plugin of pytest that runs the collected tests in forks: once as they are, then for each change those that reach it."""
 
-    def __init__(self, sample: Sequence[Change], until: float) -> None:
+    def __init__(self, sample: Sequence[Change], until: float, only_reach: bool) -> None:
         self._sample = sample
         self._until = until
+        self._only_reach = only_reach
         self.survivors: list[int] = []
         self.n_tried = 0
 
@@ -425,6 +427,11 @@ class Session:
         for name in by_time:
             for number in reached[name]:
                 names.setdefault(number, []).append(name)
+        if self._only_reach:
+            missed = [change for number, change in enumerate(self._sample) if number not in names and number not in on_import]
+            lines = {(change.file, change.line): change.line_text for change in missed}
+            print(*(f"  {file}:{line}  {text}" for (file, line), text in sorted(lines.items())), sep="\n", flush=True)
+            return True
         for number, change in enumerate(self._sample):
             if change.reason:
                 print(f"  equivalent {change.file}:{change.line}  {change.what}  ({change.reason})", flush=True)
@@ -583,13 +590,13 @@ def _tests_of(file: str) -> list[str]:
     return [str(path.relative_to(ROOT)) for path in files if module in path.read_text(encoding="utf-8")]
 
 
-def _measure(name: str, sample: Sequence[Change], tests: Sequence[str], until: float) -> int:
+def _measure(name: str, sample: Sequence[Change], tests: Sequence[str], until: float, only_reach: bool) -> int:
     """Print what became of each change of a sample, and the row of the table; how many survived."""
     originals = {file: Path(file).read_text(encoding="utf-8") for file in {change.file for change in sample}}
     for file, source in originals.items():
         here = [(number, change) for number, change in enumerate(sample) if change.file == file]
         Path(file).write_text(with_switches(source, here), encoding="utf-8")
-    session = Session(sample, until)
+    session = Session(sample, until, only_reach)
     out = os.dup(1)
 
     def job() -> int:
@@ -599,6 +606,8 @@ def _measure(name: str, sample: Sequence[Change], tests: Sequence[str], until: f
             del sys.modules[module]
         sys.stdout = os.fdopen(out, "w", closefd=False)
         _pytest(["-s", *tests], [session])
+        if only_reach:
+            return 0
         n_equivalent = sum(bool(change.reason) for change in sample)
         n_killed = session.n_tried - len(session.survivors)
         share = n_killed / max(session.n_tried, 1)
@@ -619,6 +628,7 @@ def main() -> int:
     parser.add_argument("packages", nargs="*", choices=[*PACKAGES, []], metavar="PACKAGE", help=", ".join(PACKAGES))
     parser.add_argument("--at", action="append", default=[], metavar="FILE:LINE", help="all changes of a line, with the package's tests")
     parser.add_argument("--changed", action="store_true", help="the lines that differ from main, for at most a minute")
+    parser.add_argument("--reach", action="store_true", help="name the lines of a package that no test reaches in its own process")
     parser.add_argument("-n", type=int, default=60, help="size of the sample of a package")
     parser.add_argument("--seed", default="1")
     asked = parser.parse_args()
@@ -638,10 +648,10 @@ def main() -> int:
     with TemporaryDirectory(prefix="mutation-") as place:
         _copied(place)
         for at, (name, (all_, tests)) in enumerate(parts.items()):
-            sample = random.Random(f"{asked.seed} {name}").sample(all_, min(asked.n, len(all_)))
+            sample = random.Random(f"{asked.seed} {name}").sample(all_, len(all_) if asked.reach else min(asked.n, len(all_)))
             print(f"{name}: {len(sample)} of {len(all_)} changes", flush=True)
             end = time.monotonic() + (until - time.monotonic()) / (len(parts) - at)
-            bad |= _measure(name, sample, tests, end) not in range(int(0.05 * len(sample)) + 1)
+            bad |= _measure(name, sample, tests, end, asked.reach) not in range(int(0.05 * len(sample)) + 1)
         os.chdir(ROOT)
     return int(bad)
 

@@ -154,10 +154,6 @@ def _compiled_init(cls: "type[Any]", all_fields: "list[_Field]", *, frozen: bool
         if field.init:
             optional = field.default_factory is not _MISSING or field.default is not _MISSING
             (keywords if field.kw_only else positional).append(f"{name}=_default_{name}" if optional else name)
-        elif field.default_factory is _MISSING:
-            if field.default is _MISSING or name in vars(cls):
-                continue
-            value = f"_default_{name}"
         names[f"_set_{name}"] = getattr(getattr(cls, name, None), "__set__", None)
         frozen_way = f"_set_{name}(self, {value})" if names[f"_set_{name}"] else f"_set(self, {name!r}, {value})"
         body.append(frozen_way if frozen else f"self.{name} = {value}")

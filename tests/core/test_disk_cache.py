@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.core.disk_cache import FILE, DiskCache
+from evalsuite.core.disk_cache import FILE, DiskCache, code_stamp
+from tests.conftest import ROOT
 from tests.processes import LIMIT_SECONDS, side_by_side
 from tests.runs.store.every_moment import killed
 
@@ -34,6 +35,22 @@ def test_the_next_one_knows(tmp_path: Path, key: str) -> None:
     assert first.get("b", key) is None
     first.close()
     assert DiskCache(tmp_path).get_all("a", ["other", key]) == {key: {"n": [1, None, "ü"]}}
+
+
+def test_values_that_can_be_computed_again_do_not_wait_for_the_disk(tmp_path: Path) -> None:
+    """Written one by one they would wait each time; all at once they wait once."""
+    for at_once, synchronous in ((True, 0), (False, 1)):
+        memo = DiskCache(tmp_path, at_once=at_once)
+        memo.put_all("a", [("key", 1)])
+        assert memo._connection is not None
+        assert memo._connection.execute("PRAGMA synchronous").fetchone() == (synchronous,)
+        memo.close()
+
+
+def test_the_stamp_of_the_code_is_that_of_its_newest_file() -> None:
+    """In nanoseconds, over all of the package."""
+    newest = max((ROOT / "evalsuite").rglob("*.py"), key=lambda path: path.stat().st_mtime_ns)
+    assert code_stamp.__wrapped__() == str(newest.stat().st_mtime_ns)
 
 
 def test_looking_makes_no_file(tmp_path: Path) -> None:

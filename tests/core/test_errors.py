@@ -3,17 +3,21 @@
 import pytest
 
 from evalsuite.core.errors import (
+    CHECK_HINT,
     FAULTS,
     FaultError,
     UsageError,
+    count_words,
     describe,
     did_you_mean,
     error_sentence,
     hint_of,
     listed,
     machine_fault,
+    reason_of,
     side_of,
     timeout_error,
+    write_error,
 )
 from evalsuite.core.types import Fault, Score
 
@@ -30,6 +34,7 @@ SCORERS = ("string_match", "number_match", "table_match", "tables_match", "duckd
         ("read", "did you mean 'readability'?"),
         ("tabel_match", "did you mean 'table_match'?"),
         ("blue", "did you mean 'bleu'?"),
+        ("my_bleu_score", "did you mean 'bleu'?"),
         ("match", f"known: {', '.join(SCORERS)}"),
         ("zzz", f"known: {', '.join(SCORERS)}"),
         ("", f"known: {', '.join(SCORERS)}"),
@@ -67,6 +72,7 @@ def test_many_names_are_counted() -> None:
     assert len(said) < 430
     assert listed(["x" * 1000, "y"]) == f"{'x' * 1000} and 1 more"
     assert listed([]) == ""
+    assert [count_words(n, "row") for n in range(3)] == ["0 rows", "1 row", "2 rows"]
     assert did_you_mean("sale_0012", names) == "did you mean 'sales_0012'?"
 
 
@@ -117,6 +123,18 @@ def test_errors_in_one_sentence() -> None:
     assert error_sentence(UsageError("no gold")) == "no gold"
     assert error_sentence(FaultError("TIMEOUT", "late")) == "late"
     assert error_sentence(KeyError("a path")) == "KeyError"
+
+
+def test_errors_of_the_operating_system() -> None:
+    """Its own reason, or the class; a file in place of a folder is named as such."""
+    for error, reason in (
+        (PermissionError(13, "Permission denied"), "Permission denied"),
+        (FileExistsError(17, "File exists"), "expected a folder, found a file"),
+        (OSError(), "OSError"),
+    ):
+        assert reason_of(error) == reason
+        assert (write_error("out", error).message, write_error("out", error).hint) == (f"cannot write out: {reason}", CHECK_HINT)
+    assert write_error("out", OSError(), hint="elsewhere").hint == "elsewhere"
 
 
 def test_a_score_under_each_rule() -> None:

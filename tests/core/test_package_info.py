@@ -171,6 +171,62 @@ def test_an_installed_package_is_installed_again_by_its_extra_line(tmp_path: Pat
     assert runtime.install_line().endswith(" install evalsuite")
 
 
+def test_packages_without_a_folder_of_their_name_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that the import system finds elsewhere is there; where all have a folder nothing is imported."""
+    monkeypatch.setattr(runtime, "REQUIRED", ("duckdb", "sys", "no_such_package"))
+    assert runtime.missing_packages() == ["no_such_package"]
+    monkeypatch.setattr(runtime, "REQUIRED", ("duckdb",))
+    assert runtime.missing_packages() == []
+
+
+def test_what_starts_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its name if PATH leads to it, else its path, below the current folder without that; Python where no command is installed."""
+    monkeypatch.chdir(tmp_path)
+    tools, other = tmp_path / "my tools", tmp_path / "other"
+    for folder in (tools, other):
+        folder.mkdir()
+        (folder / "evalsuite").touch()
+    monkeypatch.setattr(sys, "executable", str(tools / "python"))
+    for on_path, word in (
+        (tools / "evalsuite", "evalsuite"),
+        (other / "evalsuite", "'my tools/evalsuite'"),
+        (None, "'my tools/evalsuite'"),
+    ):
+        monkeypatch.setattr(shutil, "which", lambda _, on_path=on_path: on_path and str(on_path))
+        assert runtime.program() == word
+    monkeypatch.chdir(other)
+    assert runtime.program() == shlex.quote(str(tools / "evalsuite"))
+    (tools / "evalsuite").unlink()
+    assert runtime.program() == f"{shlex.quote(str(tools / 'python'))} -m evalsuite"
+    monkeypatch.setattr(shutil, "which", lambda _: str(other / "evalsuite"))
+    assert runtime.program() == "evalsuite"
+
+
+def test_the_readme_line_of_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It begins in the checkout."""
+    monkeypatch.chdir(ROOT)
+    line = runtime.install_line()
+    assert line.startswith("python3 -m venv .venv && .venv/bin/pip install -q -e . (then")
+    monkeypatch.chdir(tmp_path)
+    assert runtime.install_line() == f"cd {shlex.quote(str(ROOT))} && {line}"
+
+
+def test_msgspec_is_imported_without_typing_extensions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only in a process of one thread that has imported neither; the other can be imported afterwards."""
+    seen: list[tuple[str, bool]] = []
+    monkeypatch.setattr(runtime, "import_module", lambda name: seen.append((name, sys.modules.get("typing_extensions", 1) is None)))
+    for n_threads, known in ((2, ()), (1, ("msgspec",)), (1, ("typing_extensions",)), (1, ())):
+        monkeypatch.setattr(runtime.threading, "active_count", lambda n_threads=n_threads: n_threads)
+        with monkeypatch.context() as patch:
+            for name in ("msgspec", "typing_extensions"):
+                patch.delitem(sys.modules, name, raising=False)
+            for name in known:
+                patch.setitem(sys.modules, name, sys)
+            runtime.load_msgspec()
+            assert ("typing_extensions" in sys.modules) is ("typing_extensions" in known)
+        assert seen == ([("msgspec", True)] if (n_threads, known) == (1, ()) else [])
+
+
 def test_blocks_end_as_they_began() -> None:
     """Signals are blocked, and garbage is left, inside the block alone."""
     for was_on in (True, False):

@@ -1,14 +1,17 @@
 """The parameters of a check are those of its scorer's signature, by name and type; contexts of plugins end with their block."""
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
 
+import numpy as np
 import pytest
 
+from evalsuite.core import registry
 from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.plugin_calls import (
@@ -21,6 +24,8 @@ from evalsuite.core.plugin_calls import (
     late_strict,
     official_only,
     report_official,
+    score_of,
+    with_raw,
 )
 from evalsuite.core.registry import (
     SHARE,
@@ -35,9 +40,10 @@ from evalsuite.core.registry import (
     check_parameters,
     fits,
     readable,
+    refuse_broken,
     scorer,
 )
-from evalsuite.core.types import Score
+from evalsuite.core.types import BROKEN_RECORD, Fault, Score
 from evalsuite.scorers import SCORERS
 
 # Annotation -> (its words, values of this type, values of another one).
@@ -139,6 +145,118 @@ def test_rows_of_details(rows: Any, right: bool) -> None:
     assert are_rows(rows, {"n": int, "share": SHARE, "name": str}) is right
     bounds = [{"n": 0, "share": value, "name": "x"} for value in (0, 1)]
     assert are_rows(bounds, {"n": int, "share": SHARE, "name": str})
+
+
+def test_broken_records_of_a_tree() -> None:
+    """A plugin's tree scorer gets no blank lines, and never a record that could not be read; a key of that name among others is data."""
+    blank, broken = {BROKEN_RECORD: {}}, {BROKEN_RECORD: {"cause": "no value", "line": 7}}
+    for value, kept in (
+        (3, 3),
+        ({"a": 1}, {"a": 1}),
+        (blank, blank),
+        ([1, "x", [BROKEN_RECORD], {"a": 1}, blank], [1, "x", [BROKEN_RECORD], {"a": 1}]),
+        ([{BROKEN_RECORD: {"cause": "x"}, "a": 1}], []),
+        ([{BROKEN_RECORD: "cause"}], []),
+    ):
+        assert refuse_broken(value) == kept
+    seen: list[Any] = []
+    marked = scorer(reads="tree")(lambda prediction: Score(official=float(seen.append(prediction) is None)))
+    foreign = Scorer(name="mine", function=marked, marker=marked.__evalsuite__, summary="", is_foreign=True)  # type: ignore[attr-defined]
+    assert (foreign.score([1, blank]).official, seen) == (1.0, [[1]])
+    assert (replace(foreign, is_foreign=False).score([blank]).official, seen) == (1.0, [[1], [blank]])
+    for value in (broken, [1, broken]):
+        with pytest.raises(FaultError, match="line 7: no value") as refused:
+            foreign.score(value)
+        assert refused.value.fault.code == "BAD_JSON"
+
+
+OTHER_RANGE = "; range=None in @scorer keeps its own scale, range=(low, high) names another"
+
+
+@pytest.mark.parametrize(
+    ("value", "ends", "expected"),
+    [
+        (0.25, (0, 1), (0.25, "mine says 0.25", {})),
+        (True, (0, 1), (1.0, "mine says 1", {})),
+        (np.float32(0.5), (0, 1), (0.5, "mine says 0.5", {})),
+        (SimpleNamespace(score=3, category=SimpleNamespace(name="good")), (1, 5), (0.5, "mine says 3", {"category": "good", "raw": 3.0})),
+        (SimpleNamespace(score=0, category="poor"), (0, 1), (0.0, "mine says 0", {"category": "poor"})),
+        (7, None, (None, "mine says 7", {"raw": 7.0})),
+        (
+            1.5,
+            (0, 1),
+            "mine gave 1.5, expected a number in [0, 1]; range=None in @scorer keeps its own scale, range=(low, high) names another",
+        ),
+        (6, (1, 5), "mine gave 6, expected a number in [1, 5]"),
+        (math.nan, (0, 1), f"mine gave nan, expected a number in [0, 1]{OTHER_RANGE}"),
+        (10**400, None, "mine gave inf, expected a finite number"),
+        (-(10**400), None, "mine gave -inf, expected a finite number"),
+        ("1", (0, 1), "mine gave str, expected a number"),
+        (np.ones(1), (0, 1), "mine gave ndarray, expected a number"),
+        (Score(official=2.0), (0, 1), "mine gave 2, expected a number in [0, 1]"),
+        (Score(official=1.0, strict="x"), (0, 1), "mine gave str, expected a number in [0, 1]"),  # type: ignore[arg-type]
+        (Score(official=1.0, flip=None), (0, 1), "mine gave flip as NoneType, expected text"),  # type: ignore[arg-type]
+        (Score(official=1.0, strict_reason=3), (0, 1), "mine gave strict_reason as int, expected text"),  # type: ignore[arg-type]
+        (Score(official=None, fault=Fault(code="MINE")), (0, 1), "mine gave a fault that is none of the known codes"),
+        (Score(official=1.0, details=[1]), (0, 1), "mine gave details as list, expected a mapping"),  # type: ignore[arg-type]
+    ],
+)
+def test_values_of_a_plugin(value: Any, ends: tuple[float, float] | None, expected: Any) -> None:
+    """A number between the ends is a share of them, on a scale of its own it has no score; anything else names what came."""
+    if isinstance(expected, str):
+        with pytest.raises(FaultError) as refused:
+            score_of("mine", value, ends)
+        assert (refused.value.fault.code, str(refused.value)) == ("SCORER_ERROR", expected)
+        return
+    found = score_of("mine", value, ends)
+    assert (found.official, found.reason, found.details) == expected
+    assert (found.strict, found.fault, found.strict_fault) == (found.official, None, None)
+
+
+def test_scores_of_a_plugin() -> None:
+    """Details become JSON; a verdict without a value has a fault, unless the value is on a scale of its own."""
+    silent = Fault(code="SCORER_ERROR", detail="mine gave no value")
+    late = Fault(code="TIMEOUT")
+    whole = Score(official=0.5, strict=None, reason="r", strict_reason="s", flip="f", details={"at": Path("x"), "n": math.nan})
+    assert score_of("mine", whole) == replace(whole, strict_fault=silent, details={"at": "x", "n": "NaN"})
+    assert score_of("mine", Score(official=None, strict=1.0)).fault == silent
+    assert score_of("mine", replace(whole, official=None, fault=late, strict_fault=late)).fault == late
+    raw = Score(official=None, details={"raw": 3})
+    assert (score_of("mine", raw, None), score_of("mine", raw).fault, score_of("mine", replace(raw, details={}), None).fault) == (
+        raw,
+        silent,
+        silent,
+    )
+    assert score_of("mine", replace(raw, fault=late), None).strict_fault == silent
+    assert with_raw("mine", 0.25).details == {"raw": 0.25}
+    assert with_raw("mine", SimpleNamespace(score=1, category="good")).details == {"raw": 1.0, "category": "good"}
+
+
+def test_markers_of_scorers() -> None:
+    """What they validate and whether they ask is their own; a foreign one that fails is a problem, ours raises."""
+    for options, why in (({"range": (1.0, 1.0)}, "range cannot be"), ({"reads": "mind"}, "reads cannot be 'mind'")):
+        with pytest.raises(UsageError, match=why):
+            scorer(**{"reads": "text", **options})
+    made = scorer(reads="text", direction="lower", range=None)(lambda _: Score(official=1.0)).__evalsuite__  # type: ignore[attr-defined]
+    assert (made.direction, made.raw_direction, made.range) == ("lower", "lower", None)
+    other = scorer(reads="text", direction="lower", raw_direction="higher")(lambda _: Score(official=1.0))
+    assert other.__evalsuite__.raw_direction == "higher"  # type: ignore[attr-defined]
+
+    def entry(is_foreign: bool = True, **options: Any) -> Scorer:
+        return replace(ENTRY, marker=replace(ENTRY.marker, **{"validate": None, **options}), is_foreign=is_foreign)
+
+    for is_foreign in (True, False):
+        asking = entry(is_foreign, asks=lambda parameters: parameters["n"] > 1)
+        assert [entry(is_foreign).asks_judge({}), asking.asks_judge({"n": 1}), asking.asks_judge({"n": 2})] == [False, False, True]
+    with pytest.raises(FaultError, match="by_size: asks raised KeyError"):
+        entry(asks=lambda parameters: parameters["n"]).asks_judge({})
+    assert entry().problems({}) == []
+    failed = entry(validate=lambda _: 1 / 0).problems({})  # type: ignore[arg-type, return-value]
+    assert [(one.code, one.message.partition(" at ")[0]) for one in failed] == [
+        ("SCORER_ERROR", "by_size: validate raised ZeroDivisionError")
+    ]
+    strange = entry(validate=lambda _: ["no"]).problems({})  # type: ignore[arg-type, list-item, return-value]
+    assert strange == [Problem(code="SCORER_ERROR", message="by_size: validate gave str, expected a Problem")]
 
 
 def test_contexts_end_with_their_block() -> None:
@@ -260,6 +378,58 @@ def test_scorers_of_a_file(own: Registry, tmp_path: Path) -> None:
     assert (own.code_hash(["string_match"]), len(before), own.code_hash(["length"]) == before) == ("", 12, False)
     file.write_text(PLUGIN + "#")
     assert own.code_hash(["loud"]) != before
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("x = 1\ny = 1 / 0\n", "my.py:2: ZeroDivisionError: division by zero"),
+        ("x = (\n", "my.py:1: SyntaxError: '(' was never closed (my.py, line 1)"),
+        ("raise SystemExit(3)\n", "my.py:1: SystemExit: 3"),
+        (
+            "from evalsuite.core.registry import scorer\n@scorer(reads='text')\ndef odd(prediction: 'Absent'): ...\n",
+            "odd: its signature raised NameError",
+        ),
+    ],
+)
+def test_files_that_fail(own: Registry, tmp_path: Path, text: str, why: str) -> None:
+    """The line of the file and the error; an annotation is looked up when the scorer is loaded."""
+    file = tmp_path / "my.py"
+    file.write_text(text)
+    before = {*sys.modules}
+    with pytest.raises(UsageError) as failed:
+        [own.load(name) for name in own.load_file(file)]
+    assert failed.value.message.removeprefix(f"{tmp_path}/").startswith(why)
+    assert [name for name in {*sys.modules} - before if name.startswith("evalsuite_plugin_")] == [] or "odd" in why
+    (tmp_path / "my.txt").write_text("")
+    with pytest.raises(UsageError, match="not a Python file"):
+        own.load_file(tmp_path / "my.txt")
+
+
+def test_a_file_may_only_have_parts(own: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A comparator of trees makes a file a plugin, known to workers by its path."""
+    monkeypatch.setattr(registry, "PART_MODULES", set())
+    file = tmp_path / "near.py"
+    file.write_text("from evalsuite.core import registry\nregistry.PART_MODULES.add(__name__)\n")
+    assert (own.load_file(file), own.parts) == ([], {"parts of near.py": file})
+    other = Registry(own.bundled, metric_scorer=ImportRef("evalsuite.scorers.metrics.scorer:metric_scorer"), group="evalsuite.nothing")
+    other.register_all(own.registered_plugins(), {"near": {"bleu": {}}})
+    assert (other.parts, other.metrics) == (own.parts, {"near": {"bleu": {}}})
+
+
+def test_a_class_with_values_of_its_own_scale(own: Registry, tmp_path: Path) -> None:
+    """One answer alone is a share, with its value in `raw`; in a batch with values beyond 1 all are on their own scale."""
+    file = tmp_path / "my.py"
+    file.write_text(PLUGIN.replace("float(len(text) > 1)", "len(text) / 2"))
+    own.load_file(file)
+    length = own.load("length")
+    alone = length.score("ab")
+    assert (alone.official, alone.details) == (1.0, {"raw": 1.0})
+    batch = own.plugin_batch("length")
+    assert batch is not None
+    for text in ("a", "abc"):
+        batch.add(text, {})
+    assert [length.score(text, batch).details for text in ("a", "abc")] == [{"raw": 0.5}, {"raw": 1.5}]
 
 
 def test_a_file_that_registers_parts_is_executed(own: Registry, tmp_path: Path) -> None:

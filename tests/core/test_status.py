@@ -208,6 +208,7 @@ def test_evidence_at_each_level() -> None:
         {"kind": "tables", "tables": [of_numbers], "n_tables": 1},
     ]
     assert status.redact_difference({"kind": "odd", "x": 1}, "shape") == {"kind": "odd"}
+    assert status.redact_difference({"kind": "odd", "x": 1}, "cells") == {"kind": "odd", "x": 1}
     assert status.redact_explanation(explanation, "cells")["causes"] == [{key: cause[key] for key in cause}]
     correction = {"id": "q", "reason": "Oslo", "evidence": "Oslo"}
     corrections = {"file": "f", "applied": [correction], "stale": [correction], "expired": []}

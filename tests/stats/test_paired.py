@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from evalsuite.stats import significance
 from evalsuite.stats.samples import StatsError, decimals, differences
@@ -56,12 +57,14 @@ def test_both_ways_of_counting_coins_agree() -> None:
     assert (below, below + at) == pytest.approx((exact, exact + math.comb(1001, 480) / 2**1001))
 
 
-def test_paired_t_equals_scipy() -> None:
-    """ttest_rel with its interval, two-sided and one-sided."""
-    found = paired_t(A, B)
-    assert (found.statistic, found.p) == pytest.approx((1.79042103334258, 0.11650595899091154))
-    assert (found.interval.low, found.interval.high) == pytest.approx((-0.02806199249295757, 0.20306199249295756))
-    assert paired_t(A, B, alternative="greater").p == pytest.approx(0.05825297949545577)
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_paired_t_equals_scipy(alternative: Any) -> None:
+    """ttest_rel, two-sided and one-sided, with the two-sided interval and the degrees of freedom."""
+    found, expected = paired_t(A, B, alternative=alternative, confidence=0.9), stats.ttest_rel(A, B, alternative=alternative)
+    assert (found.statistic, found.p, found.details) == (pytest.approx(expected.statistic), pytest.approx(expected.pvalue), {"df": 7})
+    assert found.interval is not None
+    ends = stats.ttest_rel(A, B).confidence_interval(0.9)
+    assert (found.interval.low, found.interval.high) == pytest.approx((ends.low, ends.high))
 
 
 def test_sign_flip_equals_the_full_enumeration() -> None:

@@ -45,8 +45,10 @@ def test_each_method_by_name() -> None:
         assert title in significance_test(A, B, method=method).method
     drawn = significance_test(A, B, method="bootstrap")
     assert (drawn.seed, drawn.n_resamples, drawn.interval.method) == (12345, 10_000, "bca bootstrap")
-    with pytest.raises(StatsError, match="unknown test"):
+    with pytest.raises(StatsError, match="unknown test 'z'"):
         significance_test(A, B, method="z")
+    with pytest.raises(StatsError, match="alpha must be between 0 and 1, not 5"):
+        significance_test(A, B, 5)
 
 
 def test_no_flips_do_not_make_a_certain_zero() -> None:

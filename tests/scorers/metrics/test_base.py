@@ -2,15 +2,18 @@
 
 import math
 import pickle
-from dataclasses import fields
+import threading
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, field, fields
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.core.errors import EvalsuiteError
-from evalsuite.core.metric import Metric, MetricError, aggregate, text_of
+from evalsuite.core.errors import EvalsuiteError, FaultError, MissingExtraError
+from evalsuite.core.metric import Measure, Metric, MetricError, aggregate, on_unit, text_of
+from evalsuite.core.types import Fault
 from evalsuite.scorers.metrics import METRICS, get_metric
 from tests.properties import examples
 from tests.scorers.metrics.hash_embedder import HashEmbedder
@@ -81,12 +84,77 @@ def test_a_text_is_like_itself(name: str) -> None:
 
 
 def test_aggregate_leaves_nulls_out_and_counts_them() -> None:
-    """Mean, sample deviation and the rest are over what is there; one value has no deviation, none is an error."""
+    """Mean, both deviations and the rest are over what is there; one value has no deviation, none is an error."""
     found = aggregate([1.0, None, 0.0, 0.5])
-    assert (found.mean, found.std, found.min, found.max, found.count, found.median, found.n_null) == (0.5, 0.5, 0.0, 1.0, 3, 0.5, 1)
-    assert aggregate([0.3]).std is None
+    assert astuple(found) == (0.5, 0.5, pytest.approx(1 / 6**0.5), 0.0, 1.0, 3, 0.5, 1)
+    assert (aggregate([0.3]).std, aggregate([0.1, 0.3]).std) == (None, pytest.approx(0.02**0.5))
     with pytest.raises(MetricError, match="no scores"):
         aggregate([None])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stated(Metric):
+    """A metric on [0, 10] with a stated value."""
+
+    name = "stated"
+    low, high = 0.0, 10.0
+    needs_reference = False
+    told: Measure = field(default_factory=lambda: Measure(value=None))
+
+    def measure(self, prediction: str, references: Sequence[str]) -> Measure:
+        """The stated one."""
+        return self.told
+
+
+class Share(Stated):
+    """The same on [0, 1]."""
+
+    high = 1.0
+
+
+class Falling(Stated):
+    """The same, of which less is better."""
+
+    direction = "lower"
+
+
+class Endless(Falling):
+    """The same without an upper end."""
+
+    high = None
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "why", "score", "reason"),
+    [
+        (Stated, None, "no words", None, "stated is undefined: no words"),
+        (Stated, 0, "nothing", 0.0, "nothing"),
+        (Stated, 1, "one of ten", 0.1, "one of ten"),
+        (Stated, 5.0, "half", 0.5, "half: stated 5"),
+        (Stated, 2.34567, "", 0.234567, "stated 2.346 counts 0.2346"),
+        (Stated, 12.0, "", 1.0, "stated 12 counts 1"),
+        (Share, 0.25, "", 0.25, "stated 0.25"),
+        (Falling, 2.0, "", 0.8, "stated 2 counts 0.8, less is better"),
+        (Falling, -1.0, "", 1.0, "stated -1 counts 1, less is better"),
+        (Endless, 7.0, "", None, "stated 7 on its own scale, less is better"),
+    ],
+)
+def test_the_reason_of_a_score(kind: type[Stated], value: float | None, why: str, score: float | None, reason: str) -> None:
+    """What was measured and what it counts; on [0, 1] they are one; a reason of the metric's own comes first, alone at 0 and 1."""
+    found = kind(told=Measure(value=value, reason=why, details={"n": 1})).score("text", None)
+    assert (found.official, found.strict, found.reason) == (pytest.approx(score), pytest.approx(score), reason)
+    assert found.fault == found.strict_fault == (Fault(code="UNDEFINED", detail=reason) if value is None else None)
+    assert found.details == {"raw": value, "n": 1}
+
+
+def test_a_scale_of_the_check() -> None:
+    """It replaces the metric's range; a fault of the measure is the score's; nan has no place on any scale."""
+    assert [kind(told=Measure(value=6)).score("", None, scale=[4, 8]).official for kind in (Stated, Falling, Endless)] == [0.5] * 3
+    assert Falling(told=Measure(value=5)).score("", None, scale=[4, 8]).official == 0.75
+    absent = Stated(told=Measure(value=None, reason="no model", fault=Fault(code="NEEDS_EXTRA"))).score("", None)
+    assert (absent.fault, absent.reason) == (Fault(code="NEEDS_EXTRA"), "no model")
+    with pytest.raises(MetricError, match="returned nan"):
+        on_unit(math.nan, 0, 1, "higher")
 
 
 def test_texts_are_measured_one_after_the_other() -> None:
@@ -98,8 +166,34 @@ def test_a_batch_must_be_as_long_as_its_references() -> None:
     """Values come in order; unequal lengths are an error and never cut short."""
     metric = get_metric("exact_match")
     assert metric.evaluate_batch(["a", "b"], ["a", "c"]) == [1.0, 0.0]
+    assert metric.pairs("ab", None) == [("a", None), ("b", None)]
     with pytest.raises(MetricError, match="2 predictions but 1 references"):
         metric.evaluate_batch(["a", "b"], ["a"])
+
+
+def test_a_metric_that_waits_measures_pairs_at_once() -> None:
+    """Values come in order; one pair needs no thread; what a metric lacks is the fault of the set-up."""
+    threads = set()
+
+    class Waiting(Stated):
+        at_once = 3
+
+        def measure(self, prediction: str, references: Sequence[str]) -> Measure:
+            threads.add(threading.current_thread())
+            return Measure(value=float(prediction))
+
+    class Bare(Stated):
+        def measure(self, prediction: str, references: Sequence[str]) -> Measure:
+            raise MissingExtraError("it needs a model", other="install one")
+
+    assert Waiting().evaluate_batch("12345") == [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert threading.main_thread() not in threads
+    threads.clear()
+    assert (Waiting().evaluate_batch("7"), threads) == ([7.0], {threading.main_thread()})
+    with pytest.raises(FaultError, match="it needs a model: install one") as lacks:
+        Bare().score("x", None)
+    assert lacks.value.fault.code == "NEEDS_EXTRA"
+    assert (Waiting().asks, Waiting().asking(None)) == (False, Waiting())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
