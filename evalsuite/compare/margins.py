@@ -30,8 +30,8 @@ _MOST_READ = 20_000
 # The limits on pairs of cells whose distances are all tried; lower if rows may change places, because the search for matching rows and
 # columns grows with the tolerance.
 _MOST_TRIED, _MOST_MOVED, _MOST_COLUMNS = 20_000, 1_000, 3
-# How much of the work of the verdict a margin may take in a run, and what a cell that is read costs there: in a big and in a small table.
-_SHARE, _BIG_COST, _SMALL_COST = 0.1, 15, 2
+# How much of the work of the verdict a margin may take in a run.
+_SHARE = 0.1
 
 
 class _TooMuchWorkError(Exception):
@@ -53,7 +53,7 @@ class _Work:
 
     def read(self, evidence: TableDiff, n_rows: int) -> None:
         """Count cells of both sides that are read one by one. Raises `_TooMuchWorkError`."""
-        self.take(2 * n_rows * (_BIG_COST if evidence.is_big else _SMALL_COST))
+        self.take(2 * n_rows * evidence.cell_cost)
 
 
 def with_margin(
@@ -194,14 +194,16 @@ def _column_margin(evidence: TableDiff, gold: Column, predicted: Column, ignore_
     if evidence.same(gold.position, predicted.position):
         # No cell needs to be parsed.
         return 0.0
-    if ignore_order and evidence.is_big:
-        return _bulk_margin(evidence.in_bulk(), gold, predicted, work)
     if ignore_order:
+        margin = evidence.try_in_bulk(lambda bulk: _bulk_margin(bulk, gold, predicted, work))
+        if margin is not None:
+            return margin
         work.read(evidence, evidence.n_rows)
         return _sorted_margin(list(gold.cells), list(predicted.cells))
     unlike: Any = evidence.unlike(gold.position, predicted.position)
-    if evidence.is_big and len(unlike) > _MOST_READ:
-        unlike = _farthest(evidence.in_bulk(), gold.position, predicted.position, unlike)
+    if len(unlike) > _MOST_READ:
+        farthest = evidence.try_in_bulk(lambda bulk: _farthest(bulk, gold.position, predicted.position, unlike))
+        unlike = unlike if farthest is None else farthest
     work.read(evidence, len(unlike))
     widest = Decimal(0)
     for _, a, b in evidence.cells(gold.position, predicted.position, unlike):

@@ -10,9 +10,6 @@ from evalsuite.core.dataclasses import replace
 from evalsuite.core.types import Fault, Score
 
 MAX_SHOWN: Final = 40
-# So many cells are looked at to tell which column is nearest; the few are for big tables.
-RANKED_CELLS: Final = 20_000
-FEW_RANKED_CELLS: Final = 2_000
 LONGEST_FLOAT: Final = 308
 MAX_COLUMNS: Final = 3
 Closeness = Literal["closest", "sampled", "name"]

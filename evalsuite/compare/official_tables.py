@@ -16,9 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from evalsuite.compare.duckdb_fetchdf_compat import column_of, database_columns, turns_into_floats
 from evalsuite.compare.messages import (
-    FEW_RANKED_CELLS,
     LONGEST_FLOAT,
-    RANKED_CELLS,
     SORTED_APART,
     Closeness,
     all_match,
@@ -148,6 +146,8 @@ class OfficialColumns:
         if kinds == ("number", "number"):
             values = self._filled(self._values(0, i)), self._filled(self._values(1, k))
             unequal = (part[~officially_equal(values[0][part], values[1][part])] for (part,) in in_parts(rows))
+        elif kinds == ("text", "text"):
+            unequal = (part[~(self._are_empty(0, i, part) & self._are_empty(1, k, part))] for (part,) in in_parts(rows))
         else:
             unequal = (self._unequal_cells(i, k, part) for (part,) in in_parts(rows))
         return (part for part in unequal if len(part))
@@ -334,7 +334,8 @@ class OfficialColumns:
         near = self._same_text_columns()
         partners: list[int] = []
         for i in self.chosen[0]:
-            partner = next((k for k in near[i] if self.ignore_order or not len(self.evidence.unlike(i, k))), None)
+            are_same = self.evidence.hashes.are_alike if self.ignore_order else self.evidence.same
+            partner = next((k for k in near[i] if are_same(i, k)), None)
             if partner is None or (self.ignore_order and not self.are_equal(i, partner)):
                 fits = ((k, self.are_equal(i, k)) for k in self._possible(i))
                 partner, is_equal = next(((k, fit) for k, fit in fits if fit is not False), (None, False))
@@ -372,7 +373,7 @@ class Side:
 
     def first(self, n_rows: int) -> "Side":
         """The same columns with only the first rows."""
-        return Side(first_rows(self.table, n_rows), self.chosen, self.ignore_order, self.reference)
+        return self if n_rows >= self.table.n_rows else Side(first_rows(self.table, n_rows), self.chosen, self.ignore_order, self.reference)
 
     def header(self, position: int) -> str:
         """The folded header of a chosen column."""
@@ -494,7 +495,7 @@ def _explain(expected: "Side", predicted: "Side", evidence: TableDiff, n_found: 
         return Score(official=0.0, reason="", details=details)
     if not len(predicted):
         return Score(official=0.0, reason=no_match(i, gold.header[i], "no column submitted"), details=details)
-    k, why = _closest_column(expected, predicted, n_found, evidence, is_big=columns is not None)
+    k, why = _closest_column(expected, predicted, n_found, evidence)
     details["predicted_column"] = k + 1
     explain = _unmatched if expected.ignore_order else _differing_cells
     differ, more = explain((expected, predicted), (n_found, k), evidence, columns)
@@ -502,34 +503,24 @@ def _explain(expected: "Side", predicted: "Side", evidence: TableDiff, n_found: 
     return Score(official=0.0, reason=reason, details=details | more)
 
 
-def _closest_column(expected: "Side", predicted: "Side", n_found: int, evidence: TableDiff, *, is_big: bool) -> tuple[int, Closeness]:
+def _closest_column(expected: "Side", predicted: "Side", n_found: int, evidence: TableDiff) -> tuple[int, Closeness]:
     """The predicted column with the fewest differing cells in the first rows, and why this one; if rows may be in any order, these say
     little, so that in long tables a column of the same name is the closest.
     """
     n_predicted, i, n_rows = len(predicted), expected.chosen[n_found], evidence.n_rows
-    n_ranked = min(n_rows, max(1, (FEW_RANKED_CELLS if is_big else RANKED_CELLS) // n_predicted))
+    n_ranked = evidence.n_sampled(n_predicted)
     names = [k for k in range(n_predicted) if predicted.header(k) == expected.header(n_found)]
     if names and expected.ignore_order and n_ranked < n_rows:
         return min(names, key=lambda k: abs(i - k)), "name"
-    mine, theirs = (side.first(n_ranked) if is_big else side for side in (expected, predicted))
+    mine, theirs = (side.first(n_ranked) for side in (expected, predicted))
     column, ranks = mine.unsorted(n_found), list[tuple[int, bool, int, int]]()
     for k in sorted(range(n_predicted), key=lambda k: k not in names):
         if expected.ignore_order:
             n_differ, _ = rows_left(column.values[:n_ranked], theirs.unsorted(k).values[:n_ranked])
-        elif ranks and _n_surely_unequal(evidence, i, k, n_ranked) > min(ranks)[0]:
-            continue
         else:
             n_differ = len(differing_rows(column, theirs.unsorted(k), n_ranked))
         ranks.append((n_differ, k not in names, abs(i - k), k))
     return min(ranks)[-1], "closest" if n_ranked == n_rows else "sampled"
-
-
-def _n_surely_unequal(evidence: TableDiff, i: int, k: int, n_rows: int) -> int:
-    """How many cells of two columns, which are among the first `n_rows`, certainly differ in order; 0 for columns of a database."""
-    if evidence.gold.types is not None or evidence.predicted.types is not None:
-        return 0
-    pairs = zip(evidence.heads[0].columns[i][:n_rows], evidence.heads[1].columns[k], strict=False)
-    return sum(NA_WORDS.isdisjoint(pair) and surely_unequal(*pair) for pair in pairs)
 
 
 def _unmatched(
@@ -641,9 +632,10 @@ def match_table(
     evidence = seen.of(gold, prediction)
     predicted = Side(evidence.predicted, range(len(prediction.columns)), ignore_order, reference)
     expected = Side(evidence.gold, chosen, ignore_order, reference)
-    in_bulk = evidence.is_big and (is_safe or gold.types is not None)
-    if in_bulk and (score := compare_in_bulk(expected, predicted, evidence.in_bulk())) is not None:
-        return score
+    if is_safe or gold.types is not None:
+        score = evidence.try_in_bulk(lambda bulk: compare_in_bulk(expected, predicted, bulk))
+        if score is not None:
+            return score
     try:
         return compare_sides(expected, predicted, evidence)
     except Uncomparable as error:

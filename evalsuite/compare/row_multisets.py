@@ -11,9 +11,9 @@ cells that are not all equal to each other, a maximum flow between the rows of e
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evalsuite.compare.bipartite_matching import assignments, saturating_flow
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 # Up to this many near numbers of two columns are paired cell by cell for a reason.
 MOST_LEFT: Final = 20_000
 _CHUNK: Final = 131_072
+_AT_ONCE: Final = 65_536
 _FEW: Final = 500
 _FIRST: Final = 16
 _MOST_TIGHTENED: Final = 4_000
@@ -64,6 +65,8 @@ _NOISE: Final = 4e-15
 _DAY: Final = 86_400 * 10**9
 # Numbers that show more decimals count as showing this many.
 _MOST_DIGITS: Final = 100
+# The decimals of a number beyond floats, whose value is NaN like that of a text.
+_HUGE: Final = -2
 
 
 def cells_of(evidence: TableDiff, side: int, column: Column, rows: Any) -> list[Cell]:
@@ -208,10 +211,10 @@ def match_rows(
     """The verdict where rows may be in any order, or only rows of the same number in `ties` (one for each row) may change places."""
     coded = CodedColumns(gold, predicted, evidence, heeds_labels, ties)
     likely = likely_columns(gold, predicted)
-    if likely is not None and not evidence.is_big and all(coded.may_be(i, k) for i, k in enumerate(likely)):
-        # Most right answers in a small table need no codes.
-        spare = evidence.spare([column.position for column in gold], [predicted[k].position for k in likely])
-        if not len(spare[0]) and ties is None:
+    if ties is None and likely is not None and all(coded.may_be(i, k) for i, k in enumerate(likely)):
+        places = [column.position for column in gold], [predicted[k].position for k in likely]
+        # Most right answers need no codes.
+        if evidence.are_permuted(*places):
             return matched_as(likely)
     partners = coded.partners()
     may_fit = partners is not None and all(coded.is_alike(i, k) or not coded.fits_none(i) for i, k in enumerate(partners))
@@ -347,7 +350,7 @@ class CodedColumns:
     def rows_agree(self, partners: Sequence[int]) -> bool:
         """Whether the rows can be paired one to one under an assignment. Raises `CapReachedError`."""
         places = [column.position for column in self.gold], [self.predicted[k].position for k in partners]
-        if self._ties is None and not len(self.evidence.spare(*places)[0]):
+        if self._ties is None and self.evidence.are_permuted(*places):
             return True
         rows = self.rows()
         pairs = sorted(enumerate(partners), key=lambda pair: self._is_decimal(pair[0]))
@@ -377,25 +380,34 @@ class CodedColumns:
             is_same = np.array_equal(hashes[0][mine], hashes[1][theirs])
             if is_same and self.evidence.hashes.are_confirmed(hashes, gold.position, predicted.position):
                 return True
+        return not any(map(len, self.unequal_in_order(i, k, mine, theirs)))
+
+    def unequal_in_order(self, i: int, k: int, mine: Any, theirs: Any) -> "Iterator[np.ndarray[Any, Any]]":
+        """The positions, in parts and ascending, at which gold column i in the rows `mine` and predicted column k in the rows `theirs` are
+        unequal. Only cells that arrays leave open are read; few of them come first, because these show most differences.
+        """
+        import numpy as np
+
+        gold, predicted = self.pair(i, k)
         (a, names, mine_hashed), (b, others, theirs_hashed) = self._cells(0, gold), self._cells(1, predicted)
-        a, b = a.at(mine), b.at(theirs)
-        is_text = np.isnan(a.values), np.isnan(b.values)
-        size = np.maximum(np.abs(a.values), np.abs(b.values))
-        if bool(((is_text[0] != is_text[1]) | (np.abs(a.values - b.values) > widest(gold.tolerance, size))).any()):
-            return False
-        unsure = np.where(is_text[0], names[mine] != others[theirs], ~surely_strictly_equal(a, b, gold.tolerance))
         hashes = [hashed for hashed in (mine_hashed, theirs_hashed) if hashed is not None]
-        if len(hashes) > 1 and not self.evidence.hashes.are_confirmed(hashes, gold.position, predicted.position):
-            unsure[:] = True
-        rows = np.flatnonzero(unsure)
-        # A few rows show most differences; a part of rows in any order reads every block.
-        for part in (rows[:_FEW], *(rows[start : start + _CHUNK] for start in range(_FEW, len(rows), _CHUNK))):
-            order = np.argsort(theirs[part])
-            cells = cells_of(self.evidence, 0, gold, mine[part])
-            for at, y in zip(order.tolist(), cells_of(self.evidence, 1, predicted, theirs[part][order]), strict=True):
-                if (x := cells[at]) is not y and not equal(x, y, gold.tolerance):
-                    return False
-        return True
+        are_sure = len(hashes) < 2 or self.evidence.hashes.are_confirmed(hashes, gold.position, predicted.position)
+        for start, stop in pairwise((0, *range(min(_FEW, len(mine)), len(mine), _AT_ONCE), len(mine))):
+            rows = mine[start:stop], theirs[start:stop]
+            x, y = a.at(rows[0]), b.at(rows[1])
+            is_text = np.isnan(x.values), np.isnan(y.values)
+            size = np.maximum(np.abs(x.values), np.abs(y.values))
+            unequal = (is_text[0] != is_text[1]) | (np.abs(x.values - y.values) > widest(gold.tolerance, size))
+            are_named_alike = names[rows[0]] == others[rows[1]]
+            unequal |= is_text[0] & ~are_named_alike & ((x.digits != _HUGE) | (y.digits != _HUGE))
+            sure = np.where(is_text[0], are_named_alike, surely_strictly_equal(x, y, gold.tolerance)) & are_sure
+            places = np.flatnonzero(~sure & ~unequal)
+            # A part of rows in any order reads every block.
+            order = np.argsort(rows[1][places], kind="stable")
+            cells = cells_of(self.evidence, 0, gold, rows[0][places])
+            for at, cell in zip(order.tolist(), cells_of(self.evidence, 1, predicted, rows[1][places[order]]), strict=True):
+                unequal[places[at]] = cells[at] is not cell and not equal(cells[at], cell, gold.tolerance)
+            yield start + np.flatnonzero(unequal)
 
     def loose_rows_agree(self, pairs: Sequence[tuple[int, int]], rows: "RowCodes") -> bool:
         """Whether the rows of each class can be paired one to one; only classes with a loose cell need a look at the cells."""
@@ -691,7 +703,7 @@ def _read_number(written: Any, column: Column) -> tuple[float, int, Cell]:
     cell = column.read(written)
     value = place(cell)
     if value is None:
-        return math.nan, WHOLE, cell
+        return math.nan, _HUGE if isinstance(cell, int | Number) else WHOLE, cell
     if not isinstance(cell, Number):
         return value, WHOLE, None
     return value, 0 if cell.value == 0 and cell.exact else min(cell.decimals, _MOST_DIGITS), None

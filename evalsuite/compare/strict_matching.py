@@ -18,13 +18,10 @@ from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
-from math import inf
 from typing import Any, Final
 
 from evalsuite.compare.bipartite_matching import largest_flow
 from evalsuite.compare.messages import (
-    FEW_RANKED_CELLS,
-    RANKED_CELLS,
     ROWS_UNPAIRED,
     Closeness,
     are_reasons_wanted,
@@ -73,8 +70,6 @@ from evalsuite.core.types import Fault
 _TWINS_TRIED: Final = 8
 # Up to this many rows are looked at to find one whose key the other side has too.
 _ROWS_TRIED: Final = 5
-# So many cells usually show that another column differs less.
-_FIRST: Final = 16
 
 
 def match_columns(
@@ -253,31 +248,26 @@ def column_fits(gold: Column, predicted: Column, evidence: TableDiff) -> bool:
         return any(column_fits(*pair, evidence) for pair in in_readings(gold, predicted))
     if not heads_fit(gold, predicted, evidence):
         return False
+    return not any(map(len, unequal_rows(gold, predicted, evidence)))
+
+
+def unequal_rows(gold: Column, predicted: Column, evidence: TableDiff) -> Iterator[Rows]:
+    """The rows with unequal cells in row order, in parts."""
     i, k = gold.position, predicted.position
-    if evidence.is_big and len(evidence.unlike(i, k)) > MOST_UNLIKE and not evidence.are_numbers(i, k):
-        import numpy as np
-
-        rows = np.arange(evidence.n_rows)
-        return CodedColumns([gold], [predicted], evidence).agree_in_order(0, 0, rows, rows)
-    return next(differing_cells(gold, predicted, evidence), None) is None
-
-
-def differing_cells(gold: Column, predicted: Column, evidence: TableDiff) -> Iterator[tuple[int, Cell, Cell]]:
-    """(row, gold cell, predicted cell) of the rows with unequal cells, in row order."""
-    i, k = gold.position, predicted.position
-    for row, a, b in evidence.cells(i, k, evidence.suspects(i, k, gold.tolerance)):
-        mine, theirs = gold.read(a), predicted.read(b)
-        if not equal(mine, theirs, gold.tolerance):
-            yield row, mine, theirs
+    unlike = evidence.unlike(i, k)
+    coded = evidence.try_in_bulk(lambda bulk: CodedColumns([gold], [predicted], bulk)) if len(unlike) > MOST_UNLIKE else None
+    if coded is not None:
+        yield from (unlike[places] for places in coded.unequal_in_order(0, 0, unlike, unlike))
+        return
+    yield from ([row] for row, a, b in evidence.cells(i, k, unlike) if not equal(gold.read(a), predicted.read(b), gold.tolerance))
 
 
 MOST_EDGES: Final = 100_000
-# Up to this many differing cells are counted; the few are for big tables.
+# Up to this many differing cells are counted.
 MOST_COUNTED: Final = 10_000
-FEW_COUNTED: Final = 1_000
 MOST_PARTNERS: Final = 500
-# Above this many cells that are written differently and are no plain numbers, two columns are read in bulk.
-MOST_UNLIKE: Final = 1_000
+# Above this many cells that are written differently, two columns are compared in bulk.
+MOST_UNLIKE: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,11 +285,18 @@ class Unmatched:
 
 def unmatched_in_order(gold: Column, predicted: Column, evidence: TableDiff) -> Unmatched:
     """The rows whose cells differ, up to a limit."""
-    most = FEW_COUNTED if evidence.is_big else MOST_COUNTED
-    cells = list(islice(differing_cells(gold, predicted, evidence), most + 1))
-    _, expected, partner = cells[0] if cells else (0, None, None)
+    parts, rows = unequal_rows(gold, predicted, evidence), list[int]()
+    for part in parts:
+        rows += map(int, part)
+        if len(rows) > MOST_COUNTED:
+            break
+    is_more = len(rows) > MOST_COUNTED and any(map(len, islice(parts, 1)))
+    first = [column.read(evidence.written(side, column.position, rows[:1])[0]) for side, column in enumerate((gold, predicted)) if rows]
     return Unmatched(
-        rows=[row for row, _, _ in cells[:most]], first=expected, partners=[partner], bound="more than " if len(cells) > most else ""
+        rows=rows[:MOST_COUNTED] if is_more else rows,
+        first=first[0] if rows else None,
+        partners=first[1:] or [None],
+        bound="more than " if is_more else "",
     )
 
 
@@ -529,13 +526,8 @@ def _name_of(column: Column) -> tuple[int, str]:
 
 def _no_column(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], ordered: bool, evidence: TableDiff) -> Strict:
     column = gold[next(i for i, own in enumerate(matching.candidates) if not own)]
-    nearest, why = nearest_column(column, predicted, ordered, FEW_RANKED_CELLS if evidence.is_big else RANKED_CELLS)
-    if ordered:
-        unmatched = unmatched_in_order(column, nearest, evidence)
-    elif evidence.is_big:
-        unmatched = unmatched_in_bags(column, nearest, evidence)
-    else:
-        unmatched = unmatched_in_any_order(column.cells, nearest.cells, column.tolerance)
+    nearest, why = nearest_column(column, predicted, ordered, evidence)
+    unmatched = (unmatched_in_order if ordered else unmatched_in_bags)(column, nearest, evidence)
     header = [partner.name for partner in predicted]
     details: dict[str, Any] = {
         "gold_column": column.position + 1,
@@ -586,26 +578,26 @@ def _cell_by_key(
     return None
 
 
-def nearest_column(gold: Column, predicted: Sequence[Column], ordered: bool, n_ranked: int = RANKED_CELLS) -> tuple[Column, Closeness]:
+def nearest_column(gold: Column, predicted: Sequence[Column], ordered: bool, evidence: TableDiff) -> tuple[Column, Closeness]:
     """The predicted column to compare gold's with in the reason, and why this one.
 
     The column of the same name, unless another one differs in less than half as many cells; else the one that differs least. Of many
     columns only the first rows are compared; without order these say little, so the name decides.
     """
-    limit = max(1, n_ranked // max(1, len(predicted)))
-    all_rows = len(gold.cells) <= limit
+    limit = evidence.n_sampled(len(predicted))
+    all_rows = evidence.n_rows <= limit
     named = [column for column in predicted if column.name.casefold() == gold.name.casefold()]
     if named and not (ordered or all_rows):
         return min(named, key=lambda column: abs(column.position - gold.position)), "name"
-    cells = gold.cells[:limit]
+    cells = _first_cells(0, gold, limit, evidence)
     keys = Counter() if ordered else Counter(map(key, cells))
     ranks: dict[int, tuple[float, int]] = {}
     for column in sorted(predicted, key=lambda column: column.name.casefold() != gold.name.casefold()):
+        others = _first_cells(1, column, limit, evidence)
         if ordered:
-            fewest = min(ranks.values(), default=(inf, 0))[0]
-            n_differ = _n_differing(cells, column.cells, gold.tolerance, fewest)
+            n_differ = sum(not equal(a, b, gold.tolerance) for a, b in zip(cells, others, strict=True))
         else:
-            n_differ = (keys - Counter(map(key, column.cells[:limit]))).total()
+            n_differ = (keys - Counter(map(key, others))).total()
         ranks[column.position] = n_differ, abs(column.position - gold.position)
     best, own = (min(columns, key=lambda column: ranks[column.position], default=None) for columns in (predicted, named))
     assert best is not None
@@ -614,15 +606,9 @@ def nearest_column(gold: Column, predicted: Sequence[Column], ordered: bool, n_r
     return best, "closest" if all_rows else "sampled"
 
 
-def _n_differing(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance, most: float) -> int:
-    """How many of the first cells of a predicted column differ from gold's; the count ends above `most`."""
-    n_differ = 0
-    for start, stop in ((0, _FIRST), (_FIRST, len(gold))):
-        for a, b in zip(gold[start:stop], predicted[start : min(stop, len(gold))], strict=True):
-            n_differ += not equal(a, b, tolerance)
-            if n_differ > most:
-                return n_differ
-    return n_differ
+def _first_cells(side: int, column: Column, n: int, evidence: TableDiff) -> Sequence[Cell]:
+    head = _head(side, column, evidence)
+    return head[:n] if n <= len(head) else column.cells[:n]
 
 
 def _predicted_cell(unmatched: Unmatched, ordered: bool) -> Cell:

@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
-from evalsuite.compare.number_columns import NumberColumns, in_parts, plain_words, surely_strictly_equal
-from evalsuite.compare.numbers import Tolerance
+from evalsuite.compare.number_columns import NumberColumns, plain_words
 from evalsuite.compare.official_cells import raw_column
 from evalsuite.compare.strict_columns import with_cache
 from evalsuite.compare.string_columns import (
@@ -32,6 +31,8 @@ Result = TypeVar("Result")
 # From this many cells of one side on, packed text is worth the import of numpy.
 PACKED_CELLS: Final = 2_000
 _HEAD_ROWS: Final = 16
+# About this many cells of a small table are looked at to tell which column is nearest.
+_RANKED_CELLS: Final = 20_000
 _AT_ONCE: Final = 4_096
 # About this many cells of each side are compared to find the row of a key.
 _MOST_SEARCHED: Final = 20_000_000
@@ -53,10 +54,10 @@ class RowByKey(NamedTuple):
 class TableDiff:
     """A gold and a predicted table of equally many rows, compared cell by cell; `tables` are the two as read.
 
-    `is_big` means that they have so many cells that a reason examines only some of them.
+    `cell_cost` is what reading a cell costs, in cells that a verdict compares.
     """
 
-    is_big: ClassVar[bool] = False
+    cell_cost: ClassVar[int] = 2
 
     def __init__(self, gold: Table, predicted: Table, tables: tuple[Table, Table]) -> None:
         self.gold, self.predicted, self.tables = gold, predicted, tables
@@ -78,6 +79,14 @@ class TableDiff:
     def in_bulk(self) -> "BulkDiff":
         """The same two tables compared in bulk, whatever their size and types."""
         return self.once("bulk", lambda: BulkDiff(self.gold, self.predicted, self.tables))
+
+    def try_in_bulk(self, compute: "Callable[[BulkDiff], Result | None]") -> Result | None:
+        """What a function finds out in bulk; None where comparing cell by cell is quicker, or if the function returns None."""
+        return None
+
+    def n_sampled(self, n_columns: int) -> int:
+        """How many first rows of so many columns a reason compares to tell which column is nearest."""
+        return min(self.n_rows, max(1, _RANKED_CELLS // max(1, n_columns)))
 
     def unlike(self, i: int, k: int) -> Rows:
         """The rows in which gold column i and predicted column k are written differently."""
@@ -145,14 +154,6 @@ class TableDiff:
         """The first cell of a column in some rows in the order of texts."""
         return min(self.written(side, column, rows), key=str)
 
-    def suspects(self, i: int, k: int, tolerance: Tolerance) -> Rows:
-        """The unlike rows, in a `BulkDiff` without those whose cells certainly are the same number under the strict rules."""
-        return self.unlike(i, k)
-
-    def are_numbers(self, i: int, k: int) -> bool:
-        """Whether all cells of two columns of a `BulkDiff` are numbers or empty."""
-        return False
-
     def row_by_key(self, row: int, pairs: Sequence[tuple[int, int]]) -> RowByKey | None:
         """The only predicted row that is written like a gold row in a key that no other row has on either side; None if there is none.
 
@@ -199,11 +200,15 @@ class TableDiff:
         )
         return spare_rows(gold, Counter(predicted)), spare_rows(predicted, Counter(gold))
 
+    def are_permuted(self, columns: Sequence[int], partners: Sequence[int]) -> bool:
+        """Whether both sides have the same rows in these columns, in any order, as they are written."""
+        return not len(self.spare(columns, partners)[0])
+
 
 class BulkDiff(TableDiff):
     """Two tables as packed text, compared by numpy: `columns` are those of either side, `numbers` and `hashes` are derived from them."""
 
-    is_big = True
+    cell_cost = 15
 
     def __init__(self, gold: Table, predicted: Table, tables: tuple[Table, Table]) -> None:
         packed = _packed(gold, predicted)
@@ -218,6 +223,14 @@ class BulkDiff(TableDiff):
     def in_bulk(self) -> "BulkDiff":
         """These two tables."""
         return self
+
+    def try_in_bulk(self, compute: "Callable[[BulkDiff], Result | None]") -> Result | None:
+        """As in `TableDiff`."""
+        return compute(self)
+
+    def n_sampled(self, n_columns: int) -> int:
+        """As in `TableDiff`."""
+        return self.heads[0].n_rows
 
     def _unlike_rows(self, pairs: Sequence[tuple[int, int]]) -> list[Rows]:
         return [self._without_equal(*pair, rows) for pair, rows in zip(pairs, _unlike_packed(*self._packed, pairs), strict=True)]
@@ -238,22 +251,6 @@ class BulkDiff(TableDiff):
         """As in `TableDiff`."""
         return super().least(side, column, self.columns[side][column].first_rows_of(rows))
 
-    def suspects(self, i: int, k: int, tolerance: Tolerance) -> Rows:
-        """As in `TableDiff`."""
-        rows = self.unlike(i, k)
-        if len(rows) <= _HEAD_ROWS or not self.are_numbers(i, k):
-            return rows
-        import numpy as np
-
-        a, b = self.numbers.column(0, i), self.numbers.column(1, k)
-        assert a is not None
-        assert b is not None
-        return np.concatenate([part[~surely_strictly_equal(a.at(part), b.at(part), tolerance)] for (part,) in in_parts(rows)])
-
-    def are_numbers(self, i: int, k: int) -> bool:
-        """As in `TableDiff`."""
-        return self.numbers.column(0, i) is not None and self.numbers.column(1, k) is not None
-
     def plain_words(self, side: int) -> Any:
         """`plain_words` of all cells of a side (n_rows x n_columns)."""
         import numpy as np
@@ -266,6 +263,12 @@ class BulkDiff(TableDiff):
     def spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Rows, Rows]:
         """As in `TableDiff`."""
         return self.hashes.spare(columns, partners)
+
+    def are_permuted(self, columns: Sequence[int], partners: Sequence[int]) -> bool:
+        """As in `TableDiff`."""
+        for side, own in enumerate((columns, partners)):
+            self.hashes.compute_bags(side, own)
+        return all(map(self.hashes.may_be_alike, columns, partners)) and super().are_permuted(columns, partners)
 
 
 def _is_unique(rows: Sequence[set[int]]) -> bool:

@@ -140,7 +140,7 @@ class HashedRows:
         """Whether gold column i and predicted column k contain the same texts, in any order."""
         pair = self.twin(0, i), self.twin(1, k)
         if pair not in self._alike:
-            if not self._may_be_alike(*pair):
+            if not self.may_be_alike(*pair):
                 return False
             self.compare([pair])
         return self._alike[pair]
@@ -150,7 +150,7 @@ class HashedRows:
         twins = ((self.twin(0, i), self.twin(1, k)) for i, k in pairs)
         new = [pair for pair in dict.fromkeys(twins) if pair not in self._alike]
         self._alike.update((pair, self._are_grouped(*pair)) for pair in new)
-        likely = [pair for pair in new if not self._alike[pair] and self._may_be_alike(*pair)]
+        likely = [pair for pair in new if not self._alike[pair] and self.may_be_alike(*pair)]
         if not likely:
             return
         rows = self._spare([i for i, _ in likely], [k for _, k in likely])
@@ -164,7 +164,8 @@ class HashedRows:
         for pair in compress(likely, are_alike):
             self._group(*pair)
 
-    def _may_be_alike(self, i: int, k: int) -> bool:
+    def may_be_alike(self, i: int, k: int) -> bool:
+        """Whether sums of hashes allow that a gold and a predicted column contain the same texts."""
         return self._same_kinds([i], [k]) and self.bag(0, i) == self.bag(1, k)
 
     def _are_grouped(self, i: int, k: int) -> bool:

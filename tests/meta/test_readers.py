@@ -80,3 +80,13 @@ def test_nothing_else_asks_how_a_column_is_stored() -> None:
     """Neither rule does: both ask for cells that are written differently, spare rows, numbers and hashes."""
     asking = {file.relative_to(ROOT / "evalsuite").as_posix() for file in (ROOT / "evalsuite").rglob("*.py") if questions(file)}
     assert asking == BUILDERS | STORAGE
+
+
+def test_no_rule_asks_how_big_tables_are() -> None:
+    """Margins, both rules and reasons ask a `TableDiff`; only rows in any order are compared in bulk whatever their number."""
+    asking = set()
+    for file in (ROOT / "evalsuite").rglob("*.py"):
+        names = {node.attr for node in ast.walk(tree_of(file)) if isinstance(node, ast.Attribute)}
+        if names & {"is_big", "in_bulk"}:
+            asking.add(file.relative_to(ROOT / "evalsuite").as_posix())
+    assert asking == {"compare/row_multisets.py"}
