@@ -3,12 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from evalsuite.core.errors import FaultError
+from evalsuite.core.types import BROKEN_RECORD
 from evalsuite.readers import load_answer
 from evalsuite.readers.limits import DEFAULT_LIMITS
-from evalsuite.readers.load_answer import read_gold_files
+from evalsuite.readers.load_answer import read_gold_files, read_pair
 
 
 @pytest.fixture
@@ -59,3 +61,52 @@ def test_of_several_golds_each_is_read_when_it_is_asked_for(gold: Path) -> None:
     assert found[:2] == [found[0], found[1]]
     with pytest.raises(IndexError):
         found[3]
+
+
+def test_a_pair_of_plain_paths(tmp_path: Path) -> None:
+    """A single check without folders: files, lists of them, ready values, or the text of a tree; a fault names the file."""
+    for name, text in (
+        ("a.csv", "n\n1\n"),
+        ("b.csv", "n\n2\n"),
+        ("t.json", '{"a": 1}'),
+        ("bad.json", "{"),
+        ("fenced.json", '```{"a": 2}```'),
+    ):
+        (tmp_path / name).write_text(text)
+    for name in ("gold.duckdb", "own.duckdb"):
+        with duckdb.connect(str(tmp_path / name)) as connection:
+            connection.execute(f"CREATE TABLE {name[0]} AS SELECT 1 AS n; CREATE TABLE t AS SELECT 2 AS n")
+    a, b, tree = (str(tmp_path / name) for name in ("a.csv", "b.csv", "t.json"))
+
+    def rows(table: Any) -> list[Any]:
+        return [list(column) for column in table.columns]
+
+    prediction, named = read_pair("table", a, {"gold": b})
+    assert (rows(prediction), rows(named["gold"])) == ([["1"]], [["2"]])
+    predictions, named = read_pair("tables", [a, b], {"gold": [b, prediction]})
+    assert ([rows(one) for one in predictions], rows(named["gold"][0]), named["gold"][1] is prediction) == (
+        [[["1"]], [["2"]]],
+        [["2"]],
+        True,
+    )
+    own, gold = tmp_path / "own.duckdb", tmp_path / "gold.duckdb"
+    for private in (None, own):
+        prediction, named = read_pair("database", own if private is None else tmp_path / "x.duckdb", {"gold": gold}, private=private)
+        assert ({*named["gold"]}, {*prediction}) == ({"g", "t"}, {"g", "t"})
+        assert (rows(named["gold"]["t"]), rows(prediction["t"]), prediction["g"].code) == ([[2]], [[2]], "MISSING_TABLE")
+    assert {*read_pair("database", own, {"gold": gold, "condition_tabs": ["t"]})[1]["gold"]} == {"t"}
+    broken = {BROKEN_RECORD: {"line": 1, "cause": "line 1: not valid JSON at column 1", "repaired": {"a": 2}}}
+    for prediction, value in ((tree, {"a": 1}), (Path(tree), {"a": 1}), ('{"b": 2}', {"b": 2}), (str(tmp_path / "fenced.json"), broken)):
+        assert read_pair("tree", prediction, {"gold": tree, "schema": {"x": 1}}) == (value, {"gold": {"a": 1}, "schema": {"x": 1}})
+    assert read_pair("tree", "[1]", {"gold": {"a": 3}, "schema": None}) == ([1], {"gold": {"a": 3}})
+    bad = str(tmp_path / "bad.json")
+    for form, prediction, parameters, code, where in (
+        ("tree", bad, {"gold": tree}, "BAD_JSON", bad),
+        ("tree", "{}", {"gold": bad}, "BAD_JSON", bad),
+        ("tree", "{}", {"gold": str(tmp_path)}, "NOT_REGULAR_FILE", str(tmp_path)),
+        ("table", str(tmp_path / "none.csv"), {"gold": a}, "MISSING_FILE", str(tmp_path / "none.csv")),
+        ("database", a, {"gold": gold}, "BAD_DUCKDB", a),
+    ):
+        with pytest.raises(FaultError) as refused:
+            read_pair(form, prediction, parameters)
+        assert (refused.value.fault.code, refused.value.fault.where) == (code, where)

@@ -1,5 +1,6 @@
 """Paths a submission chose: only plain files inside the instance's own folder are opened."""
 
+import errno
 import os
 import socket
 from pathlib import Path
@@ -178,3 +179,58 @@ def test_an_instance_id_is_one_folder_and_the_path_stays_below_it(id_: str, path
         inside(id_, path)
     assert caught.value.fault.code == "BAD_PATH"
     assert inside("q1", "sub/r.csv") == "q1/sub/r.csv"
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "detail", "side"),
+    [
+        (errno.ELOOP, "BAD_PATH", "the path goes through a link", "submission"),
+        (errno.ENAMETOOLONG, "BAD_PATH", "the path is too long", "submission"),
+        (errno.ENXIO, "NOT_REGULAR_FILE", "", "submission"),
+        (errno.EISDIR, "NOT_REGULAR_FILE", "", "submission"),
+        (errno.EACCES, "MISSING_FILE", "the file may not be read", "submission"),
+        (errno.ENOENT, "MISSING_FILE", "", "submission"),
+        (errno.ENOTDIR, "MISSING_FILE", "", "submission"),
+        (errno.EMFILE, "LIMIT", "this machine cannot open the file: Too many open files", "setup"),
+        (errno.ETXTBSY, "MISSING_FILE", "the file cannot be opened", "submission"),
+    ],
+)
+def test_why_a_file_cannot_be_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: str, detail: str, side: str
+) -> None:
+    """Each error of the system is a fault without its path; what only the machine lacks is not the submission's."""
+
+    def fail(*_: object, **__: object) -> int:
+        raise OSError(number, os.strerror(number), str(tmp_path))
+
+    monkeypatch.setattr(paths, "_walk", fail)
+    with pytest.raises(FaultError) as refused:
+        open_confined(tmp_path, "a/b.csv", limit_bytes=9)
+    assert (refused.value.fault.code, refused.value.fault.detail, refused.value.side) == (code, detail, side)
+
+
+def test_names_of_files_for_instances() -> None:
+    """An id that is a name is its own; any other has a name of its own, never hidden, never too long."""
+    assert [paths.file_name(name) for name in ("q 1,+=@()[]!", "a/b", "ä")] == ["q 1,+=@()[]!", "a%2Fb", "%C3%A4"]
+    odd = [".", "..", ".a", "a" * 300, "a" * 299 + "b", "\udcff" * 100]
+    names = [paths.file_name(name) for name in odd]
+    assert len({*names, *map(paths.file_name, ("a", "%"))}) == len(odd) + 2
+    assert all(not name.startswith(".") and len(name) <= paths._LONGEST_NAME + 13 for name in names)
+    longest = "a" * paths._LONGEST_NAME
+    assert (paths.file_name(longest), paths.file_name(longest + "a")[:-12]) == (longest, longest + "-")
+
+
+def test_folders_that_a_person_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is wrong with one, in words; the system's own for the rest."""
+    (tmp_path / "file").touch()
+    assert [paths.why_no_folder(tmp_path / name, "gold folder") for name in ("", "none", "file")] == [
+        "",
+        "no such gold folder",
+        "not a folder",
+    ]
+
+    def fail(_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(paths.os, "scandir", fail)
+    assert paths.why_no_folder(tmp_path, "gold folder") == "cannot be read: Permission denied"

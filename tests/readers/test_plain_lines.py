@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evalsuite.core.types import Submission
 from evalsuite.gold.layouts import read_submission
 from evalsuite.readers import submission
-from evalsuite.readers.json_text import BLOCK_BYTES
+from evalsuite.readers.json_text import BLOCK_BYTES, PlainLines
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from tests.properties import examples
 
@@ -122,6 +122,18 @@ def test_many_lines_with_planted_faults(tmp_path: Path) -> None:
     assert "is repeated" in str(answers["i20000"].fault)
     assert answers["i59999"].where == "results_metadata.jsonl:60001"
     assert pickle.loads(pickle.dumps(answers)) == dict(answers)
+
+
+def test_lines_are_read_in_blocks_if_the_limits_allow_a_block() -> None:
+    """A limit of lines below a block's size, or none of depth, needs the reader that looks at each line."""
+    for limits, usable in (
+        ({}, True),
+        ({"line_bytes": BLOCK_BYTES}, True),
+        ({"line_bytes": BLOCK_BYTES - 1}, False),
+        ({"json_depth": 1}, True),
+    ):
+        assert PlainLines({**DEFAULT_LIMITS, **limits}).is_usable is usable
+    assert not PlainLines({**DEFAULT_LIMITS, "json_depth": 0}).is_usable
 
 
 def test_large_answers_keep_their_limit(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from evalsuite.core.errors import SubmissionError
 from evalsuite.core.types import METADATA, Submission
 from evalsuite.gold.layouts import read_submission
+from evalsuite.readers.json_text import BLOCK_BYTES
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.submission import read_metadata
 from evalsuite.readers.submission_files import submission_hash
@@ -172,6 +173,54 @@ def test_a_line_that_is_no_json_is_a_note_with_its_number(tmp_path: Path) -> Non
         "results_metadata.jsonl:1: BAD_METADATA: not valid JSON at column 1",
         "results_metadata.jsonl:3: BAD_METADATA: instance_id is missing",
     )
+
+
+def test_a_type_in_a_list_of_one(tmp_path: Path) -> None:
+    """As the reference's README shows it: read as its item with a note, if there is such a type; the note stands once for each entry."""
+    read = read_submission(folder(tmp_path, entry("a", ["answer"]), entry("b", ["csv"]), entry("c", ["answer", "answer"]), entry("d")))
+    assert read.notes == ("results_metadata.jsonl:1: answer_type is a list of one, read as its item",)
+    assert [answer.fault is None for answer in read.answers.values()] == [True, False, False, True]
+    assert fault(read, "b") == ("BAD_METADATA", "answer_type must be answer, file or files, found 'csv'")
+    assert read.answers["a"].answer_type == "answer"
+
+
+def test_answers_to_what_gold_does_not_ask(tmp_path: Path) -> None:
+    """They are counted, the first of them with their lines; gold's own come in file order, one that is repeated with all its lines."""
+    entries = [*(entry(f"x{at}") for at in range(4)), entry("b"), entry("a"), *[entry("b")] * 7]
+    for limits in ({"notes": 2}, {"notes": 2, "line_bytes": BLOCK_BYTES - 1}):
+        read = read_metadata(folder(tmp_path, *entries), resolve_limits(limits), ["a", "b", "c"])
+        assert (list(read.answers), read.n_unknown, read.n_objects) == (["b", "a"], 4, 13)
+        assert read.unknown == (("results_metadata.jsonl:1", "x0"), ("results_metadata.jsonl:2", "x1"))
+        assert fault(read, "b") == ("DUPLICATE_ID", "the instance is on lines 5, 7, 8, 9 and 10 and more")
+        assert read.answers["a"].fault is None
+    twice = read_metadata(folder(tmp_path, entry("a"), entry("b"), entry("a")), ids=["a", "b"])
+    assert fault(twice, "a") == ("DUPLICATE_ID", "the instance is on lines 1 and 3")
+
+
+def test_an_array_in_place_of_lines(tmp_path: Path) -> None:
+    """`results_metadata.json` is read with one note; its places are its own; an array of nothing that answers is refused."""
+    other = tmp_path / "results_metadata.json"
+    for text, where in ((json.dumps([entry("a"), entry("a"), entry("b"), {"x": 1}], indent=0), 1), ("\n\n" + json.dumps(entry("b")), 3)):
+        other.write_text("\ufeff" + text, encoding="utf-8")
+        read = read_submission(tmp_path)
+        assert (read.metadata, read.notes[0]) == (other.name, f"{other.name} is read as {METADATA}, one object per line")
+        assert all(METADATA not in f"{answer.where} {answer.fault}" for answer in read.answers.values())
+        assert all(note.startswith(f"{other.name}:") for note in read.notes[1:])
+        assert read.answers["b" if where > 1 else "a"].where.startswith(f"{other.name}:")
+    for content, why in (
+        (b"[{}]", ""),
+        (b'[{"x": 1}]', "no object in it has an instance_id"),
+        (b"[\xff]", "BAD_ENCODING: byte 2 is not UTF-8"),
+    ):
+        other.write_bytes(content)
+        if why:
+            with pytest.raises(SubmissionError, match=why):
+                read_submission(tmp_path)
+    other.unlink()
+    (tmp_path / "results.jsonl").write_text("{}")
+    with pytest.raises(SubmissionError) as unlike:
+        read_submission(tmp_path)
+    assert unlike.value.hint
 
 
 def test_the_reference_readmes_own_example_is_read(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from evalsuite.core.errors import OutputError, UsageError
 from evalsuite.runs.run_files import json_safe, keep_out_of_git
-from evalsuite.runs.run_folder import RunFolder, is_held, new_folder
+from evalsuite.runs.run_folder import RunFolder, claim, is_held, new_folder
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from tests.analysis.leaderboard import made
@@ -288,6 +288,90 @@ def test_two_runs_at_once_never_share_a_folder(toy: tuple[Path, Path, Path], tmp
     folders = list((place / ".evalsuite" / "runs").iterdir())
     assert len(folders) == 4
     assert all(without_seconds(folder) == without_seconds(whole) for folder in folders)
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        ((), ""),
+        (("run.json", "x"), ""),
+        (("results.jsonl",), ""),
+        ((".started.json",), ""),
+        (("x",), "is not empty and not a run folder"),
+        (("results_metadata.jsonl", "run.json"), "is a submission, not a run folder"),
+        (None, "is a file, not a folder"),
+    ],
+)
+def test_where_a_run_may_be_written(tmp_path: Path, files: tuple[str, ...] | None, why: str) -> None:
+    """Into a folder that is not there, is empty, or has an earlier run; never over what somebody else put there."""
+    out = tmp_path / "out"
+    if files is None:
+        out.touch()
+    else:
+        out.mkdir()
+        for name in files:
+            (out / name).touch()
+    if why:
+        with pytest.raises(OutputError) as refused:
+            claim(out)
+        assert refused.value.message == f"{out} {why}"
+        assert refused.value.hint
+    assert claim(tmp_path / "new") == tmp_path / "new"
+    if not why:
+        assert claim(out) == out
+
+
+def test_a_disk_that_fails_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the first result the error names other places, later how to go on; the lock is free again, and what is there is counted."""
+    from evalsuite.runs import run_folder
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run_folder, "sync_folder", full)
+        with pytest.raises(OutputError, match="No space left") as early:
+            RunFolder(tmp_path / "run").open(PLAN)
+    assert "--out" in early.value.hint
+    assert not is_held(tmp_path / "run")
+    folder = RunFolder(tmp_path / "run").open(PLAN)
+    folder.append(made.result("a", 1.0))
+    with monkeypatch.context() as patch:
+        patch.setattr(run_folder.os, "fsync", full)
+        patch.setattr(run_folder, "_SYNC_SECONDS", 0)
+        with pytest.raises(OutputError, match="No space left") as late:
+            folder.append(made.result("b", 1.0))
+        patch.setattr(run_folder, "write_atomically", full)
+        with pytest.raises(OutputError, match="No space left") as at_end:
+            folder.finish([made.result("a", 1.0)], {})
+    for error in (late, at_end):
+        assert error.value.hint == f"free some space and continue with --resume {tmp_path / 'run'}"
+    assert (folder.n_saved(), RunFolder(tmp_path / "none").n_saved()) == (2, 0)
+    folder.close()
+    with monkeypatch.context() as patch:
+        patch.setattr(run_folder, "write_atomically", full)
+        with pytest.raises(OutputError, match="No space left"):
+            RunFolder(tmp_path / "run").reopen(PLAN)
+    assert not is_held(tmp_path / "run")
+    (tmp_path / "run" / ".started.json").write_text("[]")
+    with pytest.raises(OutputError, match=r"cannot read .*\.started\.json"):
+        RunFolder(tmp_path / "run").reopen(PLAN)
+
+
+def test_a_journal_is_brought_to_the_disk_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After so many seconds, not with each result."""
+    from evalsuite.runs import run_folder
+
+    synced, now = list[float](), [1000.0]
+    monkeypatch.setattr(run_folder.time, "monotonic", lambda: now[0])
+    folder = RunFolder(tmp_path / "run").open(PLAN)
+    monkeypatch.setattr(run_folder.os, "fsync", lambda _: synced.append(now[0]))
+    for name, seconds in enumerate((0, 0.5, 0.5, 0.1, 0.9, 1.0)):
+        now[0] += seconds * run_folder._SYNC_SECONDS
+        folder.append(made.result(str(name), 1.0))
+    monkeypatch.undo()
+    folder.close()
+    assert [round((at - 1000) / run_folder._SYNC_SECONDS, 1) for at in synced] == [1.0, 2.0, 3.0]
 
 
 def test_names_of_one_second_differ(tmp_path: Path) -> None:

@@ -1,0 +1,161 @@
+"""Gold's files by themselves: the spec of a folder, files of query pairs, the questions beside them, and answers in one file."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.core.errors import GoldError, SubmissionError
+from evalsuite.core.types import METADATA
+from evalsuite.readers.gold_files import find_spec, gold_hash, read_gold_pairs, read_predictions, read_questions
+from evalsuite.readers.json_text import Layout
+from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
+
+
+@pytest.mark.parametrize(
+    ("files", "message", "hint"),
+    [
+        ([], "{gold}: no *_eval.jsonl file", "give the gold folder itself, or the spec file"),
+        (["gold/a_eval.jsonl"], "{gold}: no *_eval.jsonl file", "it is in a subfolder: name {gold}/gold"),
+        (["evaluation_suite/gold/a_eval.jsonl"], "{gold}: no *_eval.jsonl file", "it is in a subfolder: name {gold}/evaluation_suite/gold"),
+        ([METADATA], "{gold}: no *_eval.jsonl file", f"it contains {METADATA}, so it is a submission: name the gold folder instead"),
+        (
+            ["b_eval.jsonl", "a_eval.jsonl"],
+            "{gold}: several *_eval.jsonl files: a_eval.jsonl, b_eval.jsonl",
+            "name one: {gold}/a_eval.jsonl",
+        ),
+        (None, "{gold}: no such gold folder", "give the folder that contains *_eval.jsonl, or name it with --gold"),
+    ],
+)
+def test_a_folder_without_one_spec(tmp_path: Path, files: list[str] | None, message: str, hint: str) -> None:
+    """None or several: the message names the folder, the hint where to look."""
+    gold = tmp_path / "here"
+    for name in files or ():
+        (gold / name).parent.mkdir(parents=True, exist_ok=True)
+        (gold / name).touch()
+    if files == []:
+        gold.mkdir()
+    with pytest.raises(GoldError) as refused:
+        find_spec(gold)
+    assert (refused.value.message, refused.value.hint) == (message.format(gold=gold), hint.format(gold=gold))
+    (tmp_path / "x.sql").touch()
+    assert find_spec(tmp_path / "x.sql") == tmp_path / "x.sql"
+
+
+def test_pairs_of_a_file() -> None:
+    """Ids count all lines from 0, blank ones are left out; a line without a tab and a text that is not UTF-8 are faults of gold."""
+    layout = Layout()
+    text = "SELECT 1 \t shop\r\n\r\n\tshop\rSELECT\t2\tdb\nx"
+    found = list(read_gold_pairs(io.BytesIO(text.encode()), limits=DEFAULT_LIMITS, layout=layout))
+    assert [(entry.line, entry.value) for entry in found if entry.value] == [
+        (1, {"instance_id": "0", "gold": "SELECT 1", "database": "shop"}),
+        (4, {"instance_id": "3", "gold": "SELECT\t2", "database": "db"}),
+    ]
+    assert [(entry.line, entry.fault and entry.fault.code, entry.fault and entry.fault.detail) for entry in found if entry.fault] == [
+        (3, "BAD_SPEC", "no database after the query"),
+        (5, "BAD_SPEC", "no database after the query"),
+    ]
+    assert layout.notes == {}
+    assert list(read_gold_pairs(io.BytesIO(b" \n"), limits=DEFAULT_LIMITS, layout=layout)) == []
+    assert layout.notes == {"the file is empty": 1}
+    for data, limits, code in ((b"\xff", DEFAULT_LIMITS, "BAD_ENCODING"), (b"a\tb", resolve_limits({"metadata_bytes": 2}), "TOO_LARGE")):
+        (entry,) = read_gold_pairs(io.BytesIO(data), limits=limits)
+        assert (entry.line, entry.fault and entry.fault.code, bool(entry.hint)) == (1, code, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "note"),
+    [
+        ("dev.json", [{"q": 1}, {"db_id": "b"}], ""),
+        ("dev_gold.json", [{"db_id": "a"}, {}], ""),
+        ("dev.json", [{}, {"db_id": "a"}], "dev.json is not read: it does not have one object for each of gold's 2 pairs, in their order"),
+        ("dev.json", [{}], "dev.json is not read: it does not have one object for each of gold's 2 pairs, in their order"),
+        ("dev.json", [{}, 1], "dev.json is not read: it does not have one object for each of gold's 2 pairs, in their order"),
+        ("dev.json", {"a": {}, "b": {}}, "dev.json is not read: it does not have one object for each of gold's 2 pairs, in their order"),
+        ("dev.json", "{", "dev.json is not read: BAD_JSON: "),
+        ("other.json", [{}, {}], ""),
+    ],
+)
+def test_questions_beside_pairs(tmp_path: Path, name: str, content: Any, note: str) -> None:
+    """As many objects as pairs, each of the same database if it names one; else none is used, and a note says why."""
+    (tmp_path / name).write_text(content if isinstance(content, str) else json.dumps(content))
+    found, why = read_questions(tmp_path / "dev_gold.sql", ["a", "b"])
+    assert found == (content if not note and name != "other.json" else [{}, {}])
+    assert why == note or (note.endswith(": ") and why.startswith(note))
+
+
+@pytest.mark.parametrize(
+    ("text", "answers", "unknown", "notes"),
+    [
+        ("SELECT 1\tdb\n\nSELECT 3 \n", {"0": "SELECT 1", "2": "SELECT 3"}, [], []),
+        ("a\nb\nc\nd", {"0": "a", "1": "b", "2": "c"}, ["3"], []),
+        ('{"0": "a\\t----- bird -----\\tshop", "2": "c\\t"}', {"0": "a", "2": "c"}, [], []),
+        (' ["a", null, 7]', {"0": "a"}, [], ["no text for '2': missing"]),
+        (
+            '{"q1": "a", "q2": "b", "q3": {}}',
+            {"0": "a", "1": "b"},
+            [],
+            [
+                "the keys are not numbers of gold's lines: answers are used in their order, as BIRD's evaluator does",
+                "no text for 'q3': missing",
+            ],
+        ),
+        ('{"q1": "a", "q2": "b"}', {}, ["q1", "q2"], []),
+        (json.dumps(list(range(7))), {}, [], ["no text for '0', '1', '2', '3', '4' and others: missing"]),
+        (json.dumps(list(range(5))), {}, [], ["no text for '0', '1', '2', '3', '4': missing"]),
+    ],
+)
+def test_answers_in_one_file(tmp_path: Path, text: str, answers: dict[str, str], unknown: list[str], notes: list[str]) -> None:
+    """Lines, a list or an object of queries; what gold does not ask for is counted; without gold's ids all are answers."""
+    (tmp_path / "predict.json").write_text(text)
+    read = read_predictions(tmp_path / "predict.json", DEFAULT_LIMITS, ["0", "1", "2"])
+    assert {name: answer.value for name, answer in read.answers.items()} == answers
+    assert (read.unknown, read.n_unknown) == (tuple((f"pair {name}", name) for name in unknown), len(unknown))
+    assert (list(read.notes), read.n_objects) == (notes, len(answers) + len(unknown))
+    alone = read_predictions(tmp_path / "predict.json", DEFAULT_LIMITS, None)
+    assert (len(alone.answers), alone.n_unknown, alone.digest) == (len(answers) + len(unknown), 0, read.digest)
+
+
+def test_answers_in_one_file_within_limits(tmp_path: Path) -> None:
+    """A query of more bytes than allowed is the fault of that answer, a file of them that of the submission."""
+    file = tmp_path / "predict.sql"
+    file.write_text("SELECT 1\nSELECT 22")
+    read = read_predictions(file, resolve_limits({"answer_bytes": 8}), None)
+    assert [answer.fault and answer.fault.detail for answer in read.answers.values()] == [
+        None,
+        "the query has 9 bytes, the limit answer_bytes is 8",
+    ]
+    few = resolve_limits({"notes": 1})
+    assert (len(read_predictions(file, few, []).unknown), read_predictions(file, few, []).n_unknown) == (1, 2)
+    for limits, text, why in (({"metadata_bytes": 5}, "SELECT", "TOO_LARGE"), ({}, "{", "BAD_JSON")):
+        file.write_text(text)
+        with pytest.raises(SubmissionError, match=rf"predict\.sql: {why}") as refused:
+            read_predictions(file, resolve_limits(limits), None)
+        assert refused.value.hint
+
+
+def test_files_that_are_part_of_gold(tmp_path: Path) -> None:
+    """Each file below a folder counts, whatever hidden ones and links back say; the judge's settings do not."""
+    gold = tmp_path / "gold"
+    (gold / "q").mkdir(parents=True)
+    (gold / "a_eval.jsonl").write_text("{}")
+    (gold / "suite.yaml").write_text("rules: strict\n")
+    (gold / "q" / "r.csv").write_text("a\n")
+    (gold / "q" / "back").symlink_to(gold / "q")
+    first = gold_hash(gold)
+    (gold / "q" / ".hidden").mkdir()
+    (gold / "q" / ".hidden" / "x").write_text("x")
+    (gold / "q" / ".x").write_text("x")
+    assert gold_hash(gold) == first
+    (gold / "suite.yaml").write_text("rules: strict\njudge: {url: a}\n")
+    judged = gold_hash(gold)
+    (gold / "suite.yaml").write_text("rules: strict\njudge: {url: b}\n")
+    assert gold_hash(gold) == judged
+    (gold / "suite.yaml").write_text("rules: official\njudge: {url: b}\n")
+    assert gold_hash(gold) != judged
+    (gold / "q" / "s").mkdir()
+    before = gold_hash(gold)
+    (gold / "q" / "s" / "r.csv").write_text("a\n")
+    assert gold_hash(gold) != before

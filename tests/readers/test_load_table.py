@@ -1,0 +1,177 @@
+"""A file that a person names is read by its ending, or by its first bytes where the name says nothing."""
+
+import gzip
+import json
+import sqlite3
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.core.types import Table
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.load_table import as_texts, ending_of, is_sqlite, load_table, read_workbook
+
+LIMITS = resolve_limits()
+ROWS = [(1, "a"), (2, None)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "ending"),
+    [
+        ("a.CSV", b"", ".csv"),
+        ("a.csv.gz", b"", ".csv"),
+        ("a.txt.gz", b"a,b\n1,2\n", ""),
+        ("a.ndjson", b"", ".jsonl"),
+        ("a.pq", b"", ".parquet"),
+        ("a.tab", b"", ".tsv"),
+        ("a.psv", b"", ".csv"),
+        ("a.db", b"", ".db"),
+        ("a.docx", b"a,b\n1,2\n", ""),
+        ("a.csv.bak", b"a,b\n1,2\n", ".csv"),
+        ("a", b"PAR1", ".parquet"),
+        ("a.bin", b"SQLite format 3\0", ".sqlite"),
+        ("a.dat", b"12345678DUCK", ".duckdb"),
+        ("a.out", b"PK\x03\x04..xl/", ".xlsx"),
+        ("a.out", b"PK\x03\x04..", ""),
+        ("a.txt", b'\xef\xbb\xbf [{"a": 1}]', ".json"),
+        ("a.txt", b'{"a": 1}\n\n{"a": 2} \n', ".jsonl"),
+        ("a.txt", b'{"a": 1}\n', ".json"),
+        ("a.txt", b'{"a":\n{"b": 1}}\n', ".json"),
+        ("a.txt", b'{"a": 1}\n[2]\n', ".json"),
+        ("a.txt", b"a;b\n1;2\n3", ".csv"),
+        ("a.txt", b"a,b\n1,2,3\n4,5\n", ""),
+        ("a.txt", b"a,b\n", ""),
+        ("a.txt", b"one\ntwo\n", ""),
+        ("a.txt", b"a,b\0\n1,2\n", ""),
+        ("a.txt", b" \n", ""),
+        ("a.txt", b"\n".join([b"a,b"] * 21 + [b"one", b"two"]), ".csv"),
+    ],
+)
+def test_what_a_file_is(tmp_path: Path, name: str, content: bytes, ending: str) -> None:
+    """Its name decides; a name that says nothing is looked into, twenty lines deep."""
+    (tmp_path / name).write_bytes(content)
+    assert ending_of(tmp_path / name) == ending
+
+
+def test_what_is_not_there_is_nothing(tmp_path: Path) -> None:
+    """A name without an ending and without a file has none."""
+    assert ending_of(tmp_path / "nothing") == ""
+
+
+def made_files(folder: Path) -> dict[str, tuple[Path, tuple[str, ...] | None]]:
+    """The same table in each format, with the types of its cells if they are native."""
+    text = "n,t\n1,a\n2,\n"
+    (folder / "a.csv").write_text(text)
+    (folder / "a.csv.gz").write_bytes(gzip.compress(text.encode()))
+    (folder / "a.tsv").write_text("n\tt\n1\ta\n2\n")
+    (folder / "a.json").write_text(json.dumps([{"n": n, "t": t} for n, t in ROWS]))
+    with sqlite3.connect(folder / "a.sqlite") as lite:
+        lite.execute('CREATE TABLE "odd ""name""" (n, t)')
+        lite.executemany('INSERT INTO "odd ""name""" VALUES (?, ?)', ROWS)
+    lite.close()
+    with duckdb.connect(str(folder / "a.duckdb")) as duck:
+        duck.execute("CREATE TABLE t (n INTEGER, t VARCHAR); INSERT INTO t VALUES (1, 'a'), (2, NULL)")
+        duck.execute(f"COPY t TO '{folder / 'a.parquet'}' (FORMAT parquet)")
+    types = ("INTEGER", "VARCHAR")
+    return {path.suffix: (path, types if path.suffix in (".duckdb", ".parquet") else None) for path in sorted(folder.iterdir())}
+
+
+def test_every_format_has_the_same_table(tmp_path: Path) -> None:
+    """Of databases and Parquet the cells are native; as texts all are one table; a copy is read in place of the file."""
+    for ending, (path, types) in made_files(tmp_path).items():
+        table = load_table(path, LIMITS)
+        assert isinstance(table, Table), ending
+        assert (table.types, table.n_rows, table.header) == (types, 2, ("n", "t"))
+        assert [[cell or None for cell in column] for column in as_texts(table).columns] == [["1", "2"], ["a", None]], ending
+        if types:
+            assert list(table.columns[0]) == [1, 2]
+        assert as_texts(table).types is None
+    copy = tmp_path / "copy"
+    (tmp_path / "a.sqlite").rename(copy)
+    (tmp_path / "a.sqlite").write_bytes(b"")
+    assert load_table(tmp_path / "a.sqlite", LIMITS, private=copy).n_rows == 2
+    assert (is_sqlite(copy), is_sqlite(tmp_path / "a.csv")) == (True, False)
+
+
+@pytest.mark.parametrize("limits", [{"rows": 1}, {"cells": 3}])
+@pytest.mark.parametrize("ending", [".tsv", ".sqlite", ".parquet", ".duckdb"])
+def test_more_than_the_limits_allow(tmp_path: Path, ending: str, limits: dict[str, int]) -> None:
+    """Two rows of two cells are a row or a cell too many, and just enough for limits of two and four."""
+    path = made_files(tmp_path)[ending][0]
+    with pytest.raises(FaultError) as refused:
+        load_table(path, resolve_limits(limits))
+    assert (refused.value.fault.code, refused.value.fault.where) == ("LIMIT", str(path))
+    assert load_table(path, resolve_limits({"rows": 2, "cells": 4})).n_rows == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "is_table"),
+    [([{"a": 1}, {"b": None}], True), ([], False), ({"a": 1}, False), ([{"a": [1]}], False), ([{"a": {}}], False), ([1], False)],
+)
+def test_json_records(tmp_path: Path, value: Any, is_table: bool) -> None:
+    """Flat records are a table with a column for each key, missing values empty; any other value stays itself."""
+    (tmp_path / "a.json").write_text(json.dumps(value))
+    found = load_table(tmp_path / "a.json", LIMITS)
+    if is_table:
+        assert (found.header, [list(column) for column in found.columns]) == (("a", "b"), [["1", None], [None, None]])
+    else:
+        assert found == value
+
+
+def test_tables_of_a_database_by_name(tmp_path: Path) -> None:
+    """Whatever its case; one table needs no name; what cannot be read is a fault of its kind."""
+    with duckdb.connect(str(tmp_path / "two.duckdb")) as duck:
+        duck.execute("CREATE TABLE Sales AS SELECT true AS done; CREATE TABLE other AS SELECT 2 AS n")
+    table = load_table(tmp_path / "two.duckdb", LIMITS, table="SALES")
+    assert [list(column) for column in as_texts(table).columns] == [["true"]]
+    for name, why, hint in ((None, "contains 2 tables", "--table NAME: "), ("x", "has no table 'x'", "it contains ")):
+        with pytest.raises(UsageError, match=why) as refused:
+            load_table(tmp_path / "two.duckdb", LIMITS, table=name)
+        assert refused.value.hint.startswith(hint)
+        assert sorted(refused.value.hint.removeprefix(hint).casefold().split(", ")) == ["other", "sales"]
+    with sqlite3.connect(tmp_path / "none.sqlite") as lite:
+        lite.execute("CREATE TABLE sales (n INTEGER PRIMARY KEY AUTOINCREMENT)")
+        lite.execute("DROP TABLE sales")
+    lite.close()
+    for name, why in ((None, "contains 0 tables"), ("x", "has no table 'x'")):
+        with pytest.raises(UsageError, match=why) as refused:
+            load_table(tmp_path / "none.sqlite", LIMITS, table=name)
+        assert "none" in refused.value.hint
+    for file, content, code in (
+        ("bad.sqlite", b"SQLite format 3\0junk", "BAD_DUCKDB"),
+        ("bad.parquet", b"junk", "WRONG_ANSWER_TYPE"),
+        ("cut.parquet", b"PAR1junk", "BAD_DUCKDB"),
+    ):
+        (tmp_path / file).write_bytes(content)
+        with pytest.raises(FaultError) as broken:
+            load_table(tmp_path / file, LIMITS)
+        assert (broken.value.fault.code, broken.value.fault.where) == (code, str(tmp_path / file))
+
+
+def test_workbooks(tmp_path: Path) -> None:
+    """The first sheet: rows and columns without content are left out, dates are ISO texts; others are refused in words."""
+    openpyxl = pytest.importorskip("openpyxl")
+
+    def write(name: str, *rows: tuple[Any, ...]) -> Path:
+        book = openpyxl.Workbook()
+        for row in rows:
+            book.active.append(row)
+        book.create_sheet("more").append(["x"])
+        book.save(tmp_path / name)
+        return tmp_path / name
+
+    moments = (datetime(2024, 5, 1, 12), time(9, 30), None, 2.5)
+    path = write("a.xlsx", (), ("day", "at", None, 7), moments, (None, None, None, None), ("x", None, "lost", True))
+    header, rows = read_workbook(path)
+    assert (header, rows) == (["day", "at", "7"], [["2024-05-01T12:00:00", "09:30:00", 2.5], ["x", None, True]])
+    table = load_table(path, LIMITS)
+    assert [list(column) for column in table.columns] == [["2024-05-01T12:00:00", "x"], ["09:30:00", None], ["2.5", "true"]]
+    assert date.fromisoformat(rows[0][0][:10]) == date(2024, 5, 1)
+    (tmp_path / "bad.xlsx").write_bytes(b"PK\x03\x04")
+    for file, why in ((tmp_path / "bad.xlsx", "not a readable Excel file"), (write("none.xlsx"), "its first sheet is empty")):
+        with pytest.raises(UsageError, match=why):
+            read_workbook(file)
