@@ -355,7 +355,7 @@ class Result:
 
     def detail(self, key: str) -> Any:
         """Return the value of a key in `details`, or None. The JSON text is parsed only if it contains the key."""
-        kept = _DETAILS.place.__get__(self)
+        kept = _stored_details(self)
         return None if isinstance(kept, bytes) and _quoted(key) not in kept else self.details.get(key)
 
     def with_detail(self, key: str, value: Any) -> "Result":
@@ -369,7 +369,7 @@ class Result:
     @property
     def details_text(self) -> bytes | None:
         """The JSON text of `details`; None if they are stored as an object."""
-        kept = _DETAILS.place.__get__(self)
+        kept = _stored_details(self)
         return kept if isinstance(kept, bytes) else None
 
 
@@ -378,7 +378,7 @@ def _quoted(key: str) -> bytes:
     return b'"%b"' % key.encode()
 
 
-_DETAILS = JsonField(Result, "details")
+_stored_details: Callable[[Result], Any] = JsonField(Result, "details").place.__get__
 JsonField(Check, "parameters")
 for _kind in (Check, GoldInstance, Answer):
     PlaceField(_kind, "where")

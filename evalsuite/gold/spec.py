@@ -111,6 +111,8 @@ EVALUATION_HINT = 'write "evaluation": {"func": "string_match", "parameters": {"
 PAIRS_HINT = "a file of questions and references becomes a suite: `evalsuite suite create NAME --from FILE`"
 # Nearly every instance has no further keys: all share one empty object.
 _NONE: dict[str, Any] = {}
+# Types of values that JSON preserves.
+_PLAIN = frozenset({str, int, bool, type(None)})
 
 
 # (entry of the spec, its place, suite) -> instance.
@@ -211,7 +213,7 @@ def _check_clusters(suite: Suite, instances: Mapping[str, GoldInstance]) -> Iter
 def groups_of(instance_id: str, suite: Suite) -> tuple[str, ...]:
     """Return the tags of an instance in suite.yaml, by name or by prefix, in the order of the file."""
     return tuple(
-        tag for tag, ids in suite.groups.items() if instance_id in ids or instance_id.startswith(suite.group_prefixes.get(tag, ()))
+        [tag for tag, ids in suite.groups.items() if instance_id in ids or instance_id.startswith(suite.group_prefixes.get(tag, ()))]
     )
 
 
@@ -262,7 +264,8 @@ def _as_text(parameters: dict[str, Any]) -> Any:
 
     try:
         text = encode(parameters)
-        return text if repr(decode(text)) == repr(parameters) else parameters
+        is_plain = _PLAIN.issuperset(map(type, parameters.values()))
+        return text if is_plain or repr(decode(text)) == repr(parameters) else parameters
     except (MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
         return parameters
 
@@ -273,7 +276,7 @@ def with_further_scorers(checks: tuple[Check, ...], id_: str, where: str, suite:
     A scorer without its own check gets gold, question and context of the existing checks. An instance that none of the listed scorers
     scores is unchanged.
     """
-    names = tuple(name for name in suite.extra.get("scorers", ()) if name not in suite.extra.get("unexecuted", ()))
+    names = tuple([name for name in suite.extra.get("scorers", ()) if name not in suite.extra.get("unexecuted", ())])
     scorer = next((check.scorer for check in checks if check.scorer in names), None)
     if scorer is None:
         return checks

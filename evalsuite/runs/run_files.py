@@ -13,7 +13,6 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache, lru_cache
-from operator import attrgetter
 from pathlib import Path
 from types import GenericAlias, SimpleNamespace
 from typing import Annotated, Any, BinaryIO, Final, Literal, TypedDict, TypeVar
@@ -329,9 +328,7 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else None if value is None else float(value)
 
 
-RESULT_KEYS = ("instance_id", "status", "score", "official", "strict", "scorer", "reason", "fault", "details", "seconds")
-_BEFORE_DETAILS: Final = RESULT_KEYS[: RESULT_KEYS.index("details")]
-_values_before_details: Callable[[Result], tuple[Any, ...]] = attrgetter(*_BEFORE_DETAILS)
+_STRICT_FAULT: Final = '"strict_fault"'
 # Nearly every answer is text, without a file.
 _NONE: Final[dict[str, str]] = {}
 _BLANK: Final = "0" * 64
@@ -342,15 +339,21 @@ _FOREIGN: Final = lazy_pattern(r"[^\x00-\x7f]+")
 
 def result_line(result: Result) -> str:
     """Return one line of `results.jsonl`: JSON in the documented order of keys; whole numbers are written as integers."""
-    row = dict(zip(_BEFORE_DETAILS, _values_before_details(result), strict=True))
-    for key in ("score", "official", "strict"):
-        row[key] = int(row[key]) if row[key] is not None and row[key] == int(row[key]) else row[key]
-    if (late := result.strict_fault) is not None:
-        row["strict_fault"] = late.to_json()
-    text = result.details_text
-    details = text.decode() if text is not None else _as_line(result.details)
-    line = f'{_as_line(row)[:-1]}, "details": {details}, "seconds": {round(result.seconds, 6)!r}}}'
+    late, text = result.strict_fault, result.details_text
+    # Written key by key, in a third of the time of an encoder: each result is written three times.
+    line = (
+        f'{{"instance_id": {_quoted(result.instance_id)}, "status": {_quoted(result.status)}, "score": {_number(result.score)}, '
+        f'"official": {_number(result.official)}, "strict": {_number(result.strict)}, '
+        f'"scorer": {"null" if result.scorer is None else _quoted(result.scorer)}, "reason": {_quoted(result.reason)}, '
+        f'"fault": {"null" if result.fault is None else _quoted(result.fault)}, '
+        f"{'' if late is None else f'{_STRICT_FAULT}: {_as_line(late.to_json())}, '}"
+        f'"details": {_as_line(result.details) if text is None else text.decode()}, "seconds": {round(result.seconds, 6)!r}}}'
+    )
     return _in_sight(line)
+
+
+def _number(value: float | None) -> str:
+    return "null" if value is None else int.__repr__(int(value)) if value == int(value) else float.__repr__(value)
 
 
 def _in_sight(text: str) -> str:
@@ -588,5 +591,6 @@ def json_safe(value: object) -> object:
     return str(value)
 
 
+_quoted = json.encoder.encode_basestring
 # Created once: a hundred thousand results would each create an encoder.
 _as_line = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": "), default=json_safe).encode

@@ -214,7 +214,7 @@ class RunFolder:
     def append(self, result: Result) -> None:
         """Append one result to the journal."""
         assert self._journal is not None
-        line = memoryview((whole_line(result) + "\n").encode("utf-8", "backslashreplace"))
+        line = (whole_line(result) + "\n").encode("utf-8", "backslashreplace")
         try:
             while line:
                 line = line[self._journal.write(line) :]
@@ -398,10 +398,10 @@ def _leaf(task: Task, result: Result, gold: Mapping[str, Sequence[tuple[str, str
                 file = inside(name, path)
                 submitted.append(result.digests.get(path) or contents.get(file))
     # A row that was read back has 1 instead of 1.0.
-    numbers = [None if value is None else float(value) for value in (result.score, result.official, result.strict)]
-    verdict = [result.status, *numbers, result.fault]
-    leaf = [name, _digest([checks, gold.get(name, [])]), _digest(submitted), verdict]
-    return _as_leaf(leaf).encode("utf-8", "surrogatepass")
+    numbers = ", ".join(["null" if value is None else repr(float(value)) for value in (result.score, result.official, result.strict)])
+    verdict = f"[{_quoted(result.status)}, {numbers}, {'null' if result.fault is None else _quoted(result.fault)}]"
+    leaf = f'[{_quoted(name)}, "{_digest([checks, gold.get(name, [])])}", "{_digest(submitted)}", {verdict}]'
+    return leaf.encode("utf-8", "surrogatepass")
 
 
 def _digest(value: object) -> str:
@@ -412,8 +412,9 @@ def _hash(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()
 
 
-# Created once: a hundred thousand leaves would each create three encoders.
-_as_leaf, _sorted = json.JSONEncoder(default=str).encode, json.JSONEncoder(sort_keys=True, default=str).encode
+_quoted = json.encoder.encode_basestring_ascii
+# Created once: a hundred thousand leaves would each create two encoders.
+_sorted = json.JSONEncoder(sort_keys=True, default=str).encode
 
 
 SIGNATURE = "signature.json"

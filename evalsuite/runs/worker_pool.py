@@ -133,7 +133,7 @@ class WorkerPair:
 
     `private` are private copies of databases with the digests of their content, by instance id. `is_full`: its workers ended before the
     remaining tasks, mostly because of the memory they kept. `is_gone`: they died or sent something malformed. `n_official`: the number of
-    checks of the first task with a known official verdict.
+    checks of the first task with a known official verdict. `pace`: the seconds that each result of the last message of tasks took so far.
     """
 
     workers: dict[str, Worker]
@@ -145,9 +145,12 @@ class WorkerPair:
     is_full: bool = False
     is_gone: bool = False
     n_official: int = 0
+    pace: float = 0.0
     _frames: Frames = field(default_factory=Frames)
     _progress: Frames = field(default_factory=Frames)
     _n_reading: int = 0
+    _n_sent: int = 0
+    _sent: float = 0.0
     _is_deaf: bool = False
 
     @property
@@ -190,6 +193,7 @@ class WorkerPair:
             self.is_full = self._is_deaf = True
         # The clock starts only now: time that this process waits while sending is not the tasks'.
         self.clock = Clock(lambda: [worker.pid for worker in self.workers.values()])
+        self.pace, self._n_sent, self._sent = 0.0, len(tasks), time.monotonic()
 
     def order(self, worker: Worker, message: bytes) -> None:
         """Send a request to one worker of this pair."""
@@ -220,6 +224,8 @@ class WorkerPair:
             elif frame != END:
                 self.is_gone = True
                 break
+        if results:
+            self.pace = (time.monotonic() - self._sent) / (self._n_sent - len(self.tasks))
         return results
 
     def _result(self, frame: bytes) -> Result | None:
@@ -352,14 +358,17 @@ def pairs_worth(tasks: Sequence[Task], sizes: Mapping[str, int]) -> int:
     return math.ceil(sum(shares))
 
 
-# Tasks per dispatch: enough to amortise the message, few enough that all pairs end together.
-_MOST_TASKS, _MOST_BYTES, _BATCHES_A_PAIR = 64, 1 << 18, 4
+# Tasks per message: enough to amortise it, few enough that all pairs end together.
+_MOST_TASKS, _MOST_BYTES, _BATCHES_A_PAIR = 256, 1 << 18, 4
+# Longest time that the parent lets results collect, and the part of a pair's remaining work in which it does: then a block of them is read
+# at once, and no pair waits for tasks. A worker sends each result when it is known, so a death costs none of them.
+_COLLECT_SECONDS, _COLLECT_SHARE = 0.01, 0.25
 # Small answers that a pair scores while another one is opened, by scorer; any other answer is worth a pair of its own.
 _MEANWHILE = {"string_match": 64, "number_match": 64, "table_match": 8}
 # Worker pairs in a row that may die before their first task; then no more are started.
 _STARTS = 5
 # Answers up to this size count as equal: no size is kept for a hundred thousand texts.
-_SMALL = _MOST_BYTES // _MOST_TASKS
+_SMALL = 1 << 12
 
 
 class Pool:
@@ -520,6 +529,8 @@ class Pool:
                 yield from self._dispatch(pair, self._next_tasks(waiting, sizes), budget, order, is_first=is_first)
             if not (busy := self._busy()):
                 continue
+            if collect := min(pair.pace * len(pair.tasks) for pair in busy) * _COLLECT_SHARE:
+                time.sleep(min(collect, _COLLECT_SECONDS))
             with_results = _wait(busy, budget.seconds, sizes)
             for pair in with_results:
                 yield from pair.receive_results()
@@ -605,11 +616,13 @@ class Pool:
         most = min(_MOST_TASKS, -(-len(waiting) // (_BATCHES_A_PAIR * len(self._pairs))))
         n_bytes = 0
         for at in range(most):
-            if not waiting or (at and n_bytes + sizes.get(waiting[0].instance.instance_id, _SMALL) > _MOST_BYTES):
+            if not waiting:
                 return
-            task = waiting.popleft()
-            n_bytes += sizes.get(task.instance.instance_id, _SMALL)
-            yield task
+            size = sizes.get(waiting[0].instance.instance_id, 0) or (_SMALL if opens_files(waiting[0]) else _MOST_BYTES // _MOST_TASKS)
+            if at and n_bytes + size > _MOST_BYTES:
+                return
+            n_bytes += size
+            yield waiting.popleft()
 
     def _copy_database(self, task: Task, pair: WorkerPair) -> Result | None:
         """Copy a database for the reader, which then writes nothing; return the result of a task whose path is at fault."""
