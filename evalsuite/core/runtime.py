@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Final
 
 # Number of new objects after which Python searches for cycles.
@@ -32,15 +33,19 @@ def collect_rarely() -> None:
 def load_msgspec() -> None:
     """Import msgspec without `typing_extensions`, which takes twice as long as the start of Python and is needed before Python 3.11 only.
 
-    With other threads running, which may import it meanwhile, msgspec is left to its first use.
+    `uuid`, which it imports, needs of `platform` the system's name only; that module would compile nine expressions. With other threads
+    running, which may import one of them meanwhile, msgspec is left to its first use.
     """
-    if threading.active_count() > 1 or {"msgspec", "typing_extensions"} & sys.modules.keys():
+    if threading.active_count() > 1 or {"msgspec", "typing_extensions", "platform", "uuid"} & sys.modules.keys():
         return
     sys.modules["typing_extensions"] = None  # type: ignore[assignment]
+    if hasattr(os, "uname"):
+        sys.modules["platform"] = SimpleNamespace(system=lambda: os.uname().sysname)  # type: ignore[assignment]
     try:
         import_module("msgspec")
     finally:
         del sys.modules["typing_extensions"]
+        sys.modules.pop("platform", None)
 
 
 def return_freed_memory() -> None:

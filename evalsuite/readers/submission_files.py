@@ -17,15 +17,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import FaultError, MissingExtraError, SubmissionError
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import METADATA, METADATA_ARRAY, Answer, Fault, Result, Submission, Task
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import SPEC_PATTERN, Inode, content_digest, inside, open_confined
 from evalsuite.sandbox.temp_dirs import TempDir
+
+if TYPE_CHECKING:
+    from evalsuite.core.disk_cache import DiskCache
 
 _ENDING = ".duckdb"
 _SHOWN = 3
@@ -164,7 +166,7 @@ def has_changed(submission: Submission, read: Mapping[str, str]) -> bool:
 
 
 def cached_hash(
-    folder: Path, memo: DiskCache, *, limits: Limits, gold_inodes: frozenset[Inode], gold_hash: str, read: Callable[[], Submission]
+    folder: Path, memo: "DiskCache", *, limits: Limits, gold_inodes: frozenset[Inode], gold_hash: str, read: Callable[[], Submission]
 ) -> str:
     """The `submission_hash` of a folder with metadata, from the cache if no file of it changed. Raises what `read` raises.
 

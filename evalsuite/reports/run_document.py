@@ -51,7 +51,6 @@ from evalsuite.reports.record import (
     share,
     verdict_line,
 )
-from evalsuite.runs.history import short_name
 from evalsuite.runs.run_folder import SCHEMA_VERSION
 from evalsuite.runs.run_options import clock_in, rules_name, signature_parts
 from evalsuite.stats.units import pooled_confusions
@@ -387,6 +386,8 @@ def _next_step(record: "Record", databases: "Path | None") -> str:
 
     assert record.folder is not None
     own = record.folder.parent.parts[-2:] == (".evalsuite", "runs") and not record.folder.is_absolute()
+    from evalsuite.runs.history import short_name
+
     name = shlex.quote(short_name(record.folder) if own else str(record.folder))
     wrong = next((result for result in record.results if result.status == "scored" and result.score not in (1, None)), None)
     if wrong is None or record.level == "none":

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import FaultError, UsageError
@@ -35,9 +35,11 @@ from evalsuite.runs.executors import Executor, Work, check_executor, open_execut
 from evalsuite.runs.plan import Planned, by_tag, plan_run, warnings_of
 from evalsuite.runs.run_folder import SCHEMA_VERSION, RunFolder, claim, new_folder, root_of
 from evalsuite.runs.run_options import RunOptions, receipt
-from evalsuite.runs.score_cache import ScoreCache
 from evalsuite.runs.summary import Summary, summarise
 from evalsuite.sandbox.fork_server import ForkServer, fork_server_for
+
+if TYPE_CHECKING:
+    from evalsuite.runs.score_cache import ScoreCache
 
 SAME_ANSWER, OTHER_GOLDS = 5, 5
 # Only this much of a text is checked; a list of golds shows earlier.
@@ -366,7 +368,7 @@ class Opened:
     pool: Executor
     sql: SqlAnswers
     batches: BatchScoring
-    cache: ScoreCache | None
+    cache: "ScoreCache | None"
     folder: RunFolder | None
     known: Mapping[str, Result]
 
@@ -401,6 +403,8 @@ def _open_resources(planned: Planned, fork_server: ForkServer | None, judges: Fo
     pool = open_executor(options.executor, work)
     cache = None
     if options.cache is not None:
+        from evalsuite.runs.score_cache import ScoreCache
+
         # Timing queries requires running them.
         state_of = (lambda task: None if hangs_on_database(task) else "") if options.ves else planned.databases.state_of
         base = planned.signature.replace(gold.hash, "")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, OutputError, SubmissionError, UsageError, describe
@@ -18,11 +18,13 @@ from evalsuite.gold.spec import Exchanges, question_of
 from evalsuite.readers.limits import Limits, resolve_limits
 from evalsuite.readers.paths import FromRoot, metadata_like, metadata_name, open_confined
 from evalsuite.runs import WORKER_MODULES
-from evalsuite.runs.history import CONTEXTS, LONGEST, RunEntry, submission_folder
 from evalsuite.runs.run_files import Row
 from evalsuite.runs.run_folder import RUN
 from evalsuite.sandbox.fork_server import ForkServer, fork_server_for
 from evalsuite.sandbox.rpc_client import IdleWorker, RpcClient
+
+if TYPE_CHECKING:
+    from evalsuite.runs.history import RunEntry
 
 _STREAM, _STREAM_CONTEXTS = "evalsuite.runs.answer_workers:stream_submission", f"{__name__}:stream_contexts"
 _COLUMN = list[float | None]
@@ -132,6 +134,8 @@ def read_unchanged(run: Mapping[str, Any], run_folder: Path, ids: Collection[str
 
     None if its metadata was written after the run, or is no longer readable.
     """
+    from evalsuite.runs.history import submission_folder
+
     folder = submission_folder(run_folder, run)
     try:
         if (folder / metadata_name(folder)).stat().st_mtime_ns > (run_folder / RUN).stat().st_mtime_ns:
@@ -143,12 +147,12 @@ def read_unchanged(run: Mapping[str, Any], run_folder: Path, ids: Collection[str
         return None
 
 
-def saved_exchanges(entry: RunEntry) -> Exchanges:
+def saved_exchanges(entry: "RunEntry") -> Exchanges:
     """Return questions and answers of a saved run, if its gold and submission exist and were not written after its `run.json`."""
     return Exchanges(lambda: _read_sides(entry))
 
 
-def _read_sides(entry: RunEntry) -> tuple[Gold | None, Submission | None]:
+def _read_sides(entry: "RunEntry") -> tuple[Gold | None, Submission | None]:
     try:
         gold = read_gold(Path(str(entry.run["gold"]["folder"])), layout=entry.run["options"].get("layout"), plugins=False)
         is_newer = gold.spec_file.stat().st_mtime_ns > (entry.folder / RUN).stat().st_mtime_ns
@@ -199,6 +203,8 @@ def read_contexts(folder: Path, ids: Sequence[str]) -> Mapping[str, str]:
 
     Empty if none was stored or readable.
     """
+    from evalsuite.runs.history import CONTEXTS
+
     place, limits = folder.absolute(), resolve_limits()
     try:
         n_bytes = min((place / CONTEXTS).lstat().st_size, int(limits["file_bytes"]))
@@ -212,6 +218,8 @@ def read_contexts(folder: Path, ids: Sequence[str]) -> Mapping[str, str]:
 
 def stream_contexts(folder: str, limits: Limits, ids: Sequence[str]) -> Iterator[list[str]]:
     """Worker side: yield [instance id, context] of each instance that has one."""
+    from evalsuite.runs.history import CONTEXTS, LONGEST
+
     with open_confined(Path(folder), CONTEXTS, limit_bytes=limits["file_bytes"]) as handle:
         contexts = json.load(handle)
     yield from ([name, str(contexts[name])[:LONGEST]] for name in ids if isinstance(contexts, dict) and name in contexts)

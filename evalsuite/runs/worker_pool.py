@@ -529,8 +529,6 @@ class Pool:
                 yield from self._dispatch(pair, self._next_tasks(waiting, sizes), budget, order, is_first=is_first)
             if not (busy := self._busy()):
                 continue
-            if collect := min(pair.pace * len(pair.tasks) for pair in busy) * _COLLECT_SHARE:
-                time.sleep(min(collect, _COLLECT_SECONDS))
             with_results = _wait(busy, budget.seconds, sizes)
             for pair in with_results:
                 yield from pair.receive_results()
@@ -643,6 +641,8 @@ class Pool:
 
 def _wait(pairs: Sequence[WorkerPair], seconds: float, sizes: Mapping[str, int]) -> list[WorkerPair]:
     """Return the pairs whose judge has sent something or is gone; empty if none has in `seconds`, or until the first task is late."""
+    # 0 for a pair that has sent nothing yet.
+    time.sleep(min(_COLLECT_SECONDS, *(pair.pace * len(pair.tasks) * _COLLECT_SHARE for pair in pairs)))
     seconds = min([seconds, *(pair.clock.wait(seconds_of(pair, sizes)) for pair in pairs)])
     poll, by_number = select.poll(), {pair.judge.control.fileno(): pair for pair in pairs}
     for number in by_number:
