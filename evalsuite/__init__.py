@@ -21,14 +21,17 @@ TYPE_CHECKING = False
 
 # Each public name and the module that defines it.
 _NAMES = {
+    "Aggregate": "evalsuite.core.metric",
     "ComparatorResult": "evalsuite.trees",
     "Composite": "evalsuite.scorers.metrics",
     "Connection": "evalsuite.sql.session",
     "FaultError": "evalsuite.core.errors",
     "Judge": "evalsuite.scorers.judge",
     "METRICS": "evalsuite.scorers.metrics",
+    "Measure": "evalsuite.core.metric",
     "Metric": "evalsuite.core.metric",
     "MetricBuilder": "evalsuite.scorers.metrics.chain",
+    "MetricError": "evalsuite.core.metric",
     "Part": "evalsuite.scorers.metrics",
     "QueryLimits": "evalsuite.sql.session",
     "Question": "evalsuite.scorers.judge",
@@ -69,7 +72,7 @@ if TYPE_CHECKING:
     from evalsuite.api import assert_scores, evaluate, score
     from evalsuite.cli import main
     from evalsuite.core.errors import FaultError
-    from evalsuite.core.metric import Metric
+    from evalsuite.core.metric import Aggregate, Measure, Metric, MetricError
     from evalsuite.core.registry import scorer
     from evalsuite.core.types import Score
     from evalsuite.reports.test_suite import TestSuite
@@ -84,13 +87,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METRICS",
+    "Aggregate",
     "ComparatorResult",
     "Composite",
     "Connection",
     "FaultError",
     "Judge",
+    "Measure",
     "Metric",
     "MetricBuilder",
+    "MetricError",
     "Part",
     "QueryLimits",
     "Question",

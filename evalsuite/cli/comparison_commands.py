@@ -241,7 +241,7 @@ class Ranking:
     anonymise: Annotated[
         bool, Option("--anonymise", "--anonymize", help="replace names by letters: no name, path or metadata of a submission in any output")
     ] = False
-    force: Annotated[bool, Option("--force", help="rank runs of different signatures, with a note on the board")] = False
+    force: Annotated[bool, Option("--force", help="rank runs of different signatures, with a note on the leaderboard")] = False
     samples: Annotated[
         bool, Option("--samples", help="submissions of one model_name are its samples: one row per model, with pass@k and pass^k")
     ] = False
@@ -271,7 +271,7 @@ def leaderboard_command(
     publishing: Publishing,
     how: opt.Scoring,
     output: Outputs = None,
-    json_: Annotated[bool, Option("--json", help="print the board as one JSON object and nothing else")] = False,
+    json_: Annotated[bool, Option("--json", help="print the leaderboard as one JSON object and nothing else")] = False,
     quiet: opt.Quiet = False,
     limit: opt.Limit = None,
     runs: Annotated[Path, Option(help="the folder of runs: finished runs are reused, new ones saved")] = opt.RUNS,

@@ -44,7 +44,7 @@ _OTHER_KIND = lazy_pattern(
 )
 _LACKS_COLUMN = lazy_pattern(r"Missing option '--(candidate|from)'|has no \w+ column|^no command")
 _ABSENT = lazy_pattern(r"no such|not there|no finished|no command and no file")
-_TAKEN = lazy_pattern(r"is there already|there is a suite .* already|not empty|not an empty folder|is a submission, not a run folder")
+_TAKEN = lazy_pattern(r"exists already|there is a suite .* already|not empty|not an empty folder|is a submission, not a run folder")
 # Kinds of things that say by themselves why another command is proposed.
 _TELLING = {"table": "a table", "candidates": "questions, references and candidates", "records": "JSON records", "log": "a log"}
 

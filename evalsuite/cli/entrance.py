@@ -89,7 +89,7 @@ def what_command(
     things: Annotated[list[str], Argument(metavar="THING", help="files, folders or URLs")],
     json_: opt.Json = False,
 ) -> int:
-    """Say what files and folders are, and which command `evalsuite THING` would run."""
+    """Print what files and folders are, and which command `evalsuite THING` would run."""
     plan = plan_for(things, ())
     lines = plan.lines("evalsuite")
     if json_:
@@ -373,10 +373,12 @@ class _Planner:
         if thing.facts.get("n_rows") == 0:
             return Plan(kind="table", proposed=[["explain", "RIGHT.csv", name]], why=f"{name} has a header and no row")
         lacks = "right answers" if not columns or len(columns) > 2 else "candidates' answers"
-        return Plan(kind="table", proposed=proposed, why=f"{name} is a table without a known column of {lacks}: compared with what?")
+        return Plan(kind="table", proposed=proposed, why=f"{name} is one table, without a known column of {lacks}")
 
     def _plan_records(self, _: "Thing", name: str) -> Plan:
-        return Plan(kind="records", proposed=[["explain", "RIGHT", name]], why=f"{name} contains JSON records: compared with what?")
+        return Plan(
+            kind="records", proposed=[["explain", "RIGHT", name]], why=f"{name} contains JSON records, without others to compare them with"
+        )
 
     def _plan_candidates(self, thing: "Thing", name: str) -> Plan:
         facts = thing.facts

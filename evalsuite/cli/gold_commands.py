@@ -255,7 +255,7 @@ def gold_check(
     kept = None if no_save else save_self_score(report.ceiling, [finding.to_json() for finding in report.unsatisfied])
     print_document(gold_check_document(report, gold.name), "json" if json_ else "text", last_line="")
     if not json_:
-        print(clean(f"saved {kept}: reports of this suite print it" if kept else "not saved"))
+        print(clean(f"saved {kept}: later reports of this gold show it" if kept else "not saved"))
     ceiling = report.ceiling
     if fail_under is None:
         fails, line = bool(report.failing), gold_check_verdict(report)
@@ -364,7 +364,7 @@ def init_command(
     ] = None,
     bad: Annotated[Path | None, Option(metavar="DIR", help="answers to reject, named in the same way")] = None,
     to: Annotated[Path | None, Option("--out", "--to", metavar="DIR", help="the gold folder to make [default: gold]")] = None,
-    name: Annotated[str | None, Option(help="the suite's name, the title of its board [default: the folder above gold]")] = None,
+    name: Annotated[str | None, Option(help="the suite's name, the title of its leaderboard [default: the folder above gold]")] = None,
 ) -> int:
     """Make a gold folder from CSV files: the spec, a suite.yaml, a submission template; then check and lint it.
 
@@ -378,7 +378,8 @@ def init_command(
         gold_from = Path(input("folder of CSV files with the right answers: ").strip() or ".")
     if gold_from is None:
         raise UsageError(
-            "no folder of gold given", hint="evalsuite init --gold-from DIR, a folder of CSV files; `evalsuite example DIR` plays"
+            "no folder of gold given",
+            hint="evalsuite init --gold-from DIR, a folder of CSV files; `evalsuite example DIR` makes an example",
         )
     tables = gold_tables(gold_from)
     texts = read_questions(questions, list(tables)) if questions is not None else {}
@@ -431,7 +432,7 @@ def _target(source: Path, to: Path | None) -> Path:
     if target.resolve().is_relative_to(source.resolve()):
         raise UsageError(f"{target} would be inside {source}", hint="run the command in another folder, or name one by --out")
     if target.exists():
-        raise UsageError(f"{target} is there already", hint="--out names another folder")
+        raise UsageError(f"{target} exists already", hint="--out names another folder")
     return target
 
 
@@ -454,7 +455,7 @@ def example_command(folder: Annotated[Path, Argument(metavar="DIR", help="a new 
     from evalsuite.gold.scaffold import make_gold
 
     if folder.exists():
-        raise UsageError(f"{folder} is there already", hint="name a new folder")
+        raise UsageError(f"{folder} exists already", hint="name a new folder")
     tables = {"orders": "customer,total\nAbebe,120.5\nBruun,80.0\nCosta,61.25\n", "stock": "item,left\nlamp,4\ndesk,0\n"}
     answers = {"orders": "customer,total\nCosta,61.25\nAbebe,120.5\nBruun,80.0\n", "stock": "item,left\nlamp,4\ndesk,1\n"}
     texts = {"orders": "What did each customer order, in EUR?", "stock": "How many of each item are left?"}
@@ -481,7 +482,7 @@ SchemaFile = Annotated[str, Argument(metavar="SCHEMA", help="a .json file with a
 def schema_infer(
     gold: GoldFile,
     widen: Annotated[
-        bool, Option("--widen", help="infer from all values: integer with number is number, nulls, lists of types, enums")
+        bool, Option("--widen", help="use all values, not only the first: integers with numbers are numbers; nulls, unions, enums")
     ] = False,
     id_field: Annotated[str | None, Option("--id-field", "--id_field", help="the key that names a record; not part of the schema")] = None,
 ) -> int:

@@ -321,7 +321,7 @@ def check_command(
     judge: opt.JudgeFile = None,
     output: Outputs = None,
     json_: opt.Json = False,
-    explain: Annotated[bool, Option("--explain", help="with --result-dir: also say why the answer is wrong")] = False,
+    explain: Annotated[bool, Option("--explain", help="with --result-dir: also explain why the answer is wrong")] = False,
     reveal: Reveal = None,
     *,
     code: opt.Code,

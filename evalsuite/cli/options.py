@@ -61,7 +61,8 @@ AllowUnscored = Annotated[
     bool, Option("--allow-unscored", help="do not exit 4 for instances that cannot be judged here: no judge, connection, database or extra")
 ]
 JudgeFile = Annotated[
-    Path | None, Option("--judge", help="judge settings; override those of the suite", metavar="FILE.yaml", show_default=False)
+    Path | None,
+    Option("--judge", help="a file of judge settings; they override those of the suite", metavar="FILE.yaml", show_default=False),
 ]
 InvalidAs = Annotated[
     str, Option("--invalid-as", "--invalid_as", help="the score of an answer without a verdict of the judge", metavar="null|zero")

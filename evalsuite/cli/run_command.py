@@ -406,7 +406,7 @@ class Gates:
 
         s = run.summary
         if s.n_submitted == 0:
-            return EXIT_NOTHING, f"nothing to score: none of the {coverage(s)} was submitted (exit 5)"
+            return EXIT_NOTHING, f"nothing to score: no answer to any of {coverage(s)} (exit 5)"
         done = f"done: {score_words(s)}"
         gate = run.gold.suite.fail_under if self.fail_under is None else self.fail_under
         code, line = apply_gate(done, s.score, gate)

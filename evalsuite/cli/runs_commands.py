@@ -80,21 +80,24 @@ def runs_list(
         filters = (("--suite", suite), ("--model", model), ("--tag", tag), ("--since", since), ("--until", until.rstrip("~")))
         named = " ".join(f"{option} {value!r}" for option, value in filters if value)
         n = len(find_runs(runs)) if named else 0
-        print(clean(f"none of {n} runs in {runs} fits {named}" if n else f"no runs in {runs}"))
+        print(clean(f"none of {n} runs in {runs} matches {named}" if n else f"no runs in {runs}"))
     _print_unreadable(runs, {entry.name for entry in entries})
     return EXIT_OK
 
 
 def runs_show(run: opt.RunName, runs: opt.RunsFolder = opt.RUNS) -> int:
     """Show one run: its metadata, its numbers, and the contexts of its answers if saved."""
+    from evalsuite.reports.run_document import number_lines
     from evalsuite.runs.submission_reader import read_contexts
 
     entry = one_run(run, runs)
-    rows: list[tuple[str, object]] = [("run", entry.name), ("tags", " ".join(f"#{name}" for name in entry.tags) or "none")]
-    rows += [(key, entry.run.get(key)) for key in ("signature", "options", "submission", "gold", "receipt")]
-    rows += [*entry.metadata.items(), *entry.run.get("summary", {}).items()]
+    gold, submission = entry.run["gold"], entry.run["submission"]
+    rows = [("run", entry.name), ("tags", " ".join(f"#{name}" for name in entry.tags) or "none")]
+    rows += [("submission", f"{submission['folder']} ({submission['hash']})"), ("gold", f"{gold['name']} in {gold['folder']}")]
+    rows += [(key.replace("_", " "), str(value)) for key, value in entry.metadata.items()]
+    rows += number_lines(record_of_entry(entry))
     for key, value in rows:
-        print(clean(f" {key:<18} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"))
+        print(clean(f" {key:<18} {value}"))
     ids = [result.instance_id for result in entry.results()]
     for name, context in read_contexts(submission_folder(entry.folder, entry.run), ids).items():
         print(clean(f" {'context':<18} {name}: {context}"))
@@ -378,7 +381,9 @@ def drift_command(
     missed = EXIT_GATE if n_moved else EXIT_UNSCORABLE if n_open else EXIT_OK if changes else EXIT_NOTHING
     gate = missed if fail_on_drift else EXIT_OK
     ends = f" (exit {gate})" if gate else ""
-    code_, line = add_write_failures(gate, f"done: {n_moved} verdicts moved in {len(changes)} runs{note}{ends}", n_lost)
+    code_, line = add_write_failures(
+        gate, f"done: {count_words(n_moved, 'verdict')} moved in {count_words(len(changes), 'run')}{note}{ends}", n_lost
+    )
     if not json_:
         print(line)
     return code_
@@ -407,7 +412,7 @@ def verify_command(
 ) -> int:
     """Verify a saved run: its rows cover gold, each row is the same when scored again, and its numbers follow from its rows.
 
-    RUN may also be a receipt of a board's site, `submissions/NAME.json`.
+    RUN may also be a receipt of a leaderboard's site, `submissions/NAME.json`.
 
     Works offline. Exit 0 if every row of gold was verified, 1 if anything differs, 4 if rows were left out. Claims that cannot be checked
     are listed as not verified.

@@ -170,7 +170,7 @@ def doctor_command(
         return EXIT_OK
     width = shutil.get_terminal_size().columns
     for name, is_active, what in rows:
-        head = f" {name:<12} {'yes' if is_active else 'no':<4} "
+        head = f" {'programs' if name == 'jail' else name:<12} {'yes' if is_active else 'no':<4} "
         print(textwrap.fill(what, max(40, width), initial_indent=head, subsequent_indent=" " * len(head)))
     absent = [name for name, is_active, _ in rows if not is_active]
     print(
@@ -215,7 +215,7 @@ def keys_new(
     from evalsuite.runs.run_folder import new_key
 
     public = new_key(file)
-    print(f"wrote {file}, for you alone, and {public}, for whoever verifies your runs")
+    print(f"wrote the private key {file} (keep it secret) and the public key {public} (it verifies your runs)")
     return EXIT_OK
 
 

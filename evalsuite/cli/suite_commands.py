@@ -103,9 +103,9 @@ class Trial:
 
     input_column: Annotated[str, Option("--input", help="the column of questions")] = "input"
     reference_column: Annotated[str, Option("--reference", help="the column of right answers")] = "reference"
-    scorer: Annotated[
-        str | None, Option(help="the scorer [default: number_match where every reference is a number, else string_match]")
-    ] = None
+    scorer: Annotated[str | None, Option(help="the scorer [default: number_match if every reference is a number, else string_match]")] = (
+        None
+    )
     parameters: Annotated[
         list[str] | None, Option("--parameter", metavar="NAME=VALUE", help="a parameter of the scorer; may be repeated")
     ] = None
@@ -292,7 +292,9 @@ def suite_show(name: SuiteName) -> int:
 
 def suite_run(
     name: SuiteName,
-    sources: Annotated[list[Path], Option("--from", help="rows by id, else by input, else in order; may be repeated")],
+    sources: Annotated[
+        list[Path], Option("--from", help="a file of outputs; rows are joined by id, else by input, else in order; may be repeated")
+    ],
     run_name: Annotated[str | None, Argument(metavar="[RUN]", help="the run's name [default: the name of its file]")] = None,
     candidate_columns: Candidates = None,
     input_column: Annotated[
@@ -532,7 +534,7 @@ def export_command(
 
     form = as_ or next((name for name, (ending, _) in EXPORTS.items() if path.suffix == ending), "")
     if form not in EXPORTS:
-        raise UsageError(f"no form for {as_ or path.name!r}", hint="--as inspect, or --as lm-eval")
+        raise UsageError(f"no log format for {as_ or path.name!r}", hint="--as inspect, or --as lm-eval")
     check_writable(path)
     entry = one_run(run, runs)
     record = redact_record(record_of_entry(entry, exchanges=saved_exchanges(entry)), reveal)
@@ -545,5 +547,5 @@ def export_command(
         raise write_error(path, error) from error
     if n_omitted := len(record.results) - n:
         print(f"note: {n_omitted} of {len(record.results)} instances have no question or no text as their answer and are left out")
-    print(clean(f"done: wrote {count_words(n, 'sample')} to {path} as {form} has them"))
+    print(clean(f"done: wrote {count_words(n, 'sample')} to {path} in the format of {form}"))
     return EXIT_OK

@@ -404,7 +404,7 @@ def convert(gold: Path, out: Path, *, layout: str | None = None, limits: Limits 
 
     read = read_gold(gold, limits, layout=layout)
     if read.layout == "original":
-        raise UsageError(f"{gold} is in the original layout already", hint="what is converted is gold of the layouts lite and snow")
+        raise UsageError(f"{gold} is in the original layout already", hint="only gold of the layouts lite and snow is converted")
     if is_alone(find_spec(gold)):
         raise UsageError(f"{gold} contains pairs of queries", hint="only gold of the layouts lite and snow can be converted")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):

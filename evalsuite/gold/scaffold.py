@@ -80,7 +80,7 @@ def make_gold(
     Gold is written to a temporary folder and renamed at the end. Raises `UsageError` if the folder exists, `OutputError`.
     """
     if target.exists():
-        raise UsageError(f"{target} is there already", hint="--out names another folder")
+        raise UsageError(f"{target} exists already", hint="--out names another folder")
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         part.mkdir(parents=True)

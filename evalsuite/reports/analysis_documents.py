@@ -85,7 +85,7 @@ def gold_check_document(check: "GoldCheck", name: str) -> Document:
                 )
         if check.excused:
             answered = [f"   {id_}: {place}" for id_, place in check.excused.items()]
-            yield Section(look="lines", title="answered for", lines=answered)
+            yield Section(look="lines", title="excused", lines=answered)
         if check.by_the_day:
             title = "gold that depends on the current date: its verdicts change from day to day; --frozen-clock DAY fixes the date"
             named = [f"   {id_}" for id_ in check.by_the_day[:MOST_REFUSED]]
@@ -129,7 +129,7 @@ def gold_check_verdict(check: "GoldCheck") -> str:
     """Return the last line: the instances without full marks that nothing excuses."""
     failing = [clean(id_) for id_ in check.failing]
     if not failing:
-        others = f", but for {len(check.excused)} answered for by lint_ignore or errata" if check.excused else ""
+        others = f", except {len(check.excused)} that lint_ignore or errata excuse" if check.excused else ""
         tried = " that was tried" if check.untried else ""
         return f"done: every gold{tried} gets full marks under its own rules{others}"
     more = f" and {len(failing) - MOST_NAMED} more" if len(failing) > MOST_NAMED else ""
@@ -450,7 +450,7 @@ def margins_document(margins: "Margins", *, names_instances: bool = True) -> Doc
         ),
     ]
     steps: list[Column[Step]] = [
-        Column(name="tolerance", value=lambda row: row[0], words=lambda row: f"{row[0]:.3g}", is_number=True, type="DOUBLE"),
+        Column(name="tolerance", value=lambda row: row[0], words=lambda row: f"{row[0]:,.6g}", is_number=True, type="DOUBLE"),
         Column(name="score", value=lambda row: row[1], words=lambda row: percent(row[1]), is_number=True, type="DOUBLE"),
     ]
     near = margins.near if names_instances else ()

@@ -376,7 +376,8 @@ def files_document(gold: str, prediction: str, comparison: Data) -> Document:
         difference, sql = dict(comparison["difference"]), str(comparison["sql"]).splitlines()
         if difference.get("kind") == "table":
             # Counts and columns are above.
-            difference |= {"kind": "rows", "sides": [Path(gold).name, Path(prediction).name]}
+            sides = [Path(gold).name, Path(prediction).name]
+            difference |= {"kind": "rows", "sides": sides if sides[0] != sides[1] else ["gold", "answer"]}
         yield from _difference_sections(form, difference, ())
         yield _fact_section(form, _cause_facts(comparison), "part")
         if form == "text" and sum(-(-len(line) // _WIDTH) for line in sql) > _MOST_SQL_LINES:

@@ -360,7 +360,7 @@ def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durat
         yield Section(title=f"slowest {len(slowest)}", look="quiet", lines=lines)
     yield from field_sections(record, "text")
     yield Section(pairs=list(faults_by_hint(record.results)))
-    yield Section(pairs=list(_number_lines(record)))
+    yield Section(pairs=list(number_lines(record)))
     notes = [f"  {kind}  {id_list(ids)}" for kind, ids in list(record.run.get("notes", {}).items())[:MOST_WARNINGS]]
     if notes:
         yield Section(title="notes: facts without effect on the score", look="quiet", lines=notes)
@@ -449,7 +449,8 @@ def _first_fault_of_each_kind(ordered: Sequence["Result"]) -> tuple[list["Result
     return [result for result in ordered if result.status not in FAULTY or result.instance_id in first], lines
 
 
-def _number_lines(record: "Record") -> Iterator[tuple[str, str]]:
+def number_lines(record: "Record") -> Iterator[tuple[str, str]]:
+    """Yield the numbers of a run, each as (label, text)."""
     s = record.summary
     units = f", {count_words(s.n_units, 'record')}" if s.n_units > s.n_gold else ""
     yield count_words(s.n_gold, "instance") + units, counts_line(s)

@@ -109,7 +109,7 @@ def scorer_help_text(about: Help, *, command: str = "") -> str:
     lines += ["", "parameters"]
     width = max(len(parameter.name) for parameter in about.parameters) + 3
     for parameter in about.parameters:
-        kind = f"{parameter.type}, {f'default {parameter.default}' if parameter.default else 'needed'}"
+        kind = f"{parameter.type}, {f'default {parameter.default}' if parameter.default else 'required'}"
         lines += _indent_lines(f" {parameter.name:<{width}}", kind)
         lines += _indent_lines(" " * (width + 1), parameter.meaning)
     lines += ["", "example, an entry of gold's `evaluation`", f" {json.dumps(about.example)}"]
@@ -185,6 +185,37 @@ TABLED = ("fields", "records", "confusions", "wrong", "rows", "tree")
 N_FIELDS = 30
 N_RECORDS = 10
 LONGEST_CELL = 40
+# The words of keys of `details` for people; any other key is shown with spaces, and `n_x` as `x`.
+_DETAILS = {
+    "n_found": "columns matched",
+    "n_needed": "columns needed",
+    "pairs": "column pairs",
+    "assignment": "column pairs",
+    "n_gold_rows": "rows of gold",
+    "n_differ": "cells that differ",
+    "n_rows_disagree": "rows that differ",
+    "first_row": "first row that differs",
+    "predicted_column": "submitted column",
+    "predicted_columns": "submitted columns",
+    "predicted_cell": "submitted cell",
+    "n_numbers": "numbers in all",
+    "n_other_candidates": "other numbers",
+    "n_wrong": "wrong fields",
+    "n_repaired": "repaired lines",
+    "raw": "on its own scale",
+    "per_type": "by type",
+    "per_metric": "by metric",
+    "micro_f1": "F1 of all records pooled",
+    "macro_f1": "mean F1 of fields",
+    "tp_node": "right nodes",
+    "fn_node": "missing nodes",
+    "tp_leaf": "leaves on both sides",
+    "fn_leaf": "missing leaves",
+    "fp_leaf": "extra leaves",
+    "bp": "brevity penalty",
+    "sys_len": "words",
+    "ref_len": "words of the reference",
+}
 # Types of the fields of checks, records and differences.
 _CHECK = {"scorer": str, "official": SHARE, "strict": SHARE, "reason": str}
 _RECORD = {"record": object, **dict.fromkeys(SHARES, SHARE)}
@@ -294,11 +325,29 @@ def _result_pairs(result: Result) -> Iterator[tuple[str, str]]:
     yield "took", f"{result.seconds * 1000:.1f} ms"
 
 
-def _detail_pairs(details: Row) -> Iterator[tuple[str, str]]:
+def _detail_pairs(details: Row, rule: str = "") -> Iterator[tuple[str, str]]:
     apart = {*_SHOWN_APART, *(TABLED if is_tree(details) else ())}
     for key, value in details.items():
-        if key not in apart:
-            yield "strict details" if key == "strict" else key, _cut_value(value)
+        if key == "strict" and not rule and isinstance(value, dict):
+            yield from _detail_pairs(value, "strict: ")
+        elif key not in apart:
+            yield rule + _detail_words(key), _cut_value(_detail_value(value))
+
+
+def _detail_words(key: str) -> str:
+    return _DETAILS.get(key) or key.removeprefix("n_").replace("_", " ").replace("f1", "F1")
+
+
+def _detail_value(value: object) -> object:
+    """Return the words of a value; one that is nested deeper than pairs or a mapping stays as it is, to be shown as JSON."""
+    plain = {None: "none", True: "yes", False: "no"}
+    if isinstance(value, dict) and not any(isinstance(part, dict | list) for part in value.values()):
+        return " · ".join(f"{_DETAILS.get(key, key)} {_detail_value(part)}" for key, part in value.items()) or "none"
+    if isinstance(value, list) and all(isinstance(part, list) and len(part) == 2 for part in value):
+        return ", ".join(f"{gold} = {submitted}" for gold, submitted in value) or "none"
+    if isinstance(value, list) and not any(isinstance(part, dict | list) for part in value):
+        return ", ".join(str(_detail_value(part)) for part in value)
+    return f"{value:.6g}" if isinstance(value, float) else plain[value] if value is None or isinstance(value, bool) else value
 
 
 def _gold_pairs(instance: GoldInstance, result: Result) -> Iterator[tuple[str, str]]:
@@ -387,7 +436,7 @@ def confusions_section(rows: Sequence[Row]) -> Section:
         _cell_column("got", value("got", "omission"), title=_TITLES["got"], wraps=True),
         _cell_column("what", lambda row: Own(row["status"])),
     ]
-    return Section(title="commonest confusions", kind="confusion", table=Table(columns=columns, rows=rows), is_folded=True)
+    return Section(title="most common confusions", kind="confusion", table=Table(columns=columns, rows=rows), is_folded=True)
 
 
 def _cell_column(name: str, words: Callable[[Row], Words], **how: Any) -> Column[Row]:

@@ -293,7 +293,7 @@ def _answer(sql: str, root: Path, cut: Cut | None, tell: Tell | None) -> tuple[l
             connection.execute(f"SET {setting}")
         statements = connection.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-            raise UsageError("only one SELECT statement is answered", hint="tables: runs, results, fields")
+            raise UsageError("only one SELECT statement is allowed", hint="tables: runs, results, fields")
         answer = connection.execute(statements[0])
         return [column[0] for column in answer.description or ()], answer.fetchall()
     finally:

@@ -116,8 +116,8 @@ def select(gold: Gold, *, only: Sequence[str] = (), pattern: str | None = None, 
         return chosen
     if not among:
         raise UsageError(f"none of the requested instances is in the group {group!r}", hint="an instance must match all filters")
-    what = "in gold" if len(among) == len(gold.instances) else "of those asked for"
-    raise UsageError(f"no instance {what} fits {pattern!r}", hint=f"known: {listed([instance.instance_id for instance in among])}")
+    what = "in gold" if len(among) == len(gold.instances) else "of those named by --only or --group"
+    raise UsageError(f"no instance {what} matches {pattern!r}", hint=f"known: {listed([instance.instance_id for instance in among])}")
 
 
 def by_tag(tasks: Sequence[Task]) -> dict[str, list[str]]:

@@ -439,7 +439,7 @@ def new_key(path: Path) -> Path:
             with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
                 file.write(data)
     except FileExistsError as error:
-        raise OutputError(f"{error.filename} is there already", hint="a key is never replaced: name another file") from None
+        raise OutputError(f"{error.filename} exists already", hint="a key is never replaced: name another file") from None
     except OSError as error:
         raise write_error(path, error) from error
     return public

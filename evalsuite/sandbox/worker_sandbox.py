@@ -97,7 +97,7 @@ def sandbox_features() -> Iterator[SandboxFeature]:
     yield SandboxFeature(
         "jail",
         can_sandbox_programs(),
-        "submitted programs run in their own namespaces; without it: --allow-programs",
+        "submitted programs run in the program sandbox; without it they need --allow-programs",
     )
 
 

@@ -11,7 +11,7 @@ from evalsuite.core.registry import scorer
 from evalsuite.core.types import Fault, Problem, Score, Table
 from evalsuite.scorers.table_match import OFFICIAL_ONLY
 
-_A_VIEW = Fault(code="NOT_A_TABLE", detail="found a view, expected a table: the reference of today (dbt) and strict read it")
+_A_VIEW = Fault(code="NOT_A_TABLE", detail="found a view, expected a table: today's reference (dbt) and strict read it")
 
 
 def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:

@@ -95,7 +95,7 @@ def test_the_commonest_confusion_comes_first(capsys: Capture) -> None:
     schema = {"type": "object", "properties": {name: {"type": "integer"} for name in "uv"}}
     schema["properties"]["t"] = {"type": "array", "items": {"type": "string"}}  # type: ignore[dict-item]
     _, out, _ = check(capsys, json.dumps(found), json.dumps(gold), "--schema", json.dumps(schema))
-    lines = out.split("commonest confusions")[1].splitlines()[2:]
+    lines = out.split("most common confusions")[1].splitlines()[2:]
     assert lines[0].split() == ["t[]", "2", "b", "c", "mismatch"]
     assert [line.split() for line in lines if "(nothing)" in line] == [
         ["u", "1", "1", "(nothing)", "omission"],

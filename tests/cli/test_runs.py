@@ -44,8 +44,9 @@ def test_show_says_all_metadata_and_every_context(run: Path, capsys: pytest.Capt
     assert main(["runs", "show", "first"]) == 0
     shown = capsys.readouterr().out
     rows = [(line[1:19].strip(), line[20:]) for line in shown.splitlines()]
-    assert {key: value for key, value in rows if key in METADATA} == METADATA
-    assert {("run", run.name), ("run_name", "first"), ("tags", "#best"), ("score", "0.5")} <= set(rows)
+    metadata = {key.replace(" ", "_"): value for key, value in rows}
+    assert {key: metadata[key] for key in METADATA} == METADATA
+    assert {("run", run.name), ("run name", "first"), ("tags", "#best"), ("score", "1/2 = 50.0 %, 95 % CI 9.5-90.5")} <= set(rows)
     ids = [json.loads(line)["instance_id"] for line in (run / "results.jsonl").read_text().splitlines()]
     assert [value for key, value in rows if key == "context"] == [f"{ids[0]}: page one", f"{ids[1]}: page\\n\\x1b[31mtwo"]
     assert main(["runs", "show", run.name]) == 0

@@ -46,7 +46,7 @@ def test_tables_become_gold(tables: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in template.iterdir()) == ["results_metadata.jsonl", "sales_of_2024", "staff"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["deep", "gold", "tables"]
     assert read_gold(target).suite.rules == "strict"
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="exists already"):
         make_gold(found, target, template, questions={}, parameters={})
     make_gold(found, tmp_path / "named", template, questions={}, parameters={}, name='a "b": c')
     assert read_gold(tmp_path / "named").suite.name == 'a "b": c'

@@ -487,7 +487,7 @@ def _number(copy: Copy, row: Row) -> None:
         ''').replace("\n", "\n    ").rstrip(" "))  # fmt: skip
     copy.insert(summary, r'^            "score": self\.score', '            "n_full": self.n_full,')
     name, report = row.place
-    copy.insert(report, rf"^def {name}\b.*\n    s = record.summary$", '    yield "full marks", str(s.n_full)')
+    copy.insert(report, rf"^def {name}\b.*\n.*\n    s = record.summary$", '    yield "full marks", str(s.n_full)')
     folders = copy.folders("full", PARIS, "Paris")
     shown = copy.commands(f"run {folders} {RUN} -o full/run.json")
     assert re.search(r"full marks +1\b", shown)

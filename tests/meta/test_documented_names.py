@@ -51,6 +51,13 @@ def fenced() -> str:
     return "\n".join(block for page in PAGES for block in FENCED.findall(page.read_text(encoding="utf-8")))
 
 
+def test_pages_import_from_evalsuite_itself() -> None:
+    """No page imports from another module than `evalsuite` and `evalsuite.trees`, except the one that adds a scorer to the project."""
+    pages = [page for page in PAGES if page.name != "add-a-scorer.md"]
+    modules = {module for page in pages for module in re.findall(r"^ *(?:from|import) (evalsuite[\w.]*)", page.read_text(), re.MULTILINE)}
+    assert modules == {"evalsuite", "evalsuite.trees"}
+
+
 def parses(words: Sequence[str]) -> str:
     """Return why the parser refuses a command line, empty if it takes it; a name without its arguments is only a name."""
     command, names, rest = find_command(words)

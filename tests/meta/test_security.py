@@ -61,7 +61,7 @@ TESTS = {
     "No message of a worker": "runs/workers/test_messages.py::test_any_bytes_are_refused_or_harmless",
     "Limits have safe defaults": "readers/test_limits.py::test_later_overrides_win_and_the_rest_keeps_its_default",
     "name the active sandbox features": "sandbox/test_worker_sandbox.py::test_a_run_names_the_sandbox_features_of_security_md",
-    "`evalsuite doctor` lists them": "cli/test_doctor.py::test_every_wall_is_named",
+    "`evalsuite doctor` lists them": "cli/test_doctor.py::test_every_sandbox_feature_is_named",
 }
 
 

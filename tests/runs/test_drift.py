@@ -52,7 +52,7 @@ def test_as_a_person_reads_it(workplace: Path) -> None:
     assert shown.returncode == 0, shown.stderr
     assert " moved  1 of 2 verdicts moved: pandas 1.5.3 -> " in shown.stdout
     assert "   a: 0 -> 1\n" in shown.stdout
-    assert shown.stdout.endswith("done: 1 verdicts moved in 1 runs\n")
+    assert shown.stdout.endswith("done: 1 verdict moved in 1 run\n")
     assert sorted(place.name for place in (workplace / ".evalsuite/runs").iterdir()) == ["equal", "moved", "same"]
     assert "pandas 1.5.3" in (workplace / "drift.md").read_text(encoding="utf-8")
 
@@ -71,7 +71,7 @@ def test_one_that_cannot_be_scored_again_says_so(workplace: Path) -> None:
     shown = evalsuite("drift", cwd=workplace)
     assert shown.returncode == 0
     assert " equal  not scored again: the submission equal does not contain what equal scored" in shown.stdout
-    assert shown.stdout.endswith("done: 1 verdicts moved in 3 runs, 1 not scored again\n")
+    assert shown.stdout.endswith("done: 1 verdict moved in 3 runs, 1 not scored again\n")
     gate = evalsuite("drift", "same", "equal", "--fail-on-drift", cwd=workplace)
     assert (gate.returncode, gate.stdout.splitlines()[-1]) == (4, "done: 0 verdicts moved in 2 runs, 1 not scored again (exit 4)")
     assert evalsuite("drift", "--runs", "none", "--fail-on-drift", cwd=workplace).returncode == 5

@@ -223,9 +223,9 @@ run sub --only nope | no instance 'nope' in gold | IDS
 run sub --only geo_01 | no instance 'geo_01' in gold | did you mean 'geo_001'?
     => run sub --only geo_001
 run sub --only , | --only ',' names no instance
-run sub --filter 'zzz*' | no instance in gold fits 'zzz*' | IDS
-run sub --filter '' | no instance in gold fits '' | IDS
-run sub --only geo_001 --filter 'hr*' | no instance of those asked for fits 'hr*' | known: geo_001
+run sub --filter 'zzz*' | no instance in gold matches 'zzz*' | IDS
+run sub --filter '' | no instance in gold matches '' | IDS
+run sub --only geo_001 --filter 'hr*' | no instance of those named by --only or --group matches 'hr*' | known: geo_001
 run sub --group nope | no group 'nope' in this suite | known: places
 run sub --group '' | no group '' in this suite | known: places
 run sub --only hr_001 --group places | is in the group 'places'
@@ -236,9 +236,9 @@ explain nope --run one | no instance 'nope' in gold | IDS
 bundle nope --run one | no instance 'nope' in gold | IDS
 gold audit gold --only nope | no instance 'nope' in gold | IDS
 gold errata gold --entry nope | no instance 'nope' in gold | IDS
-runs list --suite 'zzz*'                                -> 0 | none of 2 runs in .evalsuite/runs fits --suite 'zzz*'
+runs list --suite 'zzz*'                                -> 0 | none of 2 runs in .evalsuite/runs matches --suite 'zzz*'
 sql "select * from result" | Table with name result does not exist | results
-sql "drop table results" | only one SELECT statement is answered | tables: runs, results, fields
+sql "drop table results" | only one SELECT statement is allowed | tables: runs, results, fields
 sql "select 1" --runs nowhere                           -> 0 | note: no runs in nowhere
 connections test nope | no connection 'nope'
 run sub --only GEO_001 | no instance 'GEO_001' in gold | did you mean 'geo_001'?
@@ -420,7 +420,7 @@ init tables | unexpected argument 'tables' | --gold-from tables
     => init --gold-from tables
 init --gold-from a.csv | a.csv: not a folder
 init --gold-from empty | empty: no CSV file in it
-json | contains JSON records: compared with what? | evalsuite explain RIGHT json
+json | contains JSON records, without others to compare them with | evalsuite explain RIGHT json
 empty | cannot tell what empty is: it is empty
 one gold | cannot tell what to do with one (a saved run), gold (a gold folder) | evalsuite report one; or
 sub gold a.csv | cannot tell what to do with sub (a submission)
@@ -491,7 +491,7 @@ suite create s2 --from latin.csv --scorer f1 | not UTF-8, first in line 2
 empty.csv | cannot tell what empty.csv is: it is empty
 text.parquet | its name ends in .parquet, but it is no Parquet file
 nohead.csv | without a known column | suite try nohead.csv
-a.csv | compared with what? | evalsuite explain RIGHT.csv a.csv
+a.csv | is one table, without a known column | evalsuite explain RIGHT.csv a.csv
 cut.jsonl | line 2 is not valid JSON: it ends early, as if it was cut
 suite create s2 --from cut.jsonl --scorer f1 | cut.jsonl:2: not valid JSON: it ends early, as if it was cut
 import cut.json | cut.json:1: not valid JSON: it ends early, as if it was cut
@@ -528,11 +528,11 @@ gold lint g_scorer -> 1 | g_scorer/toy_eval.jsonl:1: error unknown-scorer | did 
 connections list --gold g_conn | g_conn/connections.yaml:1: connection 'local' must be a mapping with an engine
 """
 AGAIN = """
-example ex | ex is there already | name a new folder
+example ex | ex exists already | name a new folder
     => example ex_2
-init --gold-from tables --to made | made is there already
+init --gold-from tables --to made | made exists already
     => init --gold-from tables --to made_2
-keys new key | key is there already | a key is never replaced
+keys new key | key exists already | a key is never replaced
     => keys new key_2
 suite run capitals --from answers.csv | the suite 'capitals' already has a run 'answers' | choose another run name
 run sub --out other | other is not empty and not a run folder
@@ -555,7 +555,7 @@ leaderboard one run2 | these runs cannot be ranked together: they differ in gold
 leaderboard one strict_run | they differ in rules: official (1), strict (1) | rescore RUN --rules
 rescore one --gold gold2 | does not contain what one scored
 merge one two --out whole | one is the run of no shard
-samples one | samples are two or more
+samples one | samples need two or more
 agree one | Missing argument 'rater_b'
 """
 

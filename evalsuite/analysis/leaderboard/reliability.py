@@ -76,7 +76,7 @@ def samples_of(sides: Sequence[RunSide], *, notes: Sequence[str] = ()) -> Sample
     notes, models = list(notes), []
     for model, own in groups.items():
         if len(own) < 2:
-            raise UsageError(f"one run of {model or own[0].label}: samples are two or more", hint="name every run of the model")
+            raise UsageError(f"one run of {model or own[0].label}: samples need two or more", hint="name every run of the model")
         _check_alike(sides[0], own)
         notes += [f"{model}: {note}" if model else note for note in unequal_samples(own)]
         questions = _questions(own)

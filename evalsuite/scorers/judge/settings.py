@@ -127,7 +127,7 @@ class Settings:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     prompts: str = ""
     most_chars: int = 60_000
-    cache: str = ".evalsuite/scorers/judge"
+    cache: str = ".evalsuite/judge"
     cassette: str = ""
     cassette_mode: Literal["replay", "record"] = "replay"
     price_per_1k_prompt: float = 0.0

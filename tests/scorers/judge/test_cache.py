@@ -11,7 +11,7 @@ import pytest
 from evalsuite.core.disk_cache import FILE
 from evalsuite.core.errors import FaultError
 from evalsuite.scorers import SCORERS
-from evalsuite.scorers.judge import Judge
+from evalsuite.scorers.judge import Judge, Settings
 from evalsuite.scorers.judge.transport import RecordedReplies, Request
 from tests.scorers.judge.conftest import Serve
 
@@ -28,6 +28,11 @@ def test_a_second_judge_asks_nothing(serve: Serve, judge_at: Make) -> None:
     assert (first.official, second.official, len(server.asked)) == (0.6, 0.6, 1)
     assert first.details["judge"]["cost"] == pytest.approx(0.2)
     assert (second.details["judge"]["cost"], second.details["judge"]["known_replies"]) == (0, 1)
+
+
+def test_replies_of_earlier_versions_are_found() -> None:
+    """The folder of cached replies is that of 0.2.0."""
+    assert Settings(model="m").cache == ".evalsuite/judge"
 
 
 @pytest.mark.parametrize(
