@@ -65,6 +65,6 @@ def test_the_plain_call_and_the_parser_print_the_same(capsys: pytest.CaptureFixt
 def test_a_scorer_without_a_reference_asks_for_none(capsys: pytest.CaptureFixture[str]) -> None:
     """What needs no gold is scored from the prediction alone; what needs it says so."""
     assert main(["check", "hedging_language", "--prediction", "As an AI I cannot say"]) == 0
-    assert "category  hedging" in capsys.readouterr().out
+    assert "category          hedging" in capsys.readouterr().out
     assert main(["check", "f1", "--prediction", "a"]) == 2
     assert "no gold given" in capsys.readouterr().err

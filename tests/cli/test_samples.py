@@ -87,7 +87,7 @@ def test_unequal_samples_are_a_note(place: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["samples", "runs/a0"], "samples are two or more"),
+        (["samples", "runs/a0"], "samples need two or more"),
         (["compare", "runs/a0+", "runs/b0"], "a sample has no name"),
         (["samples", "runs/a0", "runs/none"], "none"),
     ],

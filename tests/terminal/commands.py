@@ -46,7 +46,7 @@ COMMANDS = (
     Command(
         f"run '{SPACED}' --gold gold --no-save --fail-under 0.9", 1, "done: 40.0 %, below the gate of 90.0 % (exit 1)", (SPACED,), set=True
     ),
-    Command("run nothing --gold gold --no-save", 5, "nothing to score: none of the 5 instances was submitted (exit 5)", set=True),
+    Command("run nothing --gold gold --no-save", 5, "nothing to score: no answer to any of 5 instances (exit 5)", set=True),
     Command(f"run {LONG} --gold gold --no-save --json --verbose", whole=(LONG,)),
     Command(f"run {LONG} --gold gold --no-save --failures --verbose --durations 2", last="done: 60.0 %", whole=(FLIPPED, WRONG), set=True),
     Command(f"run {LONG} --gold gold -x --no-save", 1, "done: stopped at"),
@@ -120,7 +120,7 @@ COMMANDS = (
     Command("connections list --gold gold", whole=("local",)),
     Command("connections test --gold gold --databases databases", last="done: 1 of 1 work"),
     Command("references list", 2),
-    Command("keys new host", last="wrote host", writes=True),
+    Command("keys new host", last="wrote the private key host", writes=True),
     Command("keys show key", last="ssh-ed25519 "),
     Command("agree first labels.csv"),
     Command("agree first second", whole=(TABLE,)),
