@@ -17,7 +17,7 @@ from evalsuite.core.types import Fault, Problem, Score
 from evalsuite.stats.units import unit_details
 from evalsuite.trees.batch_comparators import CompoundComparator, SemanticBatchComparator
 from evalsuite.trees.comparators import PROTECTED, UnknownNameError, post_processor
-from evalsuite.trees.eval_schema import annotate_xeval
+from evalsuite.trees.eval_schema import annotate_xeval, treeval_schema_of
 from evalsuite.trees.field_results import (
     FieldReport,
     Notice,
@@ -42,10 +42,8 @@ from evalsuite.trees.json_schema import (
     as_json_schema,
     effective_type,
     infer_schema,
-    needs_resolving,
     plain_schema,
     resolve_schema_references,
-    treeval_schema_of,
 )
 from evalsuite.trees.json_values import ABSENT, TreeLimitError, inspect
 from evalsuite.trees.record_scoring import GoldValidationError, Lost, Scoring, join_by_id, pair_by_position, read_broken
@@ -377,8 +375,7 @@ def _annotated(schema: Any) -> Any:
     """Return the schema in the form that the reference requires: annotated, references resolved."""
     plain = copy.deepcopy(schema)
     try:
-        if needs_resolving(plain):
-            plain = resolve_schema_references(plain, compat=True, notify=lambda _: None)
+        plain = resolve_schema_references(plain, compat=True, notify=lambda _: None)
     except (JsonRefError, RecursionError, ValueError):
         return plain  # a schema that the reference cannot resolve fails when the run parses it
     return annotate_xeval(plain, compat=True)

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evalsuite.trees.batch_comparators import BatchItem, CompoundComparator, FakeJudge, JudgeItem, PromptJudge, SemanticBatchComparator
     from evalsuite.trees.comparators import register, unregister
-    from evalsuite.trees.eval_schema import SchemaNode, annotate_xeval, parse_eval_schema, reset_type_defaults, set_type_default
+    from evalsuite.trees.eval_schema import (
+        SchemaNode,
+        annotate_xeval,
+        parse_eval_schema,
+        reset_type_defaults,
+        set_type_default,
+        treeval_schema_of,
+    )
     from evalsuite.trees.field_results import (
         ComparatorResult,
         FieldAggregation,
@@ -30,7 +37,6 @@ if TYPE_CHECKING:
         infer_schema,
         json_schema_of,
         resolve_schema_references,
-        treeval_schema_of,
     )
     from evalsuite.trees.json_values import TreeLimitError, TreeLimits
     from evalsuite.trees.record_scoring import GoldValidationError, evaluate, evaluate_stream
@@ -59,13 +65,13 @@ __all__ = [
 _DEFINITIONS = {
     "batch_comparators": "BatchItem CompoundComparator FakeJudge JudgeItem PromptJudge SemanticBatchComparator",
     "comparators": "register unregister",
-    "eval_schema": "SchemaNode annotate_xeval parse_eval_schema reset_type_defaults set_type_default",
+    "eval_schema": "SchemaNode annotate_xeval parse_eval_schema reset_type_defaults set_type_default treeval_schema_of",
     "field_results": (
         "ComparatorResult FieldAggregation FieldResult NullHandling RecordResult RunResult Summary chain propagate_batch_errors "
         "reclassify_nulls rows_of"
     ),
     "gold_validation": "validate_gold",
-    "json_schema": "JsonRefError SchemaError infer_schema json_schema_of resolve_schema_references treeval_schema_of",
+    "json_schema": "JsonRefError SchemaError infer_schema json_schema_of resolve_schema_references",
     "json_values": "TreeLimitError TreeLimits",
     "record_scoring": "GoldValidationError evaluate evaluate_stream",
     "treeval": (

@@ -3,6 +3,7 @@
 import copy
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from evalsuite.core.dataclasses import dataclass, field
@@ -21,17 +22,23 @@ from evalsuite.trees.comparators import (
 )
 from evalsuite.trees.field_results import Notice, Notify, log_notice
 from evalsuite.trees.json_schema import (
+    CHOICE,
     DEFAULTS,
     DEFINITIONS,
+    NUMBER_OR_TEXT,
+    TYPES,
     SchemaError,
     as_json_schema,
     check_types,
     child_path,
     child_schemas,
     effective_type,
-    needs_resolving,
+    is_json_schema,
+    join,
+    lowered,
     plain_schema,
     resolve_schema_references,
+    shorten,
 )
 
 Entry = tuple[str, dict[str, Any]]
@@ -192,28 +199,73 @@ def parse_eval_schema(schema: Any, *, compat: bool = False, registry: Registry |
         JsonRefError: a `$ref` without a target.
     """
     source = plain_schema(schema) if compat else annotate_xeval(as_json_schema(schema))
-    parser = _Parser(registry or Registry(compat=compat), source, compat, notify)
-    root = parser.node(source, "", "")
-    root.any_batch = parser.any_batch
+    reader = _Reader(registry or Registry(compat=compat), source, compat, notify)
+    root = reader.node(source, "", "")
+    root.any_batch = reader.any_batch
     return root
 
 
-class _Parser:
-    def __init__(self, registry: Registry, root: Any, compat: bool, notify: Notify) -> None:
+def read_treeval_schema(schema: Any) -> SchemaNode:
+    """Return the fields of a schema in any form, read as Treeval does: the type of a choice is "()", its values are in `params`.
+
+    Several types are text, a list without items one of texts; an object without properties and a recursive `$ref` are text, because
+    Treeval has no such leaf. Fields that are skipped (`x-eval-skip`) are left out. Of an object, `n_nodes` counts every key below it,
+    `n_leaves` those without an object. Raises `SchemaError` for a schema that is empty, too deep, no object, or has an array of arrays.
+    """
+    plain = schema if isinstance(schema, Mapping) and not is_json_schema(schema) else plain_schema(schema)
+    own_types = not is_json_schema(plain)
+    source = lowered(plain, own_types="keep") if own_types else resolve_schema_references(plain, notify=lambda _: None)
+    reader = _TreevalReader(source, own_types)
+    root = reader.keys(source, "", "")
+    if not root.is_object:
+        raise SchemaError(f"a record of Treeval is an object, this schema describes the type {source.get('type')!r}")
+    root.children = reader.children(root, source)
+    if not root.children:
+        raise SchemaError("the schema is empty")
+    return root
+
+
+def treeval_schema_of(schema: Any, id_field: str | None = None) -> Any:
+    """Return the Treeval schema of a schema in any form (see `read_treeval_schema`), one of Treeval unchanged; without `id_field`."""
+    plain = schema if isinstance(schema, Mapping) and not is_json_schema(schema) else plain_schema(schema)
+    if not is_json_schema(plain):
+        return plain
+    return {child.key: _treeval_type(child) for child in read_treeval_schema(plain).children if child.key != id_field}
+
+
+def _treeval_type(node: SchemaNode) -> Any:
+    if not node.structural:
+        return node.params.get("values", node.json_type)
+    if not node.is_array:
+        return {child.key: _treeval_type(child) for child in node.children}
+    return [node.item.json_type if not node.item.structural else _treeval_type(node.item)]
+
+
+class _Reader:
+    """Reads a resolved JSON Schema into fields: those of an eval schema, or as a `_TreevalReader` those of Treeval."""
+
+    def __init__(self, registry: Registry, root: dict[str, Any], compat: bool, notify: Notify) -> None:
         self.registry = registry
         self.compat = compat
         self.notify = notify
-        definitions = root.get("$defs") if isinstance(root, dict) else None
-        self.definitions: Mapping[str, Any] = definitions if isinstance(definitions, dict) and not compat else {}
+        self.definitions: Mapping[str, Any] = {} if compat or not isinstance(root, dict) else root.get("$defs") or {}
         self.any_batch = False
 
     def node(self, schema: Any, path: str, name: str) -> SchemaNode:
         if not isinstance(schema, dict):
             raise SchemaError("Eval schema must be an object", path)
-        if not self.compat and isinstance(schema.get("$ref"), str):
-            return self.recursive(schema, path, name)
+        pointer = None if self.compat else schema.get("$ref")
+        if isinstance(pointer, str):
+            target = self.definitions.get(pointer.removeprefix(DEFINITIONS)) if pointer.startswith(DEFINITIONS) else None
+            if not isinstance(target, dict) or "$ref" in target:
+                raise SchemaError(f"unresolved $ref {pointer} -- run resolve_schema_references first", path)
+            schema = {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
         node = self.keys(schema, path, name)
-        node.children = self.children(schema, path)
+        if not isinstance(pointer, str):
+            node.children = self.children(node, schema)
+        elif child_schemas(schema):
+            # Made when a value needs them; they were checked where the definition was inlined above.
+            node.expand = partial(self.children, node, schema)
         return self.compiled(node)
 
     def compiled(self, node: SchemaNode) -> SchemaNode:
@@ -221,23 +273,12 @@ class _Parser:
         self.any_batch = self.any_batch or node.batch
         return node
 
-    def children(self, schema: dict[str, Any], path: str) -> list[SchemaNode]:
-        nodes = [self.node(sub, child_path(path, name, items), name) for name, sub, items in child_schemas(schema)]
-        for child in nodes:
-            child.suffix = child.path[len(path) :]
+    def children(self, node: SchemaNode, schema: dict[str, Any]) -> list[SchemaNode]:
+        nodes = []
+        for name, sub, items in child_schemas(schema):
+            nodes.append(child := self.node(sub, child_path(node.path, name, items), name))
+            child.suffix = child.path[len(node.path) :]
         return nodes
-
-    def recursive(self, schema: dict[str, Any], path: str, name: str) -> SchemaNode:
-        """Return a node with children that are made when a value needs them; they were checked where the definition was inlined above."""
-        pointer = schema["$ref"]
-        target = self.definitions.get(pointer.removeprefix(DEFINITIONS)) if pointer.startswith(DEFINITIONS) else None
-        if not isinstance(target, dict) or "$ref" in target:
-            raise SchemaError(f"unresolved $ref {pointer} -- run resolve_schema_references first", path)
-        merged = {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
-        node = self.keys(merged, path, name)
-        if child_schemas(merged):
-            node.expand = lambda: self.children(merged, path)
-        return self.compiled(node)
 
     def keys(self, schema: dict[str, Any], path: str, name: str) -> SchemaNode:
         self.names(schema, path)
@@ -300,6 +341,55 @@ class _Parser:
         name = node.comparator[0]
         if (name == "numeric" and node.json_type in ("string", "boolean")) or (name == "exact" and node.json_type in ("number", "integer")):
             self.notify(Notice("odd_comparator", node.path, f"{name} on type {node.json_type}"))
+
+
+class _TreevalReader(_Reader):
+    """The same for Treeval, which knows types and the values of a choice, and no other key but `x-eval-skip`."""
+
+    def __init__(self, root: dict[str, Any], own_types: bool) -> None:
+        super().__init__(Registry(), root, True, log_notice)
+        self.own_types = own_types
+
+    def keys(self, schema: dict[str, Any], path: str, name: str) -> SchemaNode:
+        if not self.own_types:
+            check_types(schema, path)
+        kind, several = effective_type(schema)
+        options = schema.get("enum")
+        if not isinstance(options, list) or any(isinstance(option, dict | list) for option in options):
+            options = []
+        texts = [str(option) for option in options if option is not None]
+        properties = schema.get("properties")
+        if kind == CHOICE or len(texts) > 1:
+            return SchemaNode(path, CHOICE, key=name, params={"values": texts})
+        if kind == "object" and isinstance(properties, dict) and (properties or self.own_types):
+            return SchemaNode(path, kind, key=name, structural=True)
+        if kind == "array":
+            return SchemaNode(path, kind, key=name, structural=True, is_array=True, expects=list)
+        is_either = several and "string" in several and not {"number", "integer"}.isdisjoint(several)
+        is_known = kind in TYPES or (self.own_types and not several)
+        return SchemaNode(path, NUMBER_OR_TEXT if is_either else str(kind) if is_known else "string", key=name)
+
+    def compiled(self, node: SchemaNode) -> SchemaNode:
+        return node
+
+    def children(self, node: SchemaNode, schema: dict[str, Any]) -> list[SchemaNode]:
+        if not node.structural:
+            return []
+        subs = [(name, sub) for name, sub, items in child_schemas(schema) if items == node.is_array]
+        if node.is_array:
+            sub = subs[0][1] if subs else {"type": "string"}
+            if effective_type(sub)[0] == "array":
+                raise SchemaError(f"an array of arrays at {shorten(node.path)}: not supported")
+            item = self.node(sub, node.path + "[]", "")
+            item.path = item.path if item.structural else node.path
+            return [item]
+        nodes = []
+        for name, sub in subs:
+            if sub.get("x-eval-skip") is not True:
+                nodes.append(child := self.node(sub, join(node.path, name), name))
+                node.n_nodes += 1 + child.n_nodes
+                node.n_leaves += child.n_leaves if child.is_object else 1
+        return nodes
 
 
 def _entry(entry: Any, what: str, path: str) -> Entry:
@@ -408,7 +498,7 @@ def annotate_xeval(schema: Any, *, compat: bool = False, types: bool = False, no
         notify: called with a `Notice` for each choice and its reason.
     """
     root = schema if isinstance(schema, dict) else plain_schema(schema) if compat else as_json_schema(schema)
-    if not compat and needs_resolving(root):
+    if not compat:
         resolved = resolve_schema_references(root, notify=lambda _: None)
         root.clear()
         root.update(resolved)
@@ -445,6 +535,9 @@ class _Chooser:
             if not self.compat:
                 check_types(node, path, _defaults)
             entry, why = self.comparator(node)
+            if not self.compat and "type" not in node and (path or self.types):  # a schema that says nothing is more likely a mistake
+                node["type"] = ["string", "number", "boolean", "object", "array"]
+                entry, why = "exact", "a value of any type"
             node["x-eval-compare"] = copy.deepcopy(entry)
             self.notify(Notice("chosen", path, f"x-eval-compare {json.dumps(entry)}: {why}"))
         elif self.types and children[0][2] and "x-eval-align" not in node and effective_type(node)[0] == "array":
@@ -471,10 +564,7 @@ class _Chooser:
         return _BUILT_IN.get(name, "exact"), f"the type {name}"
 
     def by_type(self, node: dict[str, Any], name: str, form: Any) -> tuple[Any, str]:
-        """Return the comparator of a plain leaf and the reason; one without a type takes any."""
-        if not name:
-            node["type"] = ["string", "number", "boolean", "object", "array"]
-            return "exact", "a value of any type"
+        """Return the comparator of a plain leaf and the reason."""
         if name == "string" and (form is None or form in _CASE_FREE_FORMATS) and "contentEncoding" not in node:
             return {"text": {"long": LONG_TEXT}}, f"a text: case and spaces do not count, over {LONG_TEXT} characters by similarity"
         if name == "number":

@@ -224,23 +224,14 @@ def _class_schema(hint: Any, definitions: dict[str, Any], known: dict[Any, str])
 
 
 def as_json_schema(schema: Any) -> dict[str, Any]:
-    """Return a schema in any form as JSON Schema; Treeval's types are converted. Raises `SchemaError` as `plain_schema` does."""
+    """Return a schema in any form as JSON Schema; Treeval's types are converted.
+
+    Raises `SchemaError` as `plain_schema` does, and for a type of Treeval's that is none, with its place and the closest one.
+    """
     plain = plain_schema(schema)
-    return json_schema_of(plain) if is_treeval_schema(plain) else plain
-
-
-def sub_schemas(schema: Any) -> Iterator[dict[str, Any]]:
-    """Yield a JSON Schema and every schema in it, down to the first reference."""
-    waiting: list[Any] = [schema]
-    while waiting:
-        node = waiting.pop()
-        if not isinstance(node, dict):
-            continue
-        yield node
-        for key in ("properties", "$defs"):
-            if isinstance(node.get(key), dict):
-                waiting.extend(node[key].values())
-        waiting.append(node.get("items"))
+    if not plain or is_json_schema(plain) or any(key in _KEYWORDS or str(key).startswith(("x-eval-", "$")) for key in plain):
+        return plain
+    return lowered(plain, own_types="refuse")
 
 
 _NULLS = ({"type": "null"}, {"type": None})
@@ -395,17 +386,6 @@ def resolve_schema_references(schema: Any, *, compat: bool = False, notify: Noti
     return _Resolver(schema, notify).resolve()
 
 
-def needs_resolving(schema: dict[str, Any]) -> bool:
-    """Return whether a schema needs resolving before it is parsed: it contains references, unions, values without a type or decimals."""
-    return any(_is_composed(node) for node in sub_schemas(schema))
-
-
-def _is_composed(node: Mapping[str, Any]) -> bool:
-    if any(key in node for key in ("$ref", "anyOf", "oneOf", "allOf")):
-        return True
-    return ("type" not in node and any(key in node for key in ("properties", "items", "enum", "const"))) or _is_decimal(node)
-
-
 def _is_decimal(node: Mapping[str, Any]) -> bool:
     return node.get("format") == "decimal" and node.get("type") == "string"
 
@@ -432,34 +412,34 @@ class _Resolver:
             root["$defs"] = done
         return root
 
-    def node(self, schema: dict[str, Any], path: str, within: tuple[str, ...], direct: tuple[str, ...]) -> dict[str, Any]:
+    def node(self, schema: Any, path: str, within: tuple[str, ...], direct: tuple[str, ...]) -> dict[str, Any]:
+        schema = {} if schema is True else schema  # any value
+        if not isinstance(schema, dict):
+            hint = "it allows no value" if schema is False else 'write {"type": "string"}, for example'
+            raise SchemaError(f"{json.dumps(schema, default=str)} is no schema of a field: {hint}", path)
         self.n_nodes += 1
         if self.n_nodes > MAX_NODES:
             raise SchemaError(f"the schema unfolds to more than {MAX_NODES:,} fields", path)
         pointer = schema.get("$ref")
         if isinstance(pointer, str):
             return self.reference(schema, pointer, path, within, direct)
-        merged = {
-            key: copy.deepcopy(value) for key, value in schema.items() if key not in ("properties", "items", "allOf", "anyOf", "oneOf")
-        }
-        self.own_children(merged, schema, path, within)
+        unions = ("allOf", "anyOf", "oneOf")
+        merged = {key: self.keyword(key, value, path, within) for key, value in schema.items() if key not in unions}
         for part in schema.get("allOf") or ():
             _unite(merged, self.node(part, path, within, direct))
-        for union in ("anyOf", "oneOf"):
+        for union in unions[1:]:
             if isinstance(schema.get(union), list) and schema[union]:
                 branches = [self.node(branch, path, within, direct) for branch in schema[union]]
                 self.union(merged, [branch for branch in branches if branch.get("type") != "null"], path)
         _add_type(merged)
         return merged
 
-    def own_children(self, merged: dict[str, Any], schema: dict[str, Any], path: str, within: tuple[str, ...]) -> None:
-        properties, items = schema.get("properties"), schema.get("items")
-        if isinstance(properties, dict):
-            merged["properties"] = {
-                name: self.node(sub, child_path(path, name, False), within, ()) for name, sub in properties.items() if isinstance(sub, dict)
-            }
-        if isinstance(items, dict):
-            merged["items"] = self.node(items, child_path(path, "[]", True), within, ())
+    def keyword(self, key: str, value: Any, path: str, within: tuple[str, ...]) -> Any:
+        if key == "properties" and isinstance(value, dict):
+            return {name: self.node(sub, child_path(path, name, False), within, ()) for name, sub in value.items()}
+        if key == "items" and isinstance(value, dict | bool):
+            return self.node(value, child_path(path, "[]", True), within, ())
+        return copy.deepcopy(value)
 
     def reference(
         self, schema: dict[str, Any], pointer: str, path: str, within: tuple[str, ...], direct: tuple[str, ...]
@@ -522,7 +502,7 @@ class _Resolver:
 def _unite(host: dict[str, Any], part: dict[str, Any]) -> None:
     """Add a part's keys to its host, in place: properties are united, of everything else the first wins."""
     for key, value in part.items():
-        if key == "properties" and isinstance(host.get(key), dict):
+        if key == "properties" and isinstance(host.get(key), dict) and isinstance(value, dict):
             host[key] = {**value, **host[key]}
         elif key == "enum" and isinstance(host.get(key), list):
             host[key] = [*host[key], *(item for item in value if item not in host[key])]
@@ -614,37 +594,18 @@ class _Inference:
 
 CHOICE = "()"
 NUMBER_OR_TEXT = "number or string"  # takes the metrics of "string" unless it has its own
-_NAMES_OF_TYPES = {int: "integer", float: "number", bool: "boolean", str: "string"}
-
-
-def is_array(node: Any) -> bool:
-    """Return whether the node is a list of exactly one element."""
-    return isinstance(node, list | tuple) and len(node) == 1
-
-
-def is_choice(node: Any) -> bool:
-    """Return whether the node is a list of none or several elements: one value of them."""
-    return isinstance(node, list | tuple) and len(node) != 1
-
-
-def type_of(node: Any) -> str:
-    """Return the type key of a leaf: its name, or "()" for a choice."""
-    return CHOICE if is_choice(node) else type_key(node)
-
-
-def type_key(key: Any) -> str:
-    if key == () or key == "choice":
-        return CHOICE
-    return _NAMES_OF_TYPES.get(key, "") or str(key) if isinstance(key, type) else str(key)
-
-
 UNORDERED = {"match_by": "hungarian"}
-
-
+MAX_DEPTH = 256  # branches and arrays one in another; the walks take two frames a level of Python's 1,000
+TYPES = ("string", "integer", "number", "boolean")
+_NAMES_OF_TYPES = {int: "integer", float: "number", bool: "boolean", str: "string"}
 _KEYWORDS = ("type", "anyOf", "oneOf", "allOf", "enum", "const")
 
 
-_TYPES = ("string", "integer", "number", "boolean")
+def type_key(key: Any) -> str:
+    """Return the name of a type of Treeval's: "()" for a choice, that of JSON for a class of Python."""
+    if key == () or key == "choice":
+        return CHOICE
+    return _NAMES_OF_TYPES.get(key, "") or str(key) if isinstance(key, type) else str(key)
 
 
 def is_json_schema(schema: Mapping[str, Any]) -> bool:
@@ -654,72 +615,45 @@ def is_json_schema(schema: Mapping[str, Any]) -> bool:
     return described or isinstance(schema.get("$ref"), str) or "$schema" in schema
 
 
-def is_treeval_schema(schema: Mapping[str, Any]) -> bool:
-    """Return whether every key names a type of its own, so that this cannot be a JSON Schema."""
-    if not schema or is_json_schema(schema) or any(key in _KEYWORDS or str(key).startswith(("x-eval-", "$")) for key in schema):
-        return False
-    return all(isinstance(node, Mapping | list | tuple) or node in (*_TYPES, NUMBER_OR_TEXT) for node in schema.values())
-
-
-def treeval_schema_of(schema: Any, id_field: str | None = None) -> Any:
-    """Return the Treeval schema of a schema in any form (see `plain_schema`), a Treeval schema unchanged; without `id_field` at the root.
-
-    A list of values (`enum`) is a choice, several types are text, a list without items one of texts; an object without properties is
-    text, because Treeval has no such leaf. Fields that are skipped (`x-eval-skip`) are left out.
-    """
-    if isinstance(schema, Mapping) and not is_json_schema(schema):
-        return schema
-    plain = plain_schema(schema)
-    if not is_json_schema(plain):
-        return plain
-    if needs_resolving(plain):
-        plain = resolve_schema_references(plain, notify=lambda _: None)
-    template = _treeval_type(plain, "")
-    if not isinstance(template, dict):
-        raise SchemaError(f"a record of Treeval is an object, this schema describes the type {plain.get('type')!r}")
-    template.pop(id_field, None)
-    return template
-
-
-def _choice_of(node: Mapping[str, Any]) -> list[str]:
-    """Return the listed values as texts, without null; none if a container is among them."""
-    options = node.get("enum")
-    if not isinstance(options, list) or any(isinstance(option, dict | list) for option in options):
-        return []
-    return [str(option) for option in options if option is not None]
-
-
-def _treeval_type(node: Mapping[str, Any], path: str) -> Any:
-    check_types(node, path)
-    if len(options := _choice_of(node)) > 1:
-        return options
-    kind, several = effective_type(node)
-    properties = node.get("properties")
-    if kind == "object" and isinstance(properties, Mapping) and properties:
-        named = ((name, sub) for name, sub in properties.items() if isinstance(sub, Mapping) and sub.get("x-eval-skip") is not True)
-        return {name: _treeval_type(sub, child_path(path, name, False)) for name, sub in named}
-    if kind == "array":
-        items = node.get("items")
-        item = _treeval_type(items, child_path(path, "[]", True)) if isinstance(items, Mapping) else "string"
-        return [CHOICE if is_choice(item) else item]
-    if several and "string" in several and not {"number", "integer"}.isdisjoint(several):
-        return NUMBER_OR_TEXT
-    return kind if kind in _TYPES else "string"
-
-
 def json_schema_of(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON Schema of a Treeval schema: unordered lists, a choice as an `enum`, a type of your own as text."""
-    return {"type": "object", "properties": {name: _json_type(node) for name, node in schema.items()}}
+    return lowered(schema, own_types="text")
 
 
-def _json_type(node: Any) -> dict[str, Any]:
+def lowered(node: Any, path: str = "", depth: int = 0, *, own_types: Literal["text", "keep", "refuse"]) -> dict[str, Any]:
+    """Return the JSON Schema of a Treeval schema. To `keep` own types also keeps "()" as the type of a choice. Raises `SchemaError`."""
+    if depth > MAX_DEPTH:
+        raise SchemaError(f"the schema is nested deeper than {MAX_DEPTH} at {shorten(path)}")
     if isinstance(node, Mapping):
-        return json_schema_of(node)
-    if is_array(node):
-        return {"type": "array", "x-eval-align": dict(UNORDERED), "items": _json_type(node[0])}
-    if is_choice(node):
-        return {"type": "string", "enum": list(node)}
-    name = type_of(node)
+        properties = {}
+        for key, inner in node.items():
+            if not isinstance(key, str):
+                raise SchemaError(f"the schema key {key!r} at {shorten(path) or 'the top'} is no text")
+            properties[key] = lowered(inner, join(path, key), depth + 1, own_types=own_types)
+        return {"type": "object", "properties": properties}
+    if isinstance(node, list | tuple) and len(node) == 1:
+        return {"type": "array", "x-eval-align": dict(UNORDERED), "items": lowered(node[0], path + "[]", depth + 1, own_types=own_types)}
+    if isinstance(node, list | tuple):
+        if not node:
+            raise SchemaError(f"an empty list at {shorten(path)}: write one element for an array, two or more for a choice")
+        if any(isinstance(option, dict | list) for option in node):
+            raise SchemaError(f"the choice at {shorten(path)} contains a container; write one element for an array")
+        return {"type": CHOICE if own_types == "keep" else "string", "enum": list(node)}
+    name = type_key(node)
     if name == NUMBER_OR_TEXT:
         return {"type": ["number", "string"]}
-    return {"type": name if name in _TYPES else "string"}
+    if name not in TYPES and own_types == "refuse":
+        raise SchemaError(f"unknown type {node!r} in Treeval's types; {did_you_mean(name, [*TYPES, NUMBER_OR_TEXT])}", shorten(path))
+    return {"type": name if name in TYPES or own_types == "keep" else "string"}
+
+
+def join(path: str, key: str) -> str:
+    """Return a JSON path one key further: `a.b`, and `a['b.c']` for keys that are no plain names."""
+    if key.isidentifier():
+        return f"{path}.{key}" if path else key
+    return f"{path}[{key!r}]"
+
+
+def shorten(path: str) -> str:
+    """Return a path for a message: its beginning and its end."""
+    return path if len(path) <= 80 else f"{path[:60]}...{path[-15:]}"

@@ -1,7 +1,8 @@
 """Treeval: how well predicted JSON records match their references, as one score in [0, 1] and as a tree of metric results.
 
-A batch is scored column by column down the schema, field evaluation (`record_scoring`) record by record; docs/trees/score.md says why, with
-measurements.
+A batch is scored column by column down the schema, `evaluate` (`record_scoring`) record by record. One walk for both was built: record by
+record, 50 x 100 objects take 3.6 of the bare work instead of 3.1, and official Treeval needs the whole column of a field to read values;
+column by column, `evaluate` takes 2.7 times as long for records of 20 fields; neither has fewer lines.
 """
 
 import json
@@ -18,7 +19,7 @@ from evalsuite.core.errors import did_you_mean
 from evalsuite.core.runtime import without_collection
 from evalsuite.trees.all_pairs import Chosen, Columns, Floats, np, pick
 from evalsuite.trees.eval_schema import SchemaNode
-from evalsuite.trees.json_schema import NUMBER_OR_TEXT
+from evalsuite.trees.json_schema import NUMBER_OR_TEXT, join
 from evalsuite.trees.json_values import ABSENT, canonical_order
 from evalsuite.trees.treeval_counts import (
     NOTHING,
@@ -62,7 +63,6 @@ from evalsuite.trees.treeval_metrics import (
     compile_schema,
     create_tree_metrics,
     is_of_shape,
-    join,
     measured,
     names_of,
     normalise,
@@ -104,10 +104,9 @@ _make_place: Callable[[tuple[Any, ...]], Place] = partial(tuple.__new__, Place)
 class Walk(Columns):
     """One scoring of one batch: n pairs of records, and the items of their lists as they are aligned."""
 
-    absent = None
-
     def __init__(self, options: Options) -> None:
         self.options = options
+        self.absent = None if options.compat else ABSENT
         self.counts: list[float] = list(NOTHING)
         self.rows = Rows()
         self.outcomes: dict[SchemaNode, LeafOutcome] = {}
@@ -128,7 +127,8 @@ class Walk(Columns):
             status: RowStatus = "both_null" if agreed else "mismatch"
             self._row(places[i], branch, status, want[i], got[i], None if agreed else 0.0, "" if agreed else FLAG_OBJECT)
         at = pick(places, objects)
-        self.branch(branch, [{} if want[i] is None else want[i] for i in objects], at, pick(got, objects), at)
+        nulls = dict.fromkeys(branch.by_key)
+        self.branch(branch, [nulls if want[i] is None else want[i] for i in objects], at, pick(got, objects), at)
 
     def objects(self, branch: SchemaNode, want: Sequence[Any], rows: Sequence[Place], got: Sequence[Any], columns: Sequence[Place]) -> None:
         """Count the keys of predicted objects; unknown ones are invented."""
@@ -156,6 +156,7 @@ class Walk(Columns):
                 self._row(place, node, "mismatch", expected, value.value, 0.0, FLAG_CONTAINER)
                 continue
             self.add(bookkeeping(node, value, expected))
+            expected = None if expected is ABSENT else expected
             if value is ABSENT or value is None:
                 status: RowStatus = "both_null" if expected is None else "omission"
                 self._row(place, node, status, expected, None, None if expected is None else 0.0, "")

@@ -16,6 +16,7 @@ from evalsuite.compare.bipartite_matching import best_assignment
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.trees.all_pairs import Cells, Chosen, Columns, Floats, Grid, InnerLists, Names, matched_sums, np, pick
 from evalsuite.trees.eval_schema import SchemaNode
+from evalsuite.trees.json_schema import join
 from evalsuite.trees.json_values import ABSENT, TreeLimitError, canonical_order
 from evalsuite.trees.treeval_metrics import (
     ROOT_KEYS,
@@ -23,7 +24,6 @@ from evalsuite.trees.treeval_metrics import (
     ExactMatch,
     Levenshtein,
     Metric,
-    join,
     measured,
     normalise,
     worst,
@@ -48,9 +48,8 @@ class Counts(NamedTuple):
 
     @property
     def perfect(self) -> Cells:
-        """Whether something was predicted, all of it expected, and nothing missed."""
-        is_right = (self.predicted == self.tp_node) & (self.tp_node > 0)
-        return is_right & (self.fn_node == 0) & (self.fn_leaf == 0) & (self.fp_leaf == 0)
+        """Whether all that was predicted was expected, and nothing missed."""
+        return (self.predicted == self.tp_node) & (self.fn_node == 0) & (self.fn_leaf == 0) & (self.fp_leaf == 0)
 
     def rates(self) -> dict[str, Cells]:
         """Return precision, recall and F1 of nodes (0 for 0/0) and of leaves (1 for 0/0)."""
@@ -116,10 +115,13 @@ def all_fit(node: SchemaNode, want: Sequence[Any], got: Sequence[Any]) -> bool:
 def bookkeeping(node: SchemaNode, got: Any, want: Any) -> Counts:
     """Return the counters of one pair under a schema node, without what is below the pair.
 
-    A wrong container counts as predicted, and as a missed and an invented leaf.
+    A wrong container counts as predicted, and as a missed and an invented leaf. What both sides lack is not counted.
     """
     branch = node if node.is_object else None
     below = branch.n_nodes if branch else 0
+    if got is ABSENT and want is ABSENT:
+        return NOTHING
+    want = None if want is ABSENT else want
     if got is ABSENT:
         return Counts(fn_node=1 + below, fn_leaf=branch.n_leaves if branch else 0)
     if got is None:
@@ -464,9 +466,8 @@ class TreevalGrid(Grid):
     Raises `TreeLimitError` for more cells (pairs x leaves) than the limit.
     """
 
-    absent = None
-
     def __init__(self, node: SchemaNode, want: Sequence[Any], got: Sequence[Any], options: Options) -> None:
+        self.absent = None if options.compat else ABSENT
         n_leaves = max(1, node.item.n_leaves) if node.lists_objects else len(node.item.metrics)
         if len(want) * len(got) * n_leaves > options.max_cells:
             sizes = f"{len(want):,} x {len(got):,} items x {n_leaves} leaves"
@@ -479,7 +480,8 @@ class TreevalGrid(Grid):
             return
         # Null matches null, anything else that is no object lacks every key.
         objects = [j for j, item in enumerate(got) if isinstance(item, dict)]
-        self.branch(node.item, [{} if item is None else item for item in want], rows, pick(got, objects), objects)
+        nulls = dict.fromkeys(node.item.by_key)
+        self.branch(node.item, [nulls if item is None else item for item in want], rows, pick(got, objects), objects)
         if len(objects) < len(got):
             lacking = not_an_object(node.item)
             self.add(lacking._asdict(), rows, [j for j, item in enumerate(got) if not isinstance(item, dict)])
@@ -521,18 +523,15 @@ class TreevalGrid(Grid):
 
 
 def _bookkeeping_of_all(node: SchemaNode, want: Sequence[Any], got: Sequence[Any]) -> Mapping[str, Cells]:
-    """Return the counters of the pairs of one key, by predicted value against an expected value and against an expected null."""
-    has_value = np.array([value is not None for value in want])
-    some = next((value for value in want if value is not None), None)
+    """Return the counters of the pairs of one key, by predicted value against an expected value, an expected null and no key."""
+    kinds = [1 if value is None else 2 if value is ABSENT else 0 for value in want]
+    some = want[kinds.index(0)] if 0 in kinds else None
     stand_in: Any = [] if isinstance(some, list) else some  # sizes of missed lists are added below
-    columns = [
-        np.array([bookkeeping(node, value, expected) for value in got], dtype=np.float64).reshape(len(got), 6)
-        for expected in (stand_in, None)
-    ]
-    chosen = np.where(has_value[:, None, None], columns[0][None], columns[1][None])
+    columns = [[bookkeeping(node, value, expected) for value in got] for expected in (stand_in, None, ABSENT)]
+    chosen = np.array(columns, dtype=np.float64)[kinds]
     wrong = np.array([value is not ABSENT and value is not None and not fits(node, value) for value in got])
     if isinstance(some, list) and wrong.any():
-        sizes = np.array([sum(map(item_size, value)) if value else 0 for value in want], dtype=np.float64)
+        sizes = np.array([sum(map(item_size, value)) if isinstance(value, list) else 0 for value in want], dtype=np.float64)
         chosen[:, :, Counts._fields.index("fn_node")] += sizes[:, None] * wrong[None, :]
     return {name: chosen[:, :, k] for k, name in enumerate(Counts._fields)}
 

@@ -16,8 +16,8 @@ from evalsuite.core.errors import FaultError, MissingExtraError, did_you_mean
 from evalsuite.core.metric import Metric as TextMetric
 from evalsuite.core.metric import MetricError
 from evalsuite.trees.all_pairs import Floats, np
-from evalsuite.trees.eval_schema import SchemaNode
-from evalsuite.trees.json_schema import CHOICE, NUMBER_OR_TEXT, SchemaError, is_array, is_choice, treeval_schema_of, type_key, type_of
+from evalsuite.trees.eval_schema import SchemaNode, read_treeval_schema
+from evalsuite.trees.json_schema import CHOICE, NUMBER_OR_TEXT, TYPES, SchemaError, join, type_key
 from evalsuite.trees.json_values import number_in_text
 
 
@@ -364,7 +364,6 @@ def worst(metric: Metric) -> float:
     return metric.score_range[0 if metric.higher_is_better else 1]
 
 
-MAX_DEPTH = 256  # branches and arrays one in another; the walks take two frames a level of Python's 1,000
 ROOT_KEYS = ("precision_node", "recall_node", "f1_node", "precision_leaf", "recall_leaf", "f1_leaf", "treeval_score")
 DEFAULT_METRICS: dict[str, tuple[str, ...]] = {
     "integer": ("exact_match",),
@@ -410,46 +409,11 @@ def with_defaults(types_metrics: Mapping[Any, Any] | None) -> dict[str, Any]:
 
 
 def compile_schema(schema: Any) -> SchemaNode:
-    """Return the fields of a schema in any form (see `treeval_schema_of`); the type of a choice is "()".
-
-    Of an object, `n_nodes` counts every key below it, `n_leaves` those without an object. Raises ValueError if the schema is empty, too
-    deep, or contains an array of arrays.
-    """
+    """Return `read_treeval_schema`. Raises ValueError for a schema that cannot be used."""
     try:
-        schema = treeval_schema_of(schema)
+        return read_treeval_schema(schema)
     except SchemaError as error:
         raise ValueError(str(error)) from None
-    if not isinstance(schema, Mapping):
-        raise ValueError(f"the schema must be an object, found {schema!r}")
-    if not schema:
-        raise ValueError("the schema is empty")
-    return _compile(schema, "", 0)
-
-
-def _compile(entry: Any, path: str, depth: int) -> SchemaNode:
-    if depth > MAX_DEPTH:
-        raise ValueError(f"the schema is nested deeper than {MAX_DEPTH} at {_shorten(path)}")
-    if is_array(entry):
-        if is_array(entry[0]):
-            raise ValueError(f"an array of arrays at {_shorten(path)}: not supported")
-        item = _compile(entry[0], path + "[]" * isinstance(entry[0], Mapping), depth + 1)
-        return SchemaNode(path, "array", children=[item], structural=True, is_array=True, expects=list)
-    if not isinstance(entry, Mapping):
-        if is_choice(entry) and any(isinstance(option, dict | list) for option in entry):
-            raise ValueError(f"the choice at {_shorten(path)} contains a container; write one element for an array")
-        if is_choice(entry) and not entry:
-            raise ValueError(f"an empty list at {_shorten(path)}: write one element for an array, two or more for a choice")
-        return SchemaNode(path, type_of(entry))
-    branch = SchemaNode(path, "object", structural=True)
-    for key, inner in entry.items():
-        if not isinstance(key, str):
-            raise ValueError(f"the schema key {key!r} at {_shorten(path) or 'the top'} is no text")
-        child = _compile(inner, join(path, key), depth + 1)
-        child.key = key
-        branch.children.append(child)
-        branch.n_nodes += 1 + child.n_nodes
-        branch.n_leaves += child.n_leaves if child.is_object else 1
-    return branch
 
 
 def is_of_shape(node: SchemaNode, values: Sequence[Any]) -> bool:
@@ -487,13 +451,6 @@ def check_reference(branch: SchemaNode, record: Any, name: str) -> None:
             waiting.extend((node.item, item, f"{path}[{place}]") for place, item in enumerate(value))
 
 
-def join(path: str, key: str) -> str:
-    """Return a JSON path one key further: `a.b`, and `a['b.c']` for keys that are no plain names."""
-    if key.isidentifier():
-        return f"{path}.{key}" if path else key
-    return f"{path}[{key!r}]"
-
-
 def names_of(entry: Any, where: str) -> list[str]:
     """Return metric names, written as one text or as a list, tuple or set of texts."""
     names = [entry] if isinstance(entry, str) else list(entry) if isinstance(entry, Iterable) and not isinstance(entry, Mapping) else None
@@ -526,8 +483,7 @@ def choose_metrics(branch: SchemaNode, leaves: Any, types_metrics: Mapping[Any, 
         own = [] if entry is None else names_of(entry, f"leaves_metrics at {here}")
         field.metrics = tuple({*own, *(() if own and exclusive else types.get(field.json_type, ()))})
         if not field.metrics:
-            raise ValueError(f"no metric for the leaf {here} of type {field.json_type!r}: name one in types_metrics or leaves_metrics")
-
-
-def _shorten(path: str) -> str:
-    return path if len(path) <= 80 else f"{path[:60]}...{path[-15:]}"
+            hint = "" if field.json_type in TYPES else f"; {did_you_mean(field.json_type, TYPES)}"
+            raise ValueError(
+                f"no metric for the leaf {here} of type {field.json_type!r}: name one in types_metrics or leaves_metrics{hint}"
+            )

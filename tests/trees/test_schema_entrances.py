@@ -447,7 +447,7 @@ def test_every_shape_of_a_model_through_both_scorers() -> None:
     equal = {**gold, "key": gold["key"].upper(), "seen": ["17 May 2024", None], "shape": {"kind": "circle", "r": 0.50}}
     schema = Shapes.model_json_schema()
     for form in (Shapes, json.dumps(schema), {**schema, "x-eval-defaults": "types"}):
-        assert evalsuite.score("tree_score", gold, gold=gold, schema=form).details["f1_leaf"] == 1
+        assert evalsuite.score("tree_score", gold, gold=gold, schema=form).strict == 1
         assert evaluate([gold], [gold], form).mean_f1 == 1
     assert evalsuite.score("tree_match", equal, gold=gold, schema=Shapes).strict == 1
     whole = evalsuite.score("tree_score", gold, gold=gold, schema=Shapes).strict
@@ -508,6 +508,40 @@ def test_a_schema_that_cannot_be_read_is_a_fault_of_gold(tmp_path: Path, scorer:
     for result in run.results:
         assert (result.status, result.score) == ("gold_fault", None)
         assert UNREADABLE[result.instance_id][1] in result.reason
+
+
+@pytest.mark.parametrize("anything", [True, {}, {"description": "what it weighs"}])
+def test_a_field_of_any_value_is_compared(anything: Any) -> None:
+    """`true`, and a schema that says nothing of the type, is any value: the same one is right, another one costs."""
+    for schema in ({"type": "object", "properties": {"a": anything, "n": {"type": "integer"}}}, {"properties": {"a": anything}}):
+        for scorer in ("tree_match", "tree_score"):
+            right, wrong = (evalsuite.score(scorer, {"a": value, "n": 1}, gold={"a": 2.5, "n": 1}, schema=schema) for value in (2.5, "x"))
+            assert wrong.strict is not None
+            assert right.strict is not None
+            assert wrong.strict < right.strict
+    listed = {"type": "object", "properties": {"a": {"type": "array", "items": anything}}}
+    assert evaluate([{"a": [1, "x", {"k": [2]}]}], [{"a": [1, "x", {"k": [3]}]}], listed).mean_f1 == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ({"properties": {"a": False}}, "a: false is no schema of a field: it allows no value"),
+        ({"properties": {"a": {"items": False}}}, r"a\[\]: false is no schema of a field"),
+        ({"properties": {"a": "string"}}, 'a: "string" is no schema of a field: write'),
+        ({"a": "strng"}, "a: unknown type 'strng' in Treeval's types; did you mean 'string'"),
+        ({"a": {"b": ["intger"]}}, r"a\.b\[\]: unknown type 'intger' in Treeval's types; did you mean 'integer'"),
+        ({"a": "string", "b": True}, "b: unknown type True in Treeval's types"),
+    ],
+)
+def test_a_field_that_cannot_be_read_is_named(schema: Any, message: str) -> None:
+    """Nothing of a schema is dropped: what was written, its place and the closest type are said."""
+    for call in (evaluate, lambda gold, found, schema: evalsuite.score("tree_match", found[0], gold=gold[0], schema=schema)):
+        with pytest.raises((SchemaError, FaultError), match=message):
+            call([{"a": "x", "b": 1}], [{"a": "x", "b": 1}], schema)
+    if "Treeval" in message and "True" not in message:
+        with pytest.raises(ValueError, match=r"no metric for the leaf a.* of type '.*': name one .*; did you mean '(string|integer)'"):
+            treeval_score([{}], [{}], schema)
 
 
 def test_what_treeval_has_no_leaf_for_is_named() -> None:

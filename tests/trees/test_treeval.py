@@ -116,6 +116,23 @@ def nest(levels: int, inside: Any) -> Any:
     return inside
 
 
+def test_what_gold_lacks_may_be_missing() -> None:
+    """A key that gold lacks, as the other part of a union, costs an answer nothing if it lacks it too; gold's null must be found."""
+    schema = {
+        "shape": {"kind": "string", "r": "number", "side": "number", "at": {"x": "number"}},
+        "parts": [{"a": "string", "b": "string"}],
+    }
+    gold = {"shape": {"kind": "circle", "r": 0.5}, "parts": [{"a": "x"}, {"b": "y"}, {}]}
+    assert treeval_score([gold], [gold], schema).score == 1
+    assert treeval_score([{**gold, "parts": gold["parts"][::-1]}], [gold], schema).score == 1
+    for wrong in ({"kind": "circle"}, {"kind": "circle", "r": 0.5, "side": 1}, {"kind": "circle", "r": 0.5, "at": {"x": 1}}, {}):
+        assert treeval_score([{**gold, "shape": wrong}], [gold], schema).score < 1
+    assert treeval_score([{**gold, "parts": [{}]}], [{**gold, "parts": [None]}], schema).score < 1
+    assert treeval_score([{"a": 1}], [{"a": 1, "b": None}], {"a": "integer", "b": "integer"}).score < 1
+    assert treeval_score([{}], [{}], {"a": "integer"}).score == 1
+    assert treeval_score([gold], [gold], schema, compat=True).score < 1
+
+
 def test_depth() -> None:
     """Example 9: 200 branches are scored; past 256 there is a ValueError with the path, also for a list of them."""
     found = score(nest(200, {"a": "integer"}), [nest(200, {"a": 1})], [nest(200, {"a": 1})])
