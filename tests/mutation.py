@@ -110,6 +110,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "1.0 -> (2.0)",
     ): "shares are at most 1",
     (
+        "evalsuite/stats/units.py",
+        '"f1": 2 * reached / (2 * both + omissions + hallucinations) if both + omissions + hallucinations else 1.0,',
+        "1.0 -> (2.0)",
+    ): "shares are at most 1",
+    (
         "evalsuite/stats/significance.py",
         "at = observed + n_places // 2",
         "observed + n_places // 2 -> (observed - n_places // 2)",

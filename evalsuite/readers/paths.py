@@ -60,7 +60,7 @@ class FromRoot(str):
 
 def file_name(instance_id: str) -> str:
     """A file's name for an instance id, the id itself if it is a valid name; different for different ids."""
-    safe = quote(instance_id, safe=" ,+=@()[]!", errors="surrogatepass")
+    safe = quote(instance_id, safe=" ,+=@()[]!")
     if len(safe) > _LONGEST_NAME or safe.startswith("."):
         return safe.strip(".")[:_LONGEST_NAME] + "-" + hashlib.sha256(instance_id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return safe

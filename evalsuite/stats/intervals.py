@@ -129,7 +129,6 @@ def bounded_interval(scores: Sequence[float], *, confidence: float = 0.95, low: 
     Scores that are all equal do not show their spread: they count as 0/1 scores of that mean, the widest possible.
     """
     values = checked(scores)
-    share(confidence, "confidence")
     if not low < high or min(values) < low or max(values) > high:
         raise StatsError(f"scores from {min(values)} to {max(values)} are not in {low}..{high}")
     n, centre, sd = len(values), mean(values), sample_sd(values)

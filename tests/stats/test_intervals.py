@@ -65,7 +65,7 @@ def test_t_interval_equals_scipy() -> None:
 def test_t_is_undefined_without_variation(scores: list[float], note: str) -> None:
     """One score and equal scores have no interval, and a note says why: never +-0."""
     found = t_interval(scores)
-    assert (found.low, found.high) == (None, None)
+    assert (found.low, found.high, found.se) == (None, None, None if len(scores) == 1 else 0.0)
     assert note in found.note
 
 
@@ -83,8 +83,9 @@ def test_bounded_interval_knows_its_scale() -> None:
     unit = bounded_interval(SKEWED)
     mapped = bounded_interval([1 + 4 * score for score in SKEWED], low=1, high=5)
     assert (mapped.low, mapped.high) == pytest.approx((1 + 4 * unit.low, 1 + 4 * unit.high))
-    with pytest.raises(StatsError, match="are not in"):
-        bounded_interval([0.5, 1.5])
+    for scores, low, high in (([0.5, 1.5], 0, 1), ([-0.5, 0.5], 0, 1), ([1.0, 1.0], 1, 1)):
+        with pytest.raises(StatsError, match="are not in"):
+            bounded_interval(scores, low=low, high=high)
 
 
 def test_equal_scores_count_as_zero_or_one() -> None:
@@ -130,8 +131,9 @@ def test_missing_and_endless_scores_are_refused(scores: list[float]) -> None:
 @pytest.mark.parametrize("confidence", [0, 1, 95, -0.5])
 def test_confidence_is_a_share(confidence: float) -> None:
     """95 is an error, not 0.95."""
-    with pytest.raises(StatsError, match="confidence"):
-        confidence_interval([0.1, 0.5], confidence)
+    for scores in ([0.1, 0.5], [0.5, 0.5], [0, 1], [2.0, 3.0]):
+        with pytest.raises(StatsError, match="confidence"):
+            confidence_interval(scores, confidence)
 
 
 @given(unit_scores, st.floats(0.5, 0.999))

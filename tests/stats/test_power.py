@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -119,6 +120,8 @@ def test_what_is_needed_is_enough_and_one_less_is_not(kind: str) -> None:
         less = n - 1 if n < 1000 else round(n * 0.99)
         assert units.power(part * units.size, ALPHA, n) >= power > units.power(part * units.size, ALPHA, less)
         assert n == needed(units, -part * units.size, ALPHA, power)
+        # At such a level two instances show what is always so.
+        assert needed(replace(units, sizes=(1.0,), size=1.0, square=1.0), 1.0, 0.5) == 2
         assert units.power(detectable(units, ALPHA, power) or 0.0, ALPHA) == pytest.approx(power, abs=0.001)
     assert [units.power(part * units.size, ALPHA) for part in (0.2, 0.5)] == pytest.approx(STATED[kind], abs=1e-7)
 

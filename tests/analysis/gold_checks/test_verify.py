@@ -22,12 +22,13 @@ from evalsuite.analysis.receipts.verification import (
     verify,
 )
 from evalsuite.cli import main
-from evalsuite.core.errors import UsageError
+from evalsuite.core.errors import UntrustedPluginError, UsageError
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.run_folder import RESULTS, RUN
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.submission_reader import read_submission_in_worker
+from evalsuite.scorers import SCORERS
 from tests.analysis.gold_checks.small import scored, write_gold, write_submission
 from tests.analysis.gold_checks.test_forgery import contents, forge
 from tests.analysis.leaderboard.made import result
@@ -257,6 +258,71 @@ def test_a_link_to_gold_is_noted_again(made: Path) -> None:
         assert contents(made / "run")[1][3]["details"]["notes"]
         assert wrong(checked(made)) == {}
         write(made / "gold", entry(made / "gold", "capital"))
+
+
+def test_what_verifying_needs(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both files of a run, the file of questions if the run had one, a submission that can be read, and trust in plugins of gold."""
+    (made / "part").mkdir()
+    (made / "part" / RUN).write_text((made / "run" / RUN).read_text())
+    with pytest.raises(UsageError, match=f"no finished run in {made / 'part'}"):
+        read_claims(made / "part")
+    reseal(made / "run", lambda said, _: said["options"].update(questions="q.json"))
+    with pytest.raises(UsageError, match=r"made with the questions of q\.json") as lacks:
+        checked(made)
+    assert lacks.value.hint == "--questions FILE: one that you trust"
+    reseal(made / "run", lambda said, _: said["options"].pop("questions"))
+    assert checked(made).good
+    metadata = made / "sub" / "results_metadata.jsonl"
+    metadata.write_bytes(b"\xff\xfe")
+    found = checked(made)
+    assert said(found, "submission").startswith("cannot be read: ")
+    assert (found.exit_code, found.notes) == (1, ("nothing was scored again",))
+
+    def distrust(*_: object, **__: object) -> None:
+        raise UntrustedPluginError("my.py is not trusted")
+
+    monkeypatch.setattr(verification, "read_gold", distrust)
+    with pytest.raises(UntrustedPluginError):
+        checked(made)
+
+
+def test_what_a_judge_or_a_connection_says_is_left_out(made: Path) -> None:
+    """A batch that a plugin scores needs no judge; where connections cannot be read, a query may lead anywhere."""
+    gold = read_gold(made / "gold")
+    claims = read_claims(made / "run")[1]
+    assert claims is not None
+    replay = replay_of(claims, gold, read_submission_in_worker(made / "sub", gold, resolve_limits(), isolation="none"))
+    task = replay.tasks[0]
+    check = task.instance.checks[0]
+    batch = replace(task, instance=replace(task.instance, checks=(replace(check, scorer="summary_quality"),)))
+    name = SCORERS.register_object(Whole())
+    own = replace(task, instance=replace(task.instance, checks=(replace(check, scorer=name),)))
+
+    class NoDatabases:
+        def connections(self) -> Any:
+            raise UsageError("connections.yaml is broken")
+
+    try:
+        databases: Any = NoDatabases()
+        assert [verification._reason_not_replayable([one], databases, live=False) for one in (task, batch, own)] == [
+            "",
+            "it needs a judge",
+            "",
+        ]
+        assert verification._leads_away(task, databases)
+        assert verification._leads_away(task, databases, gold=True)
+    finally:
+        SCORERS.objects.pop(name)
+
+
+class Whole:
+    """A plugin that scores all answers at once."""
+
+    name = "whole_run"
+
+    def run_batch(self, predictions: list[str], *_: Any) -> list[float]:
+        """All are right."""
+        return [1.0] * len(predictions)
 
 
 def test_units_of_a_foreign_run_are_parsed_in_a_worker(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:

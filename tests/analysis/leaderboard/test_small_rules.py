@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.analysis.leaderboard.comparison import compare
+from evalsuite.analysis.leaderboard.comparison import PairedDifference, compare
 from evalsuite.analysis.leaderboard.pairing import differing_cases, is_lower_better
+from evalsuite.analysis.leaderboard.ranking import check_trust
 from evalsuite.analysis.leaderboard.reliability import agree, find_margins, models_of, newest_samples, samples_of
 from evalsuite.core.errors import UsageError
 from evalsuite.readers.gold_files import find_spec, gold_hash
 from evalsuite.runs.corrected_scores import Rater
-from evalsuite.runs.leaderboard_entries import Entry
+from evalsuite.runs.leaderboard_entries import Entry, Place
+from evalsuite.runs.run_folder import new_key, read_key, sign_run
 from evalsuite.stats.intervals import corrected_mean
+from tests.analysis.gold_checks.small import scored, write_gold, write_submission
 from tests.analysis.leaderboard.made import result, side
 from tests.analysis.leaderboard.test_leaderboard import WORTH, board, entry
 from tests.properties import examples
@@ -223,6 +227,67 @@ def test_the_score_under_a_tolerance_is_a_plain_count(answers: list[tuple[float 
         key=lambda name: (answers[int(name[1:])][1], name),
     )
     assert found.steps_to_show()[0] == (0.0, found.at(0))
+
+
+def test_which_runs_are_trusted(tmp_path: Path) -> None:
+    """By a key: signed over this gold and unchanged, nothing is scored again; without one: each row comes out the same again."""
+    pytest.importorskip("cryptography", reason="cryptography is not installed (pip install 'evalsuite[sign]')")
+    gold, submission = write_gold(tmp_path / "gold"), write_submission(tmp_path / "sub")
+    public = new_key(tmp_path / "host")
+    runs = {}
+    for name, more in {"whole": {}, "part": {"only": ("capital",)}, "changed": {}, "bare": {}}.items():
+        scored(submission, gold, tmp_path / name, **more)
+        if name != "bare":
+            sign_run(tmp_path / name, read_key(tmp_path / "host"))
+        runs[name] = Place(name=name, folder=tmp_path / name, is_run=True)
+    results = tmp_path / "changed" / "results.jsonl"
+    results.write_text(results.read_text().replace("Lisbon", "Lisboa"))
+    places = [*runs.values(), replace(runs["bare"], fault="BAD"), Place(name="sub", folder=submission, is_run=False)]
+    changed, rows = "not verified: results.jsonl is not what was written", "not verified: 3 rows could not be scored again"
+    found = check_trust(places, gold, key=None, isolation="none")
+    assert [place.fault for place in found] == ["", rows, "not verified: results.jsonl", "", "BAD", ""]
+    found = check_trust(places, gold, key=public, isolation="process")
+    assert [place.fault for place in found] == ["", "", changed, "not verified: not signed", "BAD", ""]
+    assert [place.is_foreign for place in found] == [True] * 5 + [False]
+    assert not any(place.is_foreign for place in check_trust(places[:1], gold, key=public, isolation="none"))
+    (gold / "suite.yaml").write_text("name: other\n")
+    (other,) = check_trust(places[:1], gold, key=public, isolation="none")
+    assert re.fullmatch(r"not verified: made with another gold \([0-9a-f]{12}, not [0-9a-f]{12}\)", other.fault)
+    (gold / "small_eval.jsonl").unlink()
+    (absent,) = check_trust(places[:1], gold, key=public, isolation="none")
+    assert absent.fault.startswith(f"not verified: {gold}: no ")
+    with pytest.raises(UsageError):
+        check_trust([], gold, key=tmp_path / "host", isolation="none")
+
+
+def test_what_cannot_be_compared_or_ranked() -> None:
+    """Sides without a shared instance, unless only their distributions are asked for; runs of which no instance was judged in all."""
+    apart = [side("a", {"x": 1.0}), side("b", {"y": 1.0})]
+    with pytest.raises(UsageError, match="a and b have no instance in common"):
+        compare(apart)
+    assert compare(apart, shift=True).candidates[0].shift[0].n_a == 1
+    runs = [entry("a", [None, 1.0], status=["unscored", "scored"]), entry("b", [1.0, None], status=["scored", "unscored"])]
+    with pytest.raises(UsageError, match="no instance was judged in all"):
+        board(*runs, allow_unscored=True)
+    nobody = board(entry("a", [None], status=["unscored"]))
+    assert [(row.rank, row.score, row.n_judged) for row in nobody.rows] == [(None, None, 0)]
+    assert (nobody.test, nobody.family, nobody.tau) == ("", 0, None)
+    words = Rater(name="w", labels={"q": "x"})
+    with pytest.raises(UsageError, match="the labels of w are text"):
+        agree(words, Rater(name="n", labels={"q": 1.0}), threshold=0.5)
+
+
+@pytest.mark.parametrize(("lower", "worse"), [(False, (True, False)), (True, (False, True))])
+def test_a_regression_is_a_significant_change_for_the_worse(lower: bool, worse: tuple[bool, bool]) -> None:
+    """Where less is better a rise is one; at alpha itself it is significant."""
+    for difference, is_worse in zip((-0.5, 0.5), worse, strict=True):
+        row = PairedDifference(name="x", n=8, difference=difference, p=0.05, p_adjusted=0.05, lower_is_better=lower)
+        assert (row.is_regression(0.05), row.is_regression(0.04), replace(row, p_adjusted=None).is_regression(0.05)) == (
+            is_worse,
+            False,
+            False,
+        )
+    assert not PairedDifference(name="x", n=8, difference=None, p_adjusted=0.01).is_regression(0.05)
 
 
 def test_a_shift_is_over_what_both_were_judged_on() -> None:

@@ -63,6 +63,32 @@ def test_what_was_changed_in_it_is_named(receipt: Path, field: str, value: Any, 
     assert found["n_verified"] == 0
 
 
+def test_rows_that_cannot_be_compared(receipt: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A receipt about a part of gold, or by other versions with another root, is neither confirmed nor refuted; other versions alone are
+    no difference.
+    """
+    recorded = json.loads(receipt.read_text())
+    old = recorded["signature"].replace("evalsuite:", "evalsuite:0.0.")
+    assert old != recorded["signature"]
+    part = "the receipt is about 4 of 8 instances: a part of gold was hidden then"
+    for change, code, why in (
+        ({"signature": old}, 0, None),
+        ({"signature": old, "root": "0" * 64}, 4, "they were scored by other versions: evalsuite 0.0."),
+        ({"n_instances": 4}, 4, part),
+        ({"n_instances": 4, "root": "0" * 64}, 4, part),
+    ):
+        receipt.write_text(json.dumps({**recorded, **change}))
+        found_code, found = verified(receipt, capsys, *BOTH)
+        rows = found["not_verified"].get("rows")
+        assert (found_code, found["n_verified"]) == (code, 0 if why else 8)
+        assert rows == why or (why and rows.startswith(why))
+        assert ("root" in found["claimed"], "score" in found["claimed"]) == (bool(why), bool(why))
+        says = {finding["name"]: finding["says"] for finding in found["findings"]}
+        assert (says["submission"], says["scored under"]) == ("subs/alice is what was submitted", "the same gold and rules")
+        if not why:
+            assert says["scored again"] == "gives the same verdict for every instance, and the same score"
+
+
 def test_another_submission_is_not_what_was_handed_in(receipt: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With gold and without."""
     hand_in("alice", 8)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -372,6 +373,16 @@ def test_a_journal_is_brought_to_the_disk_now_and_then(tmp_path: Path, monkeypat
     monkeypatch.undo()
     folder.close()
     assert [round((at - 1000) / run_folder._SYNC_SECONDS, 1) for at in synced] == [1.0, 2.0, 3.0]
+
+
+def test_a_folder_is_named_by_its_second_and_label(tmp_path: Path) -> None:
+    """Forty characters of the label that every file system takes, else `run`; a number if that name is taken."""
+    now = datetime(2026, 1, 2, 3, 4, 5)
+    labels = {"My run": "My-run", "-.x_1.y-.": "x_1.y", "ü?": "run", "": "run", "a" * 50: "a" * 40}
+    assert [new_folder(tmp_path / str(at), label, now=now).name for at, label in enumerate(labels)] == [
+        f"20260102-030405-{slug}" for slug in labels.values()
+    ]
+    assert [new_folder(tmp_path / "0", "My run", now=now).name[-9:] for _ in range(2)] == ["-My-run-2", "-My-run-3"]
 
 
 def test_names_of_one_second_differ(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from evalsuite.core.errors import FaultError
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.judge import Judge, Settings
-from evalsuite.scorers.judge.client import Client
+from evalsuite.scorers.judge.client import Client, Pace
 from evalsuite.scorers.judge.transport import Request
 from tests.scorers.judge.conftest import KEY, Serve
 from tests.scorers.judge.server import Say, completion, prompt_of
@@ -269,3 +269,47 @@ def test_a_refused_request_says_why_and_ends_the_asking(serve: Serve, judge_at: 
     with pytest.raises(FaultError, match="not asked: the judge answered HTTP 400 before"):
         client.ask(request("good"))
     assert len(server.asked) == 2
+
+
+def test_the_pace_of_calls() -> None:
+    """So many requests a minute, at even distances; tokens delay the next one; a refusal halves what runs at once, a reply frees a half."""
+    now, waits = [100.0], list[float]()
+
+    def pace(*limits: float) -> Pace:
+        waits.clear()
+        return Pace(8, *limits, wait=waits.append, clock=lambda: now[0])
+
+    free = pace()
+    for _ in range(3):
+        free.turn()
+        free.replied(1_000_000)
+    assert waits == []
+    by_requests = pace(30)
+    for _ in range(3):
+        by_requests.turn()
+        by_requests.replied(1000)
+    now[0] += 7
+    by_requests.turn()
+    assert waits == [2.0, 4.0]
+    by_tokens = pace(0, 600)
+    by_tokens.turn()
+    by_tokens.replied(50)
+    by_tokens.replied(10)
+    by_tokens.turn()
+    now[0] += 10
+    by_tokens.turn()
+    assert waits == [6.0]
+    both = pace(60, 60)
+    both.turn()
+    both.replied(3)
+    both.turn()
+    assert waits == [4.0]
+    for _ in range(4):
+        free.refused()
+    assert free.allowed == 1.0
+    for expected in (1.5, 2.0):
+        free.replied(0)
+        assert free.allowed == expected
+    for _ in range(20):
+        free.replied(0)
+    assert free.allowed == 8.0

@@ -1,15 +1,24 @@
 """Decisions: one verdict, several by repeats and models, pairs in both orders, batches of fields."""
 
+import statistics
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.registry import check_parameters
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.judge import Judge, Settings, read_settings, semantic_comparator
+from evalsuite.scorers.judge.judge import Question
+from evalsuite.scorers.judge.replies import Verdict
+from evalsuite.scorers.judge.transport import Reply, Request
+from tests.properties import examples
 from tests.scorers.judge.conftest import Serve
 from tests.scorers.judge.server import Say, completion, prompt_of
 
@@ -100,19 +109,121 @@ def test_repeats_give_mean_and_agreement(serve: Serve, judge_at: Make) -> None:
     assert len(server.asked) == 3
 
 
-@pytest.mark.parametrize("repeats", [3, 7])
-def test_equal_verdicts_give_their_own_value(serve: Serve, judge_at: Make, repeats: int) -> None:
-    """The mean of n times 0.8 is 0.8 to the last digit, so that repeats do not move a score nobody disputes."""
-    server = serve(saying(*["4"] * repeats))
-    assert llm_judge("x", judge_at(server), gold="y", repeats=repeats).official == 0.8
+# What the judge replies: a value, a value that was cut, nothing readable, that it declines, or an error.
+REPLIES = st.sampled_from(["0.8", "0.25", "1", "cut", "?", "declines", "down", "known"])
 
 
-def test_models_vote(serve: Serve, judge_at: Make) -> None:
-    """Yes and no go by majority over several models; an even split is no verdict."""
-    server = serve(lambda body, _: "no" if body["model"] == "b" else "yes")
-    assert llm_judge("x", judge_at(server, models=("a", "b", "c")), gold="y", reply="yes_no").official == 1
-    split = llm_judge("x", judge_at(server, models=("a", "b")), gold="y", reply="yes_no")
-    assert (split.official, split.reason) == (None, "NO_VERDICT: the verdicts are split 1 to 1")
+class Scripted:
+    """In place of the client: replies of 100 + 10 tokens in order, each for two requests if the first is unreadable."""
+
+    desk = None
+
+    def __init__(self, says: Sequence[str]) -> None:
+        self.says, self.asked = list(says), list[Request]()
+
+    def ask(self, request: Request, *, is_usable: Callable[[Reply], bool]) -> Reply:
+        """The next reply."""
+        self.asked.append(request)
+        says = self.says[0]
+        reply = Reply(text="0.8" if says in ("cut", "known") else says, finish="length" if says == "cut" else "", known=says == "known")
+        if request.sample % 2 == 1 or is_usable(reply) or says == "down":
+            self.says.pop(0)
+        if says == "down":
+            raise FaultError("JUDGE_FAILED", "it is down")
+        return replace(reply, n_prompt_tokens=100, n_completion_tokens=10)
+
+
+def scripted(says: Sequence[str], **settings: Any) -> tuple[Judge, Scripted]:
+    """A judge at a scripted client."""
+    made: dict[str, Any] = {"base_url": "http://x", "model": "m", "repeats": len(says), **settings}
+    judge, client = Judge(Settings(**made)), Scripted(says)
+    judge.client = client  # type: ignore[assignment]
+    return judge, client
+
+
+def a_question(choice: bool = False) -> Question:
+    """A question of which the reply is a number."""
+
+    def read(text: str) -> Verdict:
+        return Verdict(value=None, declines=text == "declines", why=f"saw {text}") if not text[:1].isdigit() else Verdict(value=float(text))
+
+    return Question(messages=({"role": "user", "content": "q"},), read=read, choice=choice)
+
+
+@examples(80)
+@given(st.lists(REPLIES, min_size=1, max_size=5), st.sampled_from(["auto", "mean", "majority"]), st.booleans())
+def test_a_decision_is_a_plain_count(says: list[str], how: str, choice: bool) -> None:
+    """Of at least half readable verdicts the exact mean, or the most frequent; with the tokens that were paid for, each sample its own."""
+    judge, client = scripted(says, aggregate=how, price_per_1k_prompt=2.0, price_per_1k_completion=5.0)
+    values = [{"known": 0.8}.get(text, float(text) if text[0].isdigit() else None) for text in says]
+    known = [value for value in values if value is not None]
+    if all(text == "down" for text in says):
+        with pytest.raises(FaultError, match="it is down"):
+            judge.decide(a_question(choice))
+        return
+    found = judge.decide(a_question(choice))
+    common = Counter(known).most_common()
+    expected = None
+    if 2 * len(known) >= len(says) and known:
+        if how == "mean" or (how == "auto" and not choice):
+            expected = statistics.mean(known)
+        elif len(common) == 1 or common[0][1] > common[1][1]:
+            expected = common[0][0]
+        else:
+            assert found.why == f"the verdicts are split {common[0][1]} to {common[0][1]}"
+    elif len(says) > 1:
+        assert found.why == f"{len(says) - len(known)} of {len(says)} verdicts could not be read"
+    assert (found.value, [vote.verdict.value for vote in found.votes]) == (expected, values)
+    assert found.agreement == (pytest.approx(common[0][1] / len(known)) if len(known) > 1 else None)
+    n_paid = [0 if text in ("down", "known") else 2 if text in ("cut", "?") else 1 for text in says]
+    details = found.details("p")
+    assert (details["prompt_tokens"], details["completion_tokens"]) == (100 * sum(n_paid), 10 * sum(n_paid))
+    assert (details["known_replies"], details["cost"]) == (says.count("known"), pytest.approx(0.25 * sum(n_paid)))
+    assert [row.get("unreadable") for row in details["transcript"]] == [{"cut": "0.8", "?": "?"}.get(text) for text in says]
+    assert [row.get("why") for row in details["transcript"]] == [
+        {"cut": "it was cut at max_tokens", "?": "saw ?"}.get(text) for text in says
+    ]
+    samples = [2 * at + more for at, text in enumerate(says) for more in range(2 if text in ("cut", "?") else 1)]
+    assert [request.sample for request in client.asked] == samples
+    assert found.verdict.value == (expected if expected in values else next(iter(known), None))
+
+
+@pytest.mark.parametrize(("says", "why"), [("?", "contains no verdict: saw ?"), ("declines", "says that it cannot decide")])
+def test_one_verdict_that_is_none(says: str, why: str) -> None:
+    """The decision says what the only reply was."""
+    assert scripted([says])[0].decide(a_question()).why.endswith(why)
+
+
+@pytest.mark.parametrize(
+    ("says", "value", "contradicts", "agreement"),
+    [
+        (["1", "0"], 1.0, False, 1.0),
+        (["1", "1"], 0.5, True, 0.5),
+        (["0.25", "0.8"], pytest.approx(0.225), True, 0.5),
+        (["1", "?"], None, False, None),
+        (["declines", "1"], None, False, None),
+    ],
+)
+def test_pairs_are_asked_in_both_orders(says: list[str], value: float | None, contradicts: bool, agreement: float | None) -> None:
+    """The mean of the first order and of what the second says of the same item; the cost of both."""
+    judge, _ = scripted(says, repeats=1, price_per_1k_prompt=10.0)
+    orders: list[bool] = []
+    decision, contradicted = judge.pairwise(lambda swapped: orders.append(swapped) or a_question())
+    assert (decision.value, contradicted, decision.agreement, orders) == (value, contradicts, agreement, [False, True])
+    assert decision.cost == pytest.approx(2.0 + ("?" in says))
+
+
+def test_a_limit_of_cost() -> None:
+    """Asked until it is spent; 0 is none."""
+    for limit, cost, is_asked in ((1.0, 0.99, True), (1.0, 1.0, False), (0.0, 99.0, True)):
+        judge, client = scripted(["1"], max_cost=limit)
+        judge.account = SimpleNamespace(cost=cost)  # type: ignore[assignment]
+        if is_asked:
+            assert judge.ask(a_question()).verdict.value == 1
+        else:
+            with pytest.raises(FaultError, match=r"not asked: judge\.max_cost, 1, is spent"):
+                judge.ask(a_question())
+        assert len(client.asked) == is_asked
 
 
 def test_silent_verdicts_have_no_vote(serve: Serve, judge_at: Make) -> None:
