@@ -97,7 +97,7 @@ def needed(units: Units, difference: float, alpha: float, power: float = POWER) 
     while units.power(difference, alpha, high) < power:
         low, high = high, math.ceil(high * 1.1) + 1
     while low == 1 and high > 2:
-        lower = max(1, math.floor(high / 1.1) - 1)
+        lower = max(2, math.floor(high / 1.1) - 1)
         low, high = (1, lower) if units.power(difference, alpha, lower) >= power else (lower, high)
     while high - low > max(1, high // 500):
         middle = (low + high) // 2

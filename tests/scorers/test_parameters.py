@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 import sacrebleu
 
+from evalsuite.core.errors import FaultError
+from evalsuite.core.registry import check_parameters
 from evalsuite.core.types import Fault, Table
 from evalsuite.scorers import SCORERS
 from evalsuite.trees.treeval import treeval_score
@@ -112,3 +114,163 @@ def test_lists_of_tables_match_have_an_entry_a_table(n_golds: int, options: dict
     table = Table(header=("a",), columns=(("1", "2"),), n_rows=2)
     found = SCORERS.load("tables_match").score([table] * max(1, n_golds), gold=[table] * n_golds, **options)
     assert (found.official, found.fault) == ((None, Fault(code="BAD_SPEC", detail=why)) if why else (1.0, None))
+
+
+COLUMNS, CSV_HINT = "[0, 2] for one gold table, [[0, 2], [1]] for a list of two", "how the CSV files of the answer and of gold are written"
+ORDERS = "one entry for each gold table"
+NUMBERS = "numbers may be written as 17.5, '17.5', '1,234' or '17.5%'"
+# Scorer, parameters, and (message, hint, number of rules that it blocks) of the problem in them.
+PROBLEMS: list[tuple[str, dict[str, Any], tuple[str, str, int] | None]] = [
+    ("table_match", {"gold": ""}, ("gold names no file", "name the gold table, or a list of accepted ones", 2)),
+    (
+        "table_match",
+        {"gold": ["a"], "condition_cols": [[0], [1]]},
+        ("condition_cols has 2 lists for 1 gold tables; the rest is ignored", "", 0),
+    ),
+    ("table_match", {"gold": ["a", "b"], "condition_cols": [[0], [1]]}, None),
+    ("table_match", {"gold": ["a"], "condition_cols": [[]]}, None),
+    (
+        "table_match",
+        {"gold": ["a", "b"], "ignore_order": [True]},
+        ("ignore_order has 1 entries for 2 gold tables; the reference takes any list but [] as true", ORDERS, 0),
+    ),
+    (
+        "table_match",
+        {"gold": "a", "ignore_order": [True]},
+        ("ignore_order has 1 entries for 1 gold tables; the reference takes any list but [] as true", ORDERS, 0),
+    ),
+    ("table_match", {"gold": ["a", "b"], "ignore_order": [True, False]}, None),
+    (
+        "table_match",
+        {"gold": "a", "order_by": [0, -1]},
+        ("order_by [0, -1] names no column: gold's columns count from 0", "the columns that gold is ordered by, as [0, 2]", 0),
+    ),
+    (
+        "table_match",
+        {"gold": ["a", "b"], "order_by": [[0], [-2]]},
+        ("order_by [[0], [-2]] names no column: gold's columns count from 0", "the columns that gold is ordered by, as [0, 2]", 0),
+    ),
+    ("table_match", {"gold": "a", "order_by": [0]}, None),
+    ("table_match", {"gold": "a", "condition_cols": 3}, ("condition_cols is 3: the reference fails", COLUMNS, 0)),
+    (
+        "table_match",
+        {"gold": "a", "condition_cols": [[0]]},
+        ("condition_cols cannot be [[0]] for one gold table: the reference takes a flat list for each", COLUMNS, 1),
+    ),
+    ("table_match", {"gold": ["a", "b"], "condition_cols": [[0]]}, ("condition_cols contains 1 list for 2 gold tables", COLUMNS, 0)),
+    (
+        "table_match",
+        {"gold": ["a"], "condition_cols": [0, 2], "reference": "lite"},
+        (
+            "the reference takes all columns: of a list for one gold table in a list it reads the first entry alone",
+            "write [[0, 2]]",
+            0,
+        ),
+    ),
+    ("table_match", {"gold": ["a"], "condition_cols": [[0, 2]], "reference": "lite"}, None),
+    ("table_match", {"gold": "a", "delimiter": "xx"}, ("delimiter 'xx' is not one character between cells", CSV_HINT, 2)),
+    ("tables_match", {"gold": ["a"], "delimiter": "xx"}, ("delimiter 'xx' is not one character between cells", CSV_HINT, 2)),
+    ("tables_match", {"gold": []}, ("gold names no file", "name one gold table for each table of an answer", 2)),
+    ("tables_match", {"gold": ["a"], "condition_cols": [[0], [1]]}, ("condition_cols has 2 entries for 1 table", ORDERS, 1)),
+    ("number_match", {"gold": []}, ("gold is an empty list", "name at least one accepted number", 2)),
+    ("number_match", {"gold": "x"}, ("gold is not a finite number", NUMBERS, 2)),
+    ("number_match", {"gold": float("inf")}, ("gold is not a finite number", NUMBERS, 2)),
+    ("number_match", {"gold": ["17.5%", 3, "1,234"]}, None),
+    ("number_match", {"gold": [1, "1"], "conj": "and"}, ("gold names a number twice; one in the answer is enough for both", "", 0)),
+    ("number_match", {"gold": [1, 1]}, None),
+    ("sql_match", {"gold": " \0", "database": "x"}, ("gold is empty", "give gold's SQL", 2)),
+    ("sql_match", {"gold": "SELECT 1", "database": ""}, ("database is empty", "the name of a folder or file below --databases", 2)),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters", "problem"), PROBLEMS)
+def test_problems_of_parameters(name: str, parameters: dict[str, Any], problem: tuple[str, str, int] | None) -> None:
+    """Each names what is wrong and how it is written; only what the reference cannot read blocks its rules, what nobody can, both."""
+    found = [(one.message, one.hint, len(one.blocks)) for one in check_parameters(SCORERS.load(name), parameters)]
+    assert found == ([problem] if problem else [])
+
+
+def a_result(*rows: tuple[Any, ...], header: str = "ab") -> Table:
+    """The result of a query."""
+    return Table(header=tuple(header), columns=tuple(zip(*rows, strict=True)), n_rows=len(rows), types=("INTEGER",) * len(header))
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "gold", "rows", "others", "official", "strict", "why"),
+    [
+        ("bird-ex", "SELECT a, b", [(1, 2), (1, 2)], [(1, 2)], 1, 0, "the same set of rows: 2 rows"),
+        (
+            "bird-ex",
+            "SELECT a, b",
+            [(1, 2), (3, 4)],
+            [(3, 4), (5, 6)],
+            0,
+            0,
+            "1 of gold's 2 distinct rows is not among the answer's, 1 of its own",
+        ),
+        (
+            "bird-ex",
+            "SELECT a, b",
+            [(1, 2), (3, 4)],
+            [(5, 6)],
+            0,
+            0,
+            "2 of gold's 2 distinct rows are not among the answer's, 1 of its own",
+        ),
+        ("test-suite", "SELECT a, b", [(1, 2), (3, 4)], [(3, 4), (1, 2)], 1, 1, "the same rows: 2 rows"),
+        ("test-suite", "SELECT a, b", [(1, 2), (1, 2)], [(1, 2)], 0, 0, "1 row, gold's query gives 2: the distinct ones are the same"),
+        (
+            "test-suite",
+            "SELECT a, b",
+            [(1, 2), (1, 2), (3, 4)],
+            [(1, 2), (3, 4), (3, 4)],
+            *(0, 0, "the same distinct rows, in other numbers"),
+        ),
+        ("test-suite", "SELECT a, b Order By a", [(1, 2), (3, 4)], [(3, 4), (1, 2)], 0, 0, "the same rows in another order than gold's"),
+        ("test-suite", "SELECT a, b ORDER BY a", [(1, 2), (3, 4)], [(1, 2), (3, 4)], 1, 1, "rows in gold's order: 2 rows"),
+    ],
+)
+def test_the_reasons_of_query_pairs(
+    evaluator: str, gold: str, rows: list[tuple[int, int]], others: list[tuple[int, int]], official: int, strict: int, why: str
+) -> None:
+    """What differs between two results, and on which database; strict counts rows, and keeps the order of gold's outermost query."""
+    scored = SCORERS.load("sql_match").score
+    found = scored(([a_result(*others)], [a_result(*rows)]), gold=gold, database="x", evaluator=evaluator)
+    assert (found.official, found.strict, found.reason) == (official, strict, why)
+    same = a_result((7, 8))
+    several = scored(([same, a_result(*others)], [same, a_result(*rows)]), gold=gold, database="x", evaluator=evaluator)
+    assert (several.official, several.strict) == (official, strict)
+    assert several.reason == (f"{why.partition(':')[0]}: 1 row on 2 databases" if official else f"database 2 of 2: {why}")
+    if not strict:
+        assert several.reason_for("strict").startswith("database 2 of 2: ")
+    narrow = scored(([a_result((1,), header="a")], [same]), gold=gold, database="x", evaluator=evaluator)
+    assert narrow.reason == "1 column, gold's query gives 2"
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"post_process": ["odd"]}, "unknown post-processor 'odd': reclassify_nulls or propagate_batch_errors"),
+        ({"post_process": [{"reclassify_nulls": {"odd": 1}}]}, "unknown post-processor {'reclassify_nulls': {'odd': 1}}: "),
+        ({"post_process": [{}]}, "unknown post-processor {}: "),
+        ({"post_process": [{"propagate_batch_errors": {"a": 1}}]}, "unknown post-processor {'propagate_batch_errors': {'a': 1}}: "),
+        ({"compounds": [{"name": "exact", "fields": ["a"], "primary": "a"}]}, "is built in and cannot be replaced"),
+        ({"compounds": [{"fields": ["a"]}]}, "compound {'fields': ['a']}: 'primary'"),
+    ],
+)
+def test_steps_that_tree_match_does_not_know(options: dict[str, Any], why: str) -> None:
+    """They are gold's fault, with what was written."""
+    with pytest.raises(FaultError) as refused:
+        SCORERS.load("tree_match").score({"a": "x"}, gold={"a": "x"}, **options)
+    assert (refused.value.fault.code, refused.value.side) == ("BAD_SPEC", "gold")
+    assert why in str(refused.value)
+
+
+def test_steps_of_tree_match() -> None:
+    """Both by name, the second with options too, in order: a null counts as absent."""
+    scored, gold, answer = SCORERS.load("tree_match").score, {"a": "x", "b": None}, {"a": "x", "b": "n/a"}
+    plain = scored(answer, gold=gold)
+    for step in ("propagate_batch_errors", {"reclassify_nulls": {"absent_values": [None, "n/a"], "both_absent_skip": True}}):
+        found = scored(answer, gold=gold, post_process=[step])
+        assert (found.strict == plain.strict) is (step == "propagate_batch_errors")
+    assert scored(answer, gold=gold, post_process=["reclassify_nulls"]).strict is not None

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from evalsuite.analysis.leaderboard.comparison import plan_of
-from evalsuite.stats.power import can_show, detectable, needed, power_units
+from evalsuite.stats.power import Units, can_show, detectable, needed, power_units
 from evalsuite.stats.significance import compare_paired
 
 ALPHA = 0.05
@@ -124,6 +124,14 @@ def test_what_is_needed_is_enough_and_one_less_is_not(kind: str) -> None:
         assert needed(replace(units, sizes=(1.0,), size=1.0, square=1.0), 1.0, 0.5) == 2
         assert units.power(detectable(units, ALPHA, power) or 0.0, ALPHA) == pytest.approx(power, abs=0.001)
     assert [units.power(part * units.size, ALPHA) for part in (0.2, 0.5)] == pytest.approx(STATED[kind], abs=1e-7)
+
+
+def test_a_search_that_begins_at_three_ends() -> None:
+    """Three pairs, each ahead with a chance of 0.79, show it at 0.3 in half of the draws, two never do; no difference is above all."""
+    units = Units(10, (1.0,), 1.0, 1.0, 1.0)
+    assert needed(units, 0.58, 0.3, 0.5) == 3
+    assert units.power(0.58, 0.3, 3) == pytest.approx(0.79**3 + 0.21**3)
+    assert units.power(1.5, 0.3) == units.power(1.0, 0.3) == pytest.approx(1.0)
 
 
 def test_many_instances_are_planned_by_the_same_rule() -> None:

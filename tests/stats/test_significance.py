@@ -65,6 +65,10 @@ def test_equal_differences_have_a_note_for_their_interval() -> None:
     assert found.low < 0.25 < found.high
     assert "their spread is not known" in difference_interval([0.5, 0.75], [0.25, 0.5]).note
     assert difference_interval([0.5], [0.25]).low is None
+    for apart, low, high in ((1.5, 1.5, 1.5), (-1.5, -1.5, -1.5)):
+        found = difference_interval([2.0 + apart, 3.0 + apart], [2.0, 3.0])
+        assert (found.low, found.high, found.estimate) == (low, high, apart)
+        assert "their spread is not known" in found.note
 
 
 def test_core_numbers_do_not_load_scipy() -> None:
