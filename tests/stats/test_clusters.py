@@ -14,15 +14,6 @@ SCORES = [0.5, 0.6, 0.7, 0.2, 0.1, 0.15, 0.9, 0.95]
 GROUPS = [0, 0, 0, 1, 1, 1, 2, 2]
 
 
-def test_equals_statsmodels() -> None:
-    """cr0 is the cluster covariance of a regression on a constant; cr1 is larger by sqrt(3 / 2)."""
-    found = clustered_se(SCORES, GROUPS)
-    assert found.cr0 == pytest.approx(0.17375393, abs=1e-8)
-    assert found.cr1 == pytest.approx(found.cr0 * 1.5**0.5)
-    assert found.cr1 > found.naive
-    assert found.n_clusters == 3
-
-
 def test_interval_has_clusters_minus_one_degrees_of_freedom() -> None:
     """Three clusters of one size: 4.303 standard errors to each side; of unlike sizes it is wider."""
     found = clustered_interval([*SCORES, 0.7], [*GROUPS, 2])
@@ -88,6 +79,7 @@ def test_a_cluster_each_is_no_clustering(scores: list[float]) -> None:
     found = clustered_se(scores, range(len(scores)))
     assert found.cr1 == pytest.approx(found.naive, abs=1e-12)
     assert found.miller == pytest.approx(found.naive, abs=1e-7)
+    assert (found.n, found.n_clusters) == (len(scores), len(scores))
     plain = t_interval(scores)
     if plain.low is not None:
         assert clustered_interval(scores, range(len(scores))).low == pytest.approx(plain.low, abs=1e-9)

@@ -15,7 +15,7 @@ from evalsuite.core.errors import FaultError
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.judge import Judge, Settings
 from evalsuite.scorers.judge.client import Client, Pace
-from evalsuite.scorers.judge.transport import Request
+from evalsuite.scorers.judge.transport import Request, _proxy
 from tests.scorers.judge.conftest import KEY, Serve
 from tests.scorers.judge.server import Say, completion, prompt_of
 
@@ -222,13 +222,18 @@ def test_the_address_and_the_key_are_sent_as_configured(serve: Serve, judge_at: 
         ({}, "judge.model"),
         ({"model": "m"}, "judge.base_url"),
         ({"model": "m", "base_url": "ftp://x"}, "no http"),
+        ({"model": "m", "base_url": "http:///v1"}, "no http"),
+        ({"model": "m", "base_url": "http://x:0/v1"}, "no http"),
+        ({"model": "m", "base_url": "http://[x/v1"}, "no http"),
+        ({"model": "m", "base_url": "http://x/v1", "key_env": "ODD_KEY"}, "(judge.key_env) contains no usable key"),
         ({"model": "m", "base_url": "https://me:pass@x/v1"}, "user name or password"),
         ({"model": "m", "base_url": "http://x/v1", "key_env": "NOT_SET_ANYWHERE"}, "NOT_SET_ANYWHERE"),
         ({"model": "m", "base_url": "http://x/v1", "key_env": "sk-proj-abc"}, "not the name of an environment variable"),
     ],
 )
-def test_what_is_missing_is_named(settings: dict[str, str], says: str) -> None:
+def test_what_is_missing_is_named(settings: dict[str, str], says: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a usable judge the fault names the key of suite.yaml, and shows no password or key."""
+    monkeypatch.setenv("ODD_KEY", "schlüssel")
     with pytest.raises(FaultError) as raised:
         llm_judge("x", Judge(Settings(**settings)), gold="y")  # type: ignore[arg-type]
     assert raised.value.fault.code == "NO_JUDGE"
@@ -313,3 +318,25 @@ def test_the_pace_of_calls() -> None:
     for _ in range(20):
         free.replied(0)
     assert free.allowed == 8.0
+
+
+@pytest.mark.parametrize(
+    ("proxy", "scheme", "host", "address"),
+    [
+        ("http://proxy:3128", "http", "judge.example", "proxy:3128"),
+        ("proxy:3128", "https", "judge.example", "proxy:3128"),
+        ("", "http", "judge.example", None),
+        ("http://", "http", "judge.example", None),
+        ("http://proxy:3128", "http", "127.0.0.1", None),
+        ("http://proxy:3128", "http", "localhost", None),
+        ("http://proxy:3128", "http", "here.local", None),
+    ],
+)
+def test_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch, proxy: str, scheme: str, host: str, address: str | None) -> None:
+    """For other machines, unless `no_proxy` names them."""
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(f"{scheme}_proxy", proxy)
+    monkeypatch.setenv("no_proxy", ".local")
+    found = _proxy(scheme, host)
+    assert (found and found.netloc) == address

@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.scorers.judge.judge import QA_CHOICES, SUMMARY_CHOICES
-from evalsuite.scorers.judge.replies import choice_reading, claims_reading, read_results, score_reading, yes_no_reading
+from evalsuite.scorers.judge.replies import (
+    UNFINISHED,
+    Reading,
+    choice_reading,
+    claims_reading,
+    read_results,
+    score_reading,
+    yes_no_reading,
+)
 from tests.properties import examples
 
 SCORES = [
@@ -154,3 +162,39 @@ def test_no_text_raises_or_leaves_the_range(text: str) -> None:
     for read in readings:
         value = read(text).value
         assert value is None or 0 <= value <= 1
+
+
+@pytest.mark.parametrize(
+    ("reading", "text", "value", "label"),
+    [
+        (score_reading(variant="issue_default"), "a 3, not 12 or 5", 0.6, "3"),
+        (score_reading(variant="issue_default"), "0 or 6 or 15", 0.0, ""),
+        (score_reading(variant="issue_default", extractor=r"= (\d)"), "5 = 4", 0.8, "4"),
+        (score_reading(extractor=r"\d(?=!)"), "5 4!", 0.8, "4"),
+        (score_reading(extractor=r"x"), "5", None, ""),
+        (score_reading(extractor=lambda text: len(text)), "abc", 0.6, "3"),
+        (score_reading(extractor=lambda text: text == ""), "abc", None, ""),
+        (score_reading(extractor=lambda _: [3]), "abc", None, ""),
+        (score_reading(scale=(0, 10), from_zero=True), '{"score": 4}', 0.4, "4"),
+        (score_reading(scale=(1, 5), from_zero=True), '{"score": 4}', 0.75, "4"),
+        (score_reading(scale=(1, 5), from_zero=True), '{"score": 1}', 0.0, "1"),
+        (yes_no_reading(variant="issue_literal"), " yes\n", 1.0, ""),
+        (yes_no_reading(variant="issue_literal"), "Yes.", 0.0, ""),
+        (choice_reading(QA_CHOICES, upstream_length=1), "1, because", 1.0, "correct"),
+        (choice_reading(QA_CHOICES, upstream_length=1), " 1", -1.0, "invalid"),
+        (choice_reading(QA_CHOICES, upstream_length=2), "na", -1.0, "invalid"),
+        (choice_reading(QA_CHOICES, upstream_length=0), "0", 0.0, "incorrect"),
+        (choice_reading(QA_CHOICES, upstream_length=0), "0 ", -1.0, "invalid"),
+        (choice_reading(QA_CHOICES), "0.", 0.0, "incorrect"),
+    ],
+)
+def test_readings_of_other_tools(reading: Reading, text: str, value: float | None, label: str) -> None:
+    """What the code of the issue and Arthur Bench make of a reply, an extractor of one's own, and scales from their low end."""
+    found = reading(text)
+    assert (found.value, found.label) == (pytest.approx(value), label)
+
+
+@pytest.mark.parametrize("reading", [score_reading(), yes_no_reading(), choice_reading(QA_CHOICES), claims_reading()])
+def test_thoughts_that_do_not_end(reading: Reading) -> None:
+    """A reply that breaks off in its thoughts has no verdict, and says so."""
+    assert (reading("<think>1 yes").value, reading("<think>1 yes").why) == (None, UNFINISHED)

@@ -78,7 +78,8 @@ STEMS = {
     "hope", "analogously": "analog", "decisiveness": "decis", "formality": "formal", "geology": "geolog", "triplicate": "triplic",
     "formative": "form", "electrical": "electr", "goodness": "good", "revival": "reviv", "allowance": "allow", "adjustment":
     "adjust", "adoption": "adopt", "effective": "effect", "probate": "probat", "rate": "rate", "cease": "ceas", "controll":
-    "control", "roll": "roll", "skies": "sky", "by": "by",
+    "control", "roll": "roll", "skies": "sky", "by": "by", "tied": "tie", "cried": "cri", "dying": "die", "yield": "yield",
+    "sayings": "say", "ally": "alli", "radically": "radic", "oiled": "oil", "owing": "owe", "aging": "age",
 }  # fmt: skip
 
 
