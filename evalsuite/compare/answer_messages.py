@@ -63,10 +63,11 @@ def no_number_near(tolerance: str, gold: str, closest: str) -> str:
     return f"no number within {tolerance} of gold {gold}: closest is {closest}"
 
 
-def hedged(candidates: Sequence[str], n_golds: int) -> str:
-    """The answer contains more different numbers than golds."""
+def hedged(candidates: Sequence[str], n_golds: int, most: int) -> str:
+    """The answer contains more different numbers than golds; beyond `most` they were not counted."""
     expected = "one was expected" if n_golds == 1 else f"at most {n_golds} were expected"
-    return f"hedged: found {len(candidates)} different numbers, {expected}: {_listed(candidates)}"
+    number = len(candidates) if len(candidates) <= most else f"more than {most}"
+    return f"hedged: found {number} different numbers, {expected}: {_listed(candidates)}"
 
 
 def other_form(kind: Literal["sign", "percent form"], number_text: str, gold: str) -> str:

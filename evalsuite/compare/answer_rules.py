@@ -145,15 +145,16 @@ def _stands_apart(pattern: re.Pattern[str], text: str) -> bool:
     return False
 
 
-def numbers_named(answer: str, golds: Sequence[str] = ()) -> dict[Decimal, str]:
-    """The values of the answer's numeric tokens, each with what makes it doubtful ("" for one that is stated).
+def numbers_named(answer: str, golds: Sequence[str]) -> dict[Decimal, str]:
+    """The golds that are numeric tokens of the answer, each with what makes it doubtful ("" for one that is stated).
 
     Groups separated by spaces are one number, unless one is itself a gold.
     """
     doubts: dict[Decimal, str] = {}
     text, folded = digits_only(answer), {gold.strip() for gold in golds}
     denials = Denials(text)
-    for value, start, end in numeric_tokens(text, folded):
+    values = {value for gold in golds if (value := number_gold(gold)) is not None}
+    for value, start, end in numeric_tokens(text, folded, values):
         if is_bound(text, start, end) or (start, end) in denials:
             doubts[value] = "negated"
         elif doubts.get(value) != "":
@@ -451,6 +452,8 @@ _MOST_TRIED: Final = 50
 _LONGEST_GROUP: Final = 3
 # A precision below this, negated, has the same effect: any two numbers are within it.
 MOST_PLACES: Final = 308
+# Of an answer that states so many more numbers than there are golds the rest is not read: it is hedged.
+_MOST_DIFFERENT: Final = 1000
 # Without decimals a number counts as gold's rounding only with at least this many digits: 20 is not 19.6.
 WHOLE_ROUNDING: Final = 1000
 
@@ -473,25 +476,38 @@ def match_number_strictly(
     golds = _distinct_golds(gold)
     answer = _part_that_counts(answer, gold, conj)
     near = _Closeness(percentage=percentage, own=_own_tolerance(precision, abs_tol, rel_tol))
-    apart = _short_golds(golds)
-    numbers = _with_years(find_numbers(answer, apart), golds)
-    if _named_by(numbers, golds, near) is None:
-        denied = _named_by(find_numbers(answer, apart, denied=True), golds, near)
-        if denied is not None:
-            return Strict(value=0.0, reason=is_denied(_shown(denied)), kind="negated", details=_number_details(numbers, len(numbers)))
-    if not numbers:
-        return Strict(value=0.0, reason=NO_NUMBER, kind="no number")
-    named, candidates = _named_golds(numbers, golds, near)
+    apart, most = _short_golds(golds), _MOST_DIFFERENT + len(golds)
+    numbers, values = _stated(answer, golds, near, apart, most)
+    named, candidates = _named_golds(values, golds, near)
     n_others = len(candidates) - sum(any(not item.role for item in items) for items in named.values())
     details = _number_details(numbers, n_others)
+    denied = (
+        None if _named_by(values, golds, near) is not None else _named_by(find_numbers(answer, apart, denied=True, most=most), golds, near)
+    )
+    if denied is not None:
+        return Strict(value=0.0, reason=is_denied(_shown(denied)), kind="negated", details=details)
+    if not numbers:
+        return Strict(value=0.0, reason=NO_NUMBER, kind="no number")
     if len(candidates) > len(golds):
-        return Strict(value=0.0, reason=hedged(candidates, len(golds)), kind="hedged", details=details)
+        return Strict(value=0.0, reason=hedged(candidates, len(golds), most), kind="hedged", details=details)
     met, missed = [g for g in golds if named[exact_of(g)]], [g for g in golds if not named[exact_of(g)]]
     if not missed or (conj == "or" and met):
         which = "every gold number" if conj == "and" and len(golds) > 1 else _shown(met[0])
         cause = next((cause for g in met if (cause := _odd_form(g, named[exact_of(g)], near))), None)
         return Strict(value=1.0, reason=contains(which), cause=cause or "context numbers", details=details)
-    return _missed(missed[0], numbers, near, details)
+    return _missed(missed[0], values, near, details)
+
+
+def _stated(
+    answer: str, golds: Sequence[int | Number], near: "_Closeness", apart: frozenset[str], most: int
+) -> tuple[list[Value], list[Value]]:
+    """(the numbers that the answer states, the different ones); after `most` the rest is read only if they may all be gold."""
+    numbers = find_numbers(answer, apart, most=most)
+    values = _different(numbers, golds)
+    if len(values) > most and len(_named_golds(values, golds, near)[1]) <= len(golds):
+        numbers = find_numbers(answer, apart)
+        values = _different(numbers, golds)
+    return numbers, values
 
 
 def _part_that_counts(answer: str, gold: Any, conj: Literal["and", "or"]) -> str:
@@ -543,13 +559,12 @@ def _own_tolerance(precision: int, abs_tol: float | None, rel_tol: float | None)
     return Tolerance(abs=distance, rel=rel_tol or 0.0, own=is_own)
 
 
-def _with_years(numbers: list[Value], golds: Sequence[int | Number]) -> list[Value]:
-    """Mark years as context if there are other numbers and no gold is a year."""
-    if any(is_whole(g) and exact_of(g) in YEARS for g in golds):
-        return numbers
-    if not any(not item.is_year and not item.role for item in numbers):
-        return numbers
-    return [replace(item, role="context") if item.is_year else item for item in numbers]
+def _different(numbers: Sequence[Value], golds: Sequence[int | Number]) -> list[Value]:
+    """The numbers without repetitions; years are context if there are other numbers and no gold is a year."""
+    values = list({(item.candidates, item.text, item.role, item.share): item for item in reversed(numbers)}.values())[::-1]
+    if any(is_whole(g) and exact_of(g) in YEARS for g in golds) or all(item.is_year or item.role for item in values):
+        return values
+    return [replace(item, role="context") if item.is_year else item for item in values]
 
 
 def _candidates(numbers: Sequence[Value], golds: Sequence[int | Number], named: dict[Decimal, list[Value]]) -> list[str]:

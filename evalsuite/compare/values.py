@@ -1,8 +1,7 @@
 """Read the values of a text as a careful person does: numbers, money, percentages, dates, instants, booleans and nulls.
 
-The official rules keep the references' own expressions (`number_rules`, `pandas_typing`); everything else reads here. A text with two
-readings has two candidates: `42 million` is 42,000,000 and, because a question may ask for millions, 42; `01/02/2024` is two days.
-`1,234` is 1234 and `1.234` is 1.234 in a check; other callers see `certain` and make no claim where it is False.
+A text with two readings has two candidates: `42 million` is 42,000,000 and, because a question may ask for millions, 42; `01/02/2024` is
+two days. `1,234` is 1234 and `1.234` is 1.234 in a check; other callers see `certain` and make no claim where it is False.
 
 In a sentence a number is an optional sign (`-`, `−`, `–`, `+`, the words `minus` and `negative`), an optional currency sign, digits
 with groups of thousands, decimals, an exponent (`1.2e6`, `1.2 × 10^6`), an optional `%` and a unit. A sign touches its number; after a
@@ -19,8 +18,7 @@ single-character fractions are letters: `4²` is not a number, `12 m²` is 12. W
 import math
 import re
 import unicodedata
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
@@ -145,8 +143,9 @@ _ACCOUNTING: Final = lazy_pattern(
     r"(?P<before>(?:^|[:=]|\b(?:is|was|are|were|of|be|to|at))\s*[\"'*_`]*)"
     rf"\((?P<amount>(?:{_CURRENCY})\s?(?=[\d.])[\d.,' ]{{0,60}}\w{{0,10}})\)"
 )
-# What may be between a hyphen and the beginning of a word that it joins to a number; no identifier is longer.
-_LONGEST_WORD: Final = 64
+# How far around a number is read: no identifier and no run of underscores is longer.
+_NEAR: Final = 64
+_LONGEST_SIGN: Final = 7
 _SCALED_END: Final = lazy_pattern(r"(?<![\w.])\d[\d.,]*(?:[kKmMB]|bn)$")
 _WORD_END: Final = lazy_pattern(r"[\w-]*\w$")
 _CURRENCIES: Final = ("USD", "EUR", "GBP", "US$")
@@ -208,7 +207,7 @@ def read_number(item: str | float) -> int | Number:
     return as_number(exact, is_plain=scale == 0 and text.lstrip("+-").isdigit())
 
 
-def find_numbers(answer: str, apart: frozenset[str] = frozenset(), *, denied: bool = False) -> list[Value]:
+def find_numbers(answer: str, apart: frozenset[str] = frozenset(), *, denied: bool = False, most: float = math.inf) -> list[Value]:
     """The numbers of a text in order; years are marked but not yet treated as context.
 
     Args:
@@ -216,18 +215,24 @@ def find_numbers(answer: str, apart: frozenset[str] = frozenset(), *, denied: bo
         apart: golds of few digits. Groups of digits separated by spaces, and numbers around a comma or a slash, are one number unless one
             of the groups is in it and the whole is not.
         denied: whether to return the numbers that the text denies or uses as a bound (`not 42`) instead of those that it states.
+        most: after so many different values that it states the rest of the text is not read.
     """
-    return [value for value in _all_numbers(answer, apart) if (value.role == "denied") == denied]
+    return [value for value in _all_numbers(answer, apart, most) if (value.role == "denied") == denied]
 
 
 @lru_cache(maxsize=1)  # several checks read the same answer
-def _all_numbers(answer: str, apart: frozenset[str]) -> tuple[Value, ...]:
+def _all_numbers(answer: str, apart: frozenset[str], most: float) -> tuple[Value, ...]:
     if answer.isascii() and answer.replace(".", "", 1).isdigit() and (match := _NUMBER.fullmatch(answer)) is not None:
         # Most answers are a number with nothing around it.
         return (_number_in(match, "", "", None),)
     text = _in_plain_signs(answer)
-    values = tuple(_numbers_of(text, apart))
-    return (_of_either_sign(values[0]),) if len(values) == 1 and _DASH_APART.fullmatch(text) else values
+    values, different = [], set[int | Number]()
+    for value in _numbers_of(text, apart):
+        values.append(value)
+        different.update([] if value.role or value.is_year else value.candidates[:1])
+        if len(different) > most:
+            break
+    return (_of_either_sign(values[0]),) if len(values) == 1 and _DASH_APART.fullmatch(text) else tuple(values)
 
 
 def _in_plain_signs(answer: str) -> str:
@@ -266,7 +271,8 @@ def _numbers_of(text: str, apart: frozenset[str]) -> Iterator[Value]:
             role = "denied" if is_bound(text, *match.span()) or match.span() in denials else role
             part = _whole_of(match, role)
             total_at = total_at if part is None else part.end()
-            yield _number_in(match, sign, role, part and part["total"])
+            is_plain = part is None and match[0].isdigit()
+            yield _plain_number(match, sign, role) if is_plain else _number_in(match, sign, role, part)
 
 
 def _whole_of(match: re.Match[str], role: Role) -> re.Match[str] | None:
@@ -284,21 +290,24 @@ def _is_apart(digits: str, golds: frozenset[str]) -> bool:
 
 def _sign_of(match: re.Match[str]) -> str | None:
     """The sign of a number, "" without one; None if the match is part of a name or the argument of a function."""
-    before = _before(match)
-    is_part = match["glued"] is not None or _NAME_BEHIND.match(match.string, match.end()) or _FUNCTION.search(before)
-    return None if is_part or not _is_quantity(match) else _sign(before)
+    is_part = match["glued"] is not None or _NAME_BEHIND.match(match.string, match.end()) or _is_argument(match.string, match.start())
+    return None if is_part or not _is_quantity(match) else _sign(match.string[max(0, match.start() - _NEAR) : match.start()])
 
 
-def _before(match: re.Match[str]) -> str:
-    return match.string[max(0, match.start() - _LONGEST_WORD) : match.start()]
+def _is_argument(text: str, start: int) -> bool:
+    """Whether a number that begins here is the argument of a function."""
+    before = text[max(0, start - _NEAR) : start]
+    return _ends_with(before, "({\u221a\u221b") and _FUNCTION.search(before) is not None
 
 
 def is_bound(text: str, start: int, end: int) -> bool:
     """Whether a number is a bound; `<42>` is the number, and `> 42` in a text of several lines a quotation."""
     if _BOUND_BEHIND.match(text, end):
         return True
-    before = text[max(0, start - LONGEST_RULE) : start]
-    if _TIME_BOUND.search(before) and _YEAR.match(text, start):
+    before = text[max(0, start - _NEAR) : start]
+    if not _ends_with(before, ".<>=\u2264\u2265"):
+        return False
+    if _YEAR.match(text, start) and _TIME_BOUND.search(before):
         return True
     return (
         _BOUND_BEFORE.search(before) is not None
@@ -307,17 +316,26 @@ def is_bound(text: str, start: int, end: int) -> bool:
     )
 
 
+def _ends_with(before: str, signs: str) -> bool:
+    """Whether a letter or one of the signs is the last thing before the sign and currency of a number: only there a pattern is searched."""
+    last = before.rstrip("-+$€£¥ \t\u00a0")[-1:]
+    return last.isalpha() or (last != "" and last in signs)
+
+
 class _Spans:
-    """Spans of a text, found by position."""
+    """Spans of a text, found by positions that ascend; no more of the text is searched than they need."""
 
     def __init__(self, pattern: re.Pattern[str], text: str) -> None:
-        self._spans = [match.span(match.lastindex or 0) for match in pattern.finditer(text)]
-        self._starts = [start for start, _ in self._spans]
+        self._matches = pattern.finditer(text)
+        self._span = self._next = (-1, -1)
 
     def end_at(self, at: int) -> int | None:
         """The end of the last span that begins at or before `at`, if it ends beyond it."""
-        k = bisect_right(self._starts, at) - 1
-        return self._spans[k][1] if k >= 0 and self._spans[k][1] > at else None
+        while self._next[0] <= at:
+            self._span = self._next
+            match = next(self._matches, None)
+            self._next = (1 << 62, 0) if match is None else match.span(match.lastindex or 0)
+        return self._span[1] if self._span[1] > at else None
 
 
 def _as_sign(match: re.Match[str]) -> str:
@@ -327,7 +345,7 @@ def _as_sign(match: re.Match[str]) -> str:
 
 def sign_in_words(before: str) -> bool:
     """Whether a text ends with `minus` or `negative` as the sign of what follows."""
-    match = _SIGN_WORD.search(before)
+    match = _SIGN_WORD.search(before) if _ends_with(before, "") else None
     return match is not None and not (match["before"] or "").isdigit()
 
 
@@ -337,7 +355,7 @@ def _is_quantity(match: re.Match[str]) -> bool:
     return len(tail) != 1 or not (tail.isascii() and tail.isalpha()) or tail in _UNITS or tail in _LETTERS
 
 
-def _number_in(match: re.Match[str], sign: str, role: Role, total: str | None) -> Value:
+def _number_in(match: re.Match[str], sign: str, role: Role, part: re.Match[str] | None) -> Value:
     digits, exponent, tail = match["digits"], match["exponent"] or "", match["tail"] or ""
     is_joined, tail = tail == tail.strip(), tail.strip().lstrip("\\")
     shift = SHARE_SIGNS.get(tail) or _SHARE_WORDS.get(tail.lower(), 0)
@@ -347,7 +365,7 @@ def _number_in(match: re.Match[str], sign: str, role: Role, total: str | None) -
     number = as_number(plain, is_plain=not (shift or exponent) and plain.as_tuple().exponent == 0)
     # After a space the word may be a unit: "42 million" may be compared with a gold in millions.
     scaled = as_number(plain.scaleb(scale), is_plain=False)
-    whole = Decimal((total or "0").replace(",", ""))
+    whole = Decimal(part["total"].replace(",", "") if part else 0)
     candidates = (scaled,) if is_scale else (number, scaled) if scale else (number,)
     return Value(
         kind="percent" if shift else "number",
@@ -362,6 +380,13 @@ def _number_in(match: re.Match[str], sign: str, role: Role, total: str | None) -
         is_year=_is_year(digits) and not (tail or exponent or sign),
         form="percent form" if shift else _odd_form(match, digits),
     )
+
+
+def _plain_number(match: re.Match[str], sign: str, role: Role) -> Value:
+    """Only digits, as most numbers are: a text can contain 300,000 of them."""
+    minus, is_year = sign.strip("+"), _is_year(match[0]) and not sign
+    number = as_number(Decimal(minus + match[0]), is_plain=True)
+    return Value(candidates=(number,), text=minus + _cut(match[0]), span=match.span(), role=role, is_year=is_year)
 
 
 def _of_either_sign(value: Value) -> Value:
@@ -403,11 +428,11 @@ def _odd_form(match: re.Match[str], digits: str) -> Literal["number form"] | Non
 
 def _sign(before: str) -> str | None:
     """The sign in front of a number, "" without one, None if a hyphen joins it to a word; a hyphen after digits alone is a range."""
-    match = _BEFORE.search(before)
-    if match is None:
-        return ""
     if sign_in_words(before):
         return "-"
+    match = _BEFORE.search(before, max(0, len(before) - _LONGEST_SIGN))
+    if match is None:
+        return ""
     late = match["late"]
     sign, place = (late, match.start("late")) if late else (match["sign"], match.start("sign"))
     if sign is None:
@@ -445,8 +470,6 @@ _DASHES: Final = "-\u2010\u2011\u2012\u2013\u2014\u2212"
 # Between a digit and a letter or digit these make one larger token.
 _JOINING_NUMBERS: Final = frozenset(":/&@^'\u2019." + _DASHES)
 _COMMA_GROUP: Final = lazy_pattern(r",\d{3}(?!\d)")
-# The longest run of underscores that is skipped around a number.
-LONGEST_RULE: Final = 64
 _SPACED_RANGE_BEFORE: Final = lazy_pattern(rf"\d[^\S\n][{_DASHES}][^\S\n]$")
 _SPACED_RANGE_BEHIND: Final = lazy_pattern(rf"[^\S\n][{_DASHES}][^\S\n]\d")
 
@@ -457,8 +480,9 @@ def number_gold(gold: str) -> Decimal | None:
     return None if match is None else _token_value(match["digits"], match["sign"])
 
 
-def numeric_tokens(text: str, golds: set[str]) -> Iterator[tuple[Decimal, int, int]]:
-    """(value, start, end) of the numeric tokens of a text."""
+def numeric_tokens(text: str, golds: set[str], values: Collection[Decimal]) -> Iterator[tuple[Decimal, int, int]]:
+    """(value, start, end) of the numeric tokens of a text that have one of these values."""
+    sizes = set(map(abs, values))
     at = 0
     while (match := _RUN.search(text, at)) is not None:
         start, end = match.span()
@@ -467,10 +491,12 @@ def numeric_tokens(text: str, golds: set[str]) -> Iterator[tuple[Decimal, int, i
             while (group := _NEXT_GROUP.match(text, end)) is not None and group[1] not in golds:
                 digits, end = digits + group[1], group.end()
         at = end
+        if not _TOKEN.fullmatch(digits) or _token_value(digits, "") not in sizes:
+            continue
         sign = _sign_before(text, start)
-        is_token = sign is not None and not _goes_on(text, end) and not _FUNCTION.search(text[max(0, start - _LONGEST_WORD) : start])
-        if is_token and _TOKEN.fullmatch(digits):
-            yield _token_value(digits, sign), start, end
+        is_token = sign is not None and not _goes_on(text, end) and not _is_argument(text, start)
+        if is_token and (value := _token_value(digits, sign)) in values:
+            yield value, start, end
 
 
 def _token_value(digits: str, sign: str | None) -> Decimal:
@@ -480,7 +506,7 @@ def _token_value(digits: str, sign: str | None) -> Decimal:
 
 def _sign_before(text: str, start: int) -> str | None:
     """The minus in front of a token, "" without one, None if the token began earlier."""
-    near = text[max(0, start - LONGEST_RULE) : start]
+    near = text[max(0, start - _NEAR) : start]
     if near.endswith("_"):
         # An underscore of markdown is not part of a word.
         return None if is_joined(near.rstrip("_")[-1:], text[start]) else ""
@@ -492,7 +518,7 @@ def _sign_before(text: str, start: int) -> str | None:
 
 def _goes_on(text: str, end: int) -> bool:
     """Whether a token continues here."""
-    near = text[end : end + LONGEST_RULE]
+    near = text[end : end + _NEAR]
     if near.startswith("_"):
         return is_joined(text[end - 1], near.lstrip("_")[:1])
     if is_joined(text[end - 1], near[:1]) or _SPACED_RANGE_BEHIND.match(near) or _COMMA_GROUP.match(near):
