@@ -310,13 +310,8 @@ def read_request(task: Task, *, table_names: tuple[str, ...] | None = None) -> R
         private=str(task.executed) if task.executed is not None else None,
         databases=task.databases,
         evaluator=next((str(check.parameters.get("evaluator", "bird-ex")) for check in checks if task.databases), ""),
-        dialect=dialect_of(checks),
+        dialect=next((dialect for check in checks if (dialect := Dialect.of(check.parameters)) != DEFAULT), DEFAULT),
     )
-
-
-def dialect_of(checks: Iterable[Check]) -> Dialect:
-    """Return how the CSV files of an answer are written."""
-    return next((dialect for check in checks if (dialect := Dialect.of(check.parameters)) != DEFAULT), DEFAULT)
 
 
 # All answers of a run share one folder.

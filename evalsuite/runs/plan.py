@@ -12,7 +12,7 @@ from typing import Any, Literal
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UsageError, did_you_mean, listed
 from evalsuite.core.status import UNJUDGED, further_results
-from evalsuite.core.types import Check, Gold, GoldInstance, Result, Rule, Submission, Task
+from evalsuite.core.types import Gold, GoldInstance, Result, Rule, Submission, Task
 from evalsuite.gold.errata import Errata, read_errata
 from evalsuite.gold.layouts import read_gold
 from evalsuite.gold.spec import check_ids
@@ -77,15 +77,11 @@ def signature_of(gold: Gold, *, chosen: Rule | None, limits: Mapping[str, int | 
     checks = [check for instance in gold.instances for check in instance.checks]
     plugins = SCORERS.code_hash(check.scorer for check in checks)
     # The code of classes that are schemas is in gold's hash; the word alone tells that showing such a run needs its gold folder.
-    if not plugins and any(_has_class(check) for check in checks):
+    schemas = [check.parameters.get("schema") for check in checks if SCORERS.load(check.scorer).marker.reads == "tree"]
+    if not plugins and any(isinstance(schema, Mapping) and "x-eval-class" in schema for schema in schemas):
         plugins = "classes"
     more: dict[str, Any] = {"layout": gold.layout, "living": living, "plugins": plugins, "judge": judge_line(gold)}
     return signature(rules=word, gold_hash=gold.hash, limits=moved_limits(limits), **allowed, **more)
-
-
-def _has_class(check: Check) -> bool:
-    schema = check.parameters.get("schema") if SCORERS.load(check.scorer).marker.reads == "tree" else None
-    return isinstance(schema, Mapping) and "x-eval-class" in schema
 
 
 def signature_word(chosen: Rule | None, defaults: Iterable[Rule]) -> Rule | Literal["default"]:

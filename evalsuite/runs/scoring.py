@@ -45,6 +45,8 @@ SAME_ANSWER, OTHER_GOLDS = 5, 5
 # Only this much of a text is checked; a list of golds shows earlier.
 _MOST_WORDS, _MOST_CHARACTERS = 4000, 1 << 18
 _MOST_GOLD_WORDS = 6
+# Types of a gold that is one text.
+_TEXTS = (str, int, float)
 _WORD = lazy_pattern(r"\w+(?:[.,]\d+)*")
 Words = tuple[str, ...]
 # By number of words: the hash of a gold's words, and the first of its instances. Storing the words of a hundred thousand golds would take
@@ -112,8 +114,8 @@ def _notes(
     if others >= OTHER_GOLDS:
         yield f"many golds: the answer contains the gold of {others} other instances"
     columns = result.detail("n_columns")
-    needed = _columns_needed(result.details) if columns is not None else None
-    if columns is not None and needed is not None and columns > 2 * needed + 10:
+    needed = None if columns is None else result.details.get("n_needed", result.details.get("strict", {}).get("n_needed"))
+    if columns is not None and isinstance(needed, int) and columns > 2 * needed + 10:
         yield f"kitchen sink: {columns} columns submitted, {needed} needed"
     if 1 in (result.official, result.strict) and (name := _identical(task, result, gold_inodes, gold_digests)):
         yield f"byte-identical to gold: {name}"
@@ -139,11 +141,6 @@ def _text(task: Task) -> str:
     return answer.value.strip() if answer is not None and answer.answer_type == "answer" and isinstance(answer.value, str) else ""
 
 
-def _columns_needed(details: Mapping[str, Any]) -> int | None:
-    needed = details.get("n_needed", details.get("strict", {}).get("n_needed"))
-    return needed if isinstance(needed, int) else None
-
-
 def _gold_texts(tasks: Sequence[Task]) -> dict[int, dict[int, str]]:
     """Return the golds of all text checks, each with the name of its first instance."""
     texts: dict[int, dict[int, str]] = {}
@@ -159,7 +156,7 @@ def _gold_texts(tasks: Sequence[Task]) -> dict[int, dict[int, str]]:
 def _gold_words(task: Task) -> set[Words]:
     """Return the words of each gold of a task's text checks; a single digit or letter is left out."""
     golds = [check.parameters.get("gold") for check in task.instance.checks]
-    flat = [value for gold in golds for value in (gold if isinstance(gold, list) else [gold]) if isinstance(value, str | int | float)]
+    flat = [value for gold in golds for value in (gold if isinstance(gold, list) else [gold]) if isinstance(value, _TEXTS)]
     word_lists = {tuple(_WORD.findall(str(value).casefold())) for value in flat}
     return {words for words in word_lists if sum(map(len, words)) > 1 and len(words) <= _MOST_GOLD_WORDS}
 

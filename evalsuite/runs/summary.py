@@ -132,6 +132,8 @@ def summarise(
     all_results, results = results, _with_range(results)
     scorers = scorers_of(all_results)
     chosen = mean_under(results, "score")
+    # Whether the strict rules scored any of the results.
+    has_strict = any(r.strict is not None and r.status == "scored" for r in results)
     se, interval, method = _spread(results)
     return Summary(
         rules=rules,
@@ -143,7 +145,7 @@ def summarise(
         n_wrong=_n_scored(results, 0),
         chosen=chosen,
         official=mean_under(results, "official"),
-        strict=_strict_mean(results),
+        strict=mean_under(results, "strict") if has_strict or not results else None,
         se=se,
         interval=interval,
         interval_method=method,
@@ -164,12 +166,6 @@ def summarise(
 
 def _n_scored(results: Sequence[Result], score: int) -> int:
     return sum(r.status == "scored" and r.score == score for r in results)
-
-
-def _strict_mean(results: Sequence[Result]) -> Mean | None:
-    """Return the mean under the strict rules; None if they scored none of the results."""
-    is_known = any(r.strict is not None and r.status == "scored" for r in results) or not results
-    return mean_under(results, "strict") if is_known else None
 
 
 def _reference(results: Sequence[Result], answered: Collection[str]) -> dict[str, Any]:

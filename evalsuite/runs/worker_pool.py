@@ -170,11 +170,13 @@ class WorkerPair:
 
     def await_ready(self) -> None:
         """Wait until every worker has entered its sandbox. Raises `EvalsuiteError` if one died before."""
-        for worker in self.workers.values():
-            if not worker.ready:
-                self.features = await_ready(worker)
-                # From here on reads do not wait for a worker.
-                worker.control.setblocking(False)
+        starting = [worker for worker in self.workers.values() if not worker.ready]
+        for worker in starting:
+            self.features = await_ready(worker)
+            # From here on reads do not wait for a worker.
+            worker.control.setblocking(False)
+        if starting:
+            self.clock = Clock(lambda: [worker.pid for worker in self.workers.values()])
 
     def take(self, tasks: Sequence[Task], order: str) -> None:
         """Send tasks to both stages. A worker that cannot receive them ended earlier, for another reason than these tasks."""
@@ -192,7 +194,7 @@ class WorkerPair:
         except OSError:
             self.is_full = self._is_deaf = True
         # The clock starts only now: time that this process waits while sending is not the tasks'.
-        self.clock = Clock(lambda: [worker.pid for worker in self.workers.values()])
+        self.clock.start()
         self.pace, self._n_sent, self._sent = 0.0, len(tasks), time.monotonic()
 
     def order(self, worker: Worker, message: bytes) -> None:

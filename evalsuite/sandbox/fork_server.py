@@ -272,17 +272,14 @@ def import_path(*hostile: Path) -> list[str]:
     # A leaderboard may have thousands of folders, and most entries are outside all of them.
     folders = {folder.resolve() for folder in hostile}
     around = {entry: {place, *place.parents} & folders for entry, place in places.items()}
-    return [entry for entry in path if not any(_is_hostile(places[entry], folder) for folder in around[entry])]
+    # A virtual environment inside the submission belongs to the user and is allowed.
+    own = {entry for entry, place in places.items() if place.is_relative_to(sys.prefix) or place == PACKAGE.parent}
+    return [entry for entry in path if not around[entry] or entry in own]
 
 
 def worker_environment() -> dict[str, str]:
     """Return the whole environment of a worker."""
     return {**_ENVIRONMENT, **{name: os.environ[name] for name in _KEPT if name in os.environ}}
-
-
-def _is_hostile(entry: Path, submission: Path) -> bool:
-    """Return whether an import path is inside the submission. A virtual environment in there belongs to the user and is allowed."""
-    return entry.is_relative_to(submission) and not entry.is_relative_to(sys.prefix) and entry != PACKAGE.parent
 
 
 def start_error() -> EvalsuiteError:
