@@ -88,6 +88,8 @@ def _is_whole(config: pytest.Config) -> bool:
     return config.args_source is pytest.Config.ArgsSource.TESTPATHS
 
 
+# These use `tests.meta.nodes_of`.
+PARSING = tuple(f"tests/meta/test_{name}." for name in ("style", "packages", "readers", "hints", "foreign_code"))
 # These take longest; begun last they would run alone.
 LONG = ("attacks/test_corpus", "meta/test_style", "runs/workers/", "terminal/", "runs/", "attacks/", "cli/", "analysis/", "conformance/")
 
@@ -99,8 +101,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         return None
     from xdist.scheduler import LoadFileScheduling
 
+    class Scheduling(LoadFileScheduling):
+        """The tests that look into the package's modules go to one process, which parses them once."""
+
+        def _split_scope(self, nodeid: str) -> str:
+            scope = str(super()._split_scope(nodeid))
+            return PARSING[0] if scope.startswith(PARSING) else scope
+
     config.option.loadscopereorder = False
-    return LoadFileScheduling(config, log)
+    return Scheduling(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -130,8 +130,7 @@ def test_crafted_files_do_not_end_the_viewer(tmp_path: Path) -> None:
     submission, gold = handed_in(tmp_path, seed=3, n=3)
     found = re.search(r'^SEGV_B85 = "([^"]+)"', MAKER.read_text(encoding="utf-8"), re.MULTILINE) if MAKER.is_file() else None
     if found is not None:
-        crafted = submission / "duckdb0" / "f.duckdb"
-    crafted.write_bytes(zlib.decompress(base64.b85decode(found[1])))
+        (submission / "duckdb0" / "f.duckdb").write_bytes(zlib.decompress(base64.b85decode(found[1])))
     words = ["run", str(submission), "--gold", str(gold), "--out", ".evalsuite/runs/crafted", "-q", "--no-cache"]
     assert command_server().run(words, cwd=tmp_path).returncode in ENDS
     with viewer(tmp_path, environ={"PYTHONPATH": str(ROOT)}) as address:

@@ -1,0 +1,24 @@
+"""The package's modules, parsed once for all tests of a process that look into them."""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+from tests.conftest import ROOT
+
+PACKAGE = ROOT / "evalsuite"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+@cache
+def nodes_of(path: Path) -> list[tuple[ast.AST, ast.AST | None]]:
+    """Each node of a module with the function or class that it is directly in; the nodes of a function come after it."""
+    found: list[tuple[ast.AST, ast.AST | None]] = []
+    pending: list[tuple[ast.AST, ast.AST | None]] = [(ast.parse(path.read_text(encoding="utf-8")), None)]
+    while pending:
+        node, scope = pending.pop()
+        found.append((node, scope))
+        inner = node if isinstance(node, _SCOPES) else scope
+        pending += [(child, inner) for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr_context | ast.operator)]
+    return found

@@ -22,7 +22,7 @@ from evalsuite.scorers.metrics.chain import Custom
 from evalsuite.scorers.metrics.composite import Composite, Part
 from evalsuite.trees import CompoundComparator, PairMetric, PromptJudge, SemanticBatchComparator, evaluate, treeval_score
 from tests.command_server import command_server
-from tests.conftest import ROOT
+from tests.meta import MODULES, PACKAGE, nodes_of
 from tests.processes import LIMIT_SECONDS
 
 RAISING = ("value", "exit", "interrupt", "memory", "recursion", "stop", "generator", "base")
@@ -381,11 +381,11 @@ BROAD = {
 def test_no_broad_except_makes_a_number() -> None:
     """A handler for `Exception`, `BaseException` or everything ends in `raise`, or its file is in the table with its result."""
     found = set()
-    for path in sorted((ROOT / "evalsuite").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path in MODULES:
+        for node, _ in nodes_of(path):
             if not isinstance(node, ast.ExceptHandler):
                 continue
             caught = {getattr(name, "id", "") for name in ast.walk(node.type)} if node.type is not None else {"BaseException"}
             if caught & {"Exception", "BaseException"} and not isinstance(node.body[-1], ast.Raise):
-                found.add(path.relative_to(ROOT / "evalsuite").as_posix())
+                found.add(path.relative_to(PACKAGE).as_posix())
     assert found <= BROAD.keys()

@@ -3,7 +3,6 @@
 import ast
 import re
 import sys
-from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -14,9 +13,9 @@ import pytest
 from evalsuite.cli.commands import COMMANDS
 from tests.command_server import command_server
 from tests.conftest import ROOT
+from tests.meta import MODULES, nodes_of
 from tests.processes import finished
 
-PACKAGE = ROOT / "evalsuite"
 # What a plain run never loads: it is imported when a command or gold needs it.
 UNUSED = ("sql", "suites", "analysis", "scorers.judge", "reports.viewer", "reports.site")
 HEAVY = {
@@ -37,7 +36,6 @@ HEAVY = {
     "fsspec",
     "markupsafe",
 }
-MODULES = sorted(PACKAGE.rglob("*.py"))
 FILES = {path.relative_to(ROOT).with_suffix("").as_posix().removesuffix("/__init__").replace("/", "."): path for path in MODULES}
 # The one table from which nothing inside imports: the public names, loaded when a user asks for them.
 PUBLIC_NAMES = "evalsuite"
@@ -64,17 +62,12 @@ def _file_of(dotted: str) -> str | None:
 
 
 @cache
-def tree_of(path: Path) -> ast.Module:
-    """A file of the package, parsed."""
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-@cache
 def imports(module: str) -> frozenset[str]:
     """The modules of this package that a module imports: lazily and by a text `evalsuite.a:b` too, but not for the type checker alone."""
-    tree = tree_of(FILES[module])
     found: set[str | None] = set()
-    for node in (node for statement in at_module_level(tree) for node in ast.walk(statement)):
+    nodes = [node for node, _ in nodes_of(FILES[module])]
+    typing_only = {node for block in nodes if is_for_types(block) for node in ast.walk(block)}
+    for node in (node for node in nodes if isinstance(node, ast.ImportFrom | ast.Import | ast.Constant) and node not in typing_only):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "evalsuite":
             found |= {_file_of(f"{node.module}.{alias.name}") for alias in node.names}
         elif isinstance(node, ast.Import):
@@ -88,12 +81,9 @@ def _is_place(node: ast.AST) -> TypeGuard[ast.Constant]:
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and _PLACE.fullmatch(node.value) is not None
 
 
-def at_module_level(tree: ast.Module) -> Iterator[ast.stmt]:
-    """The statements that run on import; those under TYPE_CHECKING do not."""
-    for node in tree.body:
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            continue
-        yield node
+def is_for_types(node: ast.AST) -> bool:
+    """Whether a node is a block under TYPE_CHECKING, which does not run on import."""
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
 
 
 def test_contributing_names_every_package() -> None:
@@ -145,23 +135,26 @@ def _called(node: ast.AST) -> str:
 def test_what_is_frozen_stays_so() -> None:
     """Nothing writes past `frozen` but a `__post_init__`, and nothing is kept under an `id`, which may be another object's tomorrow."""
     found = []
-    functions = [(path, node) for path in MODULES for node in ast.walk(tree_of(path)) if isinstance(node, ast.FunctionDef)]
-    for path, function in functions:
-        for node in ast.walk(function):
+    for path in MODULES:
+        functions = [node for node, _ in nodes_of(path) if isinstance(node, ast.FunctionDef)]
+        for node, _ in nodes_of(path):
             if not isinstance(node, ast.Call | ast.Attribute):
                 continue
-            writes = _called(node) == "object.__setattr__" and function.name != "__post_init__"
             dictionary = isinstance(node, ast.Attribute) and node.attr == "__dict__"
-            identity = _called(node) == "id" and function.name not in BY_IDENTITY
-            if writes or dictionary or identity:
-                found.append(f"{path.name}:{getattr(node, 'lineno', 0)}")
+            called = _called(node)
+            if not dictionary and called not in ("object.__setattr__", "id"):
+                continue
+            around = {function.name for function in functions if function.lineno <= node.lineno <= (function.end_lineno or 0)}
+            allowed = {"object.__setattr__": {"__post_init__"}, "id": BY_IDENTITY}.get(called, set())
+            if around - allowed:
+                found.append(f"{path.name}:{node.lineno}")
     assert found == []
 
 
 def test_heavy_packages_are_imported_where_they_are_used() -> None:
     """No module imports a heavy package when it is itself imported, but for the rows of trees, which are Structs."""
     found = []
-    for path, node in [(file, node) for file in MODULES for node in at_module_level(tree_of(file))]:
+    for path, node in [(file, node) for file in MODULES for node in nodes_of(file)[0][0].body if not is_for_types(node)]:
         names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
         names += [node.module] if isinstance(node, ast.ImportFrom) and node.module and node.level == 0 else []
         found += [f"{path.name} {name}" for name in names if name.split(".")[0] in HEAVY]

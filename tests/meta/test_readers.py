@@ -6,10 +6,9 @@ How a column is stored is known to three files of `compare/` and to the two read
 import ast
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
-from tests.conftest import ROOT
+from tests.meta import MODULES, PACKAGE, nodes_of
 
 READERS = {"groups of thousands": {"compare/values.py"}, "months": {"compare/dates.py"}, "null words": {"compare/values.py"}}
 # The references' own expressions.
@@ -22,16 +21,6 @@ NULL_WORDS = {"null", "none", "nan", "na", "n/a", "#na", "#n/a"}
 FEWEST_WORDS = 3
 
 
-@cache
-def tree_of(file: Path) -> ast.Module:
-    """A file of the package, parsed."""
-    return ast.parse(file.read_text(encoding="utf-8"))
-
-
-def _docstrings(tree: ast.AST) -> set[ast.AST]:
-    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}
-
-
 def _texts(node: ast.AST) -> Iterator[str]:
     for one in ast.walk(node):
         if isinstance(one, ast.Constant) and isinstance(one.value, str | bytes):
@@ -40,9 +29,10 @@ def _texts(node: ast.AST) -> Iterator[str]:
 
 def readers(file: Path) -> set[str]:
     """What a file contains a reader of."""
-    tree, found = tree_of(file), set()
-    docstrings = _docstrings(tree)
-    for node in ast.walk(tree):
+    found = set()
+    nodes = [node for node, _ in nodes_of(file) if isinstance(node, ast.Constant | ast.Set | ast.Tuple | ast.List | ast.Expr)]
+    docstrings = {node.value for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
         if isinstance(node, ast.Constant) and node not in docstrings:
             found |= {name for name, sign in SIGNS.items() if any(sign.search(text) for text in _texts(node))}
         elif isinstance(node, ast.Set | ast.Tuple | ast.List) and len(NULL_WORDS & set(map(str.lower, _texts(node)))) >= FEWEST_WORDS:
@@ -53,9 +43,9 @@ def readers(file: Path) -> set[str]:
 def test_values_have_one_reader() -> None:
     """Each kind of value is read in one file, and under the official rules in one more."""
     found: dict[str, set[str]] = {}
-    for file in (ROOT / "evalsuite").rglob("*.py"):
+    for file in MODULES:
         for name in readers(file):
-            found.setdefault(name, set()).add(file.relative_to(ROOT / "evalsuite").as_posix())
+            found.setdefault(name, set()).add(file.relative_to(PACKAGE).as_posix())
     assert found == {name: files | OFFICIAL.get(name, set()) for name, files in READERS.items()}
 
 
@@ -68,7 +58,7 @@ STORAGE = {"compare/number_columns.py", "compare/table_diff.py", "compare/table_
 def questions(file: Path) -> set[str]:
     """The names of a store that a file uses: imported, or read from another value."""
     found = set()
-    for node in ast.walk(tree_of(file)):
+    for node, _ in nodes_of(file):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("evalsuite.compare"):
             found |= {name.name for name in node.names} & STORES
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("table", "evidence", "column"):
@@ -78,7 +68,7 @@ def questions(file: Path) -> set[str]:
 
 def test_nothing_else_asks_how_a_column_is_stored() -> None:
     """Neither rule does: both ask for cells that are written differently, spare rows, numbers and hashes."""
-    asking = {file.relative_to(ROOT / "evalsuite").as_posix() for file in (ROOT / "evalsuite").rglob("*.py") if questions(file)}
+    asking = {file.relative_to(PACKAGE).as_posix() for file in MODULES if questions(file)}
     assert asking == BUILDERS | STORAGE
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import io
+import os
 import re
 import shlex
 import shutil
@@ -43,13 +44,46 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_once(tmp_path_factory, "mistakes ü 日本", make)
 
 
+def state(folder: Path) -> dict[str, tuple[int, ...]]:
+    """What tells whether a file or folder below was written, by path."""
+    found, folders = {}, [str(folder)]
+    while folders:
+        with os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                status = entry.stat(follow_symlinks=False)
+                found[entry.path] = (status.st_mtime_ns, status.st_ino, status.st_size, status.st_mode)
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+    return found
+
+
+class Copy:
+    """A copy of the folder of the table, made again once a test has written into it."""
+
+    def __init__(self, place: Path, folder: Path) -> None:
+        self.place, self.folder = place, folder
+        self.state: dict[str, tuple[int, ...]] = {}
+
+    def clean(self) -> Path:
+        """The folder as it is in the table."""
+        if not self.state or state(self.folder) != self.state:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            shutil.copytree(self.place, self.folder, symlinks=True)
+            self.state = state(self.folder)
+        return self.folder
+
+
+@pytest.fixture(scope="module")
+def copy(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """The copy of this process."""
+    return Copy(place, tmp_path_factory.mktemp("copy") / "place")
+
+
 @pytest.fixture
-def here(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(copy: Copy, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the folder, as the working folder."""
-    folder = tmp_path / "place"
-    shutil.copytree(place, folder, symlinks=True)
-    monkeypatch.chdir(folder)
-    return folder
+    monkeypatch.chdir(copy.clean())
+    return copy.folder
 
 
 def words_of(line: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:

@@ -11,7 +11,7 @@ from evalsuite.cli.cures import filter_hint, options_in
 from evalsuite.cli.parser import load_command, options_of_call
 from evalsuite.core.errors import FAULTS
 from evalsuite.runs.run_folder import cannot_write_run
-from tests.conftest import ROOT
+from tests.meta import MODULES, nodes_of
 
 # What holds the text of a hint, by the name it is given.
 NAMES = re.compile(r"hint|ways?|way_out|without|look", re.IGNORECASE)
@@ -22,8 +22,8 @@ CALL = re.compile(r"\bevalsuite ((?:[a-z]+ ?)+)([^`]*)")
 
 def hints() -> Iterator[tuple[str, str]]:
     """(file:line, text) of every hint that the package can give; what is filled in when it runs stands as a word."""
-    for path in sorted((ROOT / "evalsuite").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path in MODULES:
+        for node, _ in nodes_of(path):
             if (isinstance(node, ast.keyword) and node.arg == "hint") or (
                 isinstance(node, ast.Assign) and any(isinstance(one, ast.Name) and NAMES.fullmatch(one.id) for one in node.targets)
             ):
