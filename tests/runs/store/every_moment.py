@@ -5,6 +5,7 @@ Prints one JSON object: how many moments there were for a new folder and for one
 
 import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -92,11 +93,13 @@ def walk(folder: Path, step: int, *, earlier: bool) -> tuple[int, list[str]]:
     submission, other = (text_submission(folder / name, a=name, b="It is Rome", c="Oslo") for name in ("one", "two"))
     whole, wrong = run(submission, gold, RunOptions(out=folder / "whole", **HERE)).folder, []
     assert whole is not None
+    if earlier:
+        run(other, gold, RunOptions(out=folder / "earlier", **HERE))
     for moment in count(1):
         for second in count(1 + moment % step, step):
             out = folder / f"run-{moment}-{second}"
             if earlier:
-                run(other, gold, RunOptions(out=out, **HERE))
+                shutil.copytree(folder / "earlier", out)
             if not killed(lambda out=out: run(submission, gold, RunOptions(out=out, **HERE)), out, moment):
                 return moment - 1, wrong
             again = killed(lambda out=out: go_on(submission, gold, out), out, second)

@@ -100,11 +100,13 @@ def cut_runs(folder: Path, step: int, *, earlier: bool) -> tuple[int, list[str]]
     submission, other = (text_submission(folder / name, a=name, b="It is Rome", c="Oslo") for name in ("one", "two"))
     whole, wrong = run(submission, gold, RunOptions(out=folder / "whole", **HERE)).folder, []
     assert whole is not None
+    if earlier:
+        run(other, gold, RunOptions(out=folder / "earlier", **HERE))
     for moment in count(1, step):
         for loss in LOSSES:
             out, left = folder / f"run-{moment}-{loss}", folder / f"left-{moment}-{loss}"
             if earlier:
-                run(other, gold, RunOptions(out=out, **HERE))
+                shutil.copytree(folder / "earlier", out)
             is_cut = killed(lambda out=out: run(submission, gold, RunOptions(out=out, **HERE)), out, moment, Disk(out, left, loss))
             if is_believed(left) is False:
                 wrong.append(f"{loss} lost before change {moment}: half a run is believed")
