@@ -187,6 +187,21 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "1 -> (2)",
     ): "each pair is counted both ways round: there are none, or at least four",
     (
+        "evalsuite/readers/load_table.py",
+        "book.close()",
+        "book.close() -> pass",
+    ): "the file is closed with its last name",
+    (
+        "evalsuite/readers/json_text.py",
+        "piece = handle.readline(1 << 20)",
+        "20 -> (21)",
+    ): "how much of a line is read at once is a matter of memory",
+    (
+        "evalsuite/readers/paths.py",
+        "while left > 0 and (piece := handle.read(PIECE)):",
+        "left > 0 -> (left >= 0)",
+    ): "one piece more of a file that grows while it is read",
+    (
         "evalsuite/readers/csv_table.py",
         "data: bytes = (unpack(handle) if unpack else handle).read(cap + 1)",
         "1 -> (2)",
@@ -262,6 +277,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "_SHORT: Final = 1 << 10",
         "1 -> (2)",
     ): "which texts are kept parsed is a matter of memory",
+    (
+        "evalsuite/core/dataclasses.py",
+        "if n_left < 0 or len(values) < len(args) + len(kwargs) or not needed <= values.keys() <= names:",
+        "len(values) < len(args) + len(kwargs) -> (len(values) <= len(args) + len(kwargs))",
+    ): "when the init is compiled is a matter of cost",
     (
         "evalsuite/core/disk_cache.py",
         "_BUSY_SECONDS = 30",

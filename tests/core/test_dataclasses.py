@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from evalsuite.core import types
 from evalsuite.core.dataclasses import dataclass, field, fields, replace
 
 
@@ -164,3 +165,41 @@ def test_options_do_what_they_do_in_the_standard_library(at: int) -> None:
         return said
 
     assert told(_classes(dataclass, field)[at]) == told(_classes(dataclasses.dataclass, dataclasses.field)[at])
+
+
+# What is not named counts as harmless, absent or not measured.
+DEFAULTS = {
+    "Fault": "detail='' where='' side=''",
+    "Table": "types=None ragged_line=None name='' is_view=False",
+    "Score": "strict=None reason='' strict_reason='' flip='' fault=None strict_fault=None",
+    "Check": "where='' problems=() computed=None is_further=False",
+    "GoldInstance": "where='' groups=()",
+    "Suite": "description='' rules=None fail_under=None folder=None",
+    "Gold": "notes=() hash='' layout='original'",
+    "Answer": "where='' fault=None unread=()",
+    "Submission": ("notes=() n_objects=0 limit_bytes=inf digest=None metadata='results_metadata.jsonl' n_unknown=0 unknown=()"),
+    "Task": "rules='official' executed=None allow_programs=False databases=()",
+    "Result": "seconds=0.0 strict_fault=None",
+}
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_defaults_of_what_is_passed_on(name: str) -> None:
+    """A task without permission runs no program, a check is the suite's own; both rules are blocked by a problem of no other kind."""
+    found = [f"{one.name}={one.default!r}" for one in dataclasses.fields(getattr(types, name)) if one.default is not dataclasses.MISSING]
+    assert " ".join(found) == DEFAULTS[name]
+    assert types.Problem(code="BAD_SPEC", message="m").blocks == {"official", "strict"}
+
+
+def test_the_checks_that_make_a_score() -> None:
+    """Those of further scorers do not."""
+    checks = [types.Check(scorer=name, parameters={}, is_further=name == "b") for name in "abc"]
+    assert types.GoldInstance(instance_id="q", checks=tuple(checks)).own_checks == (checks[0], checks[2])
+
+
+def test_answers_that_are_queries() -> None:
+    """By their type, or by the ending of one file; a text that ends in .sql is a text."""
+    values = {"sql": "SELECT 1", "file": "a/Q.SQL", "answer": "q.sql", "files": ("q.sql",)}
+    answers = [types.Answer(instance_id="q", answer_type=kind, value=value) for kind, value in values.items()]
+    assert [answer.is_query for answer in answers] == [True, True, False, False]
+    assert not types.Answer(instance_id="q", answer_type="file", value="q.csv").is_query

@@ -20,6 +20,7 @@ from evalsuite.core.plugin_calls import (
     OfficialError,
     ProgramBudget,
     allowing_programs,
+    failure,
     is_share,
     late_strict,
     official_only,
@@ -230,6 +231,15 @@ def test_scores_of_a_plugin() -> None:
     assert score_of("mine", replace(raw, fault=late), None).strict_fault == silent
     assert with_raw("mine", 0.25).details == {"raw": 0.25}
     assert with_raw("mine", SimpleNamespace(score=1, category="good")).details == {"raw": 1.0, "category": "good"}
+
+
+def test_a_failure_is_logged_whole(caplog: pytest.LogCaptureFixture) -> None:
+    """The fault has only the class, because a text may hold gold; whoever asks for the log sees all."""
+    error = ValueError("gold is 7")
+    with caplog.at_level("DEBUG", logger="evalsuite.core.plugin_calls"):
+        assert failure("mine", error).fault.detail == "mine raised ValueError"
+    (record,) = caplog.records
+    assert (record.getMessage(), record.exc_info and record.exc_info[1]) == ("mine failed", error)
 
 
 def test_markers_of_scorers() -> None:
