@@ -202,6 +202,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "left > 0 -> (left >= 0)",
     ): "one piece more of a file that grows while it is read",
     (
+        "evalsuite/readers/submission_files.py",
+        "while left > 0 and (block := reading.read(min(left, _BLOCK))):",
+        "left > 0 -> (left >= 0)",
+    ): "of nothing left nothing is read",
+    (
         "evalsuite/readers/csv_table.py",
         "data: bytes = (unpack(handle) if unpack else handle).read(cap + 1)",
         "1 -> (2)",

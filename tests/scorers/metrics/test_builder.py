@@ -9,6 +9,7 @@ import yaml
 
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.metric import Measure, Metric, MetricError
+from evalsuite.scorers import SCORERS
 from evalsuite.scorers.metrics import METRICS, metric_from
 from evalsuite.scorers.metrics.chain import MetricBuilder
 from evalsuite.scorers.metrics.short_answers import TokenF1
@@ -91,3 +92,44 @@ def test_specs_nobody_can_mean_are_refused(spec: Any, message: str) -> None:
     """A wrong spec is an error that names its word."""
     with pytest.raises(MetricError, match=message):
         metric_from(spec)
+
+
+def test_a_metric_by_its_name_alone() -> None:
+    """As with no options; anything else than one name is refused."""
+    assert metric_from("f1") == metric_from({"f1": {}}) == TokenF1()
+    for spec in ({}, {"f1": {}, "bleu": {}}, ["f1"], 3):
+        with pytest.raises(MetricError, match="a metric is a name, or one name with its options"):
+            metric_from(spec)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("part", "why"),
+    [
+        ({"f1": {}, "scale": [0]}, "a scale is two numbers [low, high], found [0]"),
+        ({"f1": {}, "scale": [0, "1"]}, "a scale is two numbers [low, high], found [0, '1']"),
+        ({"f1": {}, "scale": 1}, "a scale is two numbers [low, high], found 1"),
+        ({"f1": {}, "weight": True}, "a weight must be a number, found True"),
+        ({"f1": {}, "weight": "1"}, "a weight must be a number, found '1'"),
+        ({"f1": {}, "bleu": {}}, "a part names one metric, found 2: f1, bleu"),
+        ({"weight": 1}, "a part names one metric, found 0: none"),
+        (7, "a part is a name or an object, found int"),
+    ],
+)
+def test_parts_that_are_none(part: Any, why: str) -> None:
+    """Each mistake in a part is named with what was written; a judge is asked by none of them."""
+    with pytest.raises(MetricError) as refused:
+        metric_from({"composite": {"parts": [part]}})
+    assert refused.value.message == why
+    entry = SCORERS.load("composite")
+    assert [problem.message for problem in entry.problems({"gold": "x", "parts": [part]})] == [why]
+    assert entry.asks_judge({"gold": "x", "parts": [part]}) is entry.asks_judge({"gold": "x", "parts": "f1"}) is False
+    assert entry.asks_judge({"gold": "x", "parts": ["f1", "llm_judge"]}) is True
+    with pytest.raises(TypeError, match="composite has no parameter odd"):
+        entry.function("x", gold="y", parts=["f1"], odd=1)
+
+
+def test_a_part_on_a_scale_of_its_own() -> None:
+    """Its ends are numbers of any kind, and map to 0 and 1."""
+    found = metric_from({"composite": {"parts": [{"levenshtein_distance": {}, "scale": [0, 4], "weight": 2, "name": "near"}]}})
+    assert found("abcd", "abxx") == 0.5
+    assert "near" in found.detailed_evaluate("a", "a").details["parts"]
