@@ -389,7 +389,7 @@ class _Catalog:
         """Base tables, sorted by code point."""
         return sorted(str(row[1]) for row in self.tables.values())
 
-    def read(self, name: str, limits: Limits, *, as_it_comes: bool = False) -> Table | Fault:
+    def read(self, name: str, limits: Limits, *, as_it_comes: bool) -> Table | Fault:
         """One table, or why it is not read; `as_it_comes` as packed text if it has many rows and plain types."""
         table = self.open(name, limits, (lambda: nullcontext(self.connection)) if as_it_comes else None)
         try:
@@ -440,7 +440,7 @@ class _Catalog:
             return _more(name, f"than {int(limits['table_bytes'])} bytes (limit table_bytes)")
 
         def whole(connection: "DuckDBPyConnection") -> Table | Fault:
-            return _Catalog(connection, self._database).read(name, limits)
+            return _Catalog(connection, self._database).read(name, limits, as_it_comes=False)
 
         rows = partial(read_blocks, table=place, columns=quoted, types=types)
         return UnreadTable(header=header, name=stored, source=_Rows(attached, rows, whole, limits), types=types)

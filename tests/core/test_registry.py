@@ -354,7 +354,9 @@ def loud(prediction, *, gold):
     return Score(official=float(prediction == gold.upper()))
 
 class Length:
-    name = "length"
+    @staticmethod
+    def name():
+        return "length"
 
     def run_batch(self, predictions, golds, questions, contexts):
         return [float(len(text) > 1) for text in predictions]
@@ -395,7 +397,12 @@ def test_scorers_of_a_file(own: Registry, tmp_path: Path) -> None:
     [
         ("x = 1\ny = 1 / 0\n", "my.py:2: ZeroDivisionError: division by zero"),
         ("x = (\n", "my.py:1: SyntaxError: '(' was never closed (my.py, line 1)"),
-        ("raise SystemExit(3)\n", "my.py:1: SystemExit: 3"),
+        ("x = 1\nraise SystemExit(3)\n", "my.py:2: SystemExit: 3"),
+        ("raise BaseException\n", "my.py:1: BaseException"),
+        (
+            "from evalsuite.core.registry import scorer\n\nscorer(reads='nothing')\n",
+            "my.py:3: UsageError: reads cannot be 'nothing'",
+        ),
         (
             "from evalsuite.core.registry import scorer\n@scorer(reads='text')\ndef odd(prediction: 'Absent'): ...\n",
             "odd: its signature raised NameError",
