@@ -188,6 +188,21 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "1 -> (2)",
     ): "each pair is counted both ways round: there are none, or at least four",
     (
+        "evalsuite/stats/units.py",
+        "return sum(len(units_of(result) or (0,)) for result in results)",
+        "0 -> (1)",
+    ): "it is one unit, whatever its score",
+    (
+        "evalsuite/stats/significance.py",
+        "far = int((apart - apart.mean() > abs(observed) - 1e-9).sum()) if observed else n_resamples",
+        "apart - apart.mean() > abs(observed) - 1e-9 -> (apart - apart.mean() >= abs(observed) - 1e-09)",
+    ): "the tolerance decides equal ones",
+    (
+        "evalsuite/stats/intervals.py",
+        "return math.fsum((a - middle[0]) * (b - middle[1]) for a, b in zip(left, right, strict=True)) / (n - 1)",
+        "a - middle[0] -> (a + middle[0])",
+    ): "the other deviations sum to 0",
+    (
         "evalsuite/readers/load_table.py",
         "book.close()",
         "book.close() -> pass",

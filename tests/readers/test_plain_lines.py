@@ -134,6 +134,12 @@ def test_lines_are_read_in_blocks_if_the_limits_allow_a_block() -> None:
     ):
         assert PlainLines({**DEFAULT_LIMITS, **limits}).is_usable is usable
     assert not PlainLines({**DEFAULT_LIMITS, "json_depth": 0}).is_usable
+    values = ["x", 'say "x"', "\\", '\\"']
+    lines = [json.dumps({"instance_id": "a", "answer_type": "answer", "answer_or_path": value}) for value in values]
+    assert PlainLines(DEFAULT_LIMITS).rows("".join(f"{line}\n" for line in lines).encode()) == (
+        [("a", "answer", value) for value in values],
+        [],
+    )
 
 
 def test_large_answers_keep_their_limit(tmp_path: Path) -> None:

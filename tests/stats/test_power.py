@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from evalsuite.analysis.leaderboard.comparison import plan_of
+from evalsuite.stats import power as of_power
 from evalsuite.stats.power import Units, can_show, detectable, needed, power_units
 from evalsuite.stats.significance import compare_paired
 
@@ -124,6 +125,34 @@ def test_what_is_needed_is_enough_and_one_less_is_not(kind: str) -> None:
         assert needed(replace(units, sizes=(1.0,), size=1.0, square=1.0), 1.0, 0.5) == 2
         assert units.power(detectable(units, ALPHA, power) or 0.0, ALPHA) == pytest.approx(power, abs=0.001)
     assert [units.power(part * units.size, ALPHA) for part in (0.2, 0.5)] == pytest.approx(STATED[kind], abs=1e-7)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_power_does_not_depend_on_the_unit(kind: str) -> None:
+    """Scores in percent have the power of the same in shares, on a grid as fine as the places of the transform and on a finer one."""
+    for n in (12, 40, 200):
+        apart = KINDS[kind](np.random.default_rng(n), n)
+        shares, percent = power_units(apart.tolist()), power_units((100 * apart).tolist())
+        assert shares is not None
+        assert percent is not None
+        for part in (0.1, 0.3, 1.0):
+            assert percent.power(100 * part * shares.size, ALPHA) == pytest.approx(shares.power(part * shares.size, ALPHA), abs=1e-3)
+
+
+def test_a_grid_that_just_fits_is_exact() -> None:
+    """Two hundred pairs in quarters take all 2,048 places: nothing is rounded, as if there were twice as many."""
+    units = power_units([0.25, -1.0, 0.5, 0.0] * 50)
+    assert units is not None
+    exact = units.power(0.1, ALPHA)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(of_power, "_N_PLACES", 4096)
+        of_power._sets.cache_clear()
+        assert units.power(0.1, ALPHA) == pytest.approx(exact, abs=1e-12)
+        patch.setattr(of_power, "_N_PLACES", 1024)
+        of_power._sets.cache_clear()
+        assert units.power(0.1, ALPHA) == pytest.approx(exact, abs=0.02)
+        assert units.power(0.1, ALPHA) != pytest.approx(exact, abs=1e-9)
+    of_power._sets.cache_clear()
 
 
 def test_a_search_that_begins_at_three_ends() -> None:

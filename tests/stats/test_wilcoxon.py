@@ -25,6 +25,12 @@ def test_approximation_equals_scipy(zeros: Any, alternative: Any) -> None:
         found = wilcoxon(list(map(float, a)), list(map(float, b)), zeros=zeros, method="approx", **options)
         expected = stats.wilcoxon(apart, zero_method=zeros, method="approx", **options)
         assert (found.statistic, found.p) == pytest.approx((expected.statistic, expected.pvalue))
+        if alternative != "two-sided":
+            assert found.details["rank_sum_plus"] == pytest.approx(expected.statistic)
+        of_zeros = np.count_nonzero(apart == 0) if zeros != "zsplit" else 0
+        n = len(apart) - (of_zeros if zeros == "wilcox" else 0)
+        ranks = n * (n + 1) / 2 - (of_zeros * (of_zeros + 1) / 2 if zeros == "pratt" else 0)
+        assert found.details["rank_sum_plus"] + found.details["rank_sum_minus"] == pytest.approx(ranks)
         assert (found.details["n_zero"], found.method) == (np.count_nonzero(apart == 0), f"Wilcoxon signed-rank ({zeros})")
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from evalsuite.core.errors import OutputError, UsageError
+from evalsuite.core.errors import MissingExtraError, OutputError, UsageError
 from evalsuite.runs.run_files import json_safe, keep_out_of_git
-from evalsuite.runs.run_folder import RunFolder, claim, is_held, new_folder
+from evalsuite.runs.run_folder import RunFolder, claim, holds_run, is_held, new_folder, new_key
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from tests.analysis.leaderboard import made
@@ -320,6 +320,20 @@ def test_where_a_run_may_be_written(tmp_path: Path, files: tuple[str, ...] | Non
     assert claim(tmp_path / "new") == tmp_path / "new"
     if not why:
         assert claim(out) == out
+
+
+def test_what_is_a_finished_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with `run.json`, unless it is somebody's submission; a signature needs its library."""
+    for names, is_run in (((), False), (("run.json",), True), (("run.json", "results_metadata.jsonl"), False), (("x",), False)):
+        folder = tmp_path / "-".join(("f", *names))
+        folder.mkdir()
+        for name in names:
+            (folder / name).touch()
+        assert holds_run(folder) is is_run
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    with pytest.raises(MissingExtraError, match="signatures need the package cryptography"):
+        new_key(tmp_path / "key")
+    assert not (tmp_path / "key").exists()
 
 
 def test_a_disk_that_fails_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
