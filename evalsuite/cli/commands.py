@@ -128,9 +128,9 @@ def page(width: int | None = None, *, everything: bool = False) -> str:
     except (ValueError, OSError):
         width = 80
     width = max(40, min(100, width - 2))
-    listed = [*COMMANDS] if everything else LISTED
+    names = [*COMMANDS] if everything else LISTED
     groups = [
-        (title, [(GROUPED.get(name, name), summary) for name, (_, summary) in rows.items() if name in listed])
+        (title, [(GROUPED.get(name, name), summary) for name, (_, summary) in rows.items() if name in names])
         for title, rows in GROUPS.items()
     ]
     column = max(len(name) for name in (*dict(OPTIONS), *(name for _, rows in groups for name, _ in rows))) + 4

@@ -102,13 +102,13 @@ def _load_sides(names: Sequence[str], suite: str | None, runs: Path, **how: Any)
     from evalsuite.analysis.leaderboard.reliability import load_samples
 
     def load(suite: str | None) -> "tuple[list[RunSide], list[str]]":
-        own = names if suite is None else ["+".join(f"{suite}/{part}" for part in name.split("+")) for name in names]
-        return load_samples(own, runs=runs, **how)
+        run_names = names if suite is None else ["+".join(f"{suite}/{part}" for part in name.split("+")) for name in names]
+        return load_samples(run_names, runs=runs, **how)
 
     try:
         return load(suite)
     except UsageError:
-        last = last_suite_of({own for name in names for own in name.split("+")}, runs) if suite is None else None
+        last = last_suite_of({run_name for name in names for run_name in name.split("+")}, runs) if suite is None else None
         if last is None:
             raise
     sides, notes = load(last)
@@ -188,8 +188,8 @@ class Publishing:
     def check(self) -> None:
         """Raise `UsageError` for options that exclude each other."""
         values = {"--since": self.since, "--board": self.board, "--private": self.private, "--reveal": self.reveal}
-        if self.site is None and (named := [name for name, value in values.items() if value is not None]):
-            raise UsageError(f"{named[0]} is an option of a site", hint="add --site DIR")
+        if self.site is None and (options_given := [name for name, value in values.items() if value is not None]):
+            raise UsageError(f"{options_given[0]} is an option of a site", hint="add --site DIR")
         if self.site is not None and self.private_folder.is_relative_to(self.site.resolve()):
             raise UsageError("the private folder is in the site", hint="name another by --private: everything in the site is published")
 

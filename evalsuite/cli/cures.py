@@ -134,8 +134,8 @@ def _take_nearest_word(mistake: Mistake) -> Ways:
     if nearest is None:
         return
     right = nearest[1]
-    named = {quoted or option for quoted, option in _QUOTED.findall(mistake.message)} - {""}
-    wrong = {word for word in named if word.startswith("-") == right.startswith("--")}
+    quoted_words = {quoted or option for quoted, option in _QUOTED.findall(mistake.message)} - {""}
+    wrong = {word for word in quoted_words if word.startswith("-") == right.startswith("--")}
     lines = [line for word in wrong for line in _replace_word(mistake.arguments, word, right)]
     if not wrong:
         words = [word for word in dict.fromkeys(mistake.arguments) if not word.startswith("-") and mistake.names(word)]
@@ -298,13 +298,13 @@ def _find_things(parts: Sequence[Part]) -> list[Part]:
 def _add_options(mistake: Mistake, words: list[str], things: Sequence[Part]) -> Iterator[list[str]]:
     """Yield a command for the things of a line with the line's other options, unless it is the line itself."""
     parts = _parts(mistake.arguments)
-    kept = [word for part in parts[1:] if part.option and part not in things and part.option not in words for word in part.words]
+    kept_words = [word for part in parts[1:] if part.option and part not in things and part.option not in words for word in part.words]
     if _command(mistake.arguments) in _OF_COLUMNS and words[:2] == ["suite", "try"]:
         # The columns that were guessed, for the command that was typed.
-        wanted = {*_OF_COLUMNS[_command(mistake.arguments)]} - {part.option for part in parts}
-        kept = [word for part in _parts(words) if part.option in wanted for word in part.words]
+        missing_options = {*_OF_COLUMNS[_command(mistake.arguments)]} - {part.option for part in parts}
+        kept_words = [word for part in _parts(words) if part.option in missing_options for word in part.words]
         words = list(mistake.arguments)
-    words += kept
+    words += kept_words
     if _drop_default_gold(words) != _drop_default_gold(mistake.arguments):
         yield words
 

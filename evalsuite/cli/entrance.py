@@ -195,18 +195,18 @@ def _plan_of_folder(name: str, things: "Sequence[Thing]", names: Sequence[str], 
             return Plan(
                 kind="submission", commands=[["leaderboard", *([folder] if isinstance(folder, str) else folder), "--gold", gold[0]]]
             )
-        kept = [*by_kind["gold"], *by_kind["submission"]]
+        named_folders = [*by_kind["gold"], *by_kind["submission"]]
     elif len(by_kind["run"]) > _MOST_COMPARED:
         return Plan(kind="run", commands=[["runs", "list", "--runs", name]])
     else:
-        kept = by_kind["gold"] or by_kind["run"]
-    return _Planner([things[i] for i in kept], [names[i] for i in kept], more).plan()
+        named_folders = by_kind["gold"] or by_kind["run"]
+    return _Planner([things[i] for i in named_folders], [names[i] for i in named_folders], more).plan()
 
 
 def _spell_path(path: Path) -> str:
     """Return a path relative to the working folder if it is below it."""
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+    working_folder = Path.cwd()
+    return str(path.relative_to(working_folder)) if path.is_relative_to(working_folder) else str(path)
 
 
 class _Planner:

@@ -174,9 +174,9 @@ def _default_handlers() -> dict[signal.Signals, Any]:
 
 def _prepare(arguments: list[str], *, ends_process: bool) -> None:
     """Check that all packages are installed, and start the fork server of a `run`."""
-    if lacking := missing_packages():
+    if missing := missing_packages():
         # Checked before scoring: a package missing in a worker is not the answer's fault.
-        raise EvalsuiteError(f"{sys.executable} lacks packages that evalsuite needs: {listed(lacking)}", hint=install_line())
+        raise EvalsuiteError(f"{sys.executable} lacks packages that evalsuite needs: {listed(missing)}", hint=install_line())
     if ends_process and arguments[:1] == ["run"] and not {"--help", "--help-all"} & {*arguments}:
         from evalsuite.runs import SHARED_MODULES
         from evalsuite.sandbox.fork_server import fork_ahead

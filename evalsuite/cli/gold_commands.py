@@ -126,11 +126,11 @@ def gold_review(
     errata = read_errata(read)
     done = {entry.id for entry in errata.entries} if errata is not None else set()
     by_worth = sorted(report.suspects, key=lambda suspect: (-suspect.worth, suspect.instance_id))
-    listed = [suspect for suspect in by_worth if suspect.instance_id not in done][:most]
+    to_review = [suspect for suspect in by_worth if suspect.instance_id not in done][:most]
     n_written = 0
-    for at, suspect in enumerate(listed, 1):
+    for at, suspect in enumerate(to_review, 1):
         votes = f"right {suspect.n_right}/{suspect.n_voices}  P(gold is wrong) {suspect.p_wrong:.2f}"
-        print(clean(f"{at}/{len(listed)}  {suspect.instance_id}  {votes}"))
+        print(clean(f"{at}/{len(to_review)}  {suspect.instance_id}  {votes}"))
         answer = [f"the answer: {suspect.shown}  ({', '.join(suspect.agreeing)})"] if suspect.agreeing else []
         for line in (*suspect.reasons, *answer):
             print(clean(f"   {line}"))
@@ -143,7 +143,7 @@ def gold_review(
             _append(read.folder / ERRATA_FILE, _new_entry(read, suspect.instance_id, fields))
             n_written += 1
             print(f"   written to {clean(str(read.folder / ERRATA_FILE))}")
-    print(f"{n_written} entr{'y' if n_written == 1 else 'ies'} written, of {len(listed)} instances to look at")
+    print(f"{n_written} entr{'y' if n_written == 1 else 'ies'} written, of {len(to_review)} instances to look at")
     return EXIT_OK
 
 
@@ -252,10 +252,10 @@ def gold_check(
     if not no_save:
         check_writable(SELF_SCORES_FOLDER / "ceiling.json", hint=WITHOUT)
     report = check_gold(gold, databases=databases, limits=limits, **how)
-    kept = None if no_save else save_self_score(report.ceiling, [finding.to_json() for finding in report.unsatisfied])
+    saved_file = None if no_save else save_self_score(report.ceiling, [finding.to_json() for finding in report.unsatisfied])
     print_document(gold_check_document(report, gold.name), "json" if json_ else "text", last_line="")
     if not json_:
-        print(clean(f"saved {kept}: later reports of this gold show it" if kept else "not saved"))
+        print(clean(f"saved {saved_file}: later reports of this gold show it" if saved_file else "not saved"))
     ceiling = report.ceiling
     if fail_under is None:
         fails, line = bool(report.failing), gold_check_verdict(report)
@@ -391,22 +391,22 @@ def init_command(
     rules, chosen = infer_suite(tables, good, bad)
     parameters = {id_: choice.parameters for id_, choice in chosen.items()}
     stays = template.exists()
-    made = make_gold(tables, target, template, questions=texts, parameters=parameters, rules=rules, name=name or default)
-    n = len(made.ids)
+    new = make_gold(tables, target, template, questions=texts, parameters=parameters, rules=rules, name=name or default)
+    n = len(new.ids)
     state = "was there and stays as it is" if stays else "is a submission to fill in"
-    print(clean(f"made {made.folder}: {count_words(n, 'instance')}, a table check each; {template} {state}"))
+    print(clean(f"made {new.folder}: {count_words(n, 'instance')}, a table check each; {template} {state}"))
     if others := sorted(f"{path.name}{'/' * path.is_dir()}" for path in gold_from.iterdir() if path not in tables.values()):
         print(clean(f"note: no CSV files, left out: {', '.join(others[:_MOST_FINDINGS])}{' ...' * (len(others) > _MOST_FINDINGS)}"))
-    if texts and made.unasked:
-        print(clean(f"note: no question for {', '.join(made.unasked[:_MOST_FINDINGS])}{' ...' * (len(made.unasked) > _MOST_FINDINGS)}"))
+    if texts and new.unasked:
+        print(clean(f"note: no question for {', '.join(new.unasked[:_MOST_FINDINGS])}{' ...' * (len(new.unasked) > _MOST_FINDINGS)}"))
     for note in _choice_notes(rules, chosen):
         print(clean(note))
-    _print_state(made.folder)
+    _print_state(new.folder)
     if not parameters:
         print("decide: ignore_order (now true), condition_cols (now all columns), abs_tol and rel_tol (now the rules' own)")
     print(clean(f"fill in: the answer to each question is the file {template}/ID/ID.csv"))
-    print_step("next:", ["validate", str(template), "--gold", str(made.folder)])
-    print(clean(f"done: {made.folder} is a suite of {count_words(n, 'instance')}"))
+    print_step("next:", ["validate", str(template), "--gold", str(new.folder)])
+    print(clean(f"done: {new.folder} is a suite of {count_words(n, 'instance')}"))
     return EXIT_OK
 
 
@@ -533,8 +533,8 @@ def schema_check(
         print(json.dumps({"n_records": len(records), "findings": [finding._asdict() for finding in findings]}, indent=2))
         return EXIT_GATE if findings else EXIT_OK
     for finding in findings:
-        whose = "schema" if finding.record is None else f"record {finding.record}"
-        print(clean(f"{whose}: {finding.path or '(root)'}: {finding.message}"))
+        subject = "schema" if finding.record is None else f"record {finding.record}"
+        print(clean(f"{subject}: {finding.path or '(root)'}: {finding.message}"))
     print(f"{len(records)} records, {len(findings)} findings" + (" (exit 1)" if findings else ": gold fits the schema"))
     return EXIT_GATE if findings else EXIT_OK
 

@@ -327,8 +327,8 @@ def parse_rules(value: str | None) -> Rule | None:
 
 def _hint_of_choices(value: str, words: Sequence[str]) -> str:
     """Return a hint with the nearest of a few known words, if one is near, and all of them."""
-    near, every = did_you_mean(value, words), "known: " + ", ".join(words)
-    return every if near.startswith("known") else f"{near} {every}"
+    near, all_words = did_you_mean(value, words), "known: " + ", ".join(words)
+    return all_words if near.startswith("known") else f"{near} {all_words}"
 
 
 def check_choice(value: str, choices: tuple[str, ...], option: str) -> str:

@@ -255,13 +255,13 @@ def load_command(name: str) -> TyperCommand | TyperGroup:
 def _typer_group(summary: str, group: Group) -> typer.Typer:
     """Return the application of a group; a group in it has one of its own."""
     app = typer.Typer(cls=NamedGroup, rich_markup_mode=None, add_completion=False, no_args_is_help=group.default is None, help=summary)
-    for own, function in group.commands.items():
+    for command_name, function in group.commands.items():
         short = function.summary if isinstance(function, ImportRef) else None
-        entry = group.command(own)
+        entry = group.command(command_name)
         if isinstance(entry, Group):
-            app.add_typer(_typer_group(short or "", entry), name=own)
+            app.add_typer(_typer_group(short or "", entry), name=command_name)
         else:
-            app.command(own, cls=HelpCommand, short_help=short)(for_typer(entry))
+            app.command(command_name, cls=HelpCommand, short_help=short)(for_typer(entry))
     if group.default is not None:
         alone = next(info.callback for info in app.registered_commands if info.name == group.default)
         assert alone is not None
@@ -278,8 +278,8 @@ def leaves(command: Any, name: str) -> Iterator[tuple[str, Any]]:
     if not isinstance(command, TyperGroup):
         yield name, command
         return
-    for own, inner in command.commands.items():
-        yield from leaves(inner, f"{name} {own}")
+    for command_name, inner in command.commands.items():
+        yield from leaves(inner, f"{name} {command_name}")
 
 
 def for_typer(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -301,8 +301,8 @@ def _typer_hint(hint: Any) -> Any:
     about = getattr(hint, "__metadata__", ())
     if not about or not isinstance(about[0], Option):
         return hint
-    made = (typer.Argument if isinstance(about[0], Argument) else typer.Option)(*about[0].names, **about[0].how)
-    return Annotated[hint.__origin__, made]
+    parameter = (typer.Argument if isinstance(about[0], Argument) else typer.Option)(*about[0].names, **about[0].how)
+    return Annotated[hint.__origin__, parameter]
 
 
 def find_command(arguments: Sequence[str]) -> tuple[Any, list[str], list[str]]:
@@ -379,11 +379,11 @@ def parser_message(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
     command = context.command if context is not None else find_command(arguments)[0]
     if command is None:
         return message, "`--help` after the command lists its options"
-    own = [row for row in command.params if _is_option(row)]
+    options = [row for row in command.params if _is_option(row)]
     if option is not None:
-        parameter = next((row for row in own if option in row.opts), None)
+        parameter = next((row for row in options if option in row.opts), None)
         if parameter is None:
-            spellings = [*map(_long_spelling, own), "--help"]
+            spellings = [*map(_long_spelling, options), "--help"]
             meant = MEANT_OPTIONS.get(option.lstrip("-"), "")
             return message, f"did you mean '--{meant}'?" if f"--{meant}" in spellings else did_you_mean(option, spellings)
     if context is not None and (parameter is None or not _is_option(parameter)):

@@ -69,10 +69,10 @@ def plain_call(words: Sequence[str]) -> tuple[dict[str, list[str]], list[str], b
     for word in waiting:
         option, assigned, value = word.partition("=")
         if option in options:
-            taken = value if assigned else next(waiting, None)
-            if taken is None or (option == "--rules" and taken not in RULES):
+            option_value = value if assigned else next(waiting, None)
+            if option_value is None or (option == "--rules" and option_value not in RULES):
                 return None
-            options[option].append(taken)
+            options[option].append(option_value)
         elif word == "--json":
             as_json = True
         elif word in ("-", "--") or option.replace("_", "-") in (*OWN_OPTIONS, "--help") or (word[:1] == "-" and word[:2] != "--"):
@@ -110,8 +110,8 @@ def check_prediction(
 
         if names_class(parameters):
             parameters["schema"] = class_schema(parameters["schema"], Path(), "--schema", is_named=True)
-    wanted = entry.parameters.get("gold")
-    if wanted is not None and wanted.default is NO_DEFAULT and "gold" not in parameters:
+    gold_parameter = entry.parameters.get("gold")
+    if gold_parameter is not None and gold_parameter.default is NO_DEFAULT and "gold" not in parameters:
         raise UsageError("no gold given", hint=f"evalsuite check {name} --prediction {_metavar(entry)} --gold {_metavar(entry)}")
     warnings = [problem.message for problem in check_parameters(entry, parameters) if len(problem.blocks) < 2]
     try:
@@ -144,8 +144,8 @@ def _score_in_sandbox(entry: "Scorer", prediction: Any, parameters: dict[str, An
     limits = resolve_limits()
     values = prediction if isinstance(prediction, list) else [prediction]
     more = [parameters.get(key) for key in ("gold", "schema")]
-    named = [*values, *(item for value in more for item in (value if isinstance(value, list | tuple) else [value]))]
-    files = [Path(value) for value in named if isinstance(value, str) and _is_there(value)]
+    paths = [*values, *(item for value in more for item in (value if isinstance(value, list | tuple) else [value]))]
+    files = [Path(value) for value in paths if isinstance(value, str) and _is_there(value)]
     n_bytes = sum(file.stat().st_size for file in files)
     with ExitStack() as stack:
         calls = stack.enter_context(RpcClient(readable=files, hostile=Path(str(values[0])), limits=limits, setup=worker_setup()))

@@ -126,9 +126,9 @@ class Moves:
         if last is None:
             return []
         before, score_before = last
-        moved = [f"{id_} {before.get(id_, 'absent')} to {words}" for id_, words in now.items() if before.get(id_) != words]
-        moved += [f"{id_} is gone" for id_ in before if id_ not in now]
-        return [f"moved: {id_list(moved)}", f"score: {score_before} to {score}"] if moved else ["moved: nothing"]
+        lines = [f"{id_} {before.get(id_, 'absent')} to {words}" for id_, words in now.items() if before.get(id_) != words]
+        lines += [f"{id_} is gone" for id_ in before if id_ not in now]
+        return [f"moved: {id_list(lines)}", f"score: {score_before} to {score}"] if lines else ["moved: nothing"]
 
 
 def watch(places: Sequence[Path], once: Callable[[], int], *, written: Sequence[Path] = ()) -> int:
@@ -238,12 +238,12 @@ class Place:
         from evalsuite.readers.limits import resolve_limits
         from evalsuite.runs.submission_reader import read_submission_in_worker
 
-        wanted = read_gold(gold, layout=options.layout)
-        limits = resolve_limits(wanted.suite.limits, options.limits)
+        local_gold = read_gold(gold, layout=options.layout)
+        limits = resolve_limits(local_gold.suite.limits, options.limits)
         modes = [f"sample {at} of {samples}" for at in range(1, samples + 1)] if samples else [None]
 
         def read(folder: Path) -> "Iterator[Submission]":
-            return (read_submission_in_worker(folder, wanted, limits, mode=mode, isolation=options.isolation) for mode in modes)
+            return (read_submission_in_worker(folder, local_gold, limits, mode=mode, isolation=options.isolation) for mode in modes)
 
         with copied(place, limits, read=read) as folder:
             yield folder, replace(options, origin=place)
@@ -493,14 +493,14 @@ def _runs_of_samples(
             def report_progress(done: int, total: int, before: int = at - 1) -> None:
                 progress(before * total + done, n_samples * total)
 
-            own = replace(
+            sample_options = replace(
                 options,
                 mode=f"sample {at} of {n_samples}",
                 label=f"{name}.sample_{at}",
                 out=options.out / f"sample_{at}" if options.out is not None else None,
                 metadata={"model_name": name, **options.metadata, "sample": f"{at} of {n_samples}"},
             )
-            runs.append(run(folder, gold, own, progress=report_progress, fork_server=fork_server))
+            runs.append(run(folder, gold, sample_options, progress=report_progress, fork_server=fork_server))
     return runs
 
 
@@ -611,14 +611,14 @@ def score_once(
         n_lost += write_fails(lambda: add_to_summary(redact_record(record, printing.reveal)))
     code, line = add_write_failures(*gates.verdict(finished), n_lost)
     seen = redact_record(record, printing.reveal)
-    moved = moves.update(seen) if moves is not None else []
+    moves_seen = moves.update(seen) if moves is not None else []
     with _for_github(finished, seen, is_green=code == EXIT_OK) if printing.github else nullcontext():
         if printing.json_:
             print(json.dumps(seen.run, ensure_ascii=True, indent=2, default=str))
         elif printing.quiet:
-            print(*map(clean, moved), line, sep="\n")
+            print(*map(clean, moves_seen), line, sep="\n")
         else:
-            printing.print(seen, line, moved, options.databases)
+            printing.print(seen, line, moves_seen, options.databases)
     return code
 
 
@@ -633,11 +633,11 @@ def _run_to_end(
     from evalsuite.sandbox.temp_dirs import TempDir
 
     with TempDir() as spare:
-        own = set_run_folder(options, folder.resolve().name, spare / "run")
-        place = own.resume or own.out
+        run_options = set_run_folder(options, folder.resolve().name, spare / "run")
+        place = run_options.resume or run_options.out
         assert place is not None
-        stop = StopAtFirst(place, progress, saved=options.save, resumed=own.resume is not None)
-        finished = run(folder, gold, own, progress=stop, fork_server=fork_server)
+        stop = StopAtFirst(place, progress, saved=options.save, resumed=run_options.resume is not None)
+        finished = run(folder, gold, run_options, progress=stop, fork_server=fork_server)
         return finished if options.save else replace(finished, folder=None)
 
 

@@ -78,9 +78,9 @@ def runs_list(
         print(clean(f"{entry.name}  {entry.suite}  {scores}  {part}{about} {tags}".rstrip()))
     if not entries:
         filters = (("--suite", suite), ("--model", model), ("--tag", tag), ("--since", since), ("--until", until.rstrip("~")))
-        named = " ".join(f"{option} {value!r}" for option, value in filters if value)
-        n = len(find_runs(runs)) if named else 0
-        print(clean(f"none of {n} runs in {runs} matches {named}" if n else f"no runs in {runs}"))
+        filter_words = " ".join(f"{option} {value!r}" for option, value in filters if value)
+        n = len(find_runs(runs)) if filter_words else 0
+        print(clean(f"none of {n} runs in {runs} matches {filter_words}" if n else f"no runs in {runs}"))
     _print_unreadable(runs, {entry.name for entry in entries})
     return EXIT_OK
 
@@ -146,11 +146,11 @@ def runs_prune(
     if not yes:
         print(f"{count_words(n, 'run')} would be deleted: add --yes" if n else "no run would be deleted")
         return EXIT_OK
-    kept = list(remove(entries, folders))
-    for why in kept:
+    remaining = list(remove(entries, folders))
+    for why in remaining:
         print(clean(f"kept: {why}"), file=sys.stderr)
-    print(f"deleted {count_words(n - len(kept), 'run')}")
-    return EXIT_GATE if kept else EXIT_OK
+    print(f"deleted {count_words(n - len(remaining), 'run')}")
+    return EXIT_GATE if remaining else EXIT_OK
 
 
 def _check_day(option: str, day: str) -> None:
@@ -160,9 +160,10 @@ def _check_day(option: str, day: str) -> None:
 
 def _print_unreadable(runs: Path, names: set[str]) -> None:
     """Print to stderr which folders of a list are unreadable, and what to do."""
-    begun, damaged = find_unreadable(runs, names)
+    unfinished, damaged = find_unreadable(runs, names)
     _print_note(
-        [folder.name for folder in begun], "not finished: `evalsuite run ... --resume DIR` continues, `runs prune --unfinished` deletes"
+        [folder.name for folder in unfinished],
+        "not finished: `evalsuite run ... --resume DIR` continues, `runs prune --unfinished` deletes",
     )
     _warn_of_damage([folder.name for folder in damaged])
 

@@ -129,13 +129,13 @@ def _test_connection(connections: "Connections", name: str, seconds: float, sql:
         with contextlib.closing(open_session(connection, limits)) as session:
             executed = ask(session, only_statement(sql, ENGINES[connection.engine].dialect), limits)
             about = session.describe()
-            kept = "results are kept" if session.fingerprint() else "results are not kept: no `version`"
+            cache_words = "results are kept" if session.fingerprint() else "results are not kept: no `version`"
     except (EvalsuiteError, FaultError) as error:
         return False, error_sentence(error)
     billed = "" if executed.cost.billed_bytes is None else f", {executed.cost.billed_bytes} bytes billed"
     rows, columns = executed.table.n_rows, len(executed.table.header)
     shape = f"{count_words(rows, 'row')} x {count_words(columns, 'column')}"
-    return True, f"{about} · {shape} in {executed.cost.seconds:.2f} s{billed} · {kept}"
+    return True, f"{about} · {shape} in {executed.cost.seconds:.2f} s{billed} · {cache_words}"
 
 
 def _connections_folder(gold: Path | None) -> Path | None:
@@ -187,11 +187,11 @@ def _show_needs(gold: Path, databases: Path | None, questions: Path | None, *, a
     from evalsuite.core.errors import listed
 
     read, needs = needs_of(gold, databases=databases, questions=questions)
-    lacking = {id_ for need in needs for id_ in need.instances}
+    blocked = {id_ for need in needs for id_ in need.instances}
     n = len(read.instances)
     if as_json:
         rows = [{"what": need.what, "mend": need.mend, "instances": list(need.instances)} for need in needs]
-        print(json.dumps({"n_instances": n, "n_lacking": len(lacking), "needs": rows}, indent=2))
+        print(json.dumps({"n_instances": n, "n_lacking": len(blocked), "needs": rows}, indent=2))
         return EXIT_OK
     for need in needs:
         several = "s" * (len(need.instances) != 1)
@@ -201,8 +201,8 @@ def _show_needs(gold: Path, databases: Path | None, questions: Path | None, *, a
     if any(need.only_queries for need in needs):
         n_tables = n - len({id_ for need in needs if not need.only_queries for id_ in need.instances})
         print(f" note: answers that are files need no connection: those to {n_tables} of {n} instances can be scored")
-    ready = f"{n - len(lacking)} of {n} instances have all they need"
-    print(f"done: {ready}" if lacking else f"done: all {n} instances have what they need")
+    ready = f"{n - len(blocked)} of {n} instances have all they need"
+    print(f"done: {ready}" if blocked else f"done: all {n} instances have what they need")
     return EXIT_OK
 
 
@@ -240,13 +240,13 @@ _LONGEST = 2_000
 def judge_test(judge: opt.JudgeFile = None, gold: JudgeGold = Path("gold"), json_: JsonToo = False) -> int:
     """Ask each model one question and show the requests, duration, parsed reply and cost; exit 4 if one fails."""
     settings = _settings(judge, gold)
-    tried = [_try_model(settings, model) for model in settings.all_models]
+    replies = [_try_model(settings, model) for model in settings.all_models]
     if json_:
-        print(json.dumps(tried[0] if len(tried) == 1 else tried, indent=2))
+        print(json.dumps(replies[0] if len(replies) == 1 else replies, indent=2))
     else:
-        for trial in tried:
+        for trial in replies:
             _show_try(trial)
-    failed = [trial["model"] for trial in tried if trial["fault"]]
+    failed = [trial["model"] for trial in replies if trial["fault"]]
     if not json_:
         print(clean(f"failed: {', '.join(failed)}" if failed else f"done: {', '.join(settings.all_models)} can judge"))
     return EXIT_UNSCORABLE if failed else EXIT_OK
@@ -269,12 +269,12 @@ def _try_model(settings: "Settings", model: str) -> dict[str, Any]:
     from evalsuite.scorers.judge import Judge
 
     # Without cached replies, because these do not test the endpoint.
-    asking = Judge(replace(settings, model=model, models=(), cache="", cassette="", repeats=1))
+    judge = Judge(replace(settings, model=model, models=(), cache="", cassette="", repeats=1))
     exchanges: list[Exchange] = []
-    asking.client.endpoint.on_exchange = exchanges.append
+    judge.client.endpoint.on_exchange = exchanges.append
     trial: dict[str, Any] = {"model": model, "score": None, "reads": "", "fault": ""}
     try:
-        score = SCORERS.load("llm_judge").function("It was Goethe", asking, question="Who wrote Faust?", gold="Johann Wolfgang von Goethe")
+        score = SCORERS.load("llm_judge").function("It was Goethe", judge, question="Who wrote Faust?", gold="Johann Wolfgang von Goethe")
         trial |= {"score": score.official, "reads": score.reason, "fault": describe(score.fault) if score.fault else ""}
     except FaultError as error:
         trial["fault"] = describe(error.fault)
@@ -283,11 +283,11 @@ def _try_model(settings: "Settings", model: str) -> dict[str, Any]:
         | {"seconds": round(x.seconds, 3), "said": x.text[:_LONGEST]}
         for x in exchanges
     ]
-    return trial | asking.account.to_json() | {"exchanges": rows}
+    return trial | judge.account.to_json() | {"exchanges": rows}
 
 
-def _show_try(tried: dict[str, Any]) -> None:
-    for exchange in tried["exchanges"]:
+def _show_try(reply: dict[str, Any]) -> None:
+    for exchange in reply["exchanges"]:
         print(clean(f"POST {exchange['address']}"))
         for name, value in exchange["headers"].items():
             print(clean(f"  {name}: {value}"))
@@ -297,11 +297,11 @@ def _show_try(tried: dict[str, Any]) -> None:
         print(f"{status} after {exchange['seconds']:.2f} s")
         for line in exchange["said"].splitlines() or [""]:
             print(clean(f"  {line}"))
-    price = "no price is set" if tried["cost"] is None else f"cost {tried['cost']:.4g}"
-    print(clean(f"tokens  {tried['prompt_tokens']} + {tried['completion_tokens']}, {price}"))
-    if tried.get("served"):
-        print(clean(f"served  {', '.join(tried['served'])}"))
-    print(clean(f"failed  {tried['fault']}" if tried["fault"] else f"reads   {tried['score']:.4g}: {tried['reads']}"))
+    price = "no price is set" if reply["cost"] is None else f"cost {reply['cost']:.4g}"
+    print(clean(f"tokens  {reply['prompt_tokens']} + {reply['completion_tokens']}, {price}"))
+    if reply.get("served"):
+        print(clean(f"served  {', '.join(reply['served'])}"))
+    print(clean(f"failed  {reply['fault']}" if reply["fault"] else f"reads   {reply['score']:.4g}: {reply['reads']}"))
 
 
 def judge_probe(judge: opt.JudgeFile = None, gold: JudgeGold = Path("gold"), json_: JsonToo = False) -> int:
@@ -316,14 +316,14 @@ def judge_probe(judge: opt.JudgeFile = None, gold: JudgeGold = Path("gold"), jso
     reports: dict[str, Any] = {}
     for model in settings.all_models:
         report = replace(settings, model=model, models=())
-        asking = Judge(replace(report, cache="", cassette="", repeats=1))
+        single_judge = Judge(replace(report, cache="", cassette="", repeats=1))
         try:
-            behaviour = probe(asking)
+            behaviour = probe(single_judge)
         except FaultError as error:
             reports[model] = {"fault": describe(error.fault)}
             continue
         path = keep_probe(report, behaviour)
-        reports[model] = behaviour.to_json() | {"account": asking.account.to_json(), "kept": str(path) if path else None}
+        reports[model] = behaviour.to_json() | {"account": single_judge.account.to_json(), "kept": str(path) if path else None}
     if json_:
         print(json.dumps(reports, indent=2))
     for model, report in () if json_ else reports.items():

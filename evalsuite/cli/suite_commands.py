@@ -88,7 +88,8 @@ class Outcome(ComparisonGates):
             gate, line = apply_gate(f"done: {score_words(run.summary)}", run.summary.score, self.fail_under)
         else:
             sides = [
-                side_of(name, own.to_json(), own.results, exchanges=exchanges_of(own.gold, own.submission)) for name, own in runs.items()
+                side_of(name, run_of_name.to_json(), run_of_name.results, exchanges=exchanges_of(run_of_name.gold, run_of_name.submission))
+                for name, run_of_name in runs.items()
             ]
             comparison = compare(sides, alpha=self.alpha)
             document = comparison_document(comparison, everything=everything)
@@ -158,8 +159,8 @@ def suite_try(
         runs = {}
         for name in candidates:
             with ProgressBar(hidden=outcome.json_ or outcome.quiet) as progress:
-                made = suite.run(name, candidate_data_path=source, candidate_column=name, save=keep is not None, progress=progress)
-            runs[name] = made.run
+                candidate_run = suite.run(name, candidate_data_path=source, candidate_column=name, save=keep is not None, progress=progress)
+            runs[name] = candidate_run.run
         unjudged = any(result.score is None and result.fault != "UNDEFINED" for run in runs.values() for result in run.results)
         document, brief, code, line = outcome.write(runs, EXIT_UNSCORABLE if unjudged else EXIT_OK, everything=all_)
         if outcome.json_:
@@ -225,7 +226,7 @@ def suite_create(
     opt.load_plugins(plugins)
     if folder_of(name).exists():
         raise SuiteError(f"there is a suite {name!r} already", hint="choose another name, or `evalsuite suite delete` the old one")
-    made = TestSuite(
+    suite = TestSuite(
         name,
         scorers,
         description,
@@ -236,7 +237,7 @@ def suite_create(
         judge=None if judge is None else judge_section(judge),
         allow_empty=allow_empty,
     )
-    n = len(made.suite.test_cases)
+    n = len(suite.suite.test_cases)
     print(f"made suite {name!r}: {count_words(n, 'test case')}, scored by {', '.join(scorers)}, in {folder_of(name)}")
     return EXIT_OK
 
@@ -259,9 +260,11 @@ def suite_list() -> int:
     runs = find_runs()
     suites = list_suites()
     for suite in suites:
-        own = [run for run in runs if run.metadata.get("suite_id") == suite.id]
-        latest = f", latest {own[-1].name}" if own else ""
-        print(clean(f"{suite.name}: {', '.join(suite.scorers)}, {len(suite.test_cases)} cases, {count_words(len(own), 'run')}{latest}"))
+        suite_runs = [run for run in runs if run.metadata.get("suite_id") == suite.id]
+        latest = f", latest {suite_runs[-1].name}" if suite_runs else ""
+        print(
+            clean(f"{suite.name}: {', '.join(suite.scorers)}, {len(suite.test_cases)} cases, {count_words(len(suite_runs), 'run')}{latest}")
+        )
     if not suites:
         print("no suites; `evalsuite suite create NAME --from FILE --scorer NAME` makes one")
     return EXIT_OK
@@ -369,25 +372,25 @@ def _run_each(
     for source, column, own_name in planned:
         try:
             with ProgressBar(hidden=outcome.json_ or outcome.quiet) as progress:
-                made = suite.run(own_name, candidate_data_path=source, candidate_column=column, progress=progress, **how)
+                run = suite.run(own_name, candidate_data_path=source, candidate_column=column, progress=progress, **how)
         except (UsageError, SuiteError) as error:
             if len(planned) == 1:
                 raise
             complain(f"{source}: {error.message.removeprefix(f'{source}: ')}", error.hint)
         else:
-            runs[own_name] = made.run
-            n_unscored += _print_run(made, None if outcome.quiet else sys.stderr if outcome.json_ else sys.stdout)
+            runs[own_name] = run.run
+            n_unscored += _print_run(run, None if outcome.quiet else sys.stderr if outcome.json_ else sys.stdout)
     return runs, n_unscored
 
 
-def _print_run(made: "TestRun", stream: "TextIO | None") -> int:
+def _print_run(run: "TestRun", stream: "TextIO | None") -> int:
     """Print a run's score, and why cases were not scored, unless `stream` is None; return how many could not be."""
-    unscored = [result for result in made.run.results if result.status in UNJUDGED]
+    unscored = [result for result in run.run.results if result.status in UNJUDGED]
     reasons = list(dict.fromkeys(result.reason for result in unscored))
-    lines = [f"{made.name}: {verdict_line(made.run.summary)}, saved {made.run.folder}"]
+    lines = [f"{run.name}: {verdict_line(run.run.summary)}, saved {run.run.folder}"]
     lines += [f" not scored: {reason}" for reason in reasons[:_MOST_REASONS]]
     if reasons[_MOST_REASONS:]:
-        lines.append(f" not scored: {len(reasons) - _MOST_REASONS} more reasons, see `evalsuite report {made.id}`")
+        lines.append(f" not scored: {len(reasons) - _MOST_REASONS} more reasons, see `evalsuite report {run.id}`")
     for line in lines if stream is not None else ():
         print(clean(line), file=stream)
     return sum(result.fault != "UNDEFINED" for result in unscored)
@@ -460,31 +463,31 @@ def import_command(
             print(clean(f"warning: {path}: {lost} cannot be read and is left out"), file=sys.stderr)
         if log.lost[_MOST_LOST:]:
             print(f"warning: {path}: {len(log.lost) - _MOST_LOST} more are left out", file=sys.stderr)
-        ours = _score_outputs(log, scorer) if scorer is not None and folders else []
+        scored_here = _score_outputs(log, scorer) if scorer is not None and folders else []
         logs.append(log)
-        steps.append(_next_of_import(log, ours, is_new=bool(folders)))
+        steps.append(_next_of_import(log, scored_here, is_new=bool(folders)))
         if json_:
             continue
         for row in log.to_json()["runs"]:
-            theirs = "not judged" if row["theirs"] is None else f"{100 * row['theirs']:.1f} %"
-            print(clean(f" {row['name']}: {count_words(row['n'], 'sample')}, {theirs} by {log.format}"))
+            verdict_of_log = "not judged" if row["theirs"] is None else f"{100 * row['theirs']:.1f} %"
+            print(clean(f" {row['name']}: {count_words(row['n'], 'sample')}, {verdict_of_log} by {log.format}"))
         if len(paths) > 1 or compare:
             print(clean(f" imported suite {log.suite!r} from {log.format}, {count_words(len(log.runs), 'run')}"))
         else:
             print_step("next:", steps[-1])
-            again = "" if folders else "; all of it was there already"
-            print(clean(f"done: imported suite {log.suite!r} from {log.format}, {count_words(len(log.runs), 'run')}{again}"))
+            rest_words = "" if folders else "; all of it was there already"
+            print(clean(f"done: imported suite {log.suite!r} from {log.format}, {count_words(len(log.runs), 'run')}{rest_words}"))
     if json_:
         print(json.dumps(logs[0].to_json() if len(logs) == 1 else [log.to_json() for log in logs], indent=1))
         return EXIT_OK
     return _compare_imported(logs) if compare else EXIT_OK
 
 
-def _next_of_import(log: "ForeignLog", ours: Sequence[str], *, is_new: bool) -> list[str]:
+def _next_of_import(log: "ForeignLog", scored_here: Sequence[str], *, is_new: bool) -> list[str]:
     """Return the words of the command that a user runs after the import of one log."""
     names = [run.name for run in log.runs]
-    if ours:
-        return ["runs", "agree", f"{log.suite}/{names[0]}", f"{log.suite}/{ours[0]}"]
+    if scored_here:
+        return ["runs", "agree", f"{log.suite}/{names[0]}", f"{log.suite}/{scored_here[0]}"]
     # A single run is compared with an earlier import of the suite, if there is one.
     others = [str(entry.metadata.get("run_name")) for entry in find_runs(suite=log.suite)] if is_new and not names[1:] else []
     names = [*[name for name in others if name not in names][:1], *names]

@@ -55,8 +55,8 @@ def _dataclass(
 
 def _make_class(cls: "type[Any]", *, frozen: bool, slots: bool, kw_only: bool, eq: bool, with_repr: bool) -> "type[Any]":
     inherited = {name: spec for base in cls.__mro__[:0:-1] for name, spec in vars(base).get(_SPECS, {}).items()}
-    own = _own_fields(cls, kw_only=kw_only, slots=slots)
-    all_fields = {**inherited, **own}
+    specs = _own_fields(cls, kw_only=kw_only, slots=slots)
+    all_fields = {**inherited, **specs}
     new: dict[str, Any] = {
         **(_FROZEN if frozen else _THAWED),
         _SPECS: all_fields,
@@ -72,7 +72,7 @@ def _make_class(cls: "type[Any]", *, frozen: bool, slots: bool, kw_only: bool, e
         new |= _comparison(cls, [field.name for field in all_fields.values() if field.compare], frozen=frozen)
     if slots:
         # In the body of the class: Python compares each special method that is set later with those of all bases.
-        cls = _with_slots(cls, own, new, inherited)
+        cls = _with_slots(cls, specs, new, inherited)
     else:
         for name, value in new.items():
             setattr(cls, name, value)
@@ -82,18 +82,18 @@ def _make_class(cls: "type[Any]", *, frozen: bool, slots: bool, kw_only: bool, e
 
 def _own_fields(cls: "type[Any]", *, kw_only: bool, slots: bool) -> "dict[str, _Field]":
     """Return the fields that a class annotates; without slots their defaults stay its attributes."""
-    own: dict[str, _Field] = {}
+    specs: dict[str, _Field] = {}
     for name, kind in cls.__annotations__.items():
         if "ClassVar" in (kind if isinstance(kind, str) else str(getattr(kind, "__origin__", kind))):
             continue
         default = vars(cls).get(name, _MISSING)
-        own[name] = _Field(default if isinstance(default, _Given) else {"default": default}, name, kind, kw_only=kw_only)
+        specs[name] = _Field(default if isinstance(default, _Given) else {"default": default}, name, kind, kw_only=kw_only)
         if isinstance(default, _Given) and not slots:
-            if own[name].default is _MISSING:
+            if specs[name].default is _MISSING:
                 delattr(cls, name)
             else:
-                setattr(cls, name, own[name].default)
-    return own
+                setattr(cls, name, specs[name].default)
+    return specs
 
 
 def _comparison(cls: "type[Any]", names: "list[str]", *, frozen: bool) -> "dict[str, Any]":
@@ -104,11 +104,11 @@ def _comparison(cls: "type[Any]", names: "list[str]", *, frozen: bool) -> "dict[
     return new
 
 
-def _with_slots(cls: "type[Any]", own: "dict[str, _Field]", new: "dict[str, Any]", inherited: "dict[str, _Field]") -> "type[Any]":
+def _with_slots(cls: "type[Any]", specs: "dict[str, _Field]", new: "dict[str, Any]", inherited: "dict[str, _Field]") -> "type[Any]":
     """Return the same class with a slot for each own field, and with the `new` attributes."""
-    body = {name: value for name, value in vars(cls).items() if name not in own and name not in ("__dict__", "__weakref__")}
+    body = {name: value for name, value in vars(cls).items() if name not in specs and name not in ("__dict__", "__weakref__")}
     kind: Any = type(cls)
-    slots = tuple([name for name in own if name not in inherited])
+    slots = tuple([name for name in specs if name not in inherited])
     slotted: type[Any] = kind(cls.__name__, cls.__bases__, {**body, **new, "__slots__": slots})
     slotted.__qualname__ = cls.__qualname__
     return slotted
@@ -181,8 +181,8 @@ class _Standard:
         if is_signature and cls is not owner:
             # A class that inherits has an `__init__` of its own.
             return None
-        made = dataclasses.make_dataclass(cls.__name__, _standard_fields(vars(cls)[_SPECS].values()), frozen=self._frozen)
-        attribute = inspect.signature(made) if is_signature else getattr(made, self._name)
+        standard = dataclasses.make_dataclass(cls.__name__, _standard_fields(vars(cls)[_SPECS].values()), frozen=self._frozen)
+        attribute = inspect.signature(standard) if is_signature else getattr(standard, self._name)
         if not is_signature:
             setattr(cls, self._name, attribute)
         return attribute

@@ -56,14 +56,14 @@ class DiskCache:
     def get_all(self, kind: str, keys: Sequence[str]) -> dict[str, Any]:
         """Return the known values by key, fetched by one query."""
         with self._lock:
-            known = {key: self._unsaved[kind, key] for key in keys if (kind, key) in self._unsaved}
+            values = {key: self._unsaved[kind, key] for key in keys if (kind, key) in self._unsaved}
             # Keys are stored as JSON, so that names that are not valid UTF-8 reach SQLite as ASCII.
-            names = {json.dumps(key): key for key in keys if key not in known}
+            names = {json.dumps(key): key for key in keys if key not in values}
             if names and self._folder is not None and (self._folder / FILE).is_file():
                 with contextlib.suppress(sqlite3.Error, OSError, ValueError):
                     rows = self._connect(self._folder).execute(_SELECT, [kind, self._stamp, json.dumps(list(names))]).fetchall()
-                    known |= {names[name]: json.loads(value) for name, value in rows}
-            return known
+                    values |= {names[name]: json.loads(value) for name, value in rows}
+            return values
 
     def put(self, kind: str, key: str, value: Any) -> None:
         """Store a value that survives a round trip through JSON."""

@@ -276,9 +276,9 @@ def _nearest(word: str, names: Sequence[str]) -> list[str]:
     """Return the names that a lower-case word may stand for: an equal name in other case, else names that contain it as a word, else names
     that begin with it, else the one name that it contains as a word, else the most similar one.
     """
-    folded = {name.casefold(): name for name in reversed(names)}
-    if word in folded:
-        return [folded[word]]
+    by_folded_name = {name.casefold(): name for name in reversed(names)}
+    if word in by_folded_name:
+        return [by_folded_name[word]]
     bare = word.strip("-")
     holding = [name for name in names if bare in re.split(r"[\W_]+", name.casefold())] if bare else []
     beginning = [name for name in names if name.casefold().startswith(word)] if len(bare) >= _MIN_CHARACTERS else []
@@ -292,5 +292,5 @@ def _nearest(word: str, names: Sequence[str]) -> list[str]:
     import difflib
 
     # The dashes that all options begin with make none of them nearer.
-    similar = {name.lstrip("-") or name: folded[name] for name in folded}
-    return [similar[near] for near in difflib.get_close_matches(bare or word, similar, n=1)]
+    similar = {name.lstrip("-") or name: by_folded_name[name] for name in by_folded_name}
+    return [similar[similar_names] for similar_names in difflib.get_close_matches(bare or word, similar, n=1)]

@@ -77,18 +77,18 @@ def aggregate(values: Sequence[float | None]) -> Aggregate:
     """Return the statistics of the values that are not None. Raises `MetricError` if there are none."""
     import statistics
 
-    known = [value for value in values if value is not None]
-    if not known:
+    numbers = [value for value in values if value is not None]
+    if not numbers:
         raise MetricError("no scores to aggregate", code="empty")
     return Aggregate(
-        mean=statistics.fmean(known),
-        std=statistics.stdev(known) if len(known) > 1 else None,
-        std_population=statistics.pstdev(known),
-        min=min(known),
-        max=max(known),
-        count=len(known),
-        median=statistics.median(known),
-        n_null=len(values) - len(known),
+        mean=statistics.fmean(numbers),
+        std=statistics.stdev(numbers) if len(numbers) > 1 else None,
+        std_population=statistics.pstdev(numbers),
+        min=min(numbers),
+        max=max(numbers),
+        count=len(numbers),
+        median=statistics.median(numbers),
+        n_null=len(values) - len(numbers),
     )
 
 
@@ -294,11 +294,11 @@ def text_of(value: Any, field: str | None = None) -> str:
         raise RecordError(f"a text or a record is needed, found {type(value).__name__}")
     names = (field, *TEXT_FIELDS) if field else TEXT_FIELDS
     for path in names:
-        here: Any = value
+        part: Any = value
         for key in path.split("."):
-            here = here.get(key) if isinstance(here, Mapping) else None
-        if here is not None:
-            return text_of(here)
+            part = part.get(key) if isinstance(part, Mapping) else None
+        if part is not None:
+            return text_of(part)
     its_own = ", ".join(map(str, value)) or "none"
     raise RecordError(f"the record has none of the fields {', '.join(names)}", hint=f"its fields: {its_own}")
 
@@ -333,5 +333,5 @@ def _option_in_words(value: Any) -> str:
         return ",".join(map(_option_in_words, value))
     if value is None:
         return "none"
-    own = getattr(value, "signature", None)
-    return str(own if own is not None else value)
+    signature = getattr(value, "signature", None)
+    return str(signature if signature is not None else value)

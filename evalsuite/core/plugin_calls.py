@@ -175,12 +175,12 @@ def _line_of_error(error: BaseException) -> str:
     import traceback
 
     paths = sysconfig.get_paths()
-    ours = (PACKAGE, "<", *(paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")))
+    library = (PACKAGE, "<", *(paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")))
     passed = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
-    own = [(file, line) for file, line in passed if not file.startswith(ours)]
+    plugin_lines = [(file, line) for file, line in passed if not file.startswith(library)]
     # An installed plugin package is located among the libraries.
-    own = own or [(file, line) for file, line in passed if not file.startswith((PACKAGE, "<", paths["stdlib"]))]
-    return f"{own[-1][0].replace(chr(92), '/').rpartition('/')[2]}:{own[-1][1]}" if own else ""
+    plugin_lines = plugin_lines or [(file, line) for file, line in passed if not file.startswith((PACKAGE, "<", paths["stdlib"]))]
+    return f"{plugin_lines[-1][0].replace(chr(92), '/').rpartition('/')[2]}:{plugin_lines[-1][1]}" if plugin_lines else ""
 
 
 class ProgramBudget:

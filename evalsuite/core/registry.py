@@ -172,9 +172,9 @@ def _keyword_parameters(function: Callable[..., Score]) -> dict[str, Parameter]:
         defaults = {name: NO_DEFAULT if default is inspect.Parameter.empty else default for name, default in defaults.items()}
     else:
         # As `inspect` has it; importing that takes half as long as Python's start.
-        code, known = function.__code__, function.__kwdefaults__ or {}
+        code, keyword_defaults = function.__code__, function.__kwdefaults__ or {}
         names = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-        defaults = {name: known.get(name, NO_DEFAULT) for name in names}
+        defaults = {name: keyword_defaults.get(name, NO_DEFAULT) for name in names}
     return {name: Parameter(hints.get(name, Any), default) for name, default in defaults.items() if name != "judge"}
 
 
@@ -190,25 +190,25 @@ def check_parameters(entry: Scorer, parameters: Mapping[str, Any], *, where: str
     An unknown key blocks the official verdict (the reference raises an error) and is only a warning for strict. Keys in `later` have no
     value yet and are not checked.
     """
-    known = entry.parameters
+    parameters_of_scorer = entry.parameters
     problems: list[Problem] = []
     usable: dict[str, Any] = {}
     for key, value in parameters.items():
         if key in later:
             continue
-        if key in IGNORED_PARAMETERS and key not in known:
+        if key in IGNORED_PARAMETERS and key not in parameters_of_scorer:
             message = f"parameter {key!r} of {entry.name} is ignored"
             problems.append(Problem(code="BAD_SPEC", message=message, where=where, blocks=frozenset()))
-        elif key in CONNECTION_PARAMETERS and key not in known:
+        elif key in CONNECTION_PARAMETERS and key not in parameters_of_scorer:
             if not isinstance(value, str) or not value:
                 message = f"parameter {key!r} of {entry.name} must be text, found {type(value).__name__}"
                 problems.append(Problem(code="BAD_SPEC", message=message, where=where))
-        elif key not in known:
+        elif key not in parameters_of_scorer:
             problems.append(
                 Problem(
                     code="BAD_SPEC",
                     message=f"unknown parameter {key!r} of {entry.name}",
-                    hint=did_you_mean(key, known),
+                    hint=did_you_mean(key, parameters_of_scorer),
                     where=where,
                     blocks=frozenset({"official"}),
                 )
@@ -362,9 +362,9 @@ class PluginBatch:
     `is_within` is whether all values are in [0, 1]; if one is not, all of them count as values on the plugin's own scale.
     """
 
-    def __init__(self, name: str, made: Any) -> None:
+    def __init__(self, name: str, plugin: Any) -> None:
         self.name = name
-        self._made = made
+        self._made = plugin
         self._cases: list[Case] = []
         self._values: dict[str, list[Any]] | None = None
         self.is_within = True
@@ -545,9 +545,9 @@ class Registry:
             return
         if name in self.bundled:
             raise UsageError(f"{path}: the name {name!r} is a bundled scorer's", hint="give the plugin's scorer another name")
-        known = self.loaded.get(name)
-        if known is not None and known != (path.resolve(), attribute):
-            raise UsageError(f"{path}: {known[0]} already registers a scorer {name!r}")
+        registered = self.loaded.get(name)
+        if registered is not None and registered != (path.resolve(), attribute):
+            raise UsageError(f"{path}: {registered[0]} already registers a scorer {name!r}")
         if not hasattr(module_of(path.resolve()), attribute):
             raise UsageError(f"{path}: the file does not define {attribute!r}")
         self.loaded[name] = (path.resolve(), attribute)
@@ -618,12 +618,12 @@ class Registry:
         if name in self.metrics:
             return ""  # its options are in suite.yaml, which is part of gold
         if name in self.objects:
-            made = self.objects[name]
+            plugin = self.objects[name]
             try:
-                source = inspect.getsource(made if inspect.isroutine(made) else type(made))
+                source = inspect.getsource(plugin if inspect.isroutine(plugin) else type(plugin))
             except (OSError, TypeError):
                 source = ""
-            return f"{source}\0{sorted((key, value) for key, value in vars(made).items() if isinstance(value, str | int | float))}"
+            return f"{source}\0{sorted((key, value) for key, value in vars(plugin).items() if isinstance(value, str | int | float))}"
         if name in self.loaded:
             from hashlib import sha256
 
@@ -635,8 +635,8 @@ class Registry:
     def _function_of(self, name: str) -> Callable[..., Score] | None:
         """Return the marked scorer function for the name of a plugin or entry point, or None."""
         if name in self.metrics:
-            made: Callable[..., Score] = self._metric_scorer.load()(self.metrics[name])
-            return made
+            function: Callable[..., Score] = self._metric_scorer.load()(self.metrics[name])
+            return function
         value = self._value_of(name)
         return None if value is None else as_scorer(value, name)
 

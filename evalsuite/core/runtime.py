@@ -151,13 +151,13 @@ def program() -> str:
     import shlex
     import shutil
 
-    own = Path(sys.executable).parent / "evalsuite"
+    script = Path(sys.executable).parent / "evalsuite"
     path = shutil.which("evalsuite")
-    if path is not None and (not own.is_file() or Path(path).resolve() == own.resolve()):
+    if path is not None and (not script.is_file() or Path(path).resolve() == script.resolve()):
         return "evalsuite"
-    here = Path.cwd()
-    word, module = (own, "") if own.is_file() else (Path(sys.executable), " -m evalsuite")
-    return shlex.quote(str(word.relative_to(here) if word.is_relative_to(here) else word)) + module
+    folder = Path.cwd()
+    word, module = (script, "") if script.is_file() else (Path(sys.executable), " -m evalsuite")
+    return shlex.quote(str(word.relative_to(folder) if word.is_relative_to(folder) else word)) + module
 
 
 def extra_line(extra: str, *, package: Path | None = None) -> str:
@@ -184,10 +184,10 @@ def _pip() -> str:
     import shlex
     import shutil
 
-    own, first = Path(sys.executable), shutil.which("pip")
-    if first is not None and Path(first).parent == own.parent:
+    python, first = Path(sys.executable), shutil.which("pip")
+    if first is not None and Path(first).parent == python.parent:
         return "pip"
-    place = own.relative_to(Path.cwd()) if own.is_relative_to(Path.cwd()) else own
+    place = python.relative_to(Path.cwd()) if python.is_relative_to(Path.cwd()) else python
     return f"{shlex.quote(os.fspath(place))} -m pip"
 
 

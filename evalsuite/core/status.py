@@ -235,10 +235,10 @@ def redact(result: Result, level: str) -> Result:
     # The digests name gold files.
     result = replace(result, digests={}, strict_fault=result.strict_fault if shows(level, "class") else None)
     if level == "none":
-        own = result.status in ZERO
-        status = result.status if own else "scored"
+        is_zero = result.status in ZERO
+        status = result.status if is_zero else "scored"
         return replace(
-            result, status=status, score=None, official=None, strict=None, reason="", fault=result.fault if own else None, details={}
+            result, status=status, score=None, official=None, strict=None, reason="", fault=result.fault if is_zero else None, details={}
         )
     details = _details(result, level)
     fault = result.fault if shows(level, "class") or result.status in ZERO else None
@@ -246,16 +246,16 @@ def redact(result: Result, level: str) -> Result:
 
 
 def _details(result: Result, level: str) -> dict[str, Any]:
-    kept: dict[str, Any] = {}
+    details_shown: dict[str, Any] = {}
     if further := further_results(result):
-        kept[FURTHER_SCORERS] = {name: further_result_row(redact(row, level)) for name, row in further.items()}
+        details_shown[FURTHER_SCORERS] = {name: further_result_row(redact(row, level)) for name, row in further.items()}
     if shows(level, "class") and result.details.get("flip"):
-        kept["flip"] = str(result.details["flip"]).partition(":")[0]
+        details_shown["flip"] = str(result.details["flip"]).partition(":")[0]
     if shows(level, "class") and result.details.get("hint"):
-        kept["hint"] = result.details["hint"]
+        details_shown["hint"] = result.details["hint"]
     if shows(level, "shape"):
-        kept |= {key: value for key, value in result.details.items() if key in _COUNTS and _is_count(value)}
-    return kept
+        details_shown |= {key: value for key, value in result.details.items() if key in _COUNTS and _is_count(value)}
+    return details_shown
 
 
 def _is_count(value: Any) -> bool:
@@ -285,12 +285,12 @@ def redact_explanation(explanation: Mapping[str, Any], level: str) -> dict[str, 
         return {}
     causes = []
     for cause in explanation.get("causes", ()):
-        kept = {key: cause[key] for key in ("name", "standing", "proved", "chance", "general") if key in cause}
+        cause_shown = {key: cause[key] for key in ("name", "standing", "proved", "chance", "general") if key in cause}
         if shows(level, "shape"):
-            kept["says"] = cause["says"]
+            cause_shown["says"] = cause["says"]
         if level == "cells":
-            kept |= {key: cause[key] for key in ("where", "text", "patch", "scores") if key in cause}
-        causes.append(kept)
+            cause_shown |= {key: cause[key] for key in ("where", "text", "patch", "scores") if key in cause}
+        causes.append(cause_shown)
     notes = list(explanation.get("notes", ())) if level == "cells" else []
     kept_keys = {
         key: explanation[key] for key in ("proved", "standing", "rules", "cause", "n_attempts", "n_executions") if key in explanation
@@ -321,10 +321,10 @@ def _table_shape(data: Mapping[str, Any]) -> dict[str, Any]:
         }
         for row in data["rows"]
     ]
-    kept = {
+    shape = {
         key: data[key] for key in ("ordered", "n_rows", "rules", "counts", "n_columns", "n_rows_shown", "n_rows_cut", "note") if key in data
     }
-    return {**kept, "columns": columns, "rows": rows}
+    return {**shape, "columns": columns, "rows": rows}
 
 
 def _number_shape(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -338,8 +338,8 @@ def _text_shape(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _tree_shape(data: Mapping[str, Any]) -> dict[str, Any]:
     rows: Sequence[Mapping[str, Any]] = data["rows"]
-    kept = [{key: row.get(key) for key in ("path", "status")} for row in rows]
-    return {"rows": kept, "n_rows": data["n_rows"], "n_rows_shown": data["n_rows_shown"]}
+    shape = [{key: row.get(key) for key in ("path", "status")} for row in rows]
+    return {"rows": shape, "n_rows": data["n_rows"], "n_rows_shown": data["n_rows_shown"]}
 
 
 _SHAPES: Final = {"table": _table_shape, "number": _number_shape, "text": _text_shape, "tree": _tree_shape}
@@ -347,11 +347,11 @@ _SHAPES: Final = {"table": _table_shape, "number": _number_shape, "text": _text_
 
 def redact_corrections(corrections: Mapping[str, Any]) -> dict[str, Any]:
     """Return the `corrections` of a run.json without reasons and evidence, which quote gold, for a suite with hidden gold."""
-    kept = {
+    public = {
         key: [{name: value for name, value in row.items() if name not in ("reason", "evidence")} for row in corrections[key]]
         for key in ("applied", "stale", "expired")
     }
-    return {**corrections, **kept}
+    return {**corrections, **public}
 
 
 def redact_evidence(evidence: Mapping[str, Any], level: str, *, result: Result | None = None) -> dict[str, Any]:
@@ -363,8 +363,8 @@ def redact_evidence(evidence: Mapping[str, Any], level: str, *, result: Result |
         cut |= {key: evidence[key] for key in ("rules", "status") if key in evidence}
     if result is not None:
         cut["reason"] = redact(result, level).reason
-    if "explanation" in evidence and (kept := redact_explanation(evidence["explanation"], level)):
-        cut["explanation"] = kept
+    if "explanation" in evidence and (explanation := redact_explanation(evidence["explanation"], level)):
+        cut["explanation"] = explanation
     if "difference" in evidence and (left := redact_difference(evidence["difference"], level)):
         cut["difference"] = left
     return cut

@@ -40,8 +40,8 @@ class JsonField(_CompactField):
     def __get__(self, owner: Any, _: type[Any] | None = None) -> Any:
         if owner is None:
             return self
-        kept = self.place.__get__(owner)
-        return _decoder()(kept) if isinstance(kept, bytes) else kept
+        value = self.place.__get__(owner)
+        return _decoder()(value) if isinstance(value, bytes) else value
 
     def __set__(self, owner: Any, value: Mapping[str, Any] | bytes) -> None:
         self.place.__set__(owner, value)
@@ -60,8 +60,8 @@ class PlaceField(_CompactField):
     def __get__(self, owner: Any, _: type[Any] | None = None) -> Any:
         if owner is None:
             return self
-        kept = self.place.__get__(owner)
-        return kept if isinstance(kept, str) else f"{_files[kept >> _LINE_BITS]}:{kept & (1 << _LINE_BITS) - 1}"
+        value = self.place.__get__(owner)
+        return value if isinstance(value, str) else f"{_files[value >> _LINE_BITS]}:{value & (1 << _LINE_BITS) - 1}"
 
     def __set__(self, owner: Any, value: str) -> None:
         self.place.__set__(owner, _line_number(value))
@@ -355,8 +355,8 @@ class Result:
 
     def detail(self, key: str) -> Any:
         """Return the value of a key in `details`, or None. The JSON text is parsed only if it contains the key."""
-        kept = _stored_details(self)
-        return None if isinstance(kept, bytes) and _quoted(key) not in kept else self.details.get(key)
+        stored = _stored_details(self)
+        return None if isinstance(stored, bytes) and _quoted(key) not in stored else self.details.get(key)
 
     def with_detail(self, key: str, value: Any) -> "Result":
         """Return a copy with this value in `details`. Details stored as text stay text if they do not contain the key."""
@@ -369,8 +369,8 @@ class Result:
     @property
     def details_text(self) -> bytes | None:
         """The JSON text of `details`; None if they are stored as an object."""
-        kept = _stored_details(self)
-        return kept if isinstance(kept, bytes) else None
+        stored = _stored_details(self)
+        return stored if isinstance(stored, bytes) else None
 
 
 @cache

@@ -82,7 +82,7 @@ def _read_questions(place: Path, layout: str, limits: Limits) -> Iterator[tuple[
                 why = describe(entry.fault) if entry.fault is not None else "instance_id is missing"
                 raise UsageError(f"{place.name}:{entry.line}: {why}", hint=entry.hint or 'one {"instance_id": ..., "db": ...} a line')
             engine = "snowflake" if layout == "snow" else next((name for prefix, name in _PREFIXES.items() if id_.startswith(prefix)), "")
-            texts = {own: next((value[key] for key in keys if isinstance(value.get(key), str)), "") for own, keys in _KEYS.items()}
+            texts = {field: next((value[key] for key in keys if isinstance(value.get(key), str)), "") for field, keys in _KEYS.items()}
             yield id_, {key: text for key, text in {**texts, "engine": engine}.items() if text}
 
 
@@ -107,14 +107,14 @@ def with_login(connection: "Connection") -> "Connection":
     usable = {key: value for key, value in options.items() if key in _NO_LOGIN or not _is_placeholder(value)}
     if engine == "snowflake":
         proof = {"password", "private_key_file", "token", "authenticator"}
-        lacking = [*({"account", "user"} - usable.keys()), *([] if proof & usable.keys() else ["password"])]
+        missing = [*({"account", "user"} - usable.keys()), *([] if proof & usable.keys() else ["password"])]
     elif engine == "bigquery":
-        lacking = _lacking_of_service(usable, where)
+        missing = _missing_service_keys(usable, where)
     else:
         # Without one of these, the server would be contacted under another name.
-        lacking = [key for key in options if key not in usable and str(options[key]).strip()]
-    if lacking:
-        problem = f"absent, empty or a placeholder: {', '.join(sorted(lacking))}"
+        missing = [key for key in options if key not in usable and str(options[key]).strip()]
+    if missing:
+        problem = f"absent, empty or a placeholder: {', '.join(sorted(missing))}"
         raise UsageError(f"{where} has no login; {problem}", hint=f"write your own credentials for {engine}")
     return replace(connection, options=usable)
 
@@ -123,28 +123,28 @@ def _is_placeholder(value: Any) -> bool:
     return isinstance(value, str) and (not value.strip() or _PLACEHOLDER.fullmatch(value.strip()) is not None)
 
 
-def _lacking_of_service(options: Mapping[str, Any], where: str) -> list[str]:
+def _missing_service_keys(options: Mapping[str, Any], where: str) -> list[str]:
     """Return the missing keys of a BigQuery service account file; none if the machine's own login, or an emulator, is used."""
-    named = options.get("credentials")
-    if named is None:
+    credentials = options.get("credentials")
+    if credentials is None:
         return [] if options.get("endpoint") else ["credentials"]
-    if named == "default":
+    if credentials == "default":
         return []
     try:
-        data = json.loads(Path(str(named)).read_text(encoding="utf-8-sig"))
-        wanted = ["private_key", "client_email", *([] if "project" in options else ["project_id"])]
-        return [key for key in wanted if _is_placeholder(str(data.get(key) or ""))]
+        data = json.loads(Path(str(credentials)).read_text(encoding="utf-8-sig"))
+        required = ["private_key", "client_email", *([] if "project" in options else ["project_id"])]
+        return [key for key in required if _is_placeholder(str(data.get(key) or ""))]
     except (OSError, ValueError, AttributeError):
         raise UsageError(f"{where}: its credentials cannot be read", hint="a service account's JSON file") from None
 
 
-def credential_options(name: str, file: Path, known: Mapping[str, str]) -> tuple[dict[str, Any], UsageError | None]:
-    """Return (the `known` options of a connection in one of the reference's files, the error if it cannot be read)."""
+def credential_options(name: str, file: Path, configured: Mapping[str, str]) -> tuple[dict[str, Any], UsageError | None]:
+    """Return (the `configured` options of a connection in one of the reference's files, the error if it cannot be read)."""
     if name == "bigquery":
         return {"credentials": file.name}, None
     try:
         values = json.loads(file.read_text(encoding="utf-8-sig"))
         # The template file contains empty texts.
-        return {key.lower(): item for key, item in values.items() if key.lower() in known and item and isinstance(item, str)}, None
+        return {key.lower(): item for key, item in values.items() if key.lower() in configured and item and isinstance(item, str)}, None
     except (OSError, ValueError, AttributeError):
         return {}, UsageError(f"{file.name} cannot be read", hint='a JSON object: {"user": ..., "password": ..., "account": ...}')

@@ -82,8 +82,8 @@ class Connections:
             places = [_seen_from(folder, database, owner) for folder in folders]
             database = str(next((place for place in places if is_there(place)), places[-1]))
         # Each database of a pattern is a separate connection.
-        own = name if not _PATTERN.search(pattern) else f"{name}: {_of_pattern(pattern, instance, owner)}"
-        return Connection(name=own, engine=entry.engine, database=database, options=options)
+        filled_name = name if not _PATTERN.search(pattern) else f"{name}: {_of_pattern(pattern, instance, owner)}"
+        return Connection(name=filled_name, engine=entry.engine, database=database, options=options)
 
     def of_instance(self, instance: GoldInstance, parameters: Mapping[str, Any] | None = None) -> Connection | None:
         """Return the connection of an instance, None if there is none.
@@ -100,9 +100,9 @@ class Connections:
 
     def _map_instance(self, instance: GoldInstance, parameters: Mapping[str, Any] | None) -> Connection | None:
         parameters = parameters or {}
-        named = parameters.get("connection") or instance.extra.get("connection")
-        if named:
-            return self.get(str(named), instance)
+        name = parameters.get("connection") or instance.extra.get("connection")
+        if name:
+            return self.get(str(name), instance)
         if parameters.get("database") or parameters.get("engine"):
             return self._of_parameters(str(parameters.get("engine") or ""), str(parameters.get("database") or ""), instance.where)
         best = max(self.entries.values(), key=lambda entry: entry.fits(instance), default=None)
@@ -130,10 +130,12 @@ class Connections:
 
     def _of_parameters(self, engine: str, database: str, where: str) -> Connection:
         if database in self.entries or (not database and engine in self.entries):
-            known = self.get(database or engine)
-            if engine and known.engine != engine:
-                raise GoldError(f"{where}: connection {known.name!r} is {known.engine}, not {engine}", hint="name the engine it has")
-            return known
+            connection = self.get(database or engine)
+            if engine and connection.engine != engine:
+                raise GoldError(
+                    f"{where}: connection {connection.name!r} is {connection.engine}, not {engine}", hint="name the engine it has"
+                )
+            return connection
         if engine not in ENGINES:
             raise GoldError(f"{where}: unknown engine {engine!r}", hint=did_you_mean(engine, ENGINES))
         if not ENGINES[engine].embedded:
@@ -183,10 +185,10 @@ def read_connections(
         UsageError or GoldError: a file is not a mapping of names to connections; the message names file and line, or connection and key.
     """
     # Paths are absolute, because workers may run in another folder.
-    here, environment = Path.cwd(), os.environ if environment is None else environment
-    gold = here / gold if gold is not None else None
+    working_folder, environment = Path.cwd(), os.environ if environment is None else environment
+    gold = working_folder / gold if gold is not None else None
     untrusted = submission.resolve() if submission is not None else None
-    folders = [folder for folder in (gold, working or here) if folder is not None]
+    folders = [folder for folder in (gold, working or working_folder) if folder is not None]
     folders = [folder for folder in folders if untrusted is None or not folder.resolve().is_relative_to(untrusted)]
     entries = {entry.name: entry for entry in _entries_of(gold, folders)}
     for name in CREDENTIALS:
@@ -264,10 +266,10 @@ def _described_connection(name: str, value: Any, where: str, folder: Path) -> En
     if engine not in ENGINES:
         raise GoldError(f"{where}: unknown engine {engine!r} of connection {name!r}", hint=did_you_mean(engine, ENGINES))
     secret = ENGINES[engine].secret
-    known = [*ENGINES[engine].options, *(key + _FROM_FILE for key in secret)]
+    allowed = [*ENGINES[engine].options, *(key + _FROM_FILE for key in secret)]
     for key, item in options.items():
-        if key not in known:
-            hint = did_you_mean(key, [*known, *_MAPPING_KEYS])
+        if key not in allowed:
+            hint = did_you_mean(key, [*allowed, *_MAPPING_KEYS])
             raise GoldError(f"{where}: unknown key {key!r} of connection {name!r}", hint=hint)
         if not isinstance(item, str | int | float):
             raise GoldError(f"{where}: {key} of connection {name!r} must be text, a number, true or false", hint="put quotes round it")

@@ -98,10 +98,10 @@ def read_errata(gold: Gold, *, day: date | None = None) -> Errata | None:
         return None
     day = day or datetime.now(UTC).date()
     name = f"{folder.resolve().name}/{ERRATA_FILE}"
-    known = {instance.instance_id: instance for instance in gold.instances}
+    by_id = {instance.instance_id: instance for instance in gold.instances}
     entries: dict[str, Erratum] = {}
     for fields, lines in _mappings(file, name):
-        entry = _entry_of(fields, lines, gold, known, day)
+        entry = _entry_of(fields, lines, gold, by_id, day)
         if (first := entries.get(entry.id)) is not None:
             line = first.where.rpartition(":")[2]
             raise GoldError(f"{entry.where}: {entry.id!r} is repeated, first on line {line}", hint="keep one entry for each instance")
@@ -122,13 +122,13 @@ def instance_hash(gold: Gold, instance: GoldInstance) -> str:
         "checks": [[check.scorer, dict(check.parameters), dict(check.extra)] for check in instance.own_checks],
         "extra": dict(instance.extra),
     }
-    own = gold.folder / instance.instance_id
-    files = [place for place in sorted(own.rglob("*")) if place.is_file()]
-    files = [place for place in files if not any(part.startswith(".") for part in place.relative_to(own).parts)]
-    files = [place for place in files if not is_bytecode(place.relative_to(own).as_posix())]
+    instance_folder = gold.folder / instance.instance_id
+    files = [place for place in sorted(instance_folder.rglob("*")) if place.is_file()]
+    files = [place for place in files if not any(part.startswith(".") for part in place.relative_to(instance_folder).parts)]
+    files = [place for place in files if not is_bytecode(place.relative_to(instance_folder).as_posix())]
     values = [value for check in instance.checks for value in check.parameters.values()]
-    named = sorted({str(n) for value in values for n in (value if isinstance(value, list) else [value]) if isinstance(n, FromRoot)})
-    files += [place for name in named if (place := gold.folder / name).is_file()]
+    file_names = sorted({str(n) for value in values for n in (value if isinstance(value, list) else [value]) if isinstance(n, FromRoot)})
+    files += [place for name in file_names if (place := gold.folder / name).is_file()]
     digest = hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode("utf-8", "backslashreplace"))
     digest.update(_hash_of(files, gold.folder).encode())
     return digest.hexdigest()[:_HEX]
@@ -163,7 +163,7 @@ def _mappings(file: Path, name: str) -> Iterator[tuple[dict[str, Any], dict[str,
             yield fields, lines
 
 
-def _entry_of(fields: Mapping[str, Any], lines: Mapping[str, str], gold: Gold, known: Mapping[str, GoldInstance], day: date) -> Erratum:
+def _entry_of(fields: Mapping[str, Any], lines: Mapping[str, str], gold: Gold, by_id: Mapping[str, GoldInstance], day: date) -> Erratum:
     """Return one entry, checked key by key."""
     where = lines[""]
     for key in fields:
@@ -186,12 +186,12 @@ def _entry_of(fields: Mapping[str, Any], lines: Mapping[str, str], gold: Gold, k
         raise GoldError(f"{lines['expires']}: expires must be a day, found {value!r}", hint="write 2027-06-30")
     actions = [key for key in ACTIONS if key in fields]
     if len(actions) != 1:
-        listed = " and ".join(actions) or "none"
-        raise GoldError(f"{where}: an entry needs exactly one of {', '.join(ACTIONS)}, found {listed}")
-    if fields["id"] not in known:
-        hint = did_you_mean(fields["id"], sorted(known)[:MOST_COMPARED])
+        action_words = " and ".join(actions) or "none"
+        raise GoldError(f"{where}: an entry needs exactly one of {', '.join(ACTIONS)}, found {action_words}")
+    if fields["id"] not in by_id:
+        hint = did_you_mean(fields["id"], sorted(by_id)[:MOST_COMPARED])
         raise GoldError(f"{lines['id']}: no instance {fields['id']!r} in gold", hint=hint)
-    return _apply_state(fields, lines, gold, known[fields["id"]], actions[0], day)
+    return _apply_state(fields, lines, gold, by_id[fields["id"]], actions[0], day)
 
 
 def _apply_state(

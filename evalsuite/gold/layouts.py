@@ -106,8 +106,8 @@ def _chosen_kind(folder: Path, kinds: list[str], mode: str | None) -> str:
         raise UsageError(f"{folder.name} contains both .csv and .sql files", hint="choose the answers: --mode exec_result or --mode sql")
     chosen = mode or next(iter(kinds), None)
     if chosen is None or chosen not in kinds:
-        wanted = f"<id>{ENDINGS[chosen]}" if chosen else "<id>.csv and no <id>.sql"
-        raise SubmissionError(f"{folder.name}: no {wanted} in it", hint="a submission is a folder with one file an instance")
+        expected = f"<id>{ENDINGS[chosen]}" if chosen else "<id>.csv and no <id>.sql"
+        raise SubmissionError(f"{folder.name}: no {expected} in it", hint="a submission is a folder with one file an instance")
     return chosen
 
 
@@ -159,14 +159,14 @@ def evaluation_of(entry: Obj, gold: str | list[str], layout: str) -> tuple[dict[
 def _instance(files: GoldFiles, layout: str, entry: Obj, where: str, suite: Suite) -> GoldInstance:
     """Return the instance of one entry of the spec."""
     id_ = id_of(entry, where)
-    own = files.of(id_)
-    names = own or f"{id_}.csv"
+    gold_names = files.of(id_)
+    names = gold_names or f"{id_}.csv"
     gold: Any = FromRoot(f"{RESULTS}/{names}") if isinstance(names, str) else [FromRoot(f"{RESULTS}/{name}") for name in names]
     evaluation, unusable = evaluation_of(entry, gold, layout)
     check = check_of(evaluation, id_, where, suite)
     failing = (f"{text}: the reference fails" for text in unusable)
     problems = [Problem(code="BAD_SPEC", message=text, where=where, blocks=OFFICIAL_ONLY) for text in failing]
-    if not own:
+    if not gold_names:
         problems.append(_no_gold(id_, entry, files, where))
     if unused := files.unused_files(id_):
         message = f"{', '.join(unused)} next to {id_}.csv: the reference reads {id_}.csv alone"
@@ -244,15 +244,15 @@ class PairsLayout:
 
 def _pair_instance(evaluator: str, about: Mapping[str, Obj], note: str, entry: Obj, where: str, suite: Suite) -> GoldInstance:
     """Return the instance of one pair; the first one carries the note about the file of questions."""
-    id_, known = str(entry["instance_id"]), about.get(str(entry["instance_id"]), {})
+    id_, facts = str(entry["instance_id"]), about.get(str(entry["instance_id"]), {})
     parameters = {"gold": entry["gold"], "database": entry["database"], "evaluator": evaluator}
     check = check_of({"func": "sql_match", "parameters": parameters}, id_, where, suite)
     if note and id_ == next(iter(about)):
         problem = Problem(code="BAD_SPEC", message=note, where=where, blocks=frozenset())
         check = replace(check, problems=(*check.problems, problem))
-    difficulty = known.get("difficulty")
+    difficulty = facts.get("difficulty")
     groups = (*groups_of(id_, suite), *([difficulty] if isinstance(difficulty, str) and difficulty else []))
-    extra = {"db_id": entry["database"], **{key: known[key] for key in _KEPT if key in known}}
+    extra = {"db_id": entry["database"], **{key: facts[key] for key in _KEPT if key in facts}}
     return GoldInstance(instance_id=id_, checks=(check,), where=where, extra=extra, groups=groups)
 
 

@@ -52,8 +52,8 @@ def read_questions(path: Path, ids: Sequence[str]) -> dict[str, str]:
     places = [next((header.index(name) for name in names if name in header), None) for names in (ID_COLUMNS, QUESTION_COLUMNS)]
     id_at, question_at = places
     if id_at is None or question_at is None:
-        wanted = "id" if id_at is None else "question"
-        raise UsageError(f"{path}:1: no column {wanted!r}", hint=f"found: {listed(header)}; needed: id and question")
+        column = "id" if id_at is None else "question"
+        raise UsageError(f"{path}:1: no column {column!r}", hint=f"found: {listed(header)}; needed: id and question")
     questions: dict[str, str] = {}
     for line, cells in rows:
         id_, question = (cells[at].strip() if at < len(cells) else "" for at in (id_at, question_at))

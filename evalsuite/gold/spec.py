@@ -189,19 +189,19 @@ def id_of(entry: Obj, where: str) -> str:
 
 def check_ids(gold: Gold, ids: Iterable[str]) -> None:
     """Raise `UsageError` for an id that gold does not have."""
-    known = {instance.instance_id: None for instance in gold.instances}
+    all_ids = {instance.instance_id: None for instance in gold.instances}
     for name in ids:
-        if name not in known:
-            raise UsageError(f"no instance {name!r} in gold", hint=did_you_mean(name, list(known)[:MOST_COMPARED]))
+        if name not in all_ids:
+            raise UsageError(f"no instance {name!r} in gold", hint=did_you_mean(name, list(all_ids)[:MOST_COMPARED]))
 
 
 def _check_clusters(suite: Suite, instances: Mapping[str, GoldInstance]) -> Iterator[str]:
     """Yield notes on clusters of suite.yaml: unknown ids, a single cluster. Raises `GoldError` for an instance in none or several."""
     tags, place = suite.extra.get("clusters", ()), suite.extra.get("clusters_at", "")
     for instance in instances.values() if tags else ():
-        own = [tag for tag in instance.groups if tag in tags]
-        if len(own) != 1:
-            names = " and ".join(own) or "none"
+        clusters_of_instance = [tag for tag in instance.groups if tag in tags]
+        if len(clusters_of_instance) != 1:
+            names = " and ".join(clusters_of_instance) or "none"
             raise GoldError(f"{place}: instance {instance.instance_id!r} is in {names} of the clusters", hint="each must be in exactly one")
     for tag in tags:
         if unknown := [name for name in suite.groups[tag] if name not in instances]:
@@ -282,12 +282,12 @@ def with_further_scorers(checks: tuple[Check, ...], id_: str, where: str, suite:
         return checks
     rest = [check for check in checks if check.scorer not in names]
     for name in names:
-        own = [check for check in checks if check.scorer == name]
-        for check in [] if own else [check for check in checks if check.scorer == scorer]:
-            known = SCORERS.load(name).parameters
-            case = {key: value for key, value in check.parameters.items() if key in CASE_KEYS and key in known}
-            own.append(check_of({"func": name, "parameters": case}, id_, where, suite))
-        rest += own if name == names[0] else [replace(check, is_further=True) for check in own]
+        checks_of_scorer = [check for check in checks if check.scorer == name]
+        for check in [] if checks_of_scorer else [check for check in checks if check.scorer == scorer]:
+            parameters = SCORERS.load(name).parameters
+            case = {key: value for key, value in check.parameters.items() if key in CASE_KEYS and key in parameters}
+            checks_of_scorer.append(check_of({"func": name, "parameters": case}, id_, where, suite))
+        rest += checks_of_scorer if name == names[0] else [replace(check, is_further=True) for check in checks_of_scorer]
     return tuple(rest)
 
 

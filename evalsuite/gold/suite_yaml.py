@@ -30,8 +30,8 @@ class Placed(dict[str, Any]):
 def place_of_fault(section: Any, place: str, message: str) -> str:
     """Return the "file:line" of the key that a message names, quoted or as `judge.key`; else that of the section, `place`."""
     lines = section.lines if isinstance(section, Placed) else {}
-    named = (line for key, line in lines.items() if repr(key) in message or f".{key} " in message)
-    return f"{place.rpartition(':')[0]}:{line}" if (line := next(named, None)) is not None else place
+    lines_of_key = (line for key, line in lines.items() if repr(key) in message or f".{key} " in message)
+    return f"{place.rpartition(':')[0]}:{line}" if (line := next(lines_of_key, None)) is not None else place
 
 
 def top_level(file: Path, where: str) -> Iterator[tuple[str, Any, str]]:
@@ -95,13 +95,13 @@ def refuse_twice(node: Any, where: str) -> None:
     """Raise if a key is repeated in a mapping, at any depth; YAML itself would keep the last one."""
     import yaml
 
-    nodes, known = [node], set()
+    nodes, visited = [node], set()
     while nodes:
         node = nodes.pop()
         # An alias is the same node again.
-        if id(node) in known or isinstance(node, yaml.ScalarNode):
+        if id(node) in visited or isinstance(node, yaml.ScalarNode):
             continue
-        known.add(id(node))
+        visited.add(id(node))
         if isinstance(node, yaml.SequenceNode):
             nodes.extend(node.value)
             continue
@@ -148,10 +148,10 @@ def read_suite(folder: Path, *, plugins: bool = True) -> Suite:
     if not file.is_file():
         return Suite(name=name, folder=folder, extra=extra)
     where = f"{name}/{SUITE_FILE}"
-    fields, listed, unexecuted = dict[str, Any](name=name, folder=folder, extra=extra), tuple[str, ...](), set[str]()
+    fields, scorer_names, unexecuted = dict[str, Any](name=name, folder=folder, extra=extra), tuple[str, ...](), set[str]()
     for key, value, place in top_level(file, where):
         if key == "scorers":
-            listed = _load_scorers(value, place, folder, unexecuted if not plugins else None)
+            scorer_names = _load_scorers(value, place, folder, unexecuted if not plugins else None)
         elif key in _FIELDS:
             if key == "defaults" and isinstance(value, dict):
                 value = {name: parameters for name, parameters in value.items() if name not in unexecuted}
@@ -160,27 +160,27 @@ def read_suite(folder: Path, *, plugins: bool = True) -> Suite:
             raise GoldError(f"{place}: unknown key {key!r}", hint=did_you_mean(key, [*_FIELDS, "scorers"]))
     if unexecuted:
         fields["extra"]["unexecuted"] = frozenset(unexecuted)
-    return _suite_of(fields, listed, where)
+    return _suite_of(fields, scorer_names, where)
 
 
-def _suite_of(fields: dict[str, Any], listed: tuple[str, ...], where: str) -> Suite:
+def _suite_of(fields: dict[str, Any], scorer_names: tuple[str, ...], where: str) -> Suite:
     """Return the suite of checked sections. Raises `GoldError` where two of them contradict each other."""
     if (score := fields.pop("score", None)) is not None:
-        if score not in listed:
-            raise GoldError(f"{where}: score names {score!r}, which scorers does not list", hint=did_you_mean(score, listed))
-        listed = (score, *(other for other in listed if other != score))
-    if listed[1:]:
-        fields["scorers"] = listed
+        if score not in scorer_names:
+            raise GoldError(f"{where}: score names {score!r}, which scorers does not list", hint=did_you_mean(score, scorer_names))
+        scorer_names = (score, *(other for other in scorer_names if other != score))
+    if scorer_names[1:]:
+        fields["scorers"] = scorer_names
     # Sections without their own field are used by later code.
     for key in [key for key in fields if key not in Suite.__dataclass_fields__ and key != "reference"]:
         fields["extra"][key] = fields.pop(key)
     for tag in fields["extra"].get("clusters", ()):
         if tag not in fields.get("groups", {}):
-            known = did_you_mean(tag, fields.get("groups", {}))
-            raise GoldError(f"{fields['extra']['clusters_at']}: the cluster {tag!r} is no group", hint=known)
+            hint = did_you_mean(tag, fields.get("groups", {}))
+            raise GoldError(f"{fields['extra']['clusters_at']}: the cluster {tag!r} is no group", hint=hint)
     if (reference := fields.pop("reference", None)) is not None:
-        own = fields.get("defaults", {})
-        fields["defaults"] = own | {name: {"reference": reference, **own.get(name, {})} for name in TABLE_SCORERS}
+        defaults = fields.get("defaults", {})
+        fields["defaults"] = defaults | {name: {"reference": reference, **defaults.get(name, {})} for name in TABLE_SCORERS}
     return Suite(**fields)
 
 
@@ -193,8 +193,8 @@ def _load_scorers(value: Any, where: str, folder: Path, unexecuted: set[str] | N
     """
     names = []
     for entry in value if isinstance(value, list) else [value]:
-        brought = {entry: None} if isinstance(value, list) and isinstance(entry, str) else _mapping(entry, "scorers", where)
-        for name, target in brought.items():
+        specs = {entry: None} if isinstance(value, list) and isinstance(entry, str) else _mapping(entry, "scorers", where)
+        for name, target in specs.items():
             if target is not None:
                 _load_scorer(name, target, where, folder, unexecuted)
             names.append(name)
@@ -335,10 +335,10 @@ def _rules(value: Any, where: str) -> dict[str, Any]:
 def _reference(value: Any, where: str) -> dict[str, Any]:
     from evalsuite.compare.official_cells import Reference
 
-    known = get_args(Reference)
-    if value not in known:
-        hint = did_you_mean(str(value), known)
-        raise GoldError(f"{where}: reference must be {' or '.join(known)}, found {value!r}", hint=hint)
+    references = get_args(Reference)
+    if value not in references:
+        hint = did_you_mean(str(value), references)
+        raise GoldError(f"{where}: reference must be {' or '.join(references)}, found {value!r}", hint=hint)
     return {"reference": value}
 
 

@@ -67,8 +67,8 @@ class ArchiveChecks:
         *folders, _ = self._parts(name)
         for n in range(1, len(folders) + 1):
             self._folder("/".join(folders[:n]))
-        if (known := self._files.get(key := _folded(name))) is not None:
-            same = "occurs twice" if known == name else f"differs from {known!r} only in case"
+        if (other := self._files.get(key := _fold_name(name))) is not None:
+            same = "occurs twice" if other == name else f"differs from {other!r} only in case"
             raise FaultError("BAD_PATH", f"{name!r} {same}")
         if key in self._folders:
             raise FaultError("BAD_PATH", f"{name!r} is a file and a folder")
@@ -81,11 +81,11 @@ class ArchiveChecks:
             self._folder("/".join(parts[:n]))
 
     def _folder(self, name: str) -> None:
-        key = _folded(name)
+        key = _fold_name(name)
         if key in self._files:
             raise FaultError("BAD_PATH", f"{name!r} is a file and a folder")
-        if (known := self._folders.setdefault(key, name)) != name:
-            raise FaultError("BAD_PATH", f"{name!r} differs from {known!r} only in case")
+        if (other := self._folders.setdefault(key, name)) != name:
+            raise FaultError("BAD_PATH", f"{name!r} differs from {other!r} only in case")
 
     @staticmethod
     def _parts(name: str) -> list[str]:
@@ -110,19 +110,19 @@ def stream_files(place: str, name: str, limits: Mapping[str, int | float], *, pr
     try:
         with (private or Path(place)).open("rb") as handle:
             if kind.endswith(".zip"):
-                yield from _zipped(handle, contents)
+                yield from _unpack_zip(handle, contents)
             elif kind.endswith(".tar"):
-                yield from _tarred(handle, contents)
+                yield from _unpack_tar(handle, contents)
             else:
                 with gzip.GzipFile(fileobj=handle) as unpacked:
-                    yield from _tarred(unpacked, contents)
+                    yield from _unpack_tar(unpacked, contents)
     except (NotImplementedError, RuntimeError):
         raise FaultError("BAD_ARCHIVE", "its compression is not supported") from None
     except _BROKEN:
         raise FaultError("BAD_ARCHIVE", "it is damaged, or not an archive of the kind that its name shows") from None
 
 
-def _zipped(handle: IO[bytes], contents: ArchiveChecks) -> Iterator[tuple[str, str]]:
+def _unpack_zip(handle: IO[bytes], contents: ArchiveChecks) -> Iterator[tuple[str, str]]:
     with zipfile.ZipFile(handle) as archive:
         members = []
         # All members are checked before the first byte is unpacked.
@@ -145,7 +145,7 @@ def _zipped(handle: IO[bytes], contents: ArchiveChecks) -> Iterator[tuple[str, s
                 yield from _pieces(member.orig_filename, unpacked, member.file_size)
 
 
-def _tarred(handle: IO[bytes] | gzip.GzipFile, contents: ArchiveChecks) -> Iterator[tuple[str, str]]:
+def _unpack_tar(handle: IO[bytes] | gzip.GzipFile, contents: ArchiveChecks) -> Iterator[tuple[str, str]]:
     is_empty = True
     with tarfile.open(fileobj=handle, mode="r|", tarinfo=_Member) as archive:
         for member in archive:
@@ -206,6 +206,6 @@ def _is_litter(name: str) -> bool:
     return first == _LITTER_FOLDER or last in _LITTER or last.startswith("._")
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     """The name as a file system that ignores case and Unicode composition compares it."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())

@@ -165,10 +165,10 @@ def _all_quoted(data: bytes, width: int | None) -> tuple[Block, int] | None:
     if data.count(b"\r") != len(lines) * has_returns:
         return None
     shape = len(lines), width
-    gone = 2 * np.arange(n_cells, dtype=np.int32).reshape(shape)
+    n_removed = 2 * np.arange(n_cells, dtype=np.int32).reshape(shape)
     if has_returns:
-        gone += np.arange(len(lines), dtype=np.int32)[:, None]
-    return _plain_block(data.translate(None, b'"\r'), opens.reshape(shape) - gone, (closes - opens - 1).reshape(shape)), used
+        n_removed += np.arange(len(lines), dtype=np.int32)[:, None]
+    return _plain_block(data.translate(None, b'"\r'), opens.reshape(shape) - n_removed, (closes - opens - 1).reshape(shape)), used
 
 
 def _separators(data: bytes, quoted: bool) -> tuple["np.ndarray[Any, Any]", int]:
@@ -288,21 +288,21 @@ def open_csv_table(opened: Callable[[], BinaryIO], *, name: str, limits: Limits,
     `opened` returns a fresh handle. Raises `FaultError`.
     """
 
-    def whole() -> Table:
+    def read_whole() -> Table:
         with opened() as handle:
             return read_csv_table(handle, name=name, limits=limits, dialect=dialect)
 
     if dialect != DEFAULT:
-        return whole()
+        return read_whole()
     with opened() as handle:
         first = handle.read(BIG_BYTES)
     if len(first) < BIG_BYTES:
         return read_csv_table(io.BytesIO(first), name=name, limits=limits)
     if not _is_archive(name) and not name.lower().endswith(tuple(_UNPACK)):
-        blocks = CsvBlocks(opened, limits=limits, whole=whole)
+        blocks = CsvBlocks(opened, limits=limits, whole=read_whole)
         with suppress(OddError):
             return UnreadTable(header=blocks.header(), name=name, source=blocks)
-    return whole()
+    return read_whole()
 
 
 def stream_csv_table(opened: Callable[[], BinaryIO], *, name: str, limits: Limits, dialect: Dialect = DEFAULT) -> Table:
@@ -326,8 +326,8 @@ def read_named_rows(path: Path, *, delimiters: str = ",") -> tuple[list[str], li
         UsageError: The file does not exist, cannot be read as CSV, is empty, has another delimiter, or a row longer than the header.
     """
     try:
-        packed = _UNPACK.get(path.suffix.lower())
-        opened: Callable[..., Any] = packed.load() if packed is not None else open
+        unpack = _UNPACK.get(path.suffix.lower())
+        opened: Callable[..., Any] = unpack.load() if unpack is not None else open
         with opened(path, "rb") as handle:
             dialect = detect_dialect(handle.readline(_CHUNK), delimiters)
         encoding = "utf-8-sig" if dialect.encoding == DEFAULT.encoding else dialect.encoding

@@ -79,7 +79,7 @@ def attach_answer(source: Path | BinaryIO, limits: Limits) -> "Iterator[DuckDBPy
         return
     with open_trusted(source, limit_bytes=limits["file_bytes"]) as handle:
         _check_magic(handle)
-    with _faults(), _attached(source.absolute(), int(limits["memory_mib"])) as connection:
+    with _faults(), _attach(source.absolute(), int(limits["memory_mib"])) as connection:
         yield connection
 
 
@@ -152,7 +152,7 @@ def _memory_file() -> IO[bytes]:
 
 
 @contextmanager
-def _attached(path: Path, memory_mib: int) -> "Iterator[DuckDBPyConnection]":
+def _attach(path: Path, memory_mib: int) -> "Iterator[DuckDBPyConnection]":
     """The file, attached as `answer` to the one locked connection of this process for files of its folder, or for descriptors.
 
     Opening a connection takes ten milliseconds and its first query as many, attaching half a one. An error may leave the whole connection

@@ -75,13 +75,13 @@ def read_blocks(connection: "DuckDBPyConnection", table: str, columns: Sequence[
         if not len(rows):
             continue
         lengths = np.stack(sizes_of, axis=1)
-        gone = lengths < 0
-        lengths[gone] = 1
+        is_null = lengths < 0
+        lengths[is_null] = 1
         starts = (np.cumsum(lengths.ravel() + 1) - lengths.ravel() - 1).reshape(lengths.shape)
         data = "".join(rows).encode()
-        if gone.any():
+        if is_null.any():
             written = np.frombuffer(data, np.uint8).copy()
-            written[starts[gone]] = NULL[0]
+            written[starts[is_null]] = NULL[0]
             data = written.tobytes()
         yield Block(data, starts, lengths)
 
@@ -178,26 +178,26 @@ class _ViewExpansion:
         head = _HEAD.fullmatch(self._views[name].strip().rstrip(";"))
         if head is None or len(head[2]) > _LONGEST_TEXT:
             raise RefusedViewError("has a text that cannot be parsed")
-        tree = self._parsed(head[2])
+        tree = self._parse(head[2])
         self._check(tree["statements"], frozenset())
         text = self._connection.execute("SELECT system.main.json_deserialize_sql($1::JSON)", [json.dumps(tree)]).fetchone()
-        own = self._names[name] = f'"view {len(self._names)}"'
+        alias = self._names[name] = f'"view {len(self._names)}"'
         self._open.pop()
-        self.texts.append(f"{own}{head[1] or ''} AS (\n{text[0] if text else ''}\n)")
-        return own
+        self.texts.append(f"{alias}{head[1] or ''} AS (\n{text[0] if text else ''}\n)")
+        return alias
 
-    def _parsed(self, sql: str) -> dict[str, Any]:
+    def _parse(self, sql: str) -> dict[str, Any]:
         row = self._connection.execute("SELECT system.main.json_serialize_sql($1)", [sql]).fetchone()
         tree: dict[str, Any] = json.loads(row[0]) if row else {"error": True}
         if tree["error"] or len(tree["statements"]) != 1:
             raise RefusedViewError("is no plain SELECT")
         return tree
 
-    def _check(self, part: Any, known: frozenset[str]) -> None:
-        """Raise unless every node of a part of the tree is allowed; qualify its table names. `known` are names defined by WITH."""
+    def _check(self, part: Any, with_names: frozenset[str]) -> None:
+        """Raise unless every node of a part of the tree is allowed; qualify its table names. `with_names` are names defined by WITH."""
         if isinstance(part, list):
             for item in part:
-                self._check(item, known)
+                self._check(item, with_names)
             return
         if not isinstance(part, dict):
             return
@@ -205,28 +205,28 @@ class _ViewExpansion:
             for why in _refusals(part, self._macros):
                 raise RefusedViewError(why)
             if part["type"] == "BASE_TABLE" and "class" not in part:
-                self._resolve(part, known)
+                self._resolve(part, with_names)
         if isinstance(part.get("cte_map"), dict):
             # A name in WITH is visible after its own definition, not inside it: `with base as (select * from base)` reads the table.
             for entry in part["cte_map"]["map"]:
-                self._check(entry["value"], known)
-                known |= {str(entry["key"]).lower()}
+                self._check(entry["value"], with_names)
+                with_names |= {str(entry["key"]).lower()}
         for key, item in part.items():
             if key != "cte_map":
-                self._check(item, known)
+                self._check(item, with_names)
 
-    def _resolve(self, part: dict[str, Any], known: frozenset[str]) -> None:
+    def _resolve(self, part: dict[str, Any], with_names: frozenset[str]) -> None:
         """Qualify a table's name, or replace it with the generated name of a view."""
         catalog, schema, table = (str(part[key]).lower() for key in ("catalog_name", "schema_name", "table_name"))
-        if not catalog and not schema and table in known:
+        if not catalog and not schema and table in with_names:
             return
         # `p.t` may name a catalog instead of a schema; a bare name is first searched in the schema of the view that contains it.
         schemas = [schema] if schema else [self._open[-1][0], "main"]
         if not catalog and schema in self._catalogs:
             schemas.append("main")
-        own = not catalog or catalog in self._catalogs
+        is_own_file = not catalog or catalog in self._catalogs
         source = next((place for place in ((name, table) for name in schemas) if place in self._tables or place in self._views), None)
-        if not own or source is None:
+        if not is_own_file or source is None:
             raise RefusedViewError(f"reads {shown('.'.join(filter(None, (catalog, schema, table))))}, which is not a table of the file")
         part["alias"] = part["alias"] or part["table_name"]
         if source in self._tables:
@@ -249,17 +249,17 @@ def _refusals(part: Mapping[str, Any], macros: Collection[str]) -> Iterator[str]
         if "function_name" in part:
             name, place = str(part["function_name"]), (str(part.get("catalog", "")), str(part.get("schema", "")))
             if name.lower() not in _FUNCTIONS or name.lower() in macros or any(word not in ("", "main", "system") for word in place):
-                yield f"calls {_called(name)}"
+                yield f"calls {_function_name(name)}"
     elif type_ == "RECURSIVE_CTE_NODE":
         yield "is recursive"
     elif type_ == "TABLE_FUNCTION":
         called = part.get("function")
-        yield f"reads {_called(called.get('function_name')) if isinstance(called, dict) else 'a function'}()"
+        yield f"reads {_function_name(called.get('function_name')) if isinstance(called, dict) else 'a function'}()"
     elif type_ not in _NODES | _SOURCES | _PARTS:
         yield f"holds {type_.lower().replace('_', ' ')}"
 
 
-def _called(name: object) -> str:
+def _function_name(name: object) -> str:
     """A function's name for a reason: unchanged if it is a plain word, else quoted and cut."""
     text = str(name)
     return text if re.fullmatch(r"\w{1,40}", text, re.ASCII) else shown(text)
@@ -297,8 +297,8 @@ def read_duckdb(
     """
     with attach_answer(source, limits) as connection:
         catalog = _Catalog(connection, "answer", stem)
-        wanted = catalog.table_names() if names is None else names
-        return {name: catalog.read(name, limits, as_it_comes=as_it_comes) for name in wanted}
+        table_names = catalog.table_names() if names is None else names
+        return {name: catalog.read(name, limits, as_it_comes=as_it_comes) for name in table_names}
 
 
 def open_duckdb(source: Path, *, names: Sequence[str] | None, limits: Limits, stem: str = "") -> dict[str, Table | UnreadTable | Fault]:
@@ -306,8 +306,8 @@ def open_duckdb(source: Path, *, names: Sequence[str] | None, limits: Limits, st
     attached = partial(attach_answer, source, limits)
     with attached() as connection:
         catalog = _Catalog(connection, "answer", stem)
-        wanted = catalog.table_names() if names is None else names
-        return {name: catalog.open(name, limits, attached) for name in wanted}
+        table_names = catalog.table_names() if names is None else names
+        return {name: catalog.open(name, limits, attached) for name in table_names}
 
 
 def duckdb_table_names(source: Path | BinaryIO, *, limits: Limits) -> list[str]:
@@ -323,8 +323,8 @@ def read_trusted_duckdb(path: Path, *, names: Sequence[str] | None, limits: Limi
     """
     with attach_gold(path, limits) as connection:
         catalog = _Catalog(connection, "gold")
-        wanted = catalog.table_names() if names is None else names
-        return {name: catalog.read(name, limits, as_it_comes=as_it_comes) for name in wanted}
+        table_names = catalog.table_names() if names is None else names
+        return {name: catalog.read(name, limits, as_it_comes=as_it_comes) for name in table_names}
 
 
 def trusted_table_names(path: Path, *, limits: Limits) -> list[str]:
@@ -429,7 +429,7 @@ class _Catalog:
         """A table of plain types; None for other types, and if a cell is beyond Python's range."""
         place = _place(self.tables[stored.lower()])
         # The catalog would list the columns of the system too, in four times the time.
-        header, types = _described(self.connection.execute(f"SELECT * FROM {place} LIMIT 0"))
+        header, types = _header_and_types(self.connection.execute(f"SELECT * FROM {place} LIMIT 0"))
         if not types or not all(map(kind_of, types)) or "rowid" in map(str.lower, header):
             return None
         quoted = list(map(quoted_name, header))
@@ -437,7 +437,7 @@ class _Catalog:
         if size is None:
             return None
         if size > limits["table_bytes"]:
-            return _more(name, f"than {int(limits['table_bytes'])} bytes (limit table_bytes)")
+            return _too_many_fault(name, f"than {int(limits['table_bytes'])} bytes (limit table_bytes)")
 
         def whole(connection: "DuckDBPyConnection") -> Table | Fault:
             return _Catalog(connection, self._database).read(name, limits, as_it_comes=False)
@@ -471,7 +471,7 @@ class _Catalog:
 
     def _fetch(self, name: str, stored: str, place: str, limits: Limits) -> Table | Fault:
         """The rows of a FROM source, in chunks small enough to check the limit of bytes between them."""
-        header, types = _described(self.connection.execute(f"SELECT * FROM {place}"))
+        header, types = _header_and_types(self.connection.execute(f"SELECT * FROM {place}"))
         if any(map(_needs_text, types)):
             selected = ", ".join(map(_expression, header, types))
             self.connection.execute(f"SELECT {selected} FROM {place}")
@@ -483,14 +483,14 @@ class _Catalog:
                 n_bytes += _bytes_of_cells(cells, types[index])
                 columns[index].extend(map(_instant, cells) if types[index] in _AS_INSTANT else cells)
             if n_bytes > limits["table_bytes"]:
-                return _more(name, f"than {int(limits['table_bytes'])} bytes (limit table_bytes)")
+                return _too_many_fault(name, f"than {int(limits['table_bytes'])} bytes (limit table_bytes)")
             if n_rows > limits["rows"] or n_rows * len(header) > limits["cells"]:
-                return _more(name, "rows than declared (limits rows and cells)")
+                return _too_many_fault(name, "rows than declared (limits rows and cells)")
             chunk = max(1, min(_MOST_CHUNK_ROWS, chunk * 4, _TARGET_CHUNK_BYTES * n_rows // n_bytes))
         return Table(header=header, columns=tuple(columns), n_rows=n_rows, types=types, name=stored)
 
 
-def _more(name: str, what: str) -> Fault:
+def _too_many_fault(name: str, what: str) -> Fault:
     return Fault(code="LIMIT", detail=f"{name!r} has more {what}")
 
 
@@ -504,7 +504,7 @@ def _place(row: Sequence[Any]) -> str:
     return f"{quoted_name(str(row[0]))}.main.{quoted_name(str(row[1]))}"
 
 
-def _described(result: "DuckDBPyConnection") -> Described:
+def _header_and_types(result: "DuckDBPyConnection") -> Described:
     columns = result.description or []
     return tuple(str(column[0]) for column in columns), tuple(str(column[1]) for column in columns)
 

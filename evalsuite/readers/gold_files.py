@@ -67,7 +67,7 @@ class GoldFiles:
     """A snapshot of a gold folder: every file was opened once, for its digest and its file status.
 
     `digests` are the SHA-256 (64 hex digits) of the spec file, suite.yaml and every file in gold's subfolders except hidden ones and those
-    that running plugins creates (see `_left_behind`), by name below the folder; `inodes` are those of all its files, which no submission
+    that running plugins creates (see `_written_by_plugins`), by name below the folder; `inodes` are those of its files, which no submission
     may contain as links.
     """
 
@@ -105,7 +105,7 @@ def read_gold_files(folder: Path, spec_file: Path | None = None) -> GoldFiles:
     suite = os.path.join(root, SUITE_FILE)
     digests, stamps = {}, {}
     nested = [os.path.join(root, place.name) for place in questions_beside(spec)] if is_alone(spec) else list(_nested_files(root))
-    left = _left_behind(root, spec, nested)
+    left = _written_by_plugins(root, spec, nested)
     others = [file for file in nested if file not in left]
     for file in [os.path.join(root, spec.name), *([suite] if os.path.isfile(suite) else []), *others]:
         name = file[len(root) :].lstrip(os.sep).replace(os.sep, "/")
@@ -126,7 +126,7 @@ def is_bytecode(path: str) -> bool:
     return path.endswith((".pyc", ".pyo")) or "__pycache__" in path.split("/")
 
 
-def _left_behind(root: str, spec: Path, files: Iterable[str]) -> set[str]:
+def _written_by_plugins(root: str, spec: Path, files: Iterable[str]) -> set[str]:
     """The files below gold that running its plugins may have written: a copy without them is the same gold.
 
     Compiled Python always counts. If suite.yaml names plugins, so does everything except Python sources in a folder that neither an
@@ -136,9 +136,9 @@ def _left_behind(root: str, spec: Path, files: Iterable[str]) -> set[str]:
     names = {file: file[len(root) :].lstrip(os.sep).replace(os.sep, "/") for file in files}
     left = {file for file, name in names.items() if is_bytecode(name)}
     suite = Path(root, SUITE_FILE)
-    said = suite.read_bytes() if suite.is_file() else b""
-    if said and _PLUGIN.search(said) and not is_alone(spec):
-        entries, rest = spec.read_bytes(), _PLUGIN.sub(b"", said)
+    content = suite.read_bytes() if suite.is_file() else b""
+    if content and _PLUGIN.search(content) and not is_alone(spec):
+        entries, rest = spec.read_bytes(), _PLUGIN.sub(b"", content)
         of_gold = {top: _is_named(top, entries, rest) for top in {name.partition("/")[0] for name in names.values()}}
         left |= {file for file, name in names.items() if not of_gold[name.partition("/")[0]] and not name.endswith(".py")}
     return left
@@ -160,9 +160,9 @@ def _digest_of_suite(content: bytes) -> str:
         import yaml
 
         with contextlib.suppress(yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError):
-            said = yaml.safe_load(content.decode("utf-8-sig"))
-            if isinstance(said, dict) and said.pop("judge", None) is not None:
-                content = json.dumps(said, sort_keys=True, default=str).encode()
+            keys = yaml.safe_load(content.decode("utf-8-sig"))
+            if isinstance(keys, dict) and keys.pop("judge", None) is not None:
+                content = json.dumps(keys, sort_keys=True, default=str).encode()
     return hashlib.sha256(content).hexdigest()
 
 
@@ -213,12 +213,12 @@ def _nested_files(folder: str) -> Iterator[str]:
     seen: set[Inode] = set()
     for top in sorted(entry.path for entry in os.scandir(folder) if entry.is_dir() and not entry.name.startswith(".")):
         for root, folders, files in os.walk(top, followlinks=True):
-            here = os.stat(root)
+            status = os.stat(root)
             # A link to a parent folder would loop.
-            if (here.st_dev, here.st_ino) in seen:
+            if (status.st_dev, status.st_ino) in seen:
                 folders.clear()
                 continue
-            seen.add((here.st_dev, here.st_ino))
+            seen.add((status.st_dev, status.st_ino))
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             paths = (os.path.join(root, name) for name in sorted(files) if not name.startswith("."))
             yield from (path for path in paths if os.path.isfile(path))
@@ -263,7 +263,7 @@ def read_questions(spec: Path, databases: Sequence[str]) -> tuple[list[dict[str,
         except FaultError as error:
             return [{} for _ in databases], f"{place.name} is not read: {describe(error.fault)}"
         fits = isinstance(questions, list) and len(questions) == len(databases) and all(isinstance(item, dict) for item in questions)
-        if not fits or any(item.get("db_id", own) != own for item, own in zip(questions, databases, strict=True)):
+        if not fits or any(item.get("db_id", database) != database for item, database in zip(questions, databases, strict=True)):
             note = f"{place.name} is not read: it does not have one object for each of gold's {len(databases)} pairs, in their order"
             return [{} for _ in databases], note
         return questions, ""

@@ -55,12 +55,12 @@ class JsonError(ValueError):
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> Obj:
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         raise JsonError(f"the key {shown(twice)} is repeated", hint="keep each key once")
-    return made
+    return mapping
 
 
 def _constant(text: str) -> Any:
@@ -258,10 +258,10 @@ class PlainLines:
 
     def rows(self, raw: bytes) -> tuple[list[Row], list[int]]:
         """(One row per line, the indices of the lines that are not plain) of bytes of UTF-8 that end with a line end."""
-        rows = self._each(raw.split(b"\n")[:-1])
+        rows = self._row_of_each(raw.split(b"\n")[:-1])
         return rows, [at for at, row in enumerate(rows) if not row[0]]
 
-    def _each(self, lines: list[bytes]) -> list[Row]:
+    def _row_of_each(self, lines: list[bytes]) -> list[Row]:
         """The row of each line. Of lines that are not all plain, those with too many or too few quotes are left out; others are halved."""
         if not lines:
             return []
@@ -272,8 +272,8 @@ class PlainLines:
         may_be_plain = [line.count(b'"') == _QUOTES_OF_LINE or b"\\" in line for line in lines]
         if all(may_be_plain):
             half = len(lines) // 2
-            return self._each(lines[:half]) + self._each(lines[half:])
-        plain = iter(self._each(list(compress(lines, may_be_plain))))
+            return self._row_of_each(lines[:half]) + self._row_of_each(lines[half:])
+        plain = iter(self._row_of_each(list(compress(lines, may_be_plain))))
         return [next(plain) if may_be else _OTHER for may_be in may_be_plain]
 
     def _plain_rows(self, raw: bytes) -> list[Row] | None:
@@ -481,7 +481,7 @@ def _lines(
             try:
                 text = block.decode()
             except UnicodeDecodeError:
-                yield from (_decoded(number + at, line + b"\n") for at, line in enumerate(block.split(b"\n")[:-1], start=1))
+                yield from (_decode_line(number + at, line + b"\n") for at, line in enumerate(block.split(b"\n")[:-1], start=1))
             else:
                 yield from ((line, line_text, None) for line, line_text in _in_parts(block, text, number + 1, plain, is_between))
             number += block.count(b"\n")
@@ -499,10 +499,10 @@ def _lines(
             detail = f"the line is longer than {cap} bytes"
             yield number, raw[:4096].decode("utf-8", "replace"), Fault(code="TOO_LARGE", detail=detail)
             continue
-        yield _decoded(number, raw)
+        yield _decode_line(number, raw)
 
 
-def _decoded(number: int, raw: bytes) -> tuple[int, str, Fault | None]:
+def _decode_line(number: int, raw: bytes) -> tuple[int, str, Fault | None]:
     """A line with its text, and the fault of one that is not UTF-8."""
     try:
         return number, raw.decode(), None
@@ -521,11 +521,11 @@ def _whole_lines(handle: BinaryIO, *, first: bool) -> bytes:
 
 
 def _in_parts(raw: bytes, text: str, first: int, plain: PlainLines, is_between: Callable[[], bool]) -> Iterator[tuple[int, str | Block]]:
-    """The result of `_parted`, but with long runs of equal lines joined: those of `{` as one text, those of `{}` as `_EmptyObjects`."""
+    """The result of `_split_lines`, with long runs of equal lines joined: those of `{` as one text, those of `{}` as `_EmptyObjects`."""
     at = 0
     for match in _ALIKE.finditer(text):
         if between := text[at : match.start()]:
-            yield from _parted(between.encode(), between, first, plain, is_between)
+            yield from _split_lines(between.encode(), between, first, plain, is_between)
         run, first = match[0], first + between.count("\n")
         at = match.end()
         while match[1] and run and not is_between():
@@ -536,12 +536,12 @@ def _in_parts(raw: bytes, text: str, first: int, plain: PlainLines, is_between: 
             yield first, _EmptyObjects(run) if match[1] else run
         first += run.count("\n")
     if not at:
-        yield from _parted(raw, text, first, plain, is_between)
+        yield from _split_lines(raw, text, first, plain, is_between)
     elif rest := text[at:]:
-        yield from _parted(rest.encode(), rest, first, plain, is_between)
+        yield from _split_lines(rest.encode(), rest, first, plain, is_between)
 
 
-def _parted(raw: bytes, text: str, first: int, plain: PlainLines, is_between: Callable[[], bool]) -> Iterator[tuple[int, str | Block]]:
+def _split_lines(raw: bytes, text: str, first: int, plain: PlainLines, is_between: Callable[[], bool]) -> Iterator[tuple[int, str | Block]]:
     """(number, block) of each run of plain lines that begins between objects, (number, text) of each other line; `first` is the first
     number.
     """
@@ -619,9 +619,9 @@ class _Pending:
 
     def take(self) -> "_Pending":
         """Return the pending lines and clear them."""
-        taken = _Pending(lines=self.lines, first=self.first, depth=self.depth, size=self.size, fault=self.fault)
+        pending = _Pending(lines=self.lines, first=self.first, depth=self.depth, size=self.size, fault=self.fault)
         self.lines, self.depth, self.size, self.fault = [], 0, 0, None
-        return taken
+        return pending
 
 
 def _scan(pending: _Pending, numbers: str, limits: Limits, layout: Layout) -> Iterator[Entry]:
@@ -642,7 +642,7 @@ def _scan(pending: _Pending, numbers: str, limits: Limits, layout: Layout) -> It
         except JsonError as error:
             n_broken += 1
             position = skip_broken(text, start)
-            yield _broken(text[start:position], line, error)
+            yield _broken_entry(text[start:position], line, error)
         else:
             _note_empty(value, line, layout)
             if value:
@@ -662,7 +662,7 @@ def _skip_separators(text: str, position: int, layout: Layout) -> int:
         position += 1
 
 
-def _broken(text: str, line: int, error: JsonError) -> Entry:
+def _broken_entry(text: str, line: int, error: JsonError) -> Entry:
     """The entry of an object that is not valid JSON, with its id if that can still be read."""
     hint = error.hint
     unquoted = next((m.group(1) for m in _UNQUOTED.finditer(text) if not _JSON_WORD.match(m.group(1))), None)

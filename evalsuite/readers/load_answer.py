@@ -103,9 +103,9 @@ class FileCache:
     def read(self, path: Path, how: Hashable, read: Callable[[], Any]) -> Any:
         """The result of `read()` for the file, cached. Raises what `read` raises."""
         stamp = _stamp(path)
-        if (known := self._kept.get((path, how, stamp))) is not None:
+        if (stored := self._kept.get((path, how, stamp))) is not None:
             self._kept.move_to_end((path, how, stamp))
-            return known[0]
+            return stored[0]
         value = read()
         self.n_read += 1
         if stamp is not None and stamp == _stamp(path):
@@ -134,9 +134,9 @@ class FileCache:
         """The content of the cache, for `take`."""
         return pickle.dumps(self._kept)
 
-    def take(self, kept: bytes) -> None:
+    def take(self, state: bytes) -> None:
         """Add the content of another cache, from a process that read only gold."""
-        for key, (value, size) in pickle.loads(kept).items():
+        for key, (value, size) in pickle.loads(state).items():
             self._keep(key, value, size)
 
 
@@ -192,9 +192,9 @@ def read_answer(
         return parse_answer_tree(str(value), limits=limits) if form == "tree" else value
     if form == "table" and private is not None:
         # The result of a query was limited by `result_bytes`, not by the limit of a submitted file.
-        own = {**limits, "file_bytes": limits["result_bytes"]}
-        opened = partial(open_trusted, Path(private), limit_bytes=own["file_bytes"])
-        return csv_table.open_csv_table(opened, name=Path(private).name, limits=own)
+        answer_limits = {**limits, "file_bytes": limits["result_bytes"]}
+        opened = partial(open_trusted, Path(private), limit_bytes=answer_limits["file_bytes"])
+        return csv_table.open_csv_table(opened, name=Path(private).name, limits=answer_limits)
     if form == "database" and private is not None:
         return duckdb_tables.open_duckdb(Path(private), names=table_names, limits=limits, stem=Path(str(value)).stem)
 
@@ -376,10 +376,10 @@ def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any], *, priv
         for text in (answer, *trees.values()):
             if isinstance(text, str) and os.path.lexists(text) and Path(text).is_dir():
                 raise FaultError("NOT_REGULAR_FILE", "a folder is where JSON is needed: name a .json or .jsonl file in it", where=text)
-        named = {key: _tree(tree, read_file, limits) for key, tree in trees.items()}
+        gold_trees = {key: _tree(tree, read_file, limits) for key, tree in trees.items()}
         if isinstance(answer, str) and not answer.lower().endswith((".json", ".jsonl")):
-            return parse_answer_tree(answer, limits=limits), named
-        return _tree(answer, lambda path: read_file(path, is_answer=True), limits), named
+            return parse_answer_tree(answer, limits=limits), gold_trees
+        return _tree(answer, lambda path: read_file(path, is_answer=True), limits), gold_trees
     gold = parameters["gold"]
     read = [read_file(path, is_gold=True) for path in gold] if isinstance(gold, list | tuple) else read_file(gold, is_gold=True)
     if form == "database" and names is None:

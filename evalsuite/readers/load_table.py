@@ -112,26 +112,26 @@ def as_texts(table: Table) -> Table:
     """The table with cells as a CSV file would contain them, to compare a typed table with one of texts."""
     if table.types is None:
         return table
-    columns = tuple([None if cell is None else _written(cell) for cell in column] for column in table.columns)
+    columns = tuple([None if cell is None else _text_of_value(cell) for cell in column] for column in table.columns)
     return replace(table, columns=columns, types=None)
 
 
-def _written(value: Any) -> str:
+def _text_of_value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _database_table(path: Path, limits: Limits, name: str | None, opened: Path) -> Table:
     in_sqlite = is_sqlite(opened)
     names = _sqlite_tables(opened) if in_sqlite else duckdb_table_names(opened, limits=limits)
-    known = {name_of.lower(): name_of for name_of in names}
+    by_lower_name = {name_of.lower(): name_of for name_of in names}
     if name is None and len(names) != 1:
         raise UsageError(f"{path.name} contains {len(names)} tables", hint=f"--table NAME: {', '.join(names[:10]) or 'there is none'}")
-    wanted = names[0] if name is None else known.get(name.lower())
-    if wanted is None:
+    table_name = names[0] if name is None else by_lower_name.get(name.lower())
+    if table_name is None:
         raise UsageError(f"{path.name} has no table {name!r}", hint=f"it contains {', '.join(names[:10]) or 'none'}")
     if in_sqlite:
-        return _sqlite_table(opened, wanted, limits)
-    read = read_duckdb(opened, names=[wanted], limits=limits)[wanted]
+        return _sqlite_table(opened, table_name, limits)
+    read = read_duckdb(opened, names=[table_name], limits=limits)[table_name]
     if isinstance(read, Fault):
         raise FaultError(read.code, read.detail)
     assert isinstance(read, Table)
@@ -160,7 +160,7 @@ def _table_of_rows(header: Sequence[str], rows: Sequence[Sequence[Any]], name: s
     """The table of rows as long as the header, cells as a CSV file would contain them."""
     if len(rows) > limits["rows"] or len(rows) * len(header) > limits["cells"]:
         raise FaultError("LIMIT", "has more rows or cells than the limits rows and cells allow")
-    columns = tuple([None if row[i] is None else _written(row[i]) for row in rows] for i in range(len(header)))
+    columns = tuple([None if row[i] is None else _text_of_value(row[i]) for row in rows] for i in range(len(header)))
     return Table(header=tuple(header), columns=columns, n_rows=len(rows), name=name)
 
 
@@ -199,8 +199,8 @@ def read_workbook(path: Path) -> tuple[list[str], list[list[Any]]]:
     if not rows:
         raise UsageError(f"{path}: its first sheet is empty", hint="the first row names the columns")
     header, *body = rows
-    named = [i for i, name in enumerate(header) if name is not None]
-    return [str(header[i]) for i in named], [[row[i] for i in named] for row in body]
+    columns_with_name = [i for i, name in enumerate(header) if name is not None]
+    return [str(header[i]) for i in columns_with_name], [[row[i] for i in columns_with_name] for row in body]
 
 
 def _parquet_table(path: Path, limits: Limits) -> Table:
@@ -234,5 +234,5 @@ def _are_flat(value: Any) -> bool:
 
 def _table_of_records(records: Sequence[Mapping[str, Any]], name: str) -> Table:
     header = tuple(dict.fromkeys(key for record in records for key in record))
-    columns = tuple([None if (cell := record.get(key)) is None else _written(cell) for record in records] for key in header)
+    columns = tuple([None if (cell := record.get(key)) is None else _text_of_value(cell) for record in records] for key in header)
     return Table(header=header, columns=columns, n_rows=len(records), name=name)

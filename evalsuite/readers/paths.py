@@ -124,9 +124,9 @@ def reopen(handle: BufferedReader) -> BufferedReader:
     """The same open file from its beginning, with its own close: it may have no name any more. Both share one position, so read them in
     turn.
     """
-    again = os.fdopen(os.dup(handle.fileno()), "rb")
-    again.seek(0)
-    return again
+    copy = os.fdopen(os.dup(handle.fileno()), "rb")
+    copy.seek(0)
+    return copy
 
 
 def split_path(path: str) -> list[str]:
@@ -150,9 +150,9 @@ def relative_to_instance(root: Path, instance_id: str, path: str) -> str:
     if not path.startswith("/") or len(path) > MAX_PATH_BYTES or _refusal(path[1:]) or "/" in instance_id:
         return path
     try:
-        own, parts = (root / instance_id).lstat(), path.split("/")
+        folder_status, parts = (root / instance_id).lstat(), path.split("/")
         for n in range(2, len(parts)):
-            if os.path.samestat(own, Path("/".join(parts[:n])).stat()):
+            if os.path.samestat(folder_status, Path("/".join(parts[:n])).stat()):
                 return "/".join(part for part in parts[n:] if part)
     except (OSError, ValueError):
         pass
@@ -385,14 +385,14 @@ class AnswerFiles:
         """An open handle on a file of the instance's folder; a file that ends in .sql only as a `query`. Raises `FaultError`."""
         if path.lower().endswith(".sql") and not query:
             raise FaultError("SQL_NOT_ALLOWED")
-        known = self._opened.pop(path, None)
-        if known is None or (known[1] and not query):
-            known = self._confined(path, query=query), query
-        self._opened[path] = known
+        handle = self._opened.pop(path, None)
+        if handle is None or (handle[1] and not query):
+            handle = self._open_confined(path, query=query), query
+        self._opened[path] = handle
         self._close(MOST_OPEN)
-        return digesting(reopen(known[0]), self._seen.setdefault(path, FileDigest()))
+        return digesting(reopen(handle[0]), self._seen.setdefault(path, FileDigest()))
 
-    def _confined(self, path: str, *, query: bool) -> BufferedReader:
+    def _open_confined(self, path: str, *, query: bool) -> BufferedReader:
         limit = math.inf if query else self._limits["file_bytes"]
         try:
             return open_confined(self._folder, inside(self._instance_id, path), limit_bytes=limit, gold_inodes=self._gold_inodes)

@@ -94,9 +94,9 @@ class AnswerCollector:
                 answer = segment.answer(at)
                 answers.setdefault(answer.instance_id, answer)
                 lines.setdefault(answer.instance_id, []).append(segment.line(at))
-        for name, own in lines.items():
-            if len(own) > 1:
-                answers[name] = mark(answers[name], own)
+        for name, line_numbers in lines.items():
+            if len(line_numbers) > 1:
+                answers[name] = mark(answers[name], line_numbers)
         return answers
 
 
@@ -202,9 +202,9 @@ class CompactAnswers(Mapping[str, Answer]):
         return self._n
 
     def __getitem__(self, name: object) -> Answer:
-        wanted = hash(name)
-        at = bisect_left(self._hashes, wanted)
-        while at < len(self._hashes) and self._hashes[at] == wanted:
+        key = hash(name)
+        at = bisect_left(self._hashes, key)
+        while at < len(self._hashes) and self._hashes[at] == key:
             segment, inner = self._place(self._order[at])
             if segment.instance_id(inner) == name:
                 return self._marked.get(str(name)) or segment.answer(inner)
@@ -212,7 +212,7 @@ class CompactAnswers(Mapping[str, Answer]):
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
-        return (segment.instance_id(at) for segment, at in self._kept())
+        return (segment.instance_id(at) for segment, at in self._kept_answers())
 
     def values(self) -> ValuesView[Answer]:
         """The answers in file order."""
@@ -220,7 +220,7 @@ class CompactAnswers(Mapping[str, Answer]):
 
     def in_order(self) -> Iterator[Answer]:
         """The answers in file order, without looking each one up."""
-        for segment, at in self._kept():
+        for segment, at in self._kept_answers():
             answer = segment.answer(at)
             yield self._marked.get(answer.instance_id, answer) if self._marked else answer
 
@@ -228,7 +228,7 @@ class CompactAnswers(Mapping[str, Answer]):
         # Hashes of texts differ from process to process.
         return dict, (dict(zip(self, self.in_order(), strict=True)),)
 
-    def _kept(self) -> Iterator[tuple[Block | AnswerList, int]]:
+    def _kept_answers(self) -> Iterator[tuple[Block | AnswerList, int]]:
         for start, segment in zip(self._starts, self._segments, strict=True):
             for at in range(len(segment)):
                 if start + at not in self._later:
@@ -298,28 +298,28 @@ def read_metadata(
         submission = _MetadataReader(folder, limits, ids, sample).read(handle, is_array=name == METADATA_ARRAY)
     # A file that changed while it was read gets a unique hash: no two of them are taken for the same.
     submission = replace(submission, digest=seen.digest or os.urandom(32).hex())
-    return submission if name == METADATA else _renamed(submission, name)
+    return submission if name == METADATA else _with_metadata_name(submission, name)
 
 
-def _renamed(submission: Submission, name: str) -> Submission:
+def _with_metadata_name(submission: Submission, name: str) -> Submission:
     """The submission of a metadata file of another name. Raises `SubmissionError` if nothing in it is an answer."""
     folder = submission.folder
     if submission.n_objects and not (submission.answers or submission.n_unknown):
         raise SubmissionError(f"{folder.name}/{name}: no object in it has an instance_id", hint=f"write {METADATA}: one object per line")
 
-    def own(where: str) -> str:
+    def rename(where: str) -> str:
         return where.replace(METADATA, name, 1)
 
-    def moved(answer: Answer) -> Answer:
-        fault = answer.fault and replace(answer.fault, where=own(answer.fault.where), detail=own(answer.fault.detail))
-        return replace(answer, where=own(answer.where), fault=fault)
+    def rename_answer(answer: Answer) -> Answer:
+        fault = answer.fault and replace(answer.fault, where=rename(answer.fault.where), detail=rename(answer.fault.detail))
+        return replace(answer, where=rename(answer.where), fault=fault)
 
     return replace(
         submission,
         metadata=name,
-        answers={id_: moved(answer) for id_, answer in submission.answers.items()},
-        unknown=tuple((own(where), id_) for where, id_ in submission.unknown),
-        notes=(f"{name} is read as {METADATA}, one object per line", *map(own, submission.notes)),
+        answers={id_: rename_answer(answer) for id_, answer in submission.answers.items()},
+        unknown=tuple((rename(where), id_) for where, id_ in submission.unknown),
+        notes=(f"{name} is read as {METADATA}, one object per line", *map(rename, submission.notes)),
     )
 
 
@@ -409,12 +409,12 @@ class _MetadataReader:
                 self._note(line, f"{shown(name)} has {few if n < self.n_samples else many}")
         if self.n_more_notes:
             self.notes.append(f"{METADATA}: {self.n_more_notes} more notes are omitted")
-        known = self.collected if isinstance(self.collected, GoldAnswerCollector) else None
+        gold_answers = self.collected if isinstance(self.collected, GoldAnswerCollector) else None
         return Submission(
             folder=self.folder,
             answers=self.collected.answers(_duplicate),
-            n_unknown=known.n_unknown if known is not None else 0,
-            unknown=tuple(known.unknown) if known is not None else (),
+            n_unknown=gold_answers.n_unknown if gold_answers is not None else 0,
+            unknown=tuple(gold_answers.unknown) if gold_answers is not None else (),
             notes=tuple(self.notes),
             n_objects=self.n_objects,
             limit_bytes=self.limits["file_bytes"],
@@ -554,7 +554,7 @@ def _json_word(value: object) -> str:
 def _duplicate(answer: Answer, lines: list[int]) -> Answer:
     """The one answer of an id that was submitted several times."""
     shown_lines = [str(line) for line in lines[:SHOWN_LINES]]
-    named = " and ".join(filter(None, [", ".join(shown_lines[:-1]), shown_lines[-1]]))
+    line_words = " and ".join(filter(None, [", ".join(shown_lines[:-1]), shown_lines[-1]]))
     if len(lines) > SHOWN_LINES:
-        named += " and more"
-    return replace(answer, fault=Fault(code="DUPLICATE_ID", detail=f"the instance is on lines {named}", where=answer.where))
+        line_words += " and more"
+    return replace(answer, fault=Fault(code="DUPLICATE_ID", detail=f"the instance is on lines {line_words}", where=answer.where))

@@ -177,9 +177,9 @@ def cached_hash(
     folder with a file younger than two seconds is not cached.
     """
     key = json.dumps([str(folder.resolve()), gold_hash, dict(sorted(limits.items()))])
-    known = memo.get("submission", key)
-    if known is not None and _stamp_of_files(folder, known["files"], gold_inodes)[0] == known["stamp"]:
-        return str(known["hash"])
+    stored = memo.get("submission", key)
+    if stored is not None and _stamp_of_files(folder, stored["files"], gold_inodes)[0] == stored["stamp"]:
+        return str(stored["hash"])
     submission = read()
     files = submission_files(submission)
     before, newest = _stamp_of_files(folder, files, gold_inodes)

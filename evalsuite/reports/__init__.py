@@ -156,13 +156,13 @@ def _refuse_links(path: Path) -> None:
 def _folder_without_links(parts: Sequence[str]) -> int:
     """Return a descriptor of a folder of the workspace, opened part by part. Raises OSError if one was replaced by a link meanwhile."""
     flags = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-    here = os.open(_workspace(), flags & ~os.O_NOFOLLOW)
+    descriptor = os.open(_workspace(), flags & ~os.O_NOFOLLOW)
     try:
         for folder in parts:
-            inner = os.open(folder, flags, dir_fd=here)
-            os.close(here)
-            here = inner
+            inner = os.open(folder, flags, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = inner
     except OSError:
-        os.close(here)
+        os.close(descriptor)
         raise
-    return here
+    return descriptor

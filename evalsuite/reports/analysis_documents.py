@@ -88,20 +88,20 @@ def gold_check_document(check: "GoldCheck", name: str) -> Document:
             yield Section(look="lines", title="excused", lines=answered)
         if check.by_the_day:
             title = "gold that depends on the current date: its verdicts change from day to day; --frozen-clock DAY fixes the date"
-            named = [f"   {id_}" for id_ in check.by_the_day[:MOST_REFUSED]]
+            id_lines = [f"   {id_}" for id_ in check.by_the_day[:MOST_REFUSED]]
             below = and_more(len(check.by_the_day) - MOST_REFUSED, how="--json lists all", indent="   ")
-            yield Section(look="lines", title=title, lines=named, below=below)
+            yield Section(look="lines", title=title, lines=id_lines, below=below)
         yield Section(look="lines", lines=[check.ceiling.words()])
 
-    every = Table(columns=columns, rows=list(state))
+    all_rows = Table(columns=columns, rows=list(state))
     return Document(
         name=name,
         heading=("Gold check of ", Code(name, 80)),
         sections=sections,
         last_line=gold_check_verdict(check),
-        tables={"csv": every, "parquet": every},
+        tables={"csv": all_rows, "parquet": all_rows},
         whole=check.to_json(),
-        suites=lambda: [Suite(name=name, cases=[_refused_case(check, row) for row in every.rows])],
+        suites=lambda: [Suite(name=name, cases=[_refused_case(check, row) for row in all_rows.rows])],
     )
 
 
@@ -130,8 +130,8 @@ def gold_check_verdict(check: "GoldCheck") -> str:
     failing = [clean(id_) for id_ in check.failing]
     if not failing:
         others = f", except {len(check.excused)} that lint_ignore or errata excuse" if check.excused else ""
-        tried = " that was tried" if check.untried else ""
-        return f"done: every gold{tried} gets full marks under its own rules{others}"
+        tried_words = " that was tried" if check.untried else ""
+        return f"done: every gold{tried_words} gets full marks under its own rules{others}"
     more = f" and {len(failing) - MOST_NAMED} more" if len(failing) > MOST_NAMED else ""
     return f"failed: no full marks under its own rules: {', '.join(failing[:MOST_NAMED])}{more} (exit 1)"
 
@@ -232,7 +232,7 @@ def _overlap_lines(overlap: "Overlap") -> Sequence[str]:
 
 def suspects_document(suspects: "Suspects", *, most: int = 20) -> Document:
     """Build the report of the first `most` suspects with their reasons, then the inputs."""
-    numbers = {listed.instance_id: at for at, listed in enumerate(suspects.suspects, start=1)}
+    numbers = {entry.instance_id: at for at, entry in enumerate(suspects.suspects, start=1)}
     columns: list[Column[Suspect]] = [
         Column(name="place", role="name", type="BIGINT", value=lambda row: numbers[row.instance_id], is_number=True),
         Column(name="instance_id", title="instance", role="name", value=lambda row: row.instance_id),
@@ -257,8 +257,10 @@ def suspects_document(suspects: "Suspects", *, most: int = 20) -> Document:
             yield Section(look="lines", table=table, below=and_more(len(suspects.suspects) - most, indent="     "))
         n_voices = f"{suspects.n_voices} independent submissions in {suspects.n_runs} runs"
         n_units, n_instances = suspects.n_units, suspects.n_instances
-        among = f"{n_units} records in {count_words(n_instances, 'instance')}" if n_units > n_instances else f"{n_instances} instances"
-        count = f"{len(suspects.suspects)} of {among} to look at, from {n_voices}"
+        total_words = (
+            f"{n_units} records in {count_words(n_instances, 'instance')}" if n_units > n_instances else f"{n_instances} instances"
+        )
+        count = f"{len(suspects.suspects)} of {total_words} to look at, from {n_voices}"
         expected = [f"expected: {suspects.outlook.says}"] if suspects.outlook.says else []
         yield Section(look="lines", lines=[*(f"note: {note}" for note in suspects.notes), *expected, count])
 
@@ -290,8 +292,8 @@ def audit_document(audit: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Do
     ]
 
     def sections(_: Form) -> Iterator[Section]:
-        made = f"{audit.name}: {audit.n_answers} answers made for {len(audit.checks)} checks, seed {audit.seed}"
-        yield Section(look="lines", prose=[made])
+        summary = f"{audit.name}: {audit.n_answers} answers made for {len(audit.checks)} checks, seed {audit.seed}"
+        yield Section(look="lines", prose=[summary])
         for title, right in _TITLES:
             kinds = [(kind, by_rule) for (kind, is_right), by_rule in audit.kinds().items() if is_right is right]
             if kinds:
@@ -306,12 +308,12 @@ def audit_document(audit: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Do
         yield Section(look="part", prose=[sentence], table=table, below=below)
         yield Section(look="lines", prose=list(_audit_notes(audit)))
 
-    every = Table(columns=columns, rows=audit.checks)
+    all_rows = Table(columns=columns, rows=audit.checks)
     return Document(
         name=audit.name,
         heading=("Audit of ", Code(audit.name, 80)),
         sections=sections,
-        tables={"csv": every, "parquet": every},
+        tables={"csv": all_rows, "parquet": all_rows},
         whole=audit.to_json(rules),
         suites=lambda: [Suite(name=audit.name, cases=[_check_case(audit, check, rules) for check in audit.checks])],
     )
@@ -402,12 +404,12 @@ def drift_document(drifts: "Sequence[Drift]", components: Sequence[Component]) -
         return Column(name=name, value=lambda row: row[at], is_number=True, type="BIGINT")
 
     changed: Column[Component] = Column(name="component", title="changed since", role="name", value=lambda row: row[0])
-    every = Table(columns=runs, rows=drifts, lines=_drift_lines)
+    all_rows = Table(columns=runs, rows=drifts, lines=_drift_lines)
     matrix = Table(columns=[changed, count("runs", 1), count("verdicts", 2), count("moved", 3), count("unscored", 4)], rows=components)
 
     def sections(form: Form) -> Iterator[Section]:
         is_text = form == "text"
-        yield Section(look="part" if is_text else "", title=" runs scored again" if is_text else "Runs", table=every)
+        yield Section(look="part" if is_text else "", title=" runs scored again" if is_text else "Runs", table=all_rows)
         if components:
             yield Section(title="by what changed" if is_text else "By what changed", table=matrix)
 
@@ -416,7 +418,7 @@ def drift_document(drifts: "Sequence[Drift]", components: Sequence[Component]) -
         name="drift",
         heading="Drift",
         sections=sections,
-        tables={"csv": every, "parquet": every},
+        tables={"csv": all_rows, "parquet": all_rows},
         whole={"runs": [drift.to_json() for drift in drifts], "components": [dict(zip(keys, row, strict=True)) for row in components]},
     )
 
@@ -471,13 +473,13 @@ def margins_document(margins: "Margins", *, names_instances: bool = True) -> Doc
             table = Table(columns=columns, rows=near[:_MOST])
             yield Section(title="closest to another verdict", table=table, below=and_more(len(near) - _MOST))
 
-    every = Table(columns=steps, rows=margins.steps)
+    all_rows = Table(columns=steps, rows=margins.steps)
     whole = margins.to_json() if names_instances else {**margins.to_json(), "near": []}
     return Document(
         name=margins.name,
         heading="Score against tolerance",
         sections=sections,
-        tables={"csv": every, "parquet": every},
+        tables={"csv": all_rows, "parquet": all_rows},
         whole=whole,
     )
 
@@ -518,12 +520,12 @@ def raters_document(agreement: "RaterAgreement", *, most: int = MOST_SHOWN) -> D
             title=count_words(n, "disagreement"), table=table, below=and_more(n - most, how=f"--most {n} shows all", indent="   ")
         )
 
-    every = Table(columns=columns, rows=agreement.disagreements)
+    all_rows = Table(columns=columns, rows=agreement.disagreements)
     return Document(
         name=f"{a} and {b}",
         heading="Agreement of two raters",
         sections=sections,
-        tables={"csv": every, "parquet": every},
+        tables={"csv": all_rows, "parquet": all_rows},
         whole=agreement.to_json(),
         suites=lambda: [Suite(name=f"{a} and {b}", cases=list(map(_disagreement_case, agreement.disagreements)), properties=pairs)],
     )
@@ -577,13 +579,13 @@ def samples_document(samples: "Samples") -> Document:
         if samples.notes:
             yield Section(title="notes", lines=[clean(note) for note in samples.notes])
 
-    every = Table(columns=_pass_columns(), rows=rows)
+    all_rows = Table(columns=_pass_columns(), rows=rows)
     return Document(
         name=samples.suite,
         title=f"{clean(samples.suite)} · samples · rules {samples.rules}",
         heading="Samples",
         sections=sections,
-        tables={"csv": every, "parquet": every},
+        tables={"csv": all_rows, "parquet": all_rows},
         whole=samples.to_json(),
     )
 

@@ -157,29 +157,29 @@ def _notes_on_totals(comparison: "Comparison", candidate: "Candidate") -> Iterat
 def _power(comparison: "Comparison", candidate: "Candidate") -> Iterator[str]:
     total, n_tests, least = candidate.total, len(comparison.candidates), candidate.detectable
     unit = "instance" if total.n == sum(candidate.right) else "record"
-    among = f" of {n_tests} comparisons" if n_tests > 1 else ""
+    of_tests = f" of {n_tests} comparisons" if n_tests > 1 else ""
     n_units, flipped = (total.n, unit) if total.n_clusters is None else (total.n_clusters, "cluster")
     if n_units and not can_show(n_units, comparison.alpha / n_tests):
-        yield f"with {count_words(n_units, flipped)} this test{among} cannot show any difference"
+        yield f"with {count_words(n_units, flipped)} this test{of_tests} cannot show any difference"
     elif least is not None:
         difference = f"{least:.4g}" if total.is_raw else f"{least * 100:.1f} points"
         more = f"; {own_points(total)} would take about {count_words(candidate.n_needed, unit)}" if candidate.n_needed else ""
-        yield f"{count_words(total.n, unit)} that differ as these do show a difference of {difference} with 80 % power{among}{more}"
+        yield f"{count_words(total.n, unit)} that differ as these do show a difference of {difference} with 80 % power{of_tests}{more}"
 
 
 def _flip_sections(comparison: "Comparison", candidate: "Candidate", everything: bool) -> Iterator[Section]:
     base, label = clean(comparison.baseline), clean(candidate.label)
     for word, sign in (("lost", -1), ("won", 1)):
         flips = [flip for flip in candidate.flips if (flip.gain or 0) * sign > 0]
-        listed = flips if everything else flips[:MOST_FLIPS]
-        if listed:
-            columns = _flip_columns(base, label, listed)
+        flips_shown = flips if everything else flips[:MOST_FLIPS]
+        if flips_shown:
+            columns = _flip_columns(base, label, flips_shown)
             yield Section(
                 title=f"{label} against {base}: {count_words(len(flips), 'instance')} {word}",
                 kind=word,
                 of=candidate.label,
-                table=Table(columns=columns, rows=listed, anchor=lambda flip: f"{label}/{clean(flip.instance_id)}"),
-                below=and_more(len(flips) - len(listed), word, "--all lists them"),
+                table=Table(columns=columns, rows=flips_shown, anchor=lambda flip: f"{label}/{clean(flip.instance_id)}"),
+                below=and_more(len(flips) - len(flips_shown), word, "--all lists them"),
                 is_folded=True,
             )
 
@@ -191,7 +191,7 @@ def _brief_flips(comparison: "Comparison", candidate: "Candidate", everything: b
     if not flips:
         return
     has_answers = any(flip.answer_a or flip.answer_b for flip in flips)
-    listed = flips if everything else flips[: MOST_ANSWERS if has_answers else MOST_FLIPS]
+    flips_shown = flips if everything else flips[: MOST_ANSWERS if has_answers else MOST_FLIPS]
     n_won = sum((flip.gain or 0) > 0 for flip in flips)
     counts = [count_words(n, "instance") + f" {word}" for n, word in ((len(flips) - n_won, "lost"), (n_won, "won")) if n]
 
@@ -212,8 +212,8 @@ def _brief_flips(comparison: "Comparison", candidate: "Candidate", everything: b
     yield Section(
         title=f"{label} against {base}: {', '.join(counts)}",
         of=candidate.label,
-        table=Table(columns=columns, rows=listed, is_listed=True, below=answers),
-        below=and_more(len(flips) - len(listed), how="--all lists them"),
+        table=Table(columns=columns, rows=flips_shown, is_listed=True, below=answers),
+        below=and_more(len(flips) - len(flips_shown), how="--all lists them"),
     )
 
 
@@ -246,10 +246,10 @@ def _part_sections(comparison: "Comparison", candidate: "Candidate", everything:
             yield Section(title=f"{label} by {name}", kind=name, of=candidate.label, table=table, is_folded=True)
     if candidate.fields:
         ordered = sorted(candidate.fields, key=lambda field: -abs(field.f1.difference or 0))
-        listed = ordered if everything else ordered[:MOST_FIELDS]
+        parts_shown = ordered if everything else ordered[:MOST_FIELDS]
         family = sum(len(c.fields) for c in comparison.candidates)
         by_field: list[Column[FieldDifference]] = [
-            *_difference_columns(comparison, "field (F1)", listed, lambda field: field.f1, family=family),
+            *_difference_columns(comparison, "field (F1)", parts_shown, lambda field: field.f1, family=family),
             Column(name="precision", words=lambda f: _signed_words(f.precision[1] - f.precision[0]), is_number=True),
             Column(name="recall", words=lambda f: _signed_words(f.recall[1] - f.recall[0]), is_number=True),
         ]
@@ -257,9 +257,9 @@ def _part_sections(comparison: "Comparison", candidate: "Candidate", everything:
             title=f"{label} by field, the largest difference first",
             kind="field",
             of=candidate.label,
-            table=Table(columns=by_field, rows=listed),
-            lines=("", *_draw_differences(field.f1 for field in listed)) if drawn else (),
-            below=and_more(len(ordered) - len(listed), "fields", "--all lists them"),
+            table=Table(columns=by_field, rows=parts_shown),
+            lines=("", *_draw_differences(field.f1 for field in parts_shown)) if drawn else (),
+            below=and_more(len(ordered) - len(parts_shown), "fields", "--all lists them"),
             is_folded=True,
         )
     if candidate.shift:
@@ -267,7 +267,7 @@ def _part_sections(comparison: "Comparison", candidate: "Candidate", everything:
 
 
 def _shift_section(comparison: "Comparison", candidate: "Candidate", everything: bool) -> Section:
-    listed = candidate.shift if everything else candidate.shift[:MOST_FIELDS]
+    shifts_shown = candidate.shift if everything else candidate.shift[:MOST_FIELDS]
     family = sum(len(c.shift) for c in comparison.candidates)
     columns: list[Column[ScoreShift]] = [
         Column(name="scores of", words=lambda s: s.name or "(root)", role="name"),
@@ -282,8 +282,8 @@ def _shift_section(comparison: "Comparison", candidate: "Candidate", everything:
         title=f"{clean(candidate.label)}: have the scores changed?",
         kind="shift",
         of=candidate.label,
-        table=Table(columns=columns, rows=listed),
-        below=and_more(len(candidate.shift) - len(listed), "rows", "--all lists them"),
+        table=Table(columns=columns, rows=shifts_shown),
+        below=and_more(len(candidate.shift) - len(shifts_shown), "rows", "--all lists them"),
         is_folded=True,
     )
 

@@ -110,11 +110,11 @@ def _evidence_facts(evidence: Data) -> Iterator[tuple[str, str]]:
         tries = f"{tries}, {'1 query' if n == 1 else f'{n} queries'} run"
     if explanation["causes"]:
         share = max(cause.get("chance", 0.0) for cause in explanation["causes"])
-        counted = f"{tries}; {_chance_words(share)}" if share else tries
+        counts = f"{tries}; {_chance_words(share)}" if share else tries
         if explanation["proved"]:
-            yield "proved", f"{explanation['cause']}: without this error the scorer accepts the answer ({counted})"
+            yield "proved", f"{explanation['cause']}: without this error the scorer accepts the answer ({counts})"
         else:
-            yield "fits", f"{explanation['cause']}: without this error the scorer accepts the answer, but this is no proof ({counted})"
+            yield "fits", f"{explanation['cause']}: without this error the scorer accepts the answer, but this is no proof ({counts})"
         for cause in explanation["causes"]:
             yield "", f"- {cause.get('says') or cause['general']}"
             if cause.get("where"):
@@ -131,13 +131,13 @@ def _chance_words(share: float) -> str:
 
 def _joined_facts(facts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Join continuation lines to the fact before them."""
-    joined: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for label, text in facts:
         if label:
-            joined.append((label, text))
+            pairs.append((label, text))
         else:
-            joined[-1] = (joined[-1][0], f"{joined[-1][1]} {text.strip()}")
-    return joined
+            pairs[-1] = (pairs[-1][0], f"{pairs[-1][1]} {text.strip()}")
+    return pairs
 
 
 def difference_lines(data: Data) -> Iterator[str]:
@@ -160,12 +160,12 @@ def _table_lines(data: Data) -> Iterator[str]:
         return
     yield "   " + ", ".join(f"{n} {key.replace('_', ' ')}" for key, n in counts.items())
     for column in data["columns"]:
-        named = f"   gold column {column['gold']}{_header_words(column, 'gold')}"
+        column_words = f"   gold column {column['gold']}{_header_words(column, 'gold')}"
         if column["predicted"] is None:
-            yield f"{named} has no match"
+            yield f"{column_words} has no match"
         elif column["n_wrong"]:
             other = f"column {column['predicted']}{_header_words(column, 'predicted')}"
-            yield f"{named} compared with {other}: {column['n_wrong']} cells differ"
+            yield f"{column_words} compared with {other}: {column['n_wrong']} cells differ"
     if data.get("note"):
         yield f"   {data['note']}"
     if any("gold" in cell and (cell["gold"] is not None or cell["predicted"] is not None) for row in data["rows"] for cell in row["cells"]):
@@ -309,8 +309,8 @@ def bundle_document(bundle: "Bundle", files: "Sequence[File]", *, signature: str
             if place in file.path:
                 yield _block_of(Code(file.path), file.text, _LANGUAGES[file.path.rpartition(".")[2]])
         yield _command_section(files, spec["instance_id"])
-        made = (Own(f"evalsuite {__version__} · "), Code(signature)) if signature else Own(f"evalsuite {__version__}")
-        yield Section(look="foot", pairs=[("made with", made)] if form == "html" else (), lines=[made] if form != "html" else ())
+        footer = (Own(f"evalsuite {__version__} · "), Code(signature)) if signature else Own(f"evalsuite {__version__}")
+        yield Section(look="foot", pairs=[("made with", footer)] if form == "html" else (), lines=[footer] if form != "html" else ())
 
     case = Case(name=bundle.instance_id, classname=bundle.scorer, kind="failure", type="bundle", message=bundle.reason)
     return Document(
@@ -361,7 +361,7 @@ def _command_section(files: "Sequence[File]", case: str) -> Section:
 
 def files_document(gold: str, prediction: str, comparison: Data) -> Document:
     """Build the report of the differences of two files, from the result of `explain.bare_files`."""
-    every = Table(columns=_FILE_COLUMNS, rows=comparison["columns"])
+    all_rows = Table(columns=_FILE_COLUMNS, rows=comparison["columns"])
     differing = [column for column in comparison["columns"] if column["n_different"] or column["prediction"] is None]
 
     def sections(form: Form) -> Iterator[Section]:
@@ -393,7 +393,7 @@ def files_document(gold: str, prediction: str, comparison: Data) -> Document:
         heading=("Difference of ", prediction, " and ", gold),
         sections=sections,
         last_line="equal" if comparison["equal"] else "different (exit 1)",
-        tables={"csv": every, "parquet": every},
+        tables={"csv": all_rows, "parquet": all_rows},
         whole={"gold": gold, "prediction": prediction, **comparison},
         suites=lambda: [Suite(name="explanation", cases=[case])],
     )

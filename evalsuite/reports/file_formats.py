@@ -122,10 +122,10 @@ def _opened_section(section: Section, room: int = MOST_BYTES) -> str:
             parts.append("\n".join(fitting))
         if len(fitting) < len(rows):
             parts.append(f"... {len(rows) - len(fitting)} more")
-    if listed := [f"- {render_words(label)}: {render_words(text)}" for label, text in section.pairs]:
-        parts.append("\n".join(listed))
-    if listed := [f"- {render_words(line)}" for line in section.lines if text_of(line)]:
-        parts.append("\n".join(listed))
+    if bullets := [f"- {render_words(label)}: {render_words(text)}" for label, text in section.pairs]:
+        parts.append("\n".join(bullets))
+    if bullets := [f"- {render_words(line)}" for line in section.lines if text_of(line)]:
+        parts.append("\n".join(bullets))
     parts += [render_words(line) for line in section.below]
     return "\n\n".join(parts)
 
@@ -172,12 +172,12 @@ def _bulleted_rows(table: Table[Any]) -> Iterator[str]:
         return
     columns = table.of("markdown")
     for cells in table.cells("markdown"):
-        named = [
+        label_columns = [
             f"{escape_markdown(column.head)} {text}" if column.role == "more" else text
             for column, cell in zip(columns, cells, strict=True)
             if (text := render_words(cell))
         ]
-        yield f"- {' '.join(named)}"
+        yield f"- {' '.join(label_columns)}"
 
 
 def _markdown_table(table: Table[Any]) -> Iterator[str]:
@@ -256,10 +256,10 @@ def annotations(document: Document, *, most: int | None = MOST_OF_A_KIND, is_gre
         yield from map(_annotation, cases)
         return
     for level in ("error", "warning", "notice"):
-        own = sorted((case for case in cases if case.level == level), key=lambda case: case.kind != "error")
-        yield from map(_annotation, own[:most])
-        if len(own) > most:
-            yield workflow_command("notice", f"{len(own) - most} more {level}s are in the report")
+        cases_of_level = sorted((case for case in cases if case.level == level), key=lambda case: case.kind != "error")
+        yield from map(_annotation, cases_of_level[:most])
+        if len(cases_of_level) > most:
+            yield workflow_command("notice", f"{len(cases_of_level) - most} more {level}s are in the report")
 
 
 def _annotation(case: Case) -> str:
@@ -297,8 +297,10 @@ def submission_lines(run: "Run") -> dict[str, str]:
     metadata, spec = _relative_to_checkout(run.submission.folder), _relative_to_checkout(run.gold.spec_file)
     lines = {instance.instance_id: f"{spec}:{instance.where.rpartition(':')[2]}" for instance in run.gold.instances}
     blamed = {result.instance_id for result in run.results if result.status == "gold_fault"}
-    own = {name: f"{metadata}/{answer.where}" for name, answer in run.submission.answers.items() if answer.where and name not in blamed}
-    return lines | {name: place for name, place in own.items() if name in lines}
+    lines_of_ids = {
+        name: f"{metadata}/{answer.where}" for name, answer in run.submission.answers.items() if answer.where and name not in blamed
+    }
+    return lines | {name: place for name, place in lines_of_ids.items() if name in lines}
 
 
 def add_to_summary(record: "Record") -> bool:
@@ -316,8 +318,8 @@ def add_to_summary(record: "Record") -> bool:
 
 
 def _relative_to_checkout(path: Path) -> str:
-    full, here = path.resolve(), Path(os.environ.get("GITHUB_WORKSPACE") or ".").resolve()
-    return (full.relative_to(here) if full.is_relative_to(here) else path).as_posix()
+    full, checkout = path.resolve(), Path(os.environ.get("GITHUB_WORKSPACE") or ".").resolve()
+    return (full.relative_to(checkout) if full.is_relative_to(checkout) else path).as_posix()
 
 
 # Characters that start a formula in a spreadsheet, in both widths.
@@ -453,8 +455,8 @@ def reference_places(result_dir: Path) -> tuple[Path, Path]:
 def ids_text(submitted: Sequence["Result"], layout: str) -> str:
     """Return the CSV of the ids that are right under the official rules, with the header `instance_id`."""
     right = [result.instance_id for result in submitted if result.official == 1]
-    named = [f"sf_{name}" if layout == "lite" and name.startswith(_TO_SNOWFLAKE) else name for name in right]
-    return "".join(f"{name}\n" for name in ("instance_id", *map(clean, named)))
+    ids = [f"sf_{name}" if layout == "lite" and name.startswith(_TO_SNOWFLAKE) else name for name in right]
+    return "".join(f"{name}\n" for name in ("instance_id", *map(clean, ids)))
 
 
 def log_text(submitted: Sequence["Result"], n_gold: int) -> str:

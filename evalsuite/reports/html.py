@@ -32,7 +32,7 @@ def environment() -> "Environment":
     """Return the templates of reports and viewer. They make every text printable, then escape it; only `Markup` passes unchanged."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    made = Environment(
+    jinja = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
@@ -40,8 +40,8 @@ def environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(signed=lambda value: f"{value:+.6g}", words=_words_html)
-    return made
+    jinja.filters.update(signed=lambda value: f"{value:+.6g}", words=_words_html)
+    return jinja
 
 
 def as_html(document: Document) -> str:

@@ -241,8 +241,8 @@ def board_facts(board: "Leaderboard") -> Iterator[tuple[str, str]]:
         over = f"{board.correction.title()} over {count_words(board.family, 'pair')}"
         pairs = f"{board.test} on paired instances, {over}, alpha {1 - board.confidence:.2g}"
         yield "ranks", f"by {board.score_title}; in brackets the ranks that the tests do not exclude ({pairs})"
-        own = f"{board.correction.title()} over its {count_words(len([row for row in board.rows if row.rank]) - 1, 'pair')}"
-        yield "rank interval", f"the ranks that the tests of one submission against the others do not exclude ({own})"
+        correction = f"{board.correction.title()} over its {count_words(len([row for row in board.rows if row.rank]) - 1, 'pair')}"
+        yield "rank interval", f"the ranks that the tests of one submission against the others do not exclude ({correction})"
         yield "stability", _stability_words(board)
     for row in board.rows:
         if row.fault:
@@ -253,11 +253,11 @@ def board_facts(board: "Leaderboard") -> Iterator[tuple[str, str]]:
 
 
 def _stability_words(board: "Leaderboard") -> str:
-    made = f"{board.n_resamples} resamples of the instances, seed {board.seed}"
+    resamples = f"{board.n_resamples} resamples of the instances, seed {board.seed}"
     leading = sorted(((row.p_first, row.name) for row in board.rows if row.p_first), key=lambda pair: -pair[0])
     leaders = ", ".join(f"{name} {percent(share)}" for share, name in leading[:3])
     tau = "" if board.tau is None else f"; mean Kendall tau {board.tau:.2f}"
-    return f"first in {leaders} of {made}{tau}"
+    return f"first in {leaders} of {resamples}{tau}"
 
 
 def board_heading(board: "Leaderboard") -> str:

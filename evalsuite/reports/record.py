@@ -145,8 +145,8 @@ def redact_record(record: Record, level: str | None = None) -> Record:
     if not shows(level, "shape"):
         # The paths of a schema show the structure of gold.
         summary = replace(summary, by_field={})
-    own = {"flips": list(summary.flips), "by_field": dict(summary.by_field)}
-    run = {**record.run, "summary": {**record.run["summary"], **own}, "warnings": _own_warnings(record, level)}
+    public = {"flips": list(summary.flips), "by_field": dict(summary.by_field)}
+    run = {**record.run, "summary": {**record.run["summary"], **public}, "warnings": _own_warnings(record, level)}
     if run.get("corrections"):
         run["corrections"] = redact_corrections(run["corrections"])
     if level == "none":
@@ -157,9 +157,9 @@ def redact_record(record: Record, level: str | None = None) -> Record:
 
 def _own_warnings(record: Record, level: str) -> list[str]:
     """Return the warnings about the submission, and count the others, because warnings about gold quote it."""
-    own = [text for text in record.run.get("warnings", ()) if text.startswith(METADATA_ARRAY)]
-    n_more = len(record.run.get("warnings", ())) - len(own)
-    return [*own, f"{n_more} about gold, not shown at --reveal {level}"] if n_more else own
+    warnings = [text for text in record.run.get("warnings", ()) if text.startswith(METADATA_ARRAY)]
+    n_more = len(record.run.get("warnings", ())) - len(warnings)
+    return [*warnings, f"{n_more} about gold, not shown at --reveal {level}"] if n_more else warnings
 
 
 def share(mean: "Mean") -> str:
@@ -288,8 +288,8 @@ def corrected_words(record: "Record") -> str:
         return f"no instance left  ({notes})"
     if score is None:
         return f"nothing judged (0 of {n})  ({notes})"
-    if (judged := corrections.get("n_judged", n)) < n:
-        return f"judged {judged}/{n}: {percent(score)}  ({notes})"
+    if (n_judged := corrections.get("n_judged", n)) < n:
+        return f"judged {n_judged}/{n}: {percent(score)}  ({notes})"
     return f"{_points_of(score * n)}/{n} = {percent(score)}  ({notes})"
 
 
@@ -313,8 +313,8 @@ def faults_by_hint(results: Iterable["Result"]) -> Iterator[tuple[str, str]]:
     for result in results:
         if result.fault is not None and result.status in FAULTY:
             # A limit of the machine needs another hint than a limit of the run.
-            own = str(result.detail("hint") or "") if result.status == "unscored" else ""
-            by_hint.setdefault((result.fault, own or FAULTS[result.fault].hint), []).append(clean(result.instance_id))
+            hint_of_result = str(result.detail("hint") or "") if result.status == "unscored" else ""
+            by_hint.setdefault((result.fault, hint_of_result or FAULTS[result.fault].hint), []).append(clean(result.instance_id))
     for (code, hint), ids in by_hint.items():
         yield code, f"{id_list(ids)}: {hint}"
 

@@ -73,8 +73,8 @@ def field_sections(record: "Record", form: Form) -> Iterator[Section]:
     if rows:
         from evalsuite.reports.score_text import confusions_section, fields_section
 
-        listed = rows if form == "html" else rows[:MOST_FIELDS]
-        yield fields_section("fields over all instances, worst first", listed, len(rows), "-o FILE.json lists all")
+        rows_shown = rows if form == "html" else rows[:MOST_FIELDS]
+        yield fields_section("fields over all instances, worst first", rows_shown, len(rows), "-o FILE.json lists all")
         if confusions := pooled_confusions(record.results):
             yield confusions_section(confusions)
 
@@ -137,7 +137,7 @@ def _exchange_column(name: str) -> Column[ReportRow]:
 
 def scorer_columns(scorers: Sequence[str]) -> Iterator[Column[ReportRow]]:
     """Return a column per scorer of a suite with several: its score, or its value on its own scale."""
-    taken = {column.name for column in COLUMNS}
+    column_names = {column.name for column in COLUMNS}
 
     def column(scorer: str) -> Column[ReportRow]:
         def has_values(row: ReportRow) -> "Result | None":
@@ -152,7 +152,7 @@ def scorer_columns(scorers: Sequence[str]) -> Iterator[Column[ReportRow]]:
             raw = None if result is None else raw_value(result)
             return Own("" if result is None else sign_under(result, result.score) if raw is None else f"{raw:.4g}")
 
-        name = f"{scorer}_score" if scorer in taken else scorer
+        name = f"{scorer}_score" if scorer in column_names else scorer
         return Column(name=name, short=scorer[:6], type="DOUBLE", value=value, words=words, is_number=True)
 
     return map(column, scorers)
@@ -346,13 +346,13 @@ def run_document(
 
 
 def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durations: int, databases: "Path | None") -> Iterator[Section]:
-    listed, left_out = _rows_in_order(record, failures=failures, folded=not verbose)
-    has_texts = failures or verbose or len(listed) <= ROWS_IN_FULL
-    yield Section(table=results_table(record, listed, has_texts=has_texts), below=left_out)
+    results_shown, left_out = _rows_in_order(record, failures=failures, folded=not verbose)
+    has_texts = failures or verbose or len(results_shown) <= ROWS_IN_FULL
+    yield Section(table=results_table(record, results_shown, has_texts=has_texts), below=left_out)
     if verbose:
         from evalsuite.reports.score_text import instance_text
 
-        for result in listed:
+        for result in results_shown:
             yield Section(look="block", lines=instance_text(result).rstrip("\n").split("\n"))
     if durations:
         slowest = sorted(record.results, key=lambda result: -result.seconds)[:durations]
@@ -368,11 +368,11 @@ def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durat
         # On one line at any width, so that it can be copied.
         yield Section(look="lines", lines=["", f" next: {program()} {_next_step(record, databases)}"])
     if warnings := record.run.get("warnings"):
-        alike: dict[str, list[str]] = {}
+        by_pattern: dict[str, list[str]] = {}
         for line in warnings:
             # The same sentence about other lines, ids and columns.
-            alike.setdefault(_WITH_DIGIT.sub("#", line), []).append(line)
-        lines = [f"  {first}" + f" (and {len(more)} more like it)" * bool(more) for first, *more in alike.values()]
+            by_pattern.setdefault(_WITH_DIGIT.sub("#", line), []).append(line)
+        lines = [f"  {first}" + f" (and {len(more)} more like it)" * bool(more) for first, *more in by_pattern.values()]
         rest = (f"  ... {len(lines) - MOST_WARNINGS} more in run.json", "") if lines[MOST_WARNINGS:] else ("",)
         yield Section(title=count_words(len(warnings), "warning"), look="warning", lines=lines[:MOST_WARNINGS], below=rest)
 
@@ -385,10 +385,10 @@ def _next_step(record: "Record", databases: "Path | None") -> str:
     import shlex
 
     assert record.folder is not None
-    own = record.folder.parent.parts[-2:] == (".evalsuite", "runs") and not record.folder.is_absolute()
+    is_default_folder = record.folder.parent.parts[-2:] == (".evalsuite", "runs") and not record.folder.is_absolute()
     from evalsuite.runs.history import short_name
 
-    name = shlex.quote(short_name(record.folder) if own else str(record.folder))
+    name = shlex.quote(short_name(record.folder) if is_default_folder else str(record.folder))
     wrong = next((result for result in record.results if result.status == "scored" and result.score not in (1, None)), None)
     if wrong is None or record.level == "none":
         return f"report {name} -o report.html"
@@ -440,12 +440,12 @@ def _place_in_report(result: "Result") -> int:
 
 def _first_fault_of_each_kind(ordered: Sequence["Result"]) -> tuple[list["Result"], list[str]]:
     """Return the results with one of each set of faults with equal text, and a line for the others of each set."""
-    alike: dict[tuple[str, str | None, str], list[str]] = {}
+    ids_of_fault: dict[tuple[str, str | None, str], list[str]] = {}
     for result in ordered:
         if result.status in FAULTY:
-            alike.setdefault((result.status, result.fault, result.reason), []).append(result.instance_id)
-    first = {ids[0] for ids in alike.values()}
-    lines = [f"...  {len(ids) - 1} more with {key[1]} as {ids[0]}: {id_list(ids[1:])}" for key, ids in alike.items() if ids[1:]]
+            ids_of_fault.setdefault((result.status, result.fault, result.reason), []).append(result.instance_id)
+    first = {ids[0] for ids in ids_of_fault.values()}
+    lines = [f"...  {len(ids) - 1} more with {key[1]} as {ids[0]}: {id_list(ids[1:])}" for key, ids in ids_of_fault.items() if ids[1:]]
     return [result for result in ordered if result.status not in FAULTY or result.instance_id in first], lines
 
 
@@ -550,8 +550,8 @@ def _folded_sections(record: "Record") -> Iterator[Section]:
     flips = []
     for flip in record.summary.flips:
         way = "down" if flip["strict"] < flip["official"] else "up"
-        moved = Own(f" {way} ({flip['official']:.4g} to {flip['strict']:.4g}) ")
-        flips.append((Code(flip["instance_id"], 80), moved, Code(flip["cause"])))
+        change = Own(f" {way} ({flip['official']:.4g} to {flip['strict']:.4g}) ")
+        flips.append((Code(flip["instance_id"], 80), change, Code(flip["cause"])))
     yield Section(title=count_words(len(flips), "flip") + " between the rules", lines=flips, is_folded=True)
     missing = [Code(result.instance_id) for result in by_kind.get("missing", [])]
     yield Section(title=f"{len(missing)} missing", lines=missing, is_folded=True)

@@ -58,16 +58,16 @@ def instance_list(record: "Record", table: "Table[Any]", order: Sequence[int], e
     The first rows are in the document; all listed rows are JSON lists for `script.js`.
     """
     place_of = {at: place for place, at in enumerate(sorted(order[:MOST_LISTED]))}
-    listed, order = [row for at, row in enumerate(table.rows) if at in place_of], [place_of[at] for at in order[:MOST_LISTED]]
-    more = [column for column in table.of("html") if column.role == "more" and any(text_of(column.cell(row)) for row in listed)]
+    rows_shown, order = [row for at, row in enumerate(table.rows) if at in place_of], [place_of[at] for at in order[:MOST_LISTED]]
+    more = [column for column in table.of("html") if column.role == "more" and any(text_of(column.cell(row)) for row in rows_shown)]
     rows = [
         {
             **closed_row(row.result, groups=row.groups, reason=row.reason),
             "more": [(column.head, clean(text_of(column.cell(row)))) for column in more],
         }
-        for row in listed
+        for row in rows_shown
     ]
-    bodies = _opened_rows([row.result for row in listed], record.groups, order, evidence)
+    bodies = _opened_rows([row.result for row in rows_shown], record.groups, order, evidence)
     blank = {"id": "", "kind": "right", "signs": ("–", "–"), "scorer": "", "flip": "", "why": "", "more": ()}
     return {
         "rows": [(rows[at], bodies[at]) for at in order[:N_FIRST]],

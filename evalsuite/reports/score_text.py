@@ -326,11 +326,11 @@ def _result_pairs(result: Result) -> Iterator[tuple[str, str]]:
 
 
 def _detail_pairs(details: Row, rule: str = "") -> Iterator[tuple[str, str]]:
-    apart = {*_SHOWN_APART, *(TABLED if is_tree(details) else ())}
+    omitted = {*_SHOWN_APART, *(TABLED if is_tree(details) else ())}
     for key, value in details.items():
         if key == "strict" and not rule and isinstance(value, dict):
             yield from _detail_pairs(value, "strict: ")
-        elif key not in apart:
+        elif key not in omitted:
             yield rule + _detail_words(key), _cut_value(_detail_value(value))
 
 

@@ -288,11 +288,11 @@ def board_document(
     is_archived: bool = False,
 ) -> Document:
     """Build the board of a day; in the archive it has no links, because the pages of submissions show today's state."""
-    moved: list[Column[RankedRow]] = []
+    move_columns: list[Column[RankedRow]] = []
     if before is not None:
-        moved = [Column(name=f"since {before.day}", words=before.words, forms=frozenset({"html"}))]
+        move_columns = [Column(name=f"since {before.day}", words=before.words, forms=frozenset({"html"}))]
     facts = [("day", day), *about]
-    document = leaderboard_document(board, title=title, about=facts, more=moved, link=None if is_archived else link)
+    document = leaderboard_document(board, title=title, about=facts, more=move_columns, link=None if is_archived else link)
     root = "../" if is_archived else ""
     places = [("Board", f"{root}index.html"), ("Archive", f"{root}archive/index.html"), ("JSON", f"{day if is_archived else 'board'}.json")]
     return replace(document, links=[*places, ("RSS", f"{root}feed.xml")], feed=f"{root}feed.xml")
@@ -321,8 +321,8 @@ def submission_document(entry: "Entry", row: "RankedRow", level: str, *, places:
     if run is None:
         return None
     record = record_of_entry(run)
-    own = {**run.run, "submission": {**run.run["submission"], "folder": row.name}, "metadata": dict(row.metadata)}
-    record = replace(record, name=row.name, run=own, tags=())
+    public = {**run.run, "submission": {**run.run["submission"], "folder": row.name}, "metadata": dict(row.metadata)}
+    record = replace(record, name=row.name, run=public, tags=())
     return replace(run_document(redact_record(record, level)), links=places)
 
 

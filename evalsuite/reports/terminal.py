@@ -58,7 +58,7 @@ class Screen:
 
     def line(self, *parts: Styled, style: str = "") -> None:
         """Write one line; `style` is that of all its parts."""
-        self._stream.write("".join(self._add_codes(text, f"{style} {own}") for text, own in parts) + "\n")
+        self._stream.write("".join(self._add_codes(text, f"{style} {part_style}") for text, part_style in parts) + "\n")
 
     def _add_codes(self, text: str, style: str) -> str:
         codes = ";".join(_CODES[name] for name in style.split()) if self._has_styles and text else ""
@@ -240,16 +240,16 @@ def _pieces(text: str, width: int) -> list[str]:
 
 def wrap_text(text: str, width: int, word: re.Pattern[str] = _WORD) -> list[str]:
     """Wrap a text to lines of at most `width` cells; only a word wider than that is broken, and none of SQL."""
-    lines, taken = [""], 0
+    lines, width_used = [""], 0
     for part in word.findall(text):
         size = cell_len(part)
-        if lines[-1] and taken + size > width:
+        if lines[-1] and width_used + size > width:
             part = part.lstrip()
             lines.append("")
-            taken, size = 0, cell_len(part)
+            width_used, size = 0, cell_len(part)
         pieces = [part] if size <= width or word is _SQL_WORD else _pieces(part, width)
         lines[-1:] = [lines[-1] + pieces[0], *pieces[1:]]
-        taken = taken + size if len(pieces) == 1 else cell_len(pieces[-1])
+        width_used = width_used + size if len(pieces) == 1 else cell_len(pieces[-1])
     return lines
 
 
@@ -293,7 +293,13 @@ def _print_list(screen: Screen, table: Table[Any]) -> None:
     """Print one line per row: its names in full, its marks, and as much of its reason as fits."""
     rows = list(table.rows)
     columns = table.of("text")
-    cells = [{own.name: Styled(clean(text_of(own.cell(row))), own.style(row) if own.style else "") for own in columns} for row in rows]
+    cells = [
+        {
+            cell_column.name: Styled(clean(text_of(cell_column.cell(row))), cell_column.style(row) if cell_column.style else "")
+            for cell_column in columns
+        }
+        for row in rows
+    ]
     marks = [column.name for column in columns if column.role == "mark"]
     heads, sizes = _list_sizes(columns, cells, screen.width)
     _print_row(screen, {name: Styled(heads[name]) for name in sizes}, sizes, marks, "dim")
@@ -365,10 +371,10 @@ def _print_row(screen: Screen, cells: Mapping[str, Styled], sizes: Mapping[str, 
     """
     parts = [Styled(" ")]
     for name, size in sizes.items():
-        text, own = cells[name]
+        text, cell_style = cells[name]
         if not (screen.is_whole and name == [*sizes][-1]):
             text = _align(_cut(text, size), size, "center" if name in marks else "left")
-        parts += [Styled("  "), Styled(text, own)] if len(parts) > 1 else [Styled(text, own)]
+        parts += [Styled("  "), Styled(text, cell_style)] if len(parts) > 1 else [Styled(text, cell_style)]
     while parts and not parts[-1].text.strip(" "):
         parts.pop()
     screen.line(*parts[:-1], *(Styled(last.text.rstrip(), last.style) for last in parts[-1:]), style=style)
@@ -401,8 +407,8 @@ def _print_table(screen: Screen, table: Table[Any]) -> None:
 
     print_stacked(head[:n_names], " · ".join(head[n_names:]), "dim")
     for row, style in zip(rows, styles, strict=True):
-        named = zip(columns[n_names:], row[n_names:], strict=True)
-        print_stacked(row[:n_names], " · ".join(f"{clean(column.short or column.head)} {cell}" for column, cell in named), style)
+        labelled = zip(columns[n_names:], row[n_names:], strict=True)
+        print_stacked(row[:n_names], " · ".join(f"{clean(column.short or column.head)} {cell}" for column, cell in labelled), style)
 
 
 def _print_side_by_side(screen: Screen, columns: Sequence[Column[Any]], rows: Sequence[Sequence[str]], styles: Sequence[str]) -> bool:

@@ -398,9 +398,9 @@ class TestSuite:
         data = candidate_data if candidate_data is not None else candidate_data_path
         columns: dict[str, Any] = {"candidate_column": candidate_column, "context_column": context_column, "input_column": input_column}
         outputs, contexts = candidates_of(self._suite, data, candidate_output_list, contexts=context_list, **columns)
-        own = [entry for entry in find_runs(self._root / "runs") if entry.metadata.get("suite_id") == self._suite.id]
-        if taken := next((entry.name for entry in own if slug(str(entry.metadata.get("run_name", ""))) == slug(run_name)), None):
-            hint = f"choose another run name, or `evalsuite runs rm {shlex.quote(taken)}`"
+        earlier = [entry for entry in find_runs(self._root / "runs") if entry.metadata.get("suite_id") == self._suite.id]
+        if name_taken := next((entry.name for entry in earlier if slug(str(entry.metadata.get("run_name", ""))) == slug(run_name)), None):
+            hint = f"choose another run name, or `evalsuite runs rm {shlex.quote(name_taken)}`"
             raise SuiteError(f"the suite {self._suite.name!r} already has a run {run_name!r}", hint=hint)
         gold = self._gold_for(run_name, contexts)
         submission = self._write_submission(run_name, outputs, contexts)
@@ -422,13 +422,13 @@ class TestSuite:
             except UnknownScorerError:
                 hint = f"TestSuite({self._suite.name!r}, your_scorer), or --plugin with the file that defines it"
                 raise SuiteError(f"the suite's scorer {name!r} is not loaded", hint=hint) from None
-        own = gold_of(self._suite.name, self._root)
+        gold_folder = gold_of(self._suite.name, self._root)
         if contexts is None and (without := next((name for name in scorers if needs(name, "context")), None)):
             raise UsageError(f"{without} needs a context", hint="context_column or context_list, at the command line --context COLUMN")
         if contexts is None or not takes:
-            return own
-        copy = own.parent / "golds" / slug(run_name)
-        shutil.copytree(own, copy, dirs_exist_ok=True)
+            return gold_folder
+        copy = gold_folder.parent / "golds" / slug(run_name)
+        shutil.copytree(gold_folder, copy, dirs_exist_ok=True)
         write_gold(self._suite, copy, contexts)
         return copy
 
@@ -456,8 +456,8 @@ class TestSuite:
         if cases is not None and data_hash(cases.inputs, cases.references) != stored.data_hash:
             raise SuiteError(f"the suite {name!r} contains other data", hint=f"leave the data out to reload it, or {way_out}")
         configs = {} if config is None else configs_of(stored.scorers, config)
-        named = stored.scorers if len(stored.scorers) == 1 else config or ()
-        if any(dict(stored.method(scorer).get("config", {})) != configs[scorer] for scorer in named if configs):
+        scorer_config = stored.scorers if len(stored.scorers) == 1 else config or ()
+        if any(dict(stored.method(scorer).get("config", {})) != configs[scorer] for scorer in scorer_config if configs):
             raise SuiteError(f"the suite {name!r} has another configuration", hint=way_out)
         return stored
 

@@ -83,8 +83,8 @@ def duckdb_match(
         return official
     report_official(official)
     submitted, expected = ({name.lower(): table for name, table in side.items()} for side in (prediction, gold))
-    mine = [submitted.get(name.lower(), Fault(code="MISSING_TABLE", detail=f"no table {name!r}")) for name in names]
-    theirs = [expected.get(name.lower(), Fault(code="BAD_SPEC", detail=f"gold has no table {name!r}")) for name in names]
-    strict = judge_each(mine, theirs, terms, names=names, **orders)
+    answer_tables = [submitted.get(name.lower(), Fault(code="MISSING_TABLE", detail=f"no table {name!r}")) for name in names]
+    gold_tables = [expected.get(name.lower(), Fault(code="BAD_SPEC", detail=f"gold has no table {name!r}")) for name in names]
+    strict = judge_each(answer_tables, gold_tables, terms, names=names, **orders)
     score = join(official, strict, up="view") if views and plain is not prediction else join_verdicts(official, strict)
-    return with_margin(score, mine, theirs, terms=terms, **orders)
+    return with_margin(score, answer_tables, gold_tables, terms=terms, **orders)

@@ -52,7 +52,7 @@ def sql_match(prediction: Results, *, gold: str, database: str, evaluator: Name 
     rows = [list(zip(*table.columns, strict=True)) for table in expected]
     submitted = rows if predicted is expected else [list(zip(*table.columns, strict=True)) for table in predicted]
     official = report_official(_official(predicted, expected, rows, submitted, gold=gold, evaluator=evaluator))
-    strict = _strict(predicted, expected, [own == other for own, other in zip(rows, submitted, strict=True)], gold)
+    strict = _strict(predicted, expected, [gold_rows == other for gold_rows, other in zip(rows, submitted, strict=True)], gold)
     details = {"soft_f1": round(soft_f1(rows[0], submitted[0]), 6), "evaluator": evaluator, "database": database}
     score = join_verdicts(official, strict)
     return replace(score, details={**score.details, **details})
@@ -63,11 +63,11 @@ def _official(
 ) -> Score:
     """Return the evaluator's verdict, with the first database that decides it; each table comes with its rows."""
     ordered = evaluator == "test-suite" and "order by" in gold.lower()
-    for at, (own, others) in enumerate(zip(rows, submitted, strict=True)):
-        is_equal = equal_as_bags(own, others, ordered=ordered) if evaluator == "test-suite" else equal_as_sets(own, others)
+    for at, (gold_rows, others) in enumerate(zip(rows, submitted, strict=True)):
+        is_equal = equal_as_bags(gold_rows, others, ordered=ordered) if evaluator == "test-suite" else equal_as_sets(gold_rows, others)
         if not is_equal:
             where = f"database {at + 1} of {len(expected)}: " if len(expected) > 1 else ""
-            return Score(official=0.0, reason=where + _difference(expected[at], predicted[at], own, others, ordered=ordered))
+            return Score(official=0.0, reason=where + _difference(expected[at], predicted[at], gold_rows, others, ordered=ordered))
     on = f" on {len(expected)} databases" if len(expected) > 1 else ""
     how = "rows in gold's order" if ordered else "the same rows" if evaluator == "test-suite" else "the same set of rows"
     return Score(official=1.0, reason=f"{how}: {count(expected[0].n_rows, 'row')}{on}")
@@ -76,11 +76,12 @@ def _official(
 def _difference(gold: Table, predicted: Table, rows: Sequence[Any], submitted: Sequence[Any], *, ordered: bool) -> str:
     if len(gold.header) != len(predicted.header):
         return f"{count(len(predicted.header), 'column')}, gold's query gives {len(gold.header)}"
-    own, others = set(rows), set(submitted)
-    if own != others:
-        lost, extra = len(own - others), len(others - own)
+    golds, others = set(rows), set(submitted)
+    if golds != others:
+        lost, extra = len(golds - others), len(others - golds)
         return (
-            f"{lost} of gold's {count(len(own), 'distinct row')} {'is' if lost == 1 else 'are'} not among the answer's, {extra} of its own"
+            f"{lost} of gold's {count(len(golds), 'distinct row')} {'is' if lost == 1 else 'are'} not "
+            f"among the answer's, {extra} of its own"
         )
     if gold.n_rows != predicted.n_rows:
         return f"{count(predicted.n_rows, 'row')}, gold's query gives {gold.n_rows}: the distinct ones are the same"
@@ -91,11 +92,11 @@ def _strict(predicted: Sequence[Table], expected: Sequence[Table], are_same: Seq
     """Return the strict verdict; the first database that refuses decides. `are_same` marks databases with identical rows."""
     order = order_columns(gold, expected[0].header)
     verdicts = []
-    for at, (theirs, mine) in enumerate(zip(predicted, expected, strict=True)):
-        if are_same[at] and len(theirs.header) == len(mine.header):
-            verdict = Strict(value=1.0, reason=f"the very same {count(mine.n_rows, 'row')}", cause="row pairing")
+    for at, (answer, gold_result) in enumerate(zip(predicted, expected, strict=True)):
+        if are_same[at] and len(answer.header) == len(gold_result.header):
+            verdict = Strict(value=1.0, reason=f"the very same {count(gold_result.n_rows, 'row')}", cause="row pairing")
         else:
-            verdict = judge_table(theirs, mine, PLAIN_TERMS, ignore_order=order is None, order_by=order or ())
+            verdict = judge_table(answer, gold_result, PLAIN_TERMS, ignore_order=order is None, order_by=order or ())
         if verdict.value != 1:
             where = f"database {at + 1} of {len(expected)}: " if len(expected) > 1 else ""
             return replace(verdict, reason=where + verdict.reason)

@@ -27,9 +27,9 @@ def table_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
     n_golds = None if isinstance(gold, str) else len(gold)
     columns, reference = parameters.get("condition_cols", ()), parameters.get("reference", "original")
     yield from _column_problems(columns, n_golds, reference)
-    listed = [] if is_bare(columns) else list(columns or ())
-    if n_golds is not None and listed and isinstance(listed[0], list) and n_golds < len(listed) and listed != [[]]:
-        message = f"condition_cols has {len(listed)} lists for {n_golds} gold tables; the rest is ignored"
+    positions = [] if is_bare(columns) else list(columns or ())
+    if n_golds is not None and positions and isinstance(positions[0], list) and n_golds < len(positions) and positions != [[]]:
+        message = f"condition_cols has {len(positions)} lists for {n_golds} gold tables; the rest is ignored"
         yield Problem(code="BAD_SPEC", message=message, blocks=frozenset())
     order = parameters.get("ignore_order", False)
     if isinstance(order, list) and (n_golds is None or len(order) != n_golds):

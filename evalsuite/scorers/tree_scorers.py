@@ -107,11 +107,13 @@ def tree_score(
     how: dict[str, Any] = {"metrics": metrics, "types_metrics": types_metrics, "leaves_metrics": leaves_metrics}
     how |= {"exclusive": exclusive, "hierarchical": hierarchical}
     try:
-        known = treeval_schema_of(schema if schema is not None else infer_schema(references, widen=True, notify=lambda _: None), id_field)
-        expected, predictions, invented = _paired(references, answers, id_field, known)
+        parsed_schema = treeval_schema_of(
+            schema if schema is not None else infer_schema(references, widen=True, notify=lambda _: None), id_field
+        )
+        expected, predictions, invented = _pair_records(references, answers, id_field, parsed_schema)
 
         def scored(predictions: list[Any], invented: list[Any], *, compat: bool) -> TreevalResult:
-            return treeval_score(predictions, expected, known, compat=compat, invented=invented, **how)
+            return treeval_score(predictions, expected, parsed_schema, compat=compat, invented=invented, **how)
 
         value, reason, raises = _by_position(scored, answers, len(references), lost)
         strict = scored(predictions, invented, compat=False)
@@ -149,22 +151,22 @@ def _by_position(scored: Callable[..., TreevalResult], answers: Sequence[Any], n
     return min(1.0, max(0.0, official.score)), treeval_reason(official), ""
 
 
-def _paired(references: list[Any], answers: list[Any], id_field: str | None, schema: Any) -> tuple[list[Any], list[Any], list[Any]]:
+def _pair_records(references: list[Any], answers: list[Any], id_field: str | None, schema: Any) -> tuple[list[Any], list[Any], list[Any]]:
     """Return (references, one predicted record or null for each, predicted records without a gold record).
 
     The id is not a field of the records, unless the schema has it.
     """
-    joined = join_by_id(references, answers, id_field) if id_field is not None else None
-    if joined is None:
+    by_id = join_by_id(references, answers, id_field) if id_field is not None else None
+    if by_id is None:
         expected, predictions = pair_by_position(references, answers)
-        joined = list(zip([None] * len(expected), expected, predictions, strict=True))
-    inner = [(label, *(None if side is ABSENT or isinstance(side, Lost) else side for side in sides)) for label, *sides in joined]
+        by_id = list(zip([None] * len(expected), expected, predictions, strict=True))
+    inner = [(label, *(None if side is ABSENT or isinstance(side, Lost) else side for side in sides)) for label, *sides in by_id]
     n = len(references)
     drop = id_field if id_field is not None and id_field not in schema else None
 
     def without_id(record: Any) -> Any:
-        named = isinstance(record, dict) and drop in record
-        return {key: value for key, value in record.items() if key != drop} if named else record
+        has_id = isinstance(record, dict) and drop in record
+        return {key: value for key, value in record.items() if key != drop} if has_id else record
 
     predictions = [without_id(record) for _, _, record in inner]
     return [without_id(record) for record in references], predictions[:n], predictions[n:]
@@ -245,14 +247,14 @@ def tree_match(
         limit = Fault(code="LIMIT", detail=str(error))
         return Score(official=0.0, strict=0.0, reason=str(error), fault=limit, strict_fault=limit)
     try:
-        known = as_json_schema(schema) if schema is not None else _inferred(gold, widen=True, id_field=id_field)
+        parsed_schema = as_json_schema(schema) if schema is not None else _infer(gold, widen=True, id_field=id_field)
     except (SchemaError, TreeLimitError) as error:
         raise FaultError("BAD_SPEC", str(error), side="gold") from None
     prediction, n_repaired = read_broken(prediction, repair=repair)
-    expected, answers = _as_records(gold, known), _as_records(prediction, known)
+    expected, answers = _as_records(gold, parsed_schema), _as_records(prediction, parsed_schema)
     notices: list[Notice] = []
-    run = _Run(known, id_field, _steps(post_process), {**_semantic(known, judge), **_compounds(compounds)}, notices.append)
-    upstream = run if schema is not None else replace(run, schema=_inferred(gold, widen=False))
+    run = _Run(parsed_schema, id_field, _steps(post_process), {**_semantic(parsed_schema, judge), **_compounds(compounds)}, notices.append)
+    upstream = run if schema is not None else replace(run, schema=_infer(gold, widen=False))
     value, why, fault, by_record = _official(upstream, expected, answers)
     official = Score(official=value, reason=why, fault=fault)
     if compat:
@@ -319,8 +321,8 @@ class _Run:
         scoring = Scoring(self.schema, self.id_field, self.post_process, **how)
         totals = Totals(compat=compat)
         with without_collection():
-            for joined in scoring.join(gold, answers):
-                each(scoring.record(*joined, totals))
+            for pair in scoring.join(gold, answers):
+                each(scoring.record(*pair, totals))
         for fault in totals.faults:
             raise FaultError(fault.code, fault.detail, where=fault.where)
         return Summary(**totals.numbers())
@@ -329,7 +331,7 @@ class _Run:
 def _official(run: _Run, gold: list[Any], answers: list[Any]) -> tuple[float | None, str, Fault | None, list[float | None]]:
     """Return (score, reason, fault, F1 of each record) of the reference: 0 if the prediction makes it raise, None if gold does."""
     nothing: list[float | None] = [0.0] * len(gold)
-    run = replace(run, schema=_annotated(run.schema))
+    run = replace(run, schema=_annotate(run.schema))
     lost = next((record for record in answers if isinstance(record, Lost) and record.cause), None)
     if lost is not None:
         return 0.0, f"the reference cannot read {lost.reason}", None, nothing
@@ -371,7 +373,7 @@ def _causes(record: RecordResult, id_field: str | None) -> Iterator[str]:
         yield f"the id {id_field!r} counts as invented"
 
 
-def _annotated(schema: Any) -> Any:
+def _annotate(schema: Any) -> Any:
     """Return the schema in the form that the reference requires: annotated, references resolved."""
     plain = copy.deepcopy(schema)
     try:
@@ -381,7 +383,7 @@ def _annotated(schema: Any) -> Any:
     return annotate_xeval(plain, compat=True)
 
 
-def _inferred(gold: Any, *, widen: bool, id_field: str | None = None) -> dict[str, Any]:
+def _infer(gold: Any, *, widen: bool, id_field: str | None = None) -> dict[str, Any]:
     """Infer the schema from gold: from the first value of a field as the reference does, or from all values.
 
     It is without `id_field`: the key by which records are joined is not a field to find.
@@ -410,8 +412,8 @@ def _steps(names: Sequence[str | dict[str, Any]]) -> PostProcess | None:
             steps.append(propagate_batch_errors)
         elif name == "reclassify_nulls" and isinstance(options, dict) and options.keys() <= {"absent_values", "both_absent_skip"}:
             steps.append(partial(reclassify_nulls, handling=NullHandling(**options)))
-        elif not options and (own := post_processor(name)) is not None:
-            steps.append(own)
+        elif not options and (step := post_processor(name)) is not None:
+            steps.append(step)
         else:
             raise FaultError("BAD_SPEC", f"unknown post-processor {entry!r}: reclassify_nulls or propagate_batch_errors", side="gold")
     return chain(steps) if steps else None

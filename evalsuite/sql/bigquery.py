@@ -61,16 +61,16 @@ def open_session(connection: Connection, limits: QueryLimits) -> "BigquerySessio
 
 def _credentials(connection: Connection) -> tuple[Any, str | None]:
     """(credentials, the project they belong to); no credentials only for an emulator at another address on this machine."""
-    named = connection.options.get("credentials")
+    source = connection.options.get("credentials")
     endpoint = str(connection.options.get("endpoint", ""))
-    if not named:
+    if not source:
         if endpoint.startswith(("http://127.0.0.1:", "http://localhost:")):
             return client("google.auth.credentials", "bigquery").AnonymousCredentials(), None
         raise UsageError(
             f"connection {connection.name!r} names no credentials",
             hint=f"add `credentials: FILE`, or `credentials: {_OWN_LOGIN}` for this machine's own login",
         )
-    if named == _OWN_LOGIN:
+    if source == _OWN_LOGIN:
         auth = client("google.auth", "bigquery")
         try:
             login: tuple[Any, str | None] = auth.default()
@@ -79,7 +79,7 @@ def _credentials(connection: Connection) -> tuple[Any, str | None]:
         return login
     service = client("google.oauth2.service_account", "bigquery")
     try:
-        read = service.Credentials.from_service_account_file(str(Path(named)))
+        read = service.Credentials.from_service_account_file(str(Path(source)))
     # For JSON that is not an object, or lacks texts, Google's client raises arbitrary Python exceptions.
     except (OSError, ValueError, TypeError, AttributeError, KeyError) as error:
         _log.debug("bigquery: %s", type(error).__name__)
@@ -146,15 +146,15 @@ class BigquerySession(Session):
         """Turn the client's exceptions into faults with fixed texts, and the part of the statement that they name."""
         api = client("google.api_core.exceptions", "bigquery")
         auth = client("google.auth.exceptions", "bigquery")
-        gone = (api.ServerError, auth.TransportError, client("requests.exceptions", "bigquery").ConnectionError, ConnectionError)
+        outages = (api.ServerError, auth.TransportError, client("requests.exceptions", "bigquery").ConnectionError, ConnectionError)
         try:
             yield
         except (FutureTimeoutError, TimeoutError, api.RetryError) as error:
-            if isinstance(getattr(error, "cause", None), gone):
+            if isinstance(getattr(error, "cause", None), outages):
                 raise server_gone("BigQuery") from None
             self.cancel()
             raise FaultError("TIMEOUT", f"the statement took longer than {self._limits.seconds:g} seconds (limit seconds)") from None
-        except gone as error:
+        except outages as error:
             _log.debug("bigquery: %s", type(error).__name__)
             raise server_gone("BigQuery") from None
         except (api.GoogleAPICallError, auth.GoogleAuthError) as error:

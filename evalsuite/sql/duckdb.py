@@ -402,14 +402,14 @@ class DuckdbSession(Session):
             described = self.connection.execute(f"DESCRIBE {sql}").fetchall()
             header, types = tuple(str(row[0]) for row in described), tuple(_type_name(str(row[1])) for row in described)
             names = ", ".join(f"c{index}" for index in range(len(header)))
-            own = [str(row[1]) for row in described]
-            expressions = [_expression(f"c{index}", type_) for index, type_ in enumerate(own)]
-            if as_text and (written := line_query(sql, own, expressions)):
-                self._lines = self._read_lines(written, own)
+            native = [str(row[1]) for row in described]
+            expressions = [_expression(f"c{index}", type_) for index, type_ in enumerate(native)]
+            if as_text and (written := line_query(sql, native, expressions)):
+                self._lines = self._read_lines(written, native)
                 return Stream(header=header, types=types, chunks=iter(()), lines=self._lines)
             # The bracket is on a line of its own, because the statement may end in a comment.
             self.connection.execute(f"SELECT {', '.join(expressions)} FROM (\n{sql}\n) AS answer({names})")
-        return Stream(header=header, types=types, chunks=self._chunks(own))
+        return Stream(header=header, types=types, chunks=self._chunks(native))
 
     def _chunks(self, types: Sequence[str]) -> Iterator[Sequence[Sequence[Any]]]:
         with _faults():
@@ -442,8 +442,8 @@ class DuckdbSession(Session):
 
     def fingerprint(self) -> str | None:
         """A digest of every byte of the file, or of the folder's files; None if one of its views or macros reads a running clock."""
-        made = [] if self._clock else self.connection.execute(_MADE).fetchall()
-        return None if any(reads_time(text or "", "duckdb") for (text,) in made) else digest_of(self._files)
+        objects = [] if self._clock else self.connection.execute(_MADE).fetchall()
+        return None if any(reads_time(text or "", "duckdb") for (text,) in objects) else digest_of(self._files)
 
     def close(self) -> None:
         """Close the connection, and the stream of its last statement, at any position."""
@@ -523,4 +523,4 @@ def _fault_of(error: Exception, sql: str) -> FaultError:
         (duckdb.DataError, "value"),
         (duckdb.InvalidInputException, "value"),
     ]
-    return sql_error(next((kind for known, kind in kinds if isinstance(error, known)), "other"))
+    return sql_error(next((kind for error_type, kind in kinds if isinstance(error, error_type)), "other"))

@@ -71,11 +71,11 @@ class ResultCache:
             shutil.copyfile(folder / _RESULT, place)
             return Written(place=place, header=tuple(entry["header"]), cost=cost, sql=entry["sql"])
 
-        known = self._memo.files(key, read)
-        if known is None:
+        files = self._memo.files(key, read)
+        if files is None:
             return None
-        limits.check(rows=known.cost.rows, columns=len(known.header), result_bytes=known.cost.bytes)
-        return known
+        limits.check(rows=files.cost.rows, columns=len(files.header), result_bytes=files.cost.bytes)
+        return files
 
     def put(self, key: str, written: Written) -> None:
         """Add a result to the cache."""
@@ -141,8 +141,8 @@ def write_result(
 ) -> Written:
     """Write the result of a statement to a CSV file, for an open session; read from `cache`, or stored there. Raises like `execute`."""
     key = cache.key(connection.engine, session.fingerprint(), statement, limits.clock) if cache else None
-    if cache and key and (known := cache.get(key, limits, place)):
-        return known
+    if cache and key and (stored := cache.get(key, limits, place)):
+        return stored
     started = time.monotonic()
     with contextlib.ExitStack() as opened:
         files: list[CsvFile] = []
@@ -469,8 +469,8 @@ class QueryPool:
         started = time.monotonic()
         statement = str(self._call(connection, seconds, read_statement, query.text, connection.engine, self._limits.sql_bytes))
         key = self._cache.key(connection.engine, key_part or None, statement, self._limits.clock) if self._cache else None
-        if self._cache and key and (known := self._cache.get(key, self._limits, query.place)):
-            return known
+        if self._cache and key and (stored := self._cache.get(key, self._limits, query.place)):
+            return stored
         seconds, polite = seconds - self._here.had, replace(self._limits, seconds=self._limits.seconds * _POLITE)
         with contextlib.closing(self._stream(connection, seconds, stream_result, connection, polite, statement)) as items:
             file = self._collect(items, query)
@@ -514,13 +514,13 @@ class QueryPool:
     def _fingerprint(self, connection: Connection) -> str:
         """The state of a connection's database, requested once from a worker that has run no statement yet."""
         with self._lock:
-            known = self._fingerprints.get(connection.name)
-        if known is None:
+            cached_fingerprint = self._fingerprints.get(connection.name)
+        if cached_fingerprint is None:
             self._end(getattr(self._here, "client", None))
-            known = str(self._call(connection, _FINGERPRINT_SECONDS, read_fingerprint, connection, self._limits))
+            cached_fingerprint = str(self._call(connection, _FINGERPRINT_SECONDS, read_fingerprint, connection, self._limits))
             with self._lock:
-                self._fingerprints[connection.name] = known
-        return known
+                self._fingerprints[connection.name] = cached_fingerprint
+        return cached_fingerprint
 
     def _client(self, connection: Connection) -> RpcClient:
         """Return this thread's worker, a new one if it has none for this database."""

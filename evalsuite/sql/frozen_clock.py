@@ -70,7 +70,7 @@ def not_frozen(what: str) -> FaultError:
 
 def freeze_sqlite(connection: sqlite3.Connection, at: int) -> None:
     """Replace SQLite's own functions, CURRENT_DATE among them, with those of a clock frozen at `at` (seconds since 1970)."""
-    own, now = sqlite3.connect(":memory:", check_same_thread=False), _utc(at).strftime("%Y-%m-%d %H:%M:%S")
+    memory_database, now = sqlite3.connect(":memory:", check_same_thread=False), _utc(at).strftime("%Y-%m-%d %H:%M:%S")
 
     def function(name: str, places: Sequence[int]) -> Callable[..., Any]:
         @lru_cache(maxsize=_KEPT_CALLS, typed=True)
@@ -84,13 +84,13 @@ def freeze_sqlite(connection: sqlite3.Connection, at: int) -> None:
                     values[place : place + 1] = (
                         [now] if word == "now" else [now, word] if word in _SUBSECONDS else values[place : place + 1]
                     )
-            return own.execute(f"SELECT {name}({', '.join('?' * len(values))})", values).fetchone()[0]
+            return memory_database.execute(f"SELECT {name}({', '.join('?' * len(values))})", values).fetchone()[0]
 
         return call
 
-    known = {name for (name,) in own.execute("SELECT DISTINCT name FROM pragma_function_list")}
+    functions = {name for (name,) in memory_database.execute("SELECT DISTINCT name FROM pragma_function_list")}
     for name, places in _SQLITE.items():
-        if name in known:
+        if name in functions:
             connection.create_function(name, -1, function(name, places), deterministic=True)
     for keyword, name in (("current_date", "date"), ("current_time", "time"), ("current_timestamp", "datetime")):
         connection.create_function(keyword, 0, function(name, (0,)), deterministic=True)

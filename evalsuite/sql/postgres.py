@@ -209,7 +209,7 @@ def _cell(c: str, type_: str) -> str | None:
         return f"CASE WHEN {needs} THEN '\"' || pg_catalog.replace({text}, '\"', '\"\"') || '\"' ELSE {text} END"
     if type_ in _FLOATS:
         names = "".join(
-            f"WHEN {c} = '{own}' THEN '{python}' " for own, python in (("NaN", "nan"), ("Infinity", "inf"), ("-Infinity", "-inf"))
+            f"WHEN {c} = '{spelling}' THEN '{python}' " for spelling, python in (("NaN", "nan"), ("Infinity", "inf"), ("-Infinity", "-inf"))
         )
         return f"CASE {names}WHEN {c} = pg_catalog.trunc({c}::float8) THEN pg_catalog.concat({c}, '.0') ELSE pg_catalog.concat({c}) END"
     if type_ == "bool":
@@ -268,11 +268,11 @@ def fingerprint(connection: Any) -> str | None:
     """
     *state, mark = connection.execute(_STATE).fetchone()
     place = (state[0], state[1])
-    known = _asking.get(place)
-    if known is None or known[0] != mark:
+    lock = _asking.get(place)
+    if lock is None or lock[0] != mark:
         texts = connection.execute(_DEFINED).fetchall()
-        known = _asking[place] = mark, any(reads_time(text or "", "postgres") for (text,) in texts)
-    return None if known[1] else "|".join(map(str, state))
+        lock = _asking[place] = mark, any(reads_time(text or "", "postgres") for (text,) in texts)
+    return None if lock[1] else "|".join(map(str, state))
 
 
 _log = logging.getLogger(__name__)
@@ -338,7 +338,7 @@ def open_session(connection: Connection, limits: QueryLimits) -> "PostgresSessio
 
 def _hint(error: Exception) -> str:
     text = str(error)
-    known = {
+    hints = {
         "authentication failed": "check `user` and `password`",
         "no password supplied": "add `password: ${NAME}`",
         "does not exist": "check `database` and `user`",
@@ -347,7 +347,7 @@ def _hint(error: Exception) -> str:
         "could not translate host name": "check `host`",
         "timeout": "check `host` and the network",
     }
-    return next((hint for part, hint in known.items() if part in text), "check host, port, user, password, database and sslmode")
+    return next((hint for part, hint in hints.items() if part in text), "check host, port, user, password, database and sslmode")
 
 
 class PostgresSession(Session):
@@ -395,12 +395,12 @@ class PostgresSession(Session):
             described = self._cursor.description or []
             header, types = tuple(str(column.name) for column in described), tuple(map(self._type_name, described))
             # The server's names of the types, empty for arrays and for user-defined types.
-            known = [(column, self.connection.adapters.types.get(column.type_code)) for column in described]
-            own = [type_.name if type_ and column.type_code == type_.oid else "" for column, type_ in known]
-            if as_text and own and (written := line_query(sql, own)):
+            column_types = [(column, self.connection.adapters.types.get(column.type_code)) for column in described]
+            type_names = [type_.name if type_ and column.type_code == type_.oid else "" for column, type_ in column_types]
+            if as_text and type_names and (written := line_query(sql, type_names)):
                 self._cursor.close()
                 self._open_cursor(written)
-                return Stream(header=header, types=types, chunks=iter(()), lines=self._lines(own))
+                return Stream(header=header, types=types, chunks=iter(()), lines=self._lines(type_names))
         return Stream(header=header, types=types, chunks=([tuple(map(neutral, row)) for row in rows] for rows in self._fetch_rows()))
 
     def _open_cursor(self, sql: str) -> None:
@@ -414,16 +414,16 @@ class PostgresSession(Session):
         self.connection.rollback()
         if prepared.error_message or described.nparams != n:
             return [False] * n
-        known = [self.connection.adapters.types.get(described.param_type(at)) for at in range(n)]
-        return [type_ is not None and type_.name in _TIME_TYPES for type_ in known]
+        types = [self.connection.adapters.types.get(described.param_type(at)) for at in range(n)]
+        return [type_ is not None and type_.name in _TIME_TYPES for type_ in types]
 
     def _type_name(self, column: Any) -> str:
-        known = self.connection.adapters.types.get(column.type_code)
-        if (name := known.name if known else "") == "numeric":
+        type_ = self.connection.adapters.types.get(column.type_code)
+        if (name := type_.name if type_ else "") == "numeric":
             # The size of a numeric without one is reported as the largest; such a column has no fixed scale.
             fixed = column.precision is not None and 0 <= (column.scale or 0) <= column.precision
             return f"DECIMAL({column.precision},{column.scale or 0})" if fixed else "DECIMAL"
-        if known and column.type_code == known.array_oid:
+        if type_ and column.type_code == type_.array_oid:
             return "JSON"
         return _TYPES.get(name, "VARCHAR")
 

@@ -77,19 +77,19 @@ def filter_changes(select: "Expr", dialect: str) -> Iterator[Change]:
         if len(parts) == 1:
             yield whole
             continue
-        made: dict[tuple[int, ...], Change] = {}
+        changes: dict[tuple[int, ...], Change] = {}
         for n in range(1, len(parts) if len(parts) <= MOST_PARTS else 2):
-            for gone in combinations(range(len(parts)), n):
-                rest = exp.and_(*(part.copy() for i, part in enumerate(parts) if i not in gone))
-                words = f"without {' and '.join(quote_sql(parts[i], dialect) for i in gone)} in its {key.upper()}"
-                made[gone] = Change("filter removed", words, clause, {"this": rest}, one_less(gone, made))
-        yield from made.values()
-        yield replace(whole, fewer=one_less(tuple(range(len(parts))), made))
+            for removed in combinations(range(len(parts)), n):
+                rest = exp.and_(*(part.copy() for i, part in enumerate(parts) if i not in removed))
+                words = f"without {' and '.join(quote_sql(parts[i], dialect) for i in removed)} in its {key.upper()}"
+                changes[removed] = Change("filter removed", words, clause, {"this": rest}, one_less(removed, changes))
+        yield from changes.values()
+        yield replace(whole, fewer=one_less(tuple(range(len(parts))), changes))
 
 
-def one_less(parts: tuple[int, ...], made: Mapping[tuple[int, ...], Change]) -> list[Change]:
+def one_less(parts: tuple[int, ...], changes: Mapping[tuple[int, ...], Change]) -> list[Change]:
     """The changes that leave one of several parts unchanged."""
-    return [made[fewer] for left in parts if (fewer := tuple(i for i in parts if i != left)) in made]
+    return [changes[fewer] for left in parts if (fewer := tuple(i for i in parts if i != left)) in changes]
 
 
 def join_changes(select: "Expr", dialect: str) -> Iterator[Change]:
@@ -176,17 +176,17 @@ def _fewer_keys(select: "Expr", keys: list[Any], dialect: str) -> Iterator[Chang
     selected = select.expressions
     for i, key in enumerate(keys):
         left = [other for other in keys if other is not key]
-        own = _projection(key, selected)
-        at = selected.index(own) + 1 if own is not None else 0
+        selected_key = _projection(key, selected)
+        at = selected.index(selected_key) + 1 if selected_key is not None else 0
         # Ordinals count the selected columns before them.
-        if own is not None and any(_ordinal(other) > at for other in left):
+        if selected_key is not None and any(_ordinal(other) > at for other in left):
             continue
-        rest = [column for column in selected if column is not own]
+        rest = [column for column in selected if column is not selected_key]
         changed = {"group": exp.Group(expressions=[other.copy() for other in left]) if left else None}
         if rest:
-            words = f"without {quote_sql(own if own is not None and _ordinal(key) else key, dialect)} in its GROUP BY"
+            words = f"without {quote_sql(selected_key if selected_key is not None and _ordinal(key) else key, dialect)} in its GROUP BY"
             yield Change("group", words, select, {**changed, "expressions": rest})
-        if i == 0 and own is not None and left:
+        if i == 0 and selected_key is not None and left:
             yield Change("group", f"without {quote_sql(key, dialect)} in its GROUP BY, but selected", select, changed)
 
 
@@ -280,10 +280,10 @@ def _shift_bound(node: "Expr") -> Iterator[Replacement]:
 
     for i, literal in enumerate(node.find_all(exp.Literal)):
         try:
-            moved = [_move_literal(literal, step) for step in (1, -1)]
+            shifted = [_move_literal(literal, step) for step in (1, -1)]
         except (ValueError, OverflowError):
             continue
-        for new in filter(None, moved):
+        for new in filter(None, shifted):
             changed = node.copy()
             list(changed.find_all(exp.Literal))[i].replace(new)
             yield "bound", changed
@@ -352,24 +352,24 @@ class QueryEdit:
     fewer: Sequence[str] = ()
 
 
-def edits(sql: str, dialect: str, other: str = "", whose: str = "the answer's") -> list[QueryEdit]:
-    """Each edit of a query once, those closer to the `other` query first; clauses taken from that one are called `whose`.
+def edits(sql: str, dialect: str, other: str = "", owner: str = "the answer's") -> list[QueryEdit]:
+    """Each edit of a query once, those closer to the `other` query first; clauses taken from that one are called `owner`.
 
     `dialect` is an engine's name in `ENGINES`. Raises `FaultError` SQL_ERROR for text that cannot be parsed.
     """
-    tree, wanted = _parse(sql, dialect), _parse(other, dialect) if other else None
-    made: dict[str, QueryEdit] = {}
-    own = tree.sql(dialect)
-    goal = _tokens(wanted.sql(dialect)) if wanted is not None else Counter[str]()
-    away = _apart(_tokens(own), goal)
-    changes = [*_changes(tree, dialect), *(_take_over_clauses(tree, wanted, dialect, whose) if wanted is not None else ())]
+    tree, goal_tree = _parse(sql, dialect), _parse(other, dialect) if other else None
+    by_text: dict[str, QueryEdit] = {}
+    own_text = tree.sql(dialect)
+    goal = _tokens(goal_tree.sql(dialect)) if goal_tree is not None else Counter[str]()
+    distance = _apart(_tokens(own_text), goal)
+    changes = [*_changes(tree, dialect), *(_take_over_clauses(tree, goal_tree, dialect, owner) if goal_tree is not None else ())]
     for change in changes:
         text = _text_with(tree, change, dialect)
-        if text != own and text not in made:
-            nearer = wanted is not None and _apart(_tokens(text), goal) < away
+        if text != own_text and text not in by_text:
+            nearer = goal_tree is not None and _apart(_tokens(text), goal) < distance
             fewer = [_text_with(tree, other, dialect) for other in change.fewer]
-            made[text] = QueryEdit(change.kind, change.words, text, nearer, fewer)
-    return sorted(made.values(), key=lambda edit: not edit.nearer)
+            by_text[text] = QueryEdit(change.kind, change.words, text, nearer, fewer)
+    return sorted(by_text.values(), key=lambda edit: not edit.nearer)
 
 
 def _text_with(tree: "Expr", change: Change, dialect: str) -> str:
@@ -401,15 +401,15 @@ def one_row_short(sql: str, dialect: str) -> list[QueryEdit]:
     return [QueryEdit("source row dropped", f"without one row of {quote_sql(name, dialect)}", tree.sql(dialect))]
 
 
-def edits_as_data(sql: str, dialect: str, other: str = "", whose: str = "the answer's") -> list[list[Any]]:
+def edits_as_data(sql: str, dialect: str, other: str = "", owner: str = "the answer's") -> list[list[Any]]:
     """`edits` as lists, for a worker to send; if the other query cannot be parsed, only the edits that do not need it."""
     try:
-        listed = edits(sql, dialect, other, whose)
+        all_edits = edits(sql, dialect, other, owner)
     except FaultError:
         if not other:
             raise
-        listed = edits(sql, dialect)
-    return [[edit.kind, edit.words, edit.sql, edit.nearer, list(edit.fewer)] for edit in listed]
+        all_edits = edits(sql, dialect)
+    return [[edit.kind, edit.words, edit.sql, edit.nearer, list(edit.fewer)] for edit in all_edits]
 
 
 def _parse(sql: str, dialect: str) -> "Expr":
@@ -453,7 +453,7 @@ def _changes(tree: "Expr", dialect: str) -> Iterator[Change]:
             yield Change("group", f"without PARTITION BY in {quote_sql(node, dialect)}", node, {"partition_by": None})
 
 
-def _take_over_clauses(tree: "Expr", other: "Expr", dialect: str, whose: str) -> Iterator[Change]:
+def _take_over_clauses(tree: "Expr", other: "Expr", dialect: str, owner: str) -> Iterator[Change]:
     """The differing parts of the other query's clauses, each in place of the query's own, then several of a clause together."""
     from sqlglot import exp
 
@@ -463,21 +463,21 @@ def _take_over_clauses(tree: "Expr", other: "Expr", dialect: str, whose: str) ->
         own, new = _clause_parts(tree, key), _clause_parts(other, key)
         if key == "expressions" and len(own) != len(new):
             text = ", ".join(quote_sql(column, dialect) for column in new)
-            yield Change(kind, f"with {whose} columns {text}", tree, {key: [column.copy() for column in new]})
+            yield Change(kind, f"with {owner} columns {text}", tree, {key: [column.copy() for column in new]})
             continue
         parts = _different_parts(own, new, in_place=key == "expressions")
         if not 0 < len(parts) <= MOST_PARTS:
             continue
-        made: dict[tuple[int, ...], Change] = {}
+        changes: dict[tuple[int, ...], Change] = {}
         for n in range(1, len(parts) + 1):
             for chosen in combinations(range(len(parts)), n):
-                taken = [parts[i] for i in chosen]
-                exchanged = {i: come for i, _, come in taken if i >= 0}
-                kept = [*(exchanged.get(i, part) for i, part in enumerate(own)), *(come for i, _, come in taken if i < 0)]
+                chosen_parts = [parts[i] for i in chosen]
+                exchanged = {i: come for i, _, come in chosen_parts if i >= 0}
+                kept = [*(exchanged.get(i, part) for i, part in enumerate(own)), *(come for i, _, come in chosen_parts if i < 0)]
                 arguments = {key: _clause_of(key, [part.copy() for part in kept if part is not None])}
-                words = _in_words(taken, key, dialect, whose)
-                made[chosen] = Change(kind, words, tree, arguments, one_less(chosen, made))
-        yield from made.values()
+                words = _in_words(chosen_parts, key, dialect, owner)
+                changes[chosen] = Change(kind, words, tree, arguments, one_less(chosen, changes))
+        yield from changes.values()
 
 
 # (the index of the removed part, -1 for none; the removed part; the added part).
@@ -500,10 +500,10 @@ def _different_parts(own: Sequence["Expr"], new: Sequence["Expr"], *, in_place: 
     """The removed and the added part for each part of a clause that differs in more than its alias."""
     if in_place:
         return [(i, a, b) for i, (a, b) in enumerate(zip(own, new, strict=True)) if a.unalias() != b.unalias()]
-    gone, come = [(i, a) for i, a in enumerate(own) if a not in new], [b for b in new if b not in own]
-    if len(gone) == len(come) == 1:
-        return [(*gone[0], come[0])]
-    return [*((i, a, None) for i, a in gone), *((-1, None, b) for b in come)]
+    removed, come = [(i, a) for i, a in enumerate(own) if a not in new], [b for b in new if b not in own]
+    if len(removed) == len(come) == 1:
+        return [(*removed[0], come[0])]
+    return [*((i, a, None) for i, a in removed), *((-1, None, b) for b in come)]
 
 
 def _clause_of(key: str, parts: list["Expr"]) -> Any:
@@ -521,11 +521,12 @@ def _clause_of(key: str, parts: list["Expr"]) -> Any:
     return parts[0]
 
 
-def _in_words(parts: Sequence[_Part], key: str, dialect: str, whose: str) -> str:
+def _in_words(parts: Sequence[_Part], key: str, dialect: str, owner: str) -> str:
     """`with `b` for `a` in its WHERE, as the answer's`: the words that complete "the query ..."."""
     words = []
-    for _, gone, come in parts:
+    for _, removed, come in parts:
         new = f"with {quote_sql(come, dialect)}" if come is not None else ""
-        words.append(f"{new} for {quote_sql(gone, dialect)}" if new and gone is not None else new or f"without {quote_sql(gone, dialect)}")  # type: ignore[arg-type]
+        old = quote_sql(removed, dialect) if removed is not None else ""
+        words.append(f"{new} for {old}" if new and old else new or f"without {old}")
     clause = {"expressions": "columns", "joins": "joins"}.get(key, f"{key.upper()} BY" if key in ("group", "order") else key.upper())
-    return f"{' and '.join(words)} in its {clause}, as {whose}"
+    return f"{' and '.join(words)} in its {clause}, as {owner}"

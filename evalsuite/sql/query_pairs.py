@@ -80,13 +80,16 @@ def files_of(name: str, evaluator: Evaluator, folder: Path) -> list[Path]:
         raise FaultError("BAD_SPEC", f"the database {name!r} is outside the folder of --databases")
     # `Path.is_file` raises for a name that cannot be a file's.
     places = (folder / name / f"{name}.sqlite", folder / f"{name}.sqlite")
-    own = next((place for place in places if os.path.isfile(place)), None)  # noqa: PTH113
-    if own is None:
+    existing = next((place for place in places if os.path.isfile(place)), None)  # noqa: PTH113
+    if existing is None:
         return []
-    if not evaluator.every_file or own.parent == folder:
-        return [own]
+    if not evaluator.every_file or existing.parent == folder:
+        return [existing]
     # The database itself first: if the queries differ on it, the other files are not needed.
-    return [own, *sorted(place for place in own.parent.iterdir() if ".sqlite" in place.name and place != own and place.is_file())]
+    return [
+        existing,
+        *sorted(place for place in existing.parent.iterdir() if ".sqlite" in place.name and place != existing and place.is_file()),
+    ]
 
 
 def both_tables(query: str, parameters: Mapping[str, Any], folder: Path) -> tuple[list[Table], list[Table]]:
@@ -109,9 +112,9 @@ def tables_of(sql: str, files: Sequence[str], evaluator: Evaluator, limits: Mapp
 
     Raises `FaultError`: SQL_ERROR, SQL_NOT_ALLOWED, LIMIT or TIMEOUT.
     """
-    own = QueryLimits.of(limits)
-    statement, deadline = statement_of(sql, evaluator, own), Deadline(own.seconds)
-    return [_table(statement, place, evaluator.text_errors, own, deadline) for place in files]
+    query_limits = QueryLimits.of(limits)
+    statement, deadline = statement_of(sql, evaluator, query_limits), Deadline(query_limits.seconds)
+    return [_table(statement, place, evaluator.text_errors, query_limits, deadline) for place in files]
 
 
 def are_one(query: str, gold: str, files: Sequence[str], limits: Mapping[str, int | float]) -> bool:
@@ -121,10 +124,10 @@ def are_one(query: str, gold: str, files: Sequence[str], limits: Mapping[str, in
     """
     if query.strip(_AROUND) != gold.strip(_AROUND):
         return False
-    own, temp_in_memory = QueryLimits.of(limits), not writes_nothing()
-    if not is_steady(gold, clock=own.clock):
+    query_limits, temp_in_memory = QueryLimits.of(limits), not writes_nothing()
+    if not is_steady(gold, clock=query_limits.clock):
         return False
-    return all(_session(place, own, temp_in_memory=temp_in_memory).has_steady_views for place in files)
+    return all(_session(place, query_limits, temp_in_memory=temp_in_memory).has_steady_views for place in files)
 
 
 def state_of(queries: Sequence[str], files: Sequence[Path], limits: Mapping[str, int | float]) -> str | None:
@@ -133,12 +136,13 @@ def state_of(queries: Sequence[str], files: Sequence[Path], limits: Mapping[str,
     None if there is none: for a query or a view that is not deterministic, and for files that cannot be read. Raises OSError for a file
     that does not exist.
     """
-    own = QueryLimits.of(limits)
-    if not files or not all(is_steady(query, clock=own.clock) for query in queries):
+    query_limits = QueryLimits.of(limits)
+    if not files or not all(is_steady(query, clock=query_limits.clock) for query in queries):
         return None
     seen = [(place, place.stat()) for place in files]
     fingerprints = [
-        _fingerprint(str(place), own, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns) for place, status in seen
+        _fingerprint(str(place), query_limits, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        for place, status in seen
     ]
     return None if None in fingerprints else hashlib.sha256(json.dumps([sqlite3.sqlite_version, *fingerprints]).encode()).hexdigest()
 

@@ -77,10 +77,10 @@ class QueryLimits:
     @classmethod
     def of(cls, limits: Mapping[str, int | float]) -> "QueryLimits":
         """The limits by the names of suite.yaml and --limit; `table_bytes` becomes `held_bytes`. Names of other limits are ignored."""
-        known = {name: limits[name] for name in cls.__dataclass_fields__ if name in limits}
+        query_limits = {name: limits[name] for name in cls.__dataclass_fields__ if name in limits}
         if "table_bytes" in limits:
-            known.setdefault("held_bytes", limits["table_bytes"])
-        return cls(**known)  # type: ignore[arg-type]
+            query_limits.setdefault("held_bytes", limits["table_bytes"])
+        return cls(**query_limits)  # type: ignore[arg-type]
 
     def check(self, *, rows: int = 0, columns: int = 0, result_bytes: int = 0, held_bytes: int = 0) -> None:
         """Raise LIMIT for a result with more rows, columns or bytes than these."""
@@ -210,8 +210,8 @@ def sql_error(kind: str) -> FaultError:
 
 def not_allowed_error(reason: str, part: str = "") -> FaultError:
     """SQL_NOT_ALLOWED with a fixed reason, and the part of the statement that it is about, if it is plain text."""
-    named = re.sub(r"[^\w$.()*:/ -]", "", part)[:_LONGEST_PART].strip()
-    return FaultError("SQL_NOT_ALLOWED", f"{reason}: {named}" if named else reason)
+    part_name = re.sub(r"[^\w$.()*:/ -]", "", part)[:_LONGEST_PART].strip()
+    return FaultError("SQL_NOT_ALLOWED", f"{reason}: {part_name}" if part_name else reason)
 
 
 def find_name(text: str, sql: str) -> str:
@@ -507,7 +507,7 @@ def both_queries(gold: str, answer: str, dialect: str) -> str:
     `dialect` is an engine's name in `ENGINES`, empty if unknown.
     """
     sides = {"gold": gold, "answer": answer}
-    return "\n\n".join(f"-- {whose}\n{laid_out(sql, dialect)};" for whose, sql in sides.items() if sql.strip())
+    return "\n\n".join(f"-- {owner}\n{laid_out(sql, dialect)};" for owner, sql in sides.items() if sql.strip())
 
 
 def laid_out(sql: str, dialect: str) -> str:

@@ -112,9 +112,9 @@ def krippendorff_alpha(raters: Sequence[Sequence[Any]], *, level: Level = "nomin
     n_values = sum(totals.values())
     seen = equal = 0.0
     for unit in units:
-        own = Counter(unit)
-        for x, count_x in own.items():
-            for y, count_y in own.items():
+        label_counts = Counter(unit)
+        for x, count_x in label_counts.items():
+            for y, count_y in label_counts.items():
                 pairs = count_x * (count_y - (x == y)) / (len(unit) - 1)
                 seen += pairs * distance(x, y)
                 equal += pairs * (x == y)

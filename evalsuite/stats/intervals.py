@@ -182,20 +182,20 @@ def interval_of_units(score: float, units: Sequence[float], *, confidence: float
 
 def named_interval(scores: Sequence[float], method: str, *, confidence: float = 0.95) -> Interval:
     """The interval of that name: auto, wilson (0/1 scores only), bounded, t or normal; percentile, basic or bca bootstrap."""
-    known: dict[str, Callable[..., Interval]] = {
+    methods: dict[str, Callable[..., Interval]] = {
         "auto": score_interval,
         "bounded": bounded_interval,
         "t": t_interval,
         "normal": normal_interval,
     }
-    known |= {name: partial(bootstrap_interval, method=name) for name in get_args(Method)}
+    methods |= {name: partial(bootstrap_interval, method=name) for name in get_args(Method)}
     if method == "wilson":
         if not is_binary(checked(scores)):
             raise StatsError("Wilson's interval needs scores of 0 and 1", hint="use bounded for other scores in [0, 1]")
         return score_interval(scores, confidence=confidence)
-    if method not in known:
-        raise StatsError(f"unknown interval {method!r}", hint=f"one of wilson, {', '.join(known)}")
-    return known[method](scores, confidence=confidence)
+    if method not in methods:
+        raise StatsError(f"unknown interval {method!r}", hint=f"one of wilson, {', '.join(methods)}")
+    return methods[method](scores, confidence=confidence)
 
 
 CorpusScore = Callable[[Any], Any]
@@ -364,7 +364,7 @@ def clustered_se(scores: Sequence[float], clusters: Sequence[Hashable]) -> Clust
         return ClusteredError(mean=centre, n=n, n_clusters=size, naive=naive, note=ONE_CLUSTER)
     sums, sizes = zip(*totals, strict=True)
     square = math.fsum((total - count * centre) ** 2 for total, count in totals) if sd else 0.0
-    own = math.fsum((value - centre) ** 2 for value in values)
+    within = math.fsum((value - centre) ** 2 for value in values)
     cr0 = math.sqrt(square) / n
     _, cr2, df = cr2_of(sums, sizes)
     return ClusteredError(
@@ -376,7 +376,7 @@ def clustered_se(scores: Sequence[float], clusters: Sequence[Hashable]) -> Clust
         cr1=cr0 * math.sqrt(size / (size - 1)),
         cr2=cr2 if sd else 0.0,
         df=df,
-        miller=math.sqrt(max(0.0, naive * naive + (square - own) / (n * n))),
+        miller=math.sqrt(max(0.0, naive * naive + (square - within) / (n * n))),
     )
 
 
@@ -403,7 +403,7 @@ def cluster_totals(values: Sequence[float], clusters: Sequence[Hashable]) -> lis
     members: dict[Hashable, list[float]] = {}
     for value, name in zip(values, clusters, strict=True):
         members.setdefault(name, []).append(value)
-    return [(math.fsum(own), len(own)) for own in members.values()]
+    return [(math.fsum(members_scores), len(members_scores)) for members_scores in members.values()]
 
 
 def clustered_interval(scores: Sequence[float], clusters: Sequence[Hashable], *, confidence: float = 0.95) -> Interval:

@@ -196,7 +196,7 @@ def _drawn_kinds(sizes: "NDArray[Any]", kind: "NDArray[Any]", n: int, share: flo
     drawn = rng.integers(len(sizes), size=(_N_DRAWN, n))
     values = np.where(differs, sizes[drawn], 0.0)
     pull = values.sum(axis=1) / np.sqrt(np.maximum(1e-300, (values**2).sum(axis=1)))
-    every = _N_DRAWN // _N_SETS
-    taken = np.argsort(pull, kind="stable")[every // 2 :: every]
-    kinds: NDArray[Any] = np.where(differs[taken], kind[drawn[taken]], nothing)
+    step = _N_DRAWN // _N_SETS
+    order = np.argsort(pull, kind="stable")[step // 2 :: step]
+    kinds: NDArray[Any] = np.where(differs[order], kind[drawn[order]], nothing)
     return kinds

@@ -116,9 +116,9 @@ def shared_ranks(
     m, sign = len(means), 1 if higher_is_better else -1
     places = []
     for i in range(m):
-        apart = [j for j in range(m) if j != i and p_values[i][j] <= alpha]
-        better = sum(sign * (means[j] - means[i]) > 0 for j in apart)
-        worse = sum(sign * (means[j] - means[i]) < 0 for j in apart)
+        distinguished = [j for j in range(m) if j != i and p_values[i][j] <= alpha]
+        better = sum(sign * (means[j] - means[i]) > 0 for j in distinguished)
+        worse = sum(sign * (means[j] - means[i]) < 0 for j in distinguished)
         places.append((1 + better, m - worse))
     return places
 
@@ -155,8 +155,8 @@ def _mcnemar_of_all(scores: Sequence[Sequence[float]]) -> list[float]:
     table = np.asarray(scores, dtype=np.float64)
     only: list[list[int]] = np.rint(table @ (1 - table).T).astype(int).tolist()
     counts = [(min(only[i][j], only[j][i]), max(only[i][j], only[j][i])) for i in range(len(only)) for j in range(i)]
-    known = {pair: mcnemar_counts(*pair)["exact_p"] for pair in set(counts)}
-    return [known[pair] for pair in counts]
+    p_of_counts = {pair: mcnemar_counts(*pair)["exact_p"] for pair in set(counts)}
+    return [p_of_counts[pair] for pair in counts]
 
 
 def _paired_t_of_all(scores: Sequence[Sequence[float]]) -> list[float]:
@@ -170,11 +170,11 @@ def _paired_t_of_all(scores: Sequence[Sequence[float]]) -> list[float]:
     n, p_values = table.shape[1], []
     digits = decimals([float(np.abs(table).max())])
     for i in range(1, len(table)):
-        apart = np.round(table[i] - table[:i], digits)
-        centre = apart.mean(axis=1)
-        varies = np.ptp(apart, axis=1) > 0
-        error = np.where(varies, apart.std(axis=1, ddof=min(1, n - 1)) / np.sqrt(n), 1.0)
-        least = np.minimum(1.0, 2.0 ** (1 - np.count_nonzero(apart, axis=1)))
+        deltas = np.round(table[i] - table[:i], digits)
+        centre = deltas.mean(axis=1)
+        varies = np.ptp(deltas, axis=1) > 0
+        error = np.where(varies, deltas.std(axis=1, ddof=min(1, n - 1)) / np.sqrt(n), 1.0)
+        least = np.minimum(1.0, 2.0 ** (1 - np.count_nonzero(deltas, axis=1)))
         p_values += np.maximum(least, np.where(varies, 2 * stdtr(max(1, n - 1), -np.abs(centre) / error), 0.0)).tolist()
     return p_values
 
@@ -202,9 +202,9 @@ def _resample(
             comparable = n_apart * np.abs(published).sum()
             taus.append(np.where(comparable > 0, agree / np.sqrt(np.maximum(comparable, 1)), np.nan))
     tau = np.concatenate(taus)
-    known = tau[~np.isnan(tau)]
+    defined = tau[~np.isnan(tau)]
     at_home = np.argsort(best_first)
-    return np.concatenate(ranks), wins[np.ix_(at_home, at_home)] / n_resamples, float(known.mean()) if len(known) else None
+    return np.concatenate(ranks), wins[np.ix_(at_home, at_home)] / n_resamples, float(defined.mean()) if len(defined) else None
 
 
 def _ranks_in_rows(values: "Floats") -> "NDArray[np.int64]":
@@ -227,16 +227,16 @@ def _count_pairs(ranks: "NDArray[np.int64]", published: "Floats", wins: "Floats"
     """
     columns = np.ascontiguousarray(ranks.T.astype(np.uint16))
     m, n_rows = columns.shape
-    agree, apart = np.zeros(n_rows, dtype=np.int64), np.zeros(n_rows, dtype=np.int64)
+    agree, disagree = np.zeros(n_rows, dtype=np.int64), np.zeros(n_rows, dtype=np.int64)
     for i in range(m - 1):
         tied = int(np.count_nonzero(published[i, i + 1 :] == 0))
         for sign, is_apart in ((1, columns[i] < columns[i + 1 :]), (-1, columns[i] > columns[i + 1 :])):
-            ones = is_apart.view(np.uint8)
-            in_rows = np.add.reduce(ones, axis=1, dtype=np.uint32)
+            as_bytes = is_apart.view(np.uint8)
+            in_rows = np.add.reduce(as_bytes, axis=1, dtype=np.uint32)
             wins[(i, slice(i + 1, None)) if sign == 1 else (slice(i + 1, None), i)] += in_rows
-            below = np.add.reduce(ones[tied:], axis=0, dtype=np.uint16)
+            below = np.add.reduce(as_bytes[tied:], axis=0, dtype=np.uint16)
             agree += sign * below.astype(np.int64)
-            apart += below
+            disagree += below
             if tied:
-                apart += np.add.reduce(ones[:tied], axis=0, dtype=np.uint16)
-    return (2 * agree).astype(np.float64), (2 * apart).astype(np.float64)
+                disagree += np.add.reduce(as_bytes[:tied], axis=0, dtype=np.uint16)
+    return (2 * agree).astype(np.float64), (2 * disagree).astype(np.float64)

@@ -141,18 +141,18 @@ def aggregate(scores: Sequence[float | None]) -> Aggregate:
     """Return the summary of the scores that are not None. Raises `StatsError` if there are none."""
     from statistics import median
 
-    known = checked([score for score in scores if score is not None])
-    n, sd = len(known), sample_sd(known)
+    numbers = checked([score for score in scores if score is not None])
+    n, sd = len(numbers), sample_sd(numbers)
     return Aggregate(
         n=n,
         n_missing=len(scores) - n,
-        mean=mean(known),
-        median=median(known),
+        mean=mean(numbers),
+        median=median(numbers),
         sd=sd,
         sd_population=0.0 if sd is None else sd * ((n - 1) / n) ** 0.5,
         se=None if sd is None else sd / n**0.5,
-        min=min(known),
-        max=max(known),
+        min=min(numbers),
+        max=max(numbers),
     )
 
 

@@ -121,9 +121,9 @@ def paired_t(a: Sequence[float], b: Sequence[float], *, alternative: Alternative
     they vary by floating-point rounding only, t is as huge and meaningless as scipy's; a note says so.
     """
     left, right = checked_pairs(a, b)
-    apart = [x - y for x, y in zip(left, right, strict=True)]
-    n, centre, sd = len(apart), mean(apart), sample_sd(apart)
-    interval = t_interval(apart, confidence=confidence)
+    deltas = [x - y for x, y in zip(left, right, strict=True)]
+    n, centre, sd = len(deltas), mean(deltas), sample_sd(deltas)
+    interval = t_interval(deltas, confidence=confidence)
     if not sd:
         if centre == 0:
             p, note = 1.0, "no differences"
@@ -157,9 +157,9 @@ def sign_flip(a: Sequence[float], b: Sequence[float], *, alternative: Alternativ
     equal sums are equal; else exact for the differences rounded to a grid, see `_flip_on_grid`. Nothing is drawn, so that no p stops at one
     in so many draws. `statistic` is the mean difference.
     """
-    apart = differences(a, b)
-    n, centre = len(apart), mean(apart)
-    units = [unit for unit in in_units(apart, decimals([*a, *b])) if unit]
+    deltas = differences(a, b)
+    n, centre = len(deltas), mean(deltas)
+    units = [unit for unit in in_units(deltas, decimals([*a, *b])) if unit]
     exact = _exact_flips(units, EXACT_CELLS, 20)
     p, n_apart = p_of(*(exact or _flip_on_grid(units)), alternative), len(units)
     least = 2.0 ** (1 - n_apart if alternative == "two-sided" else -n_apart)
@@ -259,20 +259,20 @@ def paired_bootstrap(
     p is the share of resampled means at least as far from the observed one as that is from 0, (c + 1) / (R + 1); identical samples give
     1. Slightly liberal below n = 50: prefer `sign_flip`.
     """
-    apart = differences(a, b)
-    centre = mean(apart)
-    drawn = resampled_means(apart, n_resamples=n_resamples, seed=seed)
+    deltas = differences(a, b)
+    centre = mean(deltas)
+    drawn = resampled_means(deltas, n_resamples=n_resamples, seed=seed)
     far = int((np.abs(drawn - centre) >= abs(centre) - 1e-12).sum())
     return PairedTest(
         method="paired bootstrap",
         p=(far + 1) / (n_resamples + 1),
-        n=len(apart),
+        n=len(deltas),
         difference=centre,
         statistic=centre,
-        interval=bootstrap_interval(apart, confidence=confidence, n_resamples=n_resamples, seed=seed),
+        interval=bootstrap_interval(deltas, confidence=confidence, n_resamples=n_resamples, seed=seed),
         seed=seed,
         n_resamples=n_resamples,
-        note="" if any(apart) else "no differences",
+        note="" if any(deltas) else "no differences",
     )
 
 
@@ -295,34 +295,34 @@ def wilcoxon(
     exact up to 50 differences. Exact counts the distribution of the actual ranks, so it is exact with ties and zeros too, for which scipy's
     `exact` is conservative; without them both agree. `correction` is for the normal approximation.
     """
-    apart = differences(a, b)
-    n, centre = len(apart), mean(apart)
-    kept = [value for value in apart if value] if zeros == "wilcox" else apart
+    deltas = differences(a, b)
+    n, centre = len(deltas), mean(deltas)
+    nonzero = [value for value in deltas if value] if zeros == "wilcox" else deltas
     title = f"Wilcoxon signed-rank ({zeros})"
-    if not any(kept):
+    if not any(nonzero):
         return PairedTest(method=title, p=1.0, n=n, difference=centre, alternative=alternative, note="no differences")
-    ranks = competition_ranks([-abs(value) for value in kept], method="average")
-    plus = math.fsum(rank for value, rank in zip(kept, ranks, strict=True) if value > 0)
-    minus = math.fsum(rank for value, rank in zip(kept, ranks, strict=True) if value < 0)
-    split = math.fsum(rank for value, rank in zip(kept, ranks, strict=True) if value == 0) / 2 if zeros == "zsplit" else 0.0
-    exact = method == "exact" or (method == "auto" and len(kept) <= EXACT_UP_TO)
+    ranks = competition_ranks([-abs(value) for value in nonzero], method="average")
+    plus = math.fsum(rank for value, rank in zip(nonzero, ranks, strict=True) if value > 0)
+    minus = math.fsum(rank for value, rank in zip(nonzero, ranks, strict=True) if value < 0)
+    split = math.fsum(rank for value, rank in zip(nonzero, ranks, strict=True) if value == 0) / 2 if zeros == "zsplit" else 0.0
+    exact = method == "exact" or (method == "auto" and len(nonzero) <= EXACT_UP_TO)
     if exact:
         # Average ranks are halves: doubled they are whole.
-        doubled = [round(2 * rank) for value, rank in zip(kept, ranks, strict=True) if value]
+        doubled = [round(2 * rank) for value, rank in zip(nonzero, ranks, strict=True) if value]
         p = p_of(*_subset_tails(doubled, round(2 * plus)), alternative)
     else:
-        p = _approximately(kept, plus + split, zeros, correction, alternative)
+        p = _approximately(nonzero, plus + split, zeros, correction, alternative)
     statistic = min(plus, minus) + split if alternative == "two-sided" else plus + split
     name = f"exact {title}" if exact else title
-    details = {"n_zero": apart.count(0.0), "rank_sum_plus": plus + split, "rank_sum_minus": minus + split}
+    details = {"n_zero": deltas.count(0.0), "rank_sum_plus": plus + split, "rank_sum_minus": minus + split}
     return PairedTest(method=name, p=p, n=n, difference=centre, statistic=statistic, alternative=alternative, details=details)
 
 
-def _approximately(kept: Sequence[float], plus: float, zeros: ZeroMethod, correction: bool, alternative: Alternative) -> float:
-    n = len(kept)
+def _approximately(nonzero: Sequence[float], plus: float, zeros: ZeroMethod, correction: bool, alternative: Alternative) -> float:
+    n = len(nonzero)
     expected = n * (n + 1) / 4
     variance = float(n * (n + 1) * (2 * n + 1))
-    counts = Counter(map(abs, kept))
+    counts = Counter(map(abs, nonzero))
     if zeros == "pratt":
         # Cureton (1967): the zeros' ranks are in neither sum, nor in the correction for ties.
         none = counts.pop(0.0, 0)
@@ -410,8 +410,8 @@ class EffectSize:
 
 def effect_size(a: Sequence[float], b: Sequence[float]) -> EffectSize:
     """The effect sizes of a over b; identical samples give 0 throughout, not None."""
-    apart = differences(a, b)
-    centre, sd_a, sd_b = mean(apart), *(sample_sd(side) for side in checked_pairs(a, b))
+    deltas = differences(a, b)
+    centre, sd_a, sd_b = mean(deltas), *(sample_sd(side) for side in checked_pairs(a, b))
 
     def over(divisor: float | None) -> float | None:
         if centre == 0:
@@ -421,8 +421,8 @@ def effect_size(a: Sequence[float], b: Sequence[float]) -> EffectSize:
     pooled = average = None
     if sd_a is not None and sd_b is not None:
         pooled, average = math.sqrt((sd_a**2 + sd_b**2) / 2), (sd_a + sd_b) / 2
-    d_z = over(sample_sd(apart))
-    hedges_g_z = None if d_z is None else d_z * (1 - 3 / (4 * (len(apart) - 1) - 1))
+    d_z = over(sample_sd(deltas))
+    hedges_g_z = None if d_z is None else d_z * (1 - 3 / (4 * (len(deltas) - 1) - 1))
     return EffectSize(d_z=d_z, d_pooled=over(pooled), d_av=over(average), hedges_g_z=hedges_g_z)
 
 
@@ -483,7 +483,7 @@ def compare_paired(
     if chosen not in tests:
         raise StatsError(f"unknown test {chosen!r}", hint=f"one of auto, {', '.join(tests)}")
     tested = tests[chosen](left, right)
-    apart = differences(left, right)
+    deltas = differences(left, right)
     interval = tested.interval if chosen == "bootstrap" and tested.interval else difference_interval(left, right, confidence=1 - alpha)
     better = "no difference shown" if tested.p > alpha else "a is better" if tested.difference > 0 else "b is better"
     return Significance(
@@ -494,9 +494,9 @@ def compare_paired(
         interval=interval,
         effect=effect_size(left, right).d_z,
         n=tested.n,
-        wins=sum(value > 0 for value in apart),
-        ties=sum(value == 0 for value in apart),
-        losses=sum(value < 0 for value in apart),
+        wins=sum(value > 0 for value in deltas),
+        ties=sum(value == 0 for value in deltas),
+        losses=sum(value < 0 for value in deltas),
         alpha=alpha,
         verdict=better,
         seed=tested.seed,
@@ -527,19 +527,19 @@ def difference_interval(a: Sequence[float], b: Sequence[float], *, confidence: f
     possible; others have no width, with a note. One pair of them has no interval.
     """
     left, right = checked_pairs(a, b)
-    apart = differences(left, right)
-    n, note, method = len(apart), "", "Bonett-Price"
+    deltas = differences(left, right)
+    n, note, method = len(deltas), "", "Bonett-Price"
     if effective is None and not (is_binary(left) and is_binary(right)):
-        interval = t_interval(apart, confidence=confidence)
+        interval = t_interval(deltas, confidence=confidence)
         if interval.low is not None or n == 1:
             return interval
         note = f"all {n} differences are equal: their spread is not known"
-        if abs(apart[0]) > 1:
+        if abs(deltas[0]) > 1:
             return replace(interval, low=interval.estimate, high=interval.estimate, note=note)
         method = "Bonett-Price of equal differences"
     size = n if effective is None else effective
-    only_a, only_b = ((math.fsum(max(0.0, sign * value) for value in apart) / n * size + 1) / (size + 2) for sign in (1, -1))
-    centre, estimate = only_a - only_b, math.fsum(apart) / n
+    only_a, only_b = ((math.fsum(max(0.0, sign * value) for value in deltas) / n * size + 1) / (size + 2) for sign in (1, -1))
+    centre, estimate = only_a - only_b, math.fsum(deltas) / n
     se = math.sqrt((only_a + only_b - centre**2) / (size + 2))
     low, high = max(-1.0, centre - z_value(confidence) * se), min(1.0, centre + z_value(confidence) * se)
     low, high = min(low, estimate), max(high, estimate)
@@ -562,8 +562,8 @@ def approximate_randomisation(
         swap = rng.integers(2, size=(min(block, n_resamples - start), n), dtype=bool).astype(np.float64)
         first = swap @ left + (1 - swap) @ right
         second = (1 - swap) @ left + swap @ right
-        apart = np.abs(np.asarray(score(first)) - np.asarray(score(second)))
-        far += int((apart >= abs(observed) - 1e-9).sum())
+        distance = np.abs(np.asarray(score(first)) - np.asarray(score(second)))
+        far += int((distance >= abs(observed) - 1e-9).sum())
     p, drawn = (far + 1) / (n_resamples + 1), dict[str, Any](seed=seed, n_resamples=n_resamples)
     return PairedTest(method="approximate randomisation", p=p, n=n, difference=observed, statistic=observed, **drawn)
 
@@ -580,8 +580,8 @@ def segment_bootstrap_test(
     observed = _difference(left, right, score)
     scores_a = np.asarray(score(resampled_totals(left, n_resamples=n_resamples, seed=seed)))
     scores_b = np.asarray(score(resampled_totals(right, n_resamples=n_resamples, seed=seed)))
-    apart = np.abs(scores_a - scores_b)
-    far = int((apart - apart.mean() > abs(observed) - 1e-9).sum()) if observed else n_resamples
+    distance = np.abs(scores_a - scores_b)
+    far = int((distance - distance.mean() > abs(observed) - 1e-9).sum()) if observed else n_resamples
     tail = (1 - share(confidence, "confidence")) / 2
     low, high = (float(value) for value in np.quantile(scores_a - scores_b, (tail, 1 - tail)))
     n, error = len(left), float((scores_a - scores_b).std())

@@ -28,18 +28,18 @@ def pair_numbers(results: Sequence[Result]) -> dict[str, Any]:
     `soft_f1` is in [0, 1]. `ves` and `r_ves` are in percent, as in BIRD: 100 times the mean of the roots of ratio and reward. Wrong,
     failed and missing answers are 0 in all; a right answer that could not be timed is in neither of the last two.
     """
-    judged = [result for result in results if result.scorer == SCORER and result.official is not None]
-    if not judged:
+    judged_results = [result for result in results if result.scorer == SCORER and result.official is not None]
+    if not judged_results:
         return {}
-    soft = [_number(result.details.get("soft_f1")) or 0.0 for result in judged]
-    numbers: dict[str, Any] = {"n": len(judged), "soft_f1": sum(soft) / len(soft)}
-    ratios = [_number(result.details.get("time_ratio")) if result.official == 1 else 0.0 for result in judged]
-    known = [ratio for ratio in ratios if ratio is not None]
-    if not any(known):
+    soft = [_number(result.details.get("soft_f1")) or 0.0 for result in judged_results]
+    numbers: dict[str, Any] = {"n": len(judged_results), "soft_f1": sum(soft) / len(soft)}
+    ratios = [_number(result.details.get("time_ratio")) if result.official == 1 else 0.0 for result in judged_results]
+    defined = [ratio for ratio in ratios if ratio is not None]
+    if not any(defined):
         return numbers
-    rewards = [reward_of(ratio) if ratio else 0.0 for ratio in known]
-    measured = {name: 100 * sum(map(math.sqrt, values)) / len(known) for name, values in (("ves", known), ("r_ves", rewards))}
-    return {**numbers, "n_timed": sum(ratio > 0 for ratio in known), **measured}
+    rewards = [reward_of(ratio) if ratio else 0.0 for ratio in defined]
+    measured = {name: 100 * sum(map(math.sqrt, values)) / len(defined) for name, values in (("ves", defined), ("r_ves", rewards))}
+    return {**numbers, "n_timed": sum(ratio > 0 for ratio in defined), **measured}
 
 
 def _number(value: Any) -> float | None:
@@ -82,16 +82,16 @@ def pooled_confusions(results: Sequence[Result], most: int = 10) -> list[dict[st
         confusions = result.detail("confusions")
         for row in confusions if are_rows(confusions, CONFUSION_ROW) else ():
             key = repr((row["path"], row["status"], row["expected"], row["got"]))
-            known = counts.setdefault(key, {**row, "n": 0})
-            known["n"] += row["n"]
+            pooled = counts.setdefault(key, {**row, "n": 0})
+            pooled["n"] += row["n"]
     return sorted(counts.values(), key=lambda row: -int(row["n"]))[:most]
 
 
 def listed_fields(result: Result) -> list[Mapping[str, Any]]:
     """Return the rows of the fields of a tree scorer: path, four counts and three shares each; empty for other results."""
     rows = result.detail("fields")
-    known = [row for row in (rows if isinstance(rows, list) else ()) if are_rows([row], FIELD_ROW)]
-    return [row for row in known if all(row[name] is not None for name in SHARES)]
+    fields = [row for row in (rows if isinstance(rows, list) else ()) if are_rows([row], FIELD_ROW)]
+    return [row for row in fields if all(row[name] is not None for name in SHARES)]
 
 
 def _shares(matches: float, mismatches: float, omissions: float, hallucinations: float, reached: float) -> dict[str, Any]:
@@ -137,11 +137,11 @@ def units_of(result: Result, rules: Rule | None = None) -> list[UnitScore] | Non
     A list of a plugin's scorer in `details["units"]` counts too, under both rules.
     """
     units = result.detail("units")
-    listed = units if isinstance(units, list) else units.get("scores") if isinstance(units, Mapping) else None
+    scores = units if isinstance(units, list) else units.get("scores") if isinstance(units, Mapping) else None
     if isinstance(units, Mapping) and "official" in units:
-        own = rules or ("strict" if result.score == result.strict else "official")
-        listed = units["official"] if own == "official" else listed
-    return listed if _are_unit_scores(listed) and len(listed) > 1 else None
+        rule = rules or ("strict" if result.score == result.strict else "official")
+        scores = units["official"] if rule == "official" else scores
+    return scores if _are_unit_scores(scores) and len(scores) > 1 else None
 
 
 def fields_of_units(result: Result) -> dict[str, list[UnitScore]]:
@@ -185,11 +185,14 @@ def mean_unit_details(samples: Sequence[Result]) -> dict[str, Any]:
         mean_units([units_of(sample, rules) or [getattr(sample, rules)] for sample in samples]) for rules in ("strict", "official")
     )
     fields = [fields_of_units(sample) for sample in samples]
-    n = max([len(column) for own in fields for column in own.values()], default=0)
+    n = max([len(column) for field_columns in fields for column in field_columns.values()], default=0)
     pooled = {}
-    for path in dict.fromkeys(path for own in fields for path in own):
-        none = [0.0 if sample.score == 0 and not own else None for sample, own in zip(samples, fields, strict=True)]
-        columns = [[*(own.get(path, ())), *[lacks] * (n - len(own.get(path, ())))] for own, lacks in zip(fields, none, strict=True)]
+    for path in dict.fromkeys(path for field_columns in fields for path in field_columns):
+        none = [0.0 if sample.score == 0 and not field_columns else None for sample, field_columns in zip(samples, fields, strict=True)]
+        columns = [
+            [*(field_columns.get(path, ())), *[lacks] * (n - len(field_columns.get(path, ())))]
+            for field_columns, lacks in zip(fields, none, strict=True)
+        ]
         pooled[path] = mean_units(columns)
     return unit_details(strict, official=official, fields=pooled)
 

@@ -195,8 +195,8 @@ def _logs_below(path: Path) -> list[str]:
 
 def _may_be_log(files: Sequence[Path]) -> bool:
     """Return whether one of the first files, or one with a name of lm-eval's samples, is a log."""
-    named = [file for file in files if file.name.startswith("samples_")]
-    return any(_look_inside_in_worker(file).get("kind") == "log" for file in [*files[:1], *named[:1]])
+    sample_files = [file for file in files if file.name.startswith("samples_")]
+    return any(_look_inside_in_worker(file).get("kind") == "log" for file in [*files[:1], *sample_files[:1]])
 
 
 def benchmarks_of(path: Path) -> list[Benchmark]:
@@ -317,15 +317,15 @@ def _has_metadata(place: Path) -> bool:
     """Return whether an archive contains a file of answers in its main folder; True for one that cannot be read, as scoring says why."""
     try:
         if zipfile.is_zipfile(place):
-            with zipfile.ZipFile(place) as packed:
-                names = packed.namelist()
+            with zipfile.ZipFile(place) as zip_file:
+                names = zip_file.namelist()
         else:
             with tarfile.open(place) as archive:
                 names = [member.name for member in itertools.islice(archive, _MOST_MEMBERS)]
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, zlib.error):
         return True
     parts = [name.removeprefix("./").split("/") for name in names]
-    return any(own[-1].casefold().startswith("results_metadata") and len(own) <= 2 for own in parts)
+    return any(path_parts[-1].casefold().startswith("results_metadata") and len(path_parts) <= 2 for path_parts in parts)
 
 
 def _recognise_content(place: Path, head: bytes) -> dict[str, Any]:
@@ -484,10 +484,10 @@ def guess_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
         return {}
     question = _find_column([name for name in columns if name != reference], "input")
     rest = [name for name in columns if name not in (reference, question) and not _NO_CANDIDATE.fullmatch(_fold_name(name))]
-    alike = [name for name in rest if _is_like_candidate(name) or _share_of_equal(columns[name], columns[reference]) >= _MOSTLY_EQUAL]
-    stems = {_stem(name) for name in alike}
-    alike = [name for name in rest if name in alike or _stem(name) in stems]
-    candidates = alike or (rest if question is not None else [])
+    similar = [name for name in rest if _is_like_candidate(name) or _share_of_equal(columns[name], columns[reference]) >= _MOSTLY_EQUAL]
+    stems = {_stem(name) for name in similar}
+    similar = [name for name in rest if name in similar or _stem(name) in stems]
+    candidates = similar or (rest if question is not None else [])
     return {"input": question, "reference": reference, "candidates": candidates} if candidates else {}
 
 

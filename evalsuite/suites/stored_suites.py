@@ -156,7 +156,7 @@ def new_suite(
     first, *further = methods = {
         key: ScoringMethod(name=key, type=kind_of(key), config=dict(settings)) for key, settings in configs.items()
     }
-    now = created_at or _now()
+    now = created_at or _timestamp()
     return StoredSuite(
         id=suite_id or str(uuid.uuid4()),
         name=name,
@@ -241,20 +241,22 @@ def parse_scorers(scoring_method: Any, config: Mapping[str, Any] | None) -> tupl
     several = isinstance(scoring_method, list | tuple)
     methods = list(scoring_method) if several else [] if scoring_method is None else [scoring_method]
     names = tuple(method if isinstance(method, str) else SCORERS.register_object(method) for method in methods)
-    made = {name: settings_of(scorer) for name, scorer in zip(names, methods, strict=True) if not isinstance(scorer, str)}
-    if made and not several:
-        return names, made[names[0]]
-    return names, {**(config or {}), **made} if made else config
+    configs = {name: settings_of(scorer) for name, scorer in zip(names, methods, strict=True) if not isinstance(scorer, str)}
+    if configs and not several:
+        return names, configs[names[0]]
+    return names, {**(config or {}), **configs} if configs else config
 
 
 def settings_of(scorer: Any) -> dict[str, Any]:
     """Return the constructor's arguments of a user-defined scorer, as far as they are JSON: the attributes of the same names."""
     if inspect.isfunction(scorer):
         return {}
-    made = scorer.to_dict() if callable(getattr(scorer, "to_dict", None)) else getattr(scorer, "__dict__", {})
-    wanted = inspect.signature(type(scorer)).parameters
+    attributes = scorer.to_dict() if callable(getattr(scorer, "to_dict", None)) else getattr(scorer, "__dict__", {})
+    parameters = inspect.signature(type(scorer)).parameters
     plain = {
-        key: value for key, value in made.items() if key in wanted and isinstance(value, str | int | float | bool | list | dict | None)
+        key: value
+        for key, value in attributes.items()
+        if key in parameters and isinstance(value, str | int | float | bool | list | dict | None)
     }
     copy: dict[str, Any] = json.loads(json.dumps(plain, default=str))
     return copy
@@ -374,7 +376,7 @@ def rename_suite(name: str, new: str, root: Path = ROOT) -> StoredSuite:
     if target.exists() and target != folder_of(name, root):
         raise SuiteError(f"there is a suite {new!r} already", hint="choose another name")
     folder_of(name, root).rename(target)
-    renamed = replace(suite, name=new, updated_at=_now())
+    renamed = replace(suite, name=new, updated_at=_timestamp())
     _write_suite(renamed, target)
     yaml = target / "gold" / "suite.yaml"
     # Other keys that were added by hand stay.
@@ -383,7 +385,7 @@ def rename_suite(name: str, new: str, root: Path = ROOT) -> StoredSuite:
     return renamed
 
 
-def _now() -> str:
+def _timestamp() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -509,8 +511,8 @@ def reference_data_of(
     data = read_columns(source)
     questions = column(data, input_column, what="input", allow_empty=allow_empty)
     # A named column must exist; the default one may be absent if a scorer needs no reference.
-    wanted = reference_column in data or reference_column != REFERENCE_COLUMN
-    answers = column(data, reference_column, what="reference", allow_empty=allow_empty) if wanted else None
+    is_required = reference_column in data or reference_column != REFERENCE_COLUMN
+    answers = column(data, reference_column, what="reference", allow_empty=allow_empty) if is_required else None
     check_lengths(inputs=questions)
     # The cells of the column `id` if each row has a unique valid one, else None: cases are then counted.
     ids = [_text_of_cell(cell) or "" for cell in data.get(ID_COLUMN, ())]
@@ -560,9 +562,9 @@ def rows_of_cases(data: Columns, suite: StoredSuite, input_column: str) -> list[
     """
     cases = suite.test_cases
     ids, inputs = ([_text_of_cell(cell) or "" for cell in data.get(name, ())] for name in (ID_COLUMN, input_column))
-    own = [case.id for case in cases]
-    if ids and (own != number_ids(len(own)) or set(own) & set(ids)):
-        rows = _places_of_keys(own, ids, ID_COLUMN)
+    case_ids = [case.id for case in cases]
+    if ids and (case_ids != number_ids(len(case_ids)) or set(case_ids) & set(ids)):
+        rows = _places_of_keys(case_ids, ids, ID_COLUMN)
         if inputs and not any(_squeeze_spaces(inputs[row]) == _squeeze_spaces(case.input) for row, case in zip(rows, cases, strict=True)):
             hint = f"another column of questions is named by --input; here it is {input_column!r}"
             raise UsageError("the ids are those of the suite, but all questions differ: these are answers to another suite", hint=hint)
@@ -580,25 +582,25 @@ def _squeeze_spaces(text: str) -> str:
     return " ".join(text.split())
 
 
-def _places_of_keys(wanted: Sequence[str], keys: Sequence[str], name: str) -> list[int]:
+def _places_of_keys(ids: Sequence[str], keys: Sequence[str], name: str) -> list[int]:
     """Return the position of each wanted key among `keys`; a key that is wanted k times takes its k positions in order."""
-    places: dict[str, list[int]] = {key: [] for key in wanted}
+    places: dict[str, list[int]] = {key: [] for key in ids}
     for row, key in enumerate(keys):
         if key not in places:
             raise UsageError(f"row {row + 1}: the suite has no {name} {shorten(key)}", hint="are these answers to another suite?")
         places[key].append(row)
     for key, rows in places.items():
-        n = wanted.count(key)
+        n = ids.count(key)
         if len(rows) > n:
             raise UsageError(f"row {rows[n] + 1}: the {name} {shorten(key)} occurs {len(rows)} times, in the suite {n} times")
         if len(rows) < n:
-            n_without = sum(len(places[other]) < wanted.count(other) for other in places)
-            of = f"{n_without} of {len(wanted)} test cases have no candidate, first" if n_without > 1 else "no candidate for"
+            n_without = sum(len(places[other]) < ids.count(other) for other in places)
+            of = f"{n_without} of {len(ids)} test cases have no candidate, first" if n_without > 1 else "no candidate for"
             raise UsageError(
                 f"{of} the {name} {shorten(key)}", hint="one row for each test case, in any order; an empty answer counts as one"
             )
     waiting = {key: iter(rows) for key, rows in places.items()}
-    return [next(waiting[key]) for key in wanted]
+    return [next(waiting[key]) for key in ids]
 
 
 def column(data: Columns, name: str, *, what: str, allow_empty: bool = False) -> list[str]:

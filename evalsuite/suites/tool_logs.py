@@ -82,18 +82,18 @@ class ForeignLog:
     @classmethod
     def of(cls, format_: Format, suite: str, runs: Sequence[LoggedRun], lost: Sequence[str], path: Path) -> "ForeignLog":
         """Return the log of these runs. Raises `UsageError` if none has a sample."""
-        kept = tuple(run for run in runs if run.cases)
-        if not kept:
+        runs_with_cases = tuple(run for run in runs if run.cases)
+        if not runs_with_cases:
             raise UsageError(f"{path}: no sample in it can be read", hint=f"it looks like a log of {format_}")
-        return cls(format=format_, suite=suite, runs=kept, lost=tuple(lost))
+        return cls(format=format_, suite=suite, runs=runs_with_cases, lost=tuple(lost))
 
     def to_json(self) -> dict[str, Any]:
         """Return the log as `import --json` prints it."""
         runs = []
         for run in self.runs:
             cases = [{key: getattr(case, key) for key in ("source_id", "input", "reference", "output", "theirs")} for case in run.cases]
-            judged = [case.theirs for case in run.cases if case.theirs is not None]
-            mean = sum(judged) / len(judged) if judged else None
+            verdicts = [case.theirs for case in run.cases if case.theirs is not None]
+            mean = sum(verdicts) / len(verdicts) if verdicts else None
             runs.append({"name": run.name, "n": len(cases), "theirs": mean, "cases": cases})
         return {"format": self.format, "suite": self.suite, "runs": runs}
 
@@ -117,23 +117,23 @@ def save_log(log: ForeignLog, scorer: str, root: Path = ROOT, *, name: str | Non
     same = [entry for entry in entries if log.digest and entry.metadata.get("imported_digest") == log.digest]
     log = replace(log, suite=name or next((entry.suite for entry in same), log.suite))
     suite = _suite_of(log, scorer, root)
-    own = [entry.metadata for entry in entries if entry.metadata.get("suite_id") == suite.id]
-    numbered = [metadata for metadata in own if log.digest and metadata.get("imported_digest") == log.digest]
+    suite_runs = [entry.metadata for entry in entries if entry.metadata.get("suite_id") == suite.id]
+    numbered = [metadata for metadata in suite_runs if log.digest and metadata.get("imported_digest") == log.digest]
     run_names = {str(metadata.get("imported_number")): metadata.get("run_name") for metadata in numbered}
-    taken = {str(metadata.get("run_name")) for metadata in own}
+    used_names = {str(metadata.get("run_name")) for metadata in suite_runs}
     runs, folders = [], []
     for at, run in enumerate(log.runs):
-        runs.append(replace(run, name=str(run_names.get(str(at)) or _free_name(run.name, log.file, taken))))
+        runs.append(replace(run, name=str(run_names.get(str(at)) or _free_name(run.name, log.file, used_names))))
         if str(at) not in run_names:
-            taken.add(runs[-1].name)
+            used_names.add(runs[-1].name)
             folders.append(_save_run(log, runs[-1], at, suite, root))
     return replace(log, runs=tuple(runs)), folders
 
 
-def _free_name(name: str, file: str, taken: Set[str]) -> str:
+def _free_name(name: str, file: str, run_names: Set[str]) -> str:
     """Return the name of a new run: its own, with the file's if that is taken, with a number if that is taken too."""
     longer = name if file in name else f"{name} ({file})"
-    return next(candidate for candidate in chain([name, longer], (f"{longer} {n}" for n in count(2))) if candidate not in taken)
+    return next(candidate for candidate in chain([name, longer], (f"{longer} {n}" for n in count(2))) if candidate not in run_names)
 
 
 def _suite_of(log: ForeignLog, scorer: str, root: Path) -> StoredSuite:
@@ -142,7 +142,7 @@ def _suite_of(log: ForeignLog, scorer: str, root: Path) -> StoredSuite:
     for case in chain.from_iterable(run.cases for run in log.runs):
         cases.setdefault(case.key, case)
     references = [case.reference for case in cases.values()]
-    made = new_suite(
+    new = new_suite(
         log.suite,
         scorer,
         inputs=[case.input for case in cases.values()],
@@ -152,11 +152,11 @@ def _suite_of(log: ForeignLog, scorer: str, root: Path) -> StoredSuite:
         foreign=True,
     )
     if not folder_of(log.suite, root).exists():
-        save_suite(made, root)
-        return made
+        save_suite(new, root)
+        return new
     suite = load_suite(log.suite, root)
     # In any order: requests to several models at once are logged as they finish.
-    if {case.id: case for case in suite.test_cases} != {case.id: case for case in made.test_cases}:
+    if {case.id: case for case in suite.test_cases} != {case.id: case for case in new.test_cases}:
         raise SuiteError(f"the suite {log.suite!r} exists and has other cases", hint="give the import another name by --name")
     return suite
 
@@ -268,8 +268,8 @@ def _logged_case(row: Mapping[str, Any]) -> Logged:
 
 def _first_metric(row: Mapping[str, Any]) -> float | None:
     """Return the first metric of the line, None if it is not a number in [0, 1]."""
-    named = row.get("metrics") if isinstance(row.get("metrics"), list) else None
-    names = named or [key for key, value in row.items() if key not in _NO_METRIC and isinstance(value, bool | int | float)]
+    metrics = row.get("metrics") if isinstance(row.get("metrics"), list) else None
+    names = metrics or [key for key, value in row.items() if key not in _NO_METRIC and isinstance(value, bool | int | float)]
     value = next((row[name] for name in names if isinstance(row.get(name), bool | int | float)), None)
     return float(value) if value is not None and 0 <= value <= 1 else None
 
@@ -326,8 +326,13 @@ def _promptfoo(path: Path, value: Mapping[str, Any], rows: Sequence[Mapping[str,
     promptfoo counts prompts provider by provider: the same prompt has another `promptIdx` under each of them.
     """
     prompts = _prompts_of(rows)
-    several = any(len(own) > 1 for own in prompts.values())
-    numbers = {prompt: at for at, prompt in enumerate(dict.fromkeys(prompt for own in prompts.values() for prompt in own.values()))}
+    several = any(len(prompts_of_provider) > 1 for prompts_of_provider in prompts.values())
+    numbers = {
+        prompt: at
+        for at, prompt in enumerate(
+            dict.fromkeys(prompt for prompts_of_provider in prompts.values() for prompt in prompts_of_provider.values())
+        )
+    }
     runs: dict[str, list[Logged]] = {}
     times: Counter[tuple[str, str]] = Counter()
     tests: dict[str, int] = {}
@@ -370,11 +375,11 @@ def _prompts_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[Any, str]]:
     for row in rows:
         # An unreadable row is reported elsewhere.
         with contextlib.suppress(KeyError, TypeError):
-            own, prompt = prompts.setdefault(_provider_of(row), {}), row["prompt"]
+            ids, prompt = prompts.setdefault(_provider_of(row), {}), row["prompt"]
             label = prompt.get("label") if isinstance(prompt, Mapping) else None
             # A label may be the rendered prompt, which differs for each test.
-            named = row.get("promptId") or (label if isinstance(prompt, Mapping) and label != prompt.get("raw") else None)
-            own.setdefault(row.get("promptIdx", 0), str(named or len(own)))
+            prompt_id = row.get("promptId") or (label if isinstance(prompt, Mapping) and label != prompt.get("raw") else None)
+            ids.setdefault(row.get("promptIdx", 0), str(prompt_id or len(ids)))
     return prompts
 
 
@@ -396,8 +401,8 @@ def _promptfoo_reference(row: Mapping[str, Any]) -> str | None:
         assertion for assertion in case.get("assert") or () if isinstance(assertion, Mapping) and isinstance(assertion.get("value"), str)
     ]
     values = [str(assertion["value"]) for assertion in asserted]
-    named = next((name for value in values for name in variables if f"{{{{{name}}}}}" in value.replace(" ", "")), None)
-    reference = variables.get(named) if named is not None else variables.get("reference")
+    variable = next((name for value in values for name in variables if f"{{{{{name}}}}}" in value.replace(" ", "")), None)
+    reference = variables.get(variable) if variable is not None else variables.get("reference")
     if reference is None:
         reference = next((value for assertion, value in zip(asserted, values, strict=True) if assertion.get("type") in _COMPARES), None)
     return None if reference is None else text_or_json(reference)
@@ -421,8 +426,8 @@ def _inspect_archive(path: Path) -> ForeignLog:
             if head is None:
                 raise UsageError(f"{path}: an archive, but not an Inspect log", hint=_KNOWN)
             about = json.loads(archive.read(head))
-            own = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
-            return _inspect_log(path, about["eval"], samples(archive, own), lost)
+            sample_names = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
+            return _inspect_log(path, about["eval"], samples(archive, sample_names), lost)
     except NotImplementedError:
         raise UsageError(f"{path}: compressed in a way that this Python cannot read", hint=_ZSTD) from None
     except (zipfile.BadZipFile, ValueError, KeyError, TypeError, EOFError):
@@ -431,26 +436,26 @@ def _inspect_archive(path: Path) -> ForeignLog:
 
 def _inspect_log(path: Path, about: Mapping[str, Any], samples: Any, lost: Sequence[str]) -> ForeignLog:
     """Return one run: the first scorer's verdict on each sample; each epoch after the first is a case of its own."""
-    cases, gone = [], []
+    cases, lost_samples = [], []
     for where, sample in samples:
         try:
-            kept = sample.get("attachments") or {}
+            attachments = sample.get("attachments") or {}
             scores = sample.get("scores") or ({"score": sample["score"]} if sample.get("score") else {})
             epoch = int(sample.get("epoch") or 1)
             cases.append(
                 Logged(
                     key=str(sample["id"]) if epoch == 1 else f"{sample['id']}.epoch{epoch}",
                     source_id=str(sample["id"]),
-                    input=_text_of_content(sample["input"], kept),
+                    input=_text_of_content(sample["input"], attachments),
                     reference=" | ".join(map(str, target)) if isinstance(target := sample.get("target"), list) else target,
-                    output=_completion(sample.get("output") or {}, kept),
+                    output=_completion(sample.get("output") or {}, attachments),
                     theirs=_inspect_value(next(iter(scores.values()))["value"]) if scores else None,
                 )
             )
         except (AttributeError, KeyError, TypeError, ValueError, IndexError):
-            gone.append(f"sample {where}")
+            lost_samples.append(f"sample {where}")
     label = f"{path.stem} ({about['model']})" if about.get("model") else path.stem
-    return ForeignLog.of("inspect", str(about.get("task") or path.stem), [LoggedRun(label, tuple(cases))], [*lost, *gone], path)
+    return ForeignLog.of("inspect", str(about.get("task") or path.stem), [LoggedRun(label, tuple(cases))], [*lost, *lost_samples], path)
 
 
 def _inspect_value(value: Any) -> float | None:
@@ -466,20 +471,20 @@ def _inspect_value(value: Any) -> float | None:
     return float(value) if inside else None
 
 
-def _completion(output: Mapping[str, Any], kept: Mapping[str, str]) -> str:
+def _completion(output: Mapping[str, Any], attachments: Mapping[str, str]) -> str:
     if isinstance(output.get("completion"), str):
-        return _text_of_content(output["completion"], kept)
+        return _text_of_content(output["completion"], attachments)
     choices = output.get("choices") or ()
-    return _text_of_content(choices[0]["message"]["content"], kept) if choices else ""
+    return _text_of_content(choices[0]["message"]["content"], attachments) if choices else ""
 
 
-def _text_of_content(value: Any, kept: Mapping[str, str]) -> str:
+def _text_of_content(value: Any, attachments: Mapping[str, str]) -> str:
     """Return the text of a content: itself, its parts, or the messages of a chat, with attachments inserted."""
     if isinstance(value, str):
-        return kept.get(value.removeprefix("attachment://"), value) if value.startswith("attachment://") else value
+        return attachments.get(value.removeprefix("attachment://"), value) if value.startswith("attachment://") else value
     if isinstance(value, Mapping):
-        return _text_of_content(value.get("content", value.get("text", "")), kept)
-    return "\n\n".join(filter(None, (_text_of_content(part, kept) for part in value)))
+        return _text_of_content(value.get("content", value.get("text", "")), attachments)
+    return "\n\n".join(filter(None, (_text_of_content(part, attachments) for part in value)))
 
 
 def text_samples(record: "Record") -> "list[tuple[Result, Exchange]]":
@@ -496,7 +501,7 @@ def inspect_log(record: "Record") -> str:
     run = record.run
     task, model = record.suite, str(run["metadata"].get("model_name") or "none/evalsuite")
     written = (record.folder / RUN).stat().st_mtime if record.folder is not None else time.time()
-    begun = datetime.fromtimestamp(written, tz=UTC).isoformat(timespec="seconds")
+    started = datetime.fromtimestamp(written, tz=UTC).isoformat(timespec="seconds")
     samples = [_inspect_sample(result, exchange, model) for result, exchange in text_samples(record)]
     scores = []
     for name in sorted({name for sample in samples for name in sample["scores"]}):
@@ -506,7 +511,7 @@ def inspect_log(record: "Record") -> str:
         scores.append({"name": name, "scorer": name, "params": {}, **counts, "metrics": {"mean": mean}})
     about = {
         **dict.fromkeys(("eval_id", "run_id"), _id_of(record.name)),
-        "created": begun,
+        "created": started,
         **{"task": task, "task_id": _id_of(task), "task_version": 0, "task_args": {}},
         "dataset": {"name": task, "samples": len(samples), "sample_ids": [sample["id"] for sample in samples], "shuffled": False},
         **{"model": model, "model_args": {}, "config": {}},
@@ -516,16 +521,16 @@ def inspect_log(record: "Record") -> str:
     log = {
         **{"version": 2, "status": "success", "eval": about, "plan": {"name": "plan", "steps": [], "config": {}}},
         "results": {"total_samples": len(samples), "completed_samples": len(samples), "scores": scores},
-        "stats": {"started_at": begun, "completed_at": begun, "model_usage": {}},
+        "stats": {"started_at": started, "completed_at": started, "model_usage": {}},
         "samples": samples,
     }
     return json.dumps(log, ensure_ascii=False, indent=1) + "\n"
 
 
 def _inspect_sample(result: "Result", exchange: "Exchange", model: str) -> dict[str, Any]:
-    own = {"rules": {"official": result.official, "strict": result.strict}, "status": result.status, "fault": result.fault}
+    verdicts = {"rules": {"official": result.official, "strict": result.strict}, "status": result.status, "fault": result.fault}
     reason = exchange.full_reason(result.reason) or result.status
-    score = {"value": result.score, "answer": exchange.answer, "explanation": reason, "metadata": own}
+    score = {"value": result.score, "answer": exchange.answer, "explanation": reason, "metadata": verdicts}
     message = {"role": "assistant", "content": exchange.answer, "source": "generate", "model": model}
     return {
         "id": result.instance_id,

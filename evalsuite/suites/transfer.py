@@ -107,10 +107,10 @@ def _store_suite(suite: StoredSuite, root: Path, force_new_version: bool) -> Sto
             raise SuiteError(f"there is a suite {name!r} already, with other cases or another scorer", hint=hint)
         number += 1
         name = f"{suite.name} {number}"
-    taken = {stored.id for stored in list_suites(root)}
-    kept = replace(suite, name=name, id=str(uuid.uuid4()) if suite.id in taken else suite.id)
-    save_suite(kept, root)
-    return kept
+    ids = {stored.id for stored in list_suites(root)}
+    stored_suite = replace(suite, name=name, id=str(uuid.uuid4()) if suite.id in ids else suite.id)
+    save_suite(stored_suite, root)
+    return stored_suite
 
 
 def _key_of(metadata: Mapping[str, Any]) -> str:
@@ -151,7 +151,7 @@ def bench_suite(data: Mapping[str, Any], where: Path, *, allows_nulls: bool = Fa
     n_null = references.count(None)
     if not allows_nulls and 0 < n_null < len(references):
         raise UsageError(f"{where}: some references are null and some are not", hint="all or none")
-    kept = {key: value for key, value in data.items() if key in ("last_run_time", "num_runs", "created_by")}
+    bench_keys = {key: value for key, value in data.items() if key in ("last_run_time", "num_runs", "created_by")}
     texts = {key: str(data[old]) for key, old in _SUITE_TEXTS.items() if data.get(old)}
     return new_suite(
         data["name"],
@@ -160,7 +160,7 @@ def bench_suite(data: Mapping[str, Any], where: Path, *, allows_nulls: bool = Fa
         inputs=inputs,
         references=None if n_null and n_null == len(references) else references,
         description=data.get("description") or "",
-        extra={**kept, "bench_config": config} if config else kept,
+        extra={**bench_keys, "bench_config": config} if config else bench_keys,
         case_ids=ids if all(ids) else None,
         foreign=True,
         **texts,

@@ -30,7 +30,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_what_is_written_is_read_again(run: str, file: str, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Questions, references, answers and verdicts of each case are those that were written."""
     assert main(["export", run, file]) == EXIT_OK
-    assert f"done: wrote 3 samples to {file} as {form} has them" in capsys.readouterr().out
+    assert f"done: wrote 3 samples to {file} in the format of {form}" in capsys.readouterr().out
     assert main(["import", file, "--name", "back", "--json"]) == EXIT_OK
     found = json.loads(capsys.readouterr().out)
     assert found["format"] == form

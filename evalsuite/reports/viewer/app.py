@@ -445,9 +445,9 @@ class HostCheck:
                 message["headers"] = [*message.get("headers", ()), *((k.encode(), v.encode()) for k, v in HEADERS.items())]
             await send(message)
 
-        named = [value.decode("latin-1") for key, value in scope["headers"] if key == b"host"]
+        hosts = [value.decode("latin-1") for key, value in scope["headers"] if key == b"host"]
         app = self._app
-        if len(named) != 1 or not self._is_ours(named[0]):
+        if len(hosts) != 1 or not self._is_ours(hosts[0]):
             error = _error(421, "this viewer does not answer to that host name", "open the address that `evalsuite view` printed")
             app = json_response(error, 421)
         await app(scope, receive, with_headers)

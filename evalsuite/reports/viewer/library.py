@@ -299,8 +299,8 @@ def _read_suite(path: Path) -> StoredSuite | None:
     try:
         suite = bench_suite(data, path, allows_nulls=True)
         method = data["scoring_method"]
-        own = ScoringMethod(name=method, type="built_in", config={}) if isinstance(method, str) else ScoringMethod(method)
-        return replace(suite, id=safe_id(suite.id), scoring_method=own)
+        scoring_method = ScoringMethod(name=method, type="built_in", config={}) if isinstance(method, str) else ScoringMethod(method)
+        return replace(suite, id=safe_id(suite.id), scoring_method=scoring_method)
     except (EvalsuiteError, AttributeError, KeyError, TypeError):
         return None
 
@@ -533,11 +533,11 @@ def open_library(folder: Path | None, environ: Mapping[str, str]) -> Library:
             raise UsageError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}", hint="a folder of runs, or .evalsuite")
         return Library([_source_of(folder)])
     sources: list[Source] = [RunsFolder(ROOT / "runs", ROOT / "suites")]
-    named = environ.get(BENCH_VARIABLE)
-    if named and not Path(named).is_dir():
-        raise UsageError(f"{BENCH_VARIABLE} names {named!r}, which is no folder", hint=f"unset {BENCH_VARIABLE}, or correct it")
-    bench = Path(named) if named else BENCH_DEFAULT
-    if named or (bench.is_dir() and is_bench(bench)):
+    bench_folder = environ.get(BENCH_VARIABLE)
+    if bench_folder and not Path(bench_folder).is_dir():
+        raise UsageError(f"{BENCH_VARIABLE} names {bench_folder!r}, which is no folder", hint=f"unset {BENCH_VARIABLE}, or correct it")
+    bench = Path(bench_folder) if bench_folder else BENCH_DEFAULT
+    if bench_folder or (bench.is_dir() and is_bench(bench)):
         sources.append(BenchFolder(bench))
     return Library(sources)
 
@@ -561,9 +561,9 @@ def _entry_or_fault(folder: Path) -> RunEntry | DamagedRunError | None:
 
 def _suite_id(entry: RunEntry) -> str:
     """Return the id of a run's suite: of the named suite, else made from gold's name and folder."""
-    own = entry.metadata.get("suite_id")
+    stored_id = entry.metadata.get("suite_id")
     gold = entry.run["gold"]
-    return safe_id(str(own)) if own else safe_id(f"gold:{gold.get('name')}|{gold.get('folder')}")
+    return safe_id(str(stored_id)) if stored_id else safe_id(f"gold:{gold.get('name')}|{gold.get('folder')}")
 
 
 def _read_cases(folder: Path, run: RunView) -> Sequence[CaseView]:
@@ -635,8 +635,8 @@ class Journals:
     def all(self) -> list[Progress]:
         """Return every unfinished run, newest first."""
         folders = list(find_journals(self._library.sources))
-        for gone in set(self._seen) - set(folders):
-            del self._seen[gone]
+        for old_folder in set(self._seen) - set(folders):
+            del self._seen[old_folder]
         running = [progress for folder in folders if (progress := self._progress_of(folder)) is not None]
         return sorted(running, key=lambda progress: (progress.started_at, progress.id), reverse=True)
 
@@ -648,7 +648,7 @@ class Journals:
         started = read_json(folder / STARTED)
         if not isinstance(started, dict) or (folder / RUN).exists():
             return None
-        begun = stamp_of(folder / STARTED)[1] / 1e9
+        started_seconds = stamp_of(folder / STARTED)[1] / 1e9
         journal = self._seen.setdefault(folder, _Journal(folder / RESULTS))
         journal.read_on()
         name, total = self._count_instances(started)
@@ -656,8 +656,8 @@ class Journals:
             id=safe_id(folder.name),
             name=folder.name,
             suite_name=name,
-            state=_state_of(folder, journal.touched or begun),
-            started_at=creation_time(folder.name) or utc(begun),
+            state=_state_of(folder, journal.touched or started_seconds),
+            started_at=creation_time(folder.name) or utc(started_seconds),
             last_result_at=utc(journal.touched) if journal.n else None,
             n_done=journal.n,
             n_total=total,

@@ -71,14 +71,14 @@ STATIC = {"style.css": "text/css", "viewer.css": "text/css", "viewer.js": "text/
 
 
 def page_response(template: str, request: "Request | None", status: int = 200, *, own_address: str = "", **values: Any) -> "Response":
-    """The page of a template as a response; `here` makes its own address, or `own_address`, with some parameters changed."""
+    """The page of a template as a response; `address` makes its own address, or `own_address`, with some parameters changed."""
     from starlette.responses import HTMLResponse
 
-    def here(**changes: Any) -> str:
+    def address(**changes: Any) -> str:
         pairs = [] if request is None else request.query_params.multi_items()
         return own_address + _address(pairs, changes)
 
-    text = templates().get_template(template).render(here=here, kept=query_suffix(request), **values)
+    text = templates().get_template(template).render(here=address, kept=query_suffix(request), **values)
     # Surrogates cannot be encoded; texts were made printable before, so none are expected.
     return HTMLResponse(text.encode("utf-8", "backslashreplace"), status_code=status)
 
@@ -112,9 +112,9 @@ def templates() -> "Environment":
 
     from evalsuite.reports.html import TEMPLATES
 
-    made = environment().overlay(loader=FileSystemLoader([HERE / "templates", TEMPLATES]))
-    made.globals.update(kinds=KINDS, verdict=sign_of)
-    made.filters.update(
+    overlay = environment().overlay(loader=FileSystemLoader([HERE / "templates", TEMPLATES]))
+    overlay.globals.update(kinds=KINDS, verdict=sign_of)
+    overlay.filters.update(
         percent=lambda value: "–" if value is None else percent(value),
         number=lambda value: "–" if value is None else f"{value:.4g}",
         when=lambda time: time[:16].replace("T", " ") if time else "never",  # 2026-11-21 14:03
@@ -123,15 +123,15 @@ def templates() -> "Environment":
         part=part_of_address,
         pairs=_choice_pairs,
     )
-    return made
+    return overlay
 
 
 def _address(pairs: list[tuple[str, str]], changes: dict[str, Any]) -> str:
     """Return a query with changed keys (None removes one); any change except of the page returns to the first page."""
     dropped = set(changes) | (set() if "page" in changes else {"page"})
-    kept = [(key, value) for key, value in pairs if key not in dropped and value]
-    kept += [(key, str(value)) for key, value in changes.items() if value is not None]
-    return "?" + urlencode(kept, errors="backslashreplace")
+    parameters = [(key, value) for key, value in pairs if key not in dropped and value]
+    parameters += [(key, str(value)) for key, value in changes.items() if value is not None]
+    return "?" + urlencode(parameters, errors="backslashreplace")
 
 
 def _choice_pairs(items: Iterable[Any], *names: str) -> list[tuple[str, str]]:
@@ -172,8 +172,8 @@ def distribution_picture(runs: Sequence[RunView]) -> "Markup":
         else:
             bars_of_runs = tuple((f"{bar['low']:.3g} to {bar['high']:.3g}", bar["count"]) for bar in bars)
         figures.append(Strip(names[item["id"]], bars_of_runs, sum(count for _, count in bars_of_runs) + item["n_unjudged"]))
-    every = [bar for item in items for bar in item["histogram"]]
-    ends = ("0", "1") if not every else (f"{min(bar['low'] for bar in every):.3g}", f"{max(bar['high'] for bar in every):.3g}")
+    all_bars = [bar for item in items for bar in item["histogram"]]
+    ends = ("0", "1") if not all_bars else (f"{min(bar['low'] for bar in all_bars):.3g}", f"{max(bar['high'] for bar in all_bars):.3g}")
     return draw_strips(figures, title="Distribution of scores", ends=(categories[0], categories[-1]) if categories else ends)
 
 
@@ -247,8 +247,8 @@ def _case_row(
     cells: list[dict[str, Any] | None] = [
         None
         if result is None
-        else {"run_id": run.id, "kind": kind_of(result).name, "value": value_of(result), "text": own.get(id_) or result.reason}
-        for run, own, result in zip(runs, texts, results, strict=True)
+        else {"run_id": run.id, "kind": kind_of(result).name, "value": value_of(result), "text": texts_of_run.get(id_) or result.reason}
+        for run, texts_of_run, result in zip(runs, texts, results, strict=True)
     ]
     reference = case.reference_output if case is not None and not hidden else None
     question = case.input if case is not None else ""
@@ -294,14 +294,14 @@ def instance_values(suite: SuiteView, record: "Record", result: "Result") -> dic
 
 def _compute_evidence(suite: SuiteView, record: "Record", result: "Result") -> RunEvidence:
     """Compute the evidence of an instance that is not right under both rules; none for recorded scores and missing answers."""
-    settled = result.official == 1 and result.strict in (1, None)
-    if settled or result.status == "missing" or suite.kind == "bench" or record.folder is None:
+    is_right = result.official == 1 and result.strict in (1, None)
+    if is_right or result.status == "missing" or suite.kind == "bench" or record.folder is None:
         return RunEvidence()
-    here = _add_folders(suite, record)
-    gold, submission = Path(here.run["gold"]["folder"]), Path(here.run["submission"]["folder"])
+    with_folders = _add_folders(suite, record)
+    gold, submission = Path(with_folders.run["gold"]["folder"]), Path(with_folders.run["submission"]["folder"])
     stamp = stamp_of(record.folder / "run.json", gold, gold / result.instance_id, submission, submission / result.instance_id)
     with _one_at_a_time:
-        return _evidence.get((record.folder, result.instance_id), stamp, lambda: evidence_of_run(here, [result.instance_id]))
+        return _evidence.get((record.folder, result.instance_id), stamp, lambda: evidence_of_run(with_folders, [result.instance_id]))
 
 
 def _add_folders(suite: SuiteView, record: "Record") -> "Record":
@@ -358,14 +358,14 @@ def routes(state: "State") -> list[Any]:
 def show_suites(state: "State", request: "Request") -> "Response":
     """List the suites, with the unfinished runs."""
     query = _query_of(request, sorts=SUITE_SORTS, default="-last_run_time", filters=("q", "scoring_method", "name"), page_size=SUITES)
-    every = state.library.suites()
+    suites = state.library.suites()
     return page_response(
         "suites.html",
         request,
         query=query,
         found=views.find_suites(state.library, query),
-        n_all=len(every),
-        scorers=sorted({name for suite in every for name in suite.scorers}),
+        n_all=len(suites),
+        scorers=sorted({name for suite in suites for name in suite.scorers}),
         progress=state.journals.all(),
         damaged=[_damage_message(error) for error in state.library.damaged()],
         sorts=SUITE_SORTS,
@@ -487,19 +487,19 @@ def show_instance(state: "State", request: "Request") -> "Response":
     suite = state.library.suite_of(run)
     record = run.record()
     result = views.find_result(record, request.path_params["instance_id"])
-    every = views.find_results(
+    results = views.find_results(
         suite, record, Query(page=1, page_size=max(1, len(record.results)), sort=query.sort, chosen=query.chosen)
     ).items
-    at = next((i for i, other_result in enumerate(every) if other_result.instance_id == result.instance_id), None)
+    at = next((i for i, other_result in enumerate(results) if other_result.instance_id == result.instance_id), None)
     return page_response(
         "instance.html",
         request,
         suite=suite,
         run=run,
         query=query,
-        before=every[at - 1].instance_id if at else None,
-        after=every[at + 1].instance_id if at is not None and at + 1 < len(every) else None,
-        place=None if at is None else (at + 1, len(every)),
+        before=results[at - 1].instance_id if at else None,
+        after=results[at + 1].instance_id if at is not None and at + 1 < len(results) else None,
+        place=None if at is None else (at + 1, len(results)),
         others=[other for other in suite.runs if other.id != run.id][:3],
         own=read_own_labels(record).get(result.instance_id, OwnLabel()) if labels_file(record) is not None else None,
         labels=LABELS,

@@ -239,18 +239,18 @@ class Across:
 
         Runs of another signature or of a part of gold are never mixed in. Raises `BadQueryError` for a signature without runs.
         """
-        alike: dict[str, list[RunView]] = {}
+        by_signature: dict[str, list[RunView]] = {}
         for run in suite.runs:
             # The signature, marked for a part of gold: such runs are not ranked with whole ones.
             part = [f"{key}={value}" for key, value in part_asked_for(run.run["options"]).items()]
-            alike.setdefault("|".join([str(run.run.get("signature", "")), *part]), []).append(run)
-        if not alike:
+            by_signature.setdefault("|".join([str(run.run.get("signature", "")), *part]), []).append(run)
+        if not by_signature:
             return None
-        if signature and signature not in alike:
+        if signature and signature not in by_signature:
             raise BadQueryError("no run of this suite has that signature", hint="other_signatures lists them")
-        chosen = signature or next(iter(alike))
-        runs = alike[chosen][:MOST_RANKED]
-        others = tuple((name, len(own_runs)) for name, own_runs in alike.items() if name != chosen)
+        chosen = signature or next(iter(by_signature))
+        runs = by_signature[chosen][:MOST_RANKED]
+        others = tuple((name, len(own_runs)) for name, own_runs in by_signature.items() if name != chosen)
         key = (suite.id, chosen, tuple(run.id for run in runs))
         return self._boards.get(key, _stamp_of_runs(runs), lambda: _ranked_board(chosen, runs, others))
 
@@ -332,12 +332,12 @@ def unique_labels(runs: Sequence[RunView]) -> Mapping[str, str]:
     """Map run ids to unique labels: the whole name, then the id too, if several share one."""
     labels, names = ([getattr(run, what) for run in runs] for what in ("label", "name"))
 
-    def own(run: RunView) -> str:
+    def label_of(run: RunView) -> str:
         if labels.count(run.label) == 1:
             return run.label
         return run.name if names.count(run.name) == 1 else f"{run.name} ({run.id})"
 
-    return {run.id: own(run) for run in runs}
+    return {run.id: label_of(run) for run in runs}
 
 
 N_BINS = 20
@@ -419,8 +419,8 @@ def page_object(page: Page[Any]) -> dict[str, int]:
 
 def suite_object(suite: SuiteView) -> dict[str, Any]:
     """Return a suite in a list."""
-    own = {key: getattr(suite, key) for key in ("id", "name", "kind", "description", "created_at", "updated_at", "last_run_time")}
-    return {**own, "scoring_method": method_object(suite), "scorers": list(suite.scorers), "num_runs": len(suite.runs)}
+    fields = {key: getattr(suite, key) for key in ("id", "name", "kind", "description", "created_at", "updated_at", "last_run_time")}
+    return {**fields, "scoring_method": method_object(suite), "scorers": list(suite.scorers), "num_runs": len(suite.runs)}
 
 
 def method_object(suite: SuiteView) -> dict[str, Any]:

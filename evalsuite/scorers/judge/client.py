@@ -269,8 +269,8 @@ class Desk:
         with suppress(OSError, ValueError, TypeError, KeyError):
             if self._file is not None:
                 under_way = [{"id": str(batch["id"]), "keys": list(batch["keys"])} for batch in json.loads(self._file.read_bytes())]
-        sent = {key for batch in under_way for key in batch["keys"]}
-        for bodies in _portions([request for key, request in self._wanted.items() if key not in sent], self._endpoint.provider.body):
+        sent_keys = {key for batch in under_way for key in batch["keys"]}
+        for bodies in _portions([request for key, request in self._wanted.items() if key not in sent_keys], self._endpoint.provider.body):
             try:
                 under_way.append(
                     {"id": self._api.start(self._endpoint.call, self._endpoint.settings.base_url, bodies), "keys": list(bodies)}

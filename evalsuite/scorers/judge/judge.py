@@ -334,7 +334,7 @@ def qa_correctness(prediction: str, judge: Judge | None = None, *, context: str,
     judge = needed(judge)
     prompt = read_prompt("qa_correctness", judge.settings.prompts_folder)
     fields = {"prediction": prediction, "question": question, "context": context}
-    decision = judge.decide(question_of(prompt, fields, choice_reading(QA_CHOICES), judge.settings, wanted="1, 0 or NA", max_tokens=100))
+    decision = judge.decide(question_of(prompt, fields, choice_reading(QA_CHOICES), judge.settings, expected="1, 0 or NA", max_tokens=100))
     return score_of(decision, prompt=prompt.version, details={"category": decision.verdict.label or "invalid"})
 
 
@@ -365,7 +365,7 @@ def summary_quality(prediction: str, judge: Judge | None = None, *, gold: str, t
         first, second = (prediction, gold) if swapped else (gold, prediction)
         read = choice_reading(_SWAPPED_CHOICES if swapped else SUMMARY_CHOICES)
         return question_of(
-            prompt, {"text": text or question, "first": first, "second": second}, read, settings, wanted=WANTED_CHOICE, max_tokens=100
+            prompt, {"text": text or question, "first": first, "second": second}, read, settings, expected=WANTED_CHOICE, max_tokens=100
         )
 
     decision, disagrees = judge.pairwise(ask_in)
@@ -393,7 +393,7 @@ def hallucination(prediction: str, judge: Judge | None = None, *, context: str) 
     judge = needed(judge)
     prompt = read_prompt("hallucination", judge.settings.prompts_folder)
     fields = {"prediction": prediction, "context": context}
-    decision = judge.decide(question_of(prompt, fields, claims_reading(), judge.settings, wanted="the JSON", max_tokens=2000))
+    decision = judge.decide(question_of(prompt, fields, claims_reading(), judge.settings, expected="the JSON", max_tokens=2000))
     claims = decision.verdict.details.get("claims", [])
     unsupported = [claim["claim"] for claim in claims if not claim["supported"]]
     summary = decision.verdict.label + (f": not supported: {unsupported[0][:150]}" if unsupported else "")
@@ -407,7 +407,7 @@ def question_of(
     read: Reading,
     settings: Settings,
     *,
-    wanted: str,
+    expected: str,
     choice: bool = True,
     temperature: float = 0.0,
     max_tokens: int | None,
@@ -425,7 +425,7 @@ def question_of(
         prompt=prompt.version,
         parameters={"temperature": temperature, "max_tokens": max_tokens},
         choice=choice,
-        wanted=wanted,
+        wanted=expected,
     )
 
 

@@ -124,8 +124,8 @@ def probe(judge: Judge, *, cases: Sequence[Case] = CASES) -> Probe:
         return [None if value is None else (1 + value) / 2 for value in values]
 
     def self_preference(case: Case) -> list[float | None]:
-        own = _own_summary(judge, case)
-        return preference(case, own, case.right) if own else [None]
+        own_summary = _own_summary(judge, case)
+        return preference(case, own_summary, case.right) if own_summary else [None]
 
     def retest(case: Case) -> list[float | None]:
         pairs = [(_ask_rating(judge, case, text), _ask_rating(judge, case, text, sample=1)) for text in (case.other, case.wrong)]
@@ -142,10 +142,10 @@ def probe(judge: Judge, *, cases: Sequence[Case] = CASES) -> Probe:
     with ThreadPoolExecutor(judge.settings.concurrency) as threads:
         for measure in (position, length, verbosity, self_preference, injection, retest):
             values = [value for measured in threads.map(measure, cases) for value in measured]
-            known = [100 * value for value in values if value is not None]
-            error = stdev(known) / sqrt(len(known)) if len(known) > 1 else 0.0
-            n_silent = len(values) - len(known)
-            leans[measure.__name__] = Lean(points=fmean(known) if known else 0.0, standard_error=error, n=len(known), n_silent=n_silent)
+            points = [100 * value for value in values if value is not None]
+            error = stdev(points) / sqrt(len(points)) if len(points) > 1 else 0.0
+            n_silent = len(values) - len(points)
+            leans[measure.__name__] = Lean(points=fmean(points) if points else 0.0, standard_error=error, n=len(points), n_silent=n_silent)
     return Probe(**leans)
 
 
@@ -155,17 +155,17 @@ def keep_probe(settings: Settings, result: Probe) -> Path | None:
         return None
     path = Path(settings.cache) / FILE
     path.parent.mkdir(parents=True, exist_ok=True)
-    known = _read_probes(path) | {_name(settings): result.to_json()}
+    probes = _read_probes(path) | {_name(settings): result.to_json()}
     part = path.with_suffix(".part")
-    part.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    part.write_text(json.dumps(probes, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     part.replace(path)
     return path
 
 
 def kept_probe(settings: Settings) -> dict[str, dict[str, float]]:
     """Return stored results of a judge's models, points by name; models that were never probed are left out."""
-    known = _read_probes(Path(settings.cache) / FILE) if settings.cache else {}
-    by_model = {model: known.get(_name(replace(settings, model=model, models=()))) for model in settings.all_models}
+    probes = _read_probes(Path(settings.cache) / FILE) if settings.cache else {}
+    by_model = {model: probes.get(_name(replace(settings, model=model, models=()))) for model in settings.all_models}
     return {model: {name: round(scores[name]["points"], 1) for name in NAMES} for model, scores in by_model.items() if scores}
 
 
@@ -185,7 +185,7 @@ def _ask_preference(judge: Judge, text: str, first: str, second: str) -> float |
     """Return -1 if the first of two summaries is preferred, 1 for the second, 0 for neither, None without a verdict."""
     prompt = read_prompt("summary_quality", judge.settings.prompts_folder)
     fields = {"text": text, "first": first, "second": second}
-    vote = judge.ask(question_of(prompt, fields, choice_reading(SUMMARY_CHOICES), judge.settings, wanted=WANTED_CHOICE, max_tokens=100))
+    vote = judge.ask(question_of(prompt, fields, choice_reading(SUMMARY_CHOICES), judge.settings, expected=WANTED_CHOICE, max_tokens=100))
     return None if vote.verdict.value is None else 2 * vote.verdict.value - 1
 
 
@@ -194,7 +194,7 @@ def _ask_rating(judge: Judge, case: Case, text: str, *, sample: int = 0) -> floa
     prompt = read_prompt("llm_judge", judge.settings.prompts_folder)
     fields = {"question": f"What happened? {case.text}", "reference": case.right, "prediction": text, "bottom": "1", "top": "5"}
     read = score_reading(scale=(_BOTTOM, _TOP))
-    question = question_of(prompt, fields, read, judge.settings, wanted="the number from 1 to 5", choice=False, max_tokens=50)
+    question = question_of(prompt, fields, read, judge.settings, expected="the number from 1 to 5", choice=False, max_tokens=50)
     return judge.ask(question, sample=sample).verdict.value
 
 

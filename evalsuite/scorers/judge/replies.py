@@ -124,18 +124,18 @@ def without_thoughts(text: str) -> str | None:
 
     An end without a beginning ends thoughts that began in the prompt, as in some chat templates.
     """
-    kept: list[str] = []
+    parts: list[str] = []
     depth = begin = 0
     for tag in _THOUGHT.finditer(text):
         if not tag[1]:
-            kept += [text[begin : tag.start()]] if not depth else []
+            parts += [text[begin : tag.start()]] if not depth else []
             depth += 1
         elif depth:
             depth -= 1
         else:
-            kept.clear()
+            parts.clear()
         begin = tag.end()
-    return None if depth else "".join(kept) + text[begin:]
+    return None if depth else "".join(parts) + text[begin:]
 
 
 def plain(text: str) -> str:
@@ -339,7 +339,7 @@ def stated_score(text: str, low: float, high: float) -> Stated:
     candidates = list(_candidates(text))
     if any(candidate.top not in (None, high) for candidate in candidates):
         return Stated(why="its number is on another scale")
-    if any(_more(text, candidate.end) for candidate in candidates):
+    if any(_is_followed_by_number(text, candidate.end) for candidate in candidates):
         return Stated(why="it names more than one number")
     if not candidates:
         return Stated(why="it states no score", is_silent=True)
@@ -383,10 +383,10 @@ def _find_labelled(text: str) -> Iterator[_Candidate]:
     for match in _LABELLED.finditer(text):
         before = (match["before"] or "").lower()
         is_final = before in _FINAL or match["label"].lower() in _FINAL
-        own = not before or _NEUTRAL.fullmatch(before) is not None
+        is_own_statement = not before or _NEUTRAL.fullmatch(before) is not None
         clause = _clause(text, match.start())
         if not _NOT_MINE.fullmatch(before) and not _DOUBTED_SCORE.search(clause) and not _OTHERS.search(clause):
-            yield from _keep_verdict(text, match, 0 if is_final else 1 if own else 2)
+            yield from _keep_verdict(text, match, 0 if is_final else 1 if is_own_statement else 2)
 
 
 def _in_sentences(text: str) -> Iterator[_Candidate]:
@@ -418,11 +418,11 @@ def _keep_verdict(text: str, match: re.Match[str], rank: int, *, is_line: bool =
         and re.match(r"[.)]\s*\w", text[end:])
         and (match["n"] == "1" or re.search(rf"(?m)^\s*{int(float(match['n'])) - 1}[.)]", text))
     )
-    if (_MAY_FOLLOW.match(text, end) and not begins_list) or _more(text, end):
+    if (_MAY_FOLLOW.match(text, end) and not begins_list) or _is_followed_by_number(text, end):
         yield _Candidate(float(match["n"]), top, rank, end)
 
 
-def _more(text: str, end: int) -> bool:
+def _is_followed_by_number(text: str, end: int) -> bool:
     """Return whether a second number follows that makes the first part of a range, a change or a choice."""
     match = _AND_MORE.match(text, end)
     return match is not None and (bool(match["tight"]) or not match["noun"])
@@ -492,11 +492,15 @@ def json_objects(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
 
 
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    return made if len(made) == len(pairs) else {key: made[key] if _same([v for k, v in pairs if k == key]) else None for key in made}
+    mapping = dict(pairs)
+    return (
+        mapping
+        if len(mapping) == len(pairs)
+        else {key: mapping[key] if _all_equal([v for k, v in pairs if k == key]) else None for key in mapping}
+    )
 
 
-def _same(values: Sequence[Any]) -> bool:
+def _all_equal(values: Sequence[Any]) -> bool:
     return len({json.dumps(value, default=str) for value in values}) <= 1
 
 
@@ -517,15 +521,15 @@ def _fields(text: str, keys: Sequence[str]) -> _Fields:
     for begin, end, entry in json_objects(text):
         if begin < passed:
             continue
-        named = {re.sub(r"[\W_]", "", str(key)).lower(): value for key, value in entry.items()}
-        present = [named[key] for key in keys if key in named]
+        by_plain_key = {re.sub(r"[\W_]", "", str(key)).lower(): value for key, value in entry.items()}
+        present = [by_plain_key[key] for key in keys if key in by_plain_key]
         if present:
             fields.rest += text[passed:begin] + "\n"
             passed = end
             fields.values.append(present[0])
             fields.others.extend(present[1:])
-            fields.scales.extend(named[key] for key in _SCALE_KEYS if key in named)
-            reason = named.get("reason") or named.get("explanation")
+            fields.scales.extend(by_plain_key[key] for key in _SCALE_KEYS if key in by_plain_key)
+            reason = by_plain_key.get("reason") or by_plain_key.get("explanation")
             fields.reason = fields.reason or (reason if isinstance(reason, str) else "")
     fields.rest += text[passed:]
     return fields
@@ -534,7 +538,7 @@ def _fields(text: str, keys: Sequence[str]) -> _Fields:
 def field_of(text: str, key: str) -> tuple[Any, str]:
     """Return (the value of a key of a JSON object of the text, the object's `reason`); two different values are null."""
     fields = _fields(text, (key,))
-    return fields.values[0] if fields.values and _same(fields.values) else None, fields.reason
+    return fields.values[0] if fields.values and _all_equal(fields.values) else None, fields.reason
 
 
 def score_reading(
@@ -632,15 +636,15 @@ def choice_reading(choices: Mapping[str, tuple[float | None, str]], *, upstream_
         if answer is None:
             return Verdict(value=None, why=UNFINISHED)
         fields = _fields(answer, _VERDICT_KEYS)
-        named = [_choice_in(value) for value in fields.values]
+        stated_choices = [_choice_in(value) for value in fields.values]
         rest = plain(fields.rest)
-        named += [word for word in map(_choice_in, rest.splitlines()) if word in choices]
+        stated_choices += [word for word in map(_choice_in, rest.splitlines()) if word in choices]
         refusal = unreadable(rest)
-        if len(set(named)) > 1 or (refusal and refusal != BREAKS_OFF):
+        if len(set(stated_choices)) > 1 or (refusal and refusal != BREAKS_OFF):
             return Verdict(value=None, reason=fields.reason, why=refusal or "it gives more than one verdict")
-        if not named or named[0] not in choices:
+        if not stated_choices or stated_choices[0] not in choices:
             return Verdict(value=None, reason=fields.reason, why="it is none of the words that were offered")
-        value, label = choices[named[0]]
+        value, label = choices[stated_choices[0]]
         return Verdict(value=value, label=label, reason=fields.reason, declines=value is None)
 
     return read
@@ -662,12 +666,12 @@ def claims_reading() -> Reading:
         usable = [claim for claim in claims if isinstance(claim, dict) and isinstance(claim.get("supported"), bool)]
         if len(usable) != len(claims):
             return Verdict(value=None, why="a claim in it is neither supported nor not")
-        listed = float(all(claim["supported"] for claim in usable)) if usable else stated
-        if listed is None or (stated is not None and stated != listed):
+        share = float(all(claim["supported"] for claim in usable)) if usable else stated
+        if share is None or (stated is not None and stated != share):
             return Verdict(value=None, why="its claims and its verdict disagree, or it has neither")
         rows = [{"claim": str(claim.get("claim", "")), "supported": claim["supported"]} for claim in usable]
-        label = "no hallucination" if listed else "hallucination"
-        return Verdict(value=listed, label=label, reason=reason, details={"claims": rows})
+        label = "no hallucination" if share else "hallucination"
+        return Verdict(value=share, label=label, reason=reason, details={"claims": rows})
 
     return read
 

@@ -49,8 +49,8 @@ class Prompt:
         """
         unknown = sorted(self.placeholders - {*fields, "boundary"})
         if unknown:
-            known = ", ".join(sorted(fields))
-            raise FaultError("BAD_SPEC", f"the prompt {self.name!r} has the unknown placeholder {unknown[0]!r}; known: {known}")
+            field_names = ", ".join(sorted(fields))
+            raise FaultError("BAD_SPEC", f"the prompt {self.name!r} has the unknown placeholder {unknown[0]!r}; known: {field_names}")
         cut = {name: value if len(value) <= most_chars else value[:most_chars] + _CUT for name, value in fields.items()}
         # A mark from the hash of all fields. An answer cannot contain it, because its author does not know the reference.
         everything = "\0".join(cut[name] for name in sorted(cut))
@@ -76,8 +76,8 @@ def read_prompt(name: str, folder: Path | None = None) -> Prompt:
                 return Prompt(name=name, text=file.read_text(encoding="utf-8-sig"))
             except (OSError, UnicodeDecodeError):
                 raise FaultError("BAD_SPEC", f"the prompt file {file.name} cannot be read as UTF-8", side="gold") from None
-    known = ", ".join(sorted(file.stem for file in BUNDLED.glob("*.txt")))
-    raise FaultError("BAD_SPEC", f"no prompt {name!r}; bundled ones: {known}", side="gold")
+    prompt_names = ", ".join(sorted(file.stem for file in BUNDLED.glob("*.txt")))
+    raise FaultError("BAD_SPEC", f"no prompt {name!r}; bundled ones: {prompt_names}", side="gold")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,9 +260,9 @@ def read_settings(section: Mapping[str, Any], *, folder: Path | None = None) -> 
 
 def _check_setting(key: str, value: Any) -> None:
     """Raise `UsageError` for an unknown key, or a value of the wrong type or range."""
-    if key not in (known := [f.name for f in fields(Settings)]):
-        hint = _KEYS_STAY_OUTSIDE if _SECRET.search(str(key)) and not did_you_mean(str(key), known).startswith("did") else ""
-        raise UsageError(f"unknown key {key!r} in judge", hint=hint or did_you_mean(str(key), known))
+    if key not in (keys := [f.name for f in fields(Settings)]):
+        hint = _KEYS_STAY_OUTSIDE if _SECRET.search(str(key)) and not did_you_mean(str(key), keys).startswith("did") else ""
+        raise UsageError(f"unknown key {key!r} in judge", hint=hint or did_you_mean(str(key), keys))
     if not registry.fits(value, _TYPES[key]):
         actual = "" if key == "key_env" else f", found {value!r}"
         choices = typing.get_args(_TYPES[key]) if typing.get_origin(_TYPES[key]) is Literal else ()

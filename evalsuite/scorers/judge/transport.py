@@ -378,8 +378,8 @@ def openai_batches(endpoint: str) -> BatchApi:
         data = (purpose + file_part + "".join(json.dumps(line) + "\n" for line in lines) + f"\r\n--{_BOUNDARY}--\r\n").encode()
         kind = f"multipart/form-data; boundary={_BOUNDARY}"
         file = json.loads(call("POST", below(root, "/files"), data, kind=kind).body)["id"]
-        wanted = {"input_file_id": file, "endpoint": url, "completion_window": "24h"}
-        return str(json.loads(call("POST", below(root, "/batches"), json.dumps(wanted).encode()).body)["id"])
+        request = {"input_file_id": file, "endpoint": url, "completion_window": "24h"}
+        return str(json.loads(call("POST", below(root, "/batches"), json.dumps(request).encode()).body)["id"])
 
     def look(call: Call, base_url: str, id_: str) -> BatchState:
         """Return the state of a batch; a failed or expired one may have partial results."""

@@ -73,9 +73,9 @@ def get_metric(name: str, /, **options: Any) -> Metric:
     if name not in METRICS:
         raise MetricError(f"unknown metric {name!r}", code="unknown_metric", hint=did_you_mean(name, METRICS))
     factory: Callable[..., Metric] = METRICS[name].load()
-    known = inspect.signature(factory).parameters
-    if unknown := [option for option in options if option not in known]:
-        raise MetricError(f"{name}: unknown option {unknown[0]!r}", code="bad_option", hint=did_you_mean(unknown[0], known))
+    parameters = inspect.signature(factory).parameters
+    if unknown := [option for option in options if option not in parameters]:
+        raise MetricError(f"{name}: unknown option {unknown[0]!r}", code="bad_option", hint=did_you_mean(unknown[0], parameters))
     try:
         return factory(**options)
     except TypeError as error:
@@ -136,8 +136,8 @@ def composite(
     """
     if isinstance(parts, str) or not isinstance(parts, Sequence):
         raise MetricError("parts must be a list", code="bad_spec")
-    made = tuple(part if isinstance(part, Part) else Part(metric=part) if isinstance(part, Metric) else _part(part) for part in parts)
-    return Composite(parts=made, aggregation=aggregation, on_missing=on_missing)
+    own_parts = tuple(part if isinstance(part, Part) else Part(metric=part) if isinstance(part, Metric) else _part(part) for part in parts)
+    return Composite(parts=own_parts, aggregation=aggregation, on_missing=on_missing)
 
 
 def _part(spec: str | Mapping[str, Any]) -> Part:

@@ -52,7 +52,7 @@ class TransformersEmbedder:
 
     def embed(self, text: str) -> "NDArray[Any]":
         """Return one vector for each token that is not special."""
-        tokenizer, model = self._loaded
+        tokenizer, model = self._model_and_tokenizer
         import numpy as np
         import torch  # type: ignore[import-not-found, unused-ignore]
 
@@ -65,7 +65,7 @@ class TransformersEmbedder:
         return vectors
 
     @cached_property
-    def _loaded(self) -> tuple[Any, Any]:
+    def _model_and_tokenizer(self) -> tuple[Any, Any]:
         if not Path(self.folder).is_dir():
             raise MetricError("bertscore: the model is no local folder", code="no_model", hint=MODEL_HINT)
         try:
@@ -121,11 +121,11 @@ def greedy_match(prediction: Any, reference: Any) -> Greedy:
     """
     import numpy as np
 
-    own, other = np.asarray(prediction, dtype=float), np.asarray(reference, dtype=float)
-    if not len(own) or not len(other):
-        share = float(len(own) == len(other))
+    answer_vectors, reference_vectors = np.asarray(prediction, dtype=float), np.asarray(reference, dtype=float)
+    if not len(answer_vectors) or not len(reference_vectors):
+        share = float(len(answer_vectors) == len(reference_vectors))
         return Greedy(precision=share, recall=share, f1=share)
-    cosines = _unit_rows(own) @ _unit_rows(other).T
+    cosines = _unit_rows(answer_vectors) @ _unit_rows(reference_vectors).T
     precision, recall = float(cosines.max(axis=1).mean()), float(cosines.max(axis=0).mean())
     total = precision + recall
     return Greedy(precision=precision, recall=recall, f1=2 * precision * recall / total if total else 0.0)
@@ -162,12 +162,12 @@ class BertScore(Metric):
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
         """Return the score, with precision, recall and F1 in the details."""
-        rows = self._embedded(prediction)
-        matches = [greedy_match(rows, self._embedded(reference)) for reference in references]
+        rows = self._embed_cached(prediction)
+        matches = [greedy_match(rows, self._embed_cached(reference)) for reference in references]
         return best([Measure(value=min(1.0, max(0.0, m.weighted(self.precision_weight))), details=asdict(m)) for m in matches])
 
     @cached_property
-    def _embedded(self) -> Callable[[str], Any]:
+    def _embed_cached(self) -> Callable[[str], Any]:
         # A text that is compared with many others goes through the model once.
         return lru_cache(maxsize=256)(self.vectors.embed)
 

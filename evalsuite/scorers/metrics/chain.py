@@ -83,8 +83,8 @@ class MetricBuilder:
         Raises:
             MetricError: an unknown name or option.
         """
-        made = get_metric(metric, **options) if isinstance(metric, str) else metric
-        self._parts.append(Part(metric=made, weight=weight, name=as_name, scale=scale))
+        part_metric = get_metric(metric, **options) if isinstance(metric, str) else metric
+        self._parts.append(Part(metric=part_metric, weight=weight, name=as_name, scale=scale))
         return self
 
     exact_match, f1, bleu, llm_judge = map(_adder, ("exact_match", "f1", "bleu", "llm_judge"))
@@ -95,8 +95,8 @@ class MetricBuilder:
 
     def custom(self, function: Function, *, weight: float = 1.0, as_name: str = "") -> Self:
         """Add a function (prediction, reference) -> number in [0, 1] as a part, by default under its own name."""
-        made = Custom(function=function)
-        return self.add(made, weight=weight, as_name=as_name or made.label)
+        custom_metric = Custom(function=function)
+        return self.add(custom_metric, weight=weight, as_name=as_name or custom_metric.label)
 
     def build(self, *, aggregation: str = "weighted_mean", on_missing: OnMissing = "null") -> Metric:
         """Return the metric.

@@ -61,13 +61,13 @@ def combine(scores: Sequence[float], weights: Sequence[float] | None = None, agg
         raise MetricError(f"{aggregation} is not defined for a negative score", code="negative_score")
     if aggregation == "geometric_mean":
         shares = [1 / len(scores)] * len(scores)
-    counted = [(score, share) for score, share in zip(scores, shares, strict=True) if share > 0]
-    if any(score == 0 for score, _ in counted):
+    weighted = [(score, share) for score, share in zip(scores, shares, strict=True) if share > 0]
+    if any(score == 0 for score, _ in weighted):
         return 0.0
     if aggregation == "harmonic_mean":
-        low = min(score for score, _ in counted)  # in units of the smallest score, because its reciprocal may overflow
-        return low / math.fsum(share * (low / score) for score, share in counted)
-    return math.exp(math.fsum(share * math.log(score) for score, share in counted))
+        low = min(score for score, _ in weighted)  # in units of the smallest score, because its reciprocal may overflow
+        return low / math.fsum(share * (low / score) for score, share in weighted)
+    return math.exp(math.fsum(share * math.log(score) for score, share in weighted))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +118,7 @@ class Composite(Metric):
         """Make the names of parts unique. Raises `MetricError` for invalid weights, parts or an unknown aggregation."""
         check_aggregation(self.aggregation)
         super().__post_init__()
-        object.__setattr__(self, "parts", _named_apart(self.parts))
+        object.__setattr__(self, "parts", _with_unique_names(self.parts))
         normalised([part.weight for part in self.parts], len(self.parts))
         for part in self.parts:
             unbounded = part.metric.low is None or part.metric.high is None
@@ -142,11 +142,11 @@ class Composite(Metric):
             rows[part.name] = seen | note | ({"details": dict(measure.details)} if measure.details else {})
         details = {"parts": rows, "aggregation": self.aggregation}
         missing = [name for name, part in rows.items() if part["value"] is None]
-        counted = [part for part in rows.values() if part["value"] is not None or self.on_missing == "zero"]
-        weights = [part["weight"] for part in counted]
-        if (missing and self.on_missing == "null") or not counted or not sum(weights):
+        counted_parts = [part for part in rows.values() if part["value"] is not None or self.on_missing == "zero"]
+        weights = [part["weight"] for part in counted_parts]
+        if (missing and self.on_missing == "null") or not counted_parts or not sum(weights):
             return Measure(value=None, reason=f"no value for {', '.join(missing)}", details=details)
-        value = combine([part["value"] or 0.0 for part in counted], weights, self.aggregation)
+        value = combine([part["value"] or 0.0 for part in counted_parts], weights, self.aggregation)
         return Measure(value=value, reason=f"no value for {', '.join(missing)}" if missing else "", details=details)
 
     @property
@@ -168,15 +168,15 @@ class Composite(Metric):
         return self.detailed_evaluate(prediction, list(references) or None)
 
 
-def _named_apart(parts: Sequence[Part]) -> tuple[Part, ...]:
-    taken: set[str] = set()
-    named = []
+def _with_unique_names(parts: Sequence[Part]) -> tuple[Part, ...]:
+    names: set[str] = set()
+    renamed = []
     for part in parts:
-        name = wanted = part.name or part.metric.name
+        name = base = part.name or part.metric.name
         number = 1
-        while name in taken:
+        while name in names:
             number += 1
-            name = f"{wanted}#{number}"
-        taken.add(name)
-        named.append(replace(part, name=name))
-    return tuple(named)
+            name = f"{base}#{number}"
+        names.add(name)
+        renamed.append(replace(part, name=name))
+    return tuple(renamed)

@@ -142,8 +142,8 @@ class PassAtK(Metric):
         """Return the estimate for a submitted text."""
         programs = [prediction]
         with suppress(ValueError, RecursionError):
-            listed = json.loads(prediction)
-            programs = listed if isinstance(listed, list) and listed and all(isinstance(item, str) for item in listed) else programs
+            parsed = json.loads(prediction)
+            programs = parsed if isinstance(parsed, list) and parsed and all(isinstance(item, str) for item in parsed) else programs
         # With fewer programs than k, a submission can neither raise its chance nor make the estimate undefined.
         return self.detailed_evaluate([*programs, *["raise SystemExit"] * (self.k - len(programs))], list(references))
 

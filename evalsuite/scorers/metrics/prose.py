@@ -158,8 +158,8 @@ def vague(text: str, *, match: Literal["substring", "word"] = "substring") -> fl
     lowered = text.lower()
     n_words = len(words(text))
     if match == "word":
-        own = words(lowered)
-        hits = sum(own.count(word) for word in VAGUE)
+        text_words = words(lowered)
+        hits = sum(text_words.count(word) for word in VAGUE)
     else:
         hits = sum(lowered.count(word) for word in VAGUE)
     return max(0.0, (n_words - hits) / n_words / 0.2 - 4)

@@ -207,28 +207,28 @@ class Rouge(Metric):
         """Return (matches, size of the prediction, size of the reference) for the kind."""
         if self.kind == "rougeLsum":
             return _line_by_line(*([self.tokens_of(line) for line in text.split("\n") if line] for text in (prediction, reference)))
-        own, other = self.tokens_of(prediction), self.tokens_of(reference)
+        answer, reference_tokens = self.tokens_of(prediction), self.tokens_of(reference)
         if self.kind == "rougeL":
-            return lcs_length(own, other), len(own), len(other)
+            return lcs_length(answer, reference_tokens), len(answer), len(reference_tokens)
         n = 1 if self.kind == "rouge1" else 2
-        own_counts, other_counts = (Counter(zip(*(tokens[i:] for i in range(n)), strict=False)) for tokens in (own, other))
+        own_counts, other_counts = (Counter(zip(*(tokens[i:] for i in range(n)), strict=False)) for tokens in (answer, reference_tokens))
         return (own_counts & other_counts).total(), own_counts.total(), other_counts.total()
 
 
-def _line_by_line(own: list[list[str]], other: list[list[str]]) -> Overlap:
+def _line_by_line(answer: list[list[str]], reference_lines: list[list[str]]) -> Overlap:
     """Match each line of the reference with the union of its common subsequences with all lines; a word counts at most as often as in
     either text.
     """
-    left = [Counter(token for line in lines for token in line) for lines in (own, other)]
+    left = [Counter(token for line in lines for token in line) for lines in (answer, reference_lines)]
     hits = 0
-    for line in other:
-        places: set[int] = set().union(*(lcs_places(line, candidate) for candidate in own))
+    for line in reference_lines:
+        places: set[int] = set().union(*(lcs_places(line, candidate) for candidate in answer))
         for token in (line[place] for place in places):
             if all(counter[token] > 0 for counter in left):
                 hits += 1
                 for counter in left:
                     counter[token] -= 1
-    return hits, sum(map(len, own)), sum(map(len, other))
+    return hits, sum(map(len, answer)), sum(map(len, reference_lines))
 
 
 @dataclass(frozen=True, kw_only=True)

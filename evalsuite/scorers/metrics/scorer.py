@@ -39,11 +39,11 @@ def _scorer_of(make: Callable[..., Metric], kind: type[Metric], options: Options
     unbounded = kind.low is None or kind.high is None
 
     @lru_cache(maxsize=256)
-    def made(options: str) -> Metric:
+    def metric_with(options: str) -> Metric:
         return make(**json.loads(options))
 
     def metric_of(parameters: Mapping[str, Any]) -> Metric:
-        return made(json.dumps({name: parameters[name] for name in options if name in parameters}))
+        return metric_with(json.dumps({name: parameters[name] for name in options if name in parameters}))
 
     def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
         if parameters.get("gold") == []:

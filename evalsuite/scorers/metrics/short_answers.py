@@ -76,11 +76,13 @@ class ExactMatch(Metric):
         return " ".join(text.split()) if self.normalize_whitespace else text
 
     def _against(self, prediction: str, reference: str) -> Measure:
-        own, other = self.normal(prediction), self.normal(reference)
+        answer, other = self.normal(prediction), self.normal(reference)
         # Two texts of punctuation only are equal after dropping it; the details say so, because it is rarely intended.
-        note = {"note": "both texts are empty after normalisation"} if not own and not other and prediction != reference else {}
-        reason = f"the answer is {'' if own == other else 'not '}{shorten(reference)}"
-        return Measure(value=float(own == other), reason=reason, details={"category": "match" if own == other else "non match"} | note)
+        note = {"note": "both texts are empty after normalisation"} if not answer and not other and prediction != reference else {}
+        reason = f"the answer is {'' if answer == other else 'not '}{shorten(reference)}"
+        return Measure(
+            value=float(answer == other), reason=reason, details={"category": "match" if answer == other else "non match"} | note
+        )
 
 
 def without_punctuation(text: str) -> str:
@@ -118,14 +120,14 @@ class TokenF1(Metric):
     def __post_init__(self) -> None:
         """Raise `MetricError` for an unknown choice, or for other tokens in a variant with fixed tokens."""
         super().__post_init__()
-        own = (self.tokens, self.ignore_case, self.ignore_punctuation, self.normalize_whitespace) != ("word", None, None, True)
-        if own and self.variant in ("issue_set", "desiru_repo"):
+        has_own_options = (self.tokens, self.ignore_case, self.ignore_punctuation, self.normalize_whitespace) != ("word", None, None, True)
+        if has_own_options and self.variant in ("issue_set", "desiru_repo"):
             raise MetricError(f"f1: the variant {self.variant} fixes its tokens", code="bad_option")
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
         """Return F1, with precision and recall in the details."""
-        own = self.tokens_of(prediction)
-        return best([self._against(own, self.tokens_of(reference)) for reference in references])
+        tokens = self.tokens_of(prediction)
+        return best([self._against(tokens, self.tokens_of(reference)) for reference in references])
 
     def tokens_of(self, text: str) -> list[str]:
         """Return the tokens of a text under this variant."""
@@ -153,17 +155,17 @@ class TokenF1(Metric):
         text = without_punctuation(text) if (is_squad if self.ignore_punctuation is None else self.ignore_punctuation) else text
         return re.sub(r"\b(a|an|the)\b", " " if self.normalize_whitespace else "", text, flags=re.IGNORECASE) if is_squad else text
 
-    def _against(self, own: list[str], other: list[str]) -> Measure:
+    def _against(self, tokens: list[str], other: list[str]) -> Measure:
         if self.variant in ("squad", "multiset"):
-            overlap = (Counter(own) & Counter(other)).total()
+            overlap = (Counter(tokens) & Counter(other)).total()
         else:
-            overlap = len(set(own) & set(other))
+            overlap = len(set(tokens) & set(other))
         # Two empty texts are equal, but for the Desiru repository.
-        precision = recall = f1 = float(not own and not other and self.variant != "desiru_repo")
+        precision = recall = f1 = float(not tokens and not other and self.variant != "desiru_repo")
         if overlap:
-            precision, recall = overlap / len(own), overlap / len(other)
+            precision, recall = overlap / len(tokens), overlap / len(other)
             f1 = 2 * precision * recall / (precision + recall)
-        more = f", {len(own) - overlap} more" if len(own) > overlap > 0 else ""
+        more = f", {len(tokens) - overlap} more" if len(tokens) > overlap > 0 else ""
         reason = f"{overlap} of {len(other)} {'characters' if self.tokens == 'char' else 'words'}{more}"
         return Measure(value=f1, reason=reason, details={"precision": precision, "recall": recall})
 
