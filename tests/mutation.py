@@ -203,6 +203,16 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "a - middle[0] -> (a + middle[0])",
     ): "the other deviations sum to 0",
     (
+        "evalsuite/analysis/leaderboard/pairing.py",
+        "by_group = {tag: [pair for pair in pairs if pair[0].instance_id in ids] for tag, ids in members.items()}",
+        "0 -> (1)",
+    ): "both sides of a pair are of one instance",
+    (
+        "evalsuite/core/disk_cache.py",
+        "self._connection.close()",
+        "self._connection.close() -> pass",
+    ): "it is closed with its last name",
+    (
         "evalsuite/readers/load_table.py",
         "book.close()",
         "book.close() -> pass",

@@ -244,7 +244,7 @@ def test_fields_are_compared_path_by_path() -> None:
         return result(name, 0.5, scorer="tree_match", details={"fields": rows})
 
     a, b = side("a", [1]), side("b", [1])
-    a = type(a)(label="a", results={"q0": tree("q0", year=1.0, title=1.0), "q1": tree("q1", year=1.0, title=0.5)})  # type: ignore[dict-item]
+    a = type(a)(label="a", results={"q0": tree("q0", title=1.0, year=1.0), "q1": tree("q1", year=1.0, title=0.5)})  # type: ignore[dict-item]
     b = type(b)(label="b", results={"q0": tree("q0", year=0.5, more=1.0), "q1": result("q1", 0.0, status="missing")})  # type: ignore[dict-item]
     fields = {field.path: field for field in compare([a, b]).candidates[0].fields}
     assert {path: (field.f1.n, field.f1.a, field.f1.b) for path, field in fields.items()} == {

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.analysis.leaderboard.comparison import PairedDifference, compare
-from evalsuite.analysis.leaderboard.pairing import differing_cases, is_lower_better
+from evalsuite.analysis.leaderboard.pairing import RunSide, SharedInstances, differing_cases, is_lower_better, side_of
 from evalsuite.analysis.leaderboard.ranking import check_trust
 from evalsuite.analysis.leaderboard.reliability import agree, find_margins, models_of, newest_samples, samples_of
 from evalsuite.core.errors import UsageError
@@ -128,6 +128,7 @@ def test_a_model_is_the_plain_mean_of_its_samples(samples: list[list[tuple[str, 
     expected = [sum(row) / len(row) if row else None for row in judged]
     for column in (model.scores.score, model.scores.official, model.scores.strict):
         assert list(column) == expected
+    assert (model.scores.folder, model.scores.submission) == ("runs/r0", "r0")
     if len(samples) > 1:
         kinds = [{name for name, _ in row} for row in rows]
         alike = [min(kind) if len(kind) == 1 or not row else "scored" for kind, row in zip(kinds, judged, strict=True)]
@@ -229,6 +230,33 @@ def test_the_score_under_a_tolerance_is_a_plain_count(answers: list[tuple[float 
     assert found.steps_to_show()[0] == (0.0, found.at(0))
 
 
+def test_the_side_of_a_run_of_any_version() -> None:
+    """Keys that an older run lacks are empty; those of a new one are taken as they are."""
+    assert side_of("x", {}, []) == RunSide(label="x", results={}, rules="official")
+    gold = {"name": "s", "folder": "g", "clusters": ["a"], "hidden": True, "n_instances": 3}
+    corrections = {"score": 0.5, "stale": [1], "expired": [1, 2]}
+    run = {"signature": "rules:strict", "gold": gold, "submission": {"folder": "f"}, "options": {"rules": "strict"}}
+    found = side_of("x", {**run, "groups": {"a": ["q"]}, "metadata": {"m": 1}, "corrections": corrections}, [result("q", 1.0)], source="r")
+    places = {"gold_folder": "g", "submission_folder": "f", "source": "r", "suite": "s"}
+    more: dict[str, Any] = {"groups": {"a": ["q"]}, "metadata": {"m": 1}, "clusters": ("a",), "corrected": 0.5, "n_unapplied": 3, **places}
+    more |= {"signature": "rules:strict", "rules": "strict", "hidden": True, "n_instances": 3}
+    expected = RunSide(label="x", results={"q": result("q", 1.0)}, **more)
+    assert found == expected
+    assert (found.is_part, replace(found, n_instances=1).is_part) == (True, False)
+
+
+def test_a_board_over_some_of_its_instances() -> None:
+    """Each keeps its scorer and its score; without any nothing changes."""
+    runs = [entry("a", [0.0, 0.5, 1.0], scorer="ter"), entry("b", [1.0, 0.5, 0.0], scorer="ter")]
+    mixed = [replace(run.scores, scorer=["ter", "bleu", "chrf"]) for run in runs if run.scores is not None]
+    table = SharedInstances(mixed)
+    some = table.drop_instances({"q1"})
+    assert (some.ids, some.scorers, some.values(0, "score")) == (["q0", "q2"], [table.scorers[0], table.scorers[2]], [0.0, 1.0])
+    assert table.drop_instances(set()) is table
+    with pytest.raises(UsageError, match="no instance was judged in all of these runs"):
+        table.drop_instances({"q0", "q1", "q2"})
+
+
 def test_which_runs_are_trusted(tmp_path: Path) -> None:
     """By a key: signed over this gold and unchanged, nothing is scored again; without one: each row comes out the same again."""
     pytest.importorskip("cryptography", reason="cryptography is not installed (pip install 'evalsuite[sign]')")
@@ -325,6 +353,9 @@ def test_labels_of_a_confusion() -> None:
     """Whole numbers are filled up; others, and words, are those that were given, in order."""
     for first, second, labels in (
         ([1.0, 3.0], [3.0, 1.0], (1, 2, 3)),
+        ([15.0, 17.0], [17.0, 15.0], (15, 16, 17)),
+        ([-1.0, 18.0], [18.0, -1.0], tuple(range(-1, 19))),
+        ([-1.0, 19.0], [19.0, -1.0], (-1, 19)),
         ([1.0, 2.5], [0.25, 1.0], (0.25, 1.0, 2.5)),
         (["b", "a"], ["a", "c"], ("a", "b", "c")),
         ([0.0, 99.0], [99.0, 0.0], (0.0, 99.0)),

@@ -1,6 +1,8 @@
 """Lines of results: what is read is what was written, and what no run wrote is refused, be it from a file or from a worker."""
 
+import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,18 @@ from hypothesis import strategies as st
 from evalsuite.compare.characters import MOST_MARKS
 from evalsuite.core.errors import OutputError
 from evalsuite.core.types import Fault, Result
-from evalsuite.runs.run_files import read_results, result_of, result_of_worker, whole_line, why_no_run
+from evalsuite.runs import run_files
+from evalsuite.runs.run_files import (
+    is_intact,
+    read_results,
+    result_of,
+    result_of_worker,
+    seal,
+    seal_of,
+    whole_line,
+    why_no_run,
+    write_atomically,
+)
 
 # With half of a surrogate pair, as a path in JSON may hold it.
 texts = st.text(st.characters(codec="utf-8") | st.just("\ud800"))
@@ -205,3 +218,39 @@ def test_marks_without_end_are_escaped() -> None:
     written = whole_line(result(reason=text))
     assert (written.count("\u0301"), written.count("\\u0301")) == (2 * MOST_MARKS, 6)
     assert result_of(written).reason == text
+
+
+@pytest.mark.parametrize("sync", [None, True, False])
+def test_a_file_is_written_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sync: bool | None) -> None:
+    """Its bytes, then its name, are brought to the disk unless the caller does so; a failure leaves the old file and nothing else."""
+    steps: list[str] = []
+    target = tmp_path / "x"
+    monkeypatch.setattr(run_files.os, "fsync", lambda _: steps.append(target.read_text() if target.exists() else "not there"))
+    options = {} if sync is None else {"sync": sync}
+    assert write_atomically(target, "new\ud800", **options) == hashlib.sha256(b"new\\ud800").hexdigest()
+    assert (steps, target.read_bytes()) == ([] if sync is False else ["not there", "new\\ud800"], b"new\\ud800")
+    assert write_atomically(target, iter(["a", "b"]), **options) == hashlib.sha256(b"ab").hexdigest()
+
+    def pieces() -> Iterator[str]:
+        yield "c"
+        raise OSError("full")
+
+    with pytest.raises(OSError, match="full"):
+        write_atomically(target, pieces(), **options)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("x", "ab")]
+
+
+def test_a_seal_covers_both_files() -> None:
+    """Any byte of either is noticed; without a seal nothing is known."""
+    text = "{}\n"
+    run = seal({"a": 1, "digests": "old"}, text)
+    assert json.loads(run)["digests"].keys() == {"results", "run"}
+    assert json.loads(seal({}, digest="0" * 64, units="1" * 64))["digests"]["units"] == "1" * 64
+    assert seal({"a": 1}, digest=hashlib.sha256(text.encode()).hexdigest()) == run
+    data = run.encode()
+    assert (is_intact(data, b"{}\n"), is_intact(data, b"{} "), is_intact(data.replace(b"1,", b"2,"), b"{}\n")) == (
+        (True, True),
+        (True, False),
+        (False, True),
+    )
+    assert (is_intact(b"{}", b""), seal_of(b"{}"), seal_of(data)) == (None, None, json.loads(run)["digests"]["run"])
