@@ -58,7 +58,7 @@ def tree_score_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
     metrics = [parameters.get(key) for key in ("metrics", "types_metrics", "leaves_metrics")]
     try:
         prepare(treeval_schema_of(schema, parameters.get("id_field")), *metrics, exclusive=bool(parameters.get("exclusive")))
-    except (ValueError, SchemaError, JsonRefError) as error:
+    except (ValueError, JsonRefError) as error:
         yield Problem(code="BAD_SPEC", message=str(error), hint="write a Treeval schema: one type name for each leaf, [x] for a list of x")
 
 
@@ -117,7 +117,7 @@ def tree_score(
 
         value, reason, raises = _by_position(scored, answers, len(references), lost)
         strict = scored(predictions, invented, compat=False)
-    except (ValueError, SchemaError, JsonRefError, GoldValidationError) as error:
+    except (ValueError, JsonRefError, GoldValidationError) as error:
         raise FaultError("BAD_SPEC", str(error), side="gold") from None
     notes = [f"{len(invented)} records that gold does not have"] if invented else []
     notes += [f"{n_repaired} of {len(answers)} records repaired"] if n_repaired else []
@@ -357,7 +357,7 @@ def _official(run: _Run, gold: list[Any], answers: list[Any]) -> tuple[float | N
         text = f"the reference fails: {type(error).__name__}: {error}"[:200]
     try:
         run.score(gold, gold, add, compat=True)
-    except (*_CRASHES, SchemaError, JsonRefError):
+    except (*_CRASHES, JsonRefError):
         return None, text, Fault(code="BAD_SPEC", detail=text), []
     return 0.0, text, None, nothing
 

@@ -6,7 +6,7 @@ scores of each leaf (`treeval_counts`). Sums that are the same for all rows or c
 plain number) and expanded only when combined with others.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -31,8 +31,16 @@ def pick(values: Sequence[Any], chosen: Sequence[int]) -> Sequence[Any]:
 class Columns:
     """Pairs of values compared field by field, a whole column of values at a time.
 
-    `rows` and `columns` are the places of the values of both sides: of n x m pairs in a matrix, or of n pairs, then equal.
+    `rows` and `columns` are the places of the values of both sides: of n x m pairs in a matrix, or of n pairs, then equal. `present` counts
+    the pairs of a field that are not compared further, and returns the places of the others, None if there is none; `leaf` and `array`
+    compare those of values and lists; `objects` counts what objects have in addition to their fields.
     """
+
+    absent: Any = ABSENT  # what stands for a field that gold lacks
+    present: Callable[..., Chosen | None]
+    objects: Callable[..., None]
+    leaf: Callable[..., None]
+    array: Callable[..., None]
 
     def field(self, node: SchemaNode, gold: Any, rows: Sequence[Any], answered: Any, columns: Sequence[Any]) -> None:
         """Compare the values of one field; `ABSENT` for an object that lacks it."""
@@ -52,24 +60,6 @@ class Columns:
                 sides = ([value.get(child.key, absent) for value in side] for side, absent in ((gold, self.absent), (answered, ABSENT)))
                 expected, answers = sides
                 self.field(child, expected, rows, answers, columns)
-
-    absent: Any = ABSENT  # what stands for a field that gold lacks
-
-    def objects(self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[Any], answered: Sequence[Any], columns: Sequence[Any]) -> None:
-        """Count what objects have besides their fields."""
-        raise NotImplementedError
-
-    def present(self, node: SchemaNode, gold: Any, rows: Sequence[Any], answered: Any, columns: Sequence[Any]) -> Chosen | None:
-        """Count the pairs of one field that are not compared further, and return the places of the others; None if there is none."""
-        raise NotImplementedError
-
-    def leaf(self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[Any], answered: Sequence[Any], columns: Sequence[Any]) -> None:
-        """Compare values."""
-        raise NotImplementedError
-
-    def array(self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[Any], answered: Sequence[Any], columns: Sequence[Any]) -> None:
-        """Compare lists."""
-        raise NotImplementedError
 
 
 class Grid(Columns):
@@ -111,29 +101,23 @@ class Grid(Columns):
 
 
 class InnerLists:
-    """a gold x b answered lists under one array of the schema: all their elements crossed at once, then aligned for each pair of lists."""
+    """a gold x b answered lists under one array of the schema: all their elements crossed at once, then aligned for each pair of lists.
+
+    `cross` gives the grid of some elements, `lone` what each element of a side (0 gold, 1 answered) adds if it has no partner.
+    `matched(sums, layers, part, lists)` gives the sums of each layer over the matched elements of each pair of lists, for some gold lists:
+    layers x lists x lists; `sums` are those of each pair, `layers` in their order what is beyond both alone, `part` and `lists` the places
+    of the elements and of their lists.
+    """
+
+    cross: Callable[..., Grid]
+    lone: Callable[[int], Mapping[Any, Floats]]
+    matched: Callable[..., Floats]
 
     def __init__(self, gold: Sequence[Sequence[Any]], answered: Sequence[Sequence[Any]]) -> None:
         self.elements = [[item for items in side for item in items] for side in (gold, answered)]
         self.ends = [np.array([0, *accumulate(map(len, side))]) for side in (gold, answered)]
         self.n_cells = len(self.elements[0]) * len(self.elements[1])
         self.whole = self.cross(*self.elements) if self.n_cells <= CELLS_AT_ONCE or len(gold) == 1 else None
-
-    def cross(self, gold: Sequence[Any], answered: Sequence[Any]) -> Grid:
-        """Return the grid of some elements."""
-        raise NotImplementedError
-
-    def lone(self, side: int) -> Mapping[Any, Floats]:
-        """Return what each element of a side (0 gold, 1 answered) adds if it has no partner."""
-        raise NotImplementedError
-
-    def matched(self, sums: Names, layers: Floats, part: slice, lists: slice) -> Floats:
-        """Return the sums of each layer over the matched elements of each pair of lists, for some gold lists: layers x lists x lists.
-
-        `sums` are those of each pair, `layers` in their order what is beyond both alone; `part` and `lists` the places of the elements and
-        of their lists.
-        """
-        raise NotImplementedError
 
     def bounds(self, lists: slice) -> tuple[Any, Any]:
         """Return the ends of some gold lists among their elements, and those of the answered ones."""

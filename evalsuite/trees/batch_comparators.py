@@ -58,10 +58,6 @@ class Dispatcher:
         self.registry = registry
         self.faults: list[Fault] = []
 
-    def is_independent(self, name: str) -> bool:
-        """Return whether a comparator judges every item alone (`independent = True`), so that items of several pairs may share a call."""
-        return getattr(self.registry.comparator(name), "independent", False) is True
-
     def __call__(self, rows: Sequence[FieldResult]) -> None:
         """Judge the pending rows: one call per comparator, groups in order of their first row."""
         groups: dict[str, list[FieldResult]] = {}
@@ -122,24 +118,12 @@ Rule = Literal["all_equal", "casefold", "fraction"]
 Group = list[tuple[int, BatchItem]]
 
 
-def all_equal(gold: Mapping[str, Any], extracted: Mapping[str, Any]) -> float:
-    """Return 1 if every field is equal."""
-    return float(all(same(value, extracted.get(name)) for name, value in gold.items()))
-
-
-def casefold(gold: Mapping[str, Any], extracted: Mapping[str, Any]) -> float:
-    """Return 1 if every field is equal as lower-case text."""
-    return float(all(str(value).lower() == str(extracted.get(name)).lower() for name, value in gold.items()))
-
-
-def fraction(gold: Mapping[str, Any], extracted: Mapping[str, Any]) -> float:
-    """Return the share of equal fields."""
-    return sum(same(value, extracted.get(name)) for name, value in gold.items()) / len(gold)
-
-
+# (gold's fields, the answer's) -> score: whether all are equal, also as lower-case texts, and the share of equal ones.
 RULES: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], float]] = {
-    "all_equal": all_equal, "casefold": casefold, "fraction": fraction,
-}  # fmt: skip
+    "all_equal": lambda gold, found: float(all(same(value, found.get(name)) for name, value in gold.items())),
+    "casefold": lambda gold, found: float(all(str(value).lower() == str(found.get(name)).lower() for name, value in gold.items())),
+    "fraction": lambda gold, found: sum(same(value, found.get(name)) for name, value in gold.items()) / len(gold),
+}
 
 
 class CompoundComparator:

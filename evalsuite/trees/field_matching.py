@@ -545,8 +545,8 @@ def _aligned_pairs(
     if how == "unique_key":
         how = "key_field" if has_unique_keys(walk, node, gold, extracted) else "hungarian"
     if how == "key_field":
-        pairs, *others = keyed_pairs(walk, node, gold, extracted)
-        return pairs, [j for side in others for j in side], []
+        pairs, surplus, without_key = keyed_pairs(walk, node, gold, extracted)
+        return pairs, [*surplus, *without_key], []
     matched: Pairs = [(i, i) for i in range(min(len(gold), len(extracted)))]
     judged: list[Attempt] = []
     if how == "hungarian" and matched and not (walk.compat and len(gold) * len(extracted) > UPSTREAM_MAX_PAIRS):
@@ -597,11 +597,12 @@ def _judged_rows(walk: "Walk", items: SchemaNode, gold: list[Any], extracted: li
             if walk.compat:
                 walk.dispatch(scored[-1][0])
     if not walk.compat:
-        # A comparator that judges each item alone is called once for all pairs, others pair by pair.
-        dispatch = walk.dispatch
-        dispatch([row for rows, _ in scored for row in rows if row.status == "pending" and dispatch.is_independent(row.comparator)])
+        # A comparator that judges each item alone (`independent = True`) is called once for all pairs, others pair by pair.
+        pending = [row for rows, _ in scored for row in rows if row.status == "pending"]
+        named = walk.dispatch.registry.comparator
+        walk.dispatch([row for row in pending if getattr(named(row.comparator), "independent", False) is True])
         for rows, _ in scored:
-            dispatch(rows)
+            walk.dispatch(rows)
     return scored
 
 

@@ -98,11 +98,6 @@ class FieldResult(Struct, gc=False):  # no row is part of a cycle of references
     __dataclass_fields__ = _DataclassFields()
 
     @property
-    def expected_path(self) -> str | None:
-        """The path in gold, None for what gold lacks."""
-        return None if self.status == "hallucination" else self.path
-
-    @property
     def found_path(self) -> str | None:
         """The path in the extracted record, None for what it lacks: `schema_path` with the aligned indexes."""
         if self.status == "omission" or None in self.aligned:

@@ -104,9 +104,7 @@ class _GoldCheck(NamedTuple):
 def _is_declared(node: SchemaNode, value: Any) -> bool:
     """Return whether a value has one of the types of its node; integer and number count as one."""
     declared = set(node.allowed_types or [node.json_type])
-    if declared & {"integer", "number"}:
-        declared |= {"integer", "number"}
-    return json_name(value) in declared
+    return json_name(value) in declared | ({"integer", "number"} if declared & {"integer", "number"} else set())
 
 
 UNREAD = ("unknown_key", "unknown_option")
@@ -179,16 +177,12 @@ def _refusals(scoring: Scoring, record: Any) -> Iterator[tuple[str, str]]:
                 yield row.schema_path, f"gold does not accept itself: {row.reason or row.comparator}"
             elif row.comparator == "oneof" and row.status == "match":
                 strict: Callable[..., ComparatorResult] = oneof.__wrapped__  # type: ignore[attr-defined]
-                listed = strict(row.gold_compared, row.gold_compared, _params_at(scoring.node, row.schema_path))
+                node, path = scoring.node, row.schema_path
+                while node.path != path:
+                    node = max((child for child in node.fields if path.startswith(child.path)), key=lambda child: len(child.path))
+                listed = strict(row.gold_compared, row.gold_compared, node.params)
                 if not listed.score:
                     yield row.schema_path, str(listed.reason)
-
-
-def _params_at(node: SchemaNode, path: str) -> Mapping[str, Any]:
-    """Return the comparator's parameters of the field with this schema path."""
-    while node.path != path:
-        node = max((child for child in node.fields if path.startswith(child.path)), key=lambda child: len(child.path))
-    return node.params
 
 
 def _most_choices(value: Any) -> int:

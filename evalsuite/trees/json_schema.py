@@ -41,7 +41,7 @@ DEFINITIONS = "#/$defs/"
 DEFAULTS = "x-eval-defaults"
 
 
-class SchemaError(Exception):
+class SchemaError(ValueError):
     """A schema that cannot be used; `path` is the schema path, the text `path: message`."""
 
     def __init__(self, message: str, path: str = "") -> None:

@@ -18,7 +18,7 @@ from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import did_you_mean
 from evalsuite.core.runtime import without_collection
 from evalsuite.trees.all_pairs import Chosen, Columns, Floats, np, pick
-from evalsuite.trees.eval_schema import SchemaNode
+from evalsuite.trees.eval_schema import SchemaNode, read_treeval_schema
 from evalsuite.trees.json_schema import NUMBER_OR_TEXT, join
 from evalsuite.trees.json_values import ABSENT, canonical_order
 from evalsuite.trees.treeval_counts import (
@@ -60,7 +60,6 @@ from evalsuite.trees.treeval_metrics import (
     all_metrics,
     check_reference,
     choose_metrics,
-    compile_schema,
     create_tree_metrics,
     is_of_shape,
     measured,
@@ -432,7 +431,7 @@ def prepare(
 
     Raises ValueError for a schema or metrics that cannot be used; for an unknown metric with the closest known one.
     """
-    branch = compile_schema(schema)
+    branch = read_treeval_schema(schema)
     known, by_type = all_metrics(metrics, compat=compat), with_defaults(types_metrics)
     for name, entry in by_type.items():
         for metric in names_of(entry, f"types_metrics[{name!r}]"):

@@ -287,9 +287,6 @@ def see_as_reference(node: SchemaNode, want: list[Any], got: list[Any]) -> None:
                 got[i] = [value] * len(want[i])
 
 
-NUMBER = (int, float)
-
-
 class _RaisesError(Exception):
     """The reference has no number; the text says why."""
 
@@ -342,7 +339,7 @@ class _ReferenceCheck(Columns):
         firsts, where = answered if self.items else answered[:1], node.path
         if [] in firsts:
             raise _RaisesError(f"no answer (hang) for an empty list at {where}")
-        lone = len(answered) == 1 and isinstance(answered[0], NUMBER) and not self.items
+        lone = len(answered) == 1 and isinstance(answered[0], int | float) and not self.items
         if lone and not node.lists_objects:
             self._elements(node, gold, [answered])
             return

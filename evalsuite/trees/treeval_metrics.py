@@ -17,7 +17,7 @@ from evalsuite.core.metric import Metric as TextMetric
 from evalsuite.core.metric import MetricError
 from evalsuite.trees.all_pairs import Floats, np
 from evalsuite.trees.eval_schema import SchemaNode, read_treeval_schema
-from evalsuite.trees.json_schema import CHOICE, NUMBER_OR_TEXT, TYPES, SchemaError, join, type_key
+from evalsuite.trees.json_schema import CHOICE, NUMBER_OR_TEXT, TYPES, join, type_key
 from evalsuite.trees.json_values import number_in_text
 
 
@@ -393,7 +393,7 @@ def create_tree_metrics(
     Raises:
         ValueError: a leaf without metrics, a path the schema lacks, a reserved name, a schema that cannot be read.
     """
-    branch = compile_schema(schema)
+    branch = read_treeval_schema(schema)
     choose_metrics(branch, leaves_metrics, types_metrics, exclusive)
     return _names_in_shape(branch)
 
@@ -406,14 +406,6 @@ def _names_in_shape(branch: SchemaNode) -> dict[str, Any]:
 def with_defaults(types_metrics: Mapping[Any, Any] | None) -> dict[str, Any]:
     """Return `types_metrics` over the default of each of the five types."""
     return {**DEFAULT_METRICS, **{type_key(key): value for key, value in (types_metrics or {}).items()}}
-
-
-def compile_schema(schema: Any) -> SchemaNode:
-    """Return `read_treeval_schema`. Raises ValueError for a schema that cannot be used."""
-    try:
-        return read_treeval_schema(schema)
-    except SchemaError as error:
-        raise ValueError(str(error)) from None
 
 
 def is_of_shape(node: SchemaNode, values: Sequence[Any]) -> bool:
