@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import sys
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from tests.command_server import close_command_server, forked_fork_servers
 from tests.properties import load_profile
 
 ROOT = Path(__file__).resolve().parent.parent
+BEGIN = time.monotonic()
 DEFAULT_CONFORMANCE = ROOT.parent / "shared" / "conformance"
 # As after `activate`: commands that are proposed to a user begin with `evalsuite`.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
@@ -47,6 +49,7 @@ def is_default_corpus() -> bool:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--part 2/7`: the second of seven parts of the tests, of about equal numbers; all parts together are all tests."""
     parser.addoption("--part", metavar="I/N", help="run only part I of N parts of the tests")
+    parser.addoption("--begin-within", metavar="SECONDS", type=float, help="skip the tests that have not begun by then")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -203,11 +206,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         # The corpus of attacks is run under both rules and with its full limits there.
         if _is_slow(config) and (hasattr(getattr(item, "obj", None), "hypothesis") or "corpus" in getattr(item, "fixturenames", ())):
             item.add_marker("slow")
-    left_out = [name for name in ("slow", "upstream", "extras", "benchmark") if name not in expression]
+    left_out = {name for name in ("slow", "upstream", "extras", "benchmark") if name not in expression}
     part, n_parts = map(int, (config.getoption("--part") or "1/1").split("/"))
-    chosen = {item: _is_in_part(item, part, n_parts) and not any(item.get_closest_marker(name) for name in left_out) for item in items}
-    config.hook.pytest_deselected(items=[item for item, is_chosen in chosen.items() if not is_chosen])
-    items[:] = sorted((item for item, is_chosen in chosen.items() if is_chosen), key=_turn)
+    chosen, others = [], []
+    for item in items:
+        is_chosen = is_in_part(item.nodeid, part, n_parts) and left_out.isdisjoint(mark.name for mark in item.iter_markers())
+        (chosen if is_chosen else others).append(item)
+    config.hook.pytest_deselected(items=others)
+    items[:] = sorted(chosen, key=_turn)
 
 
 def _turn(item: pytest.Item) -> int:
@@ -216,9 +222,16 @@ def _turn(item: pytest.Item) -> int:
     return next((at for at, begin in enumerate(LONG) if name.startswith(begin)), len(LONG))
 
 
-def _is_in_part(item: pytest.Item, part: int, n_parts: int) -> bool:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Begin no test after the seconds of `--begin-within`: the summary says how many had no time."""
+    if (seconds := item.config.getoption("--begin-within")) and time.monotonic() - BEGIN > seconds:
+        pytest.skip("no time was left")
+
+
+def is_in_part(name: str, part: int, n_parts: int) -> bool:
     """Whether a test belongs to part `part` (from 1) of `n_parts`, decided by its name alone."""
-    return zlib.crc32(item.nodeid.encode()) % n_parts == part - 1
+    return zlib.crc32(name.encode()) % n_parts == part - 1
 
 
 def _is_slow(config: pytest.Config) -> bool:

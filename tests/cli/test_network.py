@@ -120,8 +120,7 @@ def test_a_connection_is_opened_for_what_needs_a_query_alone(tmp_path: Path) -> 
     assert len(queries["events"]) == 1
 
 
-@pytest.mark.parametrize("isolation", ["process", "none"])
-def test_placeholders_are_no_login(isolation: str, tmp_path: Path) -> None:
+def test_placeholders_are_no_login(tmp_path: Path) -> None:
     """With the credentials that are handed out nobody is asked, even where gold is a query, or the answer, or the login is tested."""
     made = make_checkout(tmp_path, "lite", 12)
     for table in (made.gold_folder / "exec_result").iterdir():
@@ -130,13 +129,12 @@ def test_placeholders_are_no_login(isolation: str, tmp_path: Path) -> None:
     (tmp_path / "queries").mkdir()
     for id_ in made.gold:
         (tmp_path / "queries" / f"{id_}.sql").write_text("SELECT 1")
-    how = ["--gold", str(made.gold_folder), "--isolation", isolation, "--no-save"]
-    tables, queries, tested = run_cut(
-        [["run", "sub", *how], ["run", "queries", *how], ["connections", "test", "--gold", str(made.gold_folder)]], tmp_path
-    )
-    assert tables["events"] == queries["events"] == tested["events"] == []
-    assert (tables["code"], queries["code"], tested["code"]) == (4, 4, 2)
-    assert "absent, empty or a placeholder: password, user" in queries["out"]
+    gold = ["--gold", str(made.gold_folder)]
+    runs = [["run", name, *gold, "--isolation", how, "--no-save"] for how in ("process", "none") for name in ("sub", "queries")]
+    *done, tested = run_cut([*runs, ["connections", "test", *gold]], tmp_path)
+    assert [(one["events"], one["code"]) for one in done] == [([], 4)] * 4
+    assert (tested["events"], tested["code"]) == ([], 2)
+    assert all("absent, empty or a placeholder: password, user" in one["out"] for one in done[1::2])
 
 
 @pytest.mark.slow
