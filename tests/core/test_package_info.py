@@ -212,13 +212,14 @@ def test_the_readme_line_of_a_checkout(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_msgspec_is_imported_without_typing_extensions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only in a process of one thread that has imported neither; the other can be imported afterwards."""
+    """Only in a process of one thread that has imported none of four modules; the others can be imported afterwards."""
     seen: list[tuple[str, bool]] = []
     monkeypatch.setattr(runtime, "import_module", lambda name: seen.append((name, sys.modules.get("typing_extensions", 1) is None)))
-    for n_threads, known in ((2, ()), (1, ("msgspec",)), (1, ("typing_extensions",)), (1, ())):
+    names = ("msgspec", "typing_extensions", "platform", "uuid")
+    for n_threads, known in ((2, ()), *((1, (name,)) for name in names), (1, ())):
         monkeypatch.setattr(runtime.threading, "active_count", lambda n_threads=n_threads: n_threads)
         with monkeypatch.context() as patch:
-            for name in ("msgspec", "typing_extensions"):
+            for name in names:
                 patch.delitem(sys.modules, name, raising=False)
             for name in known:
                 patch.setitem(sys.modules, name, sys)
