@@ -63,7 +63,7 @@ def run_command_line(arguments: list[str], *, ends_process: bool) -> int:
         if isinstance(error, FileNotFoundError) and _has_no_working_directory():
             _complain("the current folder does not exist any more", "change to another folder", arguments)
             return EXIT_USAGE
-        place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+        place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes | os.PathLike) else ""
         hint = "check the name, the free space and your permissions" if place else "--debug shows where"
         _complain(f"{place}{reason_of(error)}", hint, arguments)
         return EXIT_USAGE
@@ -100,8 +100,8 @@ class _Interruption:
             return
         self.number = signal.Signals(number)
         while self.has_alarm and frame is not None:
-            # Return whether Python loses an interruption in this code: `__set_name__` (up to 3.11 a RuntimeError), a callback of the import
-            # system, the hook for lost exceptions itself
+            # Python loses an interruption in this code: `__set_name__` (up to 3.11 a RuntimeError), a callback of the import system, the
+            # hook for lost exceptions itself.
             is_callback = frame.f_code.co_name == "cb" and frame.f_code.co_filename.startswith("<frozen importlib")
             if is_callback or frame.f_code.co_name in ("__set_name__", "repeat_lost_interruption"):
                 self.repeat_soon()

@@ -109,6 +109,7 @@ def decode_value(text: str, start: int, *, numbers: str, limits: Limits) -> tupl
     try:
         value, end = _DECODERS[numbers].raw_decode(text, start)
     except json.JSONDecodeError as error:
+        error = _at_bracket(error)
         raise JsonError(f"not valid JSON at column {error.colno}{json_problem(text, error)}", line=error.lineno) from None
     except RecursionError:
         raise JsonError("the JSON is nested too deeply", code="LIMIT") from None
@@ -121,7 +122,8 @@ def decode_value(text: str, start: int, *, numbers: str, limits: Limits) -> tupl
 
 def json_problem(text: str, error: json.JSONDecodeError) -> str:
     """Return `: ` and what is wrong in a text that is no JSON, empty if the usual mistakes are not the cause."""
-    rest, before = text[error.pos : error.pos + 100].strip(), text[max(0, error.pos - 100) : error.pos].rstrip()
+    at = _at_bracket(error).pos
+    rest, before = text[at : at + 100].strip(), text[max(0, at - 100) : at].rstrip()
     if before and (not rest or error.msg.startswith("Unterminated")):
         return ": it ends early, as if it was cut"
     if rest.startswith("'"):
@@ -129,6 +131,12 @@ def json_problem(text: str, error: json.JSONDecodeError) -> str:
     if rest[:1] in ("}", "]") and before.endswith(","):
         return f": a comma before {rest[0]}"
     return ""
+
+
+def _at_bracket(error: json.JSONDecodeError) -> json.JSONDecodeError:
+    """Return the error of a comma before a bracket with the place of the bracket; since Python 3.13 its place is the comma."""
+    comma = re.compile(r",\s*").match(error.doc, error.pos) if error.msg.startswith("Illegal trailing comma") else None
+    return error if comma is None else json.JSONDecodeError(error.msg, error.doc, comma.end())
 
 
 def check_depth(value: Any, limit: int) -> None:

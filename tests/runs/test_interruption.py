@@ -99,12 +99,12 @@ import os, signal, sys
 from evalsuite.cli import gate, main
 
 name, wanted, reached, *sys.argv[1:] = sys.argv[1:]
-seen = set()
+seen, command = set(), os.getpid()
 
 
 def stop(frame, event, argument):
     code = frame.f_code
-    if code.co_name != name if name else code in seen:
+    if os.getpid() != command or (code.co_name != name if name else code in seen):
         return
     seen.add(frame if name else code)
     if len(seen) == int(wanted):
@@ -161,7 +161,13 @@ def test_interrupted_at_a_function(places: list[tuple[str, int]], tmp_path: Path
         _, _, _, *arguments = command(submission, gold, "--quiet", "--out", out)
         with start([sys.executable, "-c", _STOPPED_AT, name, str(n), str(reached), *arguments], marker) as process:
             _, complaint = process.communicate()
+        if not reached.exists():
+            # The command calls fewer functions of this name, as each version of Python does.
+            assert (name, process.returncode, n > 6) == ("__set_name__", 0, True)
+            shutil.rmtree(out)
+            continue
         at = reached.read_text()
+        reached.unlink()
         assert (process.returncode, complaint.count("\n")) == (130, 1), (at, complaint)
         assert complaint.startswith("interrupted"), at
         # A fork server that has just been started ends by itself, because its pipe is closed.
