@@ -213,6 +213,21 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "self._connection.close() -> pass",
     ): "it is closed with its last name",
     (
+        "evalsuite/core/runtime.py",
+        "_M_MMAP_THRESHOLD: Final = -3",
+        "3 -> (4)",
+    ): "when freed memory goes back is a matter of memory",
+    (
+        "evalsuite/core/disk_cache.py",
+        "shutil.rmtree(place, ignore_errors=True)",
+        "True -> (False)",
+    ): "the block around it leaves its error out",
+    (
+        "evalsuite/scorers/tree_scorers.py",
+        'return min(1.0, max(0.0, official.score)), treeval_reason(official), ""',
+        "1.0 -> (2.0)",
+    ): "no score is above 1",
+    (
         "evalsuite/readers/load_table.py",
         "book.close()",
         "book.close() -> pass",

@@ -50,6 +50,21 @@ def test_one_of_several_golds_may_be_broken(gold: Path) -> None:
             read(gold, form, gold=name)
 
 
+@pytest.mark.parametrize(
+    ("parameters", "why"),
+    [
+        ({"gold": "{"}, "line 1: not valid JSON at column 2"),
+        ({"gold": "{}", "schema": "{"}, "the schema, line 1: not valid JSON at column 2"),
+        ({"gold": "{}", "schema": "t.json"}, "the schema, gold file q/t.json: line 1: not valid JSON at column 2"),
+    ],
+)
+def test_a_tree_of_gold_that_is_broken(gold: Path, parameters: dict[str, str], why: str) -> None:
+    """The fault is gold's, and says which of its two texts, or which file."""
+    with pytest.raises(FaultError) as refused:
+        read(gold, "tree", **parameters)
+    assert (refused.value.side, refused.value.fault.detail.partition(": it ends")[0]) == ("gold", why)
+
+
 def test_of_several_golds_each_is_read_when_it_is_asked_for(gold: Path) -> None:
     """Who compares is given what is like a list: what nobody asks for is not opened, one that cannot be read is a fault in its place."""
     names = ["a.csv", "b.csv", "gone.csv"]

@@ -33,6 +33,8 @@ def test_zero_one_scores_get_mcnemar() -> None:
     assert (found.method, found.p, found.verdict) == ("exact McNemar", pytest.approx(0.021484375), "a is better")
     assert significance_test(b, a).verdict == "b is better"
     assert significance_test(a, b, 0.01).verdict == "no difference shown"
+    at_alpha = significance_test([1, 1], [0, 0], 0.5)
+    assert (at_alpha.p, at_alpha.is_significant, at_alpha.verdict) == (0.5, True, "a is better")
     assert found.interval.method == "Bonett-Price"
     # (9 + 1) / 22 - (1 + 1) / 22 +- 1.96 * sqrt((12 / 22 - (8 / 22)^2) / 22)
     assert (found.interval.low, found.interval.high) == pytest.approx((0.095022, 0.632251), abs=1e-5)
@@ -65,6 +67,7 @@ def test_equal_differences_have_a_note_for_their_interval() -> None:
     assert found.low < 0.25 < found.high
     assert "their spread is not known" in difference_interval([0.5, 0.75], [0.25, 0.5]).note
     assert difference_interval([0.5], [0.25]).low is None
+    assert difference_interval([1.5, 2.5], [0.5, 1.5]).low < 1.0 == difference_interval([1.5, 2.5], [0.5, 1.5]).high
     for apart, low, high in ((1.5, 1.5, 1.5), (-1.5, -1.5, -1.5)):
         found = difference_interval([2.0 + apart, 3.0 + apart], [2.0, 3.0])
         assert (found.low, found.high, found.estimate) == (low, high, apart)

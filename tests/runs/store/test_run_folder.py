@@ -373,6 +373,16 @@ def test_a_disk_that_fails_on_the_way(tmp_path: Path, monkeypatch: pytest.Monkey
         RunFolder(tmp_path / "run").reopen(PLAN)
 
 
+def test_the_name_of_a_new_folder_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each folder that is made is named in one that is brought to the disk; after it the names of its own files."""
+    from evalsuite.runs import run_folder
+
+    synced: list[Path] = []
+    monkeypatch.setattr(run_folder, "sync_folder", synced.append)
+    RunFolder(tmp_path / "a" / "b").open(PLAN).close()
+    assert synced == [tmp_path / "a", tmp_path, tmp_path / "a" / "b"]
+
+
 def test_a_journal_is_brought_to_the_disk_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After so many seconds, not with each result."""
     from evalsuite.runs import run_folder

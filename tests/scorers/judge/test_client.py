@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ from evalsuite.core.errors import FaultError
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.judge import Judge, Settings
 from evalsuite.scorers.judge.client import Client, Pace
-from evalsuite.scorers.judge.transport import Request, _proxy
+from evalsuite.scorers.judge.transport import RecordedReplies, Reply, Request, _proxy
 from tests.scorers.judge.conftest import KEY, Serve
 from tests.scorers.judge.server import Say, completion, prompt_of
 
@@ -340,3 +341,38 @@ def test_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch, proxy: st
     monkeypatch.setenv("no_proxy", ".local")
     found = _proxy(scheme, host)
     assert (found and found.netloc) == address
+
+
+def test_replies_on_a_tape(tmp_path: Path) -> None:
+    """Known to the next one by request, whatever the server; what is not there, and a tape that cannot be written, is a fault."""
+    asked = [Request(model="m", messages=({"role": "user", "content": text},)) for text in "ab"]
+    tape = RecordedReplies(tmp_path / "new" / "tape.jsonl", "record")
+    assert tape.get(asked[0]) is None
+    for at, request in enumerate(asked):
+        tape.put(request, Reply(text=str(at), n_prompt_tokens=7))
+    assert [tape.get(request) for request in asked] == [Reply(text=str(at), n_prompt_tokens=7) for at in range(2)]
+    again = RecordedReplies(tmp_path / "new" / "tape.jsonl")
+    assert [again.get(request) for request in asked] == [Reply(text=str(at), n_prompt_tokens=7, known=True) for at in range(2)]
+    with pytest.raises(FaultError, match=r"tape\.jsonl contains no reply"):
+        again.get(replace(asked[0], sample=1))
+    with pytest.raises(FaultError, match=r"x cannot be written"):
+        RecordedReplies(tmp_path / "new" / "tape.jsonl" / "x", "record").put(asked[0], Reply(text=""))
+
+
+def test_the_key_of_a_request() -> None:
+    """It stays from version to version, or replies that were paid for would be lost; each part of a request is in it."""
+    one = Request(model="m", messages=({"role": "user", "content": "q"},), parameters={"temperature": 0.1, "x": None}, sample=1, prompt="p")
+    assert one.key() == "3edfcab4e336817cede786e49c60d3251d05d0caa630d5780d1823b4edb9b433"
+    assert one.key("http://x/") == one.key("http://x") == "a96de56e2f510f4c51c11b29d0589805be7129b7509205c5b36e7f4e71624577"
+    others = (
+        {"model": "n"}, {"messages": ()}, {"parameters": {"temperature": 0.2}}, {"sample": 0}, {"prompt": "q"},
+    )  # fmt: skip
+    assert len({one.key(), *(replace(one, **other).key() for other in others)}) == 6
+
+
+def test_tokens_of_both_kinds_count_for_the_pace(serve: Serve, judge_at: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reply of 100 + 10 tokens delays the next one by 110."""
+    judge, counted = judge_at(serve(lambda *_: "4")), list[int]()
+    monkeypatch.setattr(judge.client._pace, "replied", counted.append)
+    llm_judge("x", judge, gold="y")
+    assert counted == [110]

@@ -10,7 +10,7 @@ import yaml
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.metric import Measure, Metric, MetricError
 from evalsuite.scorers import SCORERS
-from evalsuite.scorers.metrics import METRICS, metric_from
+from evalsuite.scorers.metrics import METRICS, metric_from, runs_programs
 from evalsuite.scorers.metrics.chain import MetricBuilder
 from evalsuite.scorers.metrics.short_answers import TokenF1
 
@@ -133,3 +133,18 @@ def test_a_part_on_a_scale_of_its_own() -> None:
     found = metric_from({"composite": {"parts": [{"levenshtein_distance": {}, "scale": [0, 4], "weight": 2, "name": "near"}]}})
     assert found("abcd", "abxx") == 0.5
     assert "near" in found.detailed_evaluate("a", "a").details["parts"]
+
+
+def test_which_checks_run_programs() -> None:
+    """By the name of the scorer or of any part; what gold's text says does not count."""
+    program = "python_unit_testing"
+    for spec in (
+        program,
+        {program: {}},
+        ["f1", program],
+        {"composite": {"parts": ["f1", {program: {}}]}},
+        ("composite", {"parts": [program]}),
+    ):
+        assert runs_programs(spec) is True
+    for spec in ("f1", {}, [], None, 3, {"composite": {"parts": ["f1"], "gold": program}}):
+        assert runs_programs(spec) is False
