@@ -53,7 +53,7 @@ from evalsuite.sandbox.messages import (
     END,
     FULL,
     OFFICIAL,
-    Frames,
+    ClosedError,
     pack_call,
     pack_tasks,
     send,
@@ -64,7 +64,6 @@ from evalsuite.scorers import worker_setup
 
 # Seconds that a worker may block the parent by not reading its orders.
 _ORDER_SECONDS = 5.0
-_PIECE = 1 << 18
 # The functions that workers call.
 _WORKERS = "evalsuite.runs.answer_workers"
 _READ, _JUDGE, _SCORE, _SET_INODES = (
@@ -146,8 +145,6 @@ class WorkerPair:
     is_gone: bool = False
     n_official: int = 0
     pace: float = 0.0
-    _frames: Frames = field(default_factory=Frames)
-    _progress: Frames = field(default_factory=Frames)
     _n_reading: int = 0
     _n_sent: int = 0
     _sent: float = 0.0
@@ -173,8 +170,6 @@ class WorkerPair:
         starting = [worker for worker in self.workers.values() if not worker.ready]
         for worker in starting:
             self.features = await_ready(worker)
-            # From here on reads do not wait for a worker.
-            worker.control.setblocking(False)
         if starting:
             self.clock = Clock(lambda: [worker.pid for worker in self.workers.values()])
 
@@ -206,14 +201,10 @@ class WorkerPair:
     def receive_results(self) -> list[Result]:
         """Return new results, in the order of the tasks; `tasks` keeps the rest."""
         try:
-            data = self.judge.control.recv(_PIECE)
-            frames = self._frames.add(data)
-        except BlockingIOError:
-            return []
-        except (OSError, ValueError):
+            frames = self.judge.receive()
+        except (ClosedError, OSError, ValueError):
             self.is_gone = True
             return []
-        self.is_gone |= not data
         results = []
         for frame in frames:
             if frame == FULL:
@@ -253,8 +244,8 @@ class WorkerPair:
     def stage(self) -> str:
         """The stage of the first task as far as its reader reports: `read` or `compared`."""
         if (reader := self.workers.get("reader")) is not None:
-            with contextlib.suppress(OSError, ValueError):
-                self._n_reading += sum(frame != END for frame in self._progress.add(reader.control.recv(_PIECE)))
+            with contextlib.suppress(ClosedError, OSError, ValueError):
+                self._n_reading += sum(frame != END for frame in reader.receive())
         return "read" if self.tasks and opens_files(self.tasks[0]) and self._n_reading <= 0 else "compared"
 
     def was_killed(self) -> bool:

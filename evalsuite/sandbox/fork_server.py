@@ -19,12 +19,12 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.core.dataclasses import dataclass
+from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import EvalsuiteError
 from evalsuite.core.import_ref import ImportRef, LazyModule
 from evalsuite.core.runtime import load_msgspec, signals_blocked
 from evalsuite.sandbox.linux_layers import PACKAGE
-from evalsuite.sandbox.messages import ANSWER, CALL, FORK, ORDER, REAP
+from evalsuite.sandbox.messages import ANSWER, CALL, FORK, ORDER, REAP, ClosedError, Frames
 from evalsuite.sandbox.temp_dirs import remove_stale_temp_dirs
 from evalsuite.sandbox.worker_sandbox import can_fork
 
@@ -41,6 +41,8 @@ _CODE = (
 # Environment that libraries need; no other variable of the user reaches a worker.
 _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "TZ": "UTC", "PATH": "/usr/bin:/bin"}
 _KEPT = ("LD_LIBRARY_PATH", "SYSTEMROOT")
+# Bytes that are taken from a worker's socket at once.
+_PIECE = 1 << 18
 # Seconds to end the workers before the fork server itself is killed.
 _END_SECONDS = 5.0
 
@@ -54,6 +56,17 @@ class Worker:
     fork_server: "ForkServer"
     ready: bool = False
     status: int | None = None
+    _incoming: Frames = field(default_factory=Frames)
+
+    def receive(self) -> list[bytes]:
+        """Return the frames that have arrived, without waiting. Raises `ClosedError` if the worker's end is closed, OSError, ValueError."""
+        try:
+            data = self.control.recv(_PIECE, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return []
+        if not data:
+            raise ClosedError
+        return self._incoming.add(data)
 
     @property
     def alive(self) -> bool:

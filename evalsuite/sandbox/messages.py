@@ -1,7 +1,7 @@
 """Messages between processes: frames, requests and replies, tasks and results, and the orders to the fork server.
 
-A frame is its length in eight bytes, then that many bytes; the receiver sets the maximum length. `receive` waits for a frame; `Frames`
-splits incoming bytes without waiting.
+A frame is its length in eight bytes, then that many bytes; the receiver sets the maximum length. A worker waits for a frame (`receive`);
+the parent never does: `Frames` splits what has arrived.
 
 Readers, judges, queries and metadata use one protocol. A request is the name of a function with its arguments, pickled by the parent, the
 only trusted side. The worker calls the function and sends replies: items, then an end or the fault that the function raised. A reply is
@@ -36,10 +36,15 @@ _HEAD = struct.Struct("<Q")
 _CHUNK = 1 << 20
 
 
-class Stream(Protocol):
-    """The two socket methods that frames need."""
+class Sender(Protocol):
+    """The socket method that sends a frame."""
 
     def sendall(self, data: bytes, /) -> None: ...
+
+
+class Stream(Sender, Protocol):
+    """The two socket methods that frames need."""
+
     def recv_into(self, buffer: memoryview, nbytes: int, /) -> int: ...
 
 
@@ -47,7 +52,7 @@ class ClosedError(Exception):
     """The other side closed in the middle of a frame."""
 
 
-def send(stream: Stream, payload: bytes) -> None:
+def send(stream: Sender, payload: bytes) -> None:
     """Write one frame. A short one is sent in one call, so that it arrives whole."""
     head = _HEAD.pack(len(payload))
     if len(payload) < _CHUNK:

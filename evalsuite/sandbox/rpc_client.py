@@ -10,6 +10,7 @@ import select
 import signal
 import socket
 import threading
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +23,7 @@ from evalsuite.core.runtime import signals_blocked
 from evalsuite.sandbox.fork_server import ForkServer, Worker, start_error
 from evalsuite.sandbox.limits import Clock, Verdict, answer_seconds, check_limits, killed_fault
 from evalsuite.sandbox.linux_layers import library_paths, parts_without, was_killed
-from evalsuite.sandbox.messages import COPY, END, LONGEST_RESULT, ClosedError, item_of, pack_call, receive, send
+from evalsuite.sandbox.messages import COPY, END, ClosedError, item_of, pack_call, send
 from evalsuite.sandbox.worker_sandbox import can_fork
 
 
@@ -48,13 +49,14 @@ RUNNING = Work("the statement", "ran the statement", "while it ran the statement
 
 
 class TimedStream:
-    """Stream to a worker with a time limit. Raises TimeoutError when the time is over; `over` then says how."""
+    """Frames to and from a worker with a time limit. Raises TimeoutError when the time is over; `over` then says how."""
 
     def __init__(self, worker: Worker, seconds: float) -> None:
         self._worker, self.seconds = worker, seconds
         # The worker blocks until its output is read, so it waits too while this thread waits for a CPU.
         self._clock = Clock(lambda: [worker.pid], with_caller=True)
         self.over: Verdict = ""
+        self._arrived: deque[bytes] = deque()
 
     @property
     def had(self) -> float:
@@ -71,9 +73,12 @@ class TimedStream:
             except BlockingIOError:
                 continue
 
-    def recv_into(self, buffer: memoryview, nbytes: int, /) -> int:
-        self._await(select.POLLIN)
-        return self._worker.control.recv_into(buffer, nbytes)
+    def receive(self) -> bytes:
+        """Wait for the next frame and return it."""
+        while not self._arrived:
+            self._await(select.POLLIN)
+            self._arrived += self._worker.receive()
+        return self._arrived.popleft()
 
     def _await(self, event: int) -> None:
         poll = select.poll()
@@ -235,10 +240,8 @@ class RpcClient:
             if copy is not None:
                 worker.control.setblocking(True)
                 socket.send_fds(worker.control, [COPY.encode()], [copy.fileno()])
-            kind, item = _next(stream)
-            while kind != END:
-                yield item
-                kind, item = _next(stream)
+            while (reply := item_of(stream.receive()))[0] != END:
+                yield reply[1]
         except GeneratorExit:
             # What the worker still sends would answer the next request.
             self.end()
@@ -301,16 +304,8 @@ def pack_setup(
 def await_ready(worker: Worker) -> list[str]:
     """Wait until a worker has entered its sandbox; return its active features. Raises `EvalsuiteError` if it dies or is late."""
     try:
-        _, features = _next(TimedStream(worker, _STARTUP_SECONDS))
+        _, features = item_of(TimedStream(worker, _STARTUP_SECONDS).receive())
     except (ClosedError, OSError, ValueError):
         raise start_error() from None
     worker.ready = True
     return list(features)
-
-
-def _next(stream: TimedStream) -> tuple[bytes, Any]:
-    """Receive the next reply. Raises `ClosedError`, OSError, ValueError, and what the function raised."""
-    frame = receive(stream, most=LONGEST_RESULT)
-    if frame is None:
-        raise ClosedError
-    return item_of(frame)
