@@ -290,7 +290,7 @@ class DoomedLane(WorkerPair):
         results = WorkerPair.receive_results(self)
         if self.n_official:
             self._meet("strict")
-        if self._frames._rest:
+        if self.judge._incoming._rest:
             self._meet("result")
         return results
 
