@@ -28,7 +28,7 @@ from evalsuite.runs.run_folder import RESULTS, RunFolder, claim
 from evalsuite.runs.run_options import RunOptions, changed_parts, signature_parts
 from evalsuite.runs.scoring import Progress, Run, by_kind, run
 from evalsuite.runs.submission_reader import read_submission_in_worker
-from evalsuite.runs.summary import summarise
+from evalsuite.runs.summary import summarise, tags_by_instance
 
 _T = TypeVar("_T")
 _MOST: Final = 100_000
@@ -170,10 +170,7 @@ def _merge_run_objects(parts: Sequence[RunEntry], results: Sequence[Result]) -> 
     """Return the `run.json` object of the whole: every number computed again from the results."""
     first = parts[0].run
     groups = _groups(parts, results)
-    tags: dict[str, list[str]] = {}
-    for tag, names in groups.items():
-        for name in names:
-            tags.setdefault(name, []).append(tag)
+    tags = tags_by_instance(groups.items())
     part = {"clusters": first["gold"].get("clusters", ()), "n_instances": first["gold"].get("n_instances")}
     summary = summarise(results, rules=first["options"]["rules"], groups=tags, **part)
     unsure = [name for part in parts for name in part.run.get("submission", {}).get("unsure", ())]
@@ -196,11 +193,7 @@ def _merge_run_objects(parts: Sequence[RunEntry], results: Sequence[Result]) -> 
 
 def _groups(parts: Sequence[RunEntry], results: Sequence[Result]) -> dict[str, list[str]]:
     """Return tag -> the ids of its instances, both in gold order."""
-    tags: dict[str, list[str]] = {}
-    for part in parts:
-        for tag, names in part.run.get("groups", {}).items():
-            for name in names:
-                tags.setdefault(name, []).append(tag)
+    tags = tags_by_instance(group for part in parts for group in part.run.get("groups", {}).items())
     groups: dict[str, list[str]] = {}
     for result in results:
         for tag in tags.get(result.instance_id, ()):

@@ -263,6 +263,15 @@ def _flips(results: Sequence[Result]) -> Iterable[dict[str, Any]]:
             }
 
 
+def tags_by_instance(groups: Iterable[tuple[str, Iterable[str]]]) -> dict[str, list[str]]:
+    """Return instance id -> its tags, from (tag, ids) of each group."""
+    tags: dict[str, list[str]] = {}
+    for tag, ids in groups:
+        for name in ids:
+            tags.setdefault(name, []).append(tag)
+    return tags
+
+
 def _by(results: Sequence[Result], keys: Callable[[Result], Iterable[str]]) -> dict[str, dict[str, Any]]:
     buckets: dict[str, list[Result]] = {}
     for r in results:

@@ -86,8 +86,8 @@ def _units(rounded: Sequence[Decimal], *, to_decimals: bool) -> list[tuple[Unit,
         plural = "" if digits == 1 else "s"
         units.append((lambda value, _: value.adjusted() - digits + 1, f"{word} significant digit{plural}"))
     if needed and 0 <= min(needed) < least <= MOST_PLACES:
-        own = f"{min(needed)} to {least} decimals, each to those that it has"
-        units.append((lambda _, value: min(0, int(value.normalize().as_tuple().exponent)) if value else 0, own))
+        words_of_decimals = f"{min(needed)} to {least} decimals, each to those that it has"
+        units.append((lambda _, value: min(0, int(value.normalize().as_tuple().exponent)) if value else 0, words_of_decimals))
     return units
 
 
@@ -246,8 +246,8 @@ def number_in_text(pairs: Sequence[Pair]) -> Fixed | None:
 
 def _is_another_number(text: str, value: Decimal) -> bool:
     """Whether the strict rules read a number of the text as another one: `1,234` is 1234 there, whatever else it may mean."""
-    own = read_cell(text)
-    return isinstance(own, int | Number) and not is_near(exact_of(own), value)
+    number = read_cell(text)
+    return isinstance(number, int | Number) and not is_near(exact_of(number), value)
 
 
 def stored_as_text(pairs: Sequence[Pair]) -> str | None:
@@ -315,14 +315,14 @@ def sign(pairs: Sequence[Pair]) -> str | None:
 
 def _explain_lost_digits(pairs: Sequence[Pair], change: Callable[[Decimal], Decimal]) -> str | None:
     """Return how the predictions lost digits of changed gold (`, and ...`); empty if they equal it, None if they are something else."""
-    made = [(change(gold), predicted) for gold, predicted in _numbers(pairs) or ()]
-    if not made or any(abs(a - b) > Decimal("0.1") * abs(a) for a, b in made):
+    changed_pairs = [(change(gold), predicted) for gold, predicted in _numbers(pairs) or ()]
+    if not changed_pairs or any(abs(a - b) > Decimal("0.1") * abs(a) for a, b in changed_pairs):
         return None
-    noisy = [(a, b) for a, b in made if not is_near(a, b)]
+    noisy = [(a, b) for a, b in changed_pairs if not is_near(a, b)]
     # Too many numbers round to a number of one digit.
     if any(len(b.as_tuple().digits) < 2 for _, b in noisy):
         return None
-    words = lost_digits(*zip(*made, strict=True), to_decimals=True) if noisy else ""
+    words = lost_digits(*zip(*changed_pairs, strict=True), to_decimals=True) if noisy else ""
     return f", and the numbers are {words}" if words else None if noisy else ""
 
 
@@ -453,20 +453,20 @@ def same_text(part: str) -> Undo:
     before = list(_PARTS)[: list(_PARTS).index(part)]
 
     def undo(pairs: Sequence[Pair]) -> str | None:
-        texts = _texts_apart(pairs)
+        texts = _different_texts(pairs)
         for parts in (set(some) | {part} for n in range(len(before) + 1) for some in combinations(before, n)):
             if texts and all(
                 (bare_text := _remove_marks(parts, gold)) and bare_text == _remove_marks(parts, other) for gold, other in texts
             ):
                 words = [_PARTS[name] for name in _PARTS if name in parts]
-                listed = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-                return f"{listed} differ{'s' if words == ['punctuation'] else ''}"
+                change_words = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+                return f"{change_words} differ{'s' if words == ['punctuation'] else ''}"
         return None
 
     return undo
 
 
-def _texts_apart(pairs: Sequence[Pair]) -> list[tuple[str, str]]:
+def _different_texts(pairs: Sequence[Pair]) -> list[tuple[str, str]]:
     """Return (gold, prediction) of pairs of different texts; empty if one of the pairs is none."""
     texts = [(gold, other) for pair in pairs if (gold := pair.gold_text) and (other := pair.predicted_text) and gold != other]
     return texts if len(texts) == len(pairs) else []
@@ -528,7 +528,7 @@ def alphanumeric(text: str) -> str:
 
 def encoding(pairs: Sequence[Pair]) -> str | None:
     """Texts that were read in the wrong encoding, or whose characters are written as HTML entities."""
-    texts = _texts_apart(pairs)
+    texts = _different_texts(pairs)
     if texts and all(html.unescape(predicted) == gold for gold, predicted in texts):
         return "characters are written as HTML entities"
     for name, title in (("cp1252", "Windows-1252"), ("latin-1", "Latin-1")):
@@ -561,9 +561,9 @@ def date_form(pairs: Sequence[Pair]) -> str | None:
         forms.append({form for at, form in instants(pair.predicted) if at == gold})
         if not forms[-1] or instant(pair.predicted, native=pair.native) not in (None, gold):
             return None
-    names = sorted(set().union(*forms), key=lambda name: (-sum(name in own for own in forms), name))
+    names = sorted(set().union(*forms), key=lambda name: (-sum(name in form_names for form_names in forms), name))
     choices = (some for n in (1, 2) for some in combinations(names, n) if not {"DD", "MM"} <= {name[:2] for name in some})
-    some = next((some for some in choices if all(own & set(some) for own in forms)), None)
+    some = next((some for some in choices if all(form_names & set(some) for form_names in forms)), None)
     return f"dates are written in another form, as {' or '.join(some)}" if some else None
 
 
@@ -574,7 +574,7 @@ def day_and_month(pairs: Sequence[Pair]) -> str | None:
 
 def exchanged_days(right: Sequence[Pair]) -> str:
     """Return the scope if only dates with a day of at most 12 were exchanged, and the others of the column are right."""
-    moments = [own[0][1] for pair in right if (own := _moments(pair.gold))]
+    moments = [gold_moments[0][1] for pair in right if (gold_moments := _moments(pair.gold))]
     days = [max(moment.day, moment.month) for moment in moments if moment.day != moment.month]
     return "wherever the day is at most 12" if days and all(day > 12 for day in days) else ""
 
@@ -670,10 +670,10 @@ def _season(pairs: Sequence[Pair], marked: Sequence[bool]) -> tuple[bool, str] |
     moments = [(instant(pair.gold, native=pair.native) or 0) // 10**9 for pair in pairs]
     for name, bounds in _SUMMERS.items():
         seasons = [_is_summer(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=moment), *bounds) for moment in moments]
-        for wanted in (True, False):
-            agree = [season is (mark is wanted) for season, mark in zip(seasons, marked, strict=True) if season is not None]
+        for is_summer in (True, False):
+            agree = [season is (mark is is_summer) for season, mark in zip(seasons, marked, strict=True) if season is not None]
             if agree and all(agree):
-                return wanted, name if None not in seasons else f"{name} (some days near its ends aside)"
+                return is_summer, name if None not in seasons else f"{name} (some days near its ends aside)"
     return None
 
 

@@ -32,7 +32,7 @@ class Bound(NamedTuple):
     inclusive: bool
 
 
-def bound(edge: float, beyond: float | None, text: str, *, up: bool, dated: bool) -> Bound:
+def bound(edge: float, next_edge: float | None, text: str, *, up: bool, dated: bool) -> Bound:
     """Return `at least`, `more than`, `at most`, `less than` or `before` a number or a day.
 
     Args:
@@ -43,14 +43,14 @@ def bound(edge: float, beyond: float | None, text: str, *, up: bool, dated: bool
     Times are in nanoseconds since 1970.
     """
     at_edge = Bound(f"{'at least' if up else 'at most'} {text}", edge, inclusive=True)
-    if beyond is None:
+    if next_edge is None:
         return at_edge
     if dated:
-        moment = _round_moment(edge, beyond, up=up)
+        moment = _round_moment(edge, next_edge, up=up)
         if moment is None:
             return at_edge
         return Bound(f"{'at least' if up else 'before'} '{moment.date().isoformat()}'", _nanoseconds(moment), inclusive=up)
-    low, high = (Decimal(repr(value)) for value in sorted((edge, beyond)))
+    low, high = (Decimal(repr(value)) for value in sorted((edge, next_edge)))
     for exponent in range(_MOST_PLACES, -_MOST_PLACES, -1):
         step = Decimal(1).scaleb(exponent)
         least = (low / step).to_integral_value(ROUND_CEILING) * step
@@ -67,16 +67,16 @@ def _nanoseconds(moment: datetime) -> float:
     return (moment - _EPOCH).total_seconds() * 1e9
 
 
-def _round_moment(edge: float, beyond: float, *, up: bool) -> datetime | None:
+def _round_moment(edge: float, next_edge: float, *, up: bool) -> datetime | None:
     """Return the first day of a year or a month, or a midnight, that separates the two: after the earlier one, not after the later one."""
-    later, earlier = (max(edge, beyond), min(edge, beyond))
+    later, earlier = (max(edge, next_edge), min(edge, next_edge))
     try:
         day = (_EPOCH + timedelta(microseconds=later // 1000)).replace(hour=0, minute=0, second=0, microsecond=0)
     except OverflowError:
         return None
     for moment in (day.replace(month=1, day=1), day.replace(day=1), day):
         at = _nanoseconds(moment)
-        if earlier < at and (at <= edge if up else at <= beyond):
+        if earlier < at and (at <= edge if up else at <= next_edge):
             return moment
     return None
 
@@ -139,26 +139,26 @@ def predicate_of(table: Table, rows: Sequence[int], others: Sequence[int]) -> Pr
     if not len(rows) or not len(others):
         return None
     columns = [_column_of(column.cells, table, k) for k, column in enumerate(read_columns(table, range(len(table.columns))))]
-    inside, beyond = (np.asarray(side, dtype=np.int64) for side in (rows, others))
+    row_array, other_array = (np.asarray(side, dtype=np.int64) for side in (rows, others))
     n, n_rows = len(rows), len(rows) + len(others)
     log_comb = lgamma(n_rows + 1) - lgamma(n + 1) - lgamma(n_rows - n + 1)
     separating: list[tuple[int, bool, int, int, str]] = []
-    sides = [(False, inside, beyond), (True, beyond, inside)]
+    sides = [(False, row_array, other_array), (True, other_array, row_array)]
     all_conditions = []
-    for of_others, own, rest in sides:
-        conditions = [condition for k, column in enumerate(columns) for condition in _conditions(k, column, own, rest)]
-        conditions += _comparisons(columns, own)
+    for of_others, own_rows, rest in sides:
+        conditions = [condition for k, column in enumerate(columns) for condition in _conditions(k, column, own_rows, rest)]
+        conditions += _comparisons(columns, own_rows)
         all_conditions.append(conditions)
         for condition in conditions:
             if not condition.meets[rest].any():
                 words, meets = condition.loosened(rest)
-                if meets[own].all() and not meets[rest].any():
+                if meets[own_rows].all() and not meets[rest].any():
                     separating.append((condition.size, of_others, columns[condition.column].n_values, condition.column, words))
     # Roughly as many conditions of each form as there are values that n rows can share, on either side.
     n_tried = 2.0 * len(columns) * (n_rows // n + n_rows // max(1, n_rows - n) + 4)
     if not separating:
-        for (of_others, own, rest), conditions in zip(sides, all_conditions, strict=True):
-            separating += ((size, of_others, 0, k, words) for size, k, words in _join_conditions(conditions, own, rest))
+        for (of_others, own_rows, rest), conditions in zip(sides, all_conditions, strict=True):
+            separating += ((size, of_others, 0, k, words) for size, k, words in _join_conditions(conditions, own_rows, rest))
         # Each pair of bounds, or of values of two columns.
         n_tried = (sum(column.n_values * (column.n_values + 1.0) for column in columns)) ** 2
     if not separating:
@@ -225,20 +225,20 @@ def _bounds(k: int, column: _Column, rows: Any) -> Iterator[_Condition]:
     import numpy as np
 
     places, name = column.places, repr(column.name)
-    own = places[rows]
-    if np.isnan(own).any():
+    row_places = places[rows]
+    if np.isnan(row_places).any():
         return
-    low_row, high_row = int(rows[own.argmin()]), int(rows[own.argmax()])
+    low_row, high_row = int(rows[row_places.argmin()]), int(rows[row_places.argmax()])
     above, below = places >= places[low_row], places <= places[high_row]
 
     if not (_list_values([column.raw[low_row]]) and _list_values([column.raw[high_row]])):
         return
 
     def side(rest: Any, *, up: bool) -> tuple[str, Any]:
-        beyond = places[rest]
-        beyond = beyond[~np.isnan(beyond)]
-        beyond = beyond[beyond < places[low_row]] if up else beyond[beyond > places[high_row]]
-        nearest = None if not len(beyond) else float(beyond.max() if up else beyond.min())
+        rest_places = places[rest]
+        rest_places = rest_places[~np.isnan(rest_places)]
+        rest_places = rest_places[rest_places < places[low_row]] if up else rest_places[rest_places > places[high_row]]
+        nearest = None if not len(rest_places) else float(rest_places.max() if up else rest_places.min())
         row = low_row if up else high_row
         words, edge, inclusive = bound(float(places[row]), nearest, _list_values([column.raw[row]]), up=up, dated=column.dated)
         further = places > edge if up else places < edge
@@ -262,11 +262,11 @@ def _text_conditions(k: int, column: _Column, rows: Any) -> Iterator[_Condition]
     import numpy as np
 
     texts = [str(value) for value in column.raw]
-    own = list(dict.fromkeys(texts[row] for row in rows))
-    in_words = column.dated or not all(text.strip()[:1].isdigit() for text in own)
-    if len(own) < 2 or not in_words:
+    row_texts = list(dict.fromkeys(texts[row] for row in rows))
+    in_words = column.dated or not all(text.strip()[:1].isdigit() for text in row_texts)
+    if len(row_texts) < 2 or not in_words:
         return
-    for part, verb, test in _shared_parts(own):
+    for part, verb, test in _shared_parts(row_texts):
         meets = np.fromiter((test(text, part) for text in texts), dtype=bool, count=len(texts))
         yield from _fixed_condition(k, 3, meets, f"{column.name!r} {verb} {part!r}" if len(part) <= LONGEST else "")
 
@@ -317,8 +317,8 @@ def _join_conditions(conditions: Sequence[_Condition], rows: Any, others: Any) -
     best: tuple[int, int, int] | None = None
     for i, j in combinations(range(len(conditions)), 2):
         size = conditions[i].size + conditions[j].size + 1
-        apart = (conditions[i].column, conditions[i].other_column) != (conditions[j].column, conditions[j].other_column)
-        if apart and (best is None or size < best[0]) and not (rests[i] & rests[j]).any():
+        are_of_other_columns = (conditions[i].column, conditions[i].other_column) != (conditions[j].column, conditions[j].other_column)
+        if are_of_other_columns and (best is None or size < best[0]) and not (rests[i] & rests[j]).any():
             best = size, i, j
     if best is None:
         return

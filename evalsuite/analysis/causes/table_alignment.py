@@ -214,11 +214,11 @@ def _likeness(cells: _Cells, j: int, k: int) -> float:
     n = max(len(gold.cells), len(predicted.cells), 1)
     a, b = cells.gold_bags[j], cells.predicted_bags[k]
     shared = sum(min(count, b[value]) for value, count in a.items() if value in b) / n
-    named = gold.name.strip().casefold() == predicted.name.strip().casefold()
+    same_name = gold.name.strip().casefold() == predicted.name.strip().casefold()
     kinds = _is_numeric(gold), _is_numeric(predicted)
-    alike = 0.1 if kinds[0] == kinds[1] else 0.0
+    same_kind = 0.1 if kinds[0] == kinds[1] else 0.0
     placed = 0.05 / (1 + abs(gold.position - predicted.position))
-    return 2 * shared + (1.0 if named else 0.0) + alike + placed
+    return 2 * shared + (1.0 if same_name else 0.0) + same_kind + placed
 
 
 def _is_numeric(column: Column) -> bool:
@@ -293,8 +293,8 @@ def _pair_alike_rows(start: Alignment, unmatched: list[int], spare: list[int]) -
         return {place_: weights[place_] for place_, n in n_shared.items() if 2 * n >= len(partners)}
 
     pairs = [(golds[at], others[place_]) for at, place_ in best_sparse_assignment(list(map(offers, golds)))]
-    own, taken = {row for row, _ in pairs}, {row for _, row in pairs}
-    unmatched[:], spare[:] = [row for row in unmatched if row not in own], [row for row in spare if row not in taken]
+    gold_rows, predicted_rows = {row for row, _ in pairs}, {row for _, row in pairs}
+    unmatched[:], spare[:] = [row for row in unmatched if row not in gold_rows], [row for row in spare if row not in predicted_rows]
     return pairs
 
 
@@ -351,7 +351,7 @@ def drop_strange_pairs(alignment: Alignment) -> Alignment:
         alignment,
         pairs=tuple(rows for rows in alignment.pairs if rows not in strangers),
         missing=(*alignment.missing, *(gold for gold, _ in sorted(strangers))),
-        extra=(*alignment.extra, *(own for _, own in sorted(strangers))),
+        extra=(*alignment.extra, *(predicted_row for _, predicted_row in sorted(strangers))),
     )
 
 

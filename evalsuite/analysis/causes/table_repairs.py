@@ -110,15 +110,15 @@ def unscramble_rows(a: Alignment) -> Iterator[Repaired]:
 
 def swapped_cells(a: Alignment) -> Iterator[Repaired]:
     """Two columns whose cells are exchanged in the rows that differ."""
-    apart = _rows_apart(a)
+    unpaired = _unpaired_rows(a)
     partners = [k for k in a.partners if k is not None]
-    if apart is None or not apart[0] or len(apart[0]) != len(apart[1]) or len(partners) > MOST_SWAPPED:
+    if unpaired is None or not unpaired[0] or len(unpaired[0]) != len(unpaired[1]) or len(partners) > MOST_SWAPPED:
         return
-    lacking = Counter(a.gold_row(row) for row in apart[0])
+    missing_rows = Counter(a.gold_row(row) for row in unpaired[0])
     for x, y in combinations(range(len(partners)), 2):
         counts = Counter[Any]()
-        counts.update(lacking)
-        for row in apart[1]:
+        counts.update(missing_rows)
+        for row in unpaired[1]:
             keys = list(a.predicted_row(row))
             if keys[x] is None or keys[y] is None:
                 break
@@ -129,11 +129,11 @@ def swapped_cells(a: Alignment) -> Iterator[Repaired]:
         if any(counts.values()):
             continue
         first, second = list(a.prediction.columns[partners[x]]), list(a.prediction.columns[partners[y]])
-        for row in apart[1]:
+        for row in unpaired[1]:
             first[row], second[row] = second[row], first[row]
         table = set_column(set_column(a.prediction, partners[x], first), partners[y], second)
         where = " and ".join(f"column {k + 1} {a.prediction.header[k]!r}" for k in (partners[x], partners[y]))
-        yield Repaired(table, f"two columns are exchanged in {len(apart[1])} rows", where)
+        yield Repaired(table, f"two columns are exchanged in {len(unpaired[1])} rows", where)
 
 
 def drop_duplicates(a: Alignment) -> Iterator[Repaired]:
@@ -147,15 +147,15 @@ def drop_duplicates(a: Alignment) -> Iterator[Repaired]:
     if not rest and all(n % times == 0 for n in seen.values()):
         often = "" if max(seen.values()) == times else " as often as in gold"
         rows = [row for name, n in seen.items() for row in [name] * (n // times)]
-        kept = sorted(p for _, p in match(rows, [a.predicted_row(row) for row in range(table.n_rows)])[0])
+        remaining = sorted(p for _, p in match(rows, [a.predicted_row(row) for row in range(table.n_rows)])[0])
         says = f"every row occurs {times} times{often}: {n_more} rows are repeated, as after a join that fans out"
-        yield Repaired(pick(table, kept), says)
+        yield Repaired(pick(table, remaining), says)
     golds: Counter[Any] = Counter(a.gold_row(row) for row in range(gold.n_rows))
     if all(name in golds for name in seen):
-        kept = sorted(p for _, p in a.pairs)
+        remaining = sorted(p for _, p in a.pairs)
         occur = "it occurs" if n_more == 1 else "they occur"
         says = f"{_rows_are(n_more, 'row')} repeated: {occur} more often than in gold, as after a join that fans out"
-        yield Repaired(pick(table, kept), says)
+        yield Repaired(pick(table, remaining), says)
 
 
 def repeated_keys(a: Alignment) -> Iterator[Repaired]:
@@ -193,7 +193,7 @@ def tie_at_the_cut(a: Alignment) -> Iterator[Repaired]:
         if k is None or len(numbers) != a.gold.n_rows or not _is_ranked_by(a, j):
             continue
         last = a.columns.gold_keys[j][a.gold.n_rows - 1]
-        rows = _rows_apart(a)
+        rows = _unpaired_rows(a)
         if rows is None or not rows[1] or any(a.columns.predicted_keys[k][row] != last for row in rows[1]):
             continue
         if any(a.columns.gold_keys[j][row] != last for row in rows[0]):
@@ -233,7 +233,7 @@ def _is_ranked_by(a: Alignment, j: int) -> bool:
     return all(x >= y for x, y in steps) or all(x <= y for x, y in steps)
 
 
-def _rows_apart(a: Alignment) -> tuple[list[int], list[int]] | None:
+def _unpaired_rows(a: Alignment) -> tuple[list[int], list[int]] | None:
     """Return (gold rows that the prediction lacks, predicted rows that gold lacks), in any position; None if more are lacking."""
     _, missing, extra = a.equal_rows()
     return (missing, extra) if len(missing) <= len(extra) else None
@@ -349,15 +349,15 @@ def missing_filter(a: Alignment) -> Iterator[Repaired]:
     """Extra rows that a condition separates from all wanted rows: a missing filter, or a missing join that would drop them."""
     if not a.extra or a.missing or not a.pairs:
         return
-    kept, n = sorted(p for _, p in a.pairs), len(a.extra)
-    table = pick(a.prediction, kept)
+    remaining, n = sorted(p for _, p in a.pairs), len(a.extra)
+    table = pick(a.prediction, remaining)
     keys = a.columns.predicted_keys
-    if (group := _null_group(keys, a.prediction.header, a.extra, kept)) is not None:
+    if (group := _null_group(keys, a.prediction.header, a.extra, remaining)) is not None:
         yield Repaired(table, "one extra row with a NULL key: a group of NULL, or a total", group, chance=MOST_CHANCE, name="NULL group")
         return
     if n < 2:
         return
-    predicate = predicate_of(a.prediction, a.extra, kept)
+    predicate = predicate_of(a.prediction, a.extra, remaining)
     # A value shared by only a few rows is named too, as `fits` and not as a proof.
     if predicate is not None and (predicate.chance <= MOST_CHANCE or (predicate.size == 1 and not predicate.of_others)):
         at = f"column {predicate.column + 1}"
@@ -368,7 +368,7 @@ def missing_filter(a: Alignment) -> Iterator[Repaired]:
             shared = "share one value of" if predicate.size == 1 else "meet one condition on"
             says, where = f"{n} extra rows {shared} {at}", f"{predicate.words} in each of them and in no wanted row"
         yield Repaired(table, f"{says}: a filter is missing", where, chance=min(predicate.chance, MOST_CHANCE))
-    elif (lone := _lone_keys(keys, a.extra, kept)) is not None:
+    elif (lone := _lone_keys(keys, a.extra, remaining)) is not None:
         k, n_values, chance = lone
         says = f"{n} extra rows are all those of {n_values} values of column {k + 1}, which no wanted row has: a join is missing"
         yield Repaired(table, says, repr(a.prediction.header[k]), chance=chance, name="join lost")
@@ -377,8 +377,8 @@ def missing_filter(a: Alignment) -> Iterator[Repaired]:
 def extra_rows(a: Alignment) -> Iterator[Repaired]:
     """Rows too many."""
     if a.extra and not a.missing and len(a.pairs) == a.gold.n_rows:
-        kept = sorted(p for _, p in a.pairs)
-        yield Repaired(pick(a.prediction, kept), count_words(len(a.extra), "extra row"))
+        remaining = sorted(p for _, p in a.pairs)
+        yield Repaired(pick(a.prediction, remaining), count_words(len(a.extra), "extra row"))
 
 
 def missing_rows(a: Alignment) -> Iterator[Repaired]:
@@ -448,13 +448,13 @@ def _lone_keys(keys: Sequence[Sequence[Any]], rows: Sequence[int], others: Seque
     """
     best: tuple[float, int, int] | None = None
     for j, column in enumerate(keys):
-        own, rest = {column[row] for row in rows}, {column[row] for row in others}
-        if own & rest:
+        keys_of_rows, rest = {column[row] for row in rows}, {column[row] for row in others}
+        if keys_of_rows & rest:
             continue
-        n_keys, n_rows = len(own) + len(rest), len(rows) + len(others)
-        chance = len(keys) * exp(min(0.0, _log_comb(n_keys, len(own)) - _log_comb(n_rows, len(rows))))
-        if chance <= MOST_CHANCE and (best is None or (chance, len(own)) < best[:2]):
-            best = chance, len(own), j
+        n_keys, n_rows = len(keys_of_rows) + len(rest), len(rows) + len(others)
+        chance = len(keys) * exp(min(0.0, _log_comb(n_keys, len(keys_of_rows)) - _log_comb(n_rows, len(rows))))
+        if chance <= MOST_CHANCE and (best is None or (chance, len(keys_of_rows)) < best[:2]):
+            best = chance, len(keys_of_rows), j
     return None if best is None else (best[2], best[1], best[0])
 
 
@@ -557,9 +557,9 @@ def _find_rollup_rows(
     for row, (left_open, _) in zip(rows, groups, strict=True):
         by_open.setdefault(tuple(left_open), []).append(row)
     words = []
-    for unheld, own in by_open.items():
+    for unheld, open_rows in by_open.items():
         held = [k for k in keys if k not in unheld]
-        values = [tuple(columns[k][row] for k in held) for row in own]
+        values = [tuple(columns[k][row] for k in held) for row in open_rows]
         if len(set(values)) < len(values) or set(values) != {tuple(columns[k][row] for k in held) for row in others}:
             return None
         single = f"one for each {_names(header, held)}" if held else "one"
@@ -629,8 +629,8 @@ def _aggregate(whole: Sequence[tuple[Decimal, Sequence[Decimal]]]) -> tuple[str,
 def _way_of(whole: Sequence[tuple[Decimal, Sequence[Decimal]]], ways: Mapping[str, Aggregate]) -> str | None:
     """Return the first way in which each number aggregates its group. A constant group's extremes and mean are no evidence."""
     is_constant = all(len(set(values)) < 2 for _, values in whole)
-    tried = (name for name in ways if name == "sum" or not is_constant)
-    return next((name for name in tried if all(is_near(value, ways[name](values)) for value, values in whole)), None)
+    ways_to_try = (name for name in ways if name == "sum" or not is_constant)
+    return next((name for name in ways_to_try if all(is_near(value, ways[name](values)) for value, values in whole)), None)
 
 
 def _chance(way: str, whole: Sequence[tuple[Decimal, Sequence[Decimal]]]) -> float:
@@ -667,8 +667,11 @@ def wrong_level(a: Alignment) -> Iterator[Repaired]:
     if not n_gold or not n_own or n_gold == n_own:
         return
     by, numbers = _keys_and_numbers(a)
-    golds, own = _groups(a.columns.gold_keys, [j for j, _ in by], n_gold), _groups(a.columns.predicted_keys, [k for _, k in by], n_own)
-    fine, coarse = (own, golds) if n_own > n_gold else (golds, own)
+    gold_groups, answer_groups = (
+        _groups(a.columns.gold_keys, [j for j, _ in by], n_gold),
+        _groups(a.columns.predicted_keys, [k for _, k in by], n_own),
+    )
+    fine, coarse = (answer_groups, gold_groups) if n_own > n_gold else (gold_groups, answer_groups)
     # The same groups, of one row each in the coarser table and of several rows somewhere in the finer one.
     is_finer = fine.keys() == coarse.keys() and max(map(len, coarse.values())) == 1 < max(map(len, fine.values()))
     if not numbers or not is_finer:
@@ -685,7 +688,7 @@ def wrong_level(a: Alignment) -> Iterator[Repaired]:
     words = " and ".join(ways)
     if n_own > n_gold:
         says = f"{n_own} rows instead of gold's {n_gold}: their {words} by group equals gold's, so they are grouped too finely"
-        yield Repaired(_one_row_per_group(a, cells, own, golds), says, where, chance=chance)
+        yield Repaired(_one_row_per_group(a, cells, answer_groups, gold_groups), says, where, chance=chance)
     else:
         says = f"{count_words(n_own, 'row')} instead of gold's {n_gold}: the {words} of gold's by group, grouped too coarsely"
         yield Repaired(replace(a.gold, name=a.prediction.name), says, where, puts_gold_in=True, chance=chance)
@@ -715,13 +718,13 @@ def _ways(
     return ways, cells, chance
 
 
-def _one_row_per_group(a: Alignment, cells: dict[int, list[Any]], own: Groups, golds: Groups) -> Table:
+def _one_row_per_group(a: Alignment, cells: dict[int, list[Any]], answer_groups: Groups, gold_groups: Groups) -> Table:
     """Return the prediction with the first row of each group and the aggregated cells in it, in gold's order if that counts."""
-    firsts = [rows[0] for rows in own.values()]
+    firsts = [rows[0] for rows in answer_groups.values()]
     table = set_rows(a.prediction, [[column[row] for column in a.prediction.columns] for row in firsts])
     table = replace(table, columns=tuple(cells.get(k, column) for k, column in enumerate(table.columns)))
     if a.ordered:
-        order = [list(own).index(name) for name in golds]
+        order = [list(answer_groups).index(name) for name in gold_groups]
         table = replace(table, columns=tuple([column[at] for at in order] for column in table.columns))
     return table
 
@@ -751,7 +754,7 @@ def _way(sides: Sequence[Sequence[Any]], fine: Groups, coarse: Groups, *, native
         return None
     written = [write_number(_TOGETHER[way](values), sides[0][rows[0]]) for (_, values), rows in zip(whole, fine.values(), strict=True)]
     chance = 1.0 if way == "sum" else len(_TOGETHER) - 1.0
-    for wanted, values in whole:
+    for total, values in whole:
         if len(values) > 1:
-            chance *= 1 / len(values) if wanted in values else 10.0 ** -len(wanted.normalize().as_tuple().digits)
+            chance *= 1 / len(values) if total in values else 10.0 ** -len(total.normalize().as_tuple().digits)
     return way, written, chance

@@ -111,11 +111,11 @@ def _column_pairs(a: Alignment) -> Data:
         }
         for j, k in enumerate(a.partners)
     ]
-    taken = {k for k in a.partners if k is not None}
+    partners = {k for k in a.partners if k is not None}
     further = [
         {"predicted": k + 1, "predicted_header": _cut_text(a.prediction.header[k])}
         for k in range(len(a.prediction.columns))
-        if k not in taken
+        if k not in partners
     ]
     unneeded = [i + 1 for i in range(len(a.gold.columns)) if i not in a.needed]
     return {

@@ -147,7 +147,7 @@ def _named_records(*sides: Sequence[Mapping[str, Any]]) -> Iterator[dict[Any, An
 
     def is_key(name: str) -> bool:
         ids = [[record.get(name) for record in side] for side in sides]
-        return all(all(isinstance(value, str | int) for value in own) and len(set(own)) == len(own) for own in ids)
+        return all(all(isinstance(value, str | int) for value in keys) and len(set(keys)) == len(keys) for keys in ids)
 
     key = next((name for name in _ID_KEYS if is_key(name)), None)
     for side in sides:
@@ -242,8 +242,10 @@ def _alignment_to_show(pair: TablePair, aligned: Alignment | None, *, is_explain
 
 def _natural_key(gold: Table, prediction: Table) -> tuple[int, ...]:
     """Return the gold column that names a row: filled and different in each row of both sides, half of them equal, an id or texts."""
-    own = Counter(map(_fold_name, prediction.header))
-    candidates = [(_ID_NAME.fullmatch(_fold_name(name)) is None, i) for i, name in enumerate(gold.header) if own[_fold_name(name)] == 1]
+    header_counts = Counter(map(_fold_name, prediction.header))
+    candidates = [
+        (_ID_NAME.fullmatch(_fold_name(name)) is None, i) for i, name in enumerate(gold.header) if header_counts[_fold_name(name)] == 1
+    ]
     others = {_fold_name(name): column for name, column in zip(prediction.header, prediction.columns, strict=True)}
     for is_other, i in sorted(candidates):
         sides = [list(map(str, column)) for column in (gold.columns[i], others[_fold_name(gold.header[i])])]
@@ -261,8 +263,8 @@ def _repeated_keys(pair: TablePair, a: Alignment | None) -> str:
         return ""
     notes = []
     for side, table in (("gold", pair.gold), ("the prediction", pair.prediction)):
-        named = {_fold_name(pair.gold.header[i]) for i in pair.key}
-        columns = [column for name, column in zip(table.header, table.columns, strict=True) if _fold_name(name) in named]
+        key_names = {_fold_name(pair.gold.header[i]) for i in pair.key}
+        columns = [column for name, column in zip(table.header, table.columns, strict=True) if _fold_name(name) in key_names]
         counts = Counter(map(str, zip(*columns, strict=True)))
         if n := sum(count > 1 for count in counts.values()):
             notes.append(f"{count_words(n, 'key')} of {side} {'occurs' if n == 1 else 'occur'} more than once")
@@ -288,14 +290,14 @@ def _heads(a: Alignment, lone: tuple[Sequence[str], Sequence[str]]) -> list[Caus
     if not any(lone):
         return []
     partners = [(a.gold.header[a.needed[j]], a.prediction.header[k]) for j, k in enumerate(a.partners) if k is not None]
-    renamed = [(gold, own) for gold, own in partners if _fold_name(gold) != _fold_name(own)]
+    renamed = [(gold, predicted_name) for gold, predicted_name in partners if _fold_name(gold) != _fold_name(predicted_name)]
     n_more = len(a.prediction.columns) - len(a.gold.columns)
     causes = []
     if renamed:
-        where = ", ".join(f"gold's {show(gold)} is {show(own)}" for gold, own in renamed[:5])
+        where = ", ".join(f"gold's {show(gold)} is {show(predicted_name)}" for gold, predicted_name in renamed[:5])
         causes.append(Cause("columns renamed", f"{count_words(len(renamed), 'column')} of gold under another name", where))
     if n_more > 0:
-        more = [name for name in lone[1] if name not in {own for _, own in renamed}]
+        more = [name for name in lone[1] if name not in {predicted_name for _, predicted_name in renamed}]
         where = ", ".join(map(show, more[:5]))
         causes.append(Cause("column too many", f"{count_words(n_more, 'column')} that gold does not have", where))
     return causes

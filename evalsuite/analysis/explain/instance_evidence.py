@@ -89,8 +89,8 @@ def explain_results(
         roomy = {**resolved, "seconds": ROOM * resolved["seconds"]}
         submission = read_submission_in_worker(result_dir, gold, resolved, mode=mode, isolation=isolation, fork_server=fork_server)
         tasks = plan(gold, submission, rules=rules or gold.suite.rules, limits=roomy, only=tuple(ids)) if ids else []
-        judged = [task for task in tasks if is_batch(task)]
-        yield from ((task.instance.instance_id, _judge_evidence(results.get(task.instance.instance_id))) for task in judged)
+        batch_tasks = [task for task in tasks if is_batch(task)]
+        yield from ((task.instance.instance_id, _judge_evidence(results.get(task.instance.instance_id))) for task in batch_tasks)
         order = _ORDERS[tuple(what)]
         inodes = gold_inodes(gold.folder)
         pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=inodes, order=order, fork_server=fork_server)
@@ -98,7 +98,7 @@ def explain_results(
         # An answer that is a query runs as it does in a run.
         queries = Databases(gold, result_dir, limits=roomy, jobs=jobs, isolation=isolation, folder=databases)
         workers.callback(queries.close)
-        tasks = [task for task in tasks if task not in judged]
+        tasks = [task for task in tasks if task not in batch_tasks]
         if edits:
             # Gold from a query costs a query: a report, which explains many instances, uses what the run kept.
             live = any(result.detail("gold_from") == "query" for result in results.values())
@@ -209,9 +209,9 @@ def _pair_evidence(task: Task, check: Check, form: Sequence[Table], rules: Rule,
     from evalsuite.sql.session import both_queries
 
     golds, query = gold_tables(task, check), str(check.parameters["gold"])
-    theirs, mine = next(((a, b) for a, b in zip(form, golds, strict=True) if a.columns != b.columns), (form[0], golds[0]))
-    asked = {"gold": mine, "ignore_order": order_columns(query, mine.header) is None}
-    differing = difference(SCORERS.load("table_match"), theirs, asked, rules=rules, result=result)
+    answer_result, gold_result = next(((a, b) for a, b in zip(form, golds, strict=True) if a.columns != b.columns), (form[0], golds[0]))
+    parameters = {"gold": gold_result, "ignore_order": order_columns(query, gold_result.header) is None}
+    differing = difference(SCORERS.load("table_match"), answer_result, parameters, rules=rules, result=result)
     assert task.answer is not None
     return {"difference": differing, "sql": both_queries(query, str(task.answer.value), "sqlite")}
 
@@ -297,8 +297,8 @@ def takes_gold(judge: Judge) -> bool:
         answers: list[Any] = [", ".join(texts)] if judge.parameters.get("conj") == "and" else texts
     else:
         answers = list(golds) if reads == "table" else [gold]
-    own = replace(judge, budget=Budget())
-    return any(own.passes(answer) for answer in answers if not isinstance(answer, Fault))
+    judge_of_call = replace(judge, budget=Budget())
+    return any(judge_of_call.passes(answer) for answer in answers if not isinstance(answer, Fault))
 
 
 def explanation(causes: Sequence[Cause], budget: Budget, rules: Rule, *, note: str = "") -> dict[str, Any]:
@@ -419,12 +419,12 @@ def _collect_evidence(record: "Record", ids: Sequence[str], gold: Path, submissi
     if same_gold is None:
         return RunEvidence(note="differences are not shown: gold has changed since the run")
     unexecuted = same_gold.suite.extra.get("unexecuted", ())
-    theirs = {
+    submission_side = {
         instance.instance_id
         for instance in same_gold.instances
         if any(check.scorer in unexecuted or names_class(check.parameters) for check in instance.checks)
     }.intersection(ids)
-    ids = [name for name in ids if name not in theirs]
+    ids = [name for name in ids if name not in submission_side]
     results = {result.instance_id: result for result in record.results}
     limits, jobs, mode = record.run["options"].get("limits") or {}, min(4, os.cpu_count() or 1), record.run["options"].get("mode")
     by_id: dict[str, Mapping[str, Any]] = {}
@@ -445,8 +445,10 @@ def _collect_evidence(record: "Record", ids: Sequence[str], gold: Path, submissi
     if shows(record.level, "shape"):
         collect([name for name in ids[:MOST_DIFFERENCES] if name not in by_id and name not in changed], ("difference",))
     notes = []
-    if theirs:
-        notes.append(f"{len(theirs)} are scored by plugins of gold: only `evalsuite explain ID --run RUN --gold {gold}` executes them")
+    if submission_side:
+        notes.append(
+            f"{len(submission_side)} are scored by plugins of gold: only `evalsuite explain ID --run RUN --gold {gold}` executes them"
+        )
     if len(ids) > MOST_DIFFERENCES:
         notes.append(f"differences are shown for the first {MOST_DIFFERENCES} of {len(ids)} instances that are not right")
     if changed:

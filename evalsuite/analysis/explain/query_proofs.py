@@ -151,8 +151,8 @@ class QueryProofs:
         """Return what edits of the queries of a wrong answer show; None if there is no query, or no database to run it on."""
         assert task.answer is not None
         if is_pair(task):
-            made = self.answers.with_databases(task)
-            return _search(self, _Pair(made), rules) if isinstance(made, Task) and made.databases else None
+            tables = self.answers.with_databases(task)
+            return _search(self, _Pair(tables), rules) if isinstance(tables, Task) and tables.databases else None
         check = _table_check(task)
         sides = self._sides(task, check) if check is not None and not check.problems else None
         return _search(self, sides, rules) if sides is not None else None
@@ -276,10 +276,12 @@ class _QueriedTable:
         from evalsuite.sql.execution import Query
 
         folder = self.databases.make_folder("edited gold" if of_gold else "edited answers")
-        asked = [Query(name=name, text=edit.sql, connection=self.connection, place=folder / f"{name}.csv") for name, edit in edits.items()]
+        queries = [
+            Query(name=name, text=edit.sql, connection=self.connection, place=folder / f"{name}.csv") for name, edit in edits.items()
+        ]
         runner = self._runners.setdefault(of_gold, self.databases.queries())
         assert self.task.answer is not None
-        for answered in runner.answers(asked):
+        for answered in runner.answers(queries):
             self.n_runs += 1
             name, outcome = answered.query.name, answered.outcome
             if isinstance(outcome, Fault):
@@ -305,7 +307,7 @@ def _rename_task(task: Task, name: str, check: Check) -> Task:
     id_, value = task.instance.instance_id, task.answer.value
     if task.answer.answer_type == "file" and isinstance(value, str):
         value = FromRoot(f"{id_}/{value}")
-    kept = {
+    extra = {
         key: [_resolve_gold_names(name_of_gold, id_, check) for name_of_gold in value_of_key]
         if isinstance(value_of_key, list)
         else _resolve_gold_names(value_of_key, id_, check)
@@ -315,7 +317,7 @@ def _rename_task(task: Task, name: str, check: Check) -> Task:
     }
     return replace(
         task,
-        instance=replace(task.instance, instance_id=name, checks=(replace(check, parameters=kept),)),
+        instance=replace(task.instance, instance_id=name, checks=(replace(check, parameters=extra),)),
         answer=replace(task.answer, instance_id=name, value=value),
         rules="strict",
     )
@@ -333,13 +335,13 @@ def _search(proofs: QueryProofs, sides: "_Pair | _QueriedTable", rules: Rule) ->
     try:
         room = next((float(result.details.get(ROOM, 1.0)) for result in pool.results([sides.base()])), 1.0)
         for of_gold in (True, False):
-            own, other = (sides.gold, sides.answer) if of_gold else (sides.answer, sides.gold)
-            if not own or proof.causes:
+            query, other_query = (sides.gold, sides.answer) if of_gold else (sides.answer, sides.gold)
+            if not query or proof.causes:
                 continue
             if of_gold and (control := sides.control()) is not None and not _names_of_right(pool, [control], rules):
                 proof.notes.append("gold's query does not give gold here: it was not tried")
                 continue
-            _try_edits(proofs, sides, pool, proof, own, other, of_gold=of_gold, rules=rules, room=room)
+            _try_edits(proofs, sides, pool, proof, query, other_query, of_gold=of_gold, rules=rules, room=room)
     finally:
         pool.close()
         proof.n_runs = sides.n_runs
@@ -352,7 +354,7 @@ def _try_edits(
     sides: "_Pair | _QueriedTable",
     pool: Pool,
     proof: Proof,
-    own: str,
+    query: str,
     other: str,
     *,
     of_gold: bool,
@@ -360,34 +362,34 @@ def _try_edits(
     room: float,
 ) -> None:
     """Try the edits of one query, several at once, until one returns the other side."""
-    whose, wanted = ("gold's", "the answer") if of_gold else ("the answer's", "gold")
+    owner, target = ("gold's", "the answer") if of_gold else ("the answer's", "gold")
     try:
         with RpcClient(
             readable=(), hostile=sides.task.submission_folder, limits=sides.task.limits, fork_server=proofs.fork_server
         ) as calls:
-            made = calls.call(
-                "evalsuite.sql.query_edits:edits_as_data", own, sides.dialect, other, "gold's" if not of_gold else "the answer's"
+            edit_data = calls.call(
+                "evalsuite.sql.query_edits:edits_as_data", query, sides.dialect, other, "gold's" if not of_gold else "the answer's"
             )
     except (FaultError, EvalsuiteError):
-        proof.notes.append(f"{whose} query cannot be parsed")
+        proof.notes.append(f"{owner} query cannot be parsed")
         return
-    edits = {f"e{i}": QueryEdit(*edit) for i, edit in enumerate(made)}
-    names, n_tried, judged = list(edits), 0, "strict" if of_gold else rules
-    idle = _idle_kinds(sides, pool, own, judged) if of_gold else frozenset[bool]()
+    edits = {f"e{i}": QueryEdit(*edit) for i, edit in enumerate(edit_data)}
+    names, n_tried, rule = list(edits), 0, "strict" if of_gold else rules
+    idle = _idle_kinds(sides, pool, query, rule) if of_gold else frozenset[bool]()
     while names and sides.n_runs < MOST_RUNS:
         some, names = {name: edits[name] for name in names[:_AT_ONCE]}, names[_AT_ONCE:]
         tasks = list(sides.tasks(some, of_gold=of_gold))
         n_tried += len(tasks)
-        right = [name for name in _names_of_right(pool, tasks, judged) if (edits[name].kind == "order") not in idle]
+        right = [name for name in _names_of_right(pool, tasks, rule) if (edits[name].kind == "order") not in idle]
         if right:
             first = min(right, key=list(edits).index)
             n_before = max(1, n_tried - len(some) + 1 + list(some).index(first))
-            edit = _necessary_parts(sides, pool, edits, edits[first], of_gold=of_gold, rules=judged)
+            edit = _necessary_parts(sides, pool, edits, edits[first], of_gold=of_gold, rules=rule)
             name = _NAMES[edit.kind][not of_gold]
-            where = f"{whose} query {edit.words} gives exactly {wanted}"
+            where = f"{owner} query {edit.words} gives exactly {target}"
             proof.causes.append(Cause(name, _SAYS.get(name) or general_sentence(name), where, chance=_chance(n_before, room)))
             return
-    proof.notes.append(f"none of {n_tried} edits of {whose} query gives {wanted}")
+    proof.notes.append(f"none of {n_tried} edits of {owner} query gives {target}")
 
 
 def _chance(n_before: int, room: float) -> float:
@@ -396,11 +398,11 @@ def _chance(n_before: int, room: float) -> float:
     return min(FITS, chance) if chance <= _MOST_CHANCE else chance
 
 
-def _idle_kinds(sides: "_Pair | _QueriedTable", pool: Pool, own: str, rules: Rule) -> frozenset[bool]:
+def _idle_kinds(sides: "_Pair | _QueriedTable", pool: Pool, query: str, rules: Rule) -> frozenset[bool]:
     """Return the kinds of edits (of the order, or others) that fit without a change: gold's query already returns the answer."""
     idle = set()
     for kind in ("order", "condition"):
-        tasks = list(sides.tasks({"as it stands": QueryEdit(kind, "", own)}, of_gold=True))
+        tasks = list(sides.tasks({"as it stands": QueryEdit(kind, "", query)}, of_gold=True))
         if _names_of_right(pool, tasks, rules):
             idle.add(kind == "order")
     return frozenset(idle)

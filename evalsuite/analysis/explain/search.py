@@ -210,8 +210,8 @@ def chance_of_copies(a: Alignment) -> float:
 
 def chance_of_headers(a: Alignment) -> float:
     """Return how likely as many headers equal gold's by accident: each letter or digit of them halves it."""
-    golds, own = ({name.strip().casefold() for name in table.header} for table in (a.gold, a.prediction))
-    return 0.5 ** sum(sum(map(str.isalnum, name)) for name in golds & own)
+    gold_names, names = ({name.strip().casefold() for name in table.header} for table in (a.gold, a.prediction))
+    return 0.5 ** sum(sum(map(str.isalnum, name)) for name in gold_names & names)
 
 
 def _is_empty(a: Alignment) -> bool:
@@ -234,8 +234,8 @@ class _Shares:
         self._a, self._j, self._by_letters = a, j, by_letters
         self._keys = [key(cell) for cell in a.columns.gold[j].cells]
         k = a.partners[j]
-        own = [] if k is None else [key(cell) for cell in a.columns.predicted[k].cells]
-        self._counts, self.by_steps = Counter(self._keys), _share_by_steps({*self._keys, *own} - {None})
+        predicted_keys = [] if k is None else [key(cell) for cell in a.columns.predicted[k].cells]
+        self._counts, self.by_steps = Counter(self._keys), _share_by_steps({*self._keys, *predicted_keys} - {None})
 
     def of(self, g: int, p: int | None = None) -> float:
         """Return the share of gold row g; with the predicted row p, by all of its digits if both cells have them."""
@@ -285,7 +285,7 @@ def _share_of_kind(hypotheses: Sequence[ErrorHypothesis], pairs: Sequence[Pair],
     """Return the share of tries among generated values of the same kind, 0 if the pairs are neither all numbers nor all times."""
     numbers = [pair.gold_number for pair in pairs]
     if all(number is not None for number in numbers):
-        kinds = [list(_draw_alike(number, random_)) for number in numbers if number is not None]
+        kinds = [list(_draw_similar(number, random_)) for number in numbers if number is not None]
         return _share(hypotheses, pairs, _draws(kinds, pairs, n_tries, random_))
     if all(isinstance(pair.gold, str) and _INSTANT.fullmatch(pair.gold) for pair in pairs):
         n_days = _NEAR if any(hypothesis.name in _TIME_LAWS for hypothesis in hypotheses) else _HALF_A_YEAR
@@ -331,18 +331,18 @@ def _draws(kinds: Sequence[Sequence[Decimal]], pairs: Sequence[Pair], n_tries: i
         yield [write_number(random_.choice(kind), like) for kind, like in zip(kinds, likes, strict=True)]
 
 
-def _draw_alike(number: Decimal, random_: random.Random) -> Iterator[Decimal]:
+def _draw_similar(number: Decimal, random_: random.Random) -> Iterator[Decimal]:
     """Return at most `TRIES` numbers with the sign, the significant digits and the exponent of a number, all of them if there are fewer."""
     if number == number.to_integral_value() and int(number) in _YEARS:
         yield from (number + step for step in range(-_NEAR, _NEAR + 1))
         return
     sign, digits, exponent = number.normalize().as_tuple() if not number.as_tuple().exponent else number.as_tuple()
     n = len(digits)
-    lowest, beyond = 10 ** (n - 1), 10**n
-    n_values = beyond - lowest
+    lowest, limit = 10 ** (n - 1), 10**n
+    n_values = limit - lowest
     # One from each of as many equal parts: independent draws would miss a share of 2 % by half a percent.
     drawn = (lowest + random_.randrange(n_values * i // TRIES, n_values * (i + 1) // TRIES) for i in range(TRIES))
-    for value in range(lowest, beyond) if n_values <= TRIES else drawn:
+    for value in range(lowest, limit) if n_values <= TRIES else drawn:
         yield (Decimal(value) * (-1 if sign else 1)).scaleb(int(exponent))
 
 

@@ -66,8 +66,8 @@ def explain_tables(judge: Judge, form: Sequence[Table | Fault]) -> list[Cause] |
     if swapped is not None:
         return swapped
     pairs = dict(enumerate(table_pairs(form, judge.parameters, "tables", judge.rules)))
-    own = {i: _judge_of_table(judge, i, gold=[golds[i]]) for i in pairs}
-    return _explain_each(judge, list(form), pairs, lambda i, table: own[i].passes([table]))
+    judges = {i: _judge_of_table(judge, i, gold=[golds[i]]) for i in pairs}
+    return _explain_each(judge, list(form), pairs, lambda i, table: judges[i].passes([table]))
 
 
 def explain_database(judge: Judge, form: Mapping[str, Table | Fault]) -> list[Cause] | None:
@@ -77,8 +77,8 @@ def explain_database(judge: Judge, form: Mapping[str, Table | Fault]) -> list[Ca
     pairs = {keys[pair.name.lower()]: pair for pair in table_pairs(form, judge.parameters, "database", judge.rules)}
     if len(pairs) < len(names):
         return None
-    own = {keys[name.lower()]: _judge_of_table(judge, i, condition_tabs=[name]) for i, name in enumerate(names)}
-    return _explain_each(judge, dict(form), pairs, lambda key, table: own[key].passes({key: table}))
+    judges = {keys[name.lower()]: _judge_of_table(judge, i, condition_tabs=[name]) for i, name in enumerate(names)}
+    return _explain_each(judge, dict(form), pairs, lambda key, table: judges[key].passes({key: table}))
 
 
 def _explain_each(judge: Judge, form: Any, pairs: Mapping[Any, TablePair], passes: Callable[[Any, Any], bool]) -> list[Cause] | None:
@@ -115,8 +115,8 @@ def _try_other_order(judge: Judge, form: Sequence[Any], n: int) -> list[Cause] |
         return None
     order: list[int] = []
     for i in range(n):
-        own = _judge_of_table(judge, i, gold=[judge.parameters["gold"][i]])
-        place = next((k for k in [i, *range(n)] if k not in order and own.passes([form[k]])), None)
+        table_judge = _judge_of_table(judge, i, gold=[judge.parameters["gold"][i]])
+        place = next((k for k in [i, *range(n)] if k not in order and table_judge.passes([form[k]])), None)
         if place is None:
             return None
         order.append(place)
@@ -141,8 +141,8 @@ def search_pair(pair: TablePair, judge: Judge, passes: Passes) -> tuple[list[Cau
                 return mended
             continue
         # A repair that has a cause of its own name is tried early, and not again in its phase.
-        tried = [entry for entry in TABLE_CAUSES if entry.name == phase or (entry.phase == phase and entry.name not in order)]
-        for repair in tried:
+        causes = [entry for entry in TABLE_CAUSES if entry.name == phase or (entry.phase == phase and entry.name not in order)]
+        for repair in causes:
             for repaired in repair.repair(start):
                 name, gold_in = repaired.name or repair.name, repaired.puts_gold_in
                 chance, in_common = _chances(start, repaired, repair)
@@ -155,8 +155,8 @@ def search_pair(pair: TablePair, judge: Judge, passes: Passes) -> tuple[list[Cau
             return None
     # First a repair of rows that is not enough, then one of values.
     for cause, table in half_way:
-        again = replace(pair, prediction=table).align(judge.rules)
-        mended = _values(again, passes) if again is not None else None
+        aligned = replace(pair, prediction=table).align(judge.rules)
+        mended = _values(aligned, passes) if aligned is not None else None
         if mended is not None:
             return [cause, *mended[0]], mended[1]
     return None
@@ -191,12 +191,12 @@ def _values(a: Alignment, passes: Passes) -> tuple[list[Cause], Table] | None:
     """
     if a.missing or a.extra:
         return None
-    tried = set[tuple[tuple[tuple[int, int], ...], ...]]()
+    seen_exchanges = set[tuple[tuple[tuple[int, int], ...], ...]]()
     for view in [a] if a.ordered or a.keyed else [a, pair_in_place(a), pair_by_rank(a)]:
         for view_ in (view, replace(view, exact=True)) if a.rules == "official" else (view,):
-            if view_.wrong in tried:
+            if view_.wrong in seen_exchanges:
                 continue
-            tried.add(view_.wrong)
+            seen_exchanges.add(view_.wrong)
             mended = _values_in(view_, passes)
             if mended is not None:
                 return mended

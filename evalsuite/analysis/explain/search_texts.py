@@ -51,7 +51,7 @@ def explain_text(judge: Judge, answer: str) -> list[Cause] | None:
     tries = [
         _drop_excluded(judge.parameters, answer),
         *_correct_numbers(judge, golds, answer),
-        _take_part_alone(answer),
+        _keep_one_part(answer),
         _correct_phrases(judge, golds, answer),
     ]
     for candidates in (*tries, _complete_answer(judge, golds, answer)):
@@ -84,13 +84,13 @@ def _correct_numbers(judge: Judge, golds: Sequence[Any], answer: str) -> list[Tr
         tokens.append(_Token(start, start + len(text), text))
     if not numbers or not tokens:
         return []
-    one_by_one = [_take_token_alone(tokens, answer), _correct_in_place(numbers, tokens, answer)]
+    one_by_one = [_keep_one_token(tokens, answer), _correct_in_place(numbers, tokens, answer)]
     together = _correct_all(judge, numbers, tokens, answer)
     # With many numbers it is likelier that all are wrong, and 12 of them by 6 hypotheses already exceed the budget.
     return [together, *one_by_one] if len(numbers) > 1 else [*one_by_one, together]
 
 
-def _take_token_alone(tokens: Sequence[_Token], answer: str) -> Tries:
+def _keep_one_token(tokens: Sequence[_Token], answer: str) -> Tries:
     for token in tokens:
         text = token.text
         if text != answer.strip():
@@ -157,8 +157,8 @@ def _mend_numbers(hypothesis: ErrorHypothesis, numbers: Sequence[Decimal], token
     mended = []
     for i, token in enumerate(tokens):
         # A number in gold's position is more likely to correspond to it than another similar one.
-        likely = numbers[i : i + 1] if len(tokens) == len(numbers) else []
-        for gold in (*likely, *numbers):
+        candidates = numbers[i : i + 1] if len(tokens) == len(numbers) else []
+        for gold in (*candidates, *numbers):
             fixed = _fix_number(hypothesis, gold, token.text)
             if fixed is not None:
                 mended.append(_Mended(token, *fixed, Pair(plain(gold), _readings(hypothesis, token.text)[0])))
@@ -221,7 +221,7 @@ def _hypotheses(names: Sequence[str]) -> list[ErrorHypothesis]:
     return [hypothesis for hypothesis in ERROR_HYPOTHESES if hypothesis.name in names]
 
 
-def _take_part_alone(answer: str) -> Tries:
+def _keep_one_part(answer: str) -> Tries:
     """Try each part of the answer by itself: a line, a sentence, the text after a colon, the text without punctuation."""
     parts = [part for part in _PART.split(answer) if part and part.strip()]
     candidates = [answer.strip(_MARKS), *(part.strip(_MARKS) for part in parts), *(part.strip() for part in parts)]
@@ -290,11 +290,11 @@ def _complete_answer(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
     texts = [gold for gold in golds if isinstance(gold, str | int | float) and not isinstance(gold, bool)]
     if judge.parameters.get("conj") != "and" or len(texts) < 2:
         return
-    lacking = [gold for gold in texts if not judge.set_parameters(gold=[gold]).passes(answer)]
+    missing = [gold for gold in texts if not judge.set_parameters(gold=[gold]).passes(answer)]
     # If an answer lacks most of a long list, a part that it happens to contain explains nothing.
-    if 0 < len(lacking) < len(texts) and len(lacking) <= max(2, len(texts) // 2):
-        where = "missing: " + ", ".join(map(show, lacking[:3]))
+    if 0 < len(missing) < len(texts) and len(missing) <= max(2, len(texts) // 2):
+        where = "missing: " + ", ".join(map(show, missing[:3]))
         yield (
-            [Cause("part missing", f"{len(lacking)} of {len(texts)} parts are missing", where, puts_gold_in=True)],
-            f"{answer}, {', '.join(map(str, lacking))}",
+            [Cause("part missing", f"{len(missing)} of {len(texts)} parts are missing", where, puts_gold_in=True)],
+            f"{answer}, {', '.join(map(str, missing))}",
         )

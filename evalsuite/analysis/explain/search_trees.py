@@ -108,7 +108,7 @@ def _group_by_field(leaves: Sequence[Leaf]) -> list[list[Leaf]]:
     fields: dict[tuple[Path, str], list[Leaf]] = defaultdict(list)
     for leaf in leaves:
         fields[tuple("[]" if isinstance(step, int) else step for step in leaf.path), leaf.status].append(leaf)
-    return [own[::-1] if status == "extra" else own for (_, status), own in fields.items()]
+    return [places[::-1] if status == "extra" else places for (_, status), places in fields.items()]
 
 
 def _cause_of_field(leaves: Sequence[Leaf]) -> tuple[Cause, list[tuple[Path, Any]]] | None:
@@ -242,16 +242,16 @@ class _Parts:
 
     def necessary(self, start: _State, end: _State) -> list[_Step]:
         """The parts without those whose removal leaves the score at the end as it is, each with the scores before and after it."""
-        kept = self.found
-        for step in list(kept):
-            rest = [other for other in kept if other is not step]
+        parts = self.found
+        for step in list(parts):
+            rest = [other for other in parts if other is not step]
             after = self.replay(start, rest)
             if rest and after is not None and after.score >= end.score - _RISE:
-                kept = rest
-        if len(kept) == len(self.found):
-            return kept
+                parts = rest
+        if len(parts) == len(self.found):
+            return parts
         state, self.found = start, []
-        for step in kept:
+        for step in parts:
             after = step.apply(state)
             if after is None:
                 break
@@ -342,8 +342,8 @@ class _Parts:
         differing, counts = defaultdict[str, list[_Wrong]](list), Counter[str]()
         for at, (record, rows) in enumerate(self.compare_records(state)):
             # Records that are joined by their ids are in gold's order.
-            own = at < len(records) and records[at] is record
-            place = at if own else next((i for i, other in enumerate(records) if other is record), None)
+            is_that_record = at < len(records) and records[at] is record
+            place = at if is_that_record else next((i for i, other in enumerate(records) if other is record), None)
             for row in rows:
                 counts[row.schema_path] += row.status in ("match", "mismatch")
                 steps = _steps(row.found_path) if row.status == "mismatch" else None

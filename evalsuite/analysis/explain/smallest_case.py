@@ -148,9 +148,9 @@ def shrink_tree(answer: Any, gold: Any, parameters: Mapping[str, Any], shrinker:
     dropped: set[TreePath] = set()
     level = 0
 
-    def keeps(kept: Sequence[TreePath], *, dropped: frozenset[TreePath], paths: Sequence[TreePath]) -> bool:
-        gone = dropped | (set(paths) - set(kept))
-        return shrinker.keeps(_prune(answer, (), gone), {**parameters, "gold": _prune(gold, (), gone)})
+    def keeps(remaining: Sequence[TreePath], *, dropped: frozenset[TreePath], paths: Sequence[TreePath]) -> bool:
+        removed = dropped | (set(paths) - set(remaining))
+        return shrinker.keeps(_prune(answer, (), removed), {**parameters, "gold": _prune(gold, (), removed)})
 
     while True:
         level += 1
@@ -205,14 +205,14 @@ class Case:
 
     def form(self) -> Any:
         """The answer in the scorer's form."""
-        own = {key[1]: table for key, table in self.tables.items() if key[0] == "prediction"}
-        return own if self.reads == "database" else list(own.values()) if self.reads == "tables" else own[0]
+        predicted = {key[1]: table for key, table in self.tables.items() if key[0] == "prediction"}
+        return predicted if self.reads == "database" else list(predicted.values()) if self.reads == "tables" else predicted[0]
 
     def scorer_parameters(self) -> dict[str, Any]:
         """The parameters in the scorer's form, gold read."""
-        own = {key[1]: table for key, table in self.tables.items() if key[0] == "gold"}
+        gold_tables = {key[1]: table for key, table in self.tables.items() if key[0] == "gold"}
         single = self.reads == "table" and self.parameters["gold"] is None
-        gold: Any = own if self.reads == "database" else own[0] if single else list(own.values())
+        gold: Any = gold_tables if self.reads == "database" else gold_tables[0] if single else list(gold_tables.values())
         return {**self.parameters, "gold": gold}
 
     @property
@@ -236,8 +236,8 @@ def case_of(reads: str, form: Any, parameters: Mapping[str, Any]) -> Case | None
     single = reads == "table" and isinstance(gold, Table)
     sides = {"prediction": form if reads != "table" else [form], "gold": [gold] if single else gold}
     tables: dict[Key, Table] = {}
-    for side, own in sides.items():
-        for place, table in own.items() if isinstance(own, Mapping) else enumerate(own):
+    for side, tables_of_side in sides.items():
+        for place, table in tables_of_side.items() if isinstance(tables_of_side, Mapping) else enumerate(tables_of_side):
             if not isinstance(table, Table):
                 return None
             # A reader's remark on a line does not apply to the remaining rows.
@@ -276,8 +276,8 @@ def _keep_sufficient_gold(case: Case, keeps: Keeps) -> Case:
     }
     for key in golds:
         tables = {place: table for place, table in case.tables.items() if place[0] != "gold"} | {("gold", 0): case.tables[key]}
-        own = {name: [value[key[1]]] for name, value in per_table.items()}
-        smaller = replace(case, tables=tables, parameters={**case.parameters, **own})
+        values_of_table = {name: [value[key[1]]] for name, value in per_table.items()}
+        smaller = replace(case, tables=tables, parameters={**case.parameters, **values_of_table})
         if keeps(smaller):
             return smaller
     return case
@@ -299,19 +299,19 @@ def _fewer_rows(case: Case, keeps: Keeps, shrinker: Shrinker) -> Case:
 def _join_rows(case: Case) -> list[list[tuple[Key, int]]]:
     """Return each row of an answer with its gold rows; rows without a partner by themselves."""
     partners: dict[tuple[Key, int], list[tuple[Key, int]]] = {}
-    paired: set[tuple[Key, int]] = set()
-    for own, gold, _, pair in _pairs(case):
+    joined_rows: set[tuple[Key, int]] = set()
+    for predicted, gold, _, pair in _pairs(case):
         alignment = pair.align("strict")
         in_place = [(row, row) for row in range(min(pair.gold.n_rows, pair.prediction.n_rows))]
         for g, p in (alignment.pairs if alignment is not None else ()) or in_place:
-            partners.setdefault((own, p), []).append((gold, g))
-            paired.add((gold, g))
+            partners.setdefault((predicted, p), []).append((gold, g))
+            joined_rows.add((gold, g))
     units = []
     for key, table in case.tables.items():
         for row in range(table.n_rows):
             if key[0] == "prediction":
                 units.append([(key, row), *partners.get((key, row), ())])
-            elif (key, row) not in paired:
+            elif (key, row) not in joined_rows:
                 units.append([(key, row)])
     # Adjacent rows of both sides are removed together.
     return sorted(units, key=lambda unit: unit[0][1])
@@ -330,13 +330,13 @@ def _sort_rows_back(case: Case, keeps: Keeps) -> Case:
 
     Rows in one long cycle (a column shifted by one) cannot be removed one by one; with all but two sorted back, the others can.
     """
-    for own, _, _, pair in list(_pairs(case)):
+    for predicted, _, _, pair in list(_pairs(case)):
         alignment = pair.align("strict")
         if alignment is None or not alignment.n_wrong:
             continue
         n_left = 2
         while n_left < len(alignment.pairs):
-            mended = case.put_table(own, _repair_rows(alignment, len(alignment.pairs) - n_left))
+            mended = case.put_table(predicted, _repair_rows(alignment, len(alignment.pairs) - n_left))
             if keeps(mended):
                 case = mended
                 break
@@ -382,8 +382,8 @@ def _fewer_columns(case: Case, keeps: Keeps) -> Case:
     shared = bool(flat) and sum(key[0] == "gold" for key in case.tables) > 1 and all(isinstance(item, int) for item in flat)
     # Parameters may refer to gold columns in a way that cannot be renumbered.
     by_name = any(isinstance(case.parameters.get(name), Mapping) for name in ("abs_tol", "rel_tol"))
-    for own, gold, i, pair in list(_pairs(case)):
-        sides = case.tables[own], case.tables[gold]
+    for predicted, gold, i, pair in list(_pairs(case)):
+        sides = case.tables[predicted], case.tables[gold]
         alignment = replace(pair, prediction=sides[0], gold=sides[1]).align("strict")
         fixed = shared or by_name or alignment is None
         partners = (
@@ -391,22 +391,22 @@ def _fewer_columns(case: Case, keeps: Keeps) -> Case:
         )
         units: list[Columns] = [(g, partners.get(g)) for g in range(len(sides[1].columns))] if not fixed else []
         units += [(None, k) for k in range(len(sides[0].columns)) if k not in set(partners.values())]
-        smaller = partial(_take_columns_of_pair, case, (own, gold), i, fixed=fixed)
+        smaller = partial(_take_columns_of_pair, case, (predicted, gold), i, fixed=fixed)
 
-        def keeps_part(kept: Sequence[Columns], smaller: Callable[[Sequence[Columns]], Case | None] = smaller) -> bool:
-            return (part := smaller(kept)) is not None and keeps(part)
+        def keeps_part(remaining: Sequence[Columns], smaller: Callable[[Sequence[Columns]], Case | None] = smaller) -> bool:
+            return (part := smaller(remaining)) is not None and keeps(part)
 
         case = smaller(smallest(units, keeps_part)) or case
     return case
 
 
-def _take_columns_of_pair(case: Case, keys: tuple[Key, Key], i: int, kept: Sequence[Columns], *, fixed: bool) -> Case | None:
+def _take_columns_of_pair(case: Case, keys: tuple[Key, Key], i: int, remaining: Sequence[Columns], *, fixed: bool) -> Case | None:
     """Return the case with some columns of two tables; None if no column, or no compared column, would be left."""
-    golds = sorted(g for g, _ in kept if g is not None)
-    own = sorted(k for _, k in kept if k is not None)
-    if not own or (not golds and not fixed):
+    golds = sorted(g for g, _ in remaining if g is not None)
+    predicted_columns = sorted(k for _, k in remaining if k is not None)
+    if not predicted_columns or (not golds and not fixed):
         return None
-    case = case.put_table(keys[0], _take_columns(case.tables[keys[0]], own))
+    case = case.put_table(keys[0], _take_columns(case.tables[keys[0]], predicted_columns))
     if fixed:
         return case
     n_before = len(case.tables[keys[1]].columns)
@@ -581,8 +581,8 @@ class File:
 def files_of(bundle: Bundle) -> list[File]:
     """Return the files of a bundle: gold's spec and files, the submission's metadata and files. Names are the bundle's own."""
     data = list(_data_files(bundle))
-    own, submitted = ([PurePath(file.path).name for file in data if file.path.startswith(side)] for side in ("gold/", "submission/"))
-    spec = {"instance_id": CASE, "evaluation": {"func": bundle.scorer, "parameters": _spec_parameters(bundle, own)}}
+    gold_names, submitted = ([PurePath(file.path).name for file in data if file.path.startswith(side)] for side in ("gold/", "submission/"))
+    spec = {"instance_id": CASE, "evaluation": {"func": bundle.scorer, "parameters": _spec_parameters(bundle, gold_names)}}
     kind, value = (
         ("answer", bundle.answer) if not submitted else ("files", submitted) if bundle.reads == "tables" else ("file", submitted[0])
     )
@@ -613,7 +613,7 @@ def _data_files(bundle: Bundle) -> Iterator[File]:
             yield File(f"gold/{CASE}/{SCHEMA}", _json_line(bundle.schema))
     elif bundle.reads == "database":
         for side, place in places.items():
-            sql = "".join(_create_table_sql(str(name), table) for own, name, table in bundle.tables if own == side)
+            sql = "".join(_create_table_sql(str(name), table) for side_of_table, name, table in bundle.tables if side_of_table == side)
             yield File(f"{place}.duckdb", sql, is_sql=True)
     else:
         n_tables = Counter(side for side, _, _ in bundle.tables)

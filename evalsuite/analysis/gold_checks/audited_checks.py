@@ -160,16 +160,16 @@ def _schema(parameters: Mapping[str, Any], _: Hole) -> Candidates:
 def _make_severe(schema: Any, *, exact: bool) -> Any:
     if not isinstance(schema, dict):
         return [_make_severe(item, exact=exact) for item in schema] if isinstance(schema, list) else schema
-    kept = {key: _make_severe(value, exact=exact) for key, value in schema.items() if key not in _LENIENT}
-    compare = kept.get("x-eval-compare")
+    severe = {key: _make_severe(value, exact=exact) for key, value in schema.items() if key not in _LENIENT}
+    compare = severe.get("x-eval-compare")
     if compare is not None and exact:
-        kept["x-eval-compare"] = "exact"
+        severe["x-eval-compare"] = "exact"
     elif isinstance(compare, dict):
-        kept["x-eval-compare"] = {
+        severe["x-eval-compare"] = {
             name: {key: value for key, value in options.items() if key not in _SLACK} if isinstance(options, dict) else options
             for name, options in compare.items()
         }
-    return kept
+    return severe
 
 
 _CANDIDATES: Final[dict[str, Callable[[Mapping[str, Any], Hole], Candidates]]] = {
@@ -221,9 +221,9 @@ class AuditOptions:
         """Whether no further answer may be scored."""
         return self.until is not None and time.monotonic() > self.until
 
-    def wants(self, made: GeneratedAnswer) -> bool:
+    def wants(self, answer: GeneratedAnswer) -> bool:
         """Whether answers of this kind are audited."""
-        return not self.kinds or made.kind in self.kinds
+        return not self.kinds or answer.kind in self.kinds
 
 
 def all_golds(gold: Gold) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -277,10 +277,10 @@ def _verdicts(task: Task, check: Check, options: AuditOptions) -> list[dict[str,
         parameters["gold"] = _first_rows(parameters["gold"])
     random_ = random.Random(f"{options.seed} {task.instance.instance_id} {check.scorer}")
     answers = _answers_of(check, entry, parameters, options, random_)
-    wanted = list(filter(options.wants, answers[1:]))[: options.most]
+    chosen = list(filter(options.wants, answers[1:]))[: options.most]
     if entry.marker.reads == "table" and options.queried:
-        wanted += filter(options.wants, _query_answers(entry, parameters, options))
-    if not wanted:
+        chosen += filter(options.wants, _query_answers(entry, parameters, options))
+    if not chosen:
         raise NotAuditedError("no such answer can be generated")
     blocked: frozenset[Rule] = frozenset().union(*(problem.blocks for problem in check.problems))
 
@@ -289,18 +289,18 @@ def _verdicts(task: Task, check: Check, options: AuditOptions) -> list[dict[str,
 
     scored, verdicts = [], []
     with verdicts_only():
-        for made in wanted:
+        for made in chosen:
             if options.is_over:
                 break
             form = scorer_form(made, _gold_of(made, parameters, entry.marker.reads))
             scored.append((made, form, score(form, parameters)))
-        own = scorer_form(answers[0], _gold_of(answers[0], parameters, entry.marker.reads))
+        gold_form = scorer_form(answers[0], _gold_of(answers[0], parameters, entry.marker.reads))
         for made, form, taken in scored:
             lines: dict[str, str] = {}
             for rule in RULES:
                 if taken[rule] is None or taken[rule] is made.right or options.is_over:
                     continue
-                stay = [(OWN, own), *((answer.kind, other) for answer, other, verdict in scored if answer.right and verdict[rule])]
+                stay = [(OWN, gold_form), *((answer.kind, other) for answer, other, verdict in scored if answer.right and verdict[rule])]
                 lines[rule] = closing_line(Hole(made.kind, form, made.right, taken), rule, parameters, entry.parameters, stay, score)
             verdicts.append({"kind": made.kind, "right": made.right, "size": made.size, "taken": taken, "lines": lines})
     return verdicts
@@ -325,8 +325,10 @@ def _size(gold: Table, table: Table) -> float | None:
     if (gold.n_rows, len(gold.columns)) != (table.n_rows, len(table.columns)):
         return None
     largest = 0.0
-    for ours, theirs in zip(gold.columns, table.columns, strict=True):
-        for before, after in ((number(a, native=False), number(b, native=False)) for a, b in zip(ours, theirs, strict=True) if a != b):
+    for gold_column, other_column in zip(gold.columns, table.columns, strict=True):
+        for before, after in (
+            (number(a, native=False), number(b, native=False)) for a, b in zip(gold_column, other_column, strict=True) if a != b
+        ):
             share = size_of(before, after) if before is not None and after is not None else None
             if share is None:
                 return None
@@ -362,11 +364,11 @@ def _accept_by_rule(entry: Scorer, form: Any, parameters: Mapping[str, Any], blo
     return {rule: None if value is None else value >= _FULL for rule, value in values.items()}
 
 
-def _gold_of(made: GeneratedAnswer, parameters: Mapping[str, Any], reads: str) -> Any:
+def _gold_of(answer: GeneratedAnswer, parameters: Mapping[str, Any], reads: str) -> Any:
     """Return the gold that an answer is derived from: one of several accepted tables."""
     gold = parameters.get("gold")
     if reads == "table" and isinstance(gold, list | tuple):
-        return [table for table in gold if isinstance(table, Table)][int(made.table)]
+        return [table for table in gold if isinstance(table, Table)][int(answer.table)]
     return gold
 
 
@@ -376,14 +378,14 @@ def _answers_of(
     """Yield the answers of a check: gold itself, then wrong and right ones in turn, so that a short audit has both."""
     reads = entry.marker.reads
     if reads in ("text", "number"):
-        own, wrong, right = _text_answers(check, options, random_)
+        gold_answer, wrong, right = _text_answers(check, options, random_)
     elif reads == "tree":
         tree = first_choice(parameters["gold"])
-        own, wrong, right = right_answer(OWN, tree), list(tree_mutants(tree, random_)), list(tree_variants(tree))
+        gold_answer, wrong, right = right_answer(OWN, tree), list(tree_mutants(tree, random_)), list(tree_variants(tree))
     else:
-        own, wrong, right = _table_answers(reads, parameters, random_)
-    turns = [made for i in range(max(len(wrong), len(right))) for made in (*wrong[i : i + 1], *right[i : i + 1])]
-    return (own, *turns)
+        gold_answer, wrong, right = _table_answers(reads, parameters, random_)
+    turns = [answer for i in range(max(len(wrong), len(right))) for answer in (*wrong[i : i + 1], *right[i : i + 1])]
+    return (gold_answer, *turns)
 
 
 def _text_answers(
@@ -391,22 +393,22 @@ def _text_answers(
 ) -> tuple[GeneratedAnswer, list[GeneratedAnswer], list[GeneratedAnswer]]:
     accepted = check.parameters.get("gold")
     items = accepted if isinstance(accepted, list) else [accepted]
-    every = check.parameters.get("conj") == "and"
+    needs_all = check.parameters.get("conj") == "and"
     if check.scorer == "string_match":
         golds = [item for item in items if isinstance(item, str) and item]
         if not golds:
             raise NotAuditedError("has no gold")
-        own = " and ".join(golds) if every else golds[0]
-        wrong = list(text_mutants(golds, every=every, others=options.texts, random_=random_))
-        return right_answer(OWN, own), wrong, list(text_variants(golds, every=every))
+        gold_text = " and ".join(golds) if needs_all else golds[0]
+        wrong = list(text_mutants(golds, every=needs_all, others=options.texts, random_=random_))
+        return right_answer(OWN, gold_text), wrong, list(text_variants(golds, every=needs_all))
     numbers = [value for item in items if (value := read_gold_number(item)) is not None]
     if not numbers or len(numbers) < len(items):
         raise NotAuditedError("gold is not a number")
     others = list(map(Decimal, options.numbers))
     percentage = bool(check.parameters.get("percentage"))
-    wrong = list(number_mutants(numbers, every=every, percentage=percentage, others=others, random_=random_))
-    own = " and ".join(f"{n:f}" for n in (numbers if every else numbers[:1]))
-    return right_answer(OWN, own), wrong, list(number_variants(numbers, every=every))
+    wrong = list(number_mutants(numbers, every=needs_all, percentage=percentage, others=others, random_=random_))
+    gold_text = " and ".join(f"{n:f}" for n in (numbers if needs_all else numbers[:1]))
+    return right_answer(OWN, gold_text), wrong, list(number_variants(numbers, every=needs_all))
 
 
 def _table_answers(
@@ -420,7 +422,7 @@ def _table_answers(
     edits += [(table, edit) for edit in table_mutants(pairs[i], random_)]
     wrong = [GeneratedAnswer(edit.kind, edit, table=of, size=edit.size) for of, edit in edits if edit is not None]
     if reads == "table" and len(tables) > 1:
-        wrong = [made for made in wrong if not _equals_other_gold(apply_edit(tables[int(made.table)], made.value), tables)]
+        wrong = [answer for answer in wrong if not _equals_other_gold(apply_edit(tables[int(answer.table)], answer.value), tables)]
     return (
         right_answer(OWN, Edit(kind=OWN), table=table),
         wrong,
@@ -451,8 +453,8 @@ def _equals_other_gold(table: Table, golds: Sequence[Table]) -> bool:
     def cells(table: Table) -> list[list[Any]]:
         return [[clear(value, native=False) for value in column] for column in table.columns]
 
-    made = cells(table)
-    return any(cells(gold) == made for gold in golds)
+    table_cells = cells(table)
+    return any(cells(gold) == table_cells for gold in golds)
 
 
 # Edits of one query that are run, in total and per kind.
@@ -575,8 +577,8 @@ def _audit_pair(
     variants = [right_answer("gold's query: other spaces", f"\n{bare}  ;\n")]
     if order_terms(sql) is None:
         variants.append(right_answer("gold's query: as a subquery", f"SELECT * FROM ({bare}) AS given"))
-    made = list(filter(options.wants, [*variants, *wrong]))[: options.most]
-    queries = {"own": sql} | {f"m{i}": generated.value for i, generated in enumerate(made)}
+    answers = list(filter(options.wants, [*variants, *wrong]))[: options.most]
+    queries = {"own": sql} | {f"m{i}": generated.value for i, generated in enumerate(answers)}
     results = dict[str, Result]()
     tasks = [
         replace(
@@ -590,18 +592,22 @@ def _audit_pair(
         results[result.instance_id] = result
         if options.is_over:
             break
-    own = results.pop("own", None)
-    if own is None or own.fault in UNSCORED:
-        return (None, (), own.reason) if own is not None else None
-    judged = [(generated, results[f"m{i}"]) for i, generated in enumerate(made) if f"m{i}" in results]
-    return own, [verdict for generated, result in judged if (verdict := _verdict_of_query(generated, result)) is not None], ""
+    gold_result = results.pop("own", None)
+    if gold_result is None or gold_result.fault in UNSCORED:
+        return (None, (), gold_result.reason) if gold_result is not None else None
+    judged_answers = [(generated, results[f"m{i}"]) for i, generated in enumerate(answers) if f"m{i}" in results]
+    return (
+        gold_result,
+        [verdict for generated, result in judged_answers if (verdict := _verdict_of_query(generated, result)) is not None],
+        "",
+    )
 
 
-def _verdict_of_query(made: GeneratedAnswer, result: Result) -> dict[str, Any] | None:
+def _verdict_of_query(answer: GeneratedAnswer, result: Result) -> dict[str, Any] | None:
     """Return the verdict on a query; None if it should be wrong, and the strict rules do not refuse it."""
     values: dict[Rule, float | None] = {"official": result.official, "strict": result.strict}
-    taken = {rule: None if value is None else value == 1 for rule, value in values.items()}
-    if not made.right and (taken["strict"] is not False or result.status != "scored"):
+    accepted = {rule: None if value is None else value == 1 for rule, value in values.items()}
+    if not answer.right and (accepted["strict"] is not False or result.status != "scored"):
         return None
-    lines = {"official": STRICT} if taken["official"] is not made.right and taken["strict"] is made.right else {}
-    return {"kind": made.kind, "right": made.right, "size": None, "taken": taken, "lines": lines}
+    lines = {"official": STRICT} if accepted["official"] is not answer.right and accepted["strict"] is answer.right else {}
+    return {"kind": answer.kind, "right": answer.right, "size": None, "taken": accepted, "lines": lines}

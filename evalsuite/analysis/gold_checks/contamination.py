@@ -248,8 +248,8 @@ def _search(file: Path, index: _Index) -> None:
     shortest, overlap = min(index.sizes), max(index.sizes) - 1
     words: list[str] = []
     lines: list[int] = []
-    for line, own in _words_by_line(file):
-        for word in own:
+    for line, line_words in _words_by_line(file):
+        for word in line_words:
             if word in index.vocabulary:
                 words.append(word)
                 lines.append(line)
@@ -260,8 +260,8 @@ def _search(file: Path, index: _Index) -> None:
         if len(words) >= _CHUNK:
             # A very long stretch (gold repeated many times) is cut, and the pieces overlap so that no n-gram is lost.
             _look_up(words, lines, index, file)
-            kept = max(0, len(words) - overlap)
-            words, lines = words[kept:], lines[kept:]
+            n_kept = max(0, len(words) - overlap)
+            words, lines = words[n_kept:], lines[n_kept:]
     _look_up(words, lines, index, file)
 
 

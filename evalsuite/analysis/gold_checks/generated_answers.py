@@ -105,16 +105,16 @@ def _quote_cells(table: Table) -> Table:
     return replace(table, header=tuple(rows[0]), columns=tuple(cells) or tuple([] for _ in rows[0]))
 
 
-def scorer_form(made: GeneratedAnswer, gold: Any) -> Any:
+def scorer_form(answer: GeneratedAnswer, gold: Any) -> Any:
     """Return the answer in the scorer's form: `gold` is a table, a list of tables or a database of them, or unused."""
-    if not isinstance(made.value, Edit):
-        return made.value
+    if not isinstance(answer.value, Edit):
+        return answer.value
     if isinstance(gold, Table):
-        return apply_edit(gold, made.value)
+        return apply_edit(gold, answer.value)
     if isinstance(gold, Mapping):
-        own = str(made.table).lower()
-        return {name: apply_edit(table, made.value) if name.lower() == own else table for name, table in gold.items()}
-    return [apply_edit(table, made.value) if i == made.table else table for i, table in enumerate(gold)]
+        table_name = str(answer.table).lower()
+        return {name: apply_edit(table, answer.value) if name.lower() == table_name else table for name, table in gold.items()}
+    return [apply_edit(table, answer.value) if i == answer.table else table for i, table in enumerate(gold)]
 
 
 def clear(value: Any, *, native: bool) -> Any:
@@ -312,22 +312,22 @@ def _decimals(pair: TablePair) -> Iterator[tuple[int, int, Any, Decimal]]:
 
 def text_variants(golds: Sequence[str], *, every: bool) -> Iterator[GeneratedAnswer]:
     """Yield right texts: in a sentence, in another case, with spaces around."""
-    own = " and ".join(golds) if every else golds[0]
-    yield right_answer("sentence around", f"The answer is {own}.")
-    if own.upper() != own and own.upper().casefold() == own.casefold():
-        yield right_answer("another case", own.upper())
-    yield right_answer("spaces around", f"  {own} \n")
+    gold_text = " and ".join(golds) if every else golds[0]
+    yield right_answer("sentence around", f"The answer is {gold_text}.")
+    if gold_text.upper() != gold_text and gold_text.upper().casefold() == gold_text.casefold():
+        yield right_answer("another case", gold_text.upper())
+    yield right_answer("spaces around", f"  {gold_text} \n")
 
 
 def number_variants(golds: Sequence[Decimal], *, every: bool) -> Iterator[GeneratedAnswer]:
     """Yield right numbers: in a sentence, with thousands separators, with a trailing zero, with noise inside the tolerance."""
-    own = list(golds) if every else list(golds[:1])
-    yield right_answer("sentence around", f"The answer is {_list_numbers(own)}.")
-    if any(abs(number) >= 1000 for number in own):
-        yield right_answer("thousands separators", "; ".join(f"{Decimal(plain(number)):,}" for number in own))
-    if all(map(decimals, own)):
-        yield right_answer("zeros at the end", " and ".join(f"{plain(number)}0" for number in own))
-        yield right_answer("jitter inside tolerance", _list_numbers([n + min(TEXT_ABSOLUTE, TEXT_RELATIVE * abs(n)) for n in own]))
+    required = list(golds) if every else list(golds[:1])
+    yield right_answer("sentence around", f"The answer is {_list_numbers(required)}.")
+    if any(abs(number) >= 1000 for number in required):
+        yield right_answer("thousands separators", "; ".join(f"{Decimal(plain(number)):,}" for number in required))
+    if all(map(decimals, required)):
+        yield right_answer("zeros at the end", " and ".join(f"{plain(number)}0" for number in required))
+        yield right_answer("jitter inside tolerance", _list_numbers([n + min(TEXT_ABSOLUTE, TEXT_RELATIVE * abs(n)) for n in required]))
 
 
 def tree_variants(tree: Any) -> Iterator[GeneratedAnswer]:
@@ -390,9 +390,11 @@ def small_numbers(golds: Sequence[Decimal], *, every: bool) -> Iterator[Generate
         if pairs and len(pairs) == (len(golds) if every else 1):
             size = max(size_of(*pair) or 0.0 for pair in pairs)
             yield GeneratedAnswer(kind, " and ".join(_write_number(new, str(old)) for old, new in pairs), size=size)
-    own = golds if every else golds[:1]
-    if all(gold == gold.to_integral_value() and 1 <= gold < 1000 for gold in own) and not any(-1000 * gold in golds for gold in own):
-        yield GeneratedAnswer("inside a longer number", " and ".join(f"-{int(gold)},000" for gold in own))
+    required = golds if every else golds[:1]
+    if all(gold == gold.to_integral_value() and 1 <= gold < 1000 for gold in required) and not any(
+        -1000 * gold in golds for gold in required
+    ):
+        yield GeneratedAnswer("inside a longer number", " and ".join(f"-{int(gold)},000" for gold in required))
 
 
 def small_leaves(places: Sequence[tuple[Any, Any]], random_: random.Random) -> Iterator[tuple[str, Any, Any, float | None]]:
@@ -464,8 +466,8 @@ def table_mutants(pair: TablePair, random_: random.Random) -> Iterator[Edit]:
     """
     n = pair.gold.n_rows
     if n:
-        gone = random_.randrange(n)
-        yield Edit(kind="row dropped", rows=[row for row in range(n) if row != gone])
+        dropped = random_.randrange(n)
+        yield Edit(kind="row dropped", rows=[row for row in range(n) if row != dropped])
         yield Edit(kind="row doubled", rows=sorted([*range(n), random_.randrange(n)]))
     alone = _columns_without_twin(pair)
     yield from _change_one_cell(pair, alone, random_)
@@ -507,8 +509,8 @@ def scramble(pair: TablePair, random_: random.Random) -> Edit | None:
             turned = columns[k][shift:] + columns[k][:shift]
             if Counter(zip(*({**columns, k: turned}).values(), strict=True)) != right:
                 cells = pair.gold.columns[k]
-                moved = {row: cells[(row + shift) % n] for row in range(n)}
-                return Edit(kind="rows scrambled", cells={k: moved})
+                new_cells = {row: cells[(row + shift) % n] for row in range(n)}
+                return Edit(kind="rows scrambled", cells={k: new_cells})
     return None
 
 
@@ -570,23 +572,23 @@ def text_mutants(golds: Sequence[str], *, every: bool, others: Sequence[str], ra
     """Yield wrong texts: another instance's answer, gold negated, inside a word, among all candidates, or incomplete if all parts are
     needed.
     """
-    own = golds if every else golds[:1]
-    yield from _candidates([text for text in others if not any(_contains(text, gold) for gold in golds)], own, random_)
-    yield GeneratedAnswer("negated text", f"not {' and '.join(own)}")
+    required = golds if every else golds[:1]
+    yield from _candidates([text for text in others if not any(_contains(text, gold) for gold in golds)], required, random_)
+    yield GeneratedAnswer("negated text", f"not {' and '.join(required)}")
     if all(gold[:1].isalnum() and gold[-1:].isalnum() for gold in golds):
-        yield GeneratedAnswer("inside a word", " and ".join(f"x{gold}x" for gold in own))
+        yield GeneratedAnswer("inside a word", " and ".join(f"x{gold}x" for gold in required))
     if every and len(set(golds)) > 1 and not _contains(" and ".join(golds[:-1]), golds[-1]):
         yield GeneratedAnswer("part missing", " and ".join(golds[:-1]))
 
 
-def _candidates(others: list[str], own: Sequence[str], random_: random.Random) -> Iterator[GeneratedAnswer]:
+def _candidates(others: list[str], golds: Sequence[str], random_: random.Random) -> Iterator[GeneratedAnswer]:
     """Yield the answer of another instance, and gold's own among many others."""
     random_.shuffle(others)
     if others:
         yield GeneratedAnswer("another answer", others[0])
-        listed = [*others[:MOST_CANDIDATES], *own]
-        random_.shuffle(listed)
-        yield GeneratedAnswer("all candidates listed", ", ".join(listed))
+        candidates = [*others[:MOST_CANDIDATES], *golds]
+        random_.shuffle(candidates)
+        yield GeneratedAnswer("all candidates listed", ", ".join(candidates))
 
 
 def _contains(text: str, gold: str) -> bool:
@@ -601,12 +603,12 @@ def number_mutants(
         if percentage and name == "times 100":
             continue
         wrong = [change(gold) for gold in golds]
-        if not any(_near(w, gold) for w in wrong for gold in golds):
+        if not any(_is_near(w, gold) for w in wrong for gold in golds):
             yield GeneratedAnswer(name, _list_numbers(wrong if every else wrong[:1]))
     yield from small_numbers(golds, every=every)
-    apart = [plain(other) for other in others if not any(_near(other, gold) or _near(other, 100 * gold) for gold in golds)]
-    yield from _candidates(apart, list(map(plain, golds if every else golds[:1])), random_)
-    if every and len(golds) > 1 and not any(_near(golds[-1], gold) for gold in golds[:-1]):
+    distant = [plain(other) for other in others if not any(_is_near(other, gold) or _is_near(other, 100 * gold) for gold in golds)]
+    yield from _candidates(distant, list(map(plain, golds if every else golds[:1])), random_)
+    if every and len(golds) > 1 and not any(_is_near(golds[-1], gold) for gold in golds[:-1]):
         yield GeneratedAnswer("part missing", _list_numbers(golds[:-1]))
 
 
@@ -618,7 +620,7 @@ _NUMBER_CHANGES: Final[dict[str, Callable[[Decimal], Decimal]]] = {
 }
 
 
-def _near(a: Decimal, b: Decimal) -> bool:
+def _is_near(a: Decimal, b: Decimal) -> bool:
     return abs(a - b) <= Decimal("0.001") * max(Decimal(1), abs(a), abs(b))
 
 

@@ -117,9 +117,9 @@ def _named_files(book: Book) -> dict[str, set[str]]:
 
 def find_misplaced_files(book: Book) -> Iterator[LintFinding]:
     """Gold files at the top of the folder, where they are not read: a table that is one folder too high."""
-    wanted = {str(name) for names in _named_files(book).values() for name in names}
+    named_files = {str(name) for names in _named_files(book).values() for name in names}
     for place in sorted(book.folder.glob("*")):
-        if place.is_file() and place.name in wanted and place not in (find_spec(book.spec), book.folder / SUITE_FILE):
+        if place.is_file() and place.name in named_files and place not in (find_spec(book.spec), book.folder / SUITE_FILE):
             yield _finding_at(book, "misplaced-file", "", f"{place.name} is next to the spec", "gold files belong in <gold>/<instance_id>/")
 
 
@@ -194,11 +194,11 @@ def find_equal_tables(table: GoldTable) -> Iterator[LintFinding]:
     if content.n_rows * len(content.columns) < 4:
         return
     digest = hashlib.sha256(repr((content.header, [list(column) for column in content.columns])).encode("utf-8", "backslashreplace"))
-    here = (table.spot.instance.instance_id, f"{table.file} {table.part}".strip())
-    id_, file = table.earlier.setdefault(digest.hexdigest(), here)
-    if id_ != here[0]:
+    place = (table.spot.instance.instance_id, f"{table.file} {table.part}".strip())
+    id_, file = table.earlier.setdefault(digest.hexdigest(), place)
+    if id_ != place[0]:
         yield table.finding("equal-golds", f"the same table is gold of {id_} ({file})", hint="is one of them an accidental copy?")
-    elif file != here[1]:
+    elif file != place[1]:
         yield table.finding("equal-alternatives", f"the same table as {file}", hint="remove one")
 
 
@@ -265,8 +265,8 @@ def find_reader_problems(spot: Spot) -> Iterator[LintFinding]:
 
 def _repair(code: str, problem: Problem, spot: Spot) -> Callable[[Obj], None] | None:
     """Return the repair of a problem that has only one solution, else None."""
-    named = re.search(r"(?:parameter|key) '([^']+)'", problem.message)
-    key = named[1] if named else ""
+    parameter_name = re.search(r"(?:parameter|key) '([^']+)'", problem.message)
+    key = parameter_name[1] if parameter_name else ""
     parameter_names = list(SCORERS.load(spot.check.scorer).parameters)
     near = difflib.get_close_matches(key, parameter_names, n=1)
     if code == "unknown-parameter" and near and near[0] not in spot.check.parameters:
@@ -381,8 +381,8 @@ def _against_schema(spot: Spot, gold: Any, schema: Any) -> Iterator[LintFinding]
         yield spot.finding("tree-schema", str(error), hint="`evalsuite gold schema check` shows details")
         return
     for finding in findings[:_MOST]:
-        whose = f"schema at {finding.path or 'the root'}" if finding.record is None else f"record {finding.record}"
-        yield spot.finding(_TREE_CODES.get(finding.kind, "tree-field"), f"{whose}: {finding.message}", hint="correct gold or the schema")
+        subject = f"schema at {finding.path or 'the root'}" if finding.record is None else f"record {finding.record}"
+        yield spot.finding(_TREE_CODES.get(finding.kind, "tree-field"), f"{subject}: {finding.message}", hint="correct gold or the schema")
 
 
 def _ids(golds: list[Any], id_field: Any) -> list[Any]:
@@ -656,8 +656,8 @@ def lint(folder: Path, *, ignore: Iterable[str] = ()) -> Lint:
     def is_quiet(finding: LintFinding) -> bool:
         return finding.code in unwanted or finding.code in quiet.get(finding.instance_id, ())
 
-    kept = _join_findings(finding for finding in findings if not is_quiet(finding))
-    return Lint(book=book, findings=tuple(kept), ignored=tuple(filter(is_quiet, findings)))
+    visible = _join_findings(finding for finding in findings if not is_quiet(finding))
+    return Lint(book=book, findings=tuple(visible), ignored=tuple(filter(is_quiet, findings)))
 
 
 def _join_findings(findings: Iterable[LintFinding]) -> Iterator[LintFinding]:

@@ -64,8 +64,8 @@ class LintFinding:
 
     def to_json(self) -> dict[str, Any]:
         """The same as a JSON object."""
-        kept = {key: getattr(self, key) for key in ("code", "severity", "where", "instance_id", "message", "hint")}
-        return {**kept, "fixable": self.change is not None}
+        fields = {key: getattr(self, key) for key in ("code", "severity", "where", "instance_id", "message", "hint")}
+        return {**fields, "fixable": self.change is not None}
 
 
 class Kind(NamedTuple):
@@ -122,8 +122,8 @@ class GoldTable:
 
     def finding(self, code: str, message: str, *, hint: str = "", severity: Severity | Literal[""] = "") -> LintFinding:
         """Return a finding in this table, located at its check; the message begins with the file."""
-        named = f"{self.file} {self.part}".strip()
-        return replace(self.spot.finding(code, f"{named}: {message}", hint=hint, severity=severity), about=named)
+        name = f"{self.file} {self.part}".strip()
+        return replace(self.spot.finding(code, f"{name}: {message}", hint=hint, severity=severity), about=name)
 
     def column(self, index: int) -> str:
         """Return a column for people: `column 2 'revenue'`, counted from 1."""
@@ -185,7 +185,7 @@ class Book:
         for at, file in enumerate(names):
             for number, (part, table) in enumerate(self._read(spot, file)):
                 place = at if spot.reads != "database" else number
-                columns = wanted_columns(spot, place)
+                columns = spec_columns(spot, place)
                 n = len(table.columns)
                 needed = tuple(dict.fromkeys(i % n for i in columns if -n <= i < n)) if columns and n else ()
                 yield GoldTable(
@@ -224,7 +224,7 @@ def reader_fault(error: FaultError) -> Fault:
     return error.fault
 
 
-def wanted_columns(spot: Spot, at: int) -> list[int]:
+def spec_columns(spot: Spot, at: int) -> list[int]:
     """Return the columns that the spec names for the `at`-th gold table; an empty list means all."""
     columns = spot.check.parameters.get("condition_cols")
     columns = [columns] if is_bare(columns) else columns
@@ -308,8 +308,8 @@ def golds_of(spot: Spot) -> list[str]:
 
 
 def _texts_of(value: Any) -> list[str]:
-    listed = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-    return [item for item in listed if isinstance(item, str) and item]
+    texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    return [item for item in texts if isinstance(item, str) and item]
 
 
 def find_short_golds(spot: Spot) -> Iterator[LintFinding]:
@@ -348,8 +348,8 @@ def find_excluded_golds(spot: Spot) -> Iterator[LintFinding]:
         dead = [gold for gold in golds if item.lower() in gold.lower()]
         if not dead:
             continue
-        every = len(dead) == len(golds) or spot.check.parameters.get("conj") == "and"
-        code = "exclude-kills-gold" if every else "exclude-kills-one"
+        kills_all = len(dead) == len(golds) or spot.check.parameters.get("conj") == "and"
+        code = "exclude-kills-gold" if kills_all else "exclude-kills-one"
         yield spot.finding(code, f"exclude {item!r} occurs inside gold {dead[0]!r}", hint="exclude a longer text, or remove it")
 
 
@@ -383,9 +383,9 @@ def find_repeated_golds(spot: Spot) -> Iterator[LintFinding]:
     if spot.check.scorer == "number_match" or spot.reads not in ("text", "number"):
         return
     golds = golds_of(spot)
-    folded = [gold.strip().casefold() for gold in golds]
-    if len(set(folded)) < len(folded):
-        twice = next(gold for at, gold in enumerate(golds) if folded[at] in folded[:at])
+    folded_golds = [gold.strip().casefold() for gold in golds]
+    if len(set(folded_golds)) < len(folded_golds):
+        twice = next(gold for at, gold in enumerate(golds) if folded_golds[at] in folded_golds[:at])
         yield spot.finding("repeated-gold", f"gold {twice!r} occurs twice", hint="remove one", change=_drop_repeated)
     if spot.check.scorer != "string_match":
         return
@@ -650,25 +650,25 @@ def _explains_order(rows: Sequence[tuple[int, ...]], by: int, group: Sequence[in
 def find_columns_out_of_range(table: GoldTable) -> Iterator[LintFinding]:
     """Columns that gold does not have, and columns that are named twice or by a negative number."""
     n = len(table.table.columns)
-    wanted = _named_columns(table)
-    for index in dict.fromkeys(wanted):
+    positions = _named_columns(table)
+    for index in dict.fromkeys(positions):
         if not -n <= index < n:
             message = f"condition_cols names column {index}, but the last one is {n - 1}"
             yield table.finding("column-out-of-range", message, hint="columns count from 0")
         elif index < 0:
             message = f"condition_cols names column {index}, which is column {index + n}"
             yield table.finding("negative-column", message, hint=f"write {index + n}")
-    if len({index % n for index in wanted if -n <= index < n}) < sum(-n <= index < n for index in wanted):
-        yield table.finding("repeated-column", f"condition_cols {wanted} names a column twice", hint="name it once")
+    if len({index % n for index in positions if -n <= index < n}) < sum(-n <= index < n for index in positions):
+        yield table.finding("repeated-column", f"condition_cols {positions} names a column twice", hint="name it once")
 
 
 def _named_columns(table: GoldTable) -> list[int]:
     """Return the columns that the spec names for this table."""
     gold, tabs = table.spot.check.parameters.get("gold"), table.spot.check.parameters.get("condition_tabs")
     names = tabs if table.part and isinstance(tabs, list) else gold if isinstance(gold, list) else [gold]
-    wanted = table.part or table.file
-    at = next((i for i, name in enumerate(names) if str(name).lower() == wanted.lower()), 0)
-    return wanted_columns(table.spot, at)
+    table_name = table.part or table.file
+    at = next((i for i, name in enumerate(names) if str(name).lower() == table_name.lower()), 0)
+    return spec_columns(table.spot, at)
 
 
 def find_tiny_tables(table: GoldTable) -> Iterator[LintFinding]:
@@ -760,8 +760,8 @@ def find_odd_types(table: GoldTable) -> Iterator[LintFinding]:
 
 def find_quoted_names(table: GoldTable) -> Iterator[LintFinding]:
     """A gold table without `condition_tabs` whose name the reference cannot quote."""
-    named = table.spot.check.parameters.get("condition_tabs")
-    if table.part and named is None and needs_quotes(table.part):
+    tables = table.spot.check.parameters.get("condition_tabs")
+    if table.part and tables is None and needs_quotes(table.part):
         yield table.finding("quoted-name", "its name needs quotes, which the reference does not write", hint="rename the table")
 
 

@@ -58,8 +58,8 @@ class Verdict:
 
     def fails(self, rule: Rule) -> bool:
         """Whether the check misjudges it: accepts a wrong answer, or refuses a right one."""
-        taken = self.taken[rule]
-        return taken is not None and taken is not self.right
+        is_accepted = self.taken[rule]
+        return is_accepted is not None and is_accepted is not self.right
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +132,7 @@ class Audit:
         for check, rule, right in product(self.checks, RULES, (False, True)):
             for verdict in check.verdicts_under(rule, right=right):
                 fails.setdefault((verdict.kind, right), {rule: [] for rule in RULES})[rule].append(verdict.fails(rule))
-        return {key: {rule: (sum(own), len(own)) for rule, own in by_rule.items()} for key, by_rule in fails.items()}
+        return {key: {rule: (sum(failures), len(failures)) for rule, failures in by_rule.items()} for key, by_rule in fails.items()}
 
     def sizes(self) -> dict[str, dict[Rule, tuple[int, int]]]:
         """Return size of change -> rule -> (wrong numbers accepted, wrong numbers that count), the smallest first."""
@@ -170,8 +170,8 @@ class Audit:
 
     def share_caught(self, rule: Rule) -> float | None:
         """Return the share of all wrong answers that are refused under a rule, 0 to 1; None if none counts."""
-        taken = share([verdict for check in self.checks for verdict in check.verdicts_under(rule, right=False)], rule)
-        return None if taken is None else 1 - taken
+        accepted_share = share([verdict for check in self.checks for verdict in check.verdicts_under(rule, right=False)], rule)
+        return None if accepted_share is None else 1 - accepted_share
 
     def reasons(self) -> dict[str, int]:
         """Return reason -> number of checks that were not audited, most first."""
@@ -289,7 +289,7 @@ def audit_gold(
                 break
             # Answers of other instances; a few are enough.
             random_ = random.Random(f"{seed} {instance.instance_id}")
-            texts, numbers = (tuple(random_.sample(own, min(len(own), MOST_OTHERS))) for own in golds)
+            texts, numbers = (tuple(random_.sample(values, min(len(values), MOST_OTHERS))) for values in golds)
             own_options = replace(options, texts=texts, numbers=numbers, queried=queried.get(instance.instance_id, ()))
             try:
                 task = _audit_task(gold, instance, check, own_options, scratch, limits)
@@ -326,13 +326,15 @@ class _AuditResults:
     audited: dict[tuple[int, int], Audited] = field(default_factory=dict)
     untried: dict[tuple[int, int], tuple[str, str]] = field(default_factory=dict)
 
-    def add(self, instance: GoldInstance, check: Check, own: Result | None, verdicts: Sequence[Mapping[str, Any]], untried: str) -> None:
+    def add(
+        self, instance: GoldInstance, check: Check, gold_result: Result | None, verdicts: Sequence[Mapping[str, Any]], untried: str
+    ) -> None:
         """Add a check with its verdict on gold itself and those on generated answers, or the reason why it has none."""
         at = self.places[instance.instance_id], _place(instance, check)
-        if untried or own is None:
+        if untried or gold_result is None:
             self.untried[at] = (f"{instance.instance_id} {check.scorer}", untried)
             return
-        of_gold = {rule: None if (value := getattr(own, rule)) is None else value >= _FULL for rule in RULES}
+        of_gold = {rule: None if (value := getattr(gold_result, rule)) is None else value >= _FULL for rule in RULES}
         self.audited[at] = Audited(
             instance_id=instance.instance_id,
             scorer=check.scorer,
@@ -457,12 +459,14 @@ def infer_suite(tables: Mapping[str, Path], good: Path | None, bad: Path | None)
     together. Raises `UsageError` for a missing folder, or if no example belongs to an instance.
     """
     examples = {id_: (examples_of(good, id_), examples_of(bad, id_)) for id_ in tables}
-    chosen = {id_: own for id_, own in examples.items() if any(own)}
+    chosen = {id_: files_of_id for id_, files_of_id in examples.items() if any(files_of_id)}
     if (good or bad) and not chosen:
         first = next(iter(tables))
         raise UsageError("no example belongs to an instance", hint=f"as {first}.csv, or a folder {first}/")
-    official, strict = ({id_: infer_parameters(tables[id_], *own, rules=rule) for id_, own in chosen.items()} for rule in get_args(Rule))
-    missed = [sum(inferred.n_misjudged for inferred in own.values()) for own in (official, strict)]
+    official, strict = (
+        {id_: infer_parameters(tables[id_], *files_of_id, rules=rule) for id_, files_of_id in chosen.items()} for rule in get_args(Rule)
+    )
+    missed = [sum(inferred.n_misjudged for inferred in files_of_id.values()) for files_of_id in (official, strict)]
     # If good answers give a column less precisely, the official rules can only leave it out: the check that reads more is the stricter one.
     sees_more = any(strict[id_].n_columns > inferred.n_columns for id_, inferred in official.items())
     return ("strict", strict) if missed[1] < missed[0] or (missed[1] == missed[0] and sees_more) else ("official", official)

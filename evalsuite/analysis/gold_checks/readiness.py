@@ -158,9 +158,9 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
 
 def _unnamed_folders(submission: Submission) -> list[str]:
     """Return the folders that no line names: perhaps their lines were forgotten."""
-    named = {*submission.answers, *(name for _, name in submission.unknown)}
+    ids = {*submission.answers, *(name for _, name in submission.unknown)}
     names = sorted(place.name for place in submission.folder.iterdir() if place.is_dir())
-    return [name for name in names if not name.startswith(".") and name not in named]
+    return [name for name in names if not name.startswith(".") and name not in ids]
 
 
 class _AnswerValidator:
@@ -222,8 +222,8 @@ class _AnswerValidator:
 
     def _fault(self, answer: Answer, value: str, form: str, check: Check | None) -> Fault | None:
         """Return what prevents a text or file from being read in a form, None if it can be read."""
-        wanted = check.parameters.get("condition_tabs") if check is not None else None
-        names = wanted if form == "database" and (isinstance(wanted, list) and all(isinstance(name, str) for name in wanted)) else None
+        tables = check.parameters.get("condition_tabs") if check is not None else None
+        names = tables if form == "database" and (isinstance(tables, list) and all(isinstance(name, str) for name in tables)) else None
         # Workers have another working directory.
         place = (self.submission.folder.absolute(), answer.instance_id, dict(self.limits), self.inodes)
         # Only the current reference (dbt) reads views, so a view is a risk unless gold names that reference.
@@ -250,12 +250,12 @@ class _AnswerValidator:
 
     def find_unknown(self) -> Iterator[Finding]:
         """Yield each id that gold lacks, the first few with their lines; their answers are not checked."""
-        kind, named = FAULTS["UNKNOWN_ID"], self.submission.unknown
-        for where, id_ in named:
+        kind, unknown = FAULTS["UNKNOWN_ID"], self.submission.unknown
+        for where, id_ in unknown:
             near = did_you_mean(id_, self.instances or ())
             hint = near if near.startswith("did") else kind.hint
             yield Finding(where=where, instance_id=id_, code="UNKNOWN_ID", message=kind.message, hint=hint)
-        if more := self.submission.n_unknown - len(named):
+        if more := self.submission.n_unknown - len(unknown):
             yield Finding(where=METADATA, instance_id="", code="UNKNOWN_ID", message=f"{more} more lines name such ids", hint=kind.hint)
 
     def find_missing(self) -> Iterator[Finding]:
@@ -305,8 +305,8 @@ def _finding(answer: Answer, fault: Fault, *, file: str = "", hint: str = "") ->
     kind = FAULTS[fault.code]
     message = fault.detail or kind.message
     place = file if isinstance(file, FromRoot) else f"{answer.instance_id}/{file}"
-    named = f"{place}: {message}" if file else message
-    return Finding(where=answer.where, instance_id=answer.instance_id, code=fault.code, message=named, hint=hint or kind.hint)
+    text = f"{place}: {message}" if file else message
+    return Finding(where=answer.where, instance_id=answer.instance_id, code=fault.code, message=text, hint=hint or kind.hint)
 
 
 def _lost_lines_and_notes(submission: Submission) -> tuple[list[Finding], list[str]]:
@@ -448,11 +448,11 @@ def check_gold(
     by_instance: dict[str, list[_Trial]] = {}
     for trial in trials:
         by_instance.setdefault(trial.instance.instance_id, []).append(trial)
-    below = [id_ for id_, own in by_instance.items() if not _has_full_marks(own, gold.suite.rules)]
+    below = [id_ for id_, results_of_instance in by_instance.items() if not _has_full_marks(results_of_instance, gold.suite.rules)]
     return GoldCheck(
         ceiling=_ceiling_of(gold, hash_, by_instance),
         n_checks=len(trials) + len(untried),
-        unsatisfied=tuple(finding for own in by_instance.values() for finding in _findings(own)),
+        unsatisfied=tuple(finding for results_of_instance in by_instance.values() for finding in _findings(results_of_instance)),
         untried=tuple(untried),
         below=tuple(below),
         excused=_excuses(gold, below),
@@ -573,7 +573,7 @@ def _reaches(trials: Sequence[_Trial], rule: Rule) -> bool:
 
 
 def _ceiling_of(gold: Gold, hash_: str, by_instance: Mapping[str, Sequence[_Trial]]) -> GoldSelfScore:
-    full = {rule: [id_ for id_, own in by_instance.items() if _reaches(own, rule)] for rule in RULES}
+    full = {rule: [id_ for id_, results_of_instance in by_instance.items() if _reaches(results_of_instance, rule)] for rule in RULES}
     return GoldSelfScore(
         gold_hash=hash_,
         name=gold.suite.name,
@@ -640,9 +640,11 @@ def _find_absent(gold: Gold, instance: GoldInstance) -> Iterator[Absent]:
 
 def _absent_connection(instance: GoldInstance, connections: Connections, *, gold_asks: bool) -> Iterator[Absent]:
     """Yield the same for the connection that answers run through, and gold if it is a query (`gold_asks`)."""
-    named = next((check.parameters for check in instance.checks if any(check.parameters.get(key) for key in CONNECTION_PARAMETERS)), None)
+    parameters = next(
+        (check.parameters for check in instance.checks if any(check.parameters.get(key) for key in CONNECTION_PARAMETERS)), None
+    )
     try:
-        connection = connections.of_instance(instance, named)
+        connection = connections.of_instance(instance, parameters)
         if connection is not None:
             yield from _absent_client(connection)
         elif gold_asks:

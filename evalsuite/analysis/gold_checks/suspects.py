@@ -56,26 +56,26 @@ _LEAST_CHANCE: Final = 1e-4
 Copies = dict[tuple[int, int], float]
 
 
-def chance_of_same(own: Any, truth: Any, able: Any, weights: Any, seats: tuple[Any, Any, Any]) -> Any:
+def chance_of_same(answers: Any, truth: Any, able: Any, weights: Any, seats: tuple[Any, Any, Any]) -> Any:
     """Return voter x voter the chance that one gives the answer of the other by itself, 0.0001 to 1.
 
-    `own` is the index of each voter's answer among the answers (gold's is the first), `truth` the chance of each answer, then of none, to
+    `answers` is the index of each voter's answer among all (gold's is the first), `truth` the chance of each answer, then of none, to
     be right, `able` by voter that of being right, `weights` the weight of each voter. `seats`: the weight of each answer, the
     concentrations of wrong answers, the chance of each.
     """
     import numpy as np
 
     counts, thetas, of_thetas = seats
-    taken = np.repeat(counts[None, :], len(own), axis=0)
-    taken[np.arange(len(own)), own] -= weights
-    same = np.zeros((len(own), len(own)))
+    repeated_counts = np.repeat(counts[None, :], len(answers), axis=0)
+    repeated_counts[np.arange(len(answers)), answers] -= weights
+    same = np.zeros((len(answers), len(answers)))
     for at, chance in enumerate(truth):
-        rest = taken.copy()
+        rest = repeated_counts.copy()
         if at < len(counts):
             rest[:, at] = 0
         a_seat = (of_thetas / (thetas + rest.sum(axis=1)[:, None])).sum(axis=1)
-        as_wrong = rest[:, own] * (a_seat * (1 - able))[:, None]
-        same += chance * np.where(own == at, able[:, None], as_wrong)
+        as_wrong = rest[:, answers] * (a_seat * (1 - able))[:, None]
+        same += chance * np.where(answers == at, able[:, None], as_wrong)
     return np.clip(same, _LEAST_CHANCE, 1)
 
 
@@ -89,9 +89,9 @@ def find_copies(n_voters: int, items: Sequence[tuple[Any, Any, Any]]) -> Copies:
 
     shares = np.array(_SHARES)
     evidence = np.zeros((n_voters, n_voters, len(shares)))
-    for voters, own, same in items:
-        equal = np.log(shares / same[:, :, None] + 1 - shares)
-        evidence[np.ix_(voters, voters)] += np.where((own[:, None] == own)[:, :, None], equal, np.log(1 - shares))
+    for voters, answers, chances in items:
+        equal = np.log(shares / chances[:, :, None] + 1 - shares)
+        evidence[np.ix_(voters, voters)] += np.where((answers[:, None] == answers)[:, :, None], equal, np.log(1 - shares))
     best = evidence.max(axis=2)
     best = np.minimum(best, best.T)
     pairs = sorted(((float(best[i, j]), i, j) for i in range(n_voters) for j in range(i)), reverse=True)
@@ -127,7 +127,7 @@ def _edges_of_trees(neighbours: Mapping[int, Sequence[int]]) -> list[tuple[int, 
     return edges
 
 
-def own_weights(voters: Any, own: Any, same: Any, copies: Mapping[tuple[int, int], float]) -> tuple[Any, float]:
+def independent_weights(voters: Any, answers: Any, same: Any, copies: Mapping[tuple[int, int], float]) -> tuple[Any, float]:
     """Return (by voter of an instance the chance that its answer is its own, 0 to 1; the log chance of all copies)."""
     import numpy as np
 
@@ -137,7 +137,7 @@ def own_weights(voters: Any, own: Any, same: Any, copies: Mapping[tuple[int, int
         a, b = places.get(voter), places.get(source)
         if a is None or b is None:
             continue
-        if own[a] != own[b]:
+        if answers[a] != answers[b]:
             chance += math.log(1 - share)
             continue
         copied = share / (share + (1 - share) * same[a, b])
@@ -248,7 +248,7 @@ def _copies(items: Sequence["_Item"], able: Any) -> Copies:
     looked = [(item.voters, item.own, item.same(able)) for item in items[:MOST_LOOKED]]
     copies = find_copies(len(able), looked)
     for item in items if copies or any(item.weights.min() < 1 for item in items) else ():
-        item.weigh_voters(*own_weights(item.voters, item.own, item.same(able), copies))
+        item.weigh_voters(*independent_weights(item.voters, item.own, item.same(able), copies))
     return copies
 
 
@@ -284,7 +284,7 @@ class _Item:
         self.weigh_voters(np.ones(len(answers)), 0.0)
 
     def weigh_voters(self, weights: Any, of_copies: float) -> None:
-        """Set the weight of each voter, 0 to 1, with one whole weight per answer class; `of_copies`: see `own_weights`."""
+        """Set the weight of each voter, 0 to 1, with one whole weight per answer class; `of_copies`: see `independent_weights`."""
         self.weights, self.of_copies = weights, of_copies
         self.counts = self.agrees[:-1] @ weights
         self.counts[0] += 1
@@ -329,10 +329,10 @@ def _log_chances(counts: Sequence[float]) -> Any:
     import numpy as np
 
     n, shared, rows = sum(counts), sum(map(math.lgamma, counts)), []
-    for own, count in [*((math.lgamma(count), count) for count in counts), (None, 0.0)]:
-        n_wrong, n_answers = n - count, len(counts) - (own is not None)
+    for log_gamma, count in [*((math.lgamma(count), count) for count in counts), (None, 0.0)]:
+        n_wrong, n_answers = n - count, len(counts) - (log_gamma is not None)
         rows.append([
-            n_answers * math.log(theta) + math.lgamma(theta) - math.lgamma(theta + n_wrong) + shared - (own or 0.0)
+            n_answers * math.log(theta) + math.lgamma(theta) - math.lgamma(theta + n_wrong) + shared - (log_gamma or 0.0)
             for theta in _CONCENTRATIONS
         ])  # fmt: skip
     return np.array(rows)
@@ -378,18 +378,18 @@ class Outlook:
         return {"submissions": [asdict(submission) for submission in self.submissions], "n_wrong": self.n_wrong, "says": self.says}
 
 
-def outlook(votes: Votes, likely: Mapping[str, Posterior]) -> Outlook:
+def outlook(votes: Votes, posteriors: Mapping[str, Posterior]) -> Outlook:
     """Return the expectation for each submission, and which ranks change if the expected number of golds, the likeliest ones, are wrong."""
-    voters = list(dict.fromkeys(name for own in votes.values() for name in own))
-    by_gold = {name: [float(own[name] == GOLD) for own in votes.values() if name in own] for name in voters}
-    expected = {name: [likely[item].right[name] for item, own in votes.items() if name in own] for name in voters}
-    n_wrong = round(math.fsum(posterior.p_wrong for posterior in likely.values()))
-    likeliest = set(sorted(likely, key=lambda item: -likely[item].p_wrong)[:n_wrong])
+    voters = list(dict.fromkeys(name for answers in votes.values() for name in answers))
+    by_gold = {name: [float(answers[name] == GOLD) for answers in votes.values() if name in answers] for name in voters}
+    expected = {name: [posteriors[item].right[name] for item, answers in votes.items() if name in answers] for name in voters}
+    n_wrong = round(math.fsum(posterior.p_wrong for posterior in posteriors.values()))
+    likeliest = set(sorted(posteriors, key=lambda item: -posteriors[item].p_wrong)[:n_wrong])
     mended = {
         name: [
-            float(own[name] == (likely[item].likeliest or None) if item in likeliest else own[name] == GOLD)
-            for item, own in votes.items()
-            if name in own
+            float(answers[name] == (posteriors[item].likeliest or None) if item in likeliest else answers[name] == GOLD)
+            for item, answers in votes.items()
+            if name in answers
         ]
         for name in voters
     }
@@ -403,15 +403,15 @@ def outlook(votes: Votes, likely: Mapping[str, Posterior]) -> Outlook:
 
 
 def _means_and_ranks(values: Mapping[str, Sequence[float]]) -> tuple[dict[str, float], dict[str, int]]:
-    means = {name: math.fsum(own) / len(own) if own else 0.0 for name, own in values.items()}
+    means = {name: math.fsum(scores) / len(scores) if scores else 0.0 for name, scores in values.items()}
     rounded = [round(mean, 12) for mean in means.values()]
     return means, {name: 1 + sum(other > mean for other in rounded) for name, mean in zip(means, rounded, strict=True)}
 
 
-def value_of_review(own: Mapping[str, str], posterior: Posterior) -> float:
+def value_of_review(answers: Mapping[str, str], posterior: Posterior) -> float:
     """Return P(gold is wrong) times the share of submissions whose verdict would change, at least one of them: 0 to 1."""
-    turned = sum(answer in (GOLD, posterior.likeliest) for answer in own.values())
-    return posterior.p_wrong * max(1, turned) / max(1, len(own))
+    turned = sum(answer in (GOLD, posterior.likeliest) for answer in answers.values())
+    return posterior.p_wrong * max(1, turned) / max(1, len(answers))
 
 
 def _effect_of_corrections(order: Sequence[str], before: Mapping[str, int], after: Mapping[str, int], n_wrong: int) -> str:
@@ -445,8 +445,8 @@ def group_by_record(
     last instances stay whole, and a note says so.
     """
     lengths: dict[str, int] = {}
-    for own in units.values():
-        for name, scores_of in own.items():
+    for units_of_instance in units.values():
+        for name, scores_of in units_of_instance.items():
             if scores_of is not None:
                 lengths[name] = min(len(scores_of), lengths.get(name, len(scores_of)))
     split, n_rows = dict[str, int](), 0
@@ -598,37 +598,37 @@ def suspects(
         """Return the score of an answer that was compared; a missing or unreadable one is no evidence about gold."""
         return {None: result.score, "official": result.official, "strict": result.strict}[rules] if result.status == "scored" else None
 
-    scores = {run: {result.instance_id: score(result) for result in own} for run, own in results.items()}
+    scores = {run: {result.instance_id: score(result) for result in run_results} for run, run_results in results.items()}
     notes: list[str] = []
     answers = {entry.name: _answers(entry, gold, scores[entry.name], notes, isolation=isolation, jobs=jobs) for entry in firsts}
-    n_instances = len({name for own in scores.values() for name in own})
+    n_instances = len({name for run_results in scores.values() for name in run_results})
     if records:
-        units = {run: {result.instance_id: units_of(result, rules) for result in own} for run, own in results.items()}
+        units = {run: {result.instance_id: units_of(result, rules) for result in run_results} for run, run_results in results.items()}
         scores, answers = group_by_record(scores, answers, units, notes)
     ids = list(dict.fromkeys(name for entry in firsts for name in scores[entry.name]))
     correlations = item_rest(scores, ids)
     if len(firsts) < FEWEST_RUNS:
         notes.append(f"item-rest correlations need {FEWEST_RUNS} independent submissions, there are {len(firsts)}")
     # An instance without any verdict is no evidence.
-    votes = {name: own for name in ids if (own := _votes(name, scores, answers))}
+    votes = {name: run_results for name in ids if (run_results := _votes(name, scores, answers))}
     fitted = fit(votes)
-    likely = fitted.posteriors
+    posteriors = fitted.posteriors
     for (copy, other), share in fitted.copies.items():
         notes.append(f"{copy} shares {share:.0%} of its answers with {other} beyond chance: they are not two voices")
-    listed = []
-    for name, own in votes.items():
+    found_suspects = []
+    for name, run_results in votes.items():
         suspect = _suspect(name, firsts, scores, answers, correlations.get(name))
-        suspect = replace(suspect, p_wrong=likely[name].p_wrong, worth=value_of_review(own, likely[name]))
+        suspect = replace(suspect, p_wrong=posteriors[name].p_wrong, worth=value_of_review(run_results, posteriors[name]))
         if suspect.rank_value > 0 or suspect.p_wrong >= WORTH_NAMING:
-            listed.append(suspect)
+            found_suspects.append(suspect)
     return Suspects(
-        suspects=tuple(sorted(listed, key=lambda copy: (-round(copy.p_wrong, 9), -copy.rank_value, copy.instance_id))),
+        suspects=tuple(sorted(found_suspects, key=lambda copy: (-round(copy.p_wrong, 9), -copy.rank_value, copy.instance_id))),
         n_instances=n_instances,
         n_units=len(ids),
         n_runs=len(entries),
         n_voices=len(firsts),
         notes=tuple(dict.fromkeys(notes)),
-        outlook=outlook(votes, likely),
+        outlook=outlook(votes, posteriors),
     )
 
 
@@ -637,8 +637,8 @@ def _votes(
 ) -> dict[str, str]:
     """Return the vote of each judged run: `GOLD`, or its answer; an unreadable one agrees with no other."""
     votes = {}
-    for run, own in scores.items():
-        if (score := own.get(name)) is not None:
+    for run, run_scores in scores.items():
+        if (score := run_scores.get(name)) is not None:
             votes[run] = GOLD if score == 1 else answers[run].get(name, (f"? {run}", ""))[0]
     return votes
 
@@ -675,14 +675,14 @@ def item_rest(scores: Mapping[str, Mapping[str, float | None]], ids: Sequence[st
     In [-1, 1]; only for instances on which at least `FEWEST_RUNS` runs were judged, and where both vary. For 0/1 scores this is the
     point-biserial correlation. Source: Nunnally, Psychometric Theory (1978), item analysis.
     """
-    totals = {run: [value for value in own.values() if value is not None] for run, own in scores.items()}
+    totals = {run: [value for value in run_scores.values() if value is not None] for run, run_scores in scores.items()}
     sums = {run: math.fsum(values) for run, values in totals.items()}
     correlations = {}
     for name in ids:
         pairs = [
             (value, (sums[run] - value) / (len(totals[run]) - 1))
-            for run, own in scores.items()
-            if (value := own.get(name)) is not None and len(totals[run]) > 1
+            for run, run_scores in scores.items()
+            if (value := run_scores.get(name)) is not None and len(totals[run]) > 1
         ]
         if len(pairs) >= FEWEST_RUNS and all(len({round(x, 12) for x in side}) > 1 for side in zip(*pairs, strict=True)):
             correlations[name] = statistics.correlation(*map(list, zip(*pairs, strict=True)))
@@ -696,10 +696,10 @@ def _suspect(
     answers: Mapping[str, Mapping[str, tuple[str, str]]],
     correlation: float | None,
 ) -> Suspect:
-    judged = [entry for entry in entries if scores[entry.name].get(name) is not None]
-    right = sum(scores[entry.name][name] == 1 for entry in judged)
+    judged_entries = [entry for entry in entries if scores[entry.name].get(name) is not None]
+    right = sum(scores[entry.name][name] == 1 for entry in judged_entries)
     groups: dict[str, list[str]] = defaultdict(list)
-    for entry in judged:
+    for entry in judged_entries:
         if name in answers[entry.name]:
             groups[answers[entry.name][name][0]].append(entry.name)
     group = max(groups.values(), key=len, default=[])
@@ -707,18 +707,18 @@ def _suspect(
     reasons = []
     value = 0.0
     if agreeing:
-        value += (len(agreeing) - 1) / (len(judged) - 1)
-        reasons.append(f"{len(agreeing)} of {len(judged)} independent submissions give the same answer, and gold calls it wrong")
-    if len(judged) > 1 and all(scores[entry.name][name] == 0 for entry in judged):
+        value += (len(agreeing) - 1) / (len(judged_entries) - 1)
+        reasons.append(f"{len(agreeing)} of {len(judged_entries)} independent submissions give the same answer, and gold calls it wrong")
+    if len(judged_entries) > 1 and all(scores[entry.name][name] == 0 for entry in judged_entries):
         value += 0.5
-        reasons.append(f"none of {len(judged)} submissions is right")
+        reasons.append(f"none of {len(judged_entries)} submissions is right")
     if correlation is not None and correlation < 0:
         value -= correlation
         reasons.append(f"the better submissions do worse here: item-rest r = {correlation:.2f}")
     return Suspect(
         instance_id=name,
         rank_value=round(value, 6),
-        n_voices=len(judged),
+        n_voices=len(judged_entries),
         n_right=right,
         agreeing=agreeing,
         shown=answers[agreeing[0]][name][1] if agreeing else "",

@@ -125,11 +125,11 @@ def _over_clusters(
     tested: PairedDifference, a: Sequence[float], b: Sequence[float], clusters: Sequence[str], alpha: float
 ) -> PairedDifference:
     """Return the row with limits and p-value that treat whole clusters as independent instead of instances."""
-    apart = differences(b, a)
-    totals = [total for total, _ in cluster_totals(apart, clusters)]
+    deltas = differences(b, a)
+    totals = [total for total, _ in cluster_totals(deltas, clusters)]
     flipped: PairedTest = sign_flip(totals, [0.0] * len(totals))
-    interval: Interval = clustered_interval(apart, clusters, confidence=1 - alpha)
-    if not interval.se and max(map(abs, apart)) <= 1:
+    interval: Interval = clustered_interval(deltas, clusters, confidence=1 - alpha)
+    if not interval.se and max(map(abs, deltas)) <= 1:
         # Clusters that all agree show no spread, nor does a single one: each counts once.
         interval = difference_interval(b, a, confidence=1 - alpha, effective=len(totals))
     return replace(
@@ -185,12 +185,12 @@ def plan_of(a: Sequence[float], b: Sequence[float], *, alpha: float, clusters: S
     """Return the plan of n pairs in the same order; of whole clusters if those are flipped."""
     if not a:
         return Plan()
-    apart, n = differences(b, a), len(a)
+    deltas, n = differences(b, a), len(a)
     binary = is_binary(a) and is_binary(b)
     if clusters is not None:
-        totals = cluster_totals(apart, clusters)
-        apart, binary = [round(total * len(totals) / n, 9) for total, _ in totals], False
-    return Plan(power_units(apart, binary=binary), mean(apart), alpha, n / len(apart))
+        totals = cluster_totals(deltas, clusters)
+        deltas, binary = [round(total * len(totals) / n, 9) for total, _ in totals], False
+    return Plan(power_units(deltas, binary=binary), mean(deltas), alpha, n / len(deltas))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -347,8 +347,8 @@ def fields_by_unit(pairs: Sequence[Pair]) -> dict[str, UnitPairs]:
 
 def _has_unit_fields(a: Result, b: Result) -> bool:
     """Whether both sides have fields per unit, or one has them and the other has nothing at all."""
-    kept = [bool(fields_of_units(result)) for result in (a, b)]
-    return all(kept) or (any(kept) and (b if kept[0] else a).status in ZERO)
+    has_fields = [bool(fields_of_units(result)) for result in (a, b)]
+    return all(has_fields) or (any(has_fields) and (b if has_fields[0] else a).status in ZERO)
 
 
 def field_differences(pairs: Sequence[Pair], *, alpha: float, clusters: Mapping[str, str] | None = None) -> list[FieldDifference]:
@@ -370,9 +370,9 @@ def _two_means(sides: Sequence[tuple[FieldNumbers, FieldNumbers]], at: int) -> t
 def score_shifts(base: RunSide, other: RunSide, how: PairingOptions) -> tuple[ScoreShift, ...]:
     """Return the shift of each field's F1, or of each scorer's scores if no tree scorer judged."""
     pairs = [(a, other.results[name]) for name, a in base.results.items() if name in other.results]
-    judged = [(a, b) for a, b in pairs if how.value(a) is not None and how.value(b) is not None]
+    judged_pairs = [(a, b) for a, b in pairs if how.value(a) is not None and how.value(b) is not None]
     by_fields = shows(how.level, "shape")
-    fields = fields_by_unit(judged) if by_fields else {}
+    fields = fields_by_unit(judged_pairs) if by_fields else {}
     if fields:
         columns = {
             path: ({str(at): a for at, a in enumerate(units.a)}, {str(at): b for at, b in enumerate(units.b)})
@@ -645,9 +645,9 @@ def _adjust_by_holm(candidates: Sequence[Candidate], alpha: float) -> list[Candi
         else:
             adjusted = adjust_differences(rows, alpha)
         waiting = iter(adjusted)
-        for candidate, own in zip(candidates, changed, strict=True):
-            own[part] = tuple(islice(waiting, len(getattr(candidate, part))))
-    return [replace(candidate, **own) for candidate, own in zip(candidates, changed, strict=True)]
+        for candidate, shifts in zip(candidates, changed, strict=True):
+            shifts[part] = tuple(islice(waiting, len(getattr(candidate, part))))
+    return [replace(candidate, **shifts) for candidate, shifts in zip(candidates, changed, strict=True)]
 
 
 def _add_verdict(candidate: Candidate, alpha: float) -> Candidate:

@@ -22,6 +22,7 @@ from evalsuite.runs.history import RUNS_FOLDER, RunEntry, find_named_run, one_ru
 from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.run_folder import is_submission
 from evalsuite.runs.run_options import changed_parts, signature_parts
+from evalsuite.runs.summary import tags_by_instance
 from evalsuite.scorers import SCORERS
 from evalsuite.stats.units import at_one_length
 
@@ -77,25 +78,25 @@ class SharedInstances:
 
     def find_ungraded(self, i: int) -> set[str]:
         """Return the instances that the grader's side left unjudged in run i."""
-        judged = zip(self.ids, self.column(i, "score"), self.column(i, "status"), strict=True)
-        return {name for name, value, status in judged if value is None and status in UNGRADED}
+        rows = zip(self.ids, self.column(i, "score"), self.column(i, "status"), strict=True)
+        return {name for name, value, status in rows if value is None and status in UNGRADED}
 
     def drop_instances(self, ids: Collection[str]) -> "SharedInstances":
         """Return the same runs over the other instances. Raises `UsageError` if none is left."""
         if not ids:
             return self
-        kept = [name for name in self.ids if name not in ids]
-        if not kept:
+        remaining = [name for name in self.ids if name not in ids]
+        if not remaining:
             raise UsageError("no instance was judged in all of these runs", hint="set up what is missing and score them again")
         other = copy(self)
         other.scorers = [scorer for name, scorer in zip(self.ids, self.scorers, strict=True) if name not in ids]
-        other.ids, other._at = kept, [{name: i for i, name in enumerate(run.ids)} for run in self.runs]
+        other.ids, other._at = remaining, [{name: i for i, name in enumerate(run.ids)} for run in self.runs]
         return other
 
     def column(self, i: int, name: str) -> list[Any]:
         """Return a column of run i over the shared instances."""
         values, at = getattr(self.runs[i], name), self._at[i]
-        return list(values) if at is None else [values[at[own]] for own in self.ids]
+        return list(values) if at is None else [values[at[name_]] for name_ in self.ids]
 
     def values(self, i: int, name: str, unjudged: Literal["worst", "best"] = "worst") -> list[float]:
         """Return numbers of run i for the mean: a missing or faulty answer counts as the worst value, an unjudged one as `unjudged`.
@@ -116,8 +117,8 @@ class SharedInstances:
         if len(self.ids) > 1 or self.direction == "lower" or not any(self.runs[i].units.get(self.ids[0]) for i in ranked):
             return None
         sides = at_one_length([self.runs[i].units.get(self.ids[0]) or self.values(i, "score") for i in ranked])
-        judged = [at for at, column in enumerate(zip(*sides, strict=True)) if None not in column]
-        return [[score for at in judged if (score := side[at]) is not None] for side in sides] if judged else None
+        judged_places = [at for at, column in enumerate(zip(*sides, strict=True)) if None not in column]
+        return [[score for at in judged_places if (score := side[at]) is not None] for side in sides] if judged_places else None
 
     def n_units(self) -> int:
         """Return how many units the shared instances have: the records of one with many, in the run that has most."""
@@ -131,7 +132,9 @@ class SharedInstances:
                 positions.setdefault(name or "none", []).append(i)
             return positions
         at = {name: i for i, name in enumerate(self.ids)}
-        return {tag: here for tag, ids in self.runs[0].groups.items() if (here := [at[name] for name in ids if name in at])}
+        return {
+            tag: places_of_tag for tag, ids in self.runs[0].groups.items() if (places_of_tag := [at[name] for name in ids if name in at])
+        }
 
     def clusters(self) -> list[str] | None:
         """Return the cluster of each instance, None if the suite names none or they do not partition the instances."""
@@ -335,11 +338,11 @@ def differing_cases(a: RunSide, b: RunSide) -> str:
 
     Cases are compared by spec and files while both gold folders are as the runs saw them, else by their ids.
     """
-    ours, theirs = (_digests_of_cases(side) for side in (a, b))
-    if ours is None or theirs is None:
-        ours, theirs = (dict.fromkeys(side.results, "") for side in (a, b))
-    names = {**ours, **theirs}
-    differing = [name for name in names if ours.get(name) != theirs.get(name)]
+    cases_a, cases_b = (_digests_of_cases(side) for side in (a, b))
+    if cases_a is None or cases_b is None:
+        cases_a, cases_b = (dict.fromkeys(side.results, "") for side in (a, b))
+    names = {**cases_a, **cases_b}
+    differing = [name for name in names if cases_a.get(name) != cases_b.get(name)]
     verb = "differs" if len(differing) == 1 else "differ"
     return f"{len(differing)} of {len(names)} cases {verb}, first {differing[0]!r}" if differing else ""
 
@@ -356,10 +359,12 @@ def _digests_of_cases(side: RunSide) -> dict[str, str] | None:
         return None
     if files.hash != signature_parts(side.signature).get("gold"):
         return None
-    own = {instance.instance_id: [str([(check.scorer, check.parameters) for check in instance.checks])] for instance in gold.instances}
+    case_texts = {
+        instance.instance_id: [str([(check.scorer, check.parameters) for check in instance.checks])] for instance in gold.instances
+    }
     for name, digest in files.digests.items():
-        own.get(name.partition("/")[0], []).append(f"{name} {digest}")
-    return {name: "\n".join(parts) for name, parts in own.items()}
+        case_texts.get(name.partition("/")[0], []).append(f"{name} {digest}")
+    return {name: "\n".join(parts) for name, parts in case_texts.items()}
 
 
 Pair = tuple[Result, Result]
@@ -486,18 +491,17 @@ def cluster_of_each(base: RunSide, how: PairingOptions, ids: Sequence[str]) -> d
         members = set(base.groups.get(tag, ()))
         for name in members.intersection(tags_of):
             tags_of[name].append(tag)
-    for name, own in tags_of.items():
-        if len(own) != 1:
-            raise UsageError(f"instance {name!r} is in {' and '.join(own) or 'none'} of the clusters", hint="each must be in exactly one")
-    return {name: own[0] for name, own in tags_of.items()}
+    for name, clusters in tags_of.items():
+        if len(clusters) != 1:
+            raise UsageError(
+                f"instance {name!r} is in {' and '.join(clusters) or 'none'} of the clusters", hint="each must be in exactly one"
+            )
+    return {name: clusters[0] for name, clusters in tags_of.items()}
 
 
 def paired_instances(shared: Sequence[Pair], groups: Mapping[str, Sequence[str]], how: PairingOptions) -> tuple[Paired, ...]:
     """Return the n instances of both sides in gold order, cut to what the level allows: at `none` no score of an instance."""
-    tags: dict[str, list[str]] = {}
-    for tag, ids in groups.items():
-        for name in ids:
-            tags.setdefault(name, []).append(tag)
+    tags = tags_by_instance(groups.items())
     seen = shows(how.level, "status")
     return tuple(
         Paired(
@@ -522,9 +526,9 @@ def flipped_instances(instances: Sequence[Paired]) -> tuple[Paired, ...]:
 
 def add_texts(flip: Paired, base: RunSide, other: RunSide) -> Paired:
     """Return the instance with its texts, if the folders of its run are unchanged."""
-    mine, theirs = (NOTHING if side.exchanges is None else side.exchanges.of(flip.instance_id) for side in (base, other))
-    question, reference = mine.question or theirs.question, mine.reference or theirs.reference
-    return replace(flip, question=question, reference=reference, answer_a=mine.answer, answer_b=theirs.answer)
+    base_texts, other_texts = (NOTHING if side.exchanges is None else side.exchanges.of(flip.instance_id) for side in (base, other))
+    question, reference = base_texts.question or other_texts.question, base_texts.reference or other_texts.reference
+    return replace(flip, question=question, reference=reference, answer_a=base_texts.answer, answer_b=other_texts.answer)
 
 
 def _visible_reason(result: Result, how: PairingOptions) -> str:
@@ -563,8 +567,8 @@ def fields_of(result: Result) -> dict[str, FieldNumbers]:
         rows: Sequence[Any] = [{"path": path, **numbers} for path, numbers in fields.items() if isinstance(numbers, Mapping)]
     else:
         rows = fields if isinstance(fields, list) else ()
-    named = [entry for entry in rows if isinstance(entry, Mapping) and isinstance(entry.get("path"), str)]
-    full = [entry for entry in named if all(isinstance(entry.get(key), int | float) and 0 <= entry[key] <= 1 for key in _FIELD_KEYS)]
+    entries = [entry for entry in rows if isinstance(entry, Mapping) and isinstance(entry.get("path"), str)]
+    full = [entry for entry in entries if all(isinstance(entry.get(key), int | float) and 0 <= entry[key] <= 1 for key in _FIELD_KEYS)]
     return {entry["path"]: (float(entry["precision"]), float(entry["recall"]), float(entry["f1"])) for entry in full}
 
 
@@ -574,8 +578,8 @@ def fields_by_path(pairs: Sequence[tuple[Result, Result]]) -> dict[str, dict[str
     for a, b in pairs:
         left, right = fields_of(a), fields_of(b)
         for path in {**left, **right}:
-            here = left.get(path, _NOTHING_MATCHED if a.status in ZERO else None)
+            field = left.get(path, _NOTHING_MATCHED if a.status in ZERO else None)
             others = right.get(path, _NOTHING_MATCHED if b.status in ZERO else None)
-            if here is not None and others is not None:
-                by_path.setdefault(path, {})[a.instance_id] = (here, others)
+            if field is not None and others is not None:
+                by_path.setdefault(path, {})[a.instance_id] = (field, others)
     return by_path

@@ -198,8 +198,8 @@ def _entries_of_rows(
     if samples:
         entries, left_out = newest_samples(entries)
         notes = (*notes, *left_out)
-        if alike := [entry.scores for entry in entries if entry.scores is not None]:
-            _refuse_unlike(alike, force=force)
+        if with_scores := [entry.scores for entry in entries if entry.scores is not None]:
+            _refuse_unlike(with_scores, force=force)
         entries, of_model = models_of(entries)
     return (without_names(entries), (), {}) if anonymous else (entries, notes, of_model)
 
@@ -207,8 +207,8 @@ def _entries_of_rows(
 def _rankable(table: SharedInstances, *, allow_unscored: bool) -> tuple[list[int], SharedInstances]:
     """Return (the runs that get a rank, the table over the instances on which each of them was judged)."""
     ungraded = [table.find_ungraded(i) for i in range(len(table.runs))]
-    judged = [i for i in range(len(table.runs)) if any(value is not None for value in table.column(i, "score"))]
-    ranked = [i for i in judged if allow_unscored or table.is_raw or not ungraded[i]]
+    judged_runs = [i for i in range(len(table.runs)) if any(value is not None for value in table.column(i, "score"))]
+    ranked = [i for i in judged_runs if allow_unscored or table.is_raw or not ungraded[i]]
     return ranked, table.drop_instances(set().union(*(ungraded[i] for i in ranked)))
 
 
@@ -254,18 +254,18 @@ def _ranked_row(
     """Return the row of run i: with its `place` in the ranking `over` some instances, or without one. Counts are of all in `table`."""
     run, status, absent = table.runs[i], table.column(i, "status"), table.find_ungraded(i)
     counts, n = Counter(status), len(status)
-    own = over if place is not None else table.drop_instances(absent) if len(absent) < n else None
-    scores = dict(zip(own.ids, own.values(i, "score"), strict=True)) if own is not None else {}
+    instances = over if place is not None else table.drop_instances(absent) if len(absent) < n else None
+    scores = dict(zip(instances.ids, instances.values(i, "score"), strict=True)) if instances is not None else {}
 
     def mean(which: str) -> float | None:
         """Return the mean over the judged instances of this run; None of nothing."""
-        if own is None or all(value is None for value in own.column(i, which)):
+        if instances is None or all(value is None for value in instances.column(i, which)):
             return None
-        values = own.values(i, which)
+        values = instances.values(i, which)
         return sum(values) / len(values)
 
-    def mean_of_part(here: Sequence[int]) -> float | None:
-        values = [scores[name] for at in here if (name := table.ids[at]) in scores]
+    def mean_of_part(places: Sequence[int]) -> float | None:
+        values = [scores[name] for at in places if (name := table.ids[at]) in scores]
         return sum(values) / len(values) if values else None
 
     n_submitted = n - counts["missing"]
@@ -286,7 +286,7 @@ def _ranked_row(
         n_handed_in=n_submitted,
         coverage=n_submitted / n,
         faults={name: counts[name] for name in _FAULTS if counts[name]},
-        by={**{name: mean_of_part(here) for name, here in parts.items()}, **run.further},
+        by={**{name: mean_of_part(places) for name, places in parts.items()}, **run.further},
         metadata={**{key: str(value) for key, value in run.metadata.items()}, **entry.metadata},
         corrected=run.corrected,
         run=PurePath(run.folder).name,
@@ -314,10 +314,12 @@ def _ranking_numbers(table: SharedInstances, ranked: Sequence[int], memo: DiskCa
         return {"interval": None if interval.low is None else [interval.low, interval.high], "method": interval.method}
 
     ranking = rank_submissions(vectors, means=means, higher_is_better=table.direction == "higher", confidence=CONFIDENCE, clusters=clusters)
-    kept = {name: getattr(ranking, name) for name in ("test", "correction", "family", "seed", "n_resamples", "tau")}
-    kept["submissions"] = [{**asdict(place), **of(place.mean, vector)} for place, vector in zip(ranking.submissions, vectors, strict=True)]
-    memo.put("ranking", key, kept)
-    return kept
+    numbers = {name: getattr(ranking, name) for name in ("test", "correction", "family", "seed", "n_resamples", "tau")}
+    numbers["submissions"] = [
+        {**asdict(place), **of(place.mean, vector)} for place, vector in zip(ranking.submissions, vectors, strict=True)
+    ]
+    memo.put("ranking", key, numbers)
+    return numbers
 
 
 BOARD_FILE: Final = "board.yaml"
@@ -376,8 +378,8 @@ class BoardRules:
         if not self.hides_half or (closes is not None and moment >= closes):
             return ()
         drawn = sorted(ids, key=lambda name: hashlib.sha256(f"{self.seed}|{name}".encode("utf-8", "surrogatepass")).digest())
-        kept = set(drawn[: math.ceil(len(ids) / 2)])
-        return tuple(name for name in ids if name in kept)
+        shown_ids = set(drawn[: math.ceil(len(ids) / 2)])
+        return tuple(name for name in ids if name in shown_ids)
 
 
 def format_moment(moment: datetime | None) -> str:
@@ -477,9 +479,9 @@ def _check(key: str, value: Any, place: str) -> None:
         "reveal": (value not in LEVELS, levels, "none"),
         "feedback": (value not in LEVELS, levels, "class"),
     }
-    is_wrong, wanted, example = wrong.get(key, (False, "", ""))
+    is_wrong, expected, example = wrong.get(key, (False, "", ""))
     if is_wrong:
-        raise GoldError(f"{place}: {key} must be {wanted}, found {value!r}", hint=f"for example {key}: {example}")
+        raise GoldError(f"{place}: {key} must be {expected}, found {value!r}", hint=f"for example {key}: {example}")
 
 
 # The team of `alpha--second try` is `alpha`.
@@ -502,20 +504,20 @@ class Admission:
 
     def __call__(self, hashes: Mapping[str, str]) -> Collection[str]:
         """Return the names of the rejected submissions; `notes` then say why. Raises `OutputError`."""
-        away, n_before = [], len(self._taken)
+        refused, n_before = [], len(self._taken)
         for name in sorted(hashes):
             if why := self._reason_for_refusal(name, hashes[name]):
-                away.append(name)
+                refused.append(name)
                 self.notes.append(f"{name} is not accepted: {why}")
         if len(self._taken) > n_before:
             # Saved at once: a content accepted before a close stays accepted, even if scoring fails.
-            taken = json.dumps({key: list(row) for key, row in self._taken.items()}, indent=1) + "\n"
+            text = json.dumps({key: list(row) for key, row in self._taken.items()}, indent=1) + "\n"
             try:
                 self._file.parent.mkdir(parents=True, exist_ok=True)
-                write_atomically(self._file, taken)
+                write_atomically(self._file, text)
             except OSError as error:
                 raise write_error(self._file, error) from error
-        return away
+        return refused
 
     def received(self, submission_hash: str) -> str:
         """Return when a content was first accepted, as `2026-11-22T14:30:00Z`; empty if unknown."""
@@ -527,7 +529,7 @@ class Admission:
         if why := self._rules.reason_closed(self._now):
             return why
         team, today = self._teams.get(name) or name.partition(TEAM_ENDS)[0], self._now.strftime("%Y-%m-%d")
-        n_today = sum(moment.startswith(today) and own == team for moment, own in self._taken.values())
+        n_today = sum(moment.startswith(today) and team_of_row == team for moment, team_of_row in self._taken.values())
         if self._rules.per_day is not None and n_today >= self._rules.per_day:
             tomorrow = (self._now + timedelta(days=1)).strftime("%Y-%m-%d")
             limit = f"the limit is {self._rules.per_day} a day"

@@ -74,19 +74,21 @@ def samples_of(sides: Sequence[RunSide], *, notes: Sequence[str] = ()) -> Sample
     for name, side in zip(names, sides, strict=True):
         groups.setdefault(name if all(names) else "", []).append(side)
     notes, models = list(notes), []
-    for model, own in groups.items():
-        if len(own) < 2:
-            raise UsageError(f"one run of {model or own[0].label}: samples need two or more", hint="name every run of the model")
-        _check_alike(sides[0], own)
-        notes += [f"{model}: {note}" if model else note for note in unequal_samples(own)]
-        questions = _questions(own)
+    for model, model_sides in groups.items():
+        if len(model_sides) < 2:
+            raise UsageError(f"one run of {model or model_sides[0].label}: samples need two or more", hint="name every run of the model")
+        _check_alike(sides[0], model_sides)
+        notes += [f"{model}: {note}" if model else note for note in unequal_samples(model_sides)]
+        questions = _questions(model_sides)
         if not questions:
-            if any(raw_value(result) is not None for side in own for result in side.results.values()):
+            if any(raw_value(result) is not None for side in model_sides for result in side.results.values()):
                 hint = "`evalsuite compare A1+A2 B1+B2` compares means in its own unit"
                 raise UsageError("samples are counted right or wrong, and this metric has a scale of its own", hint=hint)
-            raise UsageError(f"no question of {model or own[0].label} was judged", hint="set up what is missing and score them again")
-        label = model or f"{len(own)} runs"
-        models.append(ModelSamples(model=label, runs=tuple(side.label for side in own), numbers=repeated(questions)))
+            raise UsageError(
+                f"no question of {model or model_sides[0].label} was judged", hint="set up what is missing and score them again"
+            )
+        label = model or f"{len(model_sides)} runs"
+        models.append(ModelSamples(model=label, runs=tuple(side.label for side in model_sides), numbers=repeated(questions)))
     return Samples(suite=sides[0].suite, rules=sides[0].rules, models=tuple(models), notes=tuple(notes))
 
 
@@ -109,9 +111,9 @@ def _questions(sides: Sequence[RunSide]) -> list[list[float]]:
     """Return the judged scores of each question's samples: of an instance, or of each record of the only one."""
     by_question = _scores_by_question(sides)
     if len(by_question) == 1:
-        judged = [result for side in sides for result in side.results.values() if result.score is not None]
-        units = [units_of(result) or [result.score] for result in judged]
-        if any(len(own) > 1 for own in units):
+        judged_results = [result for side in sides for result in side.results.values() if result.score is not None]
+        units = [units_of(result) or [result.score] for result in judged_results]
+        if any(len(unit_scores) > 1 for unit_scores in units):
             return by_unit(units)
     return [scores for scores in by_question.values() if scores]
 
@@ -143,10 +145,10 @@ def newest_samples(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
             when = (file.parent.name[:15] if all_say_when else "", file.stat().st_mtime_ns if file.exists() else 0)
         if key not in newest or when > newest[key][0]:
             newest[key] = (when, entry.name)
-    kept = {name for _, name in newest.values()}
-    older = [entry.name for entry in entries if entry.name not in kept]
+    newest_names = {name for _, name in newest.values()}
+    older = [entry.name for entry in entries if entry.name not in newest_names]
     notes = [f"{', '.join(older)}: scored again in a newer run, which is the sample that counts"] if older else []
-    return [entry for entry in entries if entry.name in kept], notes
+    return [entry for entry in entries if entry.name in newest_names], notes
 
 
 def _find_first_run(run: RunScores, runs: Mapping[str, RunScores]) -> RunScores:
@@ -175,17 +177,17 @@ def models_of(entries: Sequence[Entry]) -> tuple[list[Entry], dict[str, ModelSam
         model = _model_of(entry)
         groups.setdefault(f"model {model}" if model and entry.scores is not None else f"entry {entry.name}", []).append(entry)
     models, samples = [], dict[str, ModelSamples]()
-    for key, own in groups.items():
-        name = key.removeprefix("model ") if len(own) > 1 else own[0].name
-        runs = [entry.scores for entry in own if entry.scores is not None]
+    for key, model_sides in groups.items():
+        name = key.removeprefix("model ") if len(model_sides) > 1 else model_sides[0].name
+        runs = [entry.scores for entry in model_sides if entry.scores is not None]
         if runs:
             mean, questions = _mean_run(runs)
-            models.append(replace(own[0], name=name, scores=mean, is_new=any(entry.is_new for entry in own)))
+            models.append(replace(model_sides[0], name=name, scores=mean, is_new=any(entry.is_new for entry in model_sides)))
             if any(questions):
                 numbers = repeated([scores for scores in questions if scores])
-                samples[name] = ModelSamples(model=name, runs=tuple(entry.name for entry in own), numbers=numbers)
+                samples[name] = ModelSamples(model=name, runs=tuple(entry.name for entry in model_sides), numbers=numbers)
         else:
-            models.append(own[0])
+            models.append(model_sides[0])
     return models, samples
 
 
@@ -197,32 +199,32 @@ def _mean_run(runs: Sequence[RunScores]) -> tuple[RunScores, list[list[float]]]:
     places = [{name: at for at, name in enumerate(run.ids)} for run in runs]
     worst = 1.0 if direction_of(sorted(filter(None, set(first.scorer)))) == "lower" else 0.0
     # Column -> the values of each instance in the runs that judged it.
-    judged: dict[str, list[list[float]]] = {}
+    values_by_column: dict[str, list[list[float]]] = {}
     for column in ("score", "official", "strict"):
         values = [_numbers(getattr(run, column), run.status, worst) for run in runs]
-        rows = ([own[at[name]] for own, at in zip(values, places, strict=True)] for name in ids)
-        judged[column] = [[value for value in row if value is not None] for row in rows]
+        rows = ([values_of_run[at[name]] for values_of_run, at in zip(values, places, strict=True)] for name in ids)
+        values_by_column[column] = [[value for value in row if value is not None] for row in rows]
     units = [_units_of(run, at, ids, runs, worst) for run, at in zip(runs, places, strict=True)]
-    questions = by_unit([own[ids[0]] for own in units]) if len(ids) == 1 and units[0] else judged["score"]
-    return (first if len(runs) == 1 else _joint_run(runs, ids, places, judged, units)), questions
+    questions = by_unit([values_of_run[ids[0]] for values_of_run in units]) if len(ids) == 1 and units[0] else values_by_column["score"]
+    return (first if len(runs) == 1 else _joint_run(runs, ids, places, values_by_column, units)), questions
 
 
 def _joint_run(
     runs: Sequence[RunScores],
     ids: Sequence[str],
     places: Sequence[Mapping[str, int]],
-    judged: Mapping[str, Sequence[Sequence[float]]],
+    values_by_column: Mapping[str, Sequence[Sequence[float]]],
     units: Sequence[Mapping[str, Any]],
 ) -> RunScores:
-    """Return the runs as one: the means of the `judged` values and of the units; a status that all runs have, else `scored`."""
+    """Return the runs as one: the means of the `values_by_column` values and of the units; a status that all runs have, else `scored`."""
     first = runs[0]
-    columns: dict[str, Any] = {name: [sum(row) / len(row) if row else None for row in rows] for name, rows in judged.items()}
+    columns: dict[str, Any] = {name: [sum(row) / len(row) if row else None for row in rows] for name, rows in values_by_column.items()}
     columns["status"] = []
-    for name, own in zip(ids, judged["score"], strict=True):
+    for name, values_of_run in zip(ids, values_by_column["score"], strict=True):
         status = {run.status[at[name]] for run, at in zip(runs, places, strict=True)}
-        columns["status"].append(min(status) if len(status) == 1 or not own else "scored")
+        columns["status"].append(min(status) if len(status) == 1 or not values_of_run else "scored")
     columns["scorer"] = [first.scorer[places[0][name]] for name in ids]
-    columns["units"] = {name: mean_units([own[name] for own in units]) for name in units[0]}
+    columns["units"] = {name: mean_units([values_of_run[name] for values_of_run in units]) for name in units[0]}
     columns["metadata"] = {key: value for key, value in first.metadata.items() if all(run.metadata.get(key) == value for run in runs)}
     together = hashlib.sha256("|".join(run.submission_hash for run in runs).encode()).hexdigest()
     return replace(first, ids=ids, raw=(), submission_hash=together, corrected=None, **columns)
@@ -230,7 +232,7 @@ def _joint_run(
 
 def _numbers(values: Sequence[float | None], status: Sequence[str], worst: float) -> list[float | None]:
     """Return the values with the worst one for each missing or faulty answer."""
-    return [worst if own in ZERO else value for value, own in zip(values, status, strict=True)]
+    return [worst if status_of_value in ZERO else value for value, status_of_value in zip(values, status, strict=True)]
 
 
 def _units_of(run: RunScores, at: Mapping[str, int], ids: Sequence[str], runs: Sequence[RunScores], worst: float) -> dict[str, Any]:
@@ -249,10 +251,10 @@ def load_samples(
 ) -> tuple[list[RunSide], list[str]]:
     """Load the side of each name, and notes; `a+b+c` is one side, whose score on a question is the mean of the samples a, b and c."""
     parts = [_parts(name, runs) for name in names]
-    loaded = iter(load_sides([name for own in parts for name in own], runs=runs, gold=gold, rules=rules, how=how))
+    loaded = iter(load_sides([name for part_names in parts for name in part_names], runs=runs, gold=gold, rules=rules, how=how))
     sides, notes = [], []
-    for own in parts:
-        samples = [next(loaded) for _ in own]
+    for part_names in parts:
+        samples = [next(loaded) for _ in part_names]
         _check_alike(samples[0], samples)
         sides.append(mean_side(samples) if len(samples) > 1 else samples[0])
         notes += [f"{sides[-1].label}: {note}" for note in unequal_samples(samples)] if len(samples) > 1 else []
@@ -278,21 +280,21 @@ def _mean_result(results: Sequence[Result]) -> Result:
     """Return one question's samples as a result: means of the judged ones, and how many of them were right."""
 
     def mean(values: Sequence[float | None]) -> float | None:
-        judged = [value for value in values if value is not None]
-        return sum(judged) / len(judged) if judged else None
+        judged_results = [value for value in values if value is not None]
+        return sum(judged_results) / len(judged_results) if judged_results else None
 
-    judged = [result for result in results if result.score is not None]
+    judged_results = [result for result in results if result.score is not None]
     raw = [value for result in results if (value := raw_value(result)) is not None]
     if raw:
         value = sum(raw) / len(raw)
         reason = f"{value:.4g}, the mean of {len(raw)} samples"
         return replace(results[0], status="scored", score=None, reason=reason, fault=None, details={"raw": value})
-    if not judged:
+    if not judged_results:
         return results[0]
-    n_right = sum(result.score == 1 for result in judged)
-    means: dict[str, Any] = {name: mean([getattr(result, name) for result in judged]) for name in ("score", "official", "strict")}
-    reason = f"{n_right} of {len(judged)} samples right"
-    return replace(judged[0], status="scored", reason=reason, fault=None, details=mean_unit_details(judged), **means)
+    n_right = sum(result.score == 1 for result in judged_results)
+    means: dict[str, Any] = {name: mean([getattr(result, name) for result in judged_results]) for name in ("score", "official", "strict")}
+    reason = f"{n_right} of {len(judged_results)} samples right"
+    return replace(judged_results[0], status="scored", reason=reason, fault=None, details=mean_unit_details(judged_results), **means)
 
 
 def read_rater(name: str, runs: Path) -> Rater:
@@ -412,10 +414,11 @@ def agree(a: Rater, b: Rater, *, threshold: float | None = None) -> RaterAgreeme
     if threshold is not None:
         left, right = _zero_or_one(a, threshold), _zero_or_one(b, threshold)
     elif a.is_numeric != b.is_numeric and left and right:
-        named, words = (a, b) if not a.is_numeric else (b, a)
+        named, other_labels = (a, b) if not a.is_numeric else (b, a)
         odd = next(label for label in named.labels.values() if isinstance(label, str))
         raise UsageError(
-            f"the labels of {named.name} are text ({odd!r}), those of {words.name} are numbers", hint="use 1 and 0, or right and wrong"
+            f"the labels of {named.name} are text ({odd!r}), those of {other_labels.name} are numbers",
+            hint="use 1 and 0, or right and wrong",
         )
     ids = [id_ for id_ in left if id_ in right]
     if not ids:

@@ -174,8 +174,8 @@ def own_words(claims: Claims, expected: Mapping[str, Any], *, places: Mapping[st
     """
     recorded = claims.run
     yield from _claims_of_making(claims)
-    moved = changed_parts(recorded["signature"], expected["signature"]).items()
-    yield from ((f"signature.{name}", f"{then} then, {now} now") for name, (then, now) in moved if name in VERSIONS)
+    changes = changed_parts(recorded["signature"], expected["signature"]).items()
+    yield from ((f"signature.{name}", f"{then} then, {now} now") for name, (then, now) in changes if name in VERSIONS)
     for side, place in places.items():
         if place.resolve() != Path(recorded[side]["folder"]).resolve():
             yield f"{side}.folder", f"{recorded[side]['folder']}, checked was {place}"
@@ -258,8 +258,8 @@ class Replay:
 
     def elsewhere(self) -> dict[str, str]:
         """Return the instances of gold that the run does not cover, each with the option that left it out."""
-        named = {"only": self.options.only, "filter": self.options.pattern, "group": self.options.group, "shard": self.options.shard}
-        chosen = ", ".join(f"--{name}" for name, value in named.items() if value)
+        choices = {"only": self.options.only, "filter": self.options.pattern, "group": self.options.group, "shard": self.options.shard}
+        chosen = ", ".join(f"--{name}" for name, value in choices.items() if value)
         covered = set(self.ids)
         return {instance.instance_id: f"{ELSEWHERE} ({chosen})" for instance in self.gold.instances if instance.instance_id not in covered}
 
@@ -370,8 +370,8 @@ def expected_rows(replay: Replay, fresh: Mapping[str, Result], claims: Claims) -
         details = {key: value for key, value in row.details.items() if key != "notes"} | ({"time_ratio": ratio} if timed else {})
         rows.append(replace(row, details=details))
     inodes = gold_inodes(replay.gold.folder) | (replay.errata.inodes if replay.errata is not None else frozenset())
-    noted = with_notes(replay.tasks, rows, inodes, among=replay.among)
-    return tuple(replace(row, seconds=claimed[row.instance_id].seconds) for row in noted)
+    rows_with_notes = with_notes(replay.tasks, rows, inodes, among=replay.among)
+    return tuple(replace(row, seconds=claimed[row.instance_id].seconds) for row in rows_with_notes)
 
 
 def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: Run | None) -> dict[str, Any]:
@@ -531,11 +531,11 @@ def verify(
     permitted = allow_programs and replay.options.allow_programs
     ids, left_out, seed = _draw_sample(replay, sample, seed)
     how = replace(replay.options, allow_programs=permitted, isolation=isolation, jobs=jobs)
-    fresh, again = _score_again(replay, ids, places, how, progress)
+    fresh, second_run = _score_again(replay, ids, places, how, progress)
     left_out |= _find_unscorable(fresh, claims, programs=replay.options.allow_programs and not permitted)
     fresh = {name: row for name, row in fresh.items() if name not in left_out}
     rows = expected_rows(replay, fresh, claims)
-    expected = expected_run(replay, rows, claims, again)
+    expected = expected_run(replay, rows, claims, second_run)
     scored_again, wrong = _check_scores(claims.rows, rows, len(fresh))
     return replace(
         stopped,
@@ -572,12 +572,12 @@ def _score_again(
     replay: Replay, ids: Sequence[str], places: Mapping[str, Path], options: RunOptions, progress: Progress | None
 ) -> tuple[dict[str, Result], Run | None]:
     """Return (the results of these instances now, the run that scored them, None if none needs scoring)."""
-    fresh, again = {name: replay.settled[name] for name in ids if name in replay.settled}, None
+    fresh, second_run = {name: replay.settled[name] for name in ids if name in replay.settled}, None
     if unsettled := tuple(name for name in ids if name not in replay.settled):
         options = replace(options, only=unsettled, pattern=None, group=None, shard=None, metadata={}, ves=False)
-        again = run(places["submission"], places["gold"], options, progress=progress)
-        fresh |= {row.instance_id: row for row in again.results}
-    return fresh, again
+        second_run = run(places["submission"], places["gold"], options, progress=progress)
+        fresh |= {row.instance_id: row for row in second_run.results}
+    return fresh, second_run
 
 
 def _check_gold(claims: Claims, folder: Path, questions: Path | None) -> tuple[Finding, Gold | None]:
@@ -618,14 +618,14 @@ def _check_submission(claims: Claims, folder: Path, gold: Gold | None, isolation
 
 def _check_rows(claims: Claims, replay: Replay) -> Finding:
     """Check whether the rows are those that gold needs: none missing, extra or repeated, in gold's order."""
-    wanted, claimed = replay.ids, [row.instance_id for row in claims.rows]
-    counts, needed = Counter(claimed), set(wanted)
-    differs = [f"{name}: missing" for name in wanted if name not in counts]
+    expected_ids, claimed = replay.ids, [row.instance_id for row in claims.rows]
+    counts, needed = Counter(claimed), set(expected_ids)
+    differs = [f"{name}: missing" for name in expected_ids if name not in counts]
     differs += [f"{name}: not needed by gold" for name in counts if name not in needed]
     differs += [f"{name}: more than once" for name, n in counts.items() if n > 1]
-    if not differs and wanted != claimed:
-        differs = [f"{name}: out of order" for name, other in zip(claimed, wanted, strict=True) if name != other]
-    n, n_gold = len(wanted), len(replay.gold.instances)
+    if not differs and expected_ids != claimed:
+        differs = [f"{name}: out of order" for name, other in zip(claimed, expected_ids, strict=True) if name != other]
+    n, n_gold = len(expected_ids), len(replay.gold.instances)
     part = f"the {n}" if n == n_gold else f"{n} of {n_gold} instances"
     says = "are not those that gold needs" if differs else f"are {part} that gold needs"
     return Finding(name="rows", good=not differs, says=says, differs=tuple(differs))
@@ -638,7 +638,9 @@ def _draw_sample(replay: Replay, sample: int | None, seed: int | None) -> tuple[
     if sample is None or sample >= len(names):
         return names, left_out, None
     checks = {task.instance.instance_id: task.instance.checks for task in replay.tasks}
-    together = {name for name, own in checks.items() if any(SCORERS.plugin_batch(check.scorer) for check in own)}
+    together = {
+        name for name, checks_of_instance in checks.items() if any(SCORERS.plugin_batch(check.scorer) for check in checks_of_instance)
+    }
     left_out |= {name: AT_ONCE for name in names if name in together}
     names = [name for name in names if name not in together]
     seed = random.SystemRandom().randrange(1 << 32) if seed is None else seed
@@ -652,15 +654,15 @@ def _find_unscorable(fresh: Mapping[str, Result], claims: Claims, *, programs: b
     # Faults of the grader's side: such a row can be neither confirmed nor refuted.
     absent = {"NEEDS_CONNECTION", "NEEDS_EXTRA", *(("NO_JAIL",) if programs else ())}
     claimed = {row.instance_id: row.status for row in claims.rows}
-    beyond = {name: row for name, row in fresh.items() if row.fault in absent and claimed[name] != row.status}
-    return {name: NO_JAIL if row.fault == "NO_JAIL" else f"{row.fault}: {row.reason}" for name, row in beyond.items()}
+    unscorable = {name: row for name, row in fresh.items() if row.fault in absent and claimed[name] != row.status}
+    return {name: NO_JAIL if row.fault == "NO_JAIL" else f"{row.fault}: {row.reason}" for name, row in unscorable.items()}
 
 
 def _check_scores(claimed: Sequence[Result], expected: Sequence[Result], n_fresh: int) -> tuple[Finding, set[str]]:
     """Check whether the rows, of which n were scored again, are what they must be; return also the instances whose rows are not."""
     wrong = {}
-    for recorded, wanted in zip(claimed, expected, strict=True):
-        a, b = json.loads(result_line(recorded)), json.loads(result_line(wanted))
+    for recorded, expected_row in zip(claimed, expected, strict=True):
+        a, b = json.loads(result_line(recorded)), json.loads(result_line(expected_row))
         if keys := [key for key in {**a, **b} if plain(a.get(key)) != plain(b.get(key))]:
             wrong[recorded.instance_id] = keys
     says = f"{n_fresh} of {len(expected)}: {'not as it was' if wrong else 'the same verdicts, reasons and details'}"
@@ -680,16 +682,16 @@ def _check_record(expected: Mapping[str, Any], recorded: Mapping[str, Any]) -> I
 
 def _comparable(run_: Mapping[str, Any]) -> dict[str, Any]:
     """Return a run.json object without what it says of its making, and without the order of shards."""
-    kept = {key: value for key, value in json.loads(plain(run_)).items() if key not in (*_OWN_WORDS, "seconds", "digests")}
+    public = {key: value for key, value in json.loads(plain(run_)).items() if key not in (*_OWN_WORDS, "seconds", "digests")}
     for side in ("gold", "submission"):
-        kept[side].pop("folder")
-    kept["options"].pop("questions", None)
-    parts = [part.partition(":") for part in kept["signature"].split("|")]
-    kept["signature"] = [name if name in VERSIONS else "".join((name, *rest)) for name, *rest in parts]
+        public[side].pop("folder")
+    public["options"].pop("questions", None)
+    parts = [part.partition(":") for part in public["signature"].split("|")]
+    public["signature"] = [name if name in VERSIONS else "".join((name, *rest)) for name, *rest in parts]
     if "shards" in run_["receipt"]:
-        kept["warnings"] = sorted(set(kept["warnings"]))
-        kept["submission"]["unsure"] = sorted(kept["submission"].get("unsure", ()))
-    return kept
+        public["warnings"] = sorted(set(public["warnings"]))
+        public["submission"]["unsure"] = sorted(public["submission"].get("unsure", ()))
+    return public
 
 
 def _find_differing_keys(expected: Mapping[str, Any], recorded: Mapping[str, Any], above: str = "") -> Iterator[str]:
@@ -735,20 +737,22 @@ def verify_receipt(
     invalid_as: Literal["zero"] | None = "zero" if parts.get("invalid") == "zero" else None
     options = replace(options, rules=chosen_rules(receipt, read_gold(gold)), limits=limits, invalid_as=invalid_as)
     with TempDir() as scratch:
-        again = run(submission, gold, replace(options, out=scratch / "run"), progress=progress)
-    moved = {name: f"{name} {then} then, {now} now" for name, (then, now) in changed_parts(receipt["signature"], again.signature).items()}
-    others = tuple(text for name, text in moved.items() if name not in VERSIONS)
+        second_run = run(submission, gold, replace(options, out=scratch / "run"), progress=progress)
+    changes = {
+        name: f"{name} {then} then, {now} now" for name, (then, now) in changed_parts(receipt["signature"], second_run.signature).items()
+    }
+    others = tuple(text for name, text in changes.items() if name not in VERSIONS)
     says = "something else" if others else "the same gold and rules"
-    findings.append(_is_submission(receipt, again.submission_hash or "", submission))
+    findings.append(_is_submission(receipt, second_run.submission_hash or "", submission))
     findings.append(Finding(name="scored under", good=not others, says=says, differs=others))
-    n, left_out = again.summary.n_gold, {}
+    n, left_out = second_run.summary.n_gold, {}
     if n != receipt["n_instances"]:
         left_out["rows"] = f"the receipt is about {receipt['n_instances']} of {n} instances: a part of gold was hidden then"
     elif findings[-1].good and findings[-2].good:
-        if moved and again.root != receipt["root"]:
-            left_out["rows"] = f"they were scored by other versions: {', '.join(moved.values())}"
+        if changes and second_run.root != receipt["root"]:
+            left_out["rows"] = f"they were scored by other versions: {', '.join(changes.values())}"
         else:
-            findings.append(_is_same(receipt, again))
+            findings.append(_is_same(receipt, second_run))
             verified = replace(verified, n_verified=n if findings[-1].good else 0)
             checked |= {"root", "score"}
     claimed = tuple(_claims(receipt, checked | {"submission_hash", "signature"}))
