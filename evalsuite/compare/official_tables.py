@@ -332,10 +332,14 @@ class OfficialColumns:
     def partners(self) -> list[int] | None:
         """The first equal predicted column of each needed one, up to the first without one; None if undecided."""
         near = self._same_text_columns()
+        named = {name: k for k, name in reversed(list(enumerate(self.tables[1].header)))}
         partners: list[int] = []
         for i in self.chosen[0]:
             are_same = self.evidence.hashes.are_alike if self.ignore_order else self.evidence.same
             partner = next((k for k in near[i] if are_same(i, k)), None)
+            own = named.get(self.tables[0].header[i])
+            if partner is None and own is not None and self.are_equal(i, own):
+                partner = own
             if partner is None or (self.ignore_order and not self.are_equal(i, partner)):
                 fits = ((k, self.are_equal(i, k)) for k in self._possible(i))
                 partner, is_equal = next(((k, fit) for k, fit in fits if fit is not False), (None, False))

@@ -352,6 +352,8 @@ class CodedColumns:
         places = [column.position for column in self.gold], [self.predicted[k].position for k in partners]
         if self._ties is None and self.evidence.are_permuted(*places):
             return True
+        if self._ties is None and self._rest_agrees(partners):
+            return True
         rows = self.rows()
         pairs = sorted(enumerate(partners), key=lambda pair: self._is_decimal(pair[0]))
         for at, (i, k) in enumerate(pairs):
@@ -362,6 +364,18 @@ class CodedColumns:
                 return False
             rows = following
         return self.loose_rows_agree(pairs, rows)
+
+    def _rest_agrees(self, partners: Sequence[int]) -> bool:
+        """Whether the columns with the same texts tell all rows apart, and the others agree in rows that are paired by these texts."""
+        import numpy as np
+
+        alike = [pair for pair in enumerate(partners) if self.is_alike(*pair)]
+        own, others = [self.gold[i].position for i, _ in alike], [self.predicted[k].position for _, k in alike]
+        if not alike or not self.evidence.are_permuted(own, others):
+            return False
+        names, places = np.unique(self.evidence.hashes.rows(0, own), return_inverse=True)
+        rows = RowCodes(places, np.searchsorted(names, self.evidence.hashes.rows(1, others)), len(names))
+        return rows.are_unique and all(self.agree_in_order(*pair, *rows.paired()) for pair in enumerate(partners) if pair not in alike)
 
     def _is_decimal(self, i: int) -> bool:
         """Whether the first cells of a gold column contain decimals: such a column says least about which rows belong together."""
@@ -574,21 +588,26 @@ class CodedColumns:
         codes = self._codes(gold, predicted)
         if not codes.have_equal_bags:
             return False
-        if not codes.is_loose.any():
-            return True
-        # In ascending order most numbers equal their counterpart; only groups with others are paired cell by cell.
-        sides = []
+        rows = self._open_rows(gold, predicted, codes)
+        return can_pair(cells_of(self.evidence, 0, gold, rows[0]), cells_of(self.evidence, 1, predicted, rows[1]), gold.tolerance)
+
+    def open_rows(self, i: int, k: int) -> "list[np.ndarray[Any, Any]]":
+        """The gold and the predicted rows in loose groups of two columns in which the i-th smallest numbers are not surely equal."""
+        return self._open_rows(*self.pair(i, k), self.codes(i, k))
+
+    def _open_rows(self, gold: Column, predicted: Column, codes: Codes) -> "list[np.ndarray[Any, Any]]":
+        import numpy as np
+
+        is_uneven, sides = codes.surplus() != 0, []
         for side, column, own in ((0, gold, codes.gold), (1, predicted, codes.predicted)):
-            rows = np.flatnonzero(codes.is_loose[own])
+            rows = np.flatnonzero((codes.is_loose & ~is_uneven)[own])
             numbers = self._cells(side, column)[0].at(rows)
             order = np.argsort(numbers.values)
-            sides.append((rows[order], numbers.at(order), own[rows[order]]))
-        (mine, a, groups), (theirs, b, _) = sides
-        is_open = np.zeros(len(codes.is_loose), bool)
+            sides.append((numbers.at(order), own[rows[order]]))
+        (a, groups), (b, _) = sides
+        is_open = codes.is_loose & is_uneven
         is_open[groups[~surely_strictly_equal(a, b, gold.tolerance)]] = True
-        mine, theirs = (np.sort(rows[is_open[groups]]) for rows in (mine, theirs))
-        left = cells_of(self.evidence, 0, gold, mine), cells_of(self.evidence, 1, predicted, theirs)
-        return can_pair(*left, gold.tolerance)
+        return [np.flatnonzero(is_open[own]) for own in (codes.gold, codes.predicted)]
 
     def cannot_pair(self, i: int, k: int) -> bool:
         """Whether numbers would be paired with text, or are too far apart in ascending order."""

@@ -263,6 +263,8 @@ def unequal_rows(gold: Column, predicted: Column, evidence: TableDiff) -> Iterat
 
 
 MOST_EDGES: Final = 100_000
+# Up to so many different numbers are paired for a reason.
+MOST_NUMBERS: Final = 500
 # Up to this many differing cells are counted.
 MOST_COUNTED: Final = 10_000
 MOST_PARTNERS: Final = 500
@@ -308,7 +310,7 @@ def unmatched_in_bags(gold: Column, predicted: Column, evidence: TableDiff) -> U
     try:
         codes = coded.codes(0, 0)
         surplus = np.where(codes.is_loose, 0, codes.surplus())
-        loose = np.flatnonzero(codes.is_loose[codes.gold]), np.flatnonzero(codes.is_loose[codes.predicted])
+        loose = tuple(coded.open_rows(0, 0))
         if max(map(len, loose)) <= MOST_LEFT:
             left = cells_of(evidence, 0, gold, loose[0]), cells_of(evidence, 1, predicted, loose[1])
             unmatched = unmatched_in_any_order(*left, gold.tolerance)
@@ -367,7 +369,7 @@ def _left_by_key(cells: Sequence[Cell], others: Sequence[Cell]) -> list[tuple[in
 def _edges(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> list[list[int]] | None:
     """For each gold number the predictions that equal it, plainly equal ones first; None if there are too many pairs to compare."""
     places = places_of(gold, predicted, tolerance)
-    if places is None or sum(map(places.n_near, gold)) > MOST_EDGES:
+    if places is None or len(gold) > MOST_NUMBERS or sum(map(places.n_near, gold)) > MOST_EDGES:
         return None
     keys = list(map(key, predicted))
     edges = []

@@ -25,7 +25,7 @@ _MOST_KEPT: Final = 2_500_000
 _SAMPLED: Final = 16
 _LOWEST: Final = 512
 # Up to this many rows, cells are compared without hashes.
-_FEW: Final = 20_000
+_FEW: Final = 200
 _LONG: Final = 300_000
 
 

@@ -15,6 +15,7 @@ import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -25,7 +26,7 @@ from evalsuite.core.errors import FaultError, UsageError, reason_of
 from evalsuite.core.import_ref import ImportRef, LazyModule
 from evalsuite.core.types import Table
 from evalsuite.readers.csv_dialect import DEFAULT, Dialect, detect_dialect
-from evalsuite.readers.limits import BIG_BYTES, Limits
+from evalsuite.readers.limits import BIG_BYTES, PACKED_BYTES, Limits
 
 if TYPE_CHECKING:
     import lzma
@@ -283,7 +284,8 @@ def read_csv_table(handle: BinaryIO, *, name: str, limits: Limits, dialect: Dial
 
 
 def open_csv_table(opened: Callable[[], BinaryIO], *, name: str, limits: Limits, dialect: Dialect = DEFAULT) -> Table | UnreadTable:
-    """The table of a CSV file: unread if the file is big and begins plainly, else as `read_csv_table` reads it.
+    """The table of a CSV file: unread if the file is big and begins plainly, packed if it is smaller and plain, else as `read_csv_table`
+    reads it.
 
     `opened` returns a fresh handle. Raises `FaultError`.
     """
@@ -297,11 +299,12 @@ def open_csv_table(opened: Callable[[], BinaryIO], *, name: str, limits: Limits,
     with opened() as handle:
         first = handle.read(BIG_BYTES)
     if len(first) < BIG_BYTES:
-        return read_csv_table(io.BytesIO(first), name=name, limits=limits)
-    if not _is_archive(name) and not name.lower().endswith(tuple(_UNPACK)):
+        opened = partial(io.BytesIO, first)
+    if len(first) >= PACKED_BYTES and not _is_archive(name) and not name.lower().endswith(tuple(_UNPACK)):
         blocks = CsvBlocks(opened, limits=limits, whole=read_whole)
         with suppress(OddError):
-            return UnreadTable(header=blocks.header(), name=name, source=blocks)
+            table = UnreadTable(header=blocks.header(), name=name, source=blocks)
+            return table if len(first) == BIG_BYTES else table.read()
     return read_whole()
 
 

@@ -11,6 +11,8 @@ Limits = Mapping[str, int | float]
 MIB = 1024 * 1024
 # From this size on, blocks of a CSV file cost less than cells, including the import of numpy in both workers.
 BIG_BYTES = 256 << 10
+# A file of so many bytes becomes packed text, which is then worth the import of numpy.
+PACKED_BYTES = 16 << 10
 # The one limit that is described in its own words and is not part of the limits' hash.
 CLOCK = "clock"
 

@@ -14,7 +14,7 @@ from evalsuite.core.errors import FAULTS, FaultError, Side, describe, hint_of, s
 from evalsuite.core.status import FURTHER_SCORERS, UNJUDGED_BY, further_result_row
 from evalsuite.core.types import Answer, Check, Fault, GoldInstance, Reads, Result, Rule, Score, Status, Task
 from evalsuite.readers.csv_dialect import DEFAULT, Dialect
-from evalsuite.readers.limits import BIG_BYTES
+from evalsuite.readers.limits import PACKED_BYTES
 from evalsuite.readers.paths import AnswerFiles, Inode
 from evalsuite.sandbox.limits import Budget, size_of
 from evalsuite.scorers import SCORERS
@@ -361,7 +361,7 @@ def modules_of(tasks: Sequence[Task]) -> list[str]:
     modules = scorer_modules({check.scorer for task in tasks for check in task.instance.checks})
     if any(opens_files(task) and wants_database(task) for task in tasks):
         modules |= {"duckdb", "fsspec", "numpy"}
-    elif any(opens_files(task) and size_of(task) >= BIG_BYTES for task in tasks):
+    elif any(opens_files(task) and size_of(task) >= PACKED_BYTES for task in tasks):
         modules.add("numpy")
     return sorted(modules)
 

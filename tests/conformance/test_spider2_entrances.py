@@ -155,7 +155,7 @@ def test_how_a_file_came_does_not_matter(name: str, monkeypatch: pytest.MonkeyPa
     for path, parameters in list(table_cases(name).values())[::7]:
         monkeypatch.undo()
         score = by_check(path, parameters)
-        monkeypatch.setattr(csv_table, "BIG_BYTES", 1)
+        monkeypatch.setattr(csv_table, "PACKED_BYTES", 1)
         assert by_check(path, parameters) == score, path
 
 

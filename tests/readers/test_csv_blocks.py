@@ -111,7 +111,7 @@ def test_size_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     data = b"a,b\n" + b"1,2\n" * 50
     assert not isinstance(open_csv_table(lambda: io.BytesIO(data), name="t.csv", limits=LIMITS), UnreadTable)
     assert isinstance(open_csv_table(lambda: io.BytesIO(data * 1500), name="t.csv", limits=LIMITS), UnreadTable)
-    monkeypatch.setattr(csv_table, "BIG_BYTES", 100)
+    monkeypatch.setattr(csv_table, "PACKED_BYTES", 100)
     table = stream_csv_table(lambda: io.BytesIO(data), name="t.csv", limits=LIMITS)
     assert packed_of(table) is not None
     assert (table.n_rows, table.header, list(table.columns[1])) == (50, ("a", "b"), ["2"] * 50)
