@@ -78,13 +78,6 @@ def cells_of(evidence: TableDiff, side: int, column: Column, rows: Any) -> list[
     return [known[text] if text in known else known.setdefault(text, column.read(text)) for text in texts]
 
 
-def _fewest_decimals(a: Numbers, b: Numbers) -> int:
-    """The minimum number of decimals that each number of two columns shows."""
-    import numpy as np
-
-    return min(0 if side.digits is None else int(side.digits[~np.isnan(side.values)].min(initial=100)) for side in (a, b))
-
-
 def widest(tolerance: Tolerance, values: Any, decimals: int = FEWEST_DECIMALS) -> Any:
     """How far two equal numbers near these values can be apart if each shows at least so many decimals; a generous upper bound."""
     import numpy as np
@@ -107,7 +100,8 @@ def are_apart(evidence: BulkDiff, gold: Column, predicted: Column) -> bool:
     a, b = (evidence.numbers.column(*place) for place in places)
     if a is None or b is None:
         return False
-    decimals = _fewest_decimals(a, b)
+    # The fewest decimals that a number of either column shows.
+    decimals = min(0 if side.digits is None else int(side.digits[~np.isnan(side.values)].min(initial=100)) for side in (a, b))
     sides = [ordered for place in places if (ordered := evidence.numbers.ordered(*place)) is not None]
     parts = ((np.abs(x - y), np.maximum(np.abs(x), np.abs(y))) for x, y in in_parts(*sides))
     return any(bool((distance > widest(gold.tolerance, size, decimals)).any()) for distance, size in parts)
@@ -350,9 +344,7 @@ class CodedColumns:
     def rows_agree(self, partners: Sequence[int]) -> bool:
         """Whether the rows can be paired one to one under an assignment. Raises `CapReachedError`."""
         places = [column.position for column in self.gold], [self.predicted[k].position for k in partners]
-        if self._ties is None and self.evidence.are_permuted(*places):
-            return True
-        if self._ties is None and self._rest_agrees(partners):
+        if self._ties is None and (self.evidence.are_permuted(*places) or self._rest_agrees(partners)):
             return True
         rows = self.rows()
         pairs = sorted(enumerate(partners), key=lambda pair: self._is_decimal(pair[0]))
@@ -567,7 +559,11 @@ class CodedColumns:
 
     def fits_none(self, i: int) -> bool:
         """Whether a cheap test rules out every predicted column for gold column i."""
-        return all(not self.is_alike(i, k) and self.cannot_pair(i, k) for k in self._near_columns(i))
+        for k in self._near_columns(i):
+            readings = in_readings(self.gold[i], self.predicted[k])
+            if self.is_alike(i, k) or not all(self._cannot_pair(*pair) for pair in readings):
+                return False
+        return True
 
     def can_pair(self, i: int, k: int) -> bool:
         """Whether two columns with different texts can be paired cell by cell, in one reading of percent signs."""
@@ -609,11 +605,8 @@ class CodedColumns:
         is_open[groups[~surely_strictly_equal(a, b, gold.tolerance)]] = True
         return [np.flatnonzero(is_open[own]) for own in (codes.gold, codes.predicted)]
 
-    def cannot_pair(self, i: int, k: int) -> bool:
-        """Whether numbers would be paired with text, or are too far apart in ascending order."""
-        return all(self._cannot_pair(*pair) for pair in in_readings(self.gold[i], self.predicted[k]))
-
     def _cannot_pair(self, gold: Column, predicted: Column) -> bool:
+        """Whether numbers would be paired with text, or are too far apart in ascending order."""
         name = ("apart", self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read)
         return self.evidence.once(name, lambda: self._are_apart(gold, predicted))
 
