@@ -11,9 +11,9 @@ from evalsuite.core.errors import SubmissionError
 from evalsuite.core.types import METADATA, Submission
 from evalsuite.gold.layouts import read_submission
 from evalsuite.readers.json_text import BLOCK_BYTES
-from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
 from evalsuite.readers.submission import read_metadata
-from evalsuite.readers.submission_files import submission_hash
+from evalsuite.readers.submission_files import read_projects, submission_hash
 
 from .test_jsonl import README_EXAMPLE
 
@@ -83,6 +83,27 @@ def test_a_folder_that_cannot_be_read_says_why(tmp_path: Path, make: Any, messag
     assert caught.value.message == message.format(path=tmp_path)
     assert caught.value.hint
     assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("files", "hint"),
+    [
+        ((), "this one contains nothing"),
+        (("b.txt", "a.csv"), "and one folder per instance; this one contains a.csv, b.txt"),
+        (("x_eval.jsonl",), "{0} contains *_eval.jsonl, so it is gold: name the folder of answers instead"),
+        (tuple(f"s{at}/{METADATA}" for at in range(4)), "did you mean '{0}/s0' or '{0}/s1' or '{0}/s2'?"),
+    ],
+)
+def test_what_is_there_in_place_of_metadata(tmp_path: Path, files: tuple[str, ...], hint: str) -> None:
+    """Gold, a folder of submissions, a file of another name, or anything else is named, so that the right place is found."""
+    here = tmp_path / "here"
+    here.mkdir()
+    for name in files:
+        (here / name).parent.mkdir(exist_ok=True)
+        (here / name).touch()
+    with pytest.raises(SubmissionError) as refused:
+        read_submission(here)
+    assert refused.value.hint.endswith(hint.format(here))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no links on this system")
@@ -293,3 +314,30 @@ def test_a_sample_has_one_line_of_each_id(tmp_path: Path, sample: int) -> None:
     assert fault(read, "c")[0] == "DUPLICATE_ID"
     few, many = "'b' has 2 of 3 samples: missing ones count as wrong", "'c' has more than 3 samples: all of them count as wrong"
     assert sorted(note.partition(": ")[2] for note in read.notes) == [few, many]
+
+
+def test_databases_in_place_of_metadata(tmp_path: Path) -> None:
+    """One in the folder of an instance is its answer, several are nobody's; of other instances only their number is kept."""
+    databases = ("a/x", "b/1", "b/2", "c/3", "c/4", "c/5", "c/6", "d/.x")
+    for name in ("e/x.csv", *(f"{place}.duckdb" for place in databases)):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    read = read_projects(tmp_path, DEFAULT_LIMITS, None)
+    assert read is not None
+    assert [(name, answer.value, answer.where) for name, answer in read.answers.items()] == [
+        ("a", "x.duckdb", "a/x.duckdb"),
+        ("b", "", "b/1.duckdb"),
+        ("c", "", "c/3.duckdb"),
+    ]
+    assert (read.n_unknown, read.n_objects, read.metadata) == (0, 3, "")
+    several = "databases ({}) and no results_metadata.jsonl that names one"
+    assert [fault(read, name)[1] for name in "bc"] == [
+        f"2 {several.format('1.duckdb, 2.duckdb')}",
+        f"4 {several.format('3.duckdb, 4.duckdb, 5.duckdb, ...')}",
+    ]
+    some = read_projects(tmp_path, resolve_limits({"notes": 1}), ["a", "x"])
+    assert some is not None
+    assert ([*some.answers], some.unknown, some.n_unknown, some.n_objects) == (["a"], (("b/1.duckdb", "b"),), 2, 3)
+    assert read_projects(tmp_path, DEFAULT_LIMITS, ["x"]) is None
+    (tmp_path / "x_eval.jsonl").touch()
+    assert read_projects(tmp_path, DEFAULT_LIMITS, None) is None

@@ -305,3 +305,13 @@ def test_a_hundred_thousand_members_cost_little(tmp_path: Path) -> None:
         list(stream_files(str(path), path.name, resolve_limits()))
     assert tracemalloc.get_traced_memory()[1] < 200 << 20
     tracemalloc.stop()
+
+
+def test_zeros_behind_an_archive_count(tmp_path: Path) -> None:
+    """A tar may end in as many as the limit of bytes allows; they would cost as much to read as files."""
+    path = tarred(tmp_path / "x.tar", (METADATA, tarfile.REGTYPE, LINE.encode(), ""))
+    path.write_bytes(path.read_bytes() + bytes(40_000))
+    assert [name for name, _ in stream_files(str(path), "x.tar", resolve_limits({"archive_bytes": 100_000}))] == [METADATA]
+    with pytest.raises(FaultError, match="unpacked it contains more than 30000 bytes") as refused:
+        list(stream_files(str(path), "x.tar", resolve_limits({"archive_bytes": 30_000})))
+    assert refused.value.fault.code == "LIMIT"
