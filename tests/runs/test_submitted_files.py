@@ -104,12 +104,12 @@ def test_hostile_metadata_costs_little_memory(line: str, tmp_path: Path) -> None
 
 
 def test_metadata_that_take_too_long_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The worker that reads them has a clock, which grows with their size."""
+    """The worker that reads them has a clock, which grows with their size; on a busy machine it may have waited."""
     monkeypatch.setattr("evalsuite.sandbox.limits._BYTES_PER_SECOND", 1e12)
     submission, gold = texts(tmp_path)
     with (submission / "results_metadata.jsonl").open("a") as file:
         file.write('{"a":[[[[[[[[[[0]]]]]]]]]]}\n' * 200_000)
-    with pytest.raises(SubmissionError, match=r"results_metadata\.jsonl: TIMEOUT"):
+    with pytest.raises(SubmissionError, match=r"results_metadata\.jsonl: (TIMEOUT|LIMIT: .* waited for a CPU)"):
         read_submission_in_worker(submission, read_gold(gold), resolve_limits({"seconds": 0.01}))
 
 
@@ -124,7 +124,9 @@ def test_a_scorer_of_texts_that_never_ends_costs_its_answer(tmp_path: Path) -> N
     SCORERS.load_file(plugin)
     submission, gold = texts(tmp_path, func="endless")
     found = run(submission, gold, RunOptions(save=False, limits={"seconds": 0.5}))
-    assert {result.instance_id: result.status for result in found.results if result.score != 1} == {"q3": "timeout"}
+    (late,) = [result for result in found.results if result.score != 1]
+    assert late.instance_id == "q3"
+    assert late.status == "timeout" or "waited for a CPU" in (late.reason or ""), late
 
 
 @pytest.mark.parametrize(("limit", "value"), [("run_seconds", 0.001), ("run_bytes", 60)])

@@ -172,6 +172,9 @@ def test_every_recorded_run_keeps_its_scores(bench_folder: Path) -> None:
 def test_an_import_grows_what_is_there(bench_folder: Path, tmp_path: Path) -> None:
     """A run that came later is added to the known suite; another suite of a known name needs --force-new-version."""
     copy = shutil.copytree(bench_folder / "folders", tmp_path / "copy")
+    # Recorded cases may be read-only, and so are copies of their folders.
+    for path in (copy, *copy.rglob("*")):
+        path.chmod(path.stat().st_mode | 0o200)
     later = tmp_path / "m2"
     shutil.move(copy / "suite_exact_match" / "m2", later)
     import_suites(copy)

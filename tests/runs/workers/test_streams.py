@@ -45,9 +45,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_verdicts_of_a_lane(folder: Path, isolation: str, tmp_path: Path) -> None:
     """Each answer gets its own verdict and none disturbs the next."""
     assert (folder / "gold" / "equal" / "t.csv").stat().st_size > BIG_BYTES
-    found = run(
-        folder / "submission", folder / "gold", options=RunOptions(isolation=isolation, jobs=1, limits=resolve_limits({"seconds": 120}))
-    )
+    options = RunOptions(isolation=isolation, jobs=1, limits=resolve_limits({"seconds": 120}), save=False)
+    found = run(folder / "submission", folder / "gold", options=options)
     results: dict[str, Any] = {result.instance_id: result for result in found.results}
     verdicts = {name: (result.official, result.strict) for name, result in results.items()}
     assert verdicts["equal"] == verdicts["shuffled"] == (1, 1)
