@@ -449,7 +449,7 @@ OFFICIAL_TOL: Final = Decimal("1e-4")
 HUNDREDFOLD_TOL: Final = Decimal("1e-6")
 DEFAULT_PRECISION: Final = 4
 _MOST_TRIED: Final = 50
-_LONGEST_GROUP: Final = 3
+_LONGEST_GROUP: Final = 12
 # A precision below this, negated, has the same effect: any two numbers are within it.
 MOST_PLACES: Final = 308
 # Of an answer that states so many more numbers than there are golds the rest is not read: it is hedged.

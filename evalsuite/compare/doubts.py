@@ -1,13 +1,16 @@
 """What an answer denies, takes back, leaves open or declares to be its answer: one reading for texts and numbers.
 
-The words directly before and after a place decide. Denied: `not Paris`, `wrong: Paris`, `Paris? No.`, `Paris is out`, `❌ Paris`. Taken
-back: `I first thought Paris, but it is Lyon`, `Paris, sorry, Lyon`. Left open: `Paris or Lyon`, `Paris (maybe Lyon)`, `one of Paris and
-Lyon`. Two denials are none (`no doubt it is Paris`, `nothing other than Paris`). An answer that declares its answer (`Final answer:`,
-`\\boxed{}`, `<answer>`, a JSON key) is what it declares; what it works out before, strikes through or thinks aloud does not count.
+The clause around a place decides. Denied: what an odd number of words denies (`not Paris`, `Paris was not chosen`;
+`none other than Paris` has two), what follows a word of comparison (`than Paris`, `next to Paris`, `a suburb of Paris`), what is asked or
+open (`Is it Paris?`, `unclear whether it is Paris`), `Paris? No.`, `❌ Paris`. Taken back: `I first thought Paris, but it is Lyon`,
+`Paris, sorry, Lyon`. Left open: `Paris or Lyon`, `Paris (maybe Lyon)`, `one of Paris and Lyon`. An answer that declares its answer (`Final
+answer:`, `so the winner is`, `\\boxed{}`, `<answer>`, a JSON key) is what it declares; what it works out before, strikes through or thinks
+aloud does not count.
 """
 
 import re
 from collections.abc import Callable
+from itertools import dropwhile, takewhile
 from typing import Final, Literal
 
 from evalsuite.core.import_ref import lazy_pattern
@@ -15,7 +18,7 @@ from evalsuite.core.import_ref import lazy_pattern
 Doubt = Literal["", "negated", "hedged"]
 
 # How far a doubt may be from its place.
-REACH: Final = 96
+REACH: Final = 160
 # How many places near words of denial are read.
 MOST_READ: Final = 2000
 _OPEN: Final = r"[\"'*_`(\[{«“„‘ \t]*(?:US(?=\$)|(?:USD|EUR|GBP) )?[-+]?[$€£¥]?[-+]?"
@@ -23,61 +26,102 @@ _CLOSE: Final = r"[\"'*_`)\]}»”’]*"
 _WORD: Final = r"[^\s,.;:!?()]+"
 _END: Final = r"(?=[\"'*_`]*[ \t]*(?:[)\].,;!}\n]|$))"
 
-# The one list of words that deny. What is said to be one of these is not the answer.
-_WRONG: Final = (
-    r"(?:incorrect|not (?:correct|right|true)|wrong|false|untrue|mistaken|invalid|inaccurate|erroneous|impossible|unlikely"
-    r"|improbable|doubtful"
-    r"|ruled out|rejected|excluded|discarded|eliminated|dismissed|disqualified|refuted|denied|out of the question"
-    r"|(?:wrong|incorrect|mistaken|false|erroneous)ly)"
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# What is said to be one of these is not the answer.
+_WRONG_WORDS: Final = _words("""incorrect wrong false untrue mistaken invalid inaccurate erroneous impossible unlikely improbable
+    doubtful rejected excluded discarded eliminated dismissed disqualified refuted denied dropped removed absent missing unrelated
+    irrelevant myth possibility contender bogus fake fabricated fictional hoax typo obsolete outdated deprecated superseded stale
+    placeholder decoy distractor trap unconfirmed unverified unproven ineligible void cancelled canceled withdrawn nonexistent
+    inapplicable unavailable loser runner-up incorrectly wrongly mistakenly falsely erroneously""")
+_WRONG: Final = rf"(?:{'|'.join(sorted(_WRONG_WORDS))}|not (?:correct|right|true)|ruled out|out of the question)"
+# Each is one denial; two in one clause are none (`none other than Paris`).
+_NOT: Final = _words("""not never no none nobody nothing neither nor nowhere without cannot hardly scarcely barely rarely seldom nicht
+    kein keine keinen nie niemals weder pas jamais aucun sans ohne außer sauf excepto ni nunca sin não niet geen inte ikke""")
+# What follows one of these is not the answer but something that the answer is compared with, lies apart from or is chosen before.
+_APART: Final = _words("""than over unlike minus less outside beyond against near nearby besides except excepting excluding excludes
+    barring opposite toward towards regarding concerning despite lacks lacking missing around behind beneath alongside amid beat beats
+    defeat defeats defeated surpasses surpassed outsold outsells outranks outranked outperforms outperformed overtook overtakes exceeds
+    exceeded precedes preceded avoid avoids avoided reject rejects rejected rejecting discard discards discarded discarding dismiss
+    dismissed omit omits omitted omitting skip skips skipped skipping ignore ignores ignored ignoring eliminate eliminated eliminating
+    exclude excluded replace replaces replaced replacing scratch denies denied forget remove removes removing drop drops dropping delete
+    deletes deleting trumps tops leads statt anstatt bordering before after""")
+# The same with a preposition behind it: `ahead of Paris`, `next to Paris`, `followed by Paris`, `a suburb of Paris`.
+_RELATED: Final = _words("""rival competitor subsidiary sister brother sibling mother father parent son daughter child wife husband
+    spouse cousin nephew niece uncle aunt friend colleague coworker neighbour neighbor boss manager supervisor assistant secretary
+    deputy successor predecessor suburb outskirts vicinity capital opponent partner client supplier owner founder ceo president mayor
+    employee student teacher pupil author fan critic twin namesake variant fork clone border edge half portion branch enemy ally""")
+_APART_WITH: Final = _RELATED | _words("""instead ahead short front place lieu north south east west independent irrespective regardless
+    exception apart aside away far different differs differ distinct separate distinguished next close prior preferred opposed compared
+    comparable similar adjacent contrary contrast alternative reports competes confused followed preceded succeeded mistaken rid
+    opposite ported migrated fail fails failed failing refuse refuses refused declines declined except save ruled rule ruling wrong
+    nothing further farther edged edges knocked cry vez invece anstelle plutôt such""")
+# Labels of what is no answer: `"runner_up": "Paris"`.
+_KEYS: Final = _words("""alt runner-up runner_up second previous old former loser distractor distractors alternative alternatives
+    excluded rejected other others""")
+# What was before: `down from 80`.
+_CHANGED: Final = _words("up down dropped rose fell increased decreased grew reduced changed went improved declined")
+# What follows one of these is open to the end of its clause: `it is unclear whether it is Paris`, `if Paris counts`.
+_OPENS: Final = _words("if unless whether wish suppose supposing assuming unclear uncertain unsure unknown unable")
+# Denials that may be denied in turn at any distance: `there is no doubt that it is Paris`.
+_DOUBT: Final = _words("doubt doubts doubted doubtful unlikely improbable unconvinced")
+# Verbs and nouns of belief: a denial of one reaches as far: `I cannot confirm that it is Paris`, `no evidence that it was Paris`.
+_BELIEF: Final = _words("""think believe know say tell confirm verify determine decide establish guarantee conclude claim mean sure
+    certain clear known true convinced evident proven evidence proof indication sign signs record records mention mentions reason way
+    case circumstances match trace see find""")
+_IS: Final = _words("is was are were equals leaves gives makes there it's that's he's she's")
+_ENDS: Final = _words("""but so however sondern mais pero sino aber because therefore thus hence and or then while , ; : ( ) [ ] | - — –
+    … ⇒ → -> / ? ! .""") | {"\n"}
+_PREPOSITIONS: Final = _words("of to from with by for than out about de di von que as")
+_ALL: Final = _words(
+    "any every anything everything anyone everyone anybody everybody anywhere everywhere all nothing none nobody no nowhere"
 )
-_NOT: Final = r"(?:\b(?:not|cannot|never|neither|nor|hardly|scarcely|no longer|by no means)|n['’]t)"
-_EXCLUDING: Final = (
-    r"\b(?:(?:(?:any|every)(?:thing|one|body|where)|all) but|instead of|rather (?:[^\s,.;]+ ){0,3}than|except(?:ing)?(?: for)?"
-    r"|(?:other|apart|aside) (?:than|from)|besides|save for|barring|(?:with the )?exception of|excl\.|lack(?:s|ing)?|missing:?"
-    r"|exclud(?:e[sd]?|ing)|reject(?:s|ed|ing)?|discard(?:s|ed|ing)?|eliminat(?:e[sd]?|ing)|dismiss(?:e[sd]|ing)?"
-    r"|omit(?:s|ted|ting)?|skip(?:s|ped|ping)?|ignor(?:e[sd]?|ing)|rul(?:e[sd]?|ing) out|replac(?:e[sd]?|ing)|scratch|take back"
-    r"|(?:far|different|differs?) from|the opposite of|unlikely (?:to be|that it(?:['’]s| is| was)))"
-)
-# Words between a denial and what it denies: `not even in Paris`, `don't think that it's Paris`.
-_LINK: Final = (
-    r"(?:an?|the|any|go(?:es|ing)?|like|about|=|be|been|being|have|has|had|is|was|were|it|it['’]s|he|she|this|that|that['’]s"
-    r"|to|in|at|on|by|from|of|with"
-    r"|for|named|called|so much"
-    r"|even|quite|likely|equals?|think|believe|say|answer|mean|pick|choose|use|include|contain|get|see|find|want|correct"
-    r"|right|true|\w+ one|(?!only|simply|merely|surprisingly)\w+ly)"
-)
+# Behind a denial these make it none.
+_HARMLESS: Final = _words("""only just merely simply question exception contest wonder problem further hesitation surprisingly
+    unexpectedly surprise mistake denying deny""")
+_FINE: Final = _words("bad beaten surpassed matched exceeded miss lack far disputed worse competitors alone")
+_AUXILIARIES: Final = _words("""is was are were does did do has had have can could will would should may might must ca wo seems seem
+    looks turned came proved never cannot""")
+_BEATEN: Final = _words("""outsold outranked outperformed outscored outnumbered overtaken beaten defeated surpassed edged eliminated
+    replaced succeeded preceded topped bested passed exceeded eclipsed trailed""")
+_LOSES: Final = _words("lost loses lose fails failed fail trails trailed lags lagged misses missed withdrew fell short")
+_MOST: Final = _words("most least fewest lowest highest")
+_PREDICATES: Final = _AUXILIARIES | _LOSES
+_DENYING: Final = _WRONG_WORDS | _LOSES | _DOUBT
+_ASIDE: Final = frozenset("\"'*_`“”„«»‘’") | _words("also just quite really simply very")
+_BRACKETS: Final = frozenset("\"'*_`“”„«»‘’([{")
+_SIGNS: Final = frozenset("-+$€£¥")
+_TOKENS: Final = lazy_pattern(r"\w+(?:['.-]\w+)*|->|[^\w\s]|\n")
 _NOUN: Final = r"(?:answer|guess|option|choice|result|value|one|candidate|solution|count|mistake|error)(?:e?s)?"
-_DENIED_BEFORE: Final = lazy_pattern(
-    rf"(?:{_NOT}(?: {_LINK})*|\b(?:do not|don['’]t|never) (?!doubt){_WORD}(?: {_LINK})*|\b(?:no|without)(?: (?:an?|any|the))?"
-    rf"|\bnothing (?:like|to do with)|\bno (?:(?:way|case|circumstances?)(?: {_LINK})*|(?:rows?|records?|entry|entries|data"
-    rf"|sign|evidence|mention"
-    rf"|match)(?: {_LINK})+)|\bnobody (?:named|called)|{_EXCLUDING}(?: (?:an?|the))?"
-    r"|\bdoubt(?:s|ed)? (?:that )?(?:it(?:['’]s| is| was)|this is)"
-    rf"|(?<!\bis )(?<!\bwas )(?<!\bam )(?<!\bare )(?<!['’]s )\b{_WRONG}(?: {_NOUN})?[ ]?[:=]"
-    rf"|\b{_WRONG}(?: {_NOUN})?(?: {_LINK})*(?: would be)?"
-    rf"|\b(?:mistake|error)(?: {_LINK})+|(?<!\bor ){_NOT} ?:|!=|≠|<>|¬|(?<![\w!])!)"
+_LINK: Final = r"(?:an?|the|to|that|it|it['’]s|this|is|was|be|would|say|answer|choose|pick|call|think|claim)"
+_WRONG_BEFORE: Final = lazy_pattern(
+    rf"(?:(?<!\bis )(?<!\bwas )(?<!\bam )(?<!\bare )(?<!['’]s )\b{_WRONG}(?: {_NOUN})? ?[:=]|\b{_WRONG}(?: {_NOUN})?(?: {_LINK})*"
+    rf"|\b(?:mistake|error)(?: {_LINK})+|(?<!\bor )\bnot ?:|\bexcl\.|\btake back|\bin (?:which|that) case"
+    r"|\bnot to be confused with|\bnone of(?: these| them| the following)?:[^.;\n]*"
+    r"|\b(?:almost|nearly|(?:needs?|yet|about|due|waiting) to be)|!=|≠|<>|¬|(?<![\w!])!) ?"
     rf"{_OPEN}\Z",
     re.IGNORECASE,
+)
+_NOT_RE: Final = (
+    r"(?:\b(?:not|cannot|never|neither|nor|hardly|scarcely|without|except(?:ing)?(?: for)?|excluding|besides"
+    r"|(?:every|any)\w+ but|all but|nothing like)|n['’]t)"
 )
 # A list that is denied as a whole: `neither Paris nor Lyon`, `except Paris and Lyon`.
 _ITEM: Final = rf" (?!but\b|so\b|because\b|then\b|is\b|are\b){_WORD}"
 _LIST_BEFORE: Final = lazy_pattern(
-    rf"(?:(?:{_NOT}|\bwithout|{_EXCLUDING})(?:{_ITEM}){{1,4}}(?:,(?:{_ITEM}){{1,3}}){{0,4}},? (?:or|nor|and)"
+    rf"(?:{_NOT_RE}(?:{_ITEM}){{1,4}}(?:,(?:{_ITEM}){{1,3}}){{0,4}},? (?:or|nor|and)"
     rf"|\bneither(?:{_ITEM}){{1,3}}(?:,(?:{_ITEM}){{1,3}}){{0,4}},){_OPEN}\Z",
-    re.IGNORECASE,
-)
-# A denial of a denial.
-_DENIED_TWICE: Final = lazy_pattern(
-    r"(?:\b(?:no|not|never|nothing|none|nobody|nowhere|without|beyond|cannot|why)|n['’]t)"
-    r"(?: (?:an?|any|(?:any|some)(?:thing|one|body|where)|the|be|been|have|is|it|one|possible|go))*\s*\Z",
     re.IGNORECASE,
 )
 _ADVERB: Final = r"(?: (?:\w+ly|of course|just|simply|very|quite|also|in fact|a))*"
 _RIGHT: Final = (
-    r"(?:(?:correct|right|true|valid|accurate|it|possible|plausible|likely|acceptable|an? (?:valid |correct |right |possible )?"
-    rf"{_NOUN}|(?:an )?option|the|my|one of|what you)\b|{_CLOSE}{_END})"
+    r"(?:(?:correct|right|true|valid|accurate|it|possible|plausible|likely|acceptable"
+    rf"|an? (?!mistake|error)(?:valid |correct |right |possible )?{_NOUN}|(?:an )?option|the|my|one of|what you)\b|{_CLOSE}{_END})"
 )
-_IS: Final = (
+_BEING: Final = (
     r"(?:['’]s| (?:is|was|are|were|(?:has|have|had) been|seems?|looks?|sounds?|(?:would|must|might|could|can|will|may|should) be"
     r"|turned out to be|proved))"
 )
@@ -85,8 +129,9 @@ _CAN: Final = r"(?:does|do|did|will|wo|would|ca|can|could|should|must)"
 _DENIED_BEHIND: Final = lazy_pattern(
     rf"{_CLOSE}(?:"
     # `Paris is wrong`, `Paris, which is wrong`, `Paris. That's wrong`
-    rf"(?:\s?[-–—,.;:?!]*\s(?:which|that|this|but (?:that|this|it)))?{_IS}{_ADVERB} (?:"
-    rf"(?:(?:the|an?) )?(?:(?!not\b|never\b|n['’]t)\w+ )?(?:{_WRONG}(?! to\b)|mistake|error|misconception|(?:out|off){_END})(?!\w)"
+    rf"(?:\s?[-–—,.;:?!]*\s(?:which|that|this|but (?:that|this|it))|,)?{_BEING}{_ADVERB} (?:"
+    rf"(?:(?:the|an?) )?(?:(?!not\b|never\b|n['’]t)\w+ )?(?:{_WRONG}(?! to\b)|too (?:high|low|many|few|much|little)"
+    rf"|mistake|error|misconception|(?:out|off){_END})(?!\w)"
     rf"|(?:not|never) {_RIGHT}|not{_END}|no (?:longer|{_NOUN})\b|anything but\b)"
     rf"| (?:is|was|are|were)n['’]t(?: {_RIGHT}|{_END})"
     rf"| {_CAN}(?:not| not|n['’]t|['’]t) be (?:{_RIGHT}|chosen\b|picked\b|selected\b|used\b)"
@@ -103,34 +148,38 @@ _DENIED_BEHIND: Final = lazy_pattern(
     r"|(?: ?[:=–—,→] ?| --?>? ?| ?[(\[]x?[)\]]? ?)[\"'*_`]*(?:\w+ly |of course )?"
     rf"(?:no|nope|no way|not|not (?:correct|right|true|it|really|likely|the answer)|never|{_WRONG}(?: {_NOUN})?){_END}"
     # `Paris. No wait, Lyon`, `Paris, sorry, Lyon`
-    r"|[ .,;:…!(–—-]+(?:no,? wait|wait|sorry|oops|scratch that|strike that|hold on|on second thoughts?|i mean|correction|edit"
-    r"|my (?:mistake|bad)|i was (?:wrong|mistaken)"
+    r"|[ .,;:…!?(\n–—-]+(?:no,? wait|wait|sorry|oops|scratch that|strike that|hold on|never ?mind|on second thoughts?|i mean"
+    r"|correction|edit|my (?:mistake|bad)|i was (?:wrong|mistaken)"
     r"|i stand corrected|let me correct(?: myself| that)?|er|uh)\b"
-    r"[ ,:.…–—-]*\s(?!let|yes|for|about|if|that|no \w|i (?!mean)|to\b)\w"
+    r"[ ,:.…–—-]*\s(?!let|yes|for|about|if|that|no \w|i (?!mean|mis|miss|count|forg|made|over|had|was)|to\b)\w"
     rf"|[.…]+ ?no{_END}| no, {_WORD}(?: {_WORD})? yes\b"
     r"|[.,;…(–—-]+ ?(?:in fact|actually),? (?!(?:the|an?|it['’]?s?|its|in|is|yes|right|correct|that|this|not|one|i)\b)\w"
     r"|[.;…]+ (?:in fact|actually), an? \w"
     r"|[.,;…–—-]+ ?(?:in fact|actually),? (?:it(?:['’]s| is) (?!(?:the|an?|in|right|correct|not|also|true|one)\b)"
     r"|the (?:answer|right|correct))"
     r"|[.…!]+ no, (?!not\b)\w"
-    r"|,? but (?:it(?:['’]s| is| was) (?:actually|really|in fact)\b|the (?:right|correct|real|true|actual)\b|actually\b"
-    r"|in fact\b|i was wrong\b|wrong\b)"
+    r"|,? but (?:(?:it )?(?:is |has |are )?(?:now|since|no longer)\b|it(?:['’]s| is| was) (?:actually|really|in fact)\b"
+    r"|the (?:right|correct|real|true|actual)\b|actually\b|in fact\b|i was wrong\b|wrong\b)"
     rf"| was (?:my|the|our|an?) (?:first|initial|original|early|earlier) (?:thought|idea|assumption|impression|{_NOUN})\b"
     rf"| is (?:the|an?|my) (?:obvious|natural|common|first|popular|usual) (?:thought|idea|{_NOUN}),? but\b"
     r"| is what (?:i|we|people|many|most) (?:thought|think|said|say|had)\b"
-    r"| (?:at first|initially|originally|to begin with)(?:[,;.] | but )\w"
+    r"| (?:at first|initially|originally|to begin with)(?:[,;.] | but )\w|,? (?:unless|only if|until)\b(?! i['’]m| i am)"
+    r"|,? (?:though|but|although) i can(?:not|['’]t) (?:exclude|rule out)\b"
+    r"| (?:could|should|would|might) have\b| ?[:=–—] ?[\"']?(?:n/a|none|null|false)\b"
     r")",
     re.IGNORECASE,
 )
 # What was said earlier: denied where something else is said now.
 _SAID: Final = (
-    r"(?:th(?:ought|ink)|believed?|assumed?|guess(?:ed)?|sa(?:id|y)|answer(?:ed)?|wrote|got|had|count(?:ed)?|found|calculated"
+    r"(?:th(?:ought|ink)|believed?|assumed?|guess(?:ed)?|sa(?:id|ys?)|told|answer(?:ed)?|wrote|got|had|count(?:ed)?|found|calculated"
     r"|computed|expected?)"
 )
 _THAT_IT_IS: Final = r"(?: (?:that|it['’]s|(?:it|this)(?: (?:is|was|would be|might be))?|of))*"
 _TAKEN_BACK: Final = lazy_pattern(
     rf"(?:\b(?:first|initially|originally|at first|previously|formerly|earlier),? (?:i |we )?(?:had )?{_SAID}{_THAT_IT_IS}"
-    rf"|\b(?:initially|originally|previously|formerly|at first|used to be|would have been|was:)"
+    rf"|\b(?:initially|originally|previously|formerly|at first(?: glance| sight)?|naively|on paper|used to be|would have been|was:"
+    r"|tempting to (?:say|think|answer|pick|choose)|(?:you|one) (?:might|may|would|could) (?:think|say|expect|assume|guess|believe)"
+    r"(?: that)?(?: it(?:['’]s| is))?)"
     rf"|\b(?:first|initial|original|previous|old|earlier) (?:thought|idea|assumption|estimate|{_NOUN})(?: (?:is|was)|:| \()"
     r"|\b(?:changed|corrected|updated|revised|moved|switched)(?: (?:it|this|my answer))? from"
     rf"){_OPEN}\Z",
@@ -138,29 +187,16 @@ _TAKEN_BACK: Final = lazy_pattern(
 )
 _SAID_BEFORE: Final = lazy_pattern(
     rf"\b(?:{_SAID}(?<!\bth.nk)(?<!\bsay)|(?:might|could|may|would|going to|to|almost|people|many|most|some|they|others) (?:\w+ )?{_SAID}"
-    rf"|(?:seem(?:s|ed)|appear(?:s|ed)|used) to be|look(?:s|ed) like"
+    rf"|(?:some|many|most|others) \w+ {_SAID}|(?:would|could|might|should) be|(?:seem(?:s|ed)|appear(?:s|ed)|used) to be|look(?:s|ed) like"
     rf"|(?:obvious|natural|common|usual) {_NOUN}(?: (?:is|was|would be))?){_THAT_IT_IS}{_OPEN}\Z",
     re.IGNORECASE,
 )
 _SAID_NOW: Final = lazy_pattern(
     rf"{_CLOSE}(?: {_WORD}){{0,3}}(?:,? (?:but|yet) (?!i(?:['’]m| am| cannot| can)\b|not\b|it(?:['’]s| is) (?:not|hard"
     rf"|difficult|un\w+|only|just|my|possible|close)\b)"
-    r"|[;,.] (?:it(?:['’]s| is)|the (?:right|correct|real|true|answer)|now|actually|however)\b)",
+    r"|[;,.] (?:it(?:['’]s| is)|the (?:right|correct|real|true|answer)|now|actually|however"
+    r"|others|the \w+ (?:is|was|says?|shows?|returned|gave))\b)",
     re.IGNORECASE,
-)
-# Words and signs without which nothing near them is denied.
-_CUE: Final = lazy_pattern(
-    r"n['’]t\b|\b(?:no|nope|nah|not|never|neither|nor|nobody|nothing|cannot|hardly|scarcely|without|but|instead|rather|except\w*"
-    r"|other|apart|aside|besides"
-    r"|save|barring|excl|lack\w*|missing|far|differ\w*|opposite|unlikely|improbable|doubt\w*|wrong\w*|incorrect\w*|false\w*"
-    r"|untrue|mistake\w*"
-    r"|errors?|misconception|invalid|inaccurate|erroneous\w*|impossible|out|off|exclud\w+|reject\w*|discard\w*|eliminat\w+"
-    r"|dismiss\w*|disqualified"
-    r"|refuted|denied|omit\w*|skip\w*|ignor\w+|rul(?:e|es|ed|ing)|replac\w+|first|initial\w*|original\w*|previous\w*|formerly"
-    r"|earlier|old|used|begin"
-    r"|would|was|from|wait|sorry|oops|scratch|strike|hold|back|thoughts?|mean|corrected|correction|correct|edit|my|er|uh"
-    r"|actually|fact|now|however"
-    r"|yet|right|reflection|what)\b|!=|≠|<>|¬|!(?=[\w\"'])|[❌❎✗✘✖⛔🚫👎]|\[ \]|☐"
 )
 _CROSSES: Final = "❌❎✗✘✖⛔🚫👎"
 _MARKS: Final = lazy_pattern(f"[{_CROSSES}✅✔✓☑👍]")
@@ -203,25 +239,159 @@ class Denials:
         return self._cue
 
 
-# No word of denial is longer.
+# Words and signs without which nothing near them is denied; none is longer than the limit.
 _LONGEST_CUE: Final = 16
+_CUE_WORDS: Final = _words("""nope nah but first initial(?:ly)? original(?:ly)? previous(?:ly)? formerly earlier old used would was wait
+    sorry oops strike hold back thoughts? mean correct(?:ed|ion)? edit my er uh actually fact now yet right reflection what error excl
+    case almost nearly due about told wish others too any every waiting needs? mistake misconception second third fourth last runner
+    before after since until till by prior through bar""")
+_CUE_TABLES: Final = _NOT | _WRONG_WORDS | _APART | _APART_WITH | _CHANGED | _OPENS | _DOUBT | _LOSES | _BEATEN | _KEYS
+_CUE: Final = lazy_pattern(
+    rf"n['’]t\b|\b(?:{'|'.join(sorted(_CUE_WORDS | _CUE_TABLES))})\b|\d to\b|[-–—] \d|!=|≠|<>|¬|!(?=[\w\"'])|[?❌❎✗✘✖⛔🚫👎☐]|\[ \]"
+)
+# An answer that begins with a word of these names the other one only to deny it: `No, although the summary says yes`.
+_OPPOSITE: Final = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
+# A question that is not answered with yes, and a place behind the first where another one is first.
+_ASKED_BEFORE: Final = lazy_pattern(
+    r"(?:^|[.!?;:\n(\"“] ?|\b(?:or|and|so|but) )(?:is|was|are|were|isn['’]t|did|does|do|could|can|might|may|would|should|will|has|have"
+    r"|what about|how about|what if)\s(?!be\b)[^.?!\n]*\Z",
+    re.IGNORECASE,
+)
+_ASKED_BEHIND: Final = lazy_pattern(
+    r"[^.?!\n]{0,60}\?(?![\s\"'*_`)]*(?:yes|yep|yeah|correct|indeed|right|exactly|sure|absolutely|definitely|it is)\b)", re.IGNORECASE
+)
+_SECOND: Final = lazy_pattern(
+    rf"{_CLOSE} (?:came|finish(?:ed|es)|is|was|ranks?|ranked|placed)(?: (?:in|only|an?|the|close|distant))*"
+    r" (?:second|third|fourth|last|2nd|3rd|runner-?up)\b",
+    re.IGNORECASE,
+)
+_FIRST: Final = lazy_pattern(r"\b(?:won|wins|winner|leads|led|first|tops|ahead)\b", re.IGNORECASE)
+_POSSESSIVE: Final = lazy_pattern(rf"['’]s? (?:\w+ )?(?:{'|'.join(sorted(_RELATED))})s?\b", re.IGNORECASE)
+_DATE_BEFORE: Final = lazy_pattern(
+    r"(?:\b(?:before|after|since|until|till|by|prior to)(?: the)?|\d (?:to|until|through|-|–|—)) \Z", re.IGNORECASE
+)
+_DATE_BEHIND: Final = lazy_pattern(
+    r" (?:to|until|through|-|–|—|and) \d| (?:at the latest|or (?:later|earlier|before|after))\b", re.IGNORECASE
+)
+_HAS_DATE: Final = lazy_pattern(r"(?=.*\d)(?=.*[-/ ])")
 
 
 def _is_denied(text: str, start: int, end: int) -> bool:
-    before, behind = text[max(0, start - REACH) : start], text[end : end + REACH]
-    denied = _DENIED_BEFORE.search(before) or _LIST_BEFORE.search(before)
-    if denied is not None and not _DENIED_TWICE.search(before[: denied.start()]) and not _is_number_sign(before, text[start : start + 1]):
+    before, behind, place = text[max(0, start - REACH) : start], text[end : end + REACH], text[start:end].lower()
+    wrong = _WRONG_BEFORE.search(before) or _LIST_BEFORE.search(before)
+    if _denies_before(before, place) if wrong is None else not _denies_before(before[: wrong.start()], ""):
         return True
     if _UNCHECKED.search(before) or _is_crossed(before, behind) or _TAKEN_BACK.search(before):
         return True
-    if _DENIED_BEHIND.match(behind) and text[start:end].lower() not in _NEGATIVE:
+    if _ASKED_BEFORE.search(before) and _ASKED_BEHIND.match(behind):
+        return True
+    if _HAS_DATE.match(place) and (_DATE_BEFORE.search(before) or _DATE_BEHIND.match(behind)):
+        return True
+    if place not in _NEGATIVE and _DENIED_BEHIND.match(behind):
+        return True
+    if not place[:1].isdigit() and _is_text_denied(text, place, behind):
         return True
     return _SAID_BEFORE.search(before) is not None and _SAID_NOW.match(behind) is not None
 
 
-def _is_number_sign(before: str, first: str) -> bool:
-    """Whether `no` before a digit is short for number: `no 8`."""
-    return first.isdigit() and before.rstrip()[-3:].lower().strip() == "no"
+def _is_text_denied(text: str, place: str, behind: str) -> bool:
+    """What denies a text, but not a number: `42 were not sent` can be the answer to how many were not."""
+    opposite = _OPPOSITE.get(place)
+    if opposite and (re.match(rf"\W*{opposite}[,.;:!]", text, re.I) or re.match(rf"\s?\?\W*{opposite}\b", behind, re.I)):
+        return True
+    if _POSSESSIVE.match(behind) or (_SECOND.match(behind) and _FIRST.search(text)):
+        return True
+    return place not in _NEGATIVE and _denies_behind(behind)
+
+
+def _denies_before(before: str, place: str) -> bool:
+    """Whether the clause that ends before a place denies it."""
+    words = _TOKENS.findall(before.lower().replace("’", "'"))
+    is_bracketed, is_number, name = False, place[:1].isdigit(), place.split()[:1]
+    while words and (words[-1] in _BRACKETS or (is_number and words[-1] in _SIGNS)):
+        is_bracketed |= words.pop() in "([{"
+    if (is_number and words[-1:] == ["no"]) or (is_bracketed and words[-1:] == ["none"]):
+        return False  # `no 8` is number 8, and `none (0)` is 0
+    if words[-1:] == [":"] and not _KEYS.isdisjoint(words[-3:-1]) and "no" not in words:
+        return True
+    for k in range(len(words) - 1, -1, -1):
+        is_said_again = [words[k]] == name or (is_number and words[k].isdigit())
+        if _ends_clause(words, k) or (k < len(words) - 1 and (is_bracketed or is_said_again)):
+            return _is_denial(words[k + 1 :], is_number=is_number)
+    return _is_denial(words, is_number=is_number)
+
+
+def _is_denial(words: list[str], *, is_number: bool) -> bool:
+    """Whether an odd number of the words of a clause deny what follows it and reach so far."""
+    n_denials, is_reached, k = 0, True, len(words)
+    while k > 0:
+        k -= 1
+        word, behind = words[k], words[k + 1 : k + 5]
+        is_negative = _is_negative(word) and _HARMLESS.isdisjoint(behind[:2])
+        if word in _OPENS or (is_negative and not _BELIEF.isdisjoint(behind)):
+            return True
+        if word in _DOUBT or _is_all_but(words, k):
+            n_denials += 1
+        elif is_negative:
+            n_denials += is_reached or not _DOUBT.isdisjoint(behind) or (k == 0 and word not in ("not", "without"))
+        elif is_reached and len(words) - k <= _FAR + 1 and (n_words := _n_words_apart(words, k, is_number=is_number)):
+            n_denials += 1
+            k -= n_words - 1
+        is_reached = is_reached and not (word in _IS or word.endswith("n't"))
+    return n_denials % 2 == 1
+
+
+# How many words may be between a word of comparison and what it compares.
+_FAR: Final = 2
+
+
+def _ends_clause(words: list[str], k: int) -> bool:
+    """Whether a clause ends at a word: not at the `so` of `so much`, nor at the `but` of `all but`."""
+    if _is_all_but(words, k):
+        return False
+    return words[k] in _ENDS and not (words[k] == "so" and words[k + 1 : k + 2] == ["much"])
+
+
+def _is_all_but(words: list[str], k: int) -> bool:
+    """Whether a word is the `but` of `all but` or of `any day but`."""
+    return words[k] in ("but", "bar") and not _ALL.isdisjoint(words[max(0, k - 2) : k])
+
+
+def _n_words_apart(words: list[str], k: int, *, is_number: bool) -> int:
+    """How many words at a place set what follows apart from the answer: 1 for `than`, 2 for `ahead of`, 0 for none."""
+    before = words[k - 1] if k else ""
+    if words[k] in _PREPOSITIONS and before in _APART_WITH:
+        return 2
+    if words[k] == "from" and k == len(words) - 1 and before in _CHANGED:
+        return 2
+    is_object = _PREPOSITIONS.isdisjoint(words[k + 1 :])
+    if words[k] in ("before", "after") and any(word.endswith("ing") for word in words[k + 1 :]):
+        return 0
+    return int(words[k] in _APART and is_object and not (is_number and words[k] in ("minus", "around", "near", "before", "after")))
+
+
+def _is_negative(word: str) -> bool:
+    return word in _NOT or word.endswith("n't")
+
+
+def _denies_behind(behind: str) -> bool:
+    """Whether the clause that begins here denies what is before it: `was not selected`, `never lost` is no denial."""
+    words = _TOKENS.findall(behind.lower().replace("’", "'"))
+    words = list(takewhile(lambda word: word not in _ENDS, words))
+    words = list(dropwhile(lambda word: word in _ASIDE or word.endswith("ly"), words))
+    if words[:1] in (["almost"], ["nearly"]):
+        return True
+    if not words or (words[0] not in _PREDICATES and not words[0].endswith("n't")):
+        return False
+    is_negated = any(map(_is_negative, words[:3]))
+    if "by" in words[:5] and not _BEATEN.isdisjoint(words[:4]):
+        return not is_negated
+    is_about = (words[0] in ("has", "have", "had") and "been" not in words[:3]) or not _MOST.isdisjoint(words[:4])
+    if is_about or (is_negated and not _HARMLESS.isdisjoint(words[1:3])):
+        return False  # `has no returns` and `lost the most customers` say something about the answer
+    n_denials = is_negated + sum(word in _DENYING for word in words[:6])
+    n_denials += n_denials and sum(word in _FINE for word in words[:6])
+    return n_denials % 2 == 1
 
 
 def _is_crossed(before: str, behind: str) -> bool:
@@ -238,17 +408,23 @@ def _is_crossed(before: str, behind: str) -> bool:
 # Alternatives, and how long a list of them may be.
 _LONGEST_LIST: Final = 400
 _ELSE: Final = r"(?:else |perhaps |maybe |possibly |probably |was it |even |it's |it is |it could be |is it ){0,3}"
-_OR: Final = r"(?:(?:and/)?x?or|(?<=[,;]\s)else|vs\.?|versus|otherwise|alternatively:?|failing that|if not|unless(?: it['’]?s?(?: is)?)?)"
+_OR: Final = (
+    r"(?:(?:and/)?x?or|oder|ou|eller|o|(?<=[,;]\s)else|vs\.?|versus|otherwise|alternatively:?|failing that|if not"
+    r"|unless(?: it['’]?s?(?: is)?)?)"
+)
 _OR_BEFORE: Final = lazy_pattern(
     rf"(?:[^\s,(]+[,.;?!]*\s[(\[]?{_OR}|\w[\"'*_`)]*\s/),?\s(?:(?:less|more) likely,?\s)?{_ELSE}{_OPEN}\Z", re.IGNORECASE
 )
+# `if not Paris, then Lyon`, `55 % Paris, 45 % Lyon`
+_ELSE_BEFORE: Final = lazy_pattern(rf"\bif (?:it(?:['’]s| is) )?not [^,.;\n]{{1,40}},(?: then)? {_OPEN}\Z", re.IGNORECASE)
+_SHARE_BEFORE: Final = lazy_pattern(rf"\d ?%(?: chance| likely)?(?: of| for)? ?{_OPEN}\Z")
 _NO_OTHER: Final = (
     r"(?:so|not|at least|take|less(?!,? likely)|more(?! likely)|another|other|others|in other words|main|two|something|whatever"
     r"|similar|better|worse|later|sooner)\b"
 )
 # `Lyon` and `Nice` after `Paris, Lyon or Nice`; `or so` and `or not` are no alternatives.
 _OR_BEHIND: Final = lazy_pattern(
-    rf"{_CLOSE}(?:\s(?:perhaps|maybe|possibly|probably))?(?:\s/|[?!.…]{{0,3}}(?:,\s(?!(?:the|an?|its|which|who"
+    rf"{_CLOSE}(?:\s(?:perhaps|maybe|possibly|probably))?(?:\s/|\s?\|(?=[^|\n]*\?)|[?!.…]{{0,3}}(?:,\s(?!(?:the|an?|its|which|who"
     rf"|that)\b){_WORD}(?:\s{_WORD}){{0,2}}){{0,8}}[,;.–—-]{{0,3}}\s[-–—….\s]{{0,4}}"
     rf"[(\[]?{_OR},?)\s(?!{_NO_OTHER})(?:(?:less|more) likely,?\s)?{_ELSE}{_OPEN}(?P<other>{_WORD})"
     rf"|{_CLOSE}\sif\s[^.;\n]{{1,50}},\s(?P<other_case>{_WORD})[^.;\n]{{0,30}}\sotherwise\b",
@@ -277,7 +453,7 @@ _CHOICE: Final = lazy_pattern(
     rf"(?P<others>(?:{_ITEM}){{1,3}}(?:,(?:{_ITEM}){{1,3}}){{0,4}}(?:,|,?\sand|,?\sor))?{_OPEN}\Z",
     re.IGNORECASE,
 )
-_LISTED_BEHIND: Final = lazy_pattern(rf"{_CLOSE}(?:,|,?\sand|,?\sor)\s{_OPEN}(?P<other>{_WORD})", re.IGNORECASE)
+_LISTED_BEHIND: Final = lazy_pattern(rf"{_CLOSE}(?:,|,?\sand|,?\sor|\s\|)\s{_OPEN}(?P<other>{_WORD})", re.IGNORECASE)
 
 
 def is_left_open(text: str, start: int, end: int, is_gold: Callable[[int], bool], ends_with_gold: Callable[[str], bool]) -> bool:
@@ -304,6 +480,8 @@ def is_left_open(text: str, start: int, end: int, is_gold: Callable[[int], bool]
         if choice["others"] or (listed is not None and not is_gold(listed.start("other"))):
             return True
     is_question = text[end : end + 4].lstrip("\"'*_`) ").startswith("?")
+    if _ELSE_BEFORE.search(before) or (text.count("%") > 1 and _SHARE_BEFORE.search(before)):
+        return True
     if _ASIDE_BEFORE.search(before) or (is_question and _QUESTION_BEFORE.search(before)):
         return True
     is_maybe = _MAYBE_BEFORE.search(before) or _MAYBE_BEHIND.match(text, end)
@@ -324,9 +502,21 @@ _DECLARED: Final = lazy_pattern(
     r"|\\boxed\{(?P<box>(?:[^{}\n]|\{[^{}\n]{0,100}\}){1,200})\}"
     r"|[\"'](?:final_?)?answer[\"']\s?:\s?(?P<value>\"(?:[^\"\\\n]|\\.){0,400}\"|'(?:[^'\\\n]|\\.){0,400}'|[^\s\"',}\[{]+)"
     r"|^####[^\S\n]+(?P<hash>[^\n]+)\s*\Z"
-    r"|(?:\bfinal answer\b|(?:^|[.!?]\s)\W{0,12}(?:so |thus |therefore |hence |the |my )*(?:correct |right )?answer\b)"
-    r"(?=[\s*_`]*(?:[:=–—-]|is\b|\d|\*\*|\Z)|\n)(?P<rest>)",
+    r"|[,;]?\s(?:(?:and|so|which|that)\s)?(?:leaves|leaving|makes|making|gives|giving|yields|yielding|totall?ing|for a total of)\s"
+    r"(?P<sum>[^\s,;]+(?: [a-z]+)?)[.!]?\s*\Z"
+    r"|(?:\bfinal answer\b|(?:^|[.!?;,:]\s|\b(?:so|but|and)\s)\W{0,12}(?:(?:so|thus|therefore|hence|the|my),? )*"
+    r"(?:correct |right |real |actual )?answer\b"
+    r"|(?:^|[.!?;,]\s|\b(?:so|but|and)\s)\W{0,4}(?:(?:so|thus|therefore|hence|in conclusion|overall),? (?:the|my|our) (?:\w+ )?\w+"
+    r"|the (?:correct|right|real|actual|true) (?:\w+ )?\w+)(?= (?:is|was|should be|must be)\b(?! not| wrong| in | un)))"
+    r"(?=[\s*_`]*(?:[:=–—-]|(?:is|was|should|must)\b|\d|\*\*|\Z)|\n)(?P<rest>)",
     re.IGNORECASE | re.MULTILINE,
+)
+
+
+_MAY_DECLARE: Final = lazy_pattern(
+    r"\\boxed|####|answer|\b(?:leav|mak|giv|yield|totall?)(?:es|s|ing)\b|for a total"
+    r"|\b(?:so|thus|therefore|hence|conclusion|summary|overall|correct|right|real|actual|true)\b",
+    re.IGNORECASE,
 )
 
 
@@ -337,7 +527,7 @@ def declared_answer(answer: str) -> str:
         text = _STRUCK.sub(" ", text)
         behind_thoughts = _THOUGHT.split(text)[-1]
         text = behind_thoughts if behind_thoughts.strip() else text
-    if not ("\\boxed" in text or "####" in text or "answer" in text.lower()):
+    if not _MAY_DECLARE.search(text):
         return text
     last: re.Match[str] | None = None
     for match in _DECLARED.finditer(text):

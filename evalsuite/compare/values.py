@@ -37,7 +37,7 @@ YEARS: Final = range(1500, 2200)
 MAX_SHOWN: Final = 40
 
 _LETTERS: Final = {"k": 3, "K": 3, "m": 6, "M": 6, "b": 9, "B": 9, "T": 12, "MM": 6}
-_SHORT_WORDS: Final = {"mn": 6, "mln": 6, "mio": 6, "bn": 9, "bln": 9, "tn": 12, "trn": 12}
+_SHORT_WORDS: Final = {"mn": 6, "mln": 6, "mio": 6, "bn": 9, "bln": 9, "tn": 12, "trn": 12, "millones": 6, "millionen": 6}
 SCALE_WORDS: Final = {
     "thousand": 3,
     "million": 6,
@@ -53,8 +53,12 @@ _SHARE_WORDS: Final = {"percent": 2, "per cent": 2, "pct": 2}
 # Letters that are a unit directly after a number: seconds, hours, days, years, grams, litres, tonnes, times.
 _UNITS: Final = frozenset("shdyglLtx")
 _CURRENCY: Final = r"[$€£¥]|US\$|USD|EUR|GBP"
+_TERM: Final = r"\(?[$€£¥]?\d[\d.,]*\)?"
+# Markers of lists and of the output of tools, the terms of `40 + 2 = 42` and of `58 != 59`.
 _LABEL: Final = lazy_pattern(
-    r"^[ \t]*\(?(\d{1,3})[.)][ \t]"
+    r"^[ \t]*\(?(\d{1,3})[.)][ \t]|^\[(\d{1,3})\][ \t]|^(\d{1,2}) {2,}(?=[-+]?[\d.,]+$)"
+    rf"|{_TERM}(?:\s?(?:[-+*/×x÷·^]|\*\*|plus|minus|times|divided by)\s?{_TERM})+\s?(?:=|equals|is|makes|gives)(?=\s?[-+$€£]?\d)"
+    rf"|=\s?{_TERM}(?:\s?[-+*/×x÷·^]\s?{_TERM})+(?!\s?=)|{_TERM}\s?(?:!=|≠|<>)\s?{_TERM}"
     r"|(?i:\b(?:step|question|item|part|page|figure|table|section|chapter|example|phase|task)) (\d{1,4})(?=[:)])",
     re.MULTILINE,
 )
@@ -65,16 +69,18 @@ _CLOCK: Final = lazy_pattern(
 )
 # Numbers that say something else: days of written dates, how sure the answer is.
 _CONTEXT: Final = lazy_pattern(
-    rf"{SPOKEN_DATES.pattern}|\bconfiden(?:ce|t)\b[^\d\n]{{0,12}}(\d+(?:\.\d+)?)|(\d+(?:\.\d+)?)\s?%\s(?:confiden|sure\b|certain)",
-    re.IGNORECASE,
+    rf"{SPOKEN_DATES.pattern}|^\((\d+) rows?(?: in set)?\)\s*$|\bcolumn (\d+)\b|^Out\[(\d+)\]"
+    r"|\bconfiden(?:ce|t)\b[^\d\n]{0,12}(\d+(?:\.\d+)?)|(\d+(?:\.\d+)?)\s?%\s(?:confiden|sure\b|certain)",
+    re.IGNORECASE | re.MULTILINE,
 )
 # Points between groups of three digits are thousands, except in an address of four numbers.
 _VERSION: Final = lazy_pattern(
     r"(?<![\w.])(?![1-9]\d{0,2}(?:\.\d{3}){2,}(?![\w.]*\d))[vV]?\d+(?:\.\d+){2,}(?![\w])|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.])"
+    r"|(?<![\w-])(?:19|20)\d\d-(?:0[1-9]|1[0-2])(?![\w-])|&#\d+;"
 )
 _NO_NUMBER: Final = lazy_pattern("|".join(pattern.pattern for pattern in (ISO_DATES, _CLOCK, _VERSION)), re.IGNORECASE)
 _BY_SPACES: Final = r"|(?: \d{3})+"
-_BY_COMMAS: Final = r"|(?:\d+,\d{1,2}|0,\d+)(?![\d,]|\.\d)"
+_BY_COMMAS: Final = r"|(?:\d+,(?:\d{1,2}|\d{4,})|0,\d+)(?![\d,]|\.\d)"
 _FORM: Final = (
     r"(?<![\w.])"
     r"(?P<digits>"
@@ -100,15 +106,17 @@ _POWER: Final = lazy_pattern(r"[+-]?\d+(?=\D*$)")
 _BEFORE: Final = lazy_pattern(rf"(?P<sign>[-+])?(?P<space>[^\S\n]?)(?P<currency>{_CURRENCY})?(?P<gap>[^\S\n]?)(?P<late>[-+])?\Z")
 # A minus in words; after a number it subtracts: `5 minus 3`.
 _SIGN_WORD: Final = lazy_pattern(
-    r"(?:^|(?P<before>\S)[^\S\n]*)(?<![\w-])(?:minus|negative)[^\S\n]+(?:[$€£¥]|USD\s|EUR\s|GBP\s)?$", re.IGNORECASE
+    r"(?:^|(?P<before>\S)[^\S\n]*)(?<![\w-])(?:minus|negative|menos|moins)[^\S\n]+(?:[$€£¥]|USD\s|EUR\s|GBP\s)?$", re.IGNORECASE
 )
 # A number after these words is a bound: `more than 42`, `<42`; `<42>` is the number, `<b>42` and `-> 42` too.
 _BOUND_BEFORE: Final = lazy_pattern(
     r"(?:\b(?:almost|nearly|barely|(?:short|shy) of|not (?:exactly|quite))[^\S\n]+"
     r"|\b(?:more|less|fewer|greater|higher|lower|larger|smaller) than(?: or equal to)?[^\S\n]+"
-    r"|\b(?:at (?:the )?(?:least|most)|over|under|above|below|beyond|up to|exceed(?:s|ed|ing)?|starting (?:at|from)"
-    r"|(?<!\d[^\S\n])(?:max|min)(?:imum|\.)?"
+    r"|\b(?:at (?:the )?(?:least|most)|over|under|above|below|beyond|past|(?:lower|upper) (?:bound|limit)(?: of| is|:)|up to"
+    r"|exceed(?:s|ed|ing)?|starting (?:at|from)|(?<!\d[^\S\n])(?:max|min)(?:imum|\.)?"
     r"|(?:minimum|maximum|upwards|north|south|excess) of|as (?:many|much|few|little|high|low) as)[^\S\n]+"
+    r"|\b(?:(?:mehr|weniger) als|mindestens|minst|höchstens|plus de|moins de|au (?:moins|plus)"
+    r"|m[áa]s de|menos de|al menos|pi[ùu] di|meno di)[^\S\n]+"
     r"|(?:[\u2264\u2265]|<=|<(?!-)|(?<![\w\"'/=-])>=?)\s?)[-+]?(?:" + _CURRENCY + r")?\s?$",
     re.IGNORECASE,
 )
@@ -117,7 +125,7 @@ _YEAR: Final = lazy_pattern(r"(?:1[5-9]|2[01])\d\d(?!\d)")
 _BOUND_BEHIND: Final = lazy_pattern(
     r"\s?\+(?!\s?[\d(])|\s?(?:[<>]=?|[\u2264\u2265])\s?[a-z]\b|(?:\s[^\W\d]+)?\splus\s*$|(?:\s[^\W\d]+)?\s(?:or (?:more|less"
     r"|fewer|greater|higher|lower|above|below|over|under)"
-    r"|at (?:least|most|(?:a )?minimum|(?:a )?maximum)|minimum|maximum|max)\b",
+    r"|at (?:least|most|(?:a )?minimum|(?:a )?maximum)|minimum|maximum|max|onwards?|upwards?)\b",
     re.IGNORECASE,
 )
 # Functions whose value is another number, before their argument; a wrapper such as `int` or `SUM` leaves its only argument as it is.
@@ -128,7 +136,7 @@ _WRAPPERS: Final = (
 _FUNCTION: Final = lazy_pattern(
     r"(?:\b(?i:sqrt|cbrt|log(?:2|10)?|ln|exp|a?(?:sin|cos|tan))[^\S\n]?[({]|[\u221a\u221b]"
     r"|\b(?i:twice|half(?: of)?|double|triple|(?:third|quarter|root|square|log|times|multiple) of) "
-    rf"|(?<![\w.])(?!(?i:{_WRAPPERS})\(|(?:np|numpy|decimal)\.)(?:[a-z_][\w.]*|[A-Z])\()[^\S\n]?[-+]?$"
+    rf"|(?<![\w.])(?!(?i:{_WRAPPERS}|[a-z_]{{3,}}s)\(|(?:np|numpy|decimal)\.)(?:[a-z_][\w.]*|[A-Z])\()[^\S\n]?[-+]?$"
 )
 # A capital letter that makes a name of the number before it, unless it is the sign of a unit: `42-A`, `42/B7`, but `42-V`.
 _NAME_BEHIND: Final = lazy_pattern(r"\s(?:squared|cubed|dozen)\b|[-/](?:[A-FH-JN-SUX-Z]|[A-Z]+\d\w*)(?![\w-])")
@@ -223,8 +231,7 @@ def find_numbers(answer: str, apart: frozenset[str] = frozenset(), *, denied: bo
 @lru_cache(maxsize=1)  # several checks read the same answer
 def _all_numbers(answer: str, apart: frozenset[str], most: float) -> tuple[Value, ...]:
     if answer.isascii() and answer.replace(".", "", 1).isdigit() and (match := _NUMBER.fullmatch(answer)) is not None:
-        # Most answers are a number with nothing around it.
-        return (_number_in(match, "", "", None),)
+        return (_number_in(match, "", "", None),)  # most answers are a number with nothing around it
     text = _in_plain_signs(answer)
     values, different = [], set[int | Number]()
     for value in _numbers_of(text, apart):
@@ -239,12 +246,11 @@ def _in_plain_signs(answer: str) -> str:
     """The text with ASCII digits, one minus sign, no amounts in accountants' brackets and no underscores of Markdown."""
     if not answer.isascii():
         answer = _RAISED_POWER.sub(_lowered, answer)
-    text = _DASH_SIGN.sub(_as_sign, digits_only(answer).replace("\u2212", "-").replace("\u2010", "-"))
-    return _EMPHASIS.sub(r"*\g<2>*", _ACCOUNTING.sub(r"\g<before>-\g<amount>", _JOINED_DIGITS.sub(_apart_or_joined, text)))
-
-
-def _apart_or_joined(match: re.Match[str]) -> str:
-    return "" if match[0] == "_" else " - " if match[0][0] == "." else match[0] + " "
+    plain = digits_only(answer).replace("\u2212", "-").replace("\u2010", "-")
+    # A dash is a minus unless it follows a number: `5 –7` is a range.
+    text = _DASH_SIGN.sub(lambda m: m[0] if plain[max(0, m.start() - _NEAR) : m.start()].rstrip()[-1:].isdigit() else "-", plain)
+    text = _JOINED_DIGITS.sub(lambda m: "" if m[0] == "_" else " - " if m[0][0] == "." else m[0] + " ", text)
+    return _EMPHASIS.sub(r"*\g<2>*", _ACCOUNTING.sub(r"\g<before>-\g<amount>", text))
 
 
 def _numbers_of(text: str, apart: frozenset[str]) -> Iterator[Value]:
@@ -290,8 +296,13 @@ def _is_apart(digits: str, golds: frozenset[str]) -> bool:
 
 def _sign_of(match: re.Match[str]) -> str | None:
     """The sign of a number, "" without one; None if the match is part of a name or the argument of a function."""
-    is_part = match["glued"] is not None or _NAME_BEHIND.match(match.string, match.end()) or _is_argument(match.string, match.start())
-    return None if is_part or not _is_quantity(match) else _sign(match.string[max(0, match.start() - _NEAR) : match.start()])
+    tail = match["tail"] or ""
+    # A single letter that is neither unit nor scale makes a name of the digits.
+    is_name = len(tail) == 1 and tail.isascii() and tail.isalpha() and tail not in _UNITS and tail not in _LETTERS
+    is_part = is_name or match["glued"] is not None or _NAME_BEHIND.match(match.string, match.end())
+    if is_part or _is_argument(match.string, match.start()):
+        return None
+    return _sign(match.string[max(0, match.start() - _NEAR) : match.start()])
 
 
 def _is_argument(text: str, start: int) -> bool:
@@ -338,21 +349,10 @@ class _Spans:
         return self._span[1] if self._span[1] > at else None
 
 
-def _as_sign(match: re.Match[str]) -> str:
-    """A minus for a dash, unless it follows a number: `5 –7` is a range."""
-    return match[0] if match.string[: match.start()].rstrip()[-1:].isdigit() else "-"
-
-
 def sign_in_words(before: str) -> bool:
     """Whether a text ends with `minus` or `negative` as the sign of what follows."""
     match = _SIGN_WORD.search(before) if _ends_with(before, "") else None
     return match is not None and not (match["before"] or "").isdigit()
-
-
-def _is_quantity(match: re.Match[str]) -> bool:
-    """Whether the letters joined to the digits leave them a number: a single letter that is neither unit nor scale makes a name of them."""
-    tail = match["tail"] or ""
-    return len(tail) != 1 or not (tail.isascii() and tail.isalpha()) or tail in _UNITS or tail in _LETTERS
 
 
 def _number_in(match: re.Match[str], sign: str, role: Role, part: re.Match[str] | None) -> Value:
