@@ -180,7 +180,8 @@ def _parse(block: Block, starts: Any, lengths: Any) -> Numbers | None:
     words = np.frombuffer(text, np.uint64)
     words[0] = _OPEN
     cells = words[1:].reshape(len(starts), n_words)
-    blanks = _blanks()
+    # For 0 to 8 used bytes of a word, blanks in the remaining bytes.
+    blanks = np.array([_SPACES >> 8 * n << 8 * n if n < WORD else 0 for n in range(WORD + 1)], np.uint64)
     for at in range(n_words):
         cells[:, at] = block.words(starts, lengths, at) | blanks.take(lengths - at * WORD, mode="clip")
     cells[lengths == 0, 0] = _NULL
@@ -188,7 +189,7 @@ def _parse(block: Block, starts: Any, lengths: Any) -> Numbers | None:
     cells[:, -1] ^= _COMMA
     text[-1:] = b"]"
     try:
-        values = _decoder()(text)
+        values = msgspec.json.Decoder(list[float | None]).decode(text)
     except msgspec.MsgspecError:
         return None
     numbers = np.array(values, np.float64)
@@ -207,19 +208,6 @@ def _without_blanks(block: Block, starts: Any, lengths: Any) -> Any:
     while (is_white := (ends > 0) & (data[starts + ends - 1] <= _BLANK)).any():
         ends = ends - is_white
     return ends
-
-
-def _blanks() -> Any:
-    """For 0 to 8 used bytes of a word, blanks in the remaining bytes."""
-    import numpy as np
-
-    return np.array([_SPACES >> 8 * n << 8 * n if n < WORD else 0 for n in range(WORD + 1)], np.uint64)
-
-
-def _decoder() -> Any:
-    import msgspec
-
-    return msgspec.json.Decoder(list[float | None]).decode
 
 
 def officially_apart(a: Any, b: Any) -> Any:

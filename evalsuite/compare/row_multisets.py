@@ -584,14 +584,11 @@ class CodedColumns:
         codes = self._codes(gold, predicted)
         if not codes.have_equal_bags:
             return False
-        rows = self._open_rows(gold, predicted, codes)
+        rows = self.open_rows(gold, predicted, codes)
         return can_pair(cells_of(self.evidence, 0, gold, rows[0]), cells_of(self.evidence, 1, predicted, rows[1]), gold.tolerance)
 
-    def open_rows(self, i: int, k: int) -> "list[np.ndarray[Any, Any]]":
+    def open_rows(self, gold: Column, predicted: Column, codes: Codes) -> "list[np.ndarray[Any, Any]]":
         """The gold and the predicted rows in loose groups of two columns in which the i-th smallest numbers are not surely equal."""
-        return self._open_rows(*self.pair(i, k), self.codes(i, k))
-
-    def _open_rows(self, gold: Column, predicted: Column, codes: Codes) -> "list[np.ndarray[Any, Any]]":
         import numpy as np
 
         is_uneven, sides = codes.surplus() != 0, []

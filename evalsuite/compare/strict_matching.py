@@ -310,7 +310,7 @@ def unmatched_in_bags(gold: Column, predicted: Column, evidence: TableDiff) -> U
     try:
         codes = coded.codes(0, 0)
         surplus = np.where(codes.is_loose, 0, codes.surplus())
-        loose = tuple(coded.open_rows(0, 0))
+        loose = tuple(coded.open_rows(*coded.pair(0, 0), codes))
         if max(map(len, loose)) <= MOST_LEFT:
             left = cells_of(evidence, 0, gold, loose[0]), cells_of(evidence, 1, predicted, loose[1])
             unmatched = unmatched_in_any_order(*left, gold.tolerance)
@@ -539,7 +539,8 @@ def _no_column(matching: Matching, gold: Sequence[Column], predicted: Sequence[C
     if not len(unmatched.rows):
         because = closest(header, nearest.position, "no order of its cells matches", why=why)
         return Strict(value=0.0, reason=no_match(column.position, column.name, because), kind="tolerance by size", details=details)
-    row, expected, predicted_cell = int(unmatched.rows[0]), unmatched.first, _predicted_cell(unmatched, ordered)
+    row, expected = int(unmatched.rows[0]), unmatched.first
+    predicted_cell = unmatched.partners[0] if ordered else most_similar(expected, unmatched.partners)
     by_key = None if ordered else _cell_by_key(matching, gold, predicted, (column, nearest), unmatched, evidence)
     if by_key is not None:
         row, expected, predicted_cell, first = by_key
@@ -611,10 +612,6 @@ def nearest_column(gold: Column, predicted: Sequence[Column], ordered: bool, evi
 def _first_cells(side: int, column: Column, n: int, evidence: TableDiff) -> Sequence[Cell]:
     head = _head(side, column, evidence)
     return head[:n] if n <= len(head) else column.cells[:n]
-
-
-def _predicted_cell(unmatched: Unmatched, ordered: bool) -> Cell:
-    return unmatched.partners[0] if ordered else most_similar(unmatched.first, unmatched.partners)
 
 
 def _one_for_two(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column]) -> Strict:

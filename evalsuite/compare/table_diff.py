@@ -36,7 +36,6 @@ _RANKED_CELLS: Final = 20_000
 _AT_ONCE: Final = 4_096
 # About this many cells of each side are compared to find the row of a key.
 _MOST_SEARCHED: Final = 20_000_000
-_CELLS_SEARCHED: Final = 1 << 16
 # A cell that more rows contain identifies none of them.
 _MOST_ALIKE: Final = 10_000
 Rows = Any
