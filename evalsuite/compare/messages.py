@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, Protocol
 
 from evalsuite.compare.official_cells import is_empty
 from evalsuite.core.dataclasses import replace
+from evalsuite.core.errors import count_words
 from evalsuite.core.types import Fault, Score
 
 MAX_SHOWN: Final = 40
@@ -53,28 +54,28 @@ def is_every_margin_wanted() -> bool:
 def all_match(n_rows: int, pairs: Sequence[tuple[int, int]]) -> Score:
     """The score 1 of a table in which each needed gold column has a match: pairs of columns, counted from 1."""
     subject = "the needed column has" if len(pairs) == 1 else f"all {len(pairs)} needed columns have"
-    reason = f"{subject} a match, {count(n_rows, 'row')}"
+    reason = f"{subject} a match, {count_words(n_rows, 'row')}"
     return Score(official=1.0, reason=reason, details={"n_found": len(pairs), "n_needed": len(pairs), "pairs": [list(p) for p in pairs]})
 
 
 def rows_match(n_rows: int, n_columns: int) -> str:
     """The reason of the strict score 1."""
-    return f"{count(n_rows, 'row')} {'matches' if n_rows == 1 else 'match'} in {count(n_columns, 'needed column')}"
+    return f"{count_words(n_rows, 'row')} {'matches' if n_rows == 1 else 'match'} in {count_words(n_columns, 'needed column')}"
 
 
 def row_count(n_predicted: int, n_gold: int) -> str:
     """The tables have different numbers of rows."""
-    return f"{count(n_predicted, 'row')} submitted, gold has {n_gold}"
+    return f"{count_words(n_predicted, 'row')} submitted, gold has {n_gold}"
 
 
 def table_count(n_predicted: int, n_gold: int) -> str:
     """The submission has another number of tables than gold."""
-    return f"{count(n_predicted, 'table')} submitted, gold has {n_gold}"
+    return f"{count_words(n_predicted, 'table')} submitted, gold has {n_gold}"
 
 
 def too_few_columns(kind: str, n_needed: int, n_predicted: int) -> str:
     """The table has fewer columns than gold needs."""
-    return f"{kind}: gold needs {count(n_needed, 'column')}, {n_predicted} submitted"
+    return f"{kind}: gold needs {count_words(n_needed, 'column')}, {n_predicted} submitted"
 
 
 def no_match(column: int, name: str, because: str) -> str:
@@ -91,7 +92,7 @@ def closest(header: Sequence[str], column: int, difference: str, *, why: Closene
 
 def cells_differ(n: int, n_cells: int, first: str, *, bound: str = "") -> str:
     """How many cells of two columns differ, and the first of them."""
-    return f"{bound}{n} of {count(n_cells, 'cell')} differ, first {first}"
+    return f"{bound}{n} of {count_words(n_cells, 'cell')} differ, first {first}"
 
 
 def cell_of_row(name: str, key: Sequence[str], predicted: str, gold: str) -> str:
@@ -107,13 +108,13 @@ def labels_contradict(gold: tuple[int, str], matched: tuple[int, str], labelled:
 
 def one_for_two(gold: Sequence[tuple[int, str]], predicted: Sequence[tuple[int, str]]) -> str:
     """Several gold columns match fewer predicted columns; columns as (position from 0, name)."""
-    n_predicted = count(len(predicted), "predicted column")
+    n_predicted = count_words(len(predicted), "predicted column")
     return f"one column for two: gold columns {_listed(gold)} match only {n_predicted}: {_listed(predicted)}"
 
 
 def rows_scrambled(n_rows: int, n_differ: int, first: int, cells: str, *, is_exact: bool) -> str:
     """Each column matches alone, but rows (first: the first gold row, from 1) have no match."""
-    number = f"{'' if is_exact else 'at least '}{n_differ} of {count(n_rows, 'row')}"
+    number = f"{'' if is_exact else 'at least '}{n_differ} of {count_words(n_rows, 'row')}"
     return f"rows scrambled: each column matches alone, but {number} differ, first gold row {first}: ({cells})"
 
 
@@ -184,11 +185,6 @@ def shorten(text: str) -> str:
 def cut(text: str) -> str:
     """Text of at most 40 characters."""
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."
-
-
-def count(n: int, noun: str) -> str:
-    """`1 row`, `2 rows`."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def _named(column: tuple[int, str]) -> str:

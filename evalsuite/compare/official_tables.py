@@ -25,7 +25,6 @@ from evalsuite.compare.messages import (
     cell_text,
     cells_differ,
     closest,
-    count,
     no_match,
     reference_fails,
     row_count,
@@ -61,7 +60,7 @@ from evalsuite.compare.official_cells import (
 from evalsuite.compare.string_columns import NUMBER_KINDS, first_rows, has_long_integer
 from evalsuite.compare.table_diff import BulkDiff, Comparisons, TableDiff
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import describe
+from evalsuite.core.errors import count_words, describe
 from evalsuite.core.types import Fault, Score, Table
 
 # Up to this many rows are looked at to find one whose key the other side has too.
@@ -766,7 +765,7 @@ def resolve(needed: Sequence[int], n_columns: int) -> list[int]:
     """
     for index in needed:
         if not -n_columns <= index < n_columns:
-            raise IndexError(f"condition_cols names column {index}, gold has {count(n_columns, 'column')} (the first is 0)")
+            raise IndexError(f"condition_cols names column {index}, gold has {count_words(n_columns, 'column')} (the first is 0)")
     return [index % n_columns for index in needed] if needed else list(range(n_columns))
 
 

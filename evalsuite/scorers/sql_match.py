@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from evalsuite.compare.messages import count
 from evalsuite.compare.result_sets import equal_as_bags, equal_as_sets, soft_f1
 from evalsuite.compare.strict_columns import PLAIN_TERMS
 from evalsuite.compare.strict_tables import join_verdicts, judge_table
 from evalsuite.compare.verdict import Strict
 from evalsuite.core.dataclasses import replace
+from evalsuite.core.errors import count_words
 from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.registry import scorer
 from evalsuite.core.types import Problem, Score, Table
@@ -46,7 +46,7 @@ def sql_match(prediction: Results, *, gold: str, database: str, evaluator: Name 
         evaluator: the official rules: `bird-ex` (BIRD) or `test-suite` (Spider).
 
     Example:
-        `{"func": "sql_match", "parameters": {"gold": "SELECT count(*) FROM sale", "database": "shop"}}`
+        `{"func": "sql_match", "parameters": {"gold": "SELECT count_words(*) FROM sale", "database": "shop"}}`
     """
     predicted, expected = prediction
     rows = [list(zip(*table.columns, strict=True)) for table in expected]
@@ -70,21 +70,21 @@ def _official(
             return Score(official=0.0, reason=where + _difference(expected[at], predicted[at], gold_rows, others, ordered=ordered))
     on = f" on {len(expected)} databases" if len(expected) > 1 else ""
     how = "rows in gold's order" if ordered else "the same rows" if evaluator == "test-suite" else "the same set of rows"
-    return Score(official=1.0, reason=f"{how}: {count(expected[0].n_rows, 'row')}{on}")
+    return Score(official=1.0, reason=f"{how}: {count_words(expected[0].n_rows, 'row')}{on}")
 
 
 def _difference(gold: Table, predicted: Table, rows: Sequence[Any], submitted: Sequence[Any], *, ordered: bool) -> str:
     if len(gold.header) != len(predicted.header):
-        return f"{count(len(predicted.header), 'column')}, gold's query gives {len(gold.header)}"
+        return f"{count_words(len(predicted.header), 'column')}, gold's query gives {len(gold.header)}"
     golds, others = set(rows), set(submitted)
     if golds != others:
         lost, extra = len(golds - others), len(others - golds)
         return (
-            f"{lost} of gold's {count(len(golds), 'distinct row')} {'is' if lost == 1 else 'are'} not "
+            f"{lost} of gold's {count_words(len(golds), 'distinct row')} {'is' if lost == 1 else 'are'} not "
             f"among the answer's, {extra} of its own"
         )
     if gold.n_rows != predicted.n_rows:
-        return f"{count(predicted.n_rows, 'row')}, gold's query gives {gold.n_rows}: the distinct ones are the same"
+        return f"{count_words(predicted.n_rows, 'row')}, gold's query gives {gold.n_rows}: the distinct ones are the same"
     return "the same rows in another order than gold's" if ordered else "the same distinct rows, in other numbers"
 
 
@@ -94,7 +94,7 @@ def _strict(predicted: Sequence[Table], expected: Sequence[Table], are_same: Seq
     verdicts = []
     for at, (answer, gold_result) in enumerate(zip(predicted, expected, strict=True)):
         if are_same[at] and len(answer.header) == len(gold_result.header):
-            verdict = Strict(value=1.0, reason=f"the very same {count(gold_result.n_rows, 'row')}", cause="row pairing")
+            verdict = Strict(value=1.0, reason=f"the very same {count_words(gold_result.n_rows, 'row')}", cause="row pairing")
         else:
             verdict = judge_table(answer, gold_result, PLAIN_TERMS, ignore_order=order is None, order_by=order or ())
         if verdict.value != 1:

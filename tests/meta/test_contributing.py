@@ -664,6 +664,12 @@ def test_every_row_is_carried_out() -> None:
     assert list(CARRIED_OUT) == list(ROWS)
 
 
+def test_a_row_names_at_most_two_files_of_the_package() -> None:
+    """What a person wants to add touches one or two files of the package."""
+    files = {wanted: {path for path in _code(f"{row.file} {row.line}") if path.startswith("evalsuite/")} for wanted, row in ROWS.items()}
+    assert {wanted: sorted(names) for wanted, names in files.items() if len(names) > 2} == {}
+
+
 def test_where_tests_go_is_there() -> None:
     """The files and folders that the rows name for tests are there."""
     named = [path for row in ROWS.values() for path in _code(row.test) if "<" not in path]
