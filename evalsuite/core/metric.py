@@ -195,7 +195,7 @@ class Metric(ABC):
         """Whether the metric, or one of its parts, asks a judge."""
         return False
 
-    def asking(self, judge: "Judge") -> "Metric":
+    def bind_judge(self, judge: "Judge") -> "Metric":
         """Return the metric with this judge in every part that asks one."""
         del judge
         return self

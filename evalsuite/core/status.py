@@ -47,7 +47,7 @@ class Kind:
         """Whether a fault prevented a plain verdict on the submission."""
         return self.side != "" and self.name != "missing"
 
-    def counted(self, n: int) -> str:
+    def label_count(self, n: int) -> str:
         """Return the count with the label: `1 gold fault`, `2 gold faults`, `2 crashed`."""
         return f"{n} {self.words}" + ("s" if n != 1 and self.words.endswith(("fault", "timeout")) else "")
 

@@ -116,7 +116,7 @@ def _score_words(board: "Leaderboard", row: "RankedRow") -> str:
 
 def faults_words(faults: Mapping[str, int]) -> str:
     """`2 submission faults, 1 timeout`, or a dash."""
-    return ", ".join(KINDS[name].counted(count) for name, count in faults.items()) or _ABSENT
+    return ", ".join(KINDS[name].label_count(count) for name, count in faults.items()) or _ABSENT
 
 
 def _value_words(board: "Leaderboard", value: float | None) -> str:

@@ -196,14 +196,14 @@ def counts_line(summary: "Summary") -> str:
         parts.append(f"{n_measured} measured")
     if partial:
         parts.append(f"{partial} partly right")
-    parts += [KINDS[status].counted(n) for status, n in summary.counts.items() if n and status != "scored"]
+    parts += [KINDS[status].label_count(n) for status, n in summary.counts.items() if n and status != "scored"]
     parts += [f"{n} of them out of the run's budget ({limit})" for limit, n in summary.over_budget.items()]
     return " · ".join(parts)
 
 
 def unjudged_words(summary: "Summary") -> str:
     """The instances without a verdict, by status: `1 gold fault, 2 unscored`; empty if there are none."""
-    return ", ".join(KINDS[status].counted(n) for status, n in summary.counts.items() if n and status in UNJUDGED)
+    return ", ".join(KINDS[status].label_count(n) for status, n in summary.counts.items() if n and status in UNJUDGED)
 
 
 def bounds_words(summary: "Summary") -> str:

@@ -43,7 +43,7 @@ def test_what_each_status_is_worth() -> None:
     blamed = {side: status.UNJUDGED_BY[side] for side in ("submission", "gold", "tool", "setup", "nobody")}  # type: ignore[index]
     assert list(blamed.values()) == ["gold_fault", "gold_fault", "scorer_fault", "unscored", "unscored"]
     assert [status.RANKS[name] for name in ("crashed", "wrong", "right")] == [0, 6, 11]
-    counted = [status.KINDS[name].counted(n) for name, n in (("gold_fault", 1), ("gold_fault", 2), ("crashed", 2), ("timeout", 2))]
+    counted = [status.KINDS[name].label_count(n) for name, n in (("gold_fault", 1), ("gold_fault", 2), ("crashed", 2), ("timeout", 2))]
     assert counted == ["1 gold fault", "2 gold faults", "2 crashed", "2 timeouts"]
 
 

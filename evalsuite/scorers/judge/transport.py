@@ -317,8 +317,8 @@ class Provider:
             counts: Any = data.get(usage)  # type: ignore[attr-defined]
             return Reply(
                 text=read[0],
-                n_prompt_tokens=counted(counts, *prompt),
-                n_completion_tokens=counted(counts, *completion),
+                n_prompt_tokens=sum_tokens(counts, *prompt),
+                n_completion_tokens=sum_tokens(counts, *completion),
                 finish=read[1],
                 served=word(data.get(self.served)),  # type: ignore[attr-defined]
             )
@@ -349,7 +349,7 @@ def text_of(parts: Any, kinds: tuple[str, ...] = ()) -> str:
     return "".join(part["text"] for part in chosen if isinstance(part.get("text"), str))
 
 
-def counted(usage: Any, *keys: str) -> int:
+def sum_tokens(usage: Any, *keys: str) -> int:
     """Return the sum of some token counts; other values count 0."""
     values = [usage.get(key) for key in keys] if isinstance(usage, dict) else []
     return sum(value for value in values if isinstance(value, int) and not isinstance(value, bool) and value > 0)

@@ -159,9 +159,9 @@ class Composite(Metric):
         """The highest number of the parts."""
         return max(part.metric.at_once for part in self.parts)
 
-    def asking(self, judge: "Judge") -> "Composite":
+    def bind_judge(self, judge: "Judge") -> "Composite":
         """Return the composite with this judge in every part that asks one."""
-        return replace(self, parts=tuple(replace(part, metric=part.metric.asking(judge)) for part in self.parts))
+        return replace(self, parts=tuple(replace(part, metric=part.metric.bind_judge(judge)) for part in self.parts))
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
         """Return the composite of a plain text."""

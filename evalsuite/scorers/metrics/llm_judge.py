@@ -103,7 +103,7 @@ class LlmJudge(Metric):
         """The number of parallel calls in the judge's settings."""
         return self.judge.settings.concurrency
 
-    def asking(self, judge: Judge) -> "LlmJudge":
+    def bind_judge(self, judge: Judge) -> "LlmJudge":
         """Return the metric with the run's judge; one with its own settings or address keeps its own judge."""
         return self if self.settings is not None or self.base_url else replace(self, settings=judge)
 

@@ -71,7 +71,7 @@ def _scorer_of(make: Callable[..., Metric], kind: type[Metric], options: Options
             raise TypeError(f"{kind.name} has no parameter {', '.join(sorted(unknown))}")
         metric = metric_of(parameters)
         scale = parameters.get("scale") if unbounded else None
-        return (metric if judge is None else metric.asking(judge)).score(prediction, parameters.get("gold"), scale=scale)
+        return (metric if judge is None else metric.bind_judge(judge)).score(prediction, parameters.get("gold"), scale=scale)
 
     gold = str | list[str] if kind.needs_reference else str | list[str] | None
     accepted = {"gold": _keyword("gold", gold, inspect.Parameter.empty if kind.needs_reference else None), **options}

@@ -193,7 +193,7 @@ def test_a_metric_that_waits_measures_pairs_at_once() -> None:
     with pytest.raises(FaultError, match="it needs a model: install one") as lacks:
         Bare().score("x", None)
     assert lacks.value.fault.code == "NEEDS_EXTRA"
-    assert (Waiting().asks, Waiting().asking(None)) == (False, Waiting())  # type: ignore[arg-type]
+    assert (Waiting().asks, Waiting().bind_judge(None)) == (False, Waiting())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
