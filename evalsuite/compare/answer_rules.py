@@ -122,8 +122,8 @@ def _stands_in(text: str, item: str, meanings: Mapping[str, frozenset[str]]) -> 
     classes = []
     for char in item:
         meant = looks_like(char)
-        alike = [other for other, looks in meanings.items() if looks & meant]
-        classes.append("[" + "".join(map(re.escape, {char, *meant, *alike})) + "]")
+        similar_chars = [other for other, looks in meanings.items() if looks & meant]
+        classes.append("[" + "".join(map(re.escape, {char, *meant, *similar_chars})) + "]")
     return _stands_apart(re.compile("".join(classes)), text)
 
 
@@ -151,14 +151,14 @@ def numbers_named(answer: str, golds: Sequence[str]) -> dict[Decimal, str]:
     Groups separated by spaces are one number, unless one is itself a gold.
     """
     doubts: dict[Decimal, str] = {}
-    text, folded = digits_only(answer), {gold.strip() for gold in golds}
+    text, gold_texts = digits_only(answer), {gold.strip() for gold in golds}
     denials = Denials(text)
     values = {value for gold in golds if (value := number_gold(gold)) is not None}
-    for value, start, end in numeric_tokens(text, folded, values):
+    for value, start, end in numeric_tokens(text, gold_texts, values):
         if is_bound(text, start, end) or (start, end) in denials:
             doubts[value] = "negated"
         elif doubts.get(value) != "":
-            doubts[value] = _doubt(text, start, end, folded, denials)
+            doubts[value] = _doubt(text, start, end, gold_texts, denials)
     return doubts
 
 
@@ -210,9 +210,9 @@ def match_text_strictly(
     text = lines.replace("\n", " ")
     # Computed once, and only if a gold is a number: both lists can have hundreds of entries.
     numbers = cache(lambda: numbers_named(answer, golds))
-    folded = frozenset(map(fold, golds))
+    folded_golds = frozenset(map(fold, golds))
     denials = Denials(lines)
-    doubts = [_names(text, item, folded, numbers, denials) for item in golds]
+    doubts = [_names(text, item, folded_golds, numbers, denials) for item in golds]
     missing = [item for item, doubt in zip(golds, doubts, strict=True) if doubt]
     details: dict[str, Any] = {"n_missing": len(missing), "n_golds": len(golds)}
     if not missing or (conj == "or" and len(missing) < len(golds)):
@@ -235,7 +235,7 @@ def _missing_text(text: str, missing: Sequence[str], doubts: Sequence[str], conj
     return Strict(value=0.0, reason=lacks(len(missing), len(doubts), conj), kind="lacking", details=details)
 
 
-def _names(folded: str, gold: str, golds: Collection[str], numbers: Callable[[], Mapping[Decimal, str]], denials: Denials) -> str:
+def _names(folded_text: str, gold: str, golds: Collection[str], numbers: Callable[[], Mapping[Decimal, str]], denials: Denials) -> str:
     """ "" if the answer names one gold, by its value if it is a number, else as whole tokens; otherwise the reason why not.
 
     One place without a doubt is enough, unless the last one is denied.
@@ -244,13 +244,13 @@ def _names(folded: str, gold: str, golds: Collection[str], numbers: Callable[[],
     if number is not None:
         return numbers().get(number, "lacking")
     part, doubt = fold(gold), "lacking"
-    for start, end in islice(occurrences(folded, part), _MOST_PLACES):
-        if not (doubt := _doubt(folded, start, end, golds, denials)):
-            last = _last_occurrence(folded, part)
+    for start, end in islice(occurrences(folded_text, part), _MOST_PLACES):
+        if not (doubt := _doubt(folded_text, start, end, golds, denials)):
+            last = _last_occurrence(folded_text, part)
             return "negated" if last != start and (last, last + len(part)) in denials else ""
     if doubt == "lacking" and (days := date_gold(gold)) is not None:
-        for start, end in places_of_date(folded, days):
-            if not (doubt := _doubt(folded, start, end, golds, denials)):
+        for start, end in places_of_date(folded_text, days):
+            if not (doubt := _doubt(folded_text, start, end, golds, denials)):
                 break
     return doubt
 
@@ -357,8 +357,8 @@ def match_number(
     if exclude and (forbidden := excluded_text(answer, exclude)) is not None:
         return Official(0.0, contains_excluded(forbidden))
     numbers = find_official_numbers(answer)
-    listed = numbers if len(numbers) <= MAX_LISTED else numbers[:MAX_LISTED]
-    details = {"numbers": [None if number == inf else number for number in listed] if inf in listed else listed, "n_numbers": len(numbers)}
+    head = numbers if len(numbers) <= MAX_LISTED else numbers[:MAX_LISTED]
+    details = {"numbers": [None if number == inf else number for number in head] if inf in head else head, "n_numbers": len(numbers)}
     if not numbers:
         return Official(0.0, NO_NUMBER, details)
     if len(numbers) > 1 and takes_one_number(gold):
@@ -476,13 +476,15 @@ def match_number_strictly(
     golds = _distinct_golds(gold)
     answer = _part_that_counts(answer, gold, conj)
     near = _Closeness(percentage=percentage, own=_own_tolerance(precision, abs_tol, rel_tol))
-    apart, most = _short_golds(golds), _MOST_DIFFERENT + len(golds)
-    numbers, values = _stated(answer, golds, near, apart, most)
-    named, candidates = _named_golds(values, golds, near)
-    n_others = len(candidates) - sum(any(not item.role for item in items) for items in named.values())
+    short_golds, most = _short_golds(golds), _MOST_DIFFERENT + len(golds)
+    numbers, values = _stated(answer, golds, near, short_golds, most)
+    by_gold, candidates = _named_golds(values, golds, near)
+    n_others = len(candidates) - sum(any(not item.role for item in items) for items in by_gold.values())
     details = _number_details(numbers, n_others)
     denied = (
-        None if _named_by(values, golds, near) is not None else _named_by(find_numbers(answer, apart, denied=True, most=most), golds, near)
+        None
+        if _named_by(values, golds, near) is not None
+        else _named_by(find_numbers(answer, short_golds, denied=True, most=most), golds, near)
     )
     if denied is not None:
         return Strict(value=0.0, reason=is_denied(_shown(denied)), kind="negated", details=details)
@@ -490,22 +492,22 @@ def match_number_strictly(
         return Strict(value=0.0, reason=NO_NUMBER, kind="no number")
     if len(candidates) > len(golds):
         return Strict(value=0.0, reason=hedged(candidates, len(golds), most), kind="hedged", details=details)
-    met, missed = [g for g in golds if named[exact_of(g)]], [g for g in golds if not named[exact_of(g)]]
+    met, missed = [g for g in golds if by_gold[exact_of(g)]], [g for g in golds if not by_gold[exact_of(g)]]
     if not missed or (conj == "or" and met):
         which = "every gold number" if conj == "and" and len(golds) > 1 else _shown(met[0])
-        cause = next((cause for g in met if (cause := _odd_form(g, named[exact_of(g)], near))), None)
+        cause = next((cause for g in met if (cause := _odd_form(g, by_gold[exact_of(g)], near))), None)
         return Strict(value=1.0, reason=contains(which), cause=cause or "context numbers", details=details)
     return _missed(missed[0], values, near, details)
 
 
 def _stated(
-    answer: str, golds: Sequence[int | Number], near: "_Closeness", apart: frozenset[str], most: int
+    answer: str, golds: Sequence[int | Number], near: "_Closeness", short_golds: frozenset[str], most: int
 ) -> tuple[list[Value], list[Value]]:
     """(the numbers that the answer states, the different ones); after `most` the rest is read only if they may all be gold."""
-    numbers = find_numbers(answer, apart, most=most)
+    numbers = find_numbers(answer, short_golds, most=most)
     values = _different(numbers, golds)
     if len(values) > most and len(_named_golds(values, golds, near)[1]) <= len(golds):
-        numbers = find_numbers(answer, apart)
+        numbers = find_numbers(answer, short_golds)
         values = _different(numbers, golds)
     return numbers, values
 
@@ -544,12 +546,12 @@ def _named_golds(
 ) -> tuple[dict[Decimal, list[Value]], list[str]]:
     """(for each gold the numbers that name it, the different values that are candidates)."""
     naming = [item for item in numbers if item.role != "label" or len(golds) > 1]
-    named = {exact_of(g): [item for item in naming if near.names(item, g)] for g in golds}
-    candidates = _candidates([item for item in numbers if not item.role], golds, named)
-    if len(_candidates(numbers, golds, named)) > len(golds) + 1:
+    by_gold = {exact_of(g): [item for item in naming if near.names(item, g)] for g in golds}
+    candidates = _candidates([item for item in numbers if not item.role], golds, by_gold)
+    if len(_candidates(numbers, golds, by_gold)) > len(golds) + 1:
         # Among many numbers one equals gold by chance: then only candidates count.
-        named = {g: [item for item in items if not item.role] for g, items in named.items()}
-    return named, candidates
+        by_gold = {g: [item for item in items if not item.role] for g, items in by_gold.items()}
+    return by_gold, candidates
 
 
 def _own_tolerance(precision: int, abs_tol: float | None, rel_tol: float | None) -> Tolerance:
@@ -567,9 +569,9 @@ def _different(numbers: Sequence[Value], golds: Sequence[int | Number]) -> list[
     return [replace(item, role="context") if item.is_year else item for item in values]
 
 
-def _candidates(numbers: Sequence[Value], golds: Sequence[int | Number], named: dict[Decimal, list[Value]]) -> list[str]:
+def _candidates(numbers: Sequence[Value], golds: Sequence[int | Number], by_gold: dict[Decimal, list[Value]]) -> list[str]:
     """The different values of the answer, in order: one for each gold it names, one for each other number."""
-    gold_of = {id(item): exact_of(g) for g in reversed(golds) for item in named[exact_of(g)]}
+    gold_of = {id(item): exact_of(g) for g in reversed(golds) for item in by_gold[exact_of(g)]}
     values: dict[tuple[bool, Decimal], str] = {}
     for item in numbers:
         is_gold = id(item) in gold_of
@@ -642,13 +644,13 @@ def _odd_form(gold: int | Number, items: Sequence[Value], near: _Closeness) -> N
     """Why the official rules may not recognise gold in these numbers; None if one of them is gold in plain form."""
     causes: list[NumberCause | None] = []
     for item in items:
-        apart = min(abs(exact_of(gold) - exact_of(reading)) for reading in item.candidates) > OFFICIAL_TOL
+        is_far = min(abs(exact_of(gold) - exact_of(reading)) for reading in item.candidates) > OFFICIAL_TOL
         plain = near.in_form(item, gold, gold)
         if item.form is not None or not plain:
             causes.append(item.form or "percent form")
         elif exact_of(gold) < 0:
             causes.append("sign")
-        elif apart:
+        elif is_far:
             causes.append("own tolerance" if near.own.own and near.within_own(item, gold) else "rounding")
         else:
             causes.append(None)
@@ -701,9 +703,9 @@ def number_margin(
         g = exact_of(number)
         forms = [g, g.scaleb(2 if abs(g) <= 1 else -2)] if percentage else [g]
         distances.append(sorted(abs(form - value) for form in forms for value in values))
-    nearest = upward((max if conj == "and" else min)(own[0] for own in distances))
+    nearest = upward((max if conj == "and" else min)(per_gold[0] for per_gold in distances))
     if (is_right and not nearest) or len(values) > _MOST_TRIED:
         return as_margin(nearest)
-    tried = sorted({upward(distance) for own in distances for distance in own})
-    at = bisect_left(tried, True, key=accepts)
-    return as_margin(tried[at]) if at < len(tried) else None
+    candidates = sorted({upward(distance) for per_gold in distances for distance in per_gold})
+    at = bisect_left(candidates, True, key=accepts)
+    return as_margin(candidates[at]) if at < len(candidates) else None

@@ -87,10 +87,10 @@ def assignments(
     order = sorted(range(len(options)), key=lambda left: len(options[left]))
 
     def steps(chosen: tuple[int, ...], state: State) -> Iterator[tuple[tuple[int, ...], State]]:
-        left, tried = order[len(chosen)], set[Hashable]()
+        left, twin_names = order[len(chosen)], set[Hashable]()
         for right in options[left]:
-            if right not in chosen and (name := twin(right)) not in tried:
-                tried.add(name)
+            if right not in chosen and (name := twin(right)) not in twin_names:
+                twin_names.add(name)
                 if (following := split(state, left, right)) is not None:
                     yield (*chosen, right), following
 
@@ -299,21 +299,21 @@ def _largest_first(matrix: "Floats") -> "tuple[Columns, Columns] | None":
     if not n < 4 * len(at_rows) < 16 * n:
         return None
     pairs: dict[int, int] = {}
-    taken: set[int] = set()
+    used_columns: set[int] = set()
     for row, column in zip(at_rows.tolist(), at_columns.tolist(), strict=True):
-        if row not in pairs and column not in taken:
+        if row not in pairs and column not in used_columns:
             pairs[row] = column
-            taken.add(column)
-    left = [_others(size, list(used)) for size, used in zip(matrix.shape, (pairs, taken), strict=True)]
+            used_columns.add(column)
+    left = [_others(size, list(used)) for size, used in zip(matrix.shape, (pairs, used_columns), strict=True)]
     rest = _solve(matrix[np.ix_(*left)])
     rows, columns = np.array([*pairs, *left[0][rest[0]]], dtype=np.intp), np.array([*pairs.values(), *left[1][rest[1]]], dtype=np.intp)
     return _sorted_pairs(rows, columns)
 
 
-def _others(n: int, taken: "list[int] | Columns") -> "Columns":
+def _others(n: int, positions: "list[int] | Columns") -> "Columns":
     """Return the positions below n that are not taken."""
     free = np.ones(n, dtype=bool)
-    free[taken] = False
+    free[positions] = False
     return np.flatnonzero(free)
 
 
@@ -333,10 +333,10 @@ def _slack(matrix: "Floats", rows: "Columns", columns: "Columns", most_passes: i
         start[columns] = -owned / 2
         rest = np.flatnonzero(owned < owned.max())
         if most_passes and len(rest):  # what the largest leave is settled among itself first
-            among = _prices(loss[np.ix_(rest, columns[rest])], np.arange(len(rest)), start[columns[rest]], most_passes)
-            if among is None:
+            rest_prices = _prices(loss[np.ix_(rest, columns[rest])], np.arange(len(rest)), start[columns[rest]], most_passes)
+            if rest_prices is None:
                 return None
-            start[columns[rest]] = among
+            start[columns[rest]] = rest_prices
     prices = start if far_best else _prices(loss, columns, start, most_passes)
     if prices is None or (most_passes and len(free) and prices[free].min() < 0):
         return None
@@ -360,16 +360,16 @@ def _prices(loss: "Floats", columns: "Columns", prices: "Floats", most_passes: i
     """
     n_rows = len(loss)
     noise = 1e-13 * max(1.0, float(loss.max()), -float(loss.min()))
-    moved, looks = np.arange(n_rows), 0  # rows with a cheaper own column; the offers of the others are known
+    moved_rows, looks = np.arange(n_rows), 0  # rows with a cheaper own column; the offers of the others are known
     while looks <= (most_passes or n_rows + 1) * n_rows:
-        looks += len(moved)
-        offers = loss if len(moved) == n_rows else loss[moved]
-        cheaper = np.minimum(prices, (offers + prices[columns[moved]][:, None]).min(axis=0))
+        looks += len(moved_rows)
+        offers = loss if len(moved_rows) == n_rows else loss[moved_rows]
+        cheaper = np.minimum(prices, (offers + prices[columns[moved_rows]][:, None]).min(axis=0))
         fallen = prices - cheaper > noise
         if not fallen.any():
             return prices
-        prices, moved = np.where(fallen, cheaper, prices), np.flatnonzero(fallen[columns])
-        if not len(moved):
+        prices, moved_rows = np.where(fallen, cheaper, prices), np.flatnonzero(fallen[columns])
+        if not len(moved_rows):
             return prices
     return None if most_passes else prices
 
@@ -393,20 +393,20 @@ def _first_matching(slack: "Floats", owned: "Columns") -> "Columns":
     for row in range(len(owned)):
         if first_tight[row] >= (own_column := int(owned[row])):
             continue
-        wanted = np.flatnonzero(columns_first[:own_column, row] <= budget)
-        wanted = wanted[owner[wanted] > row]
-        if not len(wanted):
+        candidates = np.flatnonzero(columns_first[:own_column, row] <= budget)
+        candidates = candidates[owner[candidates] > row]
+        if not len(candidates):
             continue
-        first = int(wanted[0])
+        first = int(candidates[0])
         if columns_first[first, row] == 0 and columns_first[own_column, owner[first]] == 0:
             path = [first]
         else:
             costs, following = _costs(columns_first, owned, row, budget)
-            totals = columns_first[wanted, row] + costs[owner[wanted]]
+            totals = columns_first[candidates, row] + costs[owner[candidates]]
             possible = np.flatnonzero(totals <= budget)
             if not len(possible):
                 continue
-            path, cost = _path(int(wanted[possible[0]]), following, own_column), float(totals[possible[0]])
+            path, cost = _path(int(candidates[possible[0]]), following, own_column), float(totals[possible[0]])
             if cost > 0:
                 budget -= cost
                 _reprice(columns_first, costs, owner, own_column, cost)
@@ -425,10 +425,10 @@ def _on_cycles(tight: "Flags", owned: "Columns") -> "Columns":
         ends = np.zeros((2, len(owned)), dtype=bool)
         ends[0, edges[0]] = ends[1, edges[1]] = True
         inside = ends[0] & ends[1]
-        kept = inside[edges].all(axis=0)
-        if kept.all():
+        on_cycle = inside[edges].all(axis=0)
+        if on_cycle.all():
             return np.flatnonzero(inside)
-        edges = edges[:, kept]
+        edges = edges[:, on_cycle]
 
 
 def _costs(columns_first: "Floats", owned: "Columns", row: int, budget: float) -> "tuple[Floats, Columns]":
@@ -502,9 +502,9 @@ def _assigned(blocks: "Floats") -> "Columns":
     chosen: Columns = np.full(blocks.shape[:3], -1, dtype=np.intp)
     if n > m:
         owners = _assigned(blocks.swapaxes(2, 3))
-        taken = np.full((*blocks.shape[:2], n + 1), -1, dtype=np.intp)  # the row behind the last is that of columns without one
-        np.put_along_axis(taken, owners, np.broadcast_to(np.arange(m), owners.shape), axis=2)
-        return taken[:, :, :n]
+        rows_of = np.full((*blocks.shape[:2], n + 1), -1, dtype=np.intp)  # the row behind the last is that of columns without one
+        np.put_along_axis(rows_of, owners, np.broadcast_to(np.arange(m), owners.shape), axis=2)
+        return rows_of[:, :, :n]
     n_blocks = blocks.shape[0] * blocks.shape[1]
     steps = m * n << (n - 1)
     if n <= 8 and steps * (3e-6 + 4e-9 * n_blocks) < n_blocks * (1e-5 + 2e-9 * n * n * m):

@@ -149,9 +149,9 @@ def clean(text: str) -> str:
     marks = 0
     for char in text:
         if not is_visible(char):
-            named = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+            signs = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
             code = ord(char)
-            out.append(named.get(char) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"))
+            out.append(signs.get(char) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"))
             marks = 0
             continue
         marks = marks + 1 if unicodedata.category(char)[0] == "M" else 0

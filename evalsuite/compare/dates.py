@@ -128,8 +128,8 @@ def days_of(value: Any, formats: Sequence[str] = (), locale: str = "") -> Span |
         except ValueError:
             continue
         return Span(day, day)
-    folded = unicodedata.normalize("NFKD", value.casefold())
-    text = "".join(sign for sign in folded if not unicodedata.combining(sign))
+    letters = unicodedata.normalize("NFKD", value.casefold())
+    text = "".join(sign for sign in letters if not unicodedata.combining(sign))
     text = re.sub(r"(\d+)[年년] ?(\d+)[月월] ?(\d+)[日일]", r"\1-\2-\3", text)
     text = re.sub("[‐-―−]", "-", text).replace("ł", "l")
     text = " ".join(_ORDINAL.sub("", _SMALL_WORDS.sub(" ", text.replace(",", " "))).split())

@@ -476,8 +476,8 @@ def is_left_open(text: str, start: int, end: int, is_gold: Callable[[int], bool]
         return True
     choice = _CHOICE.search(before)
     if choice is not None:
-        listed = _LISTED_BEHIND.match(text, end)
-        if choice["others"] or (listed is not None and not is_gold(listed.start("other"))):
+        next_item = _LISTED_BEHIND.match(text, end)
+        if choice["others"] or (next_item is not None and not is_gold(next_item.start("other"))):
             return True
     is_question = text[end : end + 4].lstrip("\"'*_`) ").startswith("?")
     if _ELSE_BEFORE.search(before) or (text.count("%") > 1 and _SHARE_BEFORE.search(before)):
@@ -535,9 +535,9 @@ def declared_answer(answer: str) -> str:
     if last is None:
         return text
     if last["rest"] is None:
-        said = last[last.lastgroup or 0]
+        answer_text = last[last.lastgroup or 0]
     else:
         line, _, _ = text[last.end() :].partition("\n")
         is_whole = any(map(str.isalnum, line)) and not line.rstrip(" \t*_").endswith(":")
-        said = line if is_whole else text[last.end() :]
-    return said if any(map(str.isalnum, said)) else text
+        answer_text = line if is_whole else text[last.end() :]
+    return answer_text if any(map(str.isalnum, answer_text)) else text

@@ -89,7 +89,7 @@ def with_margin(
         try:
             margin = _margin(prediction, gold, columns, ignore_order, pairs, comparisons, work)
             if score.strict != 1 or margin:
-                margin = _smallest_tried(prediction, gold, columns, ignore_order, by, comparisons, terms, work, else_=margin)
+                margin = _smallest_margin(prediction, gold, columns, ignore_order, by, comparisons, terms, work, else_=margin)
         except _TooMuchWorkError:
             return score
         margins.append(margin)
@@ -110,15 +110,15 @@ def _margin(
         return inf
     if prediction.n_rows != gold.n_rows or prediction.ragged_line is not None or gold.ragged_line is not None:
         return inf
-    chosen, known = chosen_columns(needed, len(gold.columns)), {i - 1: k - 1 for i, k in pairs}
+    chosen, partners = chosen_columns(needed, len(gold.columns)), {i - 1: k - 1 for i, k in pairs}
     are_named_alike = [gold.header[i] for i in chosen] == [prediction.header[i] for i in chosen if i < len(prediction.header)]
-    if comparisons.identical(gold, prediction, chosen) == [known.get(i, i if are_named_alike else None) for i in chosen]:
+    if comparisons.identical(gold, prediction, chosen) == [partners.get(i, i if are_named_alike else None) for i in chosen]:
         # No cell needs to be parsed.
         return 0.0
-    return _table_margin(comparisons.of(gold, prediction), chosen, known, work, ignore_order=ignore_order)
+    return _table_margin(comparisons.of(gold, prediction), chosen, partners, work, ignore_order=ignore_order)
 
 
-def _smallest_tried(
+def _smallest_margin(
     prediction: Table | Fault,
     gold: Table | Fault,
     needed: Sequence[int],
@@ -142,22 +142,22 @@ def _smallest_tried(
     # Each try compares all cells.
     work.take(n_met)
     evidence, chosen = comparisons.of(gold, prediction), chosen_columns(needed, len(gold.columns))
-    mine, theirs = labels_of(gold, prediction, terms)
-    gold_columns = read_columns(evidence.gold, chosen, labelled=mine)
-    predicted = read_columns(evidence.predicted, range(len(prediction.columns)), labelled=theirs)
+    gold_labels, predicted_labels = labels_of(gold, prediction, terms)
+    gold_columns = read_columns(evidence.gold, chosen, labelled=gold_labels)
+    predicted = read_columns(evidence.predicted, range(len(prediction.columns)), labelled=predicted_labels)
 
     def accepts(tolerance: float) -> bool:
-        own, n_rows = Tolerance(abs=tolerance, own=True), evidence.n_rows
-        columns = [replace(column, tolerance=own) for column in gold_columns]
+        column_tolerance, n_rows = Tolerance(abs=tolerance, own=True), evidence.n_rows
+        columns = [replace(column, tolerance=column_tolerance) for column in gold_columns]
         return match_columns(
             columns, predicted, n_gold=n_rows, n_predicted=n_rows, ordered=not ignore_order, ties=ties, evidence=evidence
         ).is_equal
 
     if accepts(0.0):
         return 0.0
-    tried = sorted(set(_distances(gold_columns, predicted, in_order=in_order)))
-    at = bisect_left(tried, True, key=accepts)
-    return tried[at] if at < len(tried) else inf
+    candidates = sorted(set(_distances(gold_columns, predicted, in_order=in_order)))
+    at = bisect_left(candidates, True, key=accepts)
+    return candidates[at] if at < len(candidates) else inf
 
 
 def _distances(gold: Sequence[Column], predicted: Sequence[Column], *, in_order: bool) -> Iterator[float]:
@@ -166,22 +166,22 @@ def _distances(gold: Sequence[Column], predicted: Sequence[Column], *, in_order:
         for other in predicted:
             if in_order:
                 distances = [_distance(a, b) for a, b in zip(column.cells, other.cells, strict=True)]
-                known = [distance for distance in distances if distance is not None]
-                if known and len(known) == len(distances):
-                    yield upward(max(known))
+                numbers = [distance for distance in distances if distance is not None]
+                if numbers and len(numbers) == len(distances):
+                    yield upward(max(numbers))
             else:
                 sides = [{exact_of(cell) for cell in side.cells if isinstance(cell, int | Number)} for side in (column, other)]
                 yield from (upward(abs(a - b)) for a in sides[0] for b in sides[1])
 
 
-def _table_margin(evidence: TableDiff, chosen: Sequence[int], known: Mapping[int, int], work: _Work, *, ignore_order: bool) -> float:
-    """The tolerance: 0 if none is needed, infinity if none is enough. `known` maps gold columns to predicted columns that are equal."""
+def _table_margin(evidence: TableDiff, chosen: Sequence[int], partners: Mapping[int, int], work: _Work, *, ignore_order: bool) -> float:
+    """The tolerance: 0 if none is needed, infinity if none is enough. `partners` maps gold columns to predicted columns that are equal."""
     gold = read_columns(evidence.gold, chosen)
     predicted = read_columns(evidence.predicted, range(len(evidence.predicted.columns)))
-    likely = likely_columns(gold, predicted) or list(range(len(gold)))
+    guesses = likely_columns(gold, predicted) or list(range(len(gold)))
     needed = 0.0
-    for column, guess in zip(gold, likely, strict=True):
-        k = known.get(column.position, guess)
+    for column, guess in zip(gold, guesses, strict=True):
+        k = partners.get(column.position, guess)
         if k >= len(predicted):
             return inf
         needed = max(needed, _column_margin(evidence, column, predicted[k], ignore_order, work))
@@ -221,9 +221,9 @@ def _farthest(evidence: BulkDiff, i: int, k: int, rows: Any) -> Any:
     a, b = evidence.numbers.column(0, i), evidence.numbers.column(1, k)
     if a is None or b is None:
         return rows[:_MOST_READ]
-    apart = np.abs(a.values[rows] - b.values[rows])
-    apart[np.isnan(a.values[rows]) != np.isnan(b.values[rows])] = np.inf
-    return rows[[np.argmax(np.nan_to_num(apart, nan=0.0, posinf=np.inf))]]
+    distances = np.abs(a.values[rows] - b.values[rows])
+    distances[np.isnan(a.values[rows]) != np.isnan(b.values[rows])] = np.inf
+    return rows[[np.argmax(np.nan_to_num(distances, nan=0.0, posinf=np.inf))]]
 
 
 def _bulk_margin(evidence: BulkDiff, gold: Column, predicted: Column, work: _Work) -> float:
@@ -238,9 +238,9 @@ def _bulk_margin(evidence: BulkDiff, gold: Column, predicted: Column, work: _Wor
         if len(rows[0]) > _MOST_READ:
             return inf
         work.read(evidence, len(rows[0]))
-        mine, theirs = cells_of(evidence, 0, gold, rows[0]), cells_of(evidence, 1, predicted, rows[1])
+        left, right = cells_of(evidence, 0, gold, rows[0]), cells_of(evidence, 1, predicted, rows[1])
         # Numbers among other values: which of them are compared is unknown.
-        return inf if any(isinstance(cell, int | Number) for cell in [*mine, *theirs]) else _sorted_margin(mine, theirs)
+        return inf if any(isinstance(cell, int | Number) for cell in [*left, *right]) else _sorted_margin(left, right)
     # Sorting and comparing numbers in bulk.
     work.take(0.2 * len(a.values))
     x, y = evidence.numbers.ordered(0, i), evidence.numbers.ordered(1, k)

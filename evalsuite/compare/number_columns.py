@@ -332,8 +332,8 @@ class NumberColumns:
         if (side, column) not in held:
             packed = self._packed[side]
             if len(held) > (most := max(1, _HELD_NUMBERS // max(1, packed.n_rows))):
-                for known in [name for name in held if name != _SORTED][:-most]:
-                    del held[known]
+                for old_key in [name for name in held if name != _SORTED][:-most]:
+                    del held[old_key]
             parsed = join_blocks((numbers_of(block, column, kind=packed.kinds[column]) for block in packed.blocks()), packed.n_rows)
             held[side, column] = parsed if parsed is not None and parsed.are_safe and not np.isinf(parsed.values).any() else None
         numbers: Numbers | None = held[side, column]
@@ -377,16 +377,16 @@ class NumberColumns:
         """
         import numpy as np
 
-        mine, name = self.summary(0, gold), ("ends", tuple(predicted))
-        if not mine.are_numbers:
+        gold_ends, name = self.summary(0, gold), ("ends", tuple(predicted))
+        if not gold_ends.are_numbers:
             return np.ones(len(predicted), bool)
         if name not in self._known:
             summaries = [self.summary(1, column) for column in predicted]
             self._known[name] = [np.array(part) for part in list(zip(*summaries, strict=True))[:4]]
         are_numbers, n_empty, low, high = self._known[name]
-        possible: np.ndarray[Any, Any] = n_empty == mine.n_empty
-        for own, others in ((mine.low, low), (mine.high, high)):
-            possible &= np.abs(own - others) <= reach(np.maximum(abs(own), np.abs(others)))
+        possible: np.ndarray[Any, Any] = n_empty == gold_ends.n_empty
+        for gold_end, others in ((gold_ends.low, low), (gold_ends.high, high)):
+            possible &= np.abs(gold_end - others) <= reach(np.maximum(abs(gold_end), np.abs(others)))
         possible |= ~are_numbers
         return possible
 
@@ -430,8 +430,8 @@ def _may_be_values(words: Any) -> Any:
     """Whether words with digits, given by their first bytes, may be dates or amounts of money; true also for some that are text."""
     import numpy as np
 
-    known = np.zeros(1 << 15, bool)
+    is_start = np.zeros(1 << 15, bool)
     # Five bits tell letters apart without their case.
-    known[[sum((ord(letter) & 31) << 5 * at for at, letter in enumerate(start)) for start in STARTS_OF_VALUES]] = True
+    is_start[[sum((ord(letter) & 31) << 5 * at for at, letter in enumerate(start)) for start in STARTS_OF_VALUES]] = True
     a, b, c = (words >> np.uint64(8 * at) & np.uint64(31) for at in range(3))
-    return known[a | b << np.uint64(5) | c << np.uint64(10)]
+    return is_start[a | b << np.uint64(5) | c << np.uint64(10)]

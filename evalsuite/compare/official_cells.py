@@ -102,9 +102,9 @@ def _typed_numbers(present: list[str], has_empty: bool) -> Typed | None:
     if integers is not None and min(integers) >= INT64_MIN and max(integers) <= INT64_MAX:
         return Typed("int", integers)
     if _overflows_int64(present):
-        beyond = _beyond_int64(present, has_empty)
-        if beyond is not None:
-            return beyond
+        large_integers = _beyond_int64(present, has_empty)
+        if large_integers is not None:
+            return large_integers
     floats = _floats(present)
     return Typed("float", floats) if floats is not None else None
 

@@ -103,7 +103,7 @@ class OfficialColumns:
             return True
         if any(side[at].has_null for side, chosen in zip(self.evidence.columns, self.chosen, strict=True) for at in chosen):
             return False
-        become = {turns_into_floats((table.types or ())[at] for at in own) for table, own in zip(self.tables, self.chosen, strict=True)}
+        become = {turns_into_floats((table.types or ())[at] for at in side) for table, side in zip(self.tables, self.chosen, strict=True)}
         return not self.ignore_order or len(become) == 1
 
     def are_equal(self, i: int, k: int) -> bool | None:
@@ -172,18 +172,18 @@ class OfficialColumns:
     def _as_bags(self, i: int, k: int) -> bool | None:
         if self.evidence.hashes.are_alike(i, k):
             return None if self.is_wide(0, i) else True
-        mine, theirs = self.kind(0, i), self.kind(1, k)
-        names = {mine.name, theirs.name}
+        gold, predicted = self.kind(0, i), self.kind(1, k)
+        names = {gold.name, predicted.name}
         if "" in names:
             return None
         if "text" in names:
             return names == {"text"} and self._are_rest_empty(i, k)
         if names == {"number"}:
-            return self._numbers_as_bags(i, k, mine, theirs)
+            return self._numbers_as_bags(i, k, gold, predicted)
         if names == {"bool"}:
-            return mine.n_true == theirs.n_true
+            return gold.n_true == predicted.n_true
         if names == {"bool", "number"}:
-            return False if officially_apart(mine.low, theirs.low) or officially_apart(mine.high, theirs.high) else None
+            return False if officially_apart(gold.low, predicted.low) or officially_apart(gold.high, predicted.high) else None
         kinds = {side[at].kind for side, at in zip(self.evidence.columns, (i, k), strict=True)}
         return False if len(kinds) == 1 and NUMBER_KINDS.isdisjoint(kinds) else None
 
@@ -195,25 +195,25 @@ class OfficialColumns:
                     return False
         return True
 
-    def _numbers_as_bags(self, i: int, k: int, mine: Kind, theirs: Kind) -> bool | None:
+    def _numbers_as_bags(self, i: int, k: int, gold: Kind, predicted: Kind) -> bool | None:
         """Compare in ascending order: if numbers can be paired within the tolerance at all, the i-th smallest pair with each other."""
         import numpy as np
 
         if not self.empty_is_zero and (
-            mine.n_empty != theirs.n_empty or officially_apart(mine.low, theirs.low) or officially_apart(mine.high, theirs.high)
+            gold.n_empty != predicted.n_empty or officially_apart(gold.low, predicted.low) or officially_apart(gold.high, predicted.high)
         ):
             return False
         a, b = (self._filled(self._values(side, column)) for side, column in ((0, i), (1, k)))
         x, y = (in_order(side.copy()) for side in (a, b)) if self.empty_is_zero else (self._ordered(0, i), self._ordered(1, k))
         if len(x) != len(y) or any(bool(officially_apart(*part).any()) for part in in_parts(x, y)):
             return False
-        if self.is_database or (self.empty_is_zero and (mine.n_empty or theirs.n_empty)):
+        if self.is_database or (self.empty_is_zero and (gold.n_empty or predicted.n_empty)):
             return None
-        if max(abs(mine.low), abs(mine.high), abs(theirs.low), abs(theirs.high)) >= _PLAIN:
+        if max(abs(gold.low), abs(gold.high), abs(predicted.low), abs(predicted.high)) >= _PLAIN:
             return None
         if bool((x == y).all()) and int(np.signbit(a).sum()) == int(np.signbit(b).sum()) == int((a < 0).sum()):
             return True
-        return bool(officially_equal(_by_text(a, mine.is_whole), _by_text(b, theirs.is_whole)).all())
+        return bool(officially_equal(_by_text(a, gold.is_whole), _by_text(b, predicted.is_whole)).all())
 
     def _values(self, side: int, column: int) -> Any:
         numbers = self.evidence.numbers.column(side, column)
@@ -306,16 +306,16 @@ class OfficialColumns:
 
     def _same_text_columns(self) -> dict[int, list[int]]:
         """For each chosen gold column the predicted ones that likely contain its text: by their first rows, or in any order by hash."""
-        hashes, (chosen, every) = self.evidence.hashes, self.chosen
+        hashes, (chosen, all_columns) = self.evidence.hashes, self.chosen
         if not self.ignore_order:
-            by_head = self.evidence.with_head(1, every)
+            by_head = self.evidence.with_head(1, all_columns)
             near = {i: by_head.get(self.evidence.head(0, i), []) for i in chosen}
             self.evidence.look((i, i if i in near[i] else near[i][0]) for i in chosen if near[i])
             return near
         hashes.compute_bags(0, chosen)
-        hashes.compute_bags(1, every)
+        hashes.compute_bags(1, all_columns)
         twins: dict[int, list[int]] = {}
-        for k in every:
+        for k in all_columns:
             twins.setdefault(hashes.bag(1, k), []).append(k)
         near = {i: twins.get(hashes.bag(0, i), []) for i in chosen}
         hashes.compare([(i, near[i][0]) for i in chosen if near[i]])
@@ -323,22 +323,22 @@ class OfficialColumns:
 
     def _possible(self, i: int) -> Iterable[int]:
         """The predicted columns that may equal gold column i by their first and last numbers, if reading all costs less than comparing."""
-        every = self.chosen[1]
-        if self.empty_is_zero or self.kind(0, i).name != "number" or not (self.ignore_order or self.evidence.n_rows < len(every)):
-            return every
-        return compress(every, self.evidence.numbers.may_equal(i, every, official_reach))
+        all_columns = self.chosen[1]
+        if self.empty_is_zero or self.kind(0, i).name != "number" or not (self.ignore_order or self.evidence.n_rows < len(all_columns)):
+            return all_columns
+        return compress(all_columns, self.evidence.numbers.may_equal(i, all_columns, official_reach))
 
     def partners(self) -> list[int] | None:
         """The first equal predicted column of each needed one, up to the first without one; None if undecided."""
         near = self._same_text_columns()
-        named = {name: k for k, name in reversed(list(enumerate(self.tables[1].header)))}
+        by_name = {name: k for k, name in reversed(list(enumerate(self.tables[1].header)))}
         partners: list[int] = []
         for i in self.chosen[0]:
             are_same = self.evidence.hashes.are_alike if self.ignore_order else self.evidence.same
             partner = next((k for k in near[i] if are_same(i, k)), None)
-            own = named.get(self.tables[0].header[i])
-            if partner is None and own is not None and self.are_equal(i, own):
-                partner = own
+            namesake = by_name.get(self.tables[0].header[i])
+            if partner is None and namesake is not None and self.are_equal(i, namesake):
+                partner = namesake
             if partner is None or (self.ignore_order and not self.are_equal(i, partner)):
                 fits = ((k, self.are_equal(i, k)) for k in self._possible(i))
                 partner, is_equal = next(((k, fit) for k, fit in fits if fit is not False), (None, False))
@@ -354,8 +354,8 @@ def _by_text(values: Any, is_whole: bool) -> Any:
     """Numbers sorted by their text, as the reference sorts them."""
     import numpy as np
 
-    listed = values.tolist()
-    return np.array(sorted(map(int, listed) if is_whole else listed, key=str), np.float64)
+    items = values.tolist()
+    return np.array(sorted(map(int, items) if is_whole else items, key=str), np.float64)
 
 
 class Side:
@@ -515,13 +515,13 @@ def _closest_column(expected: "Side", predicted: "Side", n_found: int, evidence:
     names = [k for k in range(n_predicted) if predicted.header(k) == expected.header(n_found)]
     if names and expected.ignore_order and n_ranked < n_rows:
         return min(names, key=lambda k: abs(i - k)), "name"
-    mine, theirs = (side.first(n_ranked) for side in (expected, predicted))
-    column, ranks = mine.unsorted(n_found), list[tuple[int, bool, int, int]]()
+    gold_start, predicted_start = (side.first(n_ranked) for side in (expected, predicted))
+    column, ranks = gold_start.unsorted(n_found), list[tuple[int, bool, int, int]]()
     for k in sorted(range(n_predicted), key=lambda k: k not in names):
         if expected.ignore_order:
-            n_differ, _ = rows_left(column.values[:n_ranked], theirs.unsorted(k).values[:n_ranked])
+            n_differ, _ = rows_left(column.values[:n_ranked], predicted_start.unsorted(k).values[:n_ranked])
         else:
-            n_differ = len(differing_rows(column, theirs.unsorted(k), n_ranked))
+            n_differ = len(differing_rows(column, predicted_start.unsorted(k), n_ranked))
         ranks.append((n_differ, k not in names, abs(i - k), k))
     return min(ranks)[-1], "closest" if n_ranked == n_rows else "sampled"
 
@@ -554,8 +554,8 @@ def _unmatched(
     pairs = [(j, by_name[name]) for j in sides[0].chosen if j != i and (name := evidence.gold.header[j]) in by_name]
     for row in map(int, rows[:_ROWS_TRIED]):
         partner = evidence.row_by_key(row, pairs)
-        if partner is not None and not surely_equal(mine := cell(0, row), theirs := cell(1, partner.row)):
-            first = cell_of_row(header[k], partner.cells, cell_text(theirs), cell_text(mine))
+        if partner is not None and not surely_equal(gold_cell := cell(0, row), predicted_cell := cell(1, partner.row)):
+            first = cell_of_row(header[k], partner.cells, cell_text(predicted_cell), cell_text(gold_cell))
             return cells_differ(n, evidence.n_rows, first), {"n_differ": n, "first_row": row + 1}
     row = int(rows[0])
     first = f"at row {row + 1}: {cell_text(cell(0, row))} has no partner"

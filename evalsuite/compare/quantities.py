@@ -106,8 +106,8 @@ def factor_of(unit: str, extra: Mapping[str, Any]) -> tuple[Fraction, Dimension,
     """Return (factor to base units, base units with powers, what is added) of a unit, None if the text is none."""
     if unit in extra:
         scale, base = extra[unit]
-        known = _factor_of(base)
-        return None if known is None else (Fraction(scale) * known[0], known[1], Fraction(0))
+        base_factor = _factor_of(base)
+        return None if base_factor is None else (Fraction(scale) * base_factor[0], base_factor[1], Fraction(0))
     return _factor_of(unit)
 
 
@@ -150,8 +150,8 @@ def symbol_of(symbol: str) -> tuple[Fraction, Dimension]:
     word = symbol.casefold()
     for long, power in (("", 0), *_LONG.items()):
         rest = word.removeprefix(long)
-        if word.startswith(long) and (known := WORDS.get(rest) or WORDS.get(rest.removesuffix("s"))):
-            factor, base = symbol_of(known)
+        if word.startswith(long) and (base_word := WORDS.get(rest) or WORDS.get(rest.removesuffix("s"))):
+            factor, base = symbol_of(base_word)
             return factor * Fraction(10) ** power, base
     if symbol[0] in "°" and symbol[1:] in ("C", "F", "K"):
         return (Fraction(5, 9) if symbol[1:] == "F" else Fraction(1)), {"K": 1}

@@ -35,42 +35,42 @@ def equal_as_bags(gold: Sequence[Row], predicted: Sequence[Row], *, ordered: boo
         return True
     if len(gold) != len(predicted) or len(gold[0]) != len(predicted[0]):
         return False
-    own, others = ([tuple(sorted(row, key=lambda cell: f"{cell}{type(cell)}")) for row in side] for side in (gold, predicted))
-    if (own != others) if ordered else (set(own) != set(others)):
+    gold_rows, predicted_rows = ([tuple(sorted(row, key=lambda cell: f"{cell}{type(cell)}")) for row in side] for side in (gold, predicted))
+    if (gold_rows != predicted_rows) if ordered else (set(gold_rows) != set(predicted_rows)):
         return False
     if gold == predicted:
         return True
-    wanted, offered = list(zip(*gold, strict=True)), list(zip(*predicted, strict=True))
+    gold_columns, predicted_columns = list(zip(*gold, strict=True)), list(zip(*predicted, strict=True))
     if ordered:
-        return Counter(wanted) == Counter(offered)
-    if Counter(map(_bag, wanted)) != Counter(map(_bag, offered)):
+        return Counter(gold_columns) == Counter(predicted_columns)
+    if Counter(map(_bag, gold_columns)) != Counter(map(_bag, predicted_columns)):
         return False
-    return _assigned(wanted, offered)
+    return _has_assignment(gold_columns, predicted_columns)
 
 
 def _bag(column: Row) -> frozenset[tuple[Hashable, int]]:
     return frozenset(Counter(column).items())
 
 
-def _assigned(wanted: Sequence[Row], offered: Sequence[Row]) -> bool:
+def _has_assignment(gold_columns: Sequence[Row], predicted_columns: Sequence[Row]) -> bool:
     """Whether some order of the offered columns makes the rows the same multiset; both sides have the same multisets of columns."""
-    n_rows, n_steps = len(wanted[0]), 0
-    bags = list(map(_bag, offered))
-    fitting = [[k for k, bag in enumerate(bags) if bag == own] for own in map(_bag, wanted)]
+    n_rows, n_steps = len(gold_columns[0]), 0
+    bags = list(map(_bag, predicted_columns))
+    fitting = [[k for k, bag in enumerate(bags) if bag == gold_bag] for gold_bag in map(_bag, gold_columns)]
 
     def split(classes: Classes, i: int, k: int) -> Classes | None:
         nonlocal n_steps
         n_steps += n_rows
         if n_steps > _MOST_STEPS:
-            raise FaultError("LIMIT", f"no matching order of {len(wanted)} columns was found within {_MOST_STEPS:,} steps")
+            raise FaultError("LIMIT", f"no matching order of {len(gold_columns)} columns was found within {_MOST_STEPS:,} steps")
         names: dict[tuple[int, Hashable], int] = {}
-        mine = [names.setdefault(pair, len(names)) for pair in zip(classes[0], wanted[i], strict=True)]
-        theirs = [names.setdefault(pair, len(names)) for pair in zip(classes[1], offered[k], strict=True)]
-        return (mine, theirs) if Counter(mine) == Counter(theirs) else None
+        gold_names = [names.setdefault(pair, len(names)) for pair in zip(classes[0], gold_columns[i], strict=True)]
+        predicted_names = [names.setdefault(pair, len(names)) for pair in zip(classes[1], predicted_columns[k], strict=True)]
+        return (gold_names, predicted_names) if Counter(gold_names) == Counter(predicted_names) else None
 
     start = [0] * n_rows, [0] * n_rows
     firsts: dict[Row, int] = {}
-    twins = [firsts.setdefault(column, k) for k, column in enumerate(offered)]
+    twins = [firsts.setdefault(column, k) for k, column in enumerate(predicted_columns)]
     return next(assignments(fitting, start, split, twins.__getitem__), None) is not None
 
 
@@ -82,19 +82,19 @@ def soft_f1(gold: Sequence[Row], predicted: Sequence[Row]) -> float:
     """
     if gold is predicted:
         return 1.0
-    own, others = list(dict.fromkeys(gold)), list(dict.fromkeys(predicted))
-    if own == others:
+    gold_rows, predicted_rows = list(dict.fromkeys(gold)), list(dict.fromkeys(predicted))
+    if gold_rows == predicted_rows:
         return 1.0
     n_equal = extra = lost = 0.0
-    for row, other in zip(own, others, strict=False):
+    for row, other in zip(gold_rows, predicted_rows, strict=False):
         if row == other:
             n_equal += 1
             continue
         width = len(row) or 1
-        among, theirs = set(row), set(other)
-        n_equal += sum(cell in among for cell in other) / width
-        extra += sum(cell not in among for cell in other) / width
-        lost += sum(cell not in theirs for cell in row) / width
-    extra += max(0, len(others) - len(own))
-    lost += max(0, len(own) - len(others))
+        gold_cells, predicted_cells = set(row), set(other)
+        n_equal += sum(cell in gold_cells for cell in other) / width
+        extra += sum(cell not in gold_cells for cell in other) / width
+        lost += sum(cell not in predicted_cells for cell in row) / width
+    extra += max(0, len(predicted_rows) - len(gold_rows))
+    lost += max(0, len(gold_rows) - len(predicted_rows))
     return 2 * n_equal / (2 * n_equal + extra + lost) if n_equal else 0.0

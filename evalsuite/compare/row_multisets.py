@@ -71,11 +71,11 @@ _HUGE: Final = -2
 
 def cells_of(evidence: TableDiff, side: int, column: Column, rows: Any) -> list[Cell]:
     """The cells of a column in some rows; equal texts share one object."""
-    known: dict[str, Cell] = {}
+    by_text: dict[str, Cell] = {}
     texts = evidence.written(side, column.position, rows)
     if column.read is read_native:
         return list(map(column.read, texts))
-    return [known[text] if text in known else known.setdefault(text, column.read(text)) for text in texts]
+    return [by_text[text] if text in by_text else by_text.setdefault(text, column.read(text)) for text in texts]
 
 
 def widest(tolerance: Tolerance, values: Any, decimals: int = FEWEST_DECIMALS) -> Any:
@@ -204,12 +204,12 @@ def match_rows(
 ) -> Matching:
     """The verdict where rows may be in any order, or only rows of the same number in `ties` (one for each row) may change places."""
     coded = CodedColumns(gold, predicted, evidence, heeds_labels, ties)
-    likely = likely_columns(gold, predicted)
-    if ties is None and likely is not None and all(coded.may_be(i, k) for i, k in enumerate(likely)):
-        places = [column.position for column in gold], [predicted[k].position for k in likely]
+    guesses = likely_columns(gold, predicted)
+    if ties is None and guesses is not None and all(coded.may_be(i, k) for i, k in enumerate(guesses)):
+        places = [column.position for column in gold], [predicted[k].position for k in guesses]
         # Most right answers need no codes.
         if evidence.are_permuted(*places):
-            return matched_as(likely)
+            return matched_as(guesses)
     partners = coded.partners()
     may_fit = partners is not None and all(coded.is_alike(i, k) or not coded.fits_none(i) for i, k in enumerate(partners))
     try:
@@ -289,22 +289,22 @@ class CodedColumns:
         """For each gold column a predicted one of its own: the likely one, or another that contains the same texts if the likely one
         does not.
         """
-        likely = likely_columns(self.gold, self.predicted)
-        if likely is not None and self._are_all_alike(likely):
-            return likely
-        taken: dict[int, int] = {}
-        if likely is not None:
-            self.compare(enumerate(likely))
+        guesses = likely_columns(self.gold, self.predicted)
+        if guesses is not None and self._are_all_alike(guesses):
+            return guesses
+        owner: dict[int, int] = {}
+        if guesses is not None:
+            self.compare(enumerate(guesses))
         for i, column in enumerate(self.gold):
-            if alike := [k for k in self._likely_alike(i) if k not in taken]:
-                taken[in_likely_order(column, self.predicted, alike)[0]] = i
-        for i in sorted(set(range(len(self.gold))) - set(taken.values())):
-            free = [k for k in range(len(self.predicted)) if k not in taken and self.may_be(i, k)]
+            if twins := [k for k in self._likely_alike(i) if k not in owner]:
+                owner[in_likely_order(column, self.predicted, twins)[0]] = i
+        for i in sorted(set(range(len(self.gold))) - set(owner.values())):
+            free = [k for k in range(len(self.predicted)) if k not in owner and self.may_be(i, k)]
             if not free:
                 return None
-            wish = likely[i] if likely is not None else -1
-            taken[wish if wish in free else in_likely_order(self.gold[i], self.predicted, free)[0]] = i
-        partner = {i: k for k, i in taken.items()}
+            wish = guesses[i] if guesses is not None else -1
+            owner[wish if wish in free else in_likely_order(self.gold[i], self.predicted, free)[0]] = i
+        partner = {i: k for k, i in owner.items()}
         return [partner[i] for i in range(len(self.gold))]
 
     def _likely_alike(self, i: int) -> list[int]:
@@ -320,14 +320,14 @@ class CodedColumns:
             by_bag.setdefault(self.evidence.hashes.bag(1, column.position), []).append(k)
         return by_bag
 
-    def _are_all_alike(self, likely: Sequence[int]) -> bool:
+    def _are_all_alike(self, guesses: Sequence[int]) -> bool:
         """Whether each gold column contains the same texts as its likely predicted column."""
-        if not all(map(self.may_be, range(len(self.gold)), likely)):
+        if not all(map(self.may_be, range(len(self.gold)), guesses)):
             return False
         self.evidence.hashes.compute_bags(0, [column.position for column in self.gold])
-        self.evidence.hashes.compute_bags(1, [self.predicted[k].position for k in likely])
-        self.compare(enumerate(likely))
-        return all(map(self.is_alike, range(len(self.gold)), likely))
+        self.evidence.hashes.compute_bags(1, [self.predicted[k].position for k in guesses])
+        self.compare(enumerate(guesses))
+        return all(map(self.is_alike, range(len(self.gold)), guesses))
 
     def may_be(self, i: int, k: int) -> bool:
         """Whether the labels, if they count, allow a predicted column to match a gold column."""
@@ -361,13 +361,13 @@ class CodedColumns:
         """Whether the columns with the same texts tell all rows apart, and the others agree in rows that are paired by these texts."""
         import numpy as np
 
-        alike = [pair for pair in enumerate(partners) if self.is_alike(*pair)]
-        own, others = [self.gold[i].position for i, _ in alike], [self.predicted[k].position for _, k in alike]
-        if not alike or not self.evidence.are_permuted(own, others):
+        pairs = [pair for pair in enumerate(partners) if self.is_alike(*pair)]
+        gold_columns, predicted_columns = [self.gold[i].position for i, _ in pairs], [self.predicted[k].position for _, k in pairs]
+        if not pairs or not self.evidence.are_permuted(gold_columns, predicted_columns):
             return False
-        names, places = np.unique(self.evidence.hashes.rows(0, own), return_inverse=True)
-        rows = RowCodes(places, np.searchsorted(names, self.evidence.hashes.rows(1, others)), len(names))
-        return rows.are_unique and all(self.agree_in_order(*pair, *rows.paired()) for pair in enumerate(partners) if pair not in alike)
+        names, places = np.unique(self.evidence.hashes.rows(0, gold_columns), return_inverse=True)
+        rows = RowCodes(places, np.searchsorted(names, self.evidence.hashes.rows(1, predicted_columns)), len(names))
+        return rows.are_unique and all(self.agree_in_order(*pair, *rows.paired()) for pair in enumerate(partners) if pair not in pairs)
 
     def _is_decimal(self, i: int) -> bool:
         """Whether the first cells of a gold column contain decimals: such a column says least about which rows belong together."""
@@ -376,20 +376,20 @@ class CodedColumns:
     def _loose(self, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         return [pair for pair in pairs if self.codes(*pair).is_loose.any()]
 
-    def agree_in_order(self, i: int, k: int, mine: Any, theirs: Any) -> bool:
-        """Whether gold column i in the rows `mine` equals predicted column k in the rows `theirs`, one by one."""
+    def agree_in_order(self, i: int, k: int, left: Any, right: Any) -> bool:
+        """Whether gold column i in the rows `left` equals predicted column k in the rows `right`, one by one."""
         import numpy as np
 
         gold, predicted = self.pair(i, k)
         if self.is_alike(i, k):
             hashes = [self.evidence.hashes.cells(side, column.position) for side, column in enumerate((gold, predicted))]
-            is_same = np.array_equal(hashes[0][mine], hashes[1][theirs])
+            is_same = np.array_equal(hashes[0][left], hashes[1][right])
             if is_same and self.evidence.hashes.are_confirmed(hashes, gold.position, predicted.position):
                 return True
-        return not any(map(len, self.unequal_in_order(i, k, mine, theirs)))
+        return not any(map(len, self.unequal_in_order(i, k, left, right)))
 
-    def unequal_in_order(self, i: int, k: int, mine: Any, theirs: Any) -> "Iterator[np.ndarray[Any, Any]]":
-        """The positions, in parts and ascending, at which gold column i in the rows `mine` and predicted column k in the rows `theirs` are
+    def unequal_in_order(self, i: int, k: int, left: Any, right: Any) -> "Iterator[np.ndarray[Any, Any]]":
+        """The positions, in parts and ascending, at which gold column i in the rows `left` and predicted column k in the rows `right` are
         unequal. Only cells that arrays leave open are read; few of them come first, because these show most differences.
         """
         import numpy as np
@@ -398,8 +398,8 @@ class CodedColumns:
         (a, names, mine_hashed), (b, others, theirs_hashed) = self._cells(0, gold), self._cells(1, predicted)
         hashes = [hashed for hashed in (mine_hashed, theirs_hashed) if hashed is not None]
         are_sure = len(hashes) < 2 or self.evidence.hashes.are_confirmed(hashes, gold.position, predicted.position)
-        for start, stop in pairwise((0, *range(min(_FEW, len(mine)), len(mine), _AT_ONCE), len(mine))):
-            rows = mine[start:stop], theirs[start:stop]
+        for start, stop in pairwise((0, *range(min(_FEW, len(left)), len(left), _AT_ONCE), len(left))):
+            rows = left[start:stop], right[start:stop]
             x, y = a.at(rows[0]), b.at(rows[1])
             is_text = np.isnan(x.values), np.isnan(y.values)
             size = np.maximum(np.abs(x.values), np.abs(y.values))
@@ -426,14 +426,14 @@ class CodedColumns:
         for i, k in loose:
             codes = self.codes(i, k)
             is_loose[rows.gold[codes.is_loose[codes.gold]]] = True
-        mine, theirs = (np.flatnonzero(is_loose[side]) for side in (rows.gold, rows.predicted))
-        self.work.look(_LOOKS_AT_END * len(loose) * len(mine))
+        gold_loose, predicted_loose = (np.flatnonzero(is_loose[side]) for side in (rows.gold, rows.predicted))
+        self.work.look(_LOOKS_AT_END * len(loose) * len(gold_loose))
         gold_rows, predicted_rows = (
-            _count_by_class(own[chosen].tolist(), [cells_of(self.evidence, side, self.pair(*pair)[side], chosen) for pair in loose])
-            for side, own, chosen in ((0, rows.gold, mine), (1, rows.predicted, theirs))
+            _count_by_class(classes[chosen].tolist(), [cells_of(self.evidence, side, self.pair(*pair)[side], chosen) for pair in loose])
+            for side, classes, chosen in ((0, rows.gold, gold_loose), (1, rows.predicted, predicted_loose))
         )
         tolerances = [self.gold[i].tolerance for i, _ in loose]
-        return all(class_agrees(own, predicted_rows[name], tolerances, self.work) for name, own in gold_rows.items())
+        return all(class_agrees(cells, predicted_rows[name], tolerances, self.work) for name, cells in gold_rows.items())
 
     def codes(self, i: int, k: int) -> Codes:
         """The codes of gold column i and predicted column k."""
@@ -467,22 +467,22 @@ class CodedColumns:
         """Mark loose groups as tight if all their cells are equal, as long as few rows are in loose groups."""
         import numpy as np
 
-        rows = [np.flatnonzero(codes.is_loose[own]) for own in (codes.gold, codes.predicted)]
+        rows = [np.flatnonzero(codes.is_loose[row_codes]) for row_codes in (codes.gold, codes.predicted)]
         if not 0 < sum(map(len, rows)) <= _MOST_TIGHTENED:
             return
         groups: dict[int, tuple[dict[Cell, None], dict[Cell, None]]] = {}
-        for side, (column, own) in enumerate(((gold, codes.gold), (predicted, codes.predicted))):
-            for group, cell in zip(own[rows[side]].tolist(), cells_of(self.evidence, side, column, rows[side]), strict=True):
+        for side, (column, row_codes) in enumerate(((gold, codes.gold), (predicted, codes.predicted))):
+            for group, cell in zip(row_codes[rows[side]].tolist(), cells_of(self.evidence, side, column, rows[side]), strict=True):
                 groups.setdefault(group, ({}, {}))[side][cell] = None
-        for group, (mine, theirs) in groups.items():
-            codes.is_loose[group] = not all_pairs_equal(list(mine), list(theirs), gold.tolerance)
+        for group, (gold_cells, predicted_cells) in groups.items():
+            codes.is_loose[group] = not all_pairs_equal(list(gold_cells), list(predicted_cells), gold.tolerance)
 
     def _cells(self, side: int, column: Column) -> "tuple[Numbers, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]":
         """(The cells that are numbers, NaN elsewhere; a number for each other cell, equal for equal cells; the hashes used, if any.)"""
         held, name = self.evidence.arrays.of("cells"), (side, column.position, column.read)
         if name not in held:
-            for known in list(held)[: -max(1, _HELD_CELLS // self.evidence.n_rows)]:
-                del held[known]
+            for old_key in list(held)[: -max(1, _HELD_CELLS // self.evidence.n_rows)]:
+                del held[old_key]
             held[name] = self._read(side, column)
         cells: tuple[Numbers, np.ndarray[Any, Any], np.ndarray[Any, Any] | None] = held[name]
         return cells
@@ -534,13 +534,13 @@ class CodedColumns:
 
     def _alike_columns(self, i: int) -> list[int]:
         """The likeliest predicted column with the texts of gold column i, if any."""
-        own = in_likely_order(self.gold[i], self.predicted, self._likely_alike(i))
-        return list(islice((k for k in own if self.is_alike(i, k)), 1))
+        candidates = in_likely_order(self.gold[i], self.predicted, self._likely_alike(i))
+        return list(islice((k for k in candidates if self.is_alike(i, k)), 1))
 
     def _options(self, i: int) -> list[int]:
-        own = [k for k in self._near_columns(i) if self.is_alike(i, k) or self.can_pair(i, k)]
-        own = in_likely_order(self.gold[i], self.predicted, own)
-        return sorted(own, key=partial(self._distance, i)) if len(own) > 1 else own
+        candidates = [k for k in self._near_columns(i) if self.is_alike(i, k) or self.can_pair(i, k)]
+        candidates = in_likely_order(self.gold[i], self.predicted, candidates)
+        return sorted(candidates, key=partial(self._distance, i)) if len(candidates) > 1 else candidates
 
     def _near_columns(self, i: int) -> list[int]:
         """The predicted columns that labels, numbers of empty cells, and first and last numbers do not rule out for gold column i."""
@@ -592,15 +592,15 @@ class CodedColumns:
         import numpy as np
 
         is_uneven, sides = codes.surplus() != 0, []
-        for side, column, own in ((0, gold, codes.gold), (1, predicted, codes.predicted)):
-            rows = np.flatnonzero((codes.is_loose & ~is_uneven)[own])
+        for side, column, row_codes in ((0, gold, codes.gold), (1, predicted, codes.predicted)):
+            rows = np.flatnonzero((codes.is_loose & ~is_uneven)[row_codes])
             numbers = self._cells(side, column)[0].at(rows)
             order = np.argsort(numbers.values)
-            sides.append((numbers.at(order), own[rows[order]]))
+            sides.append((numbers.at(order), row_codes[rows[order]]))
         (a, groups), (b, _) = sides
         is_open = codes.is_loose & is_uneven
         is_open[groups[~surely_strictly_equal(a, b, gold.tolerance)]] = True
-        return [np.flatnonzero(is_open[own]) for own in (codes.gold, codes.predicted)]
+        return [np.flatnonzero(is_open[row_codes]) for row_codes in (codes.gold, codes.predicted)]
 
     def _cannot_pair(self, gold: Column, predicted: Column) -> bool:
         """Whether numbers would be paired with text, or are too far apart in ascending order."""
@@ -608,10 +608,10 @@ class CodedColumns:
         return self.evidence.once(name, lambda: self._are_apart(gold, predicted))
 
     def _are_apart(self, gold: Column, predicted: Column) -> bool:
-        mine, theirs = (self.evidence.numbers.summary(side, column.position) for side, column in enumerate((gold, predicted)))
-        if mine.are_numbers and theirs.are_numbers:
-            return mine.n_empty != theirs.n_empty or are_apart(self.evidence, gold, predicted)
-        return (mine.are_plain and self._has_text(1, predicted)) or (theirs.are_plain and self._has_text(0, gold))
+        left, right = (self.evidence.numbers.summary(side, column.position) for side, column in enumerate((gold, predicted)))
+        if left.are_numbers and right.are_numbers:
+            return left.n_empty != right.n_empty or are_apart(self.evidence, gold, predicted)
+        return (left.are_plain and self._has_text(1, predicted)) or (right.are_plain and self._has_text(0, gold))
 
     def _has_text(self, side: int, column: Column) -> bool:
         """Whether the first cells of a column show that it does not contain only numbers."""
@@ -621,18 +621,18 @@ class CodedColumns:
             for text in head
         )
 
-    def search(self, options: Sequence[Sequence[int]], otherwise: Matching, tried: Sequence[int] | None) -> Matching:
-        """The first assignment under which the rows agree, else `otherwise`; `tried` is known to fail. Raises `CapReachedError`."""
+    def search(self, options: Sequence[Sequence[int]], otherwise: Matching, first_try: Sequence[int] | None) -> Matching:
+        """The first assignment under which the rows agree, else `otherwise`; `first_try` is known to fail. Raises `CapReachedError`."""
         work = self.work
 
         def split(rows: RowCodes, i: int, k: int) -> RowCodes | None:
             work.look(self.evidence.n_rows)
             return rows.split(self.codes(i, k))
 
-        if tried is None or [[k] for k in tried] != list(map(list, options)):
+        if first_try is None or [[k] for k in first_try] != list(map(list, options)):
             for partners, rows in assignments(options, self.rows(), split, self._name):
                 work.assignments += 1
-                if partners != tuple(tried or ()) and self.loose_rows_agree(list(enumerate(partners)), rows):
+                if partners != tuple(first_try or ()) and self.loose_rows_agree(list(enumerate(partners)), rows):
                     return replace(otherwise, verdict="equal", assignment=partners, n_tried=work.assignments)
         return replace(otherwise, n_tried=max(1, work.assignments))
 
@@ -757,8 +757,8 @@ def _are_tight(values: Any, digits: Any, is_gold: Any, starts: Any, tolerance: T
     low, high = np.minimum.reduceat(size, starts), np.maximum.reduceat(size, starts)
     # The numbers are in ascending order, so the first and the last of a side are its ends.
     ends = [
-        function.reduceat(np.where(own, values, other), starts)
-        for own in (is_gold, ~is_gold)
+        function.reduceat(np.where(side_mask, values, other), starts)
+        for side_mask in (is_gold, ~is_gold)
         for function, other in ((np.minimum, np.inf), (np.maximum, -np.inf))
     ]
     with np.errstate(invalid="ignore"):

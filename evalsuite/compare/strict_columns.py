@@ -204,14 +204,14 @@ def likely_columns(gold: Sequence[Column], predicted: Sequence[Column]) -> list[
     by_name: dict[str, list[int]] = {}
     for k, column in enumerate(predicted):
         by_name.setdefault(column.name, []).append(k)
-    likely: dict[int, None] = {}
+    guesses: dict[int, None] = {}
     for column in gold:
-        named = [k for k in by_name.get(column.name, ()) if k not in likely]
-        k = min(named, key=lambda k: (predicted[k].position != column.position, k)) if named else column.position
-        if k >= len(predicted) or k in likely:
+        candidates = [k for k in by_name.get(column.name, ()) if k not in guesses]
+        k = min(candidates, key=lambda k: (predicted[k].position != column.position, k)) if candidates else column.position
+        if k >= len(predicted) or k in guesses:
             return None
-        likely[k] = None
-    return list(likely)
+        guesses[k] = None
+    return list(guesses)
 
 
 def in_likely_order(gold: Column, predicted: Sequence[Column], chosen: Iterable[int]) -> list[int]:
@@ -243,9 +243,9 @@ def labels(header: Sequence[str], other: Sequence[str]) -> list[str | None]:
 
     Two columns with different labels contradict each other: each name belongs to another column of the other table.
     """
-    mine, theirs = list(map(_folded, header)), list(map(_folded, other))
-    n_mine, n_theirs = Counter(mine), Counter(theirs)
-    return [name if n_mine[name] == n_theirs[name] == 1 and not _MADE.fullmatch(name) else None for name in mine]
+    gold_names, predicted_names = list(map(_folded, header)), list(map(_folded, other))
+    n_gold, n_predicted = Counter(gold_names), Counter(predicted_names)
+    return [name if n_gold[name] == n_predicted[name] == 1 and not _MADE.fullmatch(name) else None for name in gold_names]
 
 
 def _folded(name: str) -> str:
@@ -301,24 +301,24 @@ class Cells(Sequence[Cell]):
     def _read_all(self, written: Sequence[Any]) -> list[Cell]:
         if self.read is read_native:
             return list(map(self.read, written))
-        known: dict[Any, Cell] = {}
-        return [known[text] if text in known else known.setdefault(text, self.read(text)) for text in written]
+        by_text: dict[Any, Cell] = {}
+        return [by_text[text] if text in by_text else by_text.setdefault(text, self.read(text)) for text in written]
 
 
 def read_columns(table: Table, chosen: Sequence[int], terms: Terms = PLAIN_TERMS, *, labelled: Sequence[str | None] = ()) -> list[Column]:
     """The chosen columns as cells that are parsed on first access."""
     read = partial(read_cell, percentage=True) if terms.percentage else read_cell
-    own, columns = read if table.types is None else read_native, []
+    reader, columns = read if table.types is None else read_native, []
     for index in chosen:
         written = table.columns[index]
-        cells = getattr(written, "parsed", {}).setdefault(terms.percentage, Cells(written, own))
+        cells = getattr(written, "parsed", {}).setdefault(terms.percentage, Cells(written, reader))
         column = Column(
             cells=cells,
             name=table.header[index] if index < len(table.header) else "",
             position=index,
             tolerance=terms.tolerance(table, index),
             label=labelled[index] if index < len(labelled) else None,
-            read=own,
+            read=reader,
             has_percent=terms.percentage and any(isinstance(cell, Percent) for cell in cells),
         )
         columns.append(column)
@@ -350,8 +350,8 @@ def can_pair(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Toleran
             value = _place_of(cell)
             intervals[cell] = (value - span, value + span)
     names, clusters = _clusters(bags[0], intervals)
-    mine, theirs = (Counter(own.get(cell, cell) for cell in cells) for own, cells in zip(names, (gold, predicted), strict=True))
-    if mine != theirs:
+    left, right = (Counter(class_of.get(cell, cell) for cell in cells) for class_of, cells in zip(names, (gold, predicted), strict=True))
+    if left != right:
         return False
     is_same = Counter(map(key, gold)) == Counter(map(key, predicted))
     for points, accepting in clusters:

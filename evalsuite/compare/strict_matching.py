@@ -119,25 +119,25 @@ def _match(
     if matching.is_equal or ties is None or len(set(ties)) == n_rows:
         return matching
     # The reason still compares row by row, because gold requires the order.
-    moved = match_rows(gold, predicted, evidence, heeds_labels, ties)
-    return replace(moved, moved=True) if moved.is_equal else matching
+    bag_match = match_rows(gold, predicted, evidence, heeds_labels, ties)
+    return replace(bag_match, moved=True) if bag_match.is_equal else matching
 
 
 def _match_in_order(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: bool, evidence: TableDiff) -> Matching:
     """Compare each column with its likely partner first; the others are compared only for a column whose partner is unequal."""
-    likely = likely_columns(gold, predicted)
-    _look_at(gold, [predicted[k] for k in likely or ()], evidence)
+    guesses = likely_columns(gold, predicted)
+    _look_at(gold, [predicted[k] for k in guesses or ()], evidence)
     twins, near = evidence.with_head(1, range(len(predicted))), FirstRows(predicted, evidence, heeds_labels)
     chosen: dict[int, int] = {}
     candidates: list[list[int]] = []
     for i, column in enumerate(gold):
-        alike = twins.get(evidence.head(0, column.position), [])
-        first = [likely[i]] if likely is not None else alike[:_TWINS_TRIED]
+        same_heads = twins.get(evidence.head(0, column.position), [])
+        first = [guesses[i]] if guesses is not None else same_heads[:_TWINS_TRIED]
         free = (k for k in first if k not in chosen and near.may_be(column, k))
         partner = next((k for k in free if column_fits(column, predicted[k], evidence)), None)
-        own = [partner] if partner is not None else _first_fitting(column, predicted, near.of(column), chosen, evidence)
-        candidates.append(own)
-        partner = next((k for k in own if k not in chosen), None)
+        options = [partner] if partner is not None else _first_fitting(column, predicted, near.of(column), chosen, evidence)
+        candidates.append(options)
+        partner = next((k for k in options if k not in chosen), None)
         if partner is not None:
             chosen[partner] = i
     if all(candidates) and len(chosen) < len(gold):
@@ -192,8 +192,8 @@ class FirstRows:
         always, numbers, others = self._columns
         near: Sequence[int] = range(len(self.predicted))
         if not gold.has_percent and not _is_beyond_floats(cell):
-            own = [numbers[at] for at in self._places(gold.tolerance).near(cell)] if place(cell) is not None else others.get(cell, [])
-            near = [*always, *own]
+            near_rows = [numbers[at] for at in self._places(gold.tolerance).near(cell)] if place(cell) is not None else others.get(cell, [])
+            near = [*always, *near_rows]
         fitting = (k for k in near if self.may_be(gold, k) and heads_fit(gold, self.predicted[k], self.evidence))
         return in_likely_order(gold, self.predicted, fitting)
 
@@ -216,17 +216,17 @@ def _look_at(gold: Sequence[Column], partners: Sequence[Column], evidence: Table
 
 
 def _first_fitting(
-    gold: Column, predicted: Sequence[Column], near: Sequence[int], taken: Mapping[int, int], evidence: TableDiff
+    gold: Column, predicted: Sequence[Column], near: Sequence[int], chosen: Mapping[int, int], evidence: TableDiff
 ) -> list[int]:
     """The fitting ones of some predicted columns up to the first that no other gold column has: one candidate is enough for now."""
     evidence.look([(gold.position, predicted[k].position) for k in near])
-    own = []
+    options = []
     for k in near:
         if column_fits(gold, predicted[k], evidence):
-            own.append(k)
-            if k not in taken:
+            options.append(k)
+            if k not in chosen:
                 break
-    return own
+    return options
 
 
 def heads_fit(gold: Column, predicted: Column, evidence: TableDiff) -> bool:
@@ -334,8 +334,8 @@ def unmatched_in_bags(gold: Column, predicted: Column, evidence: TableDiff) -> U
 def unmatched_in_any_order(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> Unmatched:
     """The gold cells without a partner in a maximum pairing; cells with a plainly equal partner keep it."""
     spare, extra = _left_by_key(gold, predicted), _left_by_key(predicted, gold)
-    known = Counter(map(key, predicted))
-    numbers = sorted((cell for cell in Counter(gold) if place(cell) is not None), key=lambda cell: known[key(cell)] == 0)
+    predicted_counts = Counter(map(key, predicted))
+    numbers = sorted((cell for cell in Counter(gold) if place(cell) is not None), key=lambda cell: predicted_counts[key(cell)] == 0)
     others = [cell for cell in Counter(predicted) if place(cell) is not None]
     bound = ""
     if any(place(cell) is not None for _, cell in spare):
@@ -382,11 +382,11 @@ def _edges(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance
 
 def _last(cells: Sequence[Cell], counts: dict[Cell, int]) -> list[tuple[int, Cell]]:
     """The last `counts[cell]` positions of each cell."""
-    wanted = {cell: n for cell, n in counts.items() if n}
+    n_left = {cell: n for cell, n in counts.items() if n}
     rows = []
     for row in range(len(cells) - 1, -1, -1):
-        if wanted.get(cells[row], 0):
-            wanted[cells[row]] -= 1
+        if n_left.get(cells[row], 0):
+            n_left[cells[row]] -= 1
             rows.append((row, cells[row]))
     return rows
 
@@ -516,8 +516,8 @@ def _shape(gold: Sequence[Column], predicted: Sequence[Column], n_gold: int, n_p
 
 def _labels(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column]) -> Strict:
     i, k = contradicting_pairs(matching, gold, predicted)[0]
-    own = next(column for column in predicted if column.label == gold[i].label)
-    reason = labels_contradict(_name_of(gold[i]), _name_of(predicted[k]), _name_of(own))
+    namesake = next(column for column in predicted if column.label == gold[i].label)
+    reason = labels_contradict(_name_of(gold[i]), _name_of(predicted[k]), _name_of(namesake))
     details = {"gold_column": gold[i].position + 1, "predicted_column": predicted[k].position + 1}
     return Strict(value=0.0, reason=reason, kind="labels", details=details)
 
@@ -527,7 +527,7 @@ def _name_of(column: Column) -> tuple[int, str]:
 
 
 def _no_column(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], ordered: bool, evidence: TableDiff) -> Strict:
-    column = gold[next(i for i, own in enumerate(matching.candidates) if not own)]
+    column = gold[next(i for i, options in enumerate(matching.candidates) if not options)]
     nearest, why = nearest_column(column, predicted, ordered, evidence)
     unmatched = (unmatched_in_order if ordered else unmatched_in_bags)(column, nearest, evidence)
     header = [partner.name for partner in predicted]
@@ -567,17 +567,17 @@ def _cell_by_key(
 ) -> tuple[int, Cell, Cell, str] | None:
     """(Row, gold's cell, the predicted cell of the row with the same key, the words for both) of an unmatched cell whose row has a key."""
     column, nearest = pair
-    likely = likely_columns(gold, predicted) or []
-    partners = {gold[i].position: predicted[k].position for i, k in enumerate(likely)}
-    partners |= {gold[i].position: predicted[own[0]].position for i, own in enumerate(matching.candidates) if own}
+    guesses = likely_columns(gold, predicted) or []
+    partners = {gold[i].position: predicted[k].position for i, k in enumerate(guesses)}
+    partners |= {gold[i].position: predicted[options[0]].position for i, options in enumerate(matching.candidates) if options}
     pairs = [(i, k) for i, k in partners.items() if i != column.position and k != nearest.position]
     for row in map(int, unmatched.rows[:_ROWS_TRIED]):
         if (partner := evidence.row_by_key(row, pairs)) is None:
             continue
         places = (0, column, row), (1, nearest, partner.row)
-        mine, theirs = (own.read(evidence.written(side, own.position, [at])[0]) for side, own, at in places)
-        if not equal(mine, theirs, column.tolerance):
-            return row, mine, theirs, cell_of_row(nearest.name, partner.cells, cut(show(theirs)), cut(show(mine)))
+        gold_cell, predicted_cell = (source.read(evidence.written(side, source.position, [at])[0]) for side, source, at in places)
+        if not equal(gold_cell, predicted_cell, column.tolerance):
+            return row, gold_cell, predicted_cell, cell_of_row(nearest.name, partner.cells, cut(show(predicted_cell)), cut(show(gold_cell)))
     return None
 
 
@@ -589,9 +589,9 @@ def nearest_column(gold: Column, predicted: Sequence[Column], ordered: bool, evi
     """
     limit = evidence.n_sampled(len(predicted))
     all_rows = evidence.n_rows <= limit
-    named = [column for column in predicted if column.name.casefold() == gold.name.casefold()]
-    if named and not (ordered or all_rows):
-        return min(named, key=lambda column: abs(column.position - gold.position)), "name"
+    namesakes = [column for column in predicted if column.name.casefold() == gold.name.casefold()]
+    if namesakes and not (ordered or all_rows):
+        return min(namesakes, key=lambda column: abs(column.position - gold.position)), "name"
     cells = _first_cells(0, gold, limit, evidence)
     keys = Counter() if ordered else Counter(map(key, cells))
     ranks: dict[int, tuple[float, int]] = {}
@@ -602,10 +602,10 @@ def nearest_column(gold: Column, predicted: Sequence[Column], ordered: bool, evi
         else:
             n_differ = (keys - Counter(map(key, others))).total()
         ranks[column.position] = n_differ, abs(column.position - gold.position)
-    best, own = (min(columns, key=lambda column: ranks[column.position], default=None) for columns in (predicted, named))
+    best, namesake = (min(columns, key=lambda column: ranks[column.position], default=None) for columns in (predicted, namesakes))
     assert best is not None
-    if own is not None and own is not best and 2 * ranks[best.position][0] >= ranks[own.position][0]:
-        return own, "name"
+    if namesake is not None and namesake is not best and 2 * ranks[best.position][0] >= ranks[namesake.position][0]:
+        return namesake, "name"
     return best, "closest" if all_rows else "sampled"
 
 
@@ -615,9 +615,9 @@ def _first_cells(side: int, column: Column, n: int, evidence: TableDiff) -> Sequ
 
 
 def _one_for_two(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column]) -> Strict:
-    wanting, offered = _too_few(matching)
-    reason = one_for_two([_name_of(gold[i]) for i in wanting], [_name_of(predicted[k]) for k in offered])
-    details = {"gold_columns": [gold[i].position + 1 for i in wanting], "predicted_columns": [predicted[k].position + 1 for k in offered]}
+    golds, offers = _too_few(matching)
+    reason = one_for_two([_name_of(gold[i]) for i in golds], [_name_of(predicted[k]) for k in offers])
+    details = {"gold_columns": [gold[i].position + 1 for i in golds], "predicted_columns": [predicted[k].position + 1 for k in offers]}
     return Strict(value=0.0, reason=reason, kind="one column for two", details=details)
 
 
@@ -625,16 +625,16 @@ def _too_few(matching: Matching) -> tuple[list[int], list[int]]:
     """Gold columns that share too few predicted candidates (Hall's condition): those reachable from one without a partner."""
     owner = {k: i for i, k in enumerate(matching.assignment) if k is not None}
     left_out = matching.assignment.index(None)
-    wanting, offered = {left_out}, set[int]()
+    golds, offers = {left_out}, set[int]()
     queue = deque([left_out])
     while queue:
         for k in matching.candidates[queue.popleft()]:
-            if k not in offered:
-                offered.add(k)
-                if owner[k] not in wanting:
-                    wanting.add(owner[k])
+            if k not in offers:
+                offers.add(k)
+                if owner[k] not in golds:
+                    golds.add(owner[k])
                     queue.append(owner[k])
-    return sorted(wanting), sorted(offered)
+    return sorted(golds), sorted(offers)
 
 
 def _rows(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], n_rows: int, evidence: TableDiff) -> Strict:
@@ -649,10 +649,10 @@ def _rows(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column
     reason = rows_scrambled(n_rows, n_left, at + 1, row_cells, is_exact=complete)
     pairs = [(column.position, partner.position) for column, partner in zip(gold, partners, strict=True)]
     if (partner := evidence.row_by_key(at, pairs)) is not None:
-        for mine, column, other in zip(cells, gold, partners, strict=True):
-            theirs = other.read(evidence.written(1, other.position, [partner.row])[0])
-            if not equal(mine, theirs, column.tolerance):
-                reason += f"; {cell_of_row(other.name, partner.cells, cut(show(theirs)), cut(show(mine)))}"
+        for gold_cell, column, other in zip(cells, gold, partners, strict=True):
+            predicted_cell = other.read(evidence.written(1, other.position, [partner.row])[0])
+            if not equal(gold_cell, predicted_cell, column.tolerance):
+                reason += f"; {cell_of_row(other.name, partner.cells, cut(show(predicted_cell)), cut(show(gold_cell)))}"
                 break
     return Strict(value=0.0, reason=reason, kind="rows scrambled", details=details)
 

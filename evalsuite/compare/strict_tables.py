@@ -31,15 +31,15 @@ def judge_table(
     if (refused := _ragged(prediction, gold)) is not None:
         return refused
     chosen = chosen_columns(needed, len(gold.columns))
-    mine, theirs = labels_of(gold, prediction, terms)
+    gold_labels, predicted_labels = labels_of(gold, prediction, terms)
     seen, are_as_long = comparisons or Comparisons(), gold.n_rows == prediction.n_rows
     same = seen.identical(gold, prediction, chosen) if are_as_long else None
-    if same is not None and _labels_agree(mine, theirs, zip(chosen, same, strict=True)):
+    if same is not None and _labels_agree(gold_labels, predicted_labels, zip(chosen, same, strict=True)):
         return _kitchen_sink(gold, prediction, zip(chosen, same, strict=True)) or _agreement(gold, needed, gold.n_rows, chosen, same)
     evidence = seen.of(gold, prediction) if are_as_long else None
     tables = (evidence.gold, evidence.predicted) if evidence is not None else (gold, prediction)
-    expected = read_columns(tables[0], chosen, terms, labelled=mine)
-    predicted = read_columns(tables[1], range(len(prediction.columns)), terms, labelled=theirs)
+    expected = read_columns(tables[0], chosen, terms, labelled=gold_labels)
+    predicted = read_columns(tables[1], range(len(prediction.columns)), terms, labelled=predicted_labels)
     ties = None if ignore_order else ties_of(gold, order_by)
     n_gold, n_predicted = gold.n_rows, prediction.n_rows
     matching = match_columns(
@@ -198,8 +198,8 @@ def columns_for(needed: Any, index: int, n_golds: int) -> list[int]:
     if all(isinstance(item, int) and not isinstance(item, bool) for item in needed):
         return list(needed)
     lists = [item for item in needed if item is None or isinstance(item, list | tuple)]
-    own = lists[index] if index < len(lists) else (lists[0] if n_golds == 1 and lists else None)
-    return [item for item in own or () if isinstance(item, int)]
+    indexes = lists[index] if index < len(lists) else (lists[0] if n_golds == 1 and lists else None)
+    return [item for item in indexes or () if isinstance(item, int)]
 
 
 def order_for(ignore_order: Any, index: int) -> bool:
@@ -211,8 +211,8 @@ def order_for(ignore_order: Any, index: int) -> bool:
 
 def chosen_columns(needed: Sequence[int], n_columns: int) -> list[int]:
     """Positions from 0 without those that gold does not have; all if none is left."""
-    kept = list(dict.fromkeys(index % n_columns for index in needed if -n_columns <= index < n_columns)) if n_columns else []
-    return kept or list(range(n_columns))
+    indexes = list(dict.fromkeys(index % n_columns for index in needed if -n_columns <= index < n_columns)) if n_columns else []
+    return indexes or list(range(n_columns))
 
 
 def _details(

@@ -109,8 +109,8 @@ class Block:
         while len(long):
             part = [side[long] for side in sums]
             keys.take(part, self.words(starts[long], lengths[long], at), at)
-            for side, taken in zip(sums, part, strict=True):
-                side[long] = taken
+            for side, long_sums in zip(sums, part, strict=True):
+                side[long] = long_sums
             at += 1
             long = long[lengths[long] > at * WORD]
         return _upper_halves(sums).reshape(len(self), len(columns))
@@ -356,8 +356,8 @@ class Packed:
 
         if not any(self.kinds) or not any(NULL in frame for frame in self.frames):
             return frozenset()
-        every = range(self.width)
-        return frozenset(np.flatnonzero(np.any([block.empty(every).any(axis=0) for block in self.blocks()], axis=0)).tolist())
+        all_columns = range(self.width)
+        return frozenset(np.flatnonzero(np.any([block.empty(all_columns).any(axis=0) for block in self.blocks()], axis=0)).tolist())
 
     def _block(self, index: int) -> Block:
         if index not in self._unpacked:
@@ -483,11 +483,11 @@ class PackedColumn(Sequence[Any]):
         import numpy as np
 
         if _AS_TEXT.get(self.kind) is not type(cell):
-            return (row for row, own in enumerate(self) if own == cell)
-        wanted, rows, start = text_block([str(cell)]), list[int](), 0
+            return (row for row, value in enumerate(self) if value == cell)
+        needle, rows, start = text_block([str(cell)]), list[int](), 0
         for block in self.packed.blocks():
             shape = len(block), 1
-            part = replace(wanted, starts=np.zeros(shape, int), lengths=np.full(shape, len(wanted.data)))
+            part = replace(needle, starts=np.zeros(shape, int), lengths=np.full(shape, len(needle.data)))
             rows += (np.flatnonzero(equal_cells(block, [self.place], part, [0])) + start).tolist()
             start += len(block)
         return rows
@@ -641,9 +641,9 @@ def text_block(texts: Sequence[str]) -> Block:
     """The cells of a column of text."""
     import numpy as np
 
-    joined = "".join(texts)
-    sizes = map(len, texts) if joined.isascii() else (len(text.encode()) for text in texts)
-    return block_of(joined.encode(), np.fromiter(sizes, np.int32, len(texts)))
+    whole_text = "".join(texts)
+    sizes = map(len, texts) if whole_text.isascii() else (len(text.encode()) for text in texts)
+    return block_of(whole_text.encode(), np.fromiter(sizes, np.int32, len(texts)))
 
 
 def block_of(data: bytes, lengths: "np.ndarray[Any, Any]") -> Block:

@@ -126,12 +126,12 @@ class TableDiff:
         if not self.n_rows or (self.gold.types is None) != (self.predicted.types is None):
             return None
         by_head, names = self.with_head(1, range(len(self.predicted.columns))), self.predicted.header
-        likely = [sorted(by_head.get(self.head(0, i), ()), key=lambda k: (k != i, names[k] != self.gold.header[i], k)) for i in chosen]
-        if not all(likely):
+        candidates = [sorted(by_head.get(self.head(0, i), ()), key=lambda k: (k != i, names[k] != self.gold.header[i], k)) for i in chosen]
+        if not all(candidates):
             return None
-        self.look((i, near[0]) for i, near in zip(chosen, likely, strict=True))
+        self.look((i, near[0]) for i, near in zip(chosen, candidates, strict=True))
         partners: dict[int, int] = {}
-        for i, near in zip(chosen, likely, strict=True):
+        for i, near in zip(chosen, candidates, strict=True):
             partner = next((k for k in near if k not in partners and self.same(i, k)), None)
             if partner is None:
                 return None
@@ -160,22 +160,22 @@ class TableDiff:
         apart.
         """
         key: list[tuple[tuple[int, int], set[int], set[int]]] = []
-        mine, theirs = set[int](), set[int]()
-        for pair, own, others in self._rows_alike(row, pairs):
-            if key and not others & theirs:
+        gold_rows, predicted_rows = set[int](), set[int]()
+        for pair, gold_alike, predicted_alike in self._rows_alike(row, pairs):
+            if key and not predicted_alike & predicted_rows:
                 continue
-            mine, theirs = (mine & own, theirs & others) if key else (own, others)
-            key.append((pair, own, others))
-            if len(mine) == len(theirs) == 1:
+            gold_rows, predicted_rows = (gold_rows & gold_alike, predicted_rows & predicted_alike) if key else (gold_alike, predicted_alike)
+            key.append((pair, gold_alike, predicted_alike))
+            if len(gold_rows) == len(predicted_rows) == 1:
                 break
-        if len(mine) != 1 or len(theirs) != 1:
+        if len(gold_rows) != 1 or len(predicted_rows) != 1:
             return None
         for part in key[:-1]:
             rest = [item for item in key if item is not part]
-            if _is_unique([own for _, own, _ in rest]) and _is_unique([others for _, _, others in rest]):
+            if _is_unique([gold_alike for _, gold_alike, _ in rest]) and _is_unique([predicted_alike for _, _, predicted_alike in rest]):
                 key = rest
         columns = tuple(pair for pair, _, _ in key)
-        return RowByKey(min(theirs), columns, tuple(str(self.written(0, i, [row])[0]) for i, _ in columns))
+        return RowByKey(min(predicted_rows), columns, tuple(str(self.written(0, i, [row])[0]) for i, _ in columns))
 
     def _rows_alike(self, row: int, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], set[int], set[int]]]:
         """(Pair of columns, the gold and the predicted rows that are written like a gold row there), for cells that say something."""
@@ -183,19 +183,20 @@ class TableDiff:
         if len(cells) * self.n_rows > _MOST_SEARCHED:
             return
         for pair in sorted(cells, key=lambda pair: "." in str(cells[pair])):
-            others = set(self._rows_of(1, pair[1], cells[pair]))
-            own = set(self._rows_of(0, pair[0], cells[pair])) if others else others
-            if others and max(len(own), len(others)) <= _MOST_ALIKE:
-                yield pair, own, others
+            predicted_alike = set(self._rows_of(1, pair[1], cells[pair]))
+            gold_alike = set(self._rows_of(0, pair[0], cells[pair])) if predicted_alike else predicted_alike
+            if predicted_alike and max(len(gold_alike), len(predicted_alike)) <= _MOST_ALIKE:
+                yield pair, gold_alike, predicted_alike
 
     def _rows_of(self, side: int, column: int, cell: Any) -> Iterable[int]:
         """The rows of a column (side 0: gold's) whose cells equal this one."""
-        return (row for row, own in enumerate((self.gold, self.predicted)[side].columns[column]) if own == cell)
+        return (row for row, value in enumerate((self.gold, self.predicted)[side].columns[column]) if value == cell)
 
     def spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Rows, Rows]:
         """The gold and the predicted rows that remain when rows that are written alike in these columns are paired off from the top."""
         gold, predicted = (
-            list(zip(*(_names(table, at) for at in own), strict=True)) for table, own in ((self.gold, columns), (self.predicted, partners))
+            list(zip(*(_names(table, at) for at in positions), strict=True))
+            for table, positions in ((self.gold, columns), (self.predicted, partners))
         )
         return spare_rows(gold, Counter(predicted)), spare_rows(predicted, Counter(gold))
 
@@ -212,7 +213,7 @@ class BulkDiff(TableDiff):
     def __init__(self, gold: Table, predicted: Table, tables: tuple[Table, Table]) -> None:
         packed = _packed(gold, predicted)
         self.columns: tuple[tuple[PackedColumn, ...], ...] = tuple(side.columns() for side in packed)
-        gold, predicted = (replace(table, columns=own) for table, own in zip((gold, predicted), self.columns, strict=True))
+        gold, predicted = (replace(table, columns=columns) for table, columns in zip((gold, predicted), self.columns, strict=True))
         super().__init__(gold, predicted, tables)
         self.arrays = ArrayCache(gold.n_rows)
         self.numbers = NumberColumns(packed, self.heads, self.arrays)
@@ -265,8 +266,8 @@ class BulkDiff(TableDiff):
 
     def are_permuted(self, columns: Sequence[int], partners: Sequence[int]) -> bool:
         """As in `TableDiff`."""
-        for side, own in enumerate((columns, partners)):
-            self.hashes.compute_bags(side, own)
+        for side, positions in enumerate((columns, partners)):
+            self.hashes.compute_bags(side, positions)
         return all(map(self.hashes.may_be_alike, columns, partners)) and super().are_permuted(columns, partners)
 
 
@@ -291,8 +292,8 @@ def _packed(gold: Table, predicted: Table) -> tuple[Packed, Packed]:
     if not gold.types is predicted.types is None:
         return pack_values(gold, predicted)
     # Comparing lists that are equal is faster than packing them.
-    mine, are_same = pack(gold), not any(sides) and gold.columns == predicted.columns
-    return mine, mine if are_same else pack(predicted)
+    gold_text, are_same = pack(gold), not any(sides) and gold.columns == predicted.columns
+    return gold_text, gold_text if are_same else pack(predicted)
 
 
 class Comparisons:
@@ -304,16 +305,16 @@ class Comparisons:
 
     def of(self, gold: Table, predicted: Table) -> TableDiff:
         """The differences of two tables of equally many rows."""
-        for known in self._known:
-            if known.tables[0] is gold and known.tables[1] is predicted:
-                return known
+        for diff in self._known:
+            if diff.tables[0] is gold and diff.tables[1] is predicted:
+                return diff
         self._known.append(compare(gold, predicted))
         return self._known[-1]
 
     def identical(self, gold: Table, predicted: Table, chosen: Sequence[int]) -> list[int] | None:
         """`TableDiff.identical` of two tables of equally many rows; if gold's texts are in the same columns, no `TableDiff` is created."""
-        for table, other, asked, partners in self._identical:
-            if table is gold and other is predicted and asked == chosen:
+        for table, other, columns, partners in self._identical:
+            if table is gold and other is predicted and columns == chosen:
                 return partners
         partners = list(chosen) if _are_texts_in_place(gold, predicted, chosen) else self.of(gold, predicted).identical(chosen)
         self._identical.append((gold, predicted, list(chosen), partners))
@@ -358,4 +359,4 @@ def _unlike_packed(gold: Packed, predicted: Packed, pairs: Sequence[tuple[int, i
         start += len(a)
     everywhere = np.arange(start, dtype=np.int32)
     same_kinds = [gold.kinds[i] == predicted.kinds[k] for i, k in pairs]
-    return [np.concatenate(parts) if alike else everywhere for parts, alike in zip(parts_of, same_kinds, strict=True)]
+    return [np.concatenate(parts) if is_same_kind else everywhere for parts, is_same_kind in zip(parts_of, same_kinds, strict=True)]

@@ -76,8 +76,8 @@ class HashedRows:
                 hashes[begin : begin + len(hashed)] = self._secret.of_rows(hashed)
             self._known.update((("bag", side, column), int(sums[at])) for at, column in enumerate(columns))
             held[side] = name, hashes
-        known: np.ndarray[Any, Any] = held[side][1]
-        return known
+        row_hashes: np.ndarray[Any, Any] = held[side][1]
+        return row_hashes
 
     @property
     def _secret(self) -> Keys:
@@ -150,18 +150,18 @@ class HashedRows:
         twins = ((self.twin(0, i), self.twin(1, k)) for i, k in pairs)
         new = [pair for pair in dict.fromkeys(twins) if pair not in self._alike]
         self._alike.update((pair, self._are_grouped(*pair)) for pair in new)
-        likely = [pair for pair in new if not self._alike[pair] and self.may_be_alike(*pair)]
-        if not likely:
+        candidates = [pair for pair in new if not self._alike[pair] and self.may_be_alike(*pair)]
+        if not candidates:
             return
-        rows = self._spare([i for i, _ in likely], [k for _, k in likely])
+        rows = self._spare([i for i, _ in candidates], [k for _, k in candidates])
         if len(rows[0]) <= _FEW:
-            are_alike = [self._same_texts(pair, rows) for pair in likely]
+            are_alike = [self._same_texts(pair, rows) for pair in candidates]
         else:
             step = max(1, _MOST_CELLS // self._packed[0].n_rows)
-            parts = (likely[start : start + step] for start in range(0, len(likely), step))
+            parts = (candidates[start : start + step] for start in range(0, len(candidates), step))
             are_alike = [is_alike for part in parts for is_alike in self._same_columns(part)]
-        self._alike.update(zip(likely, are_alike, strict=True))
-        for pair in compress(likely, are_alike):
+        self._alike.update(zip(candidates, are_alike, strict=True))
+        for pair in compress(candidates, are_alike):
             self._group(*pair)
 
     def may_be_alike(self, i: int, k: int) -> bool:
@@ -209,10 +209,10 @@ class HashedRows:
             lowest.append(dict(zip(values.tolist(), rows[at].tolist(), strict=True)))
         common = sorted(lowest[0].keys() & lowest[1].keys())[:_SAMPLED]
         samples = []
-        for own, places, chosen in zip(self._columns, lowest, (columns, partners), strict=True):
-            wanted = np.array(sorted(places[value] for value in common), np.int64)
-            texts = zip(*(own[column].texts(wanted) for column in chosen), strict=True)
-            texts_of = dict(zip(wanted.tolist(), texts, strict=True))
+        for side_columns, places, chosen in zip(self._columns, lowest, (columns, partners), strict=True):
+            row_numbers = np.array(sorted(places[value] for value in common), np.int64)
+            texts = zip(*(side_columns[column].texts(row_numbers) for column in chosen), strict=True)
+            texts_of = dict(zip(row_numbers.tolist(), texts, strict=True))
             samples.append([texts_of[places[value]] for value in common])
         return samples[0] == samples[1]
 
@@ -256,8 +256,8 @@ class HashedRows:
             return np.arange(self._packed[0].n_rows), np.arange(self._packed[1].n_rows)
         name = ("spare", tuple(columns), tuple(partners))
         if name in self._known:
-            known: tuple[Any, Any] = self._known[name]
-            return known
+            rows: tuple[Any, Any] = self._known[name]
+            return rows
         hashed = [self.rows(0, columns), self.rows(1, partners)]
         if not self._is_confirmed(hashed, columns, partners):
             spare = self._spare_texts(columns, partners)
@@ -275,10 +275,11 @@ class HashedRows:
         import numpy as np
 
         gold, predicted = (
-            list(zip(*(side[at].texts() for at in own), strict=True)) for side, own in zip(self._columns, (columns, partners), strict=True)
+            list(zip(*(side[at].texts() for at in positions), strict=True))
+            for side, positions in zip(self._columns, (columns, partners), strict=True)
         )
-        mine, theirs = spare_rows(gold, Counter(predicted)), spare_rows(predicted, Counter(gold))
-        return np.array(mine, np.int64), np.array(theirs, np.int64)
+        gold_spare, predicted_spare = spare_rows(gold, Counter(predicted)), spare_rows(predicted, Counter(gold))
+        return np.array(gold_spare, np.int64), np.array(predicted_spare, np.int64)
 
 
 def spare_rows(rows: Sequence[Any], others: Counter[Any]) -> list[int]:
@@ -321,13 +322,13 @@ def _spare_hashes(sides: "list[np.ndarray[Any, Any]]") -> tuple[Any, Any]:
         orders.append(stable_order(side).astype(np.int32))
         ordered.append(side[orders[-1]])
     left = []
-    for mine, theirs, order in ((ordered[0], ordered[1], orders[0]), (ordered[1], ordered[0], orders[1])):
-        kept = []
-        for start in range(0, len(mine), _AT_ONCE):
-            part = mine[start : start + _AT_ONCE]
+    for side_hashes, other_hashes, order in ((ordered[0], ordered[1], orders[0]), (ordered[1], ordered[0], orders[1])):
+        parts = []
+        for start in range(0, len(side_hashes), _AT_ONCE):
+            part = side_hashes[start : start + _AT_ONCE]
             # How many equal hashes precede a row on its own side, and how many the other side has.
-            before = np.arange(start, start + len(part)) - np.searchsorted(mine, part)
-            there = np.searchsorted(theirs, part, "right") - np.searchsorted(theirs, part)
-            kept.append(order[start : start + len(part)][before >= there])
-        left.append(np.sort(np.concatenate(kept)))
+            before = np.arange(start, start + len(part)) - np.searchsorted(side_hashes, part)
+            there = np.searchsorted(other_hashes, part, "right") - np.searchsorted(other_hashes, part)
+            parts.append(order[start : start + len(part)][before >= there])
+        left.append(np.sort(np.concatenate(parts)))
     return left[0], left[1]

@@ -61,9 +61,9 @@ def _for_one(columns: Any, reference: Reference) -> list[int] | Fault:
     if reference == "lite" and not columns:
         return []
     is_list = isinstance(columns, list | tuple)
-    listed = list(columns) if is_list else [columns]
-    if all(isinstance(item, int) for item in listed) and (is_list or reference in RESULT_SUITES):
-        return listed
+    items = list(columns) if is_list else [columns]
+    if all(isinstance(item, int) for item in items) and (is_list or reference in RESULT_SUITES):
+        return items
     return Fault(code="BAD_SPEC", detail=f"condition_cols cannot be {columns} for one gold table: the reference takes a flat list for each")
 
 

@@ -215,26 +215,26 @@ def read_number(item: str | float) -> int | Number:
     return as_number(exact, is_plain=scale == 0 and text.lstrip("+-").isdigit())
 
 
-def find_numbers(answer: str, apart: frozenset[str] = frozenset(), *, denied: bool = False, most: float = math.inf) -> list[Value]:
+def find_numbers(answer: str, short_golds: frozenset[str] = frozenset(), *, denied: bool = False, most: float = math.inf) -> list[Value]:
     """The numbers of a text in order; years are marked but not yet treated as context.
 
     Args:
         answer: the text.
-        apart: golds of few digits. Groups of digits separated by spaces, and numbers around a comma or a slash, are one number unless one
-            of the groups is in it and the whole is not.
+        short_golds: golds of few digits. Groups of digits separated by spaces, and numbers around a comma or a slash, are one number
+            unless one of the groups is in it and the whole is not.
         denied: whether to return the numbers that the text denies or uses as a bound (`not 42`) instead of those that it states.
         most: after so many different values that it states the rest of the text is not read.
     """
-    return [value for value in _all_numbers(answer, apart, most) if (value.role == "denied") == denied]
+    return [value for value in _all_numbers(answer, short_golds, most) if (value.role == "denied") == denied]
 
 
 @lru_cache(maxsize=1)  # several checks read the same answer
-def _all_numbers(answer: str, apart: frozenset[str], most: float) -> tuple[Value, ...]:
+def _all_numbers(answer: str, short_golds: frozenset[str], most: float) -> tuple[Value, ...]:
     if answer.isascii() and answer.replace(".", "", 1).isdigit() and (match := _NUMBER.fullmatch(answer)) is not None:
         return (_number_in(match, "", "", None),)  # most answers are a number with nothing around it
     text = _in_plain_signs(answer)
     values, different = [], set[int | Number]()
-    for value in _numbers_of(text, apart):
+    for value in _numbers_of(text, short_golds):
         values.append(value)
         different.update([] if value.role or value.is_year else value.candidates[:1])
         if len(different) > most:
@@ -253,24 +253,24 @@ def _in_plain_signs(answer: str) -> str:
     return _EMPHASIS.sub(r"*\g<2>*", _ACCOUNTING.sub(r"\g<before>-\g<amount>", text))
 
 
-def _numbers_of(text: str, apart: frozenset[str]) -> Iterator[Value]:
+def _numbers_of(text: str, short_golds: frozenset[str]) -> Iterator[Value]:
     context = _Spans(_CONTEXT, text)
     denials = Denials(text)
     labels = _Spans(_LABEL, text)
     skipped = _Spans(_NO_NUMBER, text)
     at = total_at = 0
     while (match := _NUMBER.search(text, at)) is not None:
-        if apart and _is_apart(match["digits"], apart):
+        if short_golds and _is_apart(match["digits"], short_golds):
             match = _NUMBER_APART.match(text, match.start()) or match
         start = match.start()
-        beyond = skipped.end_at(start)
-        at = beyond or match.end()
-        if beyond is not None:
+        skip_end = skipped.end_at(start)
+        at = skip_end or match.end()
+        if skip_end is not None:
             continue
         is_label = start < total_at or labels.end_at(start) is not None
         role: Role = "label" if is_label else "context" if context.end_at(start) is not None else ""
         fraction = None if role else _FRACTION.match(text, start)
-        if fraction is not None and apart.isdisjoint(fraction.group("over", "under")):
+        if fraction is not None and short_golds.isdisjoint(fraction.group("over", "under")):
             at = fraction.end()
             yield _fraction(fraction, "denied" if fraction.span() in denials else "")
         elif (sign := _sign_of(match)) is not None:

@@ -44,20 +44,20 @@ def send_blocks(payloads: Mapping[str, Any], judge: socket.socket, most: int) ->
 
 def _send_table(table: UnreadTable, judge: socket.socket, most: int) -> None:
     """Send the blocks of a table and an end; if they turn out not to be plain, a marker and the table of the exact reader."""
-    sent = 0
+    n_bytes = 0
     try:
         for frame in table.frames():
-            sent += len(frame)
-            if sent > most:
+            n_bytes += len(frame)
+            if n_bytes > most:
                 break
             send(judge, frame)
         else:
             send(judge, _END)
             return
     except (OddError, MemoryError):
-        sent = 0
+        n_bytes = 0
     send(judge, _ODD)
-    send(judge, _encode_table(table.source.whole, most) if sent <= most else encode_payloads({"table": _too_long(most)}))
+    send(judge, _encode_table(table.source.whole, most) if n_bytes <= most else encode_payloads({"table": _too_long(most)}))
 
 
 def _encode_table(read: Callable[[], Table | Fault], most: int) -> bytes:
@@ -219,8 +219,8 @@ def _digests(task: Task, reader: socket.socket) -> dict[str, str]:
     """Return the digest of each file that the reader read. Only well-formed entries of its message count."""
     assert task.answer is not None
     digests = json.loads(_receive(reader, _MOST_DIGESTS))
-    named = [task.answer.value] if isinstance(task.answer.value, str) else task.answer.value
-    return {path: str(digests[path])[:_LONGEST_DIGEST] for path in named if path in digests}
+    paths = [task.answer.value] if isinstance(task.answer.value, str) else task.answer.value
+    return {path: str(digests[path])[:_LONGEST_DIGEST] for path in paths if path in digests}
 
 
 def _json(value: Any) -> bytes:

@@ -160,8 +160,8 @@ def score_batches(tasks: Sequence[Task], judge: "Judge", gold_inodes: frozenset[
                     yield result
             desk.settle()
             read = waiting
-        for known in as_completed([threads.submit(_score, *answer, helper) for answer in read]):
-            yield known.result()
+        for future in as_completed([threads.submit(_score, *answer, helper) for answer in read]):
+            yield future.result()
     finally:
         judge.close()
         threads.shutdown(wait=True, cancel_futures=True)
@@ -172,8 +172,8 @@ def _read(task: Task, gold_inodes: frozenset[Inode]) -> "Read":
 
     request = read_request(task)
     files = files_of(request, gold_inodes)
-    wanted = tuple(form for form in request.wanted if form in _HERE)
-    return task, read_prediction(replace(request, wanted=wanted), files), files.digests()
+    forms = tuple(form for form in request.wanted if form in _HERE)
+    return task, read_prediction(replace(request, wanted=forms), files), files.digests()
 
 
 def _score(task: Task, prediction: "Prediction", digests: dict[str, str], helper: "Helper") -> Result:
@@ -188,22 +188,22 @@ def _whole_batches(read: "Sequence[Read]") -> dict[str, PluginBatch]:
     for task, prediction, _ in read:
         text = prediction.payloads.get("batch")
         for check in _checks(task):
-            made = SCORERS.plugin_batch(check.scorer)
-            if made is None or text is None or isinstance(text, Fault) or check.problems:
+            batch = SCORERS.plugin_batch(check.scorer)
+            if batch is None or text is None or isinstance(text, Fault) or check.problems:
                 continue
-            batches.setdefault(check.scorer, made).add(text, check.parameters)
+            batches.setdefault(check.scorer, batch).add(text, check.parameters)
     return batches
 
 
 def _prepare(instance: GoldInstance) -> GoldInstance:
     """Return the instance with its question in the checks that take one; checks that cannot run here become gold faults."""
-    judged = "batch" in reads_of(instance.checks)
-    return replace(instance, checks=tuple(_prepare_check(check, instance, judged=judged) for check in instance.checks))
+    has_judge = "batch" in reads_of(instance.checks)
+    return replace(instance, checks=tuple(_prepare_check(check, instance, has_judge=has_judge) for check in instance.checks))
 
 
-def _prepare_check(check: Check, instance: GoldInstance, *, judged: bool) -> Check:
+def _prepare_check(check: Check, instance: GoldInstance, *, has_judge: bool) -> Check:
     entry = SCORERS.load(check.scorer)
-    if entry.marker.reads == "tree" and judged:
+    if entry.marker.reads == "tree" and has_judge:
         message = f"{check.scorer} cannot be combined with a judged check in one instance"
         hint = "give each an instance of its own"
         return replace(check, problems=(*check.problems, Problem(code="BAD_SPEC", message=message, hint=hint, where=check.where)))

@@ -37,9 +37,9 @@ def correct(tasks: Sequence[Task], results: Sequence[Result], errata: Errata | N
     before = {result.instance_id: result for result in results}
     applied = [entry for entry in errata.of_state("applied") if entry.id in by_id]
     patched = [replace(by_id[entry.id], instance=entry.instance) for entry in applied if entry.instance is not None]
-    again = {result.instance_id: result for result in execute(patched)} if patched else {}
+    after = {result.instance_id: result for result in execute(patched)} if patched else {}
     rows = [
-        {**entry.to_json(), "raw": _numbers(before[entry.id]), "corrected": _numbers(again[entry.id]) if entry.id in again else None}
+        {**entry.to_json(), "raw": _numbers(before[entry.id]), "corrected": _numbers(after[entry.id]) if entry.id in after else None}
         for entry in applied
     ]
     return {
@@ -59,12 +59,12 @@ def sum_up(results: Sequence[Result], applied: Iterable[Mapping[str, Any]], *, r
     Times `n_gold`, `score` is raw points - raw points of waived and patched instances + corrected points of the patched ones.
     """
     by_id = {str(row["instance_id"]): row["corrected"] for row in applied}
-    kept = [
+    counted_results = [
         replace(result, **row) if (row := by_id.get(result.instance_id)) is not None else result
         for result in results
         if by_id.get(result.instance_id, result) is not None
     ]
-    numbers = summarise(kept, rules=rules)
+    numbers = summarise(counted_results, rules=rules)
     summary = numbers.to_json()
     return {
         "n_gold": numbers.n_gold,
@@ -237,8 +237,8 @@ def keep_labels(file: Path, run_folder: Path) -> None:
     Raises `UsageError`, `OutputError`.
     """
     path = labels_path(run_folder)
-    kept = read_label_texts(path) if path.is_file() else {}
-    write_labels(path, kept | {name: row for name, row in read_label_texts(file).items() if row[0]})
+    old_labels = read_label_texts(path) if path.is_file() else {}
+    write_labels(path, old_labels | {name: row for name, row in read_label_texts(file).items() if row[0]})
 
 
 def read_label_texts(path: Path) -> dict[str, tuple[str, str]]:
@@ -281,7 +281,7 @@ def human_difference(
     for a, b in pairs:
         if a.status in ZERO and b.status in ZERO:
             continue
-        scores = [0.0 if result.status in ZERO else own.get(result.instance_id) for result, own in zip((a, b), labels, strict=True)]
+        scores = [0.0 if result.status in ZERO else values.get(result.instance_id) for result, values in zip((a, b), labels, strict=True)]
         left, right = scores
         cases.append(((value(b) or 0.0) - (value(a) or 0.0), None if left is None or right is None else right - left))
     return _correct_by_labels(cases, n_all=len(pairs))
@@ -289,15 +289,15 @@ def human_difference(
 
 def _correct_by_labels(cases: Sequence[Case], *, n_all: int) -> HumanEstimate | None:
     """Return the corrected mean over `n_all` cases; those not listed are surely 0."""
-    both = [(own, label) for own, label in cases if label is not None]
+    both = [(score, label) for score, label in cases if label is not None]
     if len(both) < 2:
         return None
-    mean = corrected_mean(both, [own for own, label in cases if label is None])
+    mean = corrected_mean(both, [score for score, label in cases if label is None])
     assert mean.low is not None
     assert mean.high is not None
     share = len(cases) / n_all
     return HumanEstimate(
-        plain=math.fsum(own for own, _ in cases) / n_all,
+        plain=math.fsum(score for score, _ in cases) / n_all,
         estimate=mean.estimate * share,
         low=mean.low * share,
         high=mean.high * share,

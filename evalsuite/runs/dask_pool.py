@@ -67,22 +67,22 @@ class Shared:
 
 def score_chunk(payload: bytes) -> bytes:
     """Return the lines of a packed chunk's results, in order of completion. Raises `EvalsuiteError` if this worker cannot score it."""
-    shared, packed = pickle.loads(payload)
+    shared, task_bytes = pickle.loads(payload)
     with _ONE_AT_A_TIME:
         inodes, links = _prepare_worker(shared)
     pool = Pool(jobs=1, isolation=shared.isolation, gold_inodes=inodes, links=links, fork_server=_fork_server_of(shared.submission_folder))
     with without_collection():
-        return "\n".join(map(whole_line, pool.results(unpack_tasks(packed)))).encode()
+        return "\n".join(map(whole_line, pool.results(unpack_tasks(task_bytes)))).encode()
 
 
 def _fork_server_of(submission_folder: Path) -> ForkServer:
     """Return the fork server of this thread, with which it would die: one for all chunks of a submission. An older one is closed."""
-    known: tuple[Path, ForkServer] | None = getattr(_HERE, "fork_server", None)
-    if known is None or known[0] != submission_folder or not known[1].alive:
-        if known is not None:
-            known[1].close()
-        known = _HERE.fork_server = submission_folder, ForkServer(submission_folder, modules=WORKER_MODULES)
-    return known[1]
+    last_server: tuple[Path, ForkServer] | None = getattr(_HERE, "fork_server", None)
+    if last_server is None or last_server[0] != submission_folder or not last_server[1].alive:
+        if last_server is not None:
+            last_server[1].close()
+        last_server = _HERE.fork_server = submission_folder, ForkServer(submission_folder, modules=WORKER_MODULES)
+    return last_server[1]
 
 
 _ONE_AT_A_TIME, _HERE = threading.Lock(), threading.local()
@@ -96,8 +96,8 @@ def _prepare_worker(shared: Shared) -> tuple[frozenset[Inode], list[Path]]:
     First it checks that everything a score depends on equals the parent's: a worker without the shared folders would find every answer's
     file missing.
     """
-    if shared.versions != (own := _versions()):
-        raise EvalsuiteError(f"a dask worker has other packages installed: {own}", hint=f"the run has {shared.versions}")
+    if shared.versions != (worker_versions := _versions()):
+        raise EvalsuiteError(f"a dask worker has other packages installed: {worker_versions}", hint=f"the run has {shared.versions}")
     for (name, file, attribute), digest in zip(shared.plugins, shared.digests, strict=True):
         if not file.is_file() or digest_of(file) != digest or _DIGESTS.setdefault(file, digest) != digest:
             raise EvalsuiteError(f"a dask worker has another {file}", hint="share its folder, and restart the workers after a change")
@@ -321,7 +321,7 @@ def _import_distributed() -> Any:
 
 
 def _make_shared(tasks: Sequence[Task], work: "Work") -> Shared:
-    brought = tuple((name, Path(file), attribute) for name, file, attribute in SCORERS.registered_plugins())
+    plugins = tuple((name, Path(file), attribute) for name, file, attribute in SCORERS.registered_plugins())
     folder, needs_files = work.gold.folder.absolute(), any(map(opens_files, tasks))
     return Shared(
         token=uuid.uuid4().hex,
@@ -333,8 +333,8 @@ def _make_shared(tasks: Sequence[Task], work: "Work") -> Shared:
         gold_seen=pickle.dumps((work.gold_inodes, gold_links(folder))) if needs_files and work.scheduler is None else b"",
         submission_folder=tasks[0].submission_folder,
         needs_files=needs_files,
-        plugins=brought,
-        digests=tuple(digest_of(file) for _, file, _ in brought),
+        plugins=plugins,
+        digests=tuple(digest_of(file) for _, file, _ in plugins),
         metrics=tuple(SCORERS.metrics.items()),
     )
 

@@ -78,9 +78,9 @@ class SqlAnswers:
             yield from rest(tasks)
             return
         to_time: dict[str, Task] = {}
-        paired = [self.with_databases(task) for task in pairs]
-        self._report_before(queried, pairs, paired)
-        for step in paired:
+        steps = [self.with_databases(task) for task in pairs]
+        self._report_before(queried, pairs, steps)
+        for step in steps:
             if isinstance(step, Task):
                 plain.append(step)
                 to_time.update({step.instance.instance_id: step} if self._ves else {})
@@ -104,15 +104,15 @@ class SqlAnswers:
         # When nothing else is running.
         yield from self._time_query(right, to_time)
 
-    def _report_before(self, queried: Sequence[Task], pairs: Sequence[Task], paired: Sequence[Task | Result]) -> None:
+    def _report_before(self, queried: Sequence[Task], pairs: Sequence[Task], steps: Sequence[Task | Result]) -> None:
         """Report, before the first query runs, how many cannot run here and what the others will bill."""
         if self._tell is not None:
-            self._report_readiness(queried, pairs, paired, self._tell)
+            self._report_readiness(queried, pairs, steps, self._tell)
             if queried:
                 self._report_cost(queried, self._tell)
 
     def _report_readiness(
-        self, queried: Sequence[Task], pairs: Sequence[Task], paired: Sequence[Task | Result], tell: Callable[[str], None]
+        self, queried: Sequence[Task], pairs: Sequence[Task], steps: Sequence[Task | Result], tell: Callable[[str], None]
     ) -> None:
         """Report how many queries can run here, how many need an account, and which databases lack."""
         accounts, databases = list[str](), list[str]()
@@ -123,9 +123,9 @@ class SqlAnswers:
                 entry = task.instance.question_entry or {}
                 is_file = entry.get("engine", "") in ("", "sqlite", "duckdb")
                 (databases if is_file else accounts).append(str(entry.get("db" if is_file else "engine") or "unnamed"))
-        lacking = [task for task, ready in zip(pairs, paired, strict=True) if isinstance(ready, Result) and task.answer is not None]
+        unready_tasks = [task for task, ready in zip(pairs, steps, strict=True) if isinstance(ready, Result) and task.answer is not None]
         databases += [
-            str(applicable_checks(task.instance, task.answer)[0].parameters.get("database", "")) for task in lacking if task.answer
+            str(applicable_checks(task.instance, task.answer)[0].parameters.get("database", "")) for task in unready_tasks if task.answer
         ]
         parts = [f"{len(accounts)} need an account ({', '.join(sorted({*accounts}))})"] if accounts else []
         parts += [f"{len(databases)} lack their database ({listed(sorted({*databases}))}): --databases DIR"] if databases else []
@@ -264,8 +264,8 @@ def connection_of(task: Task, connections: "Connections") -> "Connection | None"
     """Return the connection of an instance, by a check's parameters, else by id, metadata or prefix. Raises `EvalsuiteError`."""
     assert task.answer is not None
     checks = applicable_checks(task.instance, task.answer)
-    named = (check.parameters for check in checks if any(check.parameters.get(key) for key in CONNECTION_PARAMETERS))
-    return connections.of_instance(task.instance, next(named, None))
+    parameter_sets = (check.parameters for check in checks if any(check.parameters.get(key) for key in CONNECTION_PARAMETERS))
+    return connections.of_instance(task.instance, next(parameter_sets, None))
 
 
 def hangs_on_database(task: Task) -> bool:
@@ -289,7 +289,7 @@ def database_stamps(instances: Iterable[GoldInstance], connections: "Connections
     return stamps
 
 
-def _database_of(instance: GoldInstance, check: Check, connections: "Connections", known: Container[str]) -> tuple[str, list[Path]]:
+def _database_of(instance: GoldInstance, check: Check, connections: "Connections", ready_names: Container[str]) -> tuple[str, list[Path]]:
     """Return (name, files) of the database that an answer's check runs on; no files if there is none, it is on a server, or it is known."""
     from evalsuite.sql import is_embedded
     from evalsuite.sql.query_pairs import EVALUATORS, files_of
@@ -299,11 +299,11 @@ def _database_of(instance: GoldInstance, check: Check, connections: "Connections
     if asks_pair([check]):
         evaluator = str(parameters.get("evaluator", "bird-ex"))
         name = f"{parameters['database']} ({evaluator})"
-        if name in known or connections.databases is None:
+        if name in ready_names or connections.databases is None:
             return name, []
         return name, files_of(str(parameters["database"]), EVALUATORS[evaluator], connections.databases)
     connection = connections.of_instance(instance, parameters if any(parameters.get(key) for key in CONNECTION_PARAMETERS) else None)
-    if connection is None or connection.name in known or not is_embedded(connection):
+    if connection is None or connection.name in ready_names or not is_embedded(connection):
         return "", []
     place = Path(connection.database)
     return connection.name, [*map(Path, read_of(connection)), *(place.iterdir() if place.is_dir() else ())]

@@ -179,7 +179,7 @@ class ComputedGold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _Request:
     """One gold query of a run; `as_of` is its day."""
 
     query: "Query"
@@ -212,38 +212,38 @@ class GoldQueryRunner:
         self._day, self._dated, self._cache = check_as_of(as_of, clock), as_of is not None, cache
         self._clock = [clock] if clock else []
         self._known = [folder for folder in (resumed, cache) if folder is not None]
-        self._asked: dict[str, _Asked] = {}
+        self._requests: dict[str, _Request] = {}
         self._frozen: dict[str, Frozen] = {}
         self._faults: dict[str, Problem] = {}
         self._notes: list[str] = []
 
     def compute(self, tasks: Sequence[Task]) -> ComputedGold:
         """Return the tasks with every query gold computed once; a failed query becomes a problem of its check."""
-        wanted = [[self._find_queries(task, check) for check in task.instance.checks] for task in tasks]
-        new = [asked.query for name, asked in self._asked.items() if not self._take_over(name, asked)]
+        query_names = [[self._find_queries(task, check) for check in task.instance.checks] for task in tasks]
+        new = [request.query for name, request in self._requests.items() if not self._take_over(name, request)]
         for answered in self._queries.answers(new) if new else ():
             self._note(answered)
-        if self._dated and not any(asked.as_of for asked in self._asked.values()):
+        if self._dated and not any(request.as_of for request in self._requests.values()):
             self._notes.append("--as-of changes nothing: no gold query has a placeholder {{as_of}} or :as_of")
-        made = []
-        for task, golds in zip(tasks, wanted, strict=True):
+        new_tasks = []
+        for task, golds in zip(tasks, query_names, strict=True):
             checks = tuple(self._with_computed_gold(check, gold) for check, gold in zip(task.instance.checks, golds, strict=True))
-            made.append(replace(task, instance=replace(task.instance, checks=checks)))
-        frozen = {name: self._frozen[name] for name in self._asked if name in self._frozen}
-        return ComputedGold(tasks=made, frozen=frozen, notes=tuple(self._notes))
+            new_tasks.append(replace(task, instance=replace(task.instance, checks=checks)))
+        frozen = {name: self._frozen[name] for name in self._requests if name in self._frozen}
+        return ComputedGold(tasks=new_tasks, frozen=frozen, notes=tuple(self._notes))
 
     def _find_queries(self, task: Task, check: Check) -> list[str] | Problem | None:
         """Return the names of a check's queries, the problem that prevents them, or None if no query is needed."""
         if self._submitted and not is_scored_by(task, check):
             return None
-        files, lacking = query_files(task, check, live=self._live), lacks_gold(task, check)
+        files, has_no_gold = query_files(task, check, live=self._live), lacks_gold(task, check)
         if not files:
             return (
                 _needs(check, "the gold is temporal, and there is neither a gold file nor a gold query")
-                if (lacking and is_temporal(check))
+                if (has_no_gold and is_temporal(check))
                 else None
             )
-        if lacking and (absent := next((path.name for path in files if not path.is_file()), "")):
+        if has_no_gold and (absent := next((path.name for path in files if not path.is_file()), "")):
             return Problem(code="BAD_GOLD_FILE", message=f"the gold query {absent} is missing", where=check.where)
         id_ = task.instance.instance_id
         try:
@@ -265,20 +265,20 @@ class GoldQueryRunner:
             sql_hash = _digest(json.dumps([connection.engine, connection.name, text, *self._clock]).encode())
             place = self._place / f"{file_name(name)}-{sql_hash}.csv"
             query = Query(name=name, text=text, connection=connection, place=place)
-            self._asked[name] = _Asked(query=query, sql_hash=sql_hash, as_of=self._day if dated else None)
+            self._requests[name] = _Request(query=query, sql_hash=sql_hash, as_of=self._day if dated else None)
             names.append(name)
         return names
 
-    def _take_over(self, name: str, asked: _Asked) -> bool:
+    def _take_over(self, name: str, request: _Request) -> bool:
         for folder in self._known:
-            file = folder / asked.query.place.name
+            file = folder / request.query.place.name
             try:
                 row, data = json.loads(file.with_suffix(".json").read_text(encoding="utf-8")), file.read_bytes()
                 computed_at, then = str(row["computed_at"]), row["hash"]
             except (OSError, ValueError, TypeError, KeyError):
                 continue
             if then == _digest(data):
-                frozen = Frozen(file=file, hash=then, sql_hash=asked.sql_hash, computed_at=computed_at, as_of=asked.as_of)
+                frozen = Frozen(file=file, hash=then, sql_hash=request.sql_hash, computed_at=computed_at, as_of=request.as_of)
                 self._frozen[name] = _keep(frozen, self._place)
                 return True
         return False
@@ -291,24 +291,24 @@ class GoldQueryRunner:
             text = outcome.detail if absent else f"the gold query failed: {describe(outcome)}"
             self._faults[name] = Problem(code=outcome.code if absent else "BAD_GOLD_FILE", message=text)
             return
-        asked = self._asked[name]
-        with outcome.place.open("rb") as made:
-            hash_ = hashlib.file_digest(made, "sha256").hexdigest()[:12]
+        request = self._requests[name]
+        with outcome.place.open("rb") as handle:
+            hash_ = hashlib.file_digest(handle, "sha256").hexdigest()[:12]
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        self._frozen[name] = Frozen(file=outcome.place, hash=hash_, sql_hash=asked.sql_hash, computed_at=now, as_of=asked.as_of)
+        self._frozen[name] = Frozen(file=outcome.place, hash=hash_, sql_hash=request.sql_hash, computed_at=now, as_of=request.as_of)
         if self._cache is not None:
             _keep(self._frozen[name], self._cache)
 
-    def _with_computed_gold(self, check: Check, wanted: list[str] | Problem | None) -> Check:
+    def _with_computed_gold(self, check: Check, names: list[str] | Problem | None) -> Check:
         """Return the check with its computed gold in place of the specified one."""
-        if wanted is None:
+        if names is None:
             return check
         others = tuple(problem for problem in check.problems if problem.code not in _OF_MISSING_GOLD)
-        if isinstance(wanted, Problem):
-            return replace(check, problems=(*others, wanted))
-        if failed := [self._faults[name] for name in wanted if name in self._faults]:
+        if isinstance(names, Problem):
+            return replace(check, problems=(*others, names))
+        if failed := [self._faults[name] for name in names if name in self._faults]:
             return replace(check, problems=(*others, replace(failed[0], where=check.where)))
-        files = [self._frozen[name].file for name in wanted]
+        files = [self._frozen[name].file for name in names]
         if SCORERS.load(check.scorer).marker.reads in TEXTS:
             return _with_texts(replace(check, problems=others), files, self._place)
         return replace(check, parameters=_in_place(check, [FromRoot(file.name) for file in files]), computed=self._place, problems=others)
@@ -346,9 +346,9 @@ def _with_texts(check: Check, files: Sequence[Path], place: Path) -> Check:
     parameters = _in_place(check, cells)
     # Only now the gold can be validated: a NULL is no number.
     problems = check_parameters(SCORERS.load(check.scorer), parameters, where=check.where)
-    kept = [problem for problem in check.problems if problem in problems or not problem.blocks]
-    new = [replace(each, code="BAD_GOLD_FILE", message=f"of the gold query: {each.message}") for each in problems if each not in kept]
-    return replace(check, parameters=parameters, computed=place, problems=(*kept, *new))
+    priors = [problem for problem in check.problems if problem in problems or not problem.blocks]
+    new = [replace(each, code="BAD_GOLD_FILE", message=f"of the gold query: {each.message}") for each in problems if each not in priors]
+    return replace(check, parameters=parameters, computed=place, problems=(*priors, *new))
 
 
 def _only_cell(file: Path) -> str | None:

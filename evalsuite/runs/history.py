@@ -175,8 +175,8 @@ def one_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry:
         if holds_run(folder):
             why = why_no_run(read_run_file(folder)) if (folder / RESULTS).exists() else f"there is no {RESULTS}"
             raise UsageError(f"no finished run {name!r}: it is damaged, {why}", hint="copy it again, or score the submission again")
-    known = [entry.name for entry in _all(root)]
-    raise UsageError(f"no finished run {name!r}", hint=did_you_mean(name, known[-20:]) if known else f"no runs in {root}")
+    names = [entry.name for entry in _all(root)]
+    raise UsageError(f"no finished run {name!r}", hint=did_you_mean(name, names[-20:]) if names else f"no runs in {root}")
 
 
 def unfinished_error(folder: Path) -> UsageError:
@@ -203,29 +203,29 @@ def find_named_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry | None:
     for folder in (Path(name), root / name):
         if (entry := read_run(folder)) is not None:
             return entry
-    named = [entry for entry in _all(root) if _is_called(entry, name)]
-    if len(named) > 1:
-        suites = Counter(entry.suite for entry in named)
-        own = {entry.suite: name.removeprefix(f"{entry.suite}/") for entry in named}
-        by_suite = [entry.name if suites[entry.suite] > 1 else f"{entry.suite}/{own[entry.suite]}" for entry in named[:5]]
-        raise UsageError(f"{len(named)} runs are named {name!r}", hint=f"say which: {', '.join(by_suite)}")
-    return named[0] if named else None
+    matches = [entry for entry in _all(root) if _is_called(entry, name)]
+    if len(matches) > 1:
+        suites = Counter(entry.suite for entry in matches)
+        short_names = {entry.suite: name.removeprefix(f"{entry.suite}/") for entry in matches}
+        by_suite = [entry.name if suites[entry.suite] > 1 else f"{entry.suite}/{short_names[entry.suite]}" for entry in matches[:5]]
+        raise UsageError(f"{len(matches)} runs are named {name!r}", hint=f"say which: {', '.join(by_suite)}")
+    return matches[0] if matches else None
 
 
 def _is_called(entry: RunEntry, name: str) -> bool:
     """Return whether the name is the run's given name (which may contain a slash), also with its suite or its second."""
-    own = name.removeprefix(f"{entry.suite}/")
-    began = _BEGAN.fullmatch(own) is not None and entry.name.startswith(f"{own}-")
-    return entry.metadata.get("run_name") in (name, own) or began or (own != name and entry.name == own)
+    short_name = name.removeprefix(f"{entry.suite}/")
+    began = _BEGAN.fullmatch(short_name) is not None and entry.name.startswith(f"{short_name}-")
+    return entry.metadata.get("run_name") in (name, short_name) or began or (short_name != name and entry.name == short_name)
 
 
 def last_suite_of(names: Collection[str], root: Path = RUNS_FOLDER) -> str | None:
     """Return the suite that ran last among several suites that have a run of each of these names; None if there are not several."""
-    known: dict[str, set[str]] = {}
+    by_suite: dict[str, set[str]] = {}
     for entry in _all(root):  # oldest first: the last run comes last
-        known[entry.suite] = known.pop(entry.suite, set()) | {str(entry.metadata.get("run_name") or "")}
-    having = [suite for suite, own in known.items() if own >= set(names)]
-    return having[-1] if len(having) > 1 else None
+        by_suite[entry.suite] = by_suite.pop(entry.suite, set()) | {str(entry.metadata.get("run_name") or "")}
+    suites = [suite for suite, run_names in by_suite.items() if run_names >= set(names)]
+    return suites[-1] if len(suites) > 1 else None
 
 
 def tag_run(entry: RunEntry, *, add: Sequence[str] = (), remove: Sequence[str] = ()) -> tuple[str, ...]:
@@ -237,8 +237,8 @@ def tag_run(entry: RunEntry, *, add: Sequence[str] = (), remove: Sequence[str] =
 
 def remove_run(entry: RunEntry) -> None:
     """Delete a run folder; refuse if it contains anything but a run's files."""
-    own = {RUN, RESULTS, TAGS, UNITS, _SIGNATURE, *(folder for key, folder in _OWN_FOLDERS.items() if key in entry.run)}
-    strange = [item.name for item in entry.folder.iterdir() if item.name not in own and not item.name.startswith(".")]
+    file_names = {RUN, RESULTS, TAGS, UNITS, _SIGNATURE, *(folder for key, folder in _OWN_FOLDERS.items() if key in entry.run)}
+    strange = [item.name for item in entry.folder.iterdir() if item.name not in file_names and not item.name.startswith(".")]
     if strange:
         raise UsageError(f"{entry.folder} holds more than a run: {', '.join(sorted(strange)[:5])}", hint="delete it by hand")
     import shutil
@@ -248,10 +248,10 @@ def remove_run(entry: RunEntry) -> None:
 
 def submission_folder(run_folder: Path, run: Mapping[str, Any]) -> Path:
     """Return the submission's folder as named in `run.json`, relative to where runs are usually started."""
-    named = Path(str(run["submission"]["folder"]))
-    here = run_folder.resolve()
-    starts = [*(here.parents[at] for at in (2, 1) if at < len(here.parents)), Path.cwd()]
-    return next((start / named for start in starts if (start / named).is_dir()), named)
+    folder = Path(str(run["submission"]["folder"]))
+    place = run_folder.resolve()
+    starts = [*(place.parents[at] for at in (2, 1) if at < len(place.parents)), Path.cwd()]
+    return next((start / folder for start in starts if (start / folder).is_dir()), folder)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,15 +273,15 @@ def find_unreadable(root: Path, known: Collection[str] = ()) -> tuple[list[Path]
 
     Names in `known` are finished runs.
     """
-    begun, broken = [], []
+    unfinished, broken = [], []
     for folder in sorted(root.iterdir()) if root.is_dir() else ():
         if not folder.is_dir() or is_submission(folder):
             continue
         if (folder / STARTED).is_file():
-            begun.append(folder)
+            unfinished.append(folder)
         elif folder.name not in known and (folder / RUN).exists() and read_run(folder) is None:
             broken.append(folder)
-    return begun, broken
+    return unfinished, broken
 
 
 def find_outdated(root: Path, policy: Policy) -> list[RunEntry]:
@@ -304,8 +304,8 @@ def find_outdated(root: Path, policy: Policy) -> list[RunEntry]:
 
 def find_left_behind(root: Path, policy: Policy) -> list[Path]:
     """Return the folders of unfinished runs that the policy removes; none that a process still writes."""
-    begun = find_unreadable(root)[0] if policy.unfinished else []
-    return [folder for folder in begun if (not policy.before or folder.name < policy.before) and not is_held(folder)]
+    unfinished_runs = find_unreadable(root)[0] if policy.unfinished else []
+    return [folder for folder in unfinished_runs if (not policy.before or folder.name < policy.before) and not is_held(folder)]
 
 
 def remove(entries: Sequence[RunEntry], folders: Sequence[Path]) -> Iterator[str]:
@@ -335,9 +335,9 @@ def _kind(entry: RunEntry) -> tuple[str, str]:
 def _best(entries: Sequence[RunEntry]) -> Iterator[tuple[str, str]]:
     """Yield (suite, name of its run with the highest score; the first of several)."""
     for suite in dict.fromkeys(entry.suite for entry in entries):
-        own = [(entry.score, entry.name) for entry in entries if entry.suite == suite and entry.score is not None]
-        if own:
-            yield suite, max(own, key=lambda pair: pair[0])[1]
+        pairs = [(entry.score, entry.name) for entry in entries if entry.suite == suite and entry.score is not None]
+        if pairs:
+            yield suite, max(pairs, key=lambda pair: pair[0])[1]
 
 
 SELF_SCORES_FOLDER = Path(".evalsuite/gold")
@@ -389,9 +389,9 @@ def save_self_score(ceiling: GoldSelfScore, findings: list[dict[str, Any]], fold
 def load_self_score(gold_hash: str, folder: Path = SELF_SCORES_FOLDER) -> GoldSelfScore | None:
     """Return the self score of the gold with that hash; None if it was never checked, or with other versions."""
     try:
-        kept = read_json(folder / f"{gold_hash}.json")
-        kept.pop("findings", None)
-        ceiling = GoldSelfScore(**{**kept, "unsatisfied": tuple(kept["unsatisfied"])})
+        record = read_json(folder / f"{gold_hash}.json")
+        record.pop("findings", None)
+        ceiling = GoldSelfScore(**{**record, "unsatisfied": tuple(record["unsatisfied"])})
     except (TypeError, KeyError, AttributeError):
         # An unreadable file counts as absent: the check can be repeated at any time.
         return None

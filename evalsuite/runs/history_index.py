@@ -75,9 +75,9 @@ def run_scores(folder: Path, memo: DiskCache, *, read: Reader | None = None) -> 
     stamp, key = _stamp_of_run(folder), str(folder.resolve())
     if stamp is None:
         return None
-    known = memo.get("run", key)
-    if known is not None and known["stamp"] == stamp:
-        return _lean(RunScores(**known["columns"]))
+    record = memo.get("run", key)
+    if record is not None and record["stamp"] == stamp:
+        return _lean(RunScores(**record["columns"]))
     scores = _read_columns(folder, read)
     if scores is not None and _stamp_of_run(folder) == stamp:
         memo.put("run", key, {"stamp": stamp, "columns": {name: getattr(scores, name) for name in RunScores.__slots__}})
@@ -91,12 +91,12 @@ def find_scored(root: Path, wanted: set[str], memo: DiskCache) -> dict[str, Path
         return folders
     place = root.resolve()
     names = sorted(os.listdir(root))  # noqa: PTH208 - of ten thousand runs
-    known = memo.get_all("run-key", [str(place / name) for name in names])
+    run_keys = memo.get_all("run-key", [str(place / name) for name in names])
     for name in names:
         folder = root / name
         if (stamp := _stamp_of_run(folder)) is None:
             continue
-        entry_key = known.get(str(place / name))
+        entry_key = run_keys.get(str(place / name))
         if entry_key is None or entry_key["stamp"] != stamp:
             entry = read_run(folder)
             entry_key = {"stamp": stamp, "key": run_key(_columns_of(entry, [])) if entry is not None else ""}
@@ -373,9 +373,9 @@ def _update(quoted: str, root: Path, stamps: Mapping[str, str]) -> None:
     try:
         connection.execute(f"ATTACH '{quoted}' AS index")
         _make_tables(connection, "index")
-        known = dict(connection.execute(f"SELECT run, stamp FROM index.{_STATE}").fetchall())
-        fresh = {run: stamp for run, stamp in stamps.items() if known.get(run) != stamp}
-        outdated = [run for run, stamp in known.items() if stamps.get(run) != stamp]
+        old_stamps = dict(connection.execute(f"SELECT run, stamp FROM index.{_STATE}").fetchall())
+        fresh = {run: stamp for run, stamp in stamps.items() if old_stamps.get(run) != stamp}
+        outdated = [run for run, stamp in old_stamps.items() if stamps.get(run) != stamp]
         # Not in one transaction, which an unreadable run would abort. After a kill the next call finds rows of runs without a known state.
         for table in (_STATE, *_TABLES):
             connection.execute(f"DELETE FROM index.{table} WHERE run IN (SELECT unnest(?))", [[*outdated, *fresh]])
@@ -475,8 +475,8 @@ def _insert_results(connection: "DuckDBPyConnection", database: str, entries: Se
 
 def _without_cut(connection: "DuckDBPyConnection", database: str, entries: Sequence[RunEntry]) -> Collection[str]:
     """Return the names of runs with as many results as they say; remove the results of the others."""
-    counted = f"SELECT run, count(*) FROM {database}.results WHERE run IN (SELECT unnest(?)) GROUP BY run"
-    lengths = dict(connection.execute(counted, [[entry.name for entry in entries]]).fetchall())
+    query = f"SELECT run, count(*) FROM {database}.results WHERE run IN (SELECT unnest(?)) GROUP BY run"
+    lengths = dict(connection.execute(query, [[entry.name for entry in entries]]).fetchall())
     n_gold = {entry.name: entry.run.get("summary", {}).get("n_gold") for entry in entries}
     cut = [name for name, n in n_gold.items() if n is not None and n != lengths.get(name, 0)]
     connection.execute(f"DELETE FROM {database}.results WHERE run IN (SELECT unnest(?))", [cut])

@@ -53,7 +53,7 @@ def combine(task: Task, outcomes: Sequence[Outcome], *, seconds: float) -> Resul
     result = _combine_outcomes(task, [outcome for outcome in outcomes if not outcome.check.is_further], seconds)
     if not further:
         return result
-    by_name = {name: _combine_outcomes(task, own, 0.0) for name, own in further.items()}
+    by_name = {name: _combine_outcomes(task, parts, 0.0) for name, parts in further.items()}
     rows = {name: further_result_row(row) for name, row in by_name.items()}
     return replace(result, details={**result.details, FURTHER_SCORERS: rows})
 
@@ -67,8 +67,8 @@ def _combine_outcomes(task: Task, outcomes: Sequence[Outcome], seconds: float) -
         decided = outcomes[0]
     elif score is None:
         decided = next((o for o in outcomes if o.score.value(task.rules) is None), decided)
-        own = decided.score.fault_under(task.rules) if decided.fault is None else None
-        status = UNJUDGED_BY[side_of(own) if own is not None else decided.side]
+        own_fault = decided.score.fault_under(task.rules) if decided.fault is None else None
+        status = UNJUDGED_BY[side_of(own_fault) if own_fault is not None else decided.side]
     fault = decided.fault_under(task.rules)
     if score == 0 and fault is not None and side_of(fault) == "submission":
         status = "submission_fault"
@@ -133,9 +133,9 @@ def unjudged_result(task: Task, fault: Fault, *, seconds: float = 0.0) -> Result
 
 def _best(outcomes: Sequence[Outcome], rule: Rule) -> float | None:
     values = [outcome.score.value(rule) for outcome in outcomes]
-    judged = [value for value in values if value is not None]
-    best = max(judged, default=None)
-    if best is not None and (best == 1 or len(judged) == len(values)):
+    scores = [value for value in values if value is not None]
+    best = max(scores, default=None)
+    if best is not None and (best == 1 or len(scores) == len(values)):
         return best
     return None
 
@@ -247,19 +247,19 @@ def applicable_checks(instance: GoldInstance, answer: Answer) -> tuple[Check, ..
     (the reference reads a .txt as a table there). A file of SQL gives a table.
     """
     reads = reads_of(instance.checks)
-    wanted = READS_BY_ANSWER_TYPE.get(answer.answer_type, frozenset())
+    forms = READS_BY_ANSWER_TYPE.get(answer.answer_type, frozenset())
     if answer.answer_type == "file" and isinstance(answer.value, str):
         name = answer.value.lower()
         if name.endswith(".sql") and "table" in reads:
-            wanted = frozenset({"table"})
+            forms = frozenset({"table"})
         elif name.endswith(_JSON_FILES):
-            wanted |= {"tree"}
-        elif name.endswith(_TEXT_FILES) and wanted.isdisjoint(reads):
-            wanted |= {"text", "number"}
-    if wanted.issuperset(reads):
+            forms |= {"tree"}
+        elif name.endswith(_TEXT_FILES) and forms.isdisjoint(reads):
+            forms |= {"text", "number"}
+    if forms.issuperset(reads):
         # The common case, called several times for each of a hundred thousand answers.
         return instance.checks
-    checks = tuple(check for check, form in zip(instance.checks, reads, strict=True) if form in wanted)
+    checks = tuple(check for check, form in zip(instance.checks, reads, strict=True) if form in forms)
     # Further scorers alone make no score.
     return () if all(check.is_further for check in checks) else checks
 
@@ -298,13 +298,13 @@ def read_request(task: Task, *, table_names: tuple[str, ...] | None = None) -> R
     """Return what the first stage needs of a task; `table_names` are the tables to read if a database is wanted."""
     assert task.answer is not None
     checks = applicable_checks(task.instance, task.answer)
-    wanted = tuple(dict.fromkeys(reads_of(checks)))
+    forms = tuple(dict.fromkeys(reads_of(checks)))
     return ReadRequest(
         folder=str(task.submission_folder),
         instance_id=task.instance.instance_id,
         answer_type=task.answer.answer_type,
         value=task.answer.value,
-        wanted=wanted,
+        wanted=forms,
         table_names=table_names,
         limits=task.limits,
         private=str(task.executed) if task.executed is not None else None,
@@ -335,13 +335,13 @@ def table_names(task: Task) -> tuple[str, ...]:
         is_judged = not any(problem.blocks >= {"official", "strict"} for problem in check.problems)
         if not is_judged or SCORERS.load(check.scorer).marker.reads != "database":
             continue
-        listed = check.parameters.get("condition_tabs")
-        if listed is None:
+        tables = check.parameters.get("condition_tabs")
+        if tables is None:
             try:
-                listed = gold_table_names(task.gold_folder, task.instance.instance_id, check.parameters["gold"], task.limits)
+                tables = gold_table_names(task.gold_folder, task.instance.instance_id, check.parameters["gold"], task.limits)
             except FaultError:
                 return ()
-        names.update(dict.fromkeys(listed))
+        names.update(dict.fromkeys(tables))
     return tuple(names)
 
 

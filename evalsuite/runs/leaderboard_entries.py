@@ -75,8 +75,8 @@ class Unpacker:
         """
         try:
             with open_confined(archive.parent, archive.name, limit_bytes=self._limits["archive_bytes"]) as handle:
-                if (known := self._find_folder(content_digest(handle).hexdigest())) is not None:
-                    return known
+                if (known_folder := self._find_folder(content_digest(handle).hexdigest())) is not None:
+                    return known_folder
                 with unnamed_copy(handle, int(self._limits["archive_bytes"])) as copy:
                     copy.seek(0)
                     digest = content_digest(copy).hexdigest()  # type: ignore[arg-type]
@@ -196,11 +196,11 @@ def find_places(folders: Sequence[Path], gold: Path) -> tuple[list[Place], list[
         raise UsageError(
             broken or f"{empty or folders[0]}: no submission and no finished run in it", hint=f"a submission holds {METADATA}, a run {RUN}"
         )
-    own: dict[Path, Place] = {}
+    by_path: dict[Path, Place] = {}
     for folder, places in by_folder.items():
         for place in places or [_broken(folder, f"no submission and no finished run in {folder}")]:
-            own.setdefault(place.folder.resolve(), place)
-    return _with_own_names(list(own.values())), notes
+            by_path.setdefault(place.folder.resolve(), place)
+    return _with_own_names(list(by_path.values())), notes
 
 
 def _places_in(folder: Path, gold: Path, notes: list[str], *, by_files: bool) -> list[Place]:
@@ -275,11 +275,11 @@ def _with_own_names(places: list[Place]) -> list[Place]:
     names = [place.name for place in places]
     longer = [f"{place.folder.resolve().parent.name}/{place.name}" if names.count(place.name) > 1 else place.name for place in places]
     seen: dict[str, int] = {}
-    own = []
+    new_places = []
     for place, name in zip(places, longer, strict=True):
         seen[name] = seen.get(name, 0) + 1
-        own.append(replace(place, name=name if seen[name] == 1 else f"{name} ({seen[name]})"))
-    return own
+        new_places.append(replace(place, name=name if seen[name] == 1 else f"{name} ({seen[name]})"))
+    return new_places
 
 
 Progress = Callable[[int, int], None]
@@ -346,16 +346,16 @@ def score_places(
     entries = []
     with scoring.workers if scoring is not None else nullcontext():
         for place in places:
-            own = about.get(place.name, {})
+            run_metadata = about.get(place.name, {})
             if place.fault:
-                entries.append(Entry(name=place.name, scores=None, fault=place.fault, metadata=own))
+                entries.append(Entry(name=place.name, scores=None, fault=place.fault, metadata=run_metadata))
             elif place.is_run or scoring is None:
                 scores = run_scores(place.folder, memo, read=read_unit_columns if place.is_foreign else None)
                 fault = "" if scores is not None else f"{RUN} or the results beside it cannot be read"
                 more = {"is_run": True, "is_foreign": place.is_foreign}
-                entries.append(Entry(name=place.name, scores=scores, fault=fault, metadata=own, **more))
+                entries.append(Entry(name=place.name, scores=scores, fault=fault, metadata=run_metadata, **more))
             elif place.name not in scoring.turned_away:
-                entries.append(replace(scoring.entry(place, progress), metadata=own))
+                entries.append(replace(scoring.entry(place, progress), metadata=run_metadata))
     return entries
 
 
@@ -394,10 +394,10 @@ class _Scoring:
         hashes = self._hashes(limits, layout, gold_inodes=gold_inodes(spec.parent), gold_hash=content)
         self.turned_away = frozenset(admit(hashes) if admit is not None else ())
         only = digest_of_ids(settings.only)
-        self._keys = {name: key_of(line, corrected, own, only=only) for name, own in hashes.items() if name not in self.turned_away}
-        wanted = set() if no_cache or not facts["is_bundled"] else set(self._keys.values())
+        self._keys = {name: key_of(line, corrected, digest, only=only) for name, digest in hashes.items() if name not in self.turned_away}
+        keys = set() if no_cache or not facts["is_bundled"] else set(self._keys.values())
         self._scores: dict[Path, RunScores] = {}
-        self._find_folder = self._find_known(wanted, {name: chosen or default for name, default in facts["defaults"].items()})
+        self._find_folder = self._find_known(keys, {name: chosen or default for name, default in facts["defaults"].items()})
         self._memo_key = set[str]()
         self._n_new = len({key for key in self._keys.values() if key not in self._find_folder})
         self._n_done = 0
@@ -421,9 +421,9 @@ class _Scoring:
                     self._faults[name] = error.message.replace(str(place.folder), name)
         return hashes
 
-    def _find_known(self, wanted: set[str], rules: Mapping[str, Rule]) -> dict[str, Path]:
-        """Return the finished runs with a `wanted` key whose results are readable, follow `rules` and used today's databases."""
-        scored = find_scored(self._settings.runs_folder, wanted, self._memo)
+    def _find_known(self, keys: set[str], rules: Mapping[str, Rule]) -> dict[str, Path]:
+        """Return the finished runs with a key of `keys` whose results are readable, follow `rules` and used today's databases."""
+        scored = find_scored(self._settings.runs_folder, keys, self._memo)
         self._scores = {folder: scores for folder in scored.values() if (scores := run_scores(folder, self._memo)) is not None}
         folders = {key: folder for key, folder in scored.items() if folder in self._scores}
         if rules:
@@ -538,9 +538,9 @@ def _gold_facts(gold_dir: Path, content: str, memo: DiskCache) -> dict[str, Any]
     `defaults` are the default rules by instance if some are strict, else empty. A plugin's code is in no signature, so a run with a plugin
     is never reused, and such facts are not cached.
     """
-    known: dict[str, Any] | None = memo.get("gold", content)
-    if known is not None and "layout" in known:
-        return known
+    entry: dict[str, Any] | None = memo.get("gold", content)
+    if entry is not None and "layout" in entry:
+        return entry
     gold = read_gold(gold_dir)
     defaults = {instance.instance_id: default_rules(instance) for instance in gold.instances}
     facts = {

@@ -106,14 +106,14 @@ def select(gold: Gold, *, only: Sequence[str] = (), pattern: str | None = None, 
             hint = did_you_mean(group, tags) if tags else "groups are set in suite.yaml"
             raise UsageError(f"no group {group!r} in this suite", hint=hint)
         instances = [instance for instance in instances if group in instance.groups]
-    among = list(instances)
-    chosen = among if pattern is None else [instance for instance in among if fnmatchcase(instance.instance_id, pattern)]
+    candidates = list(instances)
+    chosen = candidates if pattern is None else [instance for instance in candidates if fnmatchcase(instance.instance_id, pattern)]
     if chosen or not gold.instances:
         return chosen
-    if not among:
+    if not candidates:
         raise UsageError(f"none of the requested instances is in the group {group!r}", hint="an instance must match all filters")
-    what = "in gold" if len(among) == len(gold.instances) else "of those named by --only or --group"
-    raise UsageError(f"no instance {what} matches {pattern!r}", hint=f"known: {listed([instance.instance_id for instance in among])}")
+    what = "in gold" if len(candidates) == len(gold.instances) else "of those named by --only or --group"
+    raise UsageError(f"no instance {what} matches {pattern!r}", hint=f"known: {listed([instance.instance_id for instance in candidates])}")
 
 
 def by_tag(tasks: Sequence[Task]) -> dict[str, list[str]]:
@@ -141,8 +141,8 @@ def warnings_of(gold: Gold, submission: Submission, tasks: Sequence[Task], resul
         # Without a submission nothing has to be computed.
         if problem.code != "NEEDS_CONNECTION" or task.answer is not None
     ]
-    known = {problem.message for task in tasks for check in task.instance.checks for problem in check.problems}
-    warnings = [f"{result.instance_id}: {text}" for result in results for text in result.detail("warnings") or () if text not in known]
+    messages = {problem.message for task in tasks for check in task.instance.checks for problem in check.problems}
+    warnings = [f"{result.instance_id}: {text}" for result in results for text in result.detail("warnings") or () if text not in messages]
     return [*gold.notes, *submission.notes, *unknown, *problems, *warnings, *_columns_left_open(results)]
 
 

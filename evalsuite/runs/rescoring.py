@@ -153,9 +153,9 @@ def _woven(parts: Sequence[RunEntry], rows: Sequence[Sequence[Result]]) -> list[
     # First the counts of each run: a missing result makes the sum wrong, and the expected share of every other shard.
     n_gold = [entry.run["summary"].get("n_gold") for entry in parts]
     shares = [len(range(i, n_results, len(parts))) for i in range(len(parts))]
-    for entry, own, n in [*zip(parts, rows, n_gold, strict=True), *zip(parts, rows, shares, strict=True)]:
-        if n is not None and len(own) != n:
-            message = f"{entry.folder} contains {len(own)} results, shard {_shard(entry)} has {n}"
+    for entry, part_rows, n in [*zip(parts, rows, n_gold, strict=True), *zip(parts, rows, shares, strict=True)]:
+        if n is not None and len(part_rows) != n:
+            message = f"{entry.folder} contains {len(part_rows)} results, shard {_shard(entry)} has {n}"
             raise UsageError(message, hint="the file is damaged or half copied: copy it again, or run the shard again")
     results = [result for turn in zip_longest(*rows) for result in turn if result is not None]
     seen: set[str] = set()
@@ -303,11 +303,11 @@ def _options_again(
 
 def _check_version(entry: RunEntry, version: str | None) -> None:
     """Raise `UsageError` if the required scorer version is not the installed one."""
-    wanted = signature_parts(str(entry.run.get("signature", ""))).get("evalsuite", "") if version == "same" else version
-    if wanted is not None and wanted != __version__:
+    needed_version = signature_parts(str(entry.run.get("signature", ""))).get("evalsuite", "") if version == "same" else version
+    if needed_version is not None and needed_version != __version__:
         raise UsageError(
-            f"scorer version {wanted or 'unknown'} is requested, {__version__} is installed",
-            hint=f"install evalsuite {wanted}, or leave --scorer-version out" if wanted else "leave --scorer-version out",
+            f"scorer version {needed_version or 'unknown'} is requested, {__version__} is installed",
+            hint=f"install evalsuite {needed_version}, or leave --scorer-version out" if needed_version else "leave --scorer-version out",
         )
 
 
@@ -387,12 +387,12 @@ class Drift:
 
     def to_json(self) -> dict[str, Any]:
         """Return one object of the array that `drift --json` prints."""
-        moved = [{"instance_id": name, "then": then, "now": now} for name, then, now in self.moved]
+        moves = [{"instance_id": name, "then": then, "now": now} for name, then, now in self.moved]
         return {
             "run": self.name,
             "n": self.n,
-            "n_moved": len(moved),
-            "moved": moved,
+            "n_moved": len(moves),
+            "moved": moves,
             "n_unscored": len(self.unscored),
             "unscored": list(self.unscored),
             "components": list(self.components),
@@ -412,9 +412,9 @@ def find_drifts(
             continue
         results = done.run.results
         lost = {result.instance_id: result.reason for result in results if lacks_setup(result)}
-        moved = tuple(change for change in done.changed if change[0] not in lost)
+        moves = tuple(change for change in done.changed if change[0] not in lost)
         problem = f"{len(lost)} of {len(results)} verdicts cannot be scored here: {next(iter(lost.values()))}" if lost else ""
-        yield Drift(name=entry.name, n=len(results), moved=moved, unscored=tuple(lost), components=done.signature_changes, problem=problem)
+        yield Drift(name=entry.name, n=len(results), moved=moves, unscored=tuple(lost), components=done.signature_changes, problem=problem)
 
 
 def by_component(drifts: Iterable[Drift]) -> list[tuple[str, int, int, int, int]]:

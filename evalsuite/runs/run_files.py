@@ -186,8 +186,8 @@ def set_apart(folder: Path, results: Iterable[Result]) -> Iterator[Result]:
                 row = [result.instance_id, path, len(scores), scores, official if official is not None else [None] * len(scores)]
                 into = "INSERT INTO u SELECT ?, ?, unnest(range(1, ? + 1)), unnest(?::DOUBLE[]), unnest(?::DOUBLE[])"
                 connection.execute(into, row)
-            apart = {"n": n, "file": UNITS, "sha256": _units_digest(result.details["units"])}
-            yield replace(result, details={**result.details, "units": apart})
+            reference = {"n": n, "file": UNITS, "sha256": _units_digest(result.details["units"])}
+            yield replace(result, details={**result.details, "units": reference})
         if connection is None:
             file.unlink(missing_ok=True)
             return
@@ -221,8 +221,8 @@ def whole_units(folder: Path, results: Iterable[Result], *, read: Reader | None 
     with ExitStack() as stack:
         handle: BinaryIO | None = None
         for result in results:
-            apart = result.detail("units")
-            if not isinstance(apart, Mapping) or "sha256" not in apart:
+            reference = result.detail("units")
+            if not isinstance(reference, Mapping) or "sha256" not in reference:
                 yield result
                 continue
             if handle is None and file.is_file():
@@ -232,11 +232,11 @@ def whole_units(folder: Path, results: Iterable[Result], *, read: Reader | None 
             units = None
             if handle is not None and sealed:
                 rows = read(handle, file, result.instance_id) if read is not None else _columns_in(handle, file, result.instance_id)
-                units = _units_of(rows, apart.get("n"))
-            if isinstance(units, dict) and "official" not in units and _units_digest(units) != apart["sha256"]:
+                units = _units_of(rows, reference.get("n"))
+            if isinstance(units, dict) and "official" not in units and _units_digest(units) != reference["sha256"]:
                 # If no official score was judged, the file has none.
                 units["official"] = [None] * len(units["scores"])
-            if units is None or _units_digest(units) != apart["sha256"]:
+            if units is None or _units_digest(units) != reference["sha256"]:
                 hint = "score the submission again: the records' scores exist nowhere else"
                 raise OutputError(f"{file}: the units of {result.instance_id!r} are not what the run wrote", hint=hint)
             yield replace(result, details={**result.details, "units": units})
@@ -576,8 +576,8 @@ def is_intact(run: bytes, results: bytes) -> tuple[bool, bool] | None:
     seal = SEAL.search(run)
     if seal is None:
         return None
-    own = _digest(run[: seal.start("run")] + _BLANK.encode() + run[seal.end("run") :])
-    return own == seal["run"].decode(), _digest(results) == seal["results"].decode()
+    run_digest = _digest(run[: seal.start("run")] + _BLANK.encode() + run[seal.end("run") :])
+    return run_digest == seal["run"].decode(), _digest(results) == seal["results"].decode()
 
 
 def _digest(data: bytes) -> str:

@@ -94,9 +94,9 @@ class RunFolder:
     def open(self, plan: Mapping[str, Any]) -> "RunFolder":
         """Create the folder and an empty journal. Raises `OutputError` if that is not possible."""
         try:
-            made = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
+            new_folders = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
             self.path.mkdir(parents=True, exist_ok=True)
-            for folder in made:
+            for folder in new_folders:
                 sync_folder(folder.parent)
             self._lock_folder()
             for part in partial_files(self.path):
@@ -482,9 +482,9 @@ def sign_run(folder: Path, key: "Ed25519PrivateKey") -> None:
     """Write the signature of a finished run next to it."""
     seal = seal_of((folder / RUN).read_bytes())
     assert seal is not None, "a run that was just finished is sealed"
-    made = {"public_key": public_text(key.public_key()), "signature": key.sign(_WHAT + seal.encode()).hex()}
+    signature_record = {"public_key": public_text(key.public_key()), "signature": key.sign(_WHAT + seal.encode()).hex()}
     try:
-        write_atomically(folder / SIGNATURE, json.dumps(made, indent=2) + "\n")
+        write_atomically(folder / SIGNATURE, json.dumps(signature_record, indent=2) + "\n")
     except OSError as error:
         raise write_error(folder / SIGNATURE, error) from error
 

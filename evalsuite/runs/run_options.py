@@ -156,8 +156,8 @@ def rules_name(rules: Rule | Literal["default"], layout: str = "original") -> st
 
 def rules_label(rules: str, signatures: Iterable[str]) -> str:
     """Return the display name of the rules of several runs: official ones by the name in the runs' signatures, as `bird-ex`."""
-    named = {part.removeprefix("rules:") for line in signatures for part in line.split("|") if part.startswith("rules:")}
-    return " and ".join(sorted(named - {"strict", "default"})) or rules if rules == "official" else rules
+    rule_names = {part.removeprefix("rules:") for line in signatures for part in line.split("|") if part.startswith("rules:")}
+    return " and ".join(sorted(rule_names - {"strict", "default"})) or rules if rules == "official" else rules
 
 
 def receipt(*, isolation: str, features: Sequence[str], jobs: int, executor: str = "local") -> dict[str, object]:

@@ -76,9 +76,9 @@ class ScoreCache:
 
     def results(self, tasks: Sequence[Task], rest: Execute) -> Iterator[Result]:
         """Yield one result per task: cached ones first, then new ones, which are stored if they may be."""
-        known = self.known([task for task in tasks if is_pair(task) or (skip_unscorable(task) is None and not is_batch(task))])
-        yield from known.values()
-        for result in rest([task for task in tasks if task.instance.instance_id not in known]):
+        hits = self.known([task for task in tasks if is_pair(task) or (skip_unscorable(task) is None and not is_batch(task))])
+        yield from hits.values()
+        for result in rest([task for task in tasks if task.instance.instance_id not in hits]):
             yield result
             self.keep(result)
 

@@ -75,11 +75,11 @@ def with_notes(
     same = {text: n for text, n in Counter(map(_text, among or tasks)).items() if n >= SAME_ANSWER}
     # Short answers are not checked.
     golds = cache(lambda: _gold_texts(among or tasks))
-    noted = (
+    pairs = (
         (result, list(_notes(task, result, same, golds, gold_inodes, gold_digests or {})))
         for task, result in zip(tasks, results, strict=True)
     )
-    return tuple(result.with_detail("notes", notes) if notes else result for result, notes in noted)
+    return tuple(result.with_detail("notes", notes) if notes else result for result, notes in pairs)
 
 
 def by_kind(results: Iterable[Result]) -> dict[str, list[str]]:
@@ -127,8 +127,8 @@ def _lacks_gold(task: Task) -> bool:
     def lacks(check: Check) -> bool:
         if any(problem.blocks >= {*RULES} and problem.code != "NEEDS_CONNECTION" for problem in check.problems):
             return True
-        named = check.parameters.get("gold")
-        names = [name for name in (named if isinstance(named, list) else [named]) if isinstance(name, str)]
+        gold_files = check.parameters.get("gold")
+        names = [name for name in (gold_files if isinstance(gold_files, list) else [gold_files]) if isinstance(name, str)]
         places = [name if isinstance(name, FromRoot) else f"{task.instance.instance_id}/{name}" for name in names]
         return check.scorer in _OF_FILES and check.computed is None and not any((task.gold_folder / place).exists() for place in places)
 
@@ -170,15 +170,15 @@ def _golds_in(text: str, golds: Golds, task: Task) -> int:
         return 0
     # A gold that several instances share is no list of golds: it counts once.
     met: dict[Words, str] = {}
-    for n, known in golds().items():
+    for n, owners in golds().items():
         for begin in range(len(words) - n + 1):
             some = tuple(words[begin : begin + n])
-            if (owner := known.get(hash(some))) is not None:
+            if (owner := owners.get(hash(some))) is not None:
                 met[some] = owner
     if len(met) < OTHER_GOLDS:
         return 0
-    own = _gold_words(task)
-    return len({owner for some, owner in met.items() if some not in own})
+    gold_words = _gold_words(task)
+    return len({owner for some, owner in met.items() if some not in gold_words})
 
 
 def _identical(task: Task, result: Result, gold_inodes: frozenset[tuple[int, int]], gold_digests: Mapping[str, str]) -> str:
@@ -189,8 +189,8 @@ def _identical(task: Task, result: Result, gold_inodes: frozenset[tuple[int, int
     if answer is None or answer.answer_type == "answer" or not answer.value:
         return ""
     name = answer.value if isinstance(answer.value, str) else answer.value[0]
-    if len(known := result.digests.get(name, "")) == _DIGITS:
-        equal = (gold for gold in _gold_names(task) if gold_digests.get(_below(task, gold)) == known)
+    if len(digest := result.digests.get(name, "")) == _DIGITS:
+        equal = (gold for gold in _gold_names(task) if gold_digests.get(_below(task, gold)) == digest)
         if (first := next(equal, "")) or all(_below(task, gold) in gold_digests for gold in _gold_names(task)):
             return first
     limit = task.limits["file_bytes"]
@@ -384,7 +384,7 @@ def _open_resources(planned: Planned, fork_server: ForkServer | None, judges: Fo
     """Open the resources of a run. After the block every worker is dead and every file closed."""
     options, gold, inodes = planned.options, planned.gold, planned.gold_inodes
     assert options.jobs is not None
-    folder, known = _open_folder(planned)
+    folder, earlier_results = _open_folder(planned)
     work = Work(
         jobs=options.jobs,
         isolation=options.isolation,
@@ -412,7 +412,7 @@ def _open_resources(planned: Planned, fork_server: ForkServer | None, judges: Fo
     try:
         if folder is not None and not gold.suite.extra.get("hidden"):
             planned.living.freeze(folder.path)
-        yield Opened(pool=pool, sql=sql, batches=batches, cache=cache, folder=folder, known=known)
+        yield Opened(pool=pool, sql=sql, batches=batches, cache=cache, folder=folder, known=earlier_results)
     except KeyboardInterrupt as stop:
         raise InterruptedRun(_saved_words(folder, len(planned.tasks))) from stop
     finally:
@@ -439,10 +439,10 @@ def _open_folder(planned: Planned) -> tuple[RunFolder | None, Mapping[str, Resul
     }
     if options.resume is not None:
 
-        def is_other(known: Mapping[str, Result], whole: str) -> bool:
+        def is_other(earlier_results: Mapping[str, Result], whole: str) -> bool:
             if whole:
                 return submission_hash(submission) != whole
-            return has_changed(submission, read_of(planned.tasks, known))
+            return has_changed(submission, read_of(planned.tasks, earlier_results))
 
         return RunFolder(options.resume).reopen(plan_line, is_other)
     if options.out is not None:
@@ -486,7 +486,7 @@ def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], start
         unapplied = warn_unapplied(planned.errata, tasks)
     read = read_of(tasks, {result.instance_id: result for result in results})
     contents = file_contents(planned.submission, known=read) if options.save else {}
-    made = receipt(isolation=options.isolation, features=opened.pool.features, jobs=opened.pool.jobs, executor=options.executor)
+    base_receipt = receipt(isolation=options.isolation, features=opened.pool.features, jobs=opened.pool.jobs, executor=options.executor)
     return Run(
         gold=gold,
         submission=planned.submission,
@@ -514,7 +514,7 @@ def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], start
             *unapplied,
         ),
         folder=folder.path if folder is not None else None,
-        receipt={**made, **({"resume": folder.notes} if folder is not None and folder.notes else {})},
+        receipt={**base_receipt, **({"resume": folder.notes} if folder is not None and folder.notes else {})},
         corrections=corrections,
         submission_hash=hash_of(contents) if options.save else None,
         unsure=uncertain_instances(tasks, results, contents, changed_gold=files.changed()),

@@ -56,19 +56,19 @@ def read_submission_in_worker(
         UsageError: As `read_submission`.
     """
     # Each id is stored once.
-    wanted = ids if gold is None else [instance.instance_id for instance in gold.instances]
-    own = {name: name for name in wanted} if wanted is not None else None
-    known = frozenset(own) if own is not None else None
-    layout, apart = (gold.layout, [gold.folder]) if gold is not None else (layout, hidden)
-    _check_apart(folder, apart, partial(read_submission, folder, limits, layout=layout, mode=mode, ids=known))
+    instance_ids = ids if gold is None else [instance.instance_id for instance in gold.instances]
+    interned_ids = {name: name for name in instance_ids} if instance_ids is not None else None
+    id_set = frozenset(interned_ids) if interned_ids is not None else None
+    layout, separate_folders = (gold.layout, [gold.folder]) if gold is not None else (layout, hidden)
+    _check_apart(folder, separate_folders, partial(read_submission, folder, limits, layout=layout, mode=mode, ids=id_set))
     if isolation == "none":
         if fork_server is not None:
             fork_server.load(modules)
-        return _as_gold_has_it(read_submission(folder, limits, layout=layout, mode=mode, ids=known), gold)
+        return _as_gold_has_it(read_submission(folder, limits, layout=layout, mode=mode, ids=id_set), gold)
     place, answers, rest = folder.absolute(), dict[str, Answer](), dict[str, Any]()
     n_bytes = _metadata_bytes(place, int(limits["metadata_bytes"]))
-    names = None if known is None else sorted(known)
-    hidden, has_peer = [*apart, *hidden] if gold is not None else hidden, idle_readers is not None
+    names = None if id_set is None else sorted(id_set)
+    hidden, has_peer = [*separate_folders, *hidden] if gold is not None else hidden, idle_readers is not None
     worker = RpcClient(
         readable=[place], hidden=hidden, hostile=place, limits=limits, fork_server=fork_server, modules=modules, has_peer=has_peer
     )
@@ -78,7 +78,7 @@ def read_submission_in_worker(
                 if isinstance(message, dict):
                     rest = {**message, "notes": tuple(message["notes"]), "unknown": tuple(map(tuple, message["unknown"]))}
                 else:
-                    of = [row[0] if own is None else own.get(row[0]) for row in message]
+                    of = [row[0] if interned_ids is None else interned_ids.get(row[0]) for row in message]
                     answers.update((name, _answer(name, row)) for name, row in zip(of, message, strict=True) if name is not None)
             if idle_readers is not None:
                 idle_readers.append(calls.release())
@@ -94,9 +94,9 @@ def _check_apart(folder: Path, hidden: Sequence[Path], read: Callable[[], object
 
     A path that is no submission at all is reported by `read` as such; a worker could not see one of the sides.
     """
-    here, places = folder.resolve(), [place.resolve() for place in hidden]
-    is_inside = any(here.is_relative_to(place) for place in places)
-    contains_it = any(place.is_relative_to(here) for place in places)
+    resolved_folder, places = folder.resolve(), [place.resolve() for place in hidden]
+    is_inside = any(resolved_folder.is_relative_to(place) for place in places)
+    contains_it = any(place.is_relative_to(resolved_folder) for place in places)
     if (is_inside or contains_it) and not metadata_like(folder) and folder.is_dir():
         read()
     if is_inside:

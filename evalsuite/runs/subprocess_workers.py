@@ -146,19 +146,19 @@ def subprocess_results(tasks: Sequence[Task], *, jobs: int, gold_inodes: frozens
     """Yield one result per task as soon as it is known; `jobs` workers in parallel, started on demand and ended with the last task."""
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
-    own, workers = threading.local(), list[_SubprocessWorker]()
+    thread_state, workers = threading.local(), list[_SubprocessWorker]()
     setup = pickle.dumps({"limits": dict(tasks[0].limits), "gold_inodes": gold_inodes, **worker_setup()})
 
     def score(task: Task, order: str, *, is_last: bool = False) -> Result | tuple[Task, str]:
         if not is_last and not budget.spend(size_of(task)):
             return out_of_budget(task, budget)
-        if (worker := getattr(own, "worker", None)) is None or not worker.alive:
-            worker = own.worker = _SubprocessWorker(setup, task.submission_folder)
+        if (worker := getattr(thread_state, "worker", None)) is None or not worker.alive:
+            worker = thread_state.worker = _SubprocessWorker(setup, task.submission_folder)
             workers.append(worker)
         scored = worker.score(task, order, is_last=is_last)
         return scored if isinstance(scored, Result) else (task, scored)
 
-    again: list[tuple[Task, str]] = []
+    retries: list[tuple[Task, str]] = []
     threads = ThreadPoolExecutor(max_workers=min(jobs, len(tasks)), thread_name_prefix="spawned")
     try:
         ordered = sorted(tasks, key=size_of, reverse=True)
@@ -166,13 +166,13 @@ def subprocess_results(tasks: Sequence[Task], *, jobs: int, gold_inodes: frozens
             if isinstance(scored := done.result(), Result):
                 yield scored
             else:
-                again.append(scored)
-        while again:
+                retries.append(scored)
+        while retries:
             # When nothing else runs.
-            if isinstance(scored := score(*again.pop(), is_last=True), Result):
+            if isinstance(scored := score(*retries.pop(), is_last=True), Result):
                 yield scored
             else:
-                again.append(scored)
+                retries.append(scored)
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
         for worker in list(workers):

@@ -204,11 +204,11 @@ def _spread(results: Sequence[Result]) -> tuple[float | None, tuple[float, float
     """Return standard error, 95 % interval and its method for the mean of the scores; nothing without scores."""
     if all(result.score is None for result in results):
         return None, None, ""
-    judged = [result for result in results if not is_ungraded(result)]
-    units = units_of(judged[0]) if len(judged) == 1 else None
-    known = [score for score in units or () if score is not None]
-    scores = [result.score or 0.0 for result in judged]
-    reported = reported_interval(known, score=scores[0]) if known else reported_interval(scores)
+    graded_results = [result for result in results if not is_ungraded(result)]
+    units = units_of(graded_results[0]) if len(graded_results) == 1 else None
+    unit_scores = [score for score in units or () if score is not None]
+    scores = [result.score or 0.0 for result in graded_results]
+    reported = reported_interval(unit_scores, score=scores[0]) if unit_scores else reported_interval(scores)
     interval = None if reported.low is None or reported.high is None else (reported.low, reported.high)
     return reported.se, interval, reported.method
 
@@ -220,10 +220,10 @@ def _cluster_interval(results: Sequence[Result], groups: Mapping[str, Sequence[s
     tags = [_cluster(r.instance_id, groups, clusters) for r in results]
     if all(r.score is None for r in results):
         return {"n_clusters": len(set(tags)), "se": None, "interval_95": None, "note": ""}
-    judged = [(r.score or 0.0, tag) for r, tag in zip(results, tags, strict=True) if not is_ungraded(r)]
-    interval = reported_interval([score for score, _ in judged], clusters=[tag for _, tag in judged])
+    pairs = [(r.score or 0.0, tag) for r, tag in zip(results, tags, strict=True) if not is_ungraded(r)]
+    interval = reported_interval([score for score, _ in pairs], clusters=[tag for _, tag in pairs])
     ends = None if interval.low is None or interval.high is None else [interval.low, interval.high]
-    n_clusters = len({tag for _, tag in judged})
+    n_clusters = len({tag for _, tag in pairs})
     return {"n_clusters": n_clusters, "se": interval.se, "interval_95": ends, "note": interval.note or few_clusters_note(n_clusters)}
 
 

@@ -301,8 +301,8 @@ def read_ahead(folder: Path, limits: Mapping[str, int | float], orders: Sequence
             os._exit(0)
     os.close(target)
     with os.fdopen(source, "rb") as pipe:
-        kept = pipe.read()
+        shelf_bytes = pipe.read()
     # Half of it is nothing: judges then read gold themselves.
-    if os.waitpid(pid, 0)[1] == 0 and kept:
-        SHELF.take(kept)
+    if os.waitpid(pid, 0)[1] == 0 and shelf_bytes:
+        SHELF.take(shelf_bytes)
     gc.freeze()

@@ -113,9 +113,9 @@ def set_up(
         submission = submission_folder.resolve()
         gold = [gold_folder.resolve(), *(gold_links(gold_folder) if links is None else links)]
         sides = {"reader": ([submission], gold), "judge": (gold, [submission])}
-        for role, (own, hidden) in sides.items():
-            own = [*own, *(path.resolve() for path in (made or {}).get(role, ()))]
-            readable[role] = readable_paths(map(str, own), map(str, hidden))
+        for role, (visible, hidden) in sides.items():
+            visible = [*visible, *(path.resolve() for path in (made or {}).get(role, ()))]
+            readable[role] = readable_paths(map(str, visible), map(str, hidden))
     return Setup(
         isolation=isolation,
         limits=limits,
@@ -401,11 +401,11 @@ class Pool:
         """Yield one result per task as soon as it is known."""
         queued: list[Task] = []
         programs: list[Task] = []
-        settled: list[Result] = []
+        early_results: list[Result] = []
         for task in tasks:
             early = skip_unscorable(task)
             if early is not None:
-                settled.append(early)
+                early_results.append(early)
             elif not opens_files(task) and any(map(asks_programs, task.instance.checks)):
                 programs.append(task)
             else:
@@ -420,7 +420,7 @@ class Pool:
             finally:
                 self.close()
         # Last: a caller that stops at the first failure should get a real answer first, not a missing one.
-        yield from settled
+        yield from early_results
 
     def _program_results(self, tasks: Sequence[Task], budget: Budget) -> Iterator[Result]:
         """Yield the results of answers that are programs. Each runs in its own program sandbox and clock; a thread here waits for it.
@@ -434,20 +434,20 @@ class Pool:
 
         from evalsuite.runs.task_execution import score_task
 
-        threads, again = ThreadPoolExecutor(self.jobs + 1, thread_name_prefix="jails"), list[tuple[Task, Result]]()
+        threads, retries = ThreadPoolExecutor(self.jobs + 1, thread_name_prefix="jails"), list[tuple[Task, Result]]()
         try:
             under_way = {threads.submit(self._score_here, task, budget): task for task in tasks}
             for done in as_completed(under_way):
                 result = done.result()
                 # LIMIT of an answer is a 0; this one is the machine's.
                 if result.status == "unscored" and result.fault == "LIMIT":
-                    again.append((under_way[done], result))
+                    retries.append((under_way[done], result))
                 else:
                     yield result
         finally:
             # Closing the iterator waits for the running sandboxes, and no other.
             threads.shutdown(wait=True, cancel_futures=True)
-        for task, result in again:
+        for task, result in retries:
             yield score_task(task, self.gold_inodes, self._order) if budget.seconds else result
 
     def _without_forks(self, tasks: Sequence[Task], budget: Budget) -> Iterator[Result]:

@@ -132,15 +132,15 @@ class ForkServer:
 
     def fork(self, data: socket.socket | None = None) -> Worker:
         """Fork a worker in its own session, with cwd `/` and no descriptors but its sockets. Raises `EvalsuiteError`."""
-        ours, theirs = socket.socketpair()
-        with theirs:
-            passed = [theirs.fileno(), *([data.fileno()] if data is not None else [])]
+        parent_end, child_end = socket.socketpair()
+        with child_end:
+            passed = [child_end.fileno(), *([data.fileno()] if data is not None else [])]
             self._has_forked = True
             pid = self._order(ORDER.pack(FORK, 0), passed)
         if pid < 0:
-            ours.close()
+            parent_end.close()
             raise start_error()
-        return Worker(pid=pid, control=ours, fork_server=self)
+        return Worker(pid=pid, control=parent_end, fork_server=self)
 
     def reap(self, pid: int) -> int:
         """Wait for a killed worker and return its status; -SIGKILL if the fork server is gone, since its workers die with it."""
@@ -171,17 +171,17 @@ class ForkServer:
 
 def _start_process(path: Sequence[str], modules: Collection[str]) -> "tuple[subprocess.Popen[bytes], socket.socket]":
     """Start a fork server in a new interpreter; return its process and its control socket. Raises `EvalsuiteError`."""
-    control, theirs = socket.socketpair()
-    with theirs, signals_blocked():
+    control, child_end = socket.socketpair()
+    with child_end, signals_blocked():
         try:
             process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _CODE.format(path=path, control=theirs.fileno(), modules=tuple(modules))],
+                [sys.executable, "-I", "-S", "-c", _CODE.format(path=path, control=child_end.fileno(), modules=tuple(modules))],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
                 env=worker_environment(),
-                pass_fds=[theirs.fileno()],
+                pass_fds=[child_end.fileno()],
                 start_new_session=True,
             )
         except OSError:
@@ -234,12 +234,12 @@ def fork_ahead(modules: Collection[str]) -> None:
         ImportRef(name).load()
     from evalsuite.sandbox.worker_main import continue_as_fork_server
 
-    control, theirs = socket.socketpair()
-    with theirs, signals_blocked(), contextlib.suppress(OSError):
+    control, child_end = socket.socketpair()
+    with child_end, signals_blocked(), contextlib.suppress(OSError):
         if pid := os.fork():
             _ahead.append((_Forked(pid), control))
         else:
-            continue_as_fork_server(theirs, worker_environment())
+            continue_as_fork_server(child_end, worker_environment())
 
 
 _shared: ForkServer | None = None
@@ -286,8 +286,8 @@ def import_path(*hostile: Path) -> list[str]:
     folders = {folder.resolve() for folder in hostile}
     around = {entry: {place, *place.parents} & folders for entry, place in places.items()}
     # A virtual environment inside the submission belongs to the user and is allowed.
-    own = {entry for entry, place in places.items() if place.is_relative_to(sys.prefix) or place == PACKAGE.parent}
-    return [entry for entry in path if not around[entry] or entry in own]
+    own_entries = {entry for entry, place in places.items() if place.is_relative_to(sys.prefix) or place == PACKAGE.parent}
+    return [entry for entry in path if not around[entry] or entry in own_entries]
 
 
 def worker_environment() -> dict[str, str]:

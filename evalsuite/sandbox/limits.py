@@ -45,20 +45,20 @@ def levels(controller: Controller, process: Path = Path("/proc/self")) -> tuple[
     except OSError:
         return ()
     folders: list[Path] = []
-    for _, names, own in groups:
+    for _, names, group_path in groups:
         for mount in mounts:
             root, place, rest = mount[3], mount[4], mount[mount.index("-") + 1 :]
             fits = (rest[0] == "cgroup" and controller in names.split(",") and controller in rest[2].split(",")) or (
                 rest[0] == "cgroup2" and not names
             )
             if fits:
-                folders += _upward(Path(place), root, own)
+                folders += _upward(Path(place), root, group_path)
     return tuple(folders)
 
 
-def _upward(mount: Path, root: str, own: str) -> Iterator[Path]:
+def _upward(mount: Path, root: str, group_path: str) -> Iterator[Path]:
     """Yield the folders from a group up to the mount point of its tree; `root` is the group that is mounted there."""
-    inside = own.removeprefix(root) if root != "/" and (own == root or own.startswith(root + "/")) else own
+    inside = group_path.removeprefix(root) if root != "/" and (group_path == root or group_path.startswith(root + "/")) else group_path
     group = mount / inside.strip("/")
     while group != mount and mount in group.parents:
         if group.is_dir():
@@ -154,64 +154,64 @@ class Clock:
 
     def _look(self) -> None:
         at = time.monotonic()
-        whole, own = at - self._at, at - max(self._at, self._began)
+        whole, elapsed = at - self._at, at - max(self._at, self._began)
         self._at = at
         delay, cpu, is_reported = self._differences()
         throttled, self._throttled = self._throttled, throttled_seconds()
         if not is_reported:
             # Without run delay, sleeping and waiting for a CPU look the same.
             self._is_blind = True
-            taken = min(own, cpu)
-            self.had, self.waited = self.had + taken, self.waited + own - taken
+            cpu_share = min(elapsed, cpu)
+            self.had, self.waited = self.had + cpu_share, self.waited + elapsed - cpu_share
             return
         can_run = False
-        if self._throttled > throttled or own + self._pending - delay - cpu > _LEAST_PENDING:
-            delay += self._ongoing_wait(own)
+        if self._throttled > throttled or elapsed + self._pending - delay - cpu > _LEAST_PENDING:
+            delay += self._ongoing_wait(elapsed)
             can_run = bool(self._runnable)
         else:
             self._runnable = {}
         if can_run:
             delay += self._throttled - throttled
-        waited = max(0.0, min(delay, whole - cpu + self._pending, own + self._pending))
+        waited = max(0.0, min(delay, whole - cpu + self._pending, elapsed + self._pending))
         # If the machine or this process stood still, the gap counts for nobody.
-        watched = min(own - waited, max(_OVERDUE, cpu))
+        watched = min(elapsed - waited, max(_OVERDUE, cpu))
         self.had, self.waited = self.had + watched, self.waited + waited
         # The kernel reports a wait only after it ends, so an ongoing wait shows at the next reading. Unexplained time stays pending for
         # one reading only; otherwise a process that computes at each reading could sleep for free in between.
-        self._pending = max(0.0, min(own, self._pending + watched - cpu)) if can_run else 0.0
+        self._pending = max(0.0, min(elapsed, self._pending + watched - cpu)) if can_run else 0.0
 
     def _differences(self) -> tuple[float, float, bool]:
         """Return (seconds of run delay, seconds of CPU) of all threads since the last call, and whether the kernel reports them."""
-        known, delay, cpu, is_reported = self._known, 0.0, 0.0, False
+        last_values, delay, cpu, is_reported = self._known, 0.0, 0.0, False
         self._known = {}
         numbers = list(self._processes())
         for place in (*self._caller, *(place for number in numbers for place in _threads(number))):
             ran, waited, slices = _schedule(place)
             if ran or waited:
                 is_reported = True
-                before = known.get(place, (0.0, 0.0, 0))
+                before = last_values.get(place, (0.0, 0.0, 0))
                 reported = max(0.0, waited - before[1])
-                counted = min(reported, self._counted.get(place, 0.0))
-                if counted:
-                    self._counted[place] -= counted
-                cpu, delay = cpu + max(0.0, ran - before[0]), delay + reported - counted
+                counted_delay = min(reported, self._counted.get(place, 0.0))
+                if counted_delay:
+                    self._counted[place] -= counted_delay
+                cpu, delay = cpu + max(0.0, ran - before[0]), delay + reported - counted_delay
                 self._known[place] = ran, waited, slices
         if not is_reported:
-            taken = {number: _cpu_of(number) for number in numbers or [os.getpid()]}
-            cpu = sum(max(0.0, now - self._cpu_known.get(number, 0.0)) for number, now in taken.items())
-            self._cpu_known = taken
+            cpu_times = {number: _cpu_of(number) for number in numbers or [os.getpid()]}
+            cpu = sum(max(0.0, now - self._cpu_known.get(number, 0.0)) for number, now in cpu_times.items())
+            self._cpu_known = cpu_times
         return delay, cpu, is_reported
 
-    def _ongoing_wait(self, own: float) -> float:
-        """Read which threads are runnable and return the seconds of a wait that has not ended: all of `own`, else 0.
+    def _ongoing_wait(self, elapsed: float) -> float:
+        """Read which threads are runnable and return the seconds of a wait that has not ended: all of `elapsed`, else 0.
 
         The kernel reports a wait when it ends. A thread that is runnable at two readings, with no time slice in between, waited throughout.
         """
-        before, self._runnable = self._runnable, {place: known[2] for place, known in self._known.items() if _state(place) == "R"}
+        before, self._runnable = self._runnable, {place: values[2] for place, values in self._known.items() if _state(place) == "R"}
         stuck = [place for place, slices in self._runnable.items() if before.get(place) == slices]
         for place in stuck:
-            self._counted[place] = self._counted.get(place, 0.0) + own
-        return own if stuck else 0.0
+            self._counted[place] = self._counted.get(place, 0.0) + elapsed
+        return elapsed if stuck else 0.0
 
 
 class Alarm:
@@ -444,11 +444,11 @@ def check_limits(limits: Mapping[str, int | float], *, seconds: float = 0.0, n_b
     if memory < LEAST_MEMORY_MIB:
         message = f"limit memory_mib is {memory}: a worker takes {LEAST_MEMORY_MIB} MiB of address space before it reads an answer"
         raise UsageError(message, hint=f"--limit memory_mib={LEAST_MEMORY_MIB} or more")
-    wanted = max(seconds, limits["seconds"])
+    cpu_seconds = max(seconds, limits["seconds"])
     needed: dict[str, tuple[float, str, str]] = {
         "AS": (memory * _MIB, "ulimit -v", f"of address space: a worker may take {memory} MiB (limit memory_mib)"),
         "DATA": (memory * _MIB, "ulimit -d", f"of data: a worker may take {memory} MiB (limit memory_mib)"),
-        "CPU": (wanted, "ulimit -t", f"of CPU time: one answer may take {wanted:g} s (limit seconds)"),
+        "CPU": (cpu_seconds, "ulimit -t", f"of CPU time: one answer may take {cpu_seconds:g} s (limit seconds)"),
         "FSIZE": (n_bytes, "ulimit -f", f"a file: this run writes one of {n_bytes} bytes"),
         "NOFILE": (_FILES + _FILES_A_JOB, "ulimit -n", f"open files: a run needs {_FILES + _FILES_A_JOB}"),
     }

@@ -99,7 +99,7 @@ def parts_without(path: str, hidden: Iterable[str]) -> list[str]:
         children = [child.path for child in os.scandir(path) if not child.is_symlink()]
     except OSError:
         return []
-    return [kept for child in sorted(children) for kept in parts_without(child, inside)]
+    return [part for child in sorted(children) for part in parts_without(child, inside)]
 
 
 def library_paths() -> tuple[str, ...]:
@@ -116,8 +116,8 @@ def _library_paths(folder: str, path: Sequence[str]) -> tuple[str, ...]:
     broad = {os.path.realpath(folder), *([] if sources.name in ("site-packages", "dist-packages") else [str(sources)])}
     imported = {os.path.realpath(entry) for entry in path if entry} - broad
     system = ("/usr", "/lib", "/lib64", "/etc/localtime", "/etc/ld.so.cache")
-    own = map(os.path.realpath, (sys.prefix, sys.base_prefix, sys.exec_prefix, str(PACKAGE), *system))
-    return tuple(sorted({*own, *imported}))
+    interpreter_paths = map(os.path.realpath, (sys.prefix, sys.base_prefix, sys.exec_prefix, str(PACKAGE), *system))
+    return tuple(sorted({*interpreter_paths, *imported}))
 
 
 def _allow(ruleset: int, path: str, rights: int) -> None:

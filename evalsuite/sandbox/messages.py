@@ -136,7 +136,7 @@ def item_of(frame: bytes) -> tuple[bytes, Any]:
         case [str(code), detail, where, side] if kind == FAULT and code in FAULTS:
             raise FaultError(code, str(detail), where=str(where), side="setup" if side == "setup" else None)
         case [message, hint, name] if kind == ERROR:
-            error = next((known for known in (SubmissionError, UsageError) if known.__name__ == name), EvalsuiteError)
+            error = next((error_class for error_class in (SubmissionError, UsageError) if error_class.__name__ == name), EvalsuiteError)
             raise error(str(message), hint=str(hint))
     raise ValueError("a worker sent no reply")
 

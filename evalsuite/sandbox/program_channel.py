@@ -86,10 +86,10 @@ class RemoteClass(type):
         parent._class_.proxies.give_up("derives a class from one of the program's")
 
     def __call__(cls, *arguments: Any, **named: Any) -> Any:
-        made = cls._class_.ask("call", arguments, tuple(named.items()))
-        if cls._class_.known and is_remote(made):
-            reference_of(made).known = True
-        return made
+        instance = cls._class_.ask("call", arguments, tuple(named.items()))
+        if cls._class_.known and is_remote(instance):
+            reference_of(instance).known = True
+        return instance
 
     def __getattr__(cls, name: str) -> Any:
         _refuse_numpy(cls._class_, name)
@@ -177,10 +177,10 @@ def _fields(names: Any) -> Any:
     """Return the fields of a dataclass in the form of the local `dataclasses`."""
     import dataclasses
 
-    made: dict[str, Any] = {name: dataclasses.field() for name in names}
-    for name, field in made.items():
+    fields: dict[str, Any] = {name: dataclasses.field() for name in names}
+    for name, field in fields.items():
         field.name, field._field_type = name, dataclasses._FIELD  # type: ignore[attr-defined]
-    return made
+    return fields
 
 
 _PICKLED: Final[list[Any]] = []
@@ -358,9 +358,9 @@ class Proxies:
         """Encode a class: by name if both sides have it, else by number, with its description the first time."""
         if SAFE_CLASSES.get(kind.__name__) is kind:
             return ["safe", kind.__name__]
-        known = self.wire_of_known(kind)
-        if known is not None:
-            return known
+        wire = self.wire_of_known(kind)
+        if wire is not None:
+            return wire
         if is_known(kind):
             return ["exception", kind.__module__, kind.__qualname__, native_name(kind)]
         was_sent = self._numbers.get(kind) is not None
@@ -397,19 +397,19 @@ class Proxies:
             for attribute in dir(base)
             if getattr(base, attribute) is not getattr(object, attribute, None)
         }
-        wanted = FORWARDED.intersection(operations) - (native - {"__str__", "__repr__"}) - {"__eq__", "__ne__", "__hash__"}
-        space: dict[str, Any] = {attribute: wait_for if attribute == "__await__" else forward(attribute) for attribute in wanted}
+        forwarded_names = FORWARDED.intersection(operations) - (native - {"__str__", "__repr__"}) - {"__eq__", "__ne__", "__hash__"}
+        space: dict[str, Any] = {attribute: wait_for if attribute == "__await__" else forward(attribute) for attribute in forwarded_names}
         name, qualname, module, doc = words
         space |= {"__module__": module, "__qualname__": qualname, "__doc__": doc, "_operations_": frozenset(operations)}
         if module in ("builtins", "re") and name in FORMS:
             space["__class__"] = property(lambda _, kind=FORMS[name]: kind)  # type: ignore[misc]
             space |= {attribute: property(reads(attribute)) for attribute in ("__doc__", "__module__")}
             space |= {"send": send_to} if name == "coroutine" else {}
-        made = type.__new__(RemoteClass, name, tuple(parents), space)
+        new_class = type.__new__(RemoteClass, name, tuple(parents), space)
         if module == "collections.abc" and hasattr(collections.abc, name):
-            getattr(collections.abc, name).register(made)
-        type.__setattr__(made, "_class_", Reference(self, number))
-        return made
+            getattr(collections.abc, name).register(new_class)
+        type.__setattr__(new_class, "_class_", Reference(self, number))
+        return new_class
 
     def _parents(self, bases: list[Any]) -> list[type]:
         """Return the base classes that exist here."""
@@ -429,18 +429,18 @@ class Proxies:
             raise MessageError("an object whose class is not the other side's")
         native: Any = next((base for base in kind.__mro__ if not isinstance(base, RemoteClass) and base is not Remote), object)
         if native is object:
-            made: Any = object.__new__(kind)  # type: ignore[arg-type]
+            new_proxy: Any = object.__new__(kind)  # type: ignore[arg-type]
         elif issubclass(native, BaseException):
-            made = new_exception(native, kind, data)  # type: ignore[arg-type]
+            new_proxy = new_exception(native, kind, data)  # type: ignore[arg-type]
         else:
-            made = native.__new__(kind, data)
-        made._reference_ = Reference(self, number)
+            new_proxy = native.__new__(kind, data)
+        new_proxy._reference_ = Reference(self, number)
         if issubclass(native, _DATA):
             # These do not support weak references.
-            self._kept[number] = made
+            self._kept[number] = new_proxy
         else:
-            self._proxies[number] = made
-        return made
+            self._proxies[number] = new_proxy
+        return new_proxy
 
 
 _LENGTH: Final = struct.Struct("=I")
@@ -537,9 +537,9 @@ class Channel:
 
     def _send(self, kind: str, *wires: Any) -> None:
         news = [(what, self._values.encode(value)) for what, value in self._side.news()]
-        changed, gone = self._values.changes()
+        changed, dead_numbers = self._values.changes()
         released, self._proxies.released = self._proxies.released, []
-        data = self._encode([news, changed, gone, released, kind, wires])
+        data = self._encode([news, changed, dead_numbers, released, kind, wires])
         left = memoryview(_LENGTH.pack(len(data)) + data)
         while left:
             left = left[self._write(left) :]
@@ -547,11 +547,11 @@ class Channel:
     def _receive(self) -> tuple[str, list[Any]]:
         (length,) = _LENGTH.unpack(self._take(_LENGTH.size))
         message: Any = self._decode(self._take(length))
-        news, changed, gone, released, kind, wires = message
+        news, changed, dead_numbers, released, kind, wires = message
         decode = self._values.decode
         body = [*wires[:2], [decode(wire) for wire in wires[2:]]] if kind == "ask" else [decode(wire) for wire in wires]
         applied = [(what, decode(wire)) for what, wire in news]
-        self._values.apply(changed, gone)
+        self._values.apply(changed, dead_numbers)
         self._proxies.release(released)
         for what, value in applied:
             self._side.apply_change(what, value)
@@ -568,9 +568,9 @@ class Channel:
 
     def send(self, value: Any) -> list[Any]:
         """Encode a value that is not plain data."""
-        known = self._proxies.wire_of_known(value)
-        if known is not None:
-            return known
+        wire = self._proxies.wire_of_known(value)
+        if wire is not None:
+            return wire
         if type(value) is float:
             return ["nan", self._proxies.number(value)]
         if isinstance(value, BaseException) and is_known(type(value)):

@@ -74,15 +74,15 @@ class ProgramSide:
             sys.modules["__main__"] = self.space
             exec(compile(parts[0], "<program>", "exec", dont_inherit=True), vars(self.space))
             return None
-        known = vars(self.space)
-        wanted = [word for word in known if not word.startswith("__")] if parts[0] is None else [word for word in parts[0] if word in known]
-        self._sent = {word: known[word] for word in wanted}
+        space = vars(self.space)
+        words = [word for word in space if not word.startswith("__")] if parts[0] is None else [word for word in parts[0] if word in space]
+        self._sent = {word: space[word] for word in words}
         return tuple(self._sent.items())
 
     def news(self) -> list[tuple[Any, ...]]:
         """Return the names whose values have changed since the test received them."""
-        known = vars(self.space)
-        changed = [(name, known[name]) for name, value in self._sent.items() if known.get(name, value) is not value]
+        space = vars(self.space)
+        changed = [(name, space[name]) for name, value in self._sent.items() if space.get(name, value) is not value]
         self._sent.update(changed)
         return changed
 
@@ -96,8 +96,8 @@ class ProgramSide:
             self._replaced.setdefault((module, name), getattr(place, name, _ABSENT))
             setattr(place, name, value)
         elif what == "restore":
-            own = self._replaced.pop(parts, _ABSENT)
-            delattr(import_module(parts[0]), parts[1]) if own is _ABSENT else setattr(import_module(parts[0]), parts[1], own)
+            original = self._replaced.pop(parts, _ABSENT)
+            delattr(import_module(parts[0]), parts[1]) if original is _ABSENT else setattr(import_module(parts[0]), parts[1], original)
         elif what == "environ":
             os.environ.clear()
             os.environ.update(parts[0])
@@ -168,8 +168,8 @@ def clear_traces(*, sandboxed: bool) -> None:
 def build_hook(refused: tuple[str, ...]) -> None:
     """Refuse by an audit hook what the system's sandbox refuses too. Without a sandbox the hook is the only protection."""
     roots = tuple(os.path.realpath(p) + os.sep for p in {os.path.dirname(os.__file__), "/usr/share/zoneinfo", *sys.path} if p)  # noqa: PTH120
-    own = os.path.realpath(os.getcwd())  # noqa: PTH109
-    own = own + os.sep if own != os.sep else ""
+    folder = os.path.realpath(os.getcwd())  # noqa: PTH109
+    folder = folder + os.sep if folder != os.sep else ""
     unseen, changing = _UNSEEN, _CHANGING
     realpath, fspath = os.path.realpath, os.fspath
 
@@ -184,19 +184,19 @@ def build_hook(refused: tuple[str, ...]) -> None:
             raise ImportError("not allowed here: " + arguments[0])
         if event.startswith(refused):
             raise PermissionError("not allowed here: " + event)
-        if event == "import" and arguments[1] and (inside(arguments[1], (own,)) or not inside(arguments[1], roots)):
+        if event == "import" and arguments[1] and (inside(arguments[1], (folder,)) or not inside(arguments[1], roots)):
             raise PermissionError("not allowed here: an extension module from a folder that can be written")
         if event == "open":
             path, _, flags = arguments
             if isinstance(path, int):
                 return
             writes = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
-            if not inside(path, (own,)) and (writes or not inside(path, roots)):
+            if not inside(path, (folder,)) and (writes or not inside(path, roots)):
                 raise PermissionError("not allowed here: open")
         elif event in changing:
             for path in arguments[:2]:
                 lists = event in ("os.listdir", "os.scandir")
-                if isinstance(path, str | bytes | os.PathLike) and not inside(path, (own, *roots) if lists else (own,)):
+                if isinstance(path, str | bytes | os.PathLike) and not inside(path, (folder, *roots) if lists else (folder,)):
                     raise PermissionError("not allowed here: " + event)
 
     sys.addaudithook(wall)

@@ -97,10 +97,10 @@ def _command(memory_mib: int, seconds: float, *, jailed: bool) -> list[str]:
     # Only this package and msgspec are on the path; both are removed before the program runs.
     packing = find_spec("msgspec")
     assert packing is not None
-    own = [str(PACKAGE.parent), str(Path(str(packing.origin)).parent.parent)]
+    import_roots = [str(PACKAGE.parent), str(Path(str(packing.origin)).parent.parent)]
     installed = sorted({os.path.realpath(sysconfig.get_path(name)) for name in ("purelib", "platlib")})
     code = (
-        f"import sys; sys.path[:0] = {own}; from evalsuite.sandbox.program_start import begin; "
+        f"import sys; sys.path[:0] = {import_roots}; from evalsuite.sandbox.program_start import begin; "
         f"begin({memory_mib}, {seconds}, {installed}, jailed={jailed})"
     )
     return [sys.executable, *_BARE, "-c", code]

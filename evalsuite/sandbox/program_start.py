@@ -157,9 +157,9 @@ def _divide(limits: Limits, sandbox: _Sandbox | None) -> NoReturn:
     program = -1
     try:
         if hasattr(os, "fork"):
-            ours, theirs = socket.socketpair()
-            program = _fork_program(limits, sandbox, theirs, ours)
-            read, write = ours.recv, ours.send
+            test_end, program_end = socket.socketpair()
+            program = _fork_program(limits, sandbox, program_end, test_end)
+            read, write = test_end.recv, test_end.send
         else:
             read, write = _spawn_program(limits)
         _run_test_process(limits, sandbox, read, write, program)
@@ -167,18 +167,18 @@ def _divide(limits: Limits, sandbox: _Sandbox | None) -> NoReturn:
         os._exit(1)
 
 
-def _fork_program(limits: Limits, sandbox: _Sandbox | None, theirs: socket.socket, ours: socket.socket) -> int:
+def _fork_program(limits: Limits, sandbox: _Sandbox | None, program_end: socket.socket, test_end: socket.socket) -> int:
     """Fork the program's process, or the process that waits for it, and return its id."""
     if child := os.fork():
-        theirs.close()
+        program_end.close()
         return child
     try:
         die_with_parent()
-        ours.close()
+        test_end.close()
         if sandbox is None:
-            run_program_process(limits, None, theirs.recv, theirs.send)
+            run_program_process(limits, None, program_end.recv, program_end.send)
         sandbox.divide_processes()
-        if _in_child(limits, lambda: run_program_process(limits, sandbox, theirs.recv, theirs.send)):
+        if _in_child(limits, lambda: run_program_process(limits, sandbox, program_end.recv, program_end.send)):
             os._exit(EXIT_KILLED)
     finally:
         os._exit(1)
@@ -271,8 +271,8 @@ def _leave_standard_streams() -> None:
 
 
 def _see_installed(limits: Limits) -> None:
-    own = [path for path in sys.path if path.startswith(sys.base_prefix)]
-    sys.path[:] = [*own, *limits.installed]
+    base_paths = [path for path in sys.path if path.startswith(sys.base_prefix)]
+    sys.path[:] = [*base_paths, *limits.installed]
 
 
 def _take(source: int, size: int) -> bytes:
@@ -295,13 +295,13 @@ def _address_space() -> int:
 
 def _standard_library() -> list[str]:
     """Return the paths that a bare interpreter reads: its standard library without installed packages, and the system's libraries."""
-    library, own = Path(sysconfig.get_path("stdlib")), Path(sys.base_prefix).resolve() / "lib"
+    library, lib_folder = Path(sysconfig.get_path("stdlib")), Path(sys.base_prefix).resolve() / "lib"
     installed = [folder / name for folder in (library, Path("/usr/lib/python3")) for name in ("site-packages", "dist-packages")]
     hidden = [str(path.resolve()) for path in installed]
-    shared = [str(path) for path in own.glob("*.so*")]
+    shared = [str(path) for path in lib_folder.glob("*.so*")]
     system = [path for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo") if Path(path).is_dir()]
-    kept = [part for path in (str(library), *system) for part in parts_without(os.path.realpath(path), hidden)]
-    return [*shared, *kept, "/etc/localtime", "/etc/ld.so.cache"]
+    visible_parts = [part for path in (str(library), *system) for part in parts_without(os.path.realpath(path), hidden)]
+    return [*shared, *visible_parts, "/etc/localtime", "/etc/ld.so.cache"]
 
 
 def _must(answer: int) -> None:

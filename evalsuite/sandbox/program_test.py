@@ -179,11 +179,11 @@ class State:
     def _attributes(self, module: str, before: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
         place = vars(sys.modules[module]) if module in sys.modules else before
         for name, value in list(place.items()):
-            own, key = before.get(name, place), (module, name)
-            if own is value:
+            original, key = before.get(name, place), (module, name)
+            if original is value:
                 if self._replaced.pop(key, place) is not place:
                     yield "restore", key
-            elif own is place:
+            elif original is place:
                 # A submodule that was imported meanwhile, or a module's own state.
                 before[name] = value
             elif self._replaced.get(key, place) is not value and not name.startswith("_") and _is_settable(module, name):
@@ -362,8 +362,8 @@ class TestSide:
             return
         if operation == "get" and self._may_read(target, name):
             return
-        own = _is_of_test(type(target)) or isinstance(target, types.SimpleNamespace)
-        if operation in ("set", "delete") and own and not name.startswith("_") and not callable(getattr(type(target), name, None)):
+        is_own = _is_of_test(type(target)) or isinstance(target, types.SimpleNamespace)
+        if operation in ("set", "delete") and is_own and not name.startswith("_") and not callable(getattr(type(target), name, None)):
             return
         raise AttributeError(f"{type(target).__name__!r} object has no attribute {name!r} for the program")
 
@@ -379,8 +379,8 @@ class TestSide:
     def check(self, value: Any) -> None:
         """Raise an error for an object that would behave differently on the other side."""
         kind = value if isinstance(value, type) else type(value)
-        own = _is_of_test(kind) and not issubclass(kind, _CONTAINERS)
-        if own or kind is object or isinstance(value, (*_FUNCTIONS, *_GIVEN, Iterator, Awaitable, AsyncIterator)) or _is_mock(value):
+        is_own = _is_of_test(kind) and not issubclass(kind, _CONTAINERS)
+        if is_own or kind is object or isinstance(value, (*_FUNCTIONS, *_GIVEN, Iterator, Awaitable, AsyncIterator)) or _is_mock(value):
             return
         if self._asked:
             raise TypeError(f"the program cannot have a {kind.__name__}")

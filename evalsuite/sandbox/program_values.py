@@ -44,9 +44,9 @@ class ByIdentity:
         """Return the value of an object, None if there is none."""
         return self._held.get(_identity(value), (None, None))[1]
 
-    def put(self, value: Any, kept: Any) -> None:
+    def put(self, value: Any, entry: Any) -> None:
         """Set the value of an object."""
-        self._held[_identity(value)] = (value, kept)
+        self._held[_identity(value)] = (value, entry)
 
     def drop(self, value: Any) -> None:
         """Forget an object."""
@@ -137,9 +137,9 @@ def numpy_value(kind: str, shape: list[int] | None, data: Any, decode: Callable[
 
     if shape is None:
         return new_array([kind, data])[()]
-    made = numpy.empty(len(data), dtype=object)
-    made[:] = [decode(item) for item in data]
-    return made.reshape(shape)
+    array = numpy.empty(len(data), dtype=object)
+    array[:] = [decode(item) for item in data]
+    return array.reshape(shape)
 
 
 def new_array(items: list[Any]) -> Any:
@@ -169,8 +169,8 @@ def native_name(kind: type) -> str:
 
 def known_exception(module: str, qualname: str, native: str) -> type[BaseException]:
     """Return the class of that name if its module is imported here, else its built-in base; never import a module."""
-    named = getattr(sys.modules.get(module), qualname, None) if module.partition(".")[0] in STANDARD - _OF_TESTS else None
-    for candidate in (named, getattr(builtins, native, None)):
+    by_name = getattr(sys.modules.get(module), qualname, None) if module.partition(".")[0] in STANDARD - _OF_TESTS else None
+    for candidate in (by_name, getattr(builtins, native, None)):
         if isinstance(candidate, type) and issubclass(candidate, BaseException):
             return candidate
     return Exception
@@ -179,22 +179,22 @@ def known_exception(module: str, qualname: str, native: str) -> type[BaseExcepti
 def arguments_of(error: BaseException) -> tuple[Any, ...]:
     """Return the arguments from which an exception is rebuilt."""
     try:
-        made = error.__reduce__()[1]
+        arguments = error.__reduce__()[1]
     except Exception:  # a class of the program may define it: `args` are then what the exception was created with
-        made = error.args
-    return made if isinstance(made, tuple) else error.args
+        arguments = error.args
+    return arguments if isinstance(arguments, tuple) else error.args
 
 
 def new_exception(native: type[BaseException], kind: type[BaseException], arguments: Any) -> BaseException:
     """Create an exception with these arguments through the built-in class only."""
     arguments = arguments if isinstance(arguments, tuple) else ()
     try:
-        made = native.__new__(kind, *arguments)
-        native.__init__(made, *arguments)
+        error = native.__new__(kind, *arguments)
+        native.__init__(error, *arguments)
     except Exception:  # arguments that the built-in class refuses are kept without its initialisation
-        made = BaseException.__new__(kind)
-        made.args = arguments
-    return made
+        error = BaseException.__new__(kind)
+        error.args = arguments
+    return error
 
 
 def without_frames(error: BaseException) -> BaseException:
@@ -334,7 +334,7 @@ class Values:
 
         Call it after the rest of a message is encoded. A container that only this table references is no longer shared.
         """
-        changed, gone = [], []
+        changed, dead_numbers = [], []
         for number in list(self._shared):
             entry = self._shared[number]
             now = contents(entry[0])
@@ -345,17 +345,17 @@ class Values:
             entry = self._shared[number]
             # Two references are from the tables, one is from the argument.
             if number not in self._sent and sys.getrefcount(entry[0]) <= 3:
-                gone.append(number)
+                dead_numbers.append(number)
                 self._forget(number)
         self._sent.clear()
-        return changed, gone
+        return changed, dead_numbers
 
     def _forget(self, number: int) -> None:
         entry = self._shared.pop(number, None)
         if entry is not None:
             self._numbers.drop(entry[0])
 
-    def apply(self, changed: Iterable[Any], gone: Iterable[int]) -> None:
+    def apply(self, changed: Iterable[Any], dead_numbers: Iterable[int]) -> None:
         """Apply the changes that the other side sent."""
         for number, plain, wire in changed:
             items = wire if plain else [self.decode(item) for item in wire]
@@ -363,7 +363,7 @@ class Values:
             if entry is not None:
                 fill(entry[0], items)
                 entry[1] = contents(entry[0])
-        for number in gone:
+        for number in dead_numbers:
             self._forget(number)
 
     def decode(self, wire: Any) -> Any:
@@ -385,25 +385,25 @@ class Values:
             return _CONSTANTS[wire[1]]
         if tag == "zoneinfo":
             return zoneinfo.ZoneInfo(wire[1])
-        known = getattr(self, f"_of_{tag}", None)
-        return self._objects.receive(wire) if known is None else known(*wire[1:])
+        decoder = getattr(self, f"_of_{tag}", None)
+        return self._objects.receive(wire) if decoder is None else decoder(*wire[1:])
 
     def _new_container(self, tag: str, number: int, plain: bool, wire: list[Any], extra: Any) -> Any:
         if type(number) is not int or number % 2 == self._next % 2 or number in self._shared:
             raise MessageError("a container under a number that is taken")
         arguments: dict[str, Any] = {"deque": lambda: ((), extra), "default": lambda: (self.decode(extra),), "array": lambda: (wire[0],)}
-        made: Any = new_array(wire) if tag == "ndarray" else CONTAINERS[tag](*arguments.get(tag, tuple)())
-        self._share(number, made, [])
-        fill(made, wire if plain else [self.decode(item) for item in wire])
-        self._shared[number][1] = contents(made)
-        return made
+        container: Any = new_array(wire) if tag == "ndarray" else CONTAINERS[tag](*arguments.get(tag, tuple)())
+        self._share(number, container, [])
+        fill(container, wire if plain else [self.decode(item) for item in wire])
+        self._shared[number][1] = contents(container)
+        return container
 
     def _of_value(self, name: str, parts: list[Any], fold: int = 0) -> Any:
         kind = SAFE_CLASSES[name]
         if kind not in REBUILT:
             raise MessageError("a class whose values are not rebuilt")
-        made = kind(*[self.decode(part) for part in parts])
-        return made.replace(fold=1) if fold else made
+        value = kind(*[self.decode(part) for part in parts])
+        return value.replace(fold=1) if fold else value
 
     def _of_zone(self, offset: Any, name: str) -> datetime.timezone:
         zone = datetime.timezone(self.decode(offset))
@@ -413,16 +413,16 @@ class Values:
         return types.SimpleNamespace(**{name: self.decode(wire) for name, wire in fields})
 
     def _of_signature(self, fields: list[Any]) -> inspect.Signature:
-        made = []
+        parameters = []
         for name, kind, default in fields:
             value = self.decode(default[1]) if default[0] == "yes" else inspect.Parameter.empty
-            made.append(inspect.Parameter(name, inspect._ParameterKind(kind), default=value))
-        return inspect.Signature(made)
+            parameters.append(inspect.Parameter(name, inspect._ParameterKind(kind), default=value))
+        return inspect.Signature(parameters)
 
     def _of_view(self, name: str, wire: list[Any]) -> Any:
         items = [self.decode(item) for item in wire]
-        made = {"keys": dict.fromkeys, "values": lambda them: dict(enumerate(them)), "items": dict}[name](items)  # type: ignore[operator]
-        return getattr(made, name)()
+        mapping = {"keys": dict.fromkeys, "values": lambda them: dict(enumerate(them)), "items": dict}[name](items)  # type: ignore[operator]
+        return getattr(mapping, name)()
 
     def _of_numpy(self, kind: str, shape: list[int] | None, data: Any) -> Any:
         return numpy_value(kind, shape, data, self.decode)

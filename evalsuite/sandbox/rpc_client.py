@@ -111,7 +111,7 @@ _STARTUP_SECONDS = 60.0
 def readable_paths(readable: Iterable[str], hidden: Iterable[str]) -> list[str]:
     """Return the paths that a worker may read: libraries and `readable`, without what is below `hidden` paths."""
     hidden = list(hidden)
-    return [kept for path in (*library_paths(), *map(os.path.realpath, readable)) for kept in parts_without(path, hidden)]
+    return [part for path in (*library_paths(), *map(os.path.realpath, readable)) for part in parts_without(path, hidden)]
 
 
 class RpcClient:
@@ -276,9 +276,9 @@ class RpcClient:
                     raise FaultError("TIMEOUT", "the run was interrupted")
                 self._fork_server = self._fork_server or ForkServer(self._hostile)
                 if self._has_peer:
-                    self._peer, theirs = socket.socketpair()
-                    with theirs:
-                        self._worker = worker = self._fork_server.fork(theirs)
+                    self._peer, worker_end = socket.socketpair()
+                    with worker_end:
+                        self._worker = worker = self._fork_server.fork(worker_end)
                 else:
                     self._worker = worker = self._fork_server.fork()
             if self._modules:

@@ -50,17 +50,17 @@ def continue_as_fork_server(control: socket.socket, environment: Mapping[str, st
     try:
         os.setsid()
         os.chdir("/")
-        null, kept = os.open(os.devnull, os.O_RDWR), os.dup(control.detach())
+        null, control_copy = os.open(os.devnull, os.O_RDWR), os.dup(control.detach())
         for number in range(3):
             os.dup2(null, number)
-        os.closerange(3, kept)
-        os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
+        os.closerange(3, control_copy)
+        os.closerange(control_copy + 1, os.sysconf("SC_OPEN_MAX"))
         for stop in (signal.SIGHUP, signal.SIGALRM):
             signal.signal(stop, signal.SIG_DFL)
         sys.excepthook, sys.unraisablehook = sys.__excepthook__, sys.__unraisablehook__
         _replace_environment(environment)
         gc.disable()
-        serve_forks(kept, ())
+        serve_forks(control_copy, ())
     finally:
         os._exit(1)
 
@@ -106,7 +106,7 @@ def serve_forks(control: int, modules: Sequence[str]) -> None:
     children: dict[int, int] = {}
     load_msgspec()
     import_for_workers(modules)
-    parent, own = socket.socket(fileno=control), os.getpid()
+    parent, own_pid = socket.socket(fileno=control), os.getpid()
     while order := _order(parent):
         what, number, passed = order
         if what == CALL:
@@ -120,7 +120,7 @@ def serve_forks(control: int, modules: Sequence[str]) -> None:
                 os.close(read_end)
                 os.write(write_end, ANSWER.pack(number_outside()))
                 os.close(write_end)
-                _run_worker(passed, fork_server=own)
+                _run_worker(passed, fork_server=own_pid)
             for descriptor in (write_end, *passed):
                 os.close(descriptor)
             answer = os.read(read_end, ANSWER.size) or ANSWER.pack(-1)

@@ -112,10 +112,10 @@ def limit_resources(limits: Mapping[str, int | float], *, alone: bool = False) -
     import resource
 
     linux = sys.platform.startswith("linux")
-    wanted = {"AS": int(limits["memory_mib"]) << 20, "FSIZE": 0, "CORE": 0, "NOFILE": MAX_OPEN_FILES}
+    bounds = {"AS": int(limits["memory_mib"]) << 20, "FSIZE": 0, "CORE": 0, "NOFILE": MAX_OPEN_FILES}
     if alone or not linux:
-        wanted["NPROC"] = MAX_THREADS if linux else 0
-    for name, value in wanted.items():
+        bounds["NPROC"] = MAX_THREADS if linux else 0
+    for name, value in bounds.items():
         kind = getattr(resource, f"RLIMIT_{name}", None)
         if kind is None or (name == "AS" and sys.platform == "darwin"):
             continue

@@ -166,6 +166,6 @@ def matched_sums(layers: Floats, weights: Floats, ends: tuple[Any, Any]) -> Floa
     totals = np.zeros((len(layers), len(ends[0]) - 1, len(ends[1]) - 1))
     for above, left, down, chosen in block_assignments(weights, *ends):
         places = down[:, None, :], chosen
-        taken = layers[:, *places] * ((chosen >= 0) & (weights[places] > 0))
-        totals[:, above[:, None], left[None, :]] = taken.sum(axis=3)
+        matched_layers = layers[:, *places] * ((chosen >= 0) & (weights[places] > 0))
+        totals[:, above[:, None], left[None, :]] = matched_layers.sum(axis=3)
     return totals

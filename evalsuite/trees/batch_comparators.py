@@ -247,8 +247,8 @@ class SemanticBatchComparator:
                 answers[place] = ComparatorResult(1.0, self.name, "exact")
             else:
                 open_places.append(place)
-        judged = [JudgeItem(items[p].path, items[p].gold_compared, items[p].extracted_compared) for p in open_places]
-        scores = call_batch(f"judge of {self.name}", self.ask, judged) if judged else []
+        judge_items = [JudgeItem(items[p].path, items[p].gold_compared, items[p].extracted_compared) for p in open_places]
+        scores = call_batch(f"judge of {self.name}", self.ask, judge_items) if judge_items else []
         for place, score in zip(open_places, scores, strict=False):
             if isinstance(score, Fault):
                 answers[place] = score

@@ -39,12 +39,12 @@ def compare_date(gold: Any, extracted: Any, params: Mapping[str, Any]) -> Compar
         return ComparatorResult(0.0, "date", f"{'gold' if g is None else 'the answer'} is no date")
     if (g.first.year == 4) != (e.first.year == 4):
         return ComparatorResult(0.0, "date", "one side has no year")
-    apart = max(abs((g.first - e.first).days), abs((g.last - e.last).days))
-    if apart <= params.get("days", 0):
+    n_days = max(abs((g.first - e.first).days), abs((g.last - e.last).days))
+    if n_days <= params.get("days", 0):
         return ComparatorResult(1.0, "date")
     if (g.first == g.last) != (e.first == e.last):
         return ComparatorResult(0.0, "date", "one side is a day, the other a longer time")
-    return ComparatorResult(0.0, "date", f"{apart} days apart")
+    return ComparatorResult(0.0, "date", f"{n_days} days apart")
 
 
 def compare_datetime(gold: Any, extracted: Any, params: Mapping[str, Any]) -> ComparatorResult:
@@ -53,10 +53,10 @@ def compare_datetime(gold: Any, extracted: Any, params: Mapping[str, Any]) -> Co
     if g is None or e is None:
         return ComparatorResult(0.0, "datetime", f"{'gold' if g is None else 'the answer'} is no date and time")
     g, e = (value if value.tzinfo else value.replace(tzinfo=UTC) for value in (g, e))
-    apart = abs((g - e).total_seconds())
-    if apart <= params.get("seconds", 0):
+    n_seconds = abs((g - e).total_seconds())
+    if n_seconds <= params.get("seconds", 0):
         return ComparatorResult(1.0, "datetime")
-    return ComparatorResult(0.0, "datetime", f"{apart:g} seconds apart")
+    return ComparatorResult(0.0, "datetime", f"{n_seconds:g} seconds apart")
 
 
 def compare_quantity(gold: Any, extracted: Any, params: Mapping[str, Any]) -> ComparatorResult:
@@ -144,8 +144,8 @@ def _locale(value: Any) -> str | None:
     if not isinstance(value, str):
         return _text("locale")(value)
     language = value.replace("_", "-").split("-")[0]
-    known = sorted({*(locale.split("-")[0] for locale in NUMBER_LOCALES), *DATE_LOCALES})
-    return None if not language or language in known else f"unknown locale {value!r}: one of {', '.join(known)}, or with a region"
+    languages = sorted({*(locale.split("-")[0] for locale in NUMBER_LOCALES), *DATE_LOCALES})
+    return None if not language or language in languages else f"unknown locale {value!r}: one of {', '.join(languages)}, or with a region"
 
 
 def _pattern(value: Any) -> str | None:
@@ -276,8 +276,8 @@ def _tolerated(g: Any, e: Any, params: Params, *, compat: bool = False) -> Compa
     relative, absolute = tolerance.get("rel"), tolerance.get("abs")
     if relative is None and absolute is None:
         return _NEAR if g == e else _DIFFERENT
-    apart = abs(g - e)
-    for name, bound, error in (("relative", relative, apart / (abs(g) if g else 1)), ("absolute", absolute, apart)):
+    distance = abs(g - e)
+    for name, bound, error in (("relative", relative, distance / (abs(g) if g else 1)), ("absolute", absolute, distance)):
         if bound is not None and (error > bound if compat else not error <= bound):
             return ComparatorResult(0.0, "numeric", f"{name} error exceeds {bound}")
     return _NEAR
@@ -405,7 +405,7 @@ def _elements(value: Any, separator: str) -> list[Any] | None:
         raise TreeLimitError(f"a set of {len(value):,} elements, the limit is 2,000")
     distinct: list[Any] = []
     for item in value:
-        if not any(alike(item, known) for known in distinct):
+        if not any(alike(item, other) for other in distinct):
             distinct.append(item)
     return distinct
 
@@ -606,14 +606,14 @@ class Registry:
     transforms: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        taken = [name for name in self.comparators if name in PROTECTED] + [name for name in self.transforms if name in TRANSFORMS]
-        if taken:
-            raise ValueError(f"{taken[0]!r} is built in and cannot be replaced")
+        builtin_names = [name for name in self.comparators if name in PROTECTED] + [name for name in self.transforms if name in TRANSFORMS]
+        if builtin_names:
+            raise ValueError(f"{builtin_names[0]!r} is built in and cannot be replaced")
 
     def comparator(self, name: str) -> Callable[..., Any]:
         """Return the comparator of that name. Raises `UnknownNameError`."""
-        own = COMPAT if self.compat else BUILTIN
-        return _named("comparator", name, self.comparators, _registered["comparator"], own, SHIPPED)
+        defaults = COMPAT if self.compat else BUILTIN
+        return _named("comparator", name, self.comparators, _registered["comparator"], defaults, SHIPPED)
 
     def transform(self, name: str) -> Callable[..., Any]:
         """Return the transform of that name. Raises `UnknownNameError`."""

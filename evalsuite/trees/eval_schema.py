@@ -135,8 +135,8 @@ class SchemaNode:
         """Whether this field, or one below it, ignores the order of a list; True for a recursive schema."""
         if self._unordered is None:
             align = self.align or {}
-            here = (self.structural and align.get("ordered") is not True and bool(align.get("match_by"))) or self.uses == "set"
-            self._unordered = here or self.expand is not None or any(child.unordered for child in self.children)
+            has_free_order = (self.structural and align.get("ordered") is not True and bool(align.get("match_by"))) or self.uses == "set"
+            self._unordered = has_free_order or self.expand is not None or any(child.unordered for child in self.children)
         return self._unordered
 
     def has_batch(self) -> bool:
@@ -589,8 +589,8 @@ def _key_of(items: Mapping[str, Any]) -> str:
     """Return the property that identifies the objects: required, a text or an integer, by its name; "" if there is none, or several."""
     required = items.get("required")
     usable = [name for name, sub in items["properties"].items() if name in (required or ()) and _is_key(sub)]
-    named = [name for name in KEY_NAMES if name in usable] or [name for name in usable if name.endswith(("_id", "Id", "_key", "_code"))]
-    return named[0] if named and (named[0] in KEY_NAMES or len(named) == 1) else ""
+    matches = [name for name in KEY_NAMES if name in usable] or [name for name in usable if name.endswith(("_id", "Id", "_key", "_code"))]
+    return matches[0] if matches and (matches[0] in KEY_NAMES or len(matches) == 1) else ""
 
 
 def _is_key(node: Mapping[str, Any]) -> bool:

@@ -128,8 +128,8 @@ class ContentOrder:
         if not node.structural:
             return unordered_text(value)
         if isinstance(value, dict):
-            named = {child.key: child for child in node.fields} if ANY_OF not in value else {}
-            parts = [f"{exact_text(k)}:{self.text(named[k], v) if k in named else exact_text(v)}" for k, v in sorted(value.items())]
+            by_key = {child.key: child for child in node.fields} if ANY_OF not in value else {}
+            parts = [f"{exact_text(k)}:{self.text(by_key[k], v) if k in by_key else exact_text(v)}" for k, v in sorted(value.items())]
             return "{" + ",".join(parts) + "}"
         if not node.is_array:
             return exact_text(value)
@@ -224,8 +224,8 @@ def score_matrix(node: SchemaNode, gold: Sequence[Any], extracted: Sequence[Any]
 
 
 def _try_all(node: SchemaNode, values: Sequence[Any]) -> tuple[list[Any], list[int]]:
-    tried = [try_transformed(node, value) for value in values]
-    return [value for value, _ in tried], [place for place, (_, problem) in enumerate(tried) if problem]
+    results = [try_transformed(node, value) for value in values]
+    return [value for value, _ in results], [place for place, (_, problem) in enumerate(results) if problem]
 
 
 def _exact(gold: Sequence[Any], extracted: Sequence[Any], compat: bool) -> Floats | None:
@@ -264,12 +264,12 @@ def _numeric(node: SchemaNode, gold: Sequence[Any], extracted: Sequence[Any]) ->
     if relative is None and absolute is None:
         return np.asarray(g == e)
     with np.errstate(over="ignore"):
-        apart = np.abs(g - e)
-        near = np.ones(apart.shape, dtype=bool)
+        distance = np.abs(g - e)
+        near = np.ones(distance.shape, dtype=bool)
         if relative is not None:
-            near &= apart / np.where(g == 0, 1.0, np.abs(g)) <= relative
+            near &= distance / np.where(g == 0, 1.0, np.abs(g)) <= relative
     if absolute is not None:
-        near &= apart <= absolute
+        near &= distance <= absolute
     return near
 
 
@@ -336,8 +336,8 @@ class FieldGrid(Grid):
         whole.sums.update(sums)
         for i, value in self.choosing:
             counts = [self.count(self.items, value, element) for element in self.extracted]
-            own = {SCORED: np.array([[count.scored for count in counts]]), WEIGHT: np.array([[count.weight for count in counts]])}
-            whole.add(own, [i], range(len(counts)))
+            record_sums = {SCORED: np.array([[count.scored for count in counts]]), WEIGHT: np.array([[count.weight for count in counts]])}
+            whole.add(record_sums, [i], range(len(counts)))
         return whole.sums
 
     def values(self) -> Floats:
@@ -356,12 +356,12 @@ class FieldGrid(Grid):
         if node.skip and not (self.walk.compat and node.structural):
             return None
         left, right = ([i for i, value in enumerate(side) if value is not ABSENT] for side in (gold, answered))
-        lacking = [[places[i] for i, value in enumerate(side) if value is ABSENT] for side, places in ((gold, rows), (answered, columns))]
-        if lacking[1]:
-            self.add({WEIGHT: lone_weights(self.walk, node, pick(gold, left), "omission")[:, None]}, pick(rows, left), lacking[1])
-        if lacking[0]:
+        gaps = [[places[i] for i, value in enumerate(side) if value is ABSENT] for side, places in ((gold, rows), (answered, columns))]
+        if gaps[1]:
+            self.add({WEIGHT: lone_weights(self.walk, node, pick(gold, left), "omission")[:, None]}, pick(rows, left), gaps[1])
+        if gaps[0]:
             lone = lone_weights(self.walk, node, pick(answered, right), "hallucination")
-            self.add({WEIGHT: lone[None, :]}, lacking[0], pick(columns, right))
+            self.add({WEIGHT: lone[None, :]}, gaps[0], pick(columns, right))
         if node.structural:
             left, right = self.containers(node, gold, left, rows, answered, right, columns)
         return (left, right) if left and right else None
@@ -404,10 +404,10 @@ class FieldGrid(Grid):
                 in_gold.setdefault(key, []).append(row)
         for value, column in zip(answered, columns, strict=True):
             keys = value.keys() - node.by_key.keys() if not value.keys() <= node.by_key.keys() else ()
-            counted = [key for key in keys if self.walk.unknown_status(node, key, {})[0] == "hallucination"]
-            if counted:
-                self.add({WEIGHT: float(len(counted))}, rows, [column])
-                for key in counted if not self.walk.compat else ():
+            unknown_keys = [key for key in keys if self.walk.unknown_status(node, key, {})[0] == "hallucination"]
+            if unknown_keys:
+                self.add({WEIGHT: float(len(unknown_keys))}, rows, [column])
+                for key in unknown_keys if not self.walk.compat else ():
                     self.add({WEIGHT: -1.0}, in_gold.get(key, ()), [column])
 
     def in_order(
@@ -483,9 +483,9 @@ class FieldLists(InnerLists):
             for place in self.walk.order.of(self.node, values)[0]:
                 element = next(choices(values[place])) if self.walk.alternatives else values[place]
                 key = key_of(self.walk, self.node, element)
-                known = self.walk.key_codes.setdefault(key, len(self.walk.key_codes)) if key is not None and key not in first else -side
+                code = self.walk.key_codes.setdefault(key, len(self.walk.key_codes)) if key is not None and key not in first else -side
                 first.add(key)
-                codes.append(known)
+                codes.append(code)
         return np.array(codes)
 
     def unique(self, side: int) -> Any:
@@ -520,18 +520,18 @@ def array_rows(walk: "Walk", node: SchemaNode, gold: list[Any], extracted: list[
         yield walk.row(node, gold, extracted, "match", path, aligned, whole=True)
         return
     items = node.item
-    pairs, lone, judged = _aligned_pairs(walk, node, gold, extracted, path, aligned)
+    pairs, lone, attempts = _aligned_pairs(walk, node, gold, extracted, path, aligned)
     for i, j in pairs:
-        here = f"{path}[{i}]"
+        item_path = f"{path}[{i}]"
         if j is None:
-            yield from walk.one_sided(items, gold[i], "omission", here, (*aligned, None))
-        elif not judged:
-            yield from walk.pair(items, gold[i], extracted[j], here, (*aligned, j))
+            yield from walk.one_sided(items, gold[i], "omission", item_path, (*aligned, None))
+        elif not attempts:
+            yield from walk.pair(items, gold[i], extracted[j], item_path, (*aligned, j))
         else:
-            rows, missing = judged[i * len(extracted) + j]
-            walk.missing.extend(here + place[len(items.path) :] for place in missing)
+            rows, missing = attempts[i * len(extracted) + j]
+            walk.missing.extend(item_path + place[len(items.path) :] for place in missing)
             for row in map(copy.copy, rows):
-                row.path = here + row.path[len(items.path) :]
+                row.path = item_path + row.path[len(items.path) :]
                 yield row
     for n, j in enumerate(lone, 1):
         yield from walk.one_sided(items, extracted[j], "hallucination", f"{path}[{-n}]", (*aligned, j))
@@ -548,12 +548,12 @@ def _aligned_pairs(
         pairs, surplus, without_key = keyed_pairs(walk, node, gold, extracted)
         return pairs, [*surplus, *without_key], []
     matched: Pairs = [(i, i) for i in range(min(len(gold), len(extracted)))]
-    judged: list[Attempt] = []
+    attempts: list[Attempt] = []
     if how == "hungarian" and matched and not (walk.compat and len(gold) * len(extracted) > UPSTREAM_MAX_PAIRS):
-        matched, judged = _best_fit(walk, node, gold, extracted, path, aligned) or (matched, judged)
+        matched, attempts = _best_fit(walk, node, gold, extracted, path, aligned) or (matched, attempts)
     left, right = {i for i, _ in matched}, {j for _, j in matched}
     lone = [j for j in range(len(extracted)) if j not in right]
-    return [*matched, *((i, None) for i in range(len(gold)) if i not in left)], lone, judged
+    return [*matched, *((i, None) for i in range(len(gold)) if i not in left)], lone, attempts
 
 
 def _best_fit(
@@ -599,8 +599,8 @@ def _judged_rows(walk: "Walk", items: SchemaNode, gold: list[Any], extracted: li
     if not walk.compat:
         # A comparator that judges each item alone (`independent = True`) is called once for all pairs, others pair by pair.
         pending = [row for rows, _ in scored for row in rows if row.status == "pending"]
-        named = walk.dispatch.registry.comparator
-        walk.dispatch([row for row in pending if getattr(named(row.comparator), "independent", False) is True])
+        comparator_of = walk.dispatch.registry.comparator
+        walk.dispatch([row for row in pending if getattr(comparator_of(row.comparator), "independent", False) is True])
         for rows, _ in scored:
             walk.dispatch(rows)
     return scored
@@ -611,21 +611,21 @@ def _best_judged(walk: "Walk", node: SchemaNode, gold: list[Any], extracted: lis
     shape = (len(gold), len(extracted))
     places = [walk.order.of(node, side)[0] for side in (gold, extracted)]
     lone = [lone_weights(walk, node.item, side, status) for side, status in zip((gold, extracted), LONE, strict=True)]
-    gains, alike = np.zeros(shape), np.zeros(shape, dtype=bool)
+    gains, is_same = np.zeros(shape), np.zeros(shape, dtype=bool)
     for (i, j), rows in zip(np.ndindex(shape), scored, strict=True):
         unknown = sum(row.weight for row in rows if row.status in ("batch_error", "error"))
         gains[i, j] = walk.gain_of(tally(rows)) + walk.rate * (lone[0][i] + lone[1][j] - 2 * unknown)
-        alike[i, j] = bool(unknown) or same(gold[i], extracted[j])
+        is_same[i, j] = bool(unknown) or same(gold[i], extracted[j])
     cells = np.ix_(*places)
-    return sorted((places[0][i], places[1][j]) for i, j in fitting(gains[cells], alike[cells]))
+    return sorted((places[0][i], places[1][j]) for i, j in fitting(gains[cells], is_same[cells]))
 
 
-def fitting(gains: Any, alike: Any) -> Pairs:
-    """Return the pairs of an assignment with the largest sum of gains, without gains of 0; of equal sums one with more pairs `alike`."""
+def fitting(gains: Any, is_same: Any) -> Pairs:
+    """Return the pairs of an assignment with the largest sum of gains, without gains of 0; of equal sums one with more of `is_same`."""
     from evalsuite.compare.bipartite_matching import best_assignment
 
     scale = float(np.abs(gains).max()) or 1.0
-    gains = np.maximum(gains, 0.0) + alike * (SAME_CONTENT * scale)
+    gains = np.maximum(gains, 0.0) + is_same * (SAME_CONTENT * scale)
     return [(i, j) for i, j in best_assignment(gains, ties="solver") if gains[i, j] > NOISE * scale]
 
 

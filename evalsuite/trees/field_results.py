@@ -67,8 +67,8 @@ class _DataclassFields:
     """The fields of a Struct as those of a dataclass, so that `replace`, `asdict` and `fields` of the standard library take it."""
 
     def __get__(self, _: object, owner: type[Struct]) -> Any:
-        own = [(each.name, each.type, {} if each.default is NODEFAULT else {"default": each.default}) for each in structs.fields(owner)]
-        cls: Any = dataclasses.make_dataclass(owner.__name__, [(name, kind, dataclasses.field(**default)) for name, kind, default in own])
+        parts = [(each.name, each.type, {} if each.default is NODEFAULT else {"default": each.default}) for each in structs.fields(owner)]
+        cls: Any = dataclasses.make_dataclass(owner.__name__, [(name, kind, dataclasses.field(**default)) for name, kind, default in parts])
         return cls.__dataclass_fields__
 
 
@@ -372,13 +372,13 @@ def count_rows(rows: Iterable[FieldResult], sums: dict[str, PathTotals] | None =
             others.append(status)
             continue
         if sums is not None:
-            known = sums.get(path := row.schema_path)
-            if known is None:
-                known = sums[path] = PathTotals(weight)
+            path_totals = sums.get(path := row.schema_path)
+            if path_totals is None:
+                path_totals = sums[path] = PathTotals(weight)
             if score == 1 and status == "match":
-                known.n_right += 1
+                path_totals.n_right += 1
             else:
-                known.add(status, score if status in _PAIRED else 0.0)
+                path_totals.add(status, score if status in _PAIRED else 0.0)
     return Tally(fsum(right + scored), fsum(right + both), fsum(omitted), fsum(invented)), others
 
 
@@ -430,7 +430,7 @@ class Totals:
         counts = {status: sum(path[column] for path in columns) for status, column in COLUMNS.items()}
         decided = sum(counts.values())
         n_judged = decided + self.n_batch_errors + self.n_errors
-        paths = {path: known.score() for path, known in self.paths.items()}
+        paths = {path: path_totals.score() for path, path_totals in self.paths.items()}
         micro = self.micro()
         return {
             "mean_precision": precision,
@@ -672,7 +672,7 @@ def treeval_details(result: "TreevalResult", n_records: int) -> dict[str, Any]:
         "n_fields": len(by_field),
         "n_wrong": report.n_wrong,
         "fields": sorted(by_field, key=lambda field: (field["f1"], field["path"]))[:MAX_FIELDS],
-        "records": _worst_records(((n, own.precision, own.recall, own.f1) for n, own in sums), len(records)),
+        "records": _worst_records(((n, counts.precision, counts.recall, counts.f1) for n, counts in sums), len(records)),
         "confusions": report.commonest(),
         "rows": [row._asdict() for row in nsmallest(MAX_ROWS, wrong, key=attrgetter("record"))] if report.n_wrong else [],
         "signature": result.signature,

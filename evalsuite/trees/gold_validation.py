@@ -71,8 +71,8 @@ class _GoldCheck(NamedTuple):
             return
         is_declared = _is_declared(node, value)
         if self.strict_types and not is_declared:
-            wanted = node.allowed_types or [node.json_type]
-            yield "type", node.path, f"gold at {node.path!r} is {json_name(value)}, not the schema-declared type {wanted}"
+            declared_types = node.allowed_types or [node.json_type]
+            yield "type", node.path, f"gold at {node.path!r} is {json_name(value)}, not the schema-declared type {declared_types}"
         if node.json_type == "multi":
             if not is_declared:
                 yield "multi_type", node.path, f"{json_name(value)} is not among {node.allowed_types}"
@@ -139,8 +139,8 @@ def gold_findings(
     """
     notices: list[Notice] = []
     # Whoever judges meanings judges the same value as the same.
-    known = {"semantic": lambda *_: ComparatorResult(1.0, "semantic"), **(comparators or {})}
-    scoring = Scoring(schema, None, comparators=known, transforms=transforms, limits=limits, notify=notices.append)
+    all_comparators = {"semantic": lambda *_: ComparatorResult(1.0, "semantic"), **(comparators or {})}
+    scoring = Scoring(schema, None, comparators=all_comparators, transforms=transforms, limits=limits, notify=notices.append)
     check = _GoldCheck(id_field, warn_missing, strict_types)
     findings = [Finding(None, notice.path, notice.kind, notice.message) for notice in dict.fromkeys(notices) if notice.kind in UNREAD]
     ids: dict[tuple[type, Any], int] = {}
@@ -180,9 +180,9 @@ def _refusals(scoring: Scoring, record: Any) -> Iterator[tuple[str, str]]:
                 node, path = scoring.node, row.schema_path
                 while node.path != path:
                     node = max((child for child in node.fields if path.startswith(child.path)), key=lambda child: len(child.path))
-                listed = strict(row.gold_compared, row.gold_compared, node.params)
-                if not listed.score:
-                    yield row.schema_path, str(listed.reason)
+                verdict = strict(row.gold_compared, row.gold_compared, node.params)
+                if not verdict.score:
+                    yield row.schema_path, str(verdict.reason)
 
 
 def _most_choices(value: Any) -> int:

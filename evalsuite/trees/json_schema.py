@@ -65,11 +65,11 @@ def effective_type(schema: Mapping[str, Any]) -> tuple[str | None, list[str] | N
 
 def check_types(schema: Mapping[str, Any], path: str, more: Iterable[str] = ()) -> None:
     """Raise `SchemaError` if the type is not one of JSON Schema or of `more`, with the closest one."""
-    known = [*dict.fromkeys((*JSON_NAMES.values(), *more))]
+    type_names = [*dict.fromkeys((*JSON_NAMES.values(), *more))]
     declared = schema.get("type")
     for name in declared if isinstance(declared, list) else [declared]:
-        if name is not None and name not in known:
-            raise SchemaError(f"unknown type {name!r} in the schema; {did_you_mean(str(name), known)}", path)
+        if name is not None and name not in type_names:
+            raise SchemaError(f"unknown type {name!r} in the schema; {did_you_mean(str(name), type_names)}", path)
 
 
 def child_schemas(schema: Mapping[str, Any]) -> list[tuple[str, dict[str, Any], bool]]:
@@ -105,8 +105,8 @@ def plain_schema(schema: Any) -> dict[str, Any]:
         return copy.deepcopy(dict(schema))
     describe = getattr(schema, "model_json_schema", None) if isinstance(schema, type) else None
     if describe is None and not _has_fields(schema) and get_origin(schema) is None:
-        known = "a JSON object, a path, JSON text, a Pydantic v2 model, a dataclass or a TypedDict"
-        raise SchemaError(f"Eval schema must be an object: {known}, not {_kind_of(schema)}")
+        schema_forms = "a JSON object, a path, JSON text, a Pydantic v2 model, a dataclass or a TypedDict"
+        raise SchemaError(f"Eval schema must be an object: {schema_forms}, not {_kind_of(schema)}")
     definitions: dict[str, Any] = {}
     try:
         result = _described(schema, definitions, {}) if describe is None else describe()
@@ -163,30 +163,30 @@ _PLAIN_TYPES: dict[Any, dict[str, Any]] = {
 }
 
 
-def _described(hint: Any, definitions: dict[str, Any], known: dict[Any, str]) -> dict[str, Any]:
-    """Return the JSON Schema of a type. Classes with fields are added to `definitions`; `known` has their names there."""
+def _described(hint: Any, definitions: dict[str, Any], names: dict[Any, str]) -> dict[str, Any]:
+    """Return the JSON Schema of a type. Classes with fields are added to `definitions`; `names` has their names there."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin is None and hint in _PLAIN_TYPES:
         return copy.deepcopy(_PLAIN_TYPES[hint])
     if origin in (Annotated, Required, NotRequired, Final, ClassVar):
         more = [part for part in parts[1:] if isinstance(part, Mapping)]
-        return {key: value for keys in (_described(parts[0], definitions, known), *more) for key, value in keys.items()}
+        return {key: value for keys in (_described(parts[0], definitions, names), *more) for key, value in keys.items()}
     if origin in (Union, UnionType):
-        return {"anyOf": [_described(part, definitions, known) for part in parts]}
+        return {"anyOf": [_described(part, definitions, names) for part in parts]}
     if (inner := getattr(hint, "__supertype__", None) or getattr(hint, "__value__", None)) is not None:
-        return _described(inner, definitions, known)
+        return _described(inner, definitions, names)
     if not (_has_fields(origin or hint) or hasattr(hint, "model_json_schema")):
-        return _described_values(hint, origin or hint, parts, definitions, known)
-    if hint not in known:
+        return _described_values(hint, origin or hint, parts, definitions, names)
+    if hint not in names:
         name = (origin or hint).__name__
-        known[hint] = f"{name}_{len(known)}" if name in definitions else name
-        definitions[known[hint]] = {}
-        definitions[known[hint]] = _class_schema(hint, definitions, known)
-    return {"$ref": DEFINITIONS + known[hint]}
+        names[hint] = f"{name}_{len(names)}" if name in definitions else name
+        definitions[names[hint]] = {}
+        definitions[names[hint]] = _class_schema(hint, definitions, names)
+    return {"$ref": DEFINITIONS + names[hint]}
 
 
 def _described_values(
-    hint: Any, container: Any, parts: tuple[Any, ...], definitions: dict[str, Any], known: dict[Any, str]
+    hint: Any, container: Any, parts: tuple[Any, ...], definitions: dict[str, Any], names: dict[Any, str]
 ) -> dict[str, Any]:
     """Return the JSON Schema of listed values, an enumeration, a mapping, a list or a set."""
     is_class = isinstance(container, type)
@@ -201,10 +201,10 @@ def _described_values(
     unique = {"uniqueItems": True} if issubclass(container, AnySet) else {}
     if not parts or (container is tuple and parts[1:] != (...,)):
         return {"type": "array", **unique}
-    return {"type": "array", **unique, "items": _described(parts[0], definitions, known)}
+    return {"type": "array", **unique, "items": _described(parts[0], definitions, names)}
 
 
-def _class_schema(hint: Any, definitions: dict[str, Any], known: dict[Any, str]) -> dict[str, Any]:
+def _class_schema(hint: Any, definitions: dict[str, Any], names: dict[Any, str]) -> dict[str, Any]:
     if hasattr(hint, "model_json_schema"):
         schema: dict[str, Any] = hint.model_json_schema()
         for name, definition in schema.pop("$defs", {}).items():
@@ -219,7 +219,7 @@ def _class_schema(hint: Any, definitions: dict[str, Any], known: dict[Any, str])
         hints = {field.name: hints[field.name] for field in fields}
     else:
         required = [name for name in hints if name in cls.__required_keys__]
-    properties = {name: _described(each, definitions, known) for name, each in hints.items()}
+    properties = {name: _described(each, definitions, names) for name, each in hints.items()}
     return {"type": "object", "properties": properties, "required": required}
 
 
@@ -257,11 +257,11 @@ def _prune_nulls(value: Any) -> Any:
     host = {key: _prune_nulls(item) for key, item in value.items() if key != "anyOf"}
     if not isinstance(value["anyOf"], list):
         raise ValueError("anyOf must be a list")
-    kept = [_prune_nulls(branch) for branch in value["anyOf"] if branch not in _NULLS]
-    if len(kept) == 1:
-        host.update(kept[0])
+    branches = [_prune_nulls(branch) for branch in value["anyOf"] if branch not in _NULLS]
+    if len(branches) == 1:
+        host.update(branches[0])
     else:
-        host["anyOf"] = kept
+        host["anyOf"] = branches
     return host
 
 
@@ -495,7 +495,7 @@ class _Resolver:
 
     def kept_types(self, name: str) -> list[str]:
         """Return the types of the definition behind a reference that stays."""
-        declared = self.look_up(next(pointer for pointer, kept in self.kept.items() if kept == name), []).get("type")
+        declared = self.look_up(next(pointer for pointer, other in self.kept.items() if other == name), []).get("type")
         return [declared] if isinstance(declared, str) else declared or []
 
 
@@ -588,8 +588,8 @@ class _Inference:
         elif schema["type"] == "object":
             records = [value for value in present if isinstance(value, dict)]
             keys = sorted({key for record in records for key in record})
-            having = {key: [record[key] for record in records if key in record] for key in keys}
-            schema["properties"] = {key: self.schema(column, child_path(path, key, False)) for key, column in having.items()}
+            columns = {key: [record[key] for record in records if key in record] for key in keys}
+            schema["properties"] = {key: self.schema(column, child_path(path, key, False)) for key, column in columns.items()}
 
 
 CHOICE = "()"

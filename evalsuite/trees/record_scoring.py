@@ -420,11 +420,11 @@ def join_by_id(gold: Sequence[Any], extracted: Sequence[Any], id_field: str) -> 
         else:
             invented.append((None, ABSENT, record))
     unread = iter(lost)
-    joined = [
+    pairs = [
         (label, g, next(unread, ABSENT) if (partner := partners[key]) is ABSENT else partner)
         for label, g, key in zip(ids, gold, keys, strict=True)
     ]
-    return [*joined, *invented]
+    return [*pairs, *invented]
 
 
 def pair_by_position(gold: Sequence[Any], extracted: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -486,7 +486,7 @@ def evaluate(
     scoring = Scoring(schema, id_field, post_process, compat=compat, **names, limits=limits, notify=notify)
     totals = Totals(compat=compat)
     with without_collection():
-        records = [scoring.record(*joined, totals) for joined in scoring.join(gold, extracted)]
+        records = [scoring.record(*entry, totals) for entry in scoring.join(gold, extracted)]
     return RunResult(**totals.numbers(), records=records)
 
 
@@ -546,9 +546,9 @@ class Scoring:
     def join(self, gold: Sequence[Any], extracted: Sequence[Any]) -> Joined:
         """Return the records of both sides in pairs, by id or else by position. Raises as `evaluate` does."""
         if not self.compat and self.id_field is not None:
-            joined = join_by_id(gold, extracted, self.id_field)
-            if joined is not None:
-                return joined
+            pairs = join_by_id(gold, extracted, self.id_field)
+            if pairs is not None:
+                return pairs
         if len(gold) != len(extracted):
             raise ValueError(f"gold and extracted must have the same length, got {len(gold)} and {len(extracted)}")
         labels = [None if record is ABSENT else self.label(record, i) for i, record in enumerate(gold)]
@@ -583,16 +583,16 @@ class Scoring:
 
         They are chosen at a rate, first 1, then the F1 reached, until that no longer rises (see `field_matching`).
         """
-        judged: dict[tuple[str, Any], FieldResult] = {}
+        rows_by_place: dict[tuple[str, Any], FieldResult] = {}
         for _ in range(MAX_ROUNDS):
             walk.missing = []
             rows = list(walk.pair(self.node, gold, extracted, "", ()))
             if self.node.any_batch:
                 for row in rows:
-                    if row.status == "pending" and (known := judged.get((row.path, row.aligned))) is not None:
-                        row.status, row.score, row.reason, row.params = known.status, known.score, known.reason, None
+                    if row.status == "pending" and (old_row := rows_by_place.get((row.path, row.aligned))) is not None:
+                        row.status, row.score, row.reason, row.params = old_row.status, old_row.score, old_row.reason, None
                 walk.dispatch(rows)
-                judged = {(row.path, row.aligned): row for row in rows}
+                rows_by_place = {(row.path, row.aligned): row for row in rows}
             if self.compat or not walk.has_chosen or walk.faults or abs((reached := tally(rows).f1) - walk.rate) <= SAME_RATE:
                 break
             walk.rate = reached

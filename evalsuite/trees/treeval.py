@@ -249,20 +249,20 @@ class Walk(Columns):
         """Count an item or a whole record without a partner: its nodes are predicted, and none is right."""
         self.add([item_size(item) if position is not None else max(1, item_size(item)), 0, 0, 0, 0, 0])
         flag = "surplus record" if position is None else "surplus item"
-        for here, value in leaf_entries(item, path):
-            self.rows.append(Row(record, here, "hallucination", None, value, 0.0, None, position, flag))
+        for leaf_path, value in leaf_entries(item, path):
+            self.rows.append(Row(record, leaf_path, "hallucination", None, value, 0.0, None, position, flag))
 
     def _left_over(self, record: int, path: str, want: list[Any], got: list[Any], aligned: list[tuple[int, int]]) -> None:
         if len(aligned) < len(got):
-            taken = {b for _, b in aligned}
-            for j in (j for j in range(len(got)) if j not in taken):
+            partners = {b for _, b in aligned}
+            for j in (j for j in range(len(got)) if j not in partners):
                 self.invented(record, f"{path}[{j}]", got[j], j)
         if len(aligned) < len(want):
-            taken = {a for a, _ in aligned}
-            for i in (i for i in range(len(want)) if i not in taken):
+            partners = {a for a, _ in aligned}
+            for i in (i for i in range(len(want)) if i not in partners):
                 self.add([0, 0, item_size(want[i]), 0, 0, 0])
-                for here, value in leaf_entries(want[i], f"{path}[{i}]"):
-                    self.rows.append(Row(record, here, "omission", value, None, 0.0, i, None, "missing item"))
+                for leaf_path, value in leaf_entries(want[i], f"{path}[{i}]"):
+                    self.rows.append(Row(record, leaf_path, "omission", value, None, 0.0, i, None, "missing item"))
 
 
 def _leaf_rows(leaf: SchemaNode, want: Sequence[Any], places: Sequence[Place], got: Sequence[Any], worth: Floats) -> Iterator[Row]:
@@ -401,7 +401,7 @@ def _score(
     score = total_score(means, used, counts, clip=not compat)
     rates = {name: float(rate) for name, rate in counts.rates().items()}
     whole: dict[str, float | None] = {**rates, "treeval_score": score}
-    kept = {key: value for key, value in whole.items() if value or not compat}
+    totals = {key: value for key, value in whole.items() if value or not compat}
     if compat and all(mean is None for mean in means.values()):
         raises = raises or "nothing to score"
     tree = results_tree(branch, outcomes, walk.reached)
@@ -409,8 +409,8 @@ def _score(
         score=score,
         **rates,
         tree=tree,
-        per_metric={**means, **kept, "treeval_score": score},
-        per_leaf_type={**per_leaf_type(branch, outcomes), **kept},
+        per_metric={**means, **totals, "treeval_score": score},
+        per_leaf_type={**per_leaf_type(branch, outcomes), **totals},
         counts=counts,
         rows=walk.rows,
         signature=signature,
@@ -432,24 +432,24 @@ def prepare(
     Raises ValueError for a schema or metrics that cannot be used; for an unknown metric with the closest known one.
     """
     branch = read_treeval_schema(schema)
-    known, by_type = all_metrics(metrics, compat=compat), with_defaults(types_metrics)
+    by_name, by_type = all_metrics(metrics, compat=compat), with_defaults(types_metrics)
     for name, entry in by_type.items():
         for metric in names_of(entry, f"types_metrics[{name!r}]"):
-            _known(metric, known, f"types_metrics[{name!r}]")
+            _known(metric, by_name, f"types_metrics[{name!r}]")
     choose_metrics(branch, leaves_metrics, by_type, exclusive)
     leaves = list(leaves_of(branch))
     for metric in (metric for leaf in leaves for metric in sorted(leaf.metrics)):
-        _known(metric, known, "leaves_metrics")
+        _known(metric, by_name, "leaves_metrics")
     for leaf in leaves:
-        used = [metric for name, metric in known.items() if name in leaf.metrics]
+        used = [metric for name, metric in by_name.items() if name in leaf.metrics]
         if leaf.json_type == NUMBER_OR_TEXT:
             used = [replace(metric, reads_numbers=True) if isinstance(metric, Levenshtein) else metric for metric in used]
         leaf.metrics = tuple(used)
-    listed = "|".join(f"{name}={'+'.join(names_of(entry, name))}" for name, entry in sorted(by_type.items()))
-    listed += "".join(
-        f"|{name}:{text}" for name, metric in known.items() if name in (metrics or ()) and (text := getattr(metric, "signature", ""))
+    signature = "|".join(f"{name}={'+'.join(names_of(entry, name))}" for name, entry in sorted(by_type.items()))
+    signature += "".join(
+        f"|{name}:{text}" for name, metric in by_name.items() if name in (metrics or ()) and (text := getattr(metric, "signature", ""))
     )
-    return branch, listed
+    return branch, signature
 
 
 def _known(name: str, metrics: dict[str, Metric], where: str) -> None:
@@ -505,19 +505,19 @@ def load_json_files(paths: Iterable[str | Path] | Mapping[str, str | Path], *, i
         ValueError: two files of the same id.
     """
     by_id: dict[str, Path] = {}
-    named = paths.items() if isinstance(paths, Mapping) else ((Path(path).stem, path) for path in paths)
-    for name, path in named:
+    named_paths = paths.items() if isinstance(paths, Mapping) else ((Path(path).stem, path) for path in paths)
+    for name, path in named_paths:
         if name in by_id:
             raise ValueError(f"two files have the id {name!r}")
         by_id[name] = Path(path)
-    wanted = list(by_id if ids is None else ids)
+    record_ids = list(by_id if ids is None else ids)
     values, failures = [], {}
-    for name in wanted:
+    for name in record_ids:
         value, reason = _read(by_id[name]) if name in by_id else (None, "no file")
         values.append(value)
         if reason:
             failures[name] = reason
-    return JsonFiles(ids=wanted, values=values, failures=failures)
+    return JsonFiles(ids=record_ids, values=values, failures=failures)
 
 
 def _read(path: Path) -> tuple[Any, str]:

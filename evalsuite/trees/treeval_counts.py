@@ -151,11 +151,11 @@ def leaf_entries(value: Any, path: str) -> Iterator[tuple[str, Any]]:
     """Yield (path, value) of every leaf of an object, lists as one; anything else is a leaf itself. A loop, safe at any depth."""
     todo = [(path, value)]
     while todo:
-        here, item = todo.pop()
+        leaf_path, item = todo.pop()
         if isinstance(item, dict) and item:
-            todo.extend((join(here, str(key)), inner) for key, inner in reversed(item.items()))
+            todo.extend((join(leaf_path, str(key)), inner) for key, inner in reversed(item.items()))
         else:
-            yield here, item
+            yield leaf_path, item
 
 
 def _entries(value: Any) -> Iterator[Any]:
@@ -480,9 +480,9 @@ class TreevalGrid(Grid):
         nulls = dict.fromkeys(node.item.by_key)
         self.branch(node.item, [nulls if item is None else item for item in want], rows, pick(got, objects), objects)
         if len(objects) < len(got):
-            lacking = not_an_object(node.item)
-            self.add(lacking._asdict(), rows, [j for j, item in enumerate(got) if not isinstance(item, dict)])
-            agreeing = Counts(predicted=1, tp_node=1).plus(Counts(*(-n for n in lacking)))
+            non_object = not_an_object(node.item)
+            self.add(non_object._asdict(), rows, [j for j, item in enumerate(got) if not isinstance(item, dict)])
+            agreeing = Counts(predicted=1, tp_node=1).plus(Counts(*(-n for n in non_object)))
             self.add(agreeing._asdict(), [i for i in rows if want[i] is None], [j for j, item in enumerate(got) if item is None])
 
     def objects(self, branch: SchemaNode, want: Sequence[Any], rows: Sequence[int], got: Sequence[Any], columns: Sequence[int]) -> None:
@@ -597,7 +597,7 @@ def _pair_scores(sums: Mapping[Any, Cells], options: Options) -> Cells:
     for leaf, k in [name[:2] for name in sums if isinstance(name, tuple) and name[2] == "total"]:
         name, total, number = leaf.metrics[k].name, sums[leaf, k, "total"], sums[leaf, k, "number"]
         metrics[name] = leaf.metrics[k]
-        own = by_metric.setdefault(name, [0.0, 0.0])
+        entry = by_metric.setdefault(name, [0.0, 0.0])
         mean: Cells
         scored: Cells
         if isinstance(number, float) and number == 1:
@@ -605,7 +605,7 @@ def _pair_scores(sums: Mapping[Any, Cells], options: Options) -> Cells:
         else:
             scored = np.asarray(number) > 0
             mean = np.where(scored, total / np.maximum(number, 1), 0.0)
-        own[0], own[1] = own[0] + mean, own[1] + scored
+        entry[0], entry[1] = entry[0] + mean, entry[1] + scored
     value: Cells = 0.0
     n_metrics: Cells = 0.0
     for name, (total, number) in by_metric.items():

@@ -105,8 +105,8 @@ class Levenshtein:
         if not self._is_likeness(references, predictions):
             expected, others = self._values(references), self._values(predictions)
             rows_of = zip(expected, ratios.tolist(), strict=True)
-            listed = [[_of_one_kind(r, p, value) for p, value in zip(others, row, strict=True)] for r, row in rows_of]
-            ratios = np.array(listed, dtype=np.float64).reshape(len(references), len(predictions))
+            scores = [[_of_one_kind(r, p, value) for p, value in zip(others, row, strict=True)] for r, row in rows_of]
+            ratios = np.array(scores, dtype=np.float64).reshape(len(references), len(predictions))
         return ratios
 
     def _is_likeness(self, references: Sequence[Any], predictions: Sequence[Any]) -> bool:
@@ -176,8 +176,8 @@ def _texts(values: Sequence[Any]) -> Sequence[str]:
 def _numbers_matrix(references: Sequence[float], predictions: Sequence[float]) -> Floats:
     """Return the n x m equality of numbers, floats among them; one by one if an integer is too large for a float."""
     if any(type(v) is int and abs(v) >= 2**53 for side in (references, predictions) for v in side):
-        listed = [[float(nearly_equal(r, p)) for p in predictions] for r in references]
-        return np.array(listed, dtype=np.float64).reshape(len(references), len(predictions))
+        scores = [[float(nearly_equal(r, p)) for p in predictions] for r in references]
+        return np.array(scores, dtype=np.float64).reshape(len(references), len(predictions))
     rows, columns = np.array(references, dtype=np.float64)[:, None], np.array(predictions, dtype=np.float64)[None, :]
     float_rows, float_columns = (np.array([type(v) is float for v in side], dtype=bool) for side in (references, predictions))
     with np.errstate(invalid="ignore", over="ignore"):
@@ -229,25 +229,25 @@ class PairMetric:
 
     def scores(self, references: Sequence[Any], predictions: Sequence[Any]) -> Floats:
         """n raw values of n pairs."""
-        known: dict[Any, float] = {}
-        return np.array([self._one(r, p, known) for r, p in zip(references, predictions, strict=True)], dtype=np.float64)
+        cache: dict[Any, float] = {}
+        return np.array([self._score_pair(r, p, cache) for r, p in zip(references, predictions, strict=True)], dtype=np.float64)
 
     def matrix(self, references: Sequence[Any], predictions: Sequence[Any]) -> Floats:
         """n references x m predictions raw values."""
-        known: dict[Any, float] = {}
-        rows = [[self._one(r, p, known) for p in predictions] for r in references]
+        cache: dict[Any, float] = {}
+        rows = [[self._score_pair(r, p, cache) for p in predictions] for r in references]
         return np.array(rows, dtype=np.float64).reshape(len(references), len(predictions))
 
     def summary(self, references: Sequence[Any], predictions: Sequence[Any], mean: float | None) -> dict[str, float | None]:
         """The mean under the metric's name."""
         return {self.name: mean}
 
-    def _one(self, reference: Any, prediction: Any, known: dict[Any, float]) -> float:
+    def _score_pair(self, reference: Any, prediction: Any, cache: dict[Any, float]) -> float:
         key = (type(reference), reference, type(prediction), prediction)
-        if key not in known:
+        if key not in cache:
             value = plugin_calls.call_plugin(f"metric {self.name}", self._value, reference, prediction)
-            known[key] = worst(self) if value is None else plugin_calls.number(f"metric {self.name}", value)
-        return known[key]
+            cache[key] = worst(self) if value is None else plugin_calls.number(f"metric {self.name}", value)
+        return cache[key]
 
     def _value(self, reference: Any, prediction: Any) -> float | None:
         return self.function(prediction, reference) if self.accepts(reference) and self.accepts(prediction) else None
@@ -283,15 +283,15 @@ def all_metrics(more: "Mapping[str, Any] | Sequence[Any] | None", *, compat: boo
     With `compat` the former are the reference's. Raises ValueError for an invalid metric, or a range that is not two finite numbers, low
     before high.
     """
-    own: list[Metric] = [ExactMatch(compat=compat), ExactMatch(name="boolean_accuracy", compat=compat), Levenshtein(compat=compat)]
-    known = {metric.name: metric for metric in own}
+    standard: list[Metric] = [ExactMatch(compat=compat), ExactMatch(name="boolean_accuracy", compat=compat), Levenshtein(compat=compat)]
+    by_name = {metric.name: metric for metric in standard}
     for name, entry in more.items() if isinstance(more, Mapping) else [(metric.name, metric) for metric in more or ()]:
         metric = _leaf_metric(name, entry)
         low, high = metric.score_range
         if not float("-inf") < low < high < float("inf"):
             raise ValueError(f"metric {name!r}: score_range must be two finite numbers, low before high")
-        known[name] = metric
-    return known
+        by_name[name] = metric
+    return by_name
 
 
 def _leaf_metric(name: str, entry: Any) -> Metric:
@@ -337,8 +337,8 @@ def measured(metric: Metric, kind: Literal["scores", "matrix"], references: Sequ
     """Return the metric's `scores` (n) or `matrix` (n x m). Raises `FaultError` if a plugin's fails, or returns another shape or NaN."""
     make = getattr(metric, kind)
     if isinstance(metric, ExactMatch | Levenshtein):
-        own: Floats = make(references, predictions)
-        return own
+        scores: Floats = make(references, predictions)
+        return scores
     what = f"metric {metric.name}"
     raw: Floats = plugin_calls.call_plugin(what, lambda: np.asarray(make(references, predictions), dtype=np.float64))
     shape = (len(references),) if kind == "scores" else (len(references), len(predictions))
@@ -466,16 +466,16 @@ def choose_metrics(branch: SchemaNode, leaves: Any, types_metrics: Mapping[Any, 
             hint = did_you_mean(str(key), list(branch.by_key))
             raise ValueError(f"leaves_metrics names {join(path, str(key))}, which the schema lacks; {hint}")
     for child in branch.children:
-        here, field, entry = join(path, child.key), child.item if child.is_array else child, leaves.get(child.key)
+        leaf_path, field, entry = join(path, child.key), child.item if child.is_array else child, leaves.get(child.key)
         if field.structural:
             if isinstance(entry, list | tuple) and len(entry) == 1 and isinstance(entry[0], Mapping):
                 (entry,) = entry
-            choose_metrics(field, entry, types_metrics, exclusive, here)
+            choose_metrics(field, entry, types_metrics, exclusive, leaf_path)
             continue
-        own = [] if entry is None else names_of(entry, f"leaves_metrics at {here}")
-        field.metrics = tuple({*own, *(() if own and exclusive else types.get(field.json_type, ()))})
+        own_names = [] if entry is None else names_of(entry, f"leaves_metrics at {leaf_path}")
+        field.metrics = tuple({*own_names, *(() if own_names and exclusive else types.get(field.json_type, ()))})
         if not field.metrics:
             hint = "" if field.json_type in TYPES else f"; {did_you_mean(field.json_type, TYPES)}"
             raise ValueError(
-                f"no metric for the leaf {here} of type {field.json_type!r}: name one in types_metrics or leaves_metrics{hint}"
+                f"no metric for the leaf {leaf_path} of type {field.json_type!r}: name one in types_metrics or leaves_metrics{hint}"
             )
