@@ -55,7 +55,7 @@ def is_denied(number: str) -> str:
 
 def too_many_numbers(n_numbers: int, first: Sequence[str]) -> str:
     """The answer contains several numbers, but gold takes one; `first` are more than are listed, if there are more."""
-    return f"{n_numbers} numbers in the answer, this gold takes exactly one: {_listed(first)}"
+    return f"{n_numbers} numbers in the answer, this gold takes exactly one: {_join_items(first)}"
 
 
 def no_number_near(tolerance: str, gold: str, closest: str) -> str:
@@ -67,7 +67,7 @@ def hedged(candidates: Sequence[str], n_golds: int, most: int) -> str:
     """The answer contains more different numbers than golds; beyond `most` they were not counted."""
     expected = "one was expected" if n_golds == 1 else f"at most {n_golds} were expected"
     number = len(candidates) if len(candidates) <= most else f"more than {most}"
-    return f"hedged: found {number} different numbers, {expected}: {_listed(candidates)}"
+    return f"hedged: found {number} different numbers, {expected}: {_join_items(candidates)}"
 
 
 def other_form(kind: Literal["sign", "percent form"], number_text: str, gold: str) -> str:
@@ -85,5 +85,5 @@ def missing_number(gold: str, closest: str) -> str:
     return f"gold {gold} is missing: closest is {closest}"
 
 
-def _listed(items: Sequence[str]) -> str:
+def _join_items(items: Sequence[str]) -> str:
     return ", ".join(items[:MAX_LISTED]) + (", ..." if len(items) > MAX_LISTED else "")

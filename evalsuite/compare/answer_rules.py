@@ -93,21 +93,21 @@ def excluded_token(answer: str, exclude: str | Sequence[str]) -> str | None:
     items = [exclude] if isinstance(exclude, str) else exclude
     if not items:
         return None
-    text, drawn = _skeleton(answer), _spaced(answer)
+    text, drawn = _skeleton(answer), _respace(answer)
     meanings = {char: looks_like(char) for char in set(text) if not char.isascii()}
-    return next((item for item in items if _stands_in(text, _skeleton(item), meanings) or _is_drawn_in(drawn, _spaced(item))), None)
+    return next((item for item in items if _stands_in(text, _skeleton(item), meanings) or _is_drawn_in(drawn, _respace(item))), None)
 
 
 def _skeleton(text: str) -> str:
     """The text without the additions of a disguise; characters that can be mistaken for several stay as they are."""
     visible_text = _BLANK.sub("", visible(text))
     if visible_text.isascii():
-        return _spaced(visible_text.lower())
+        return _respace(visible_text.lower())
     # Small and capital letters of another alphabet look like different letters, so only ASCII is case-folded.
-    return _spaced("".join(char.lower() if char.isascii() else char if _separates(char) else spelled_out(char) for char in visible_text))
+    return _respace("".join(char.lower() if char.isascii() else char if _separates(char) else spelled_out(char) for char in visible_text))
 
 
-def _spaced(text: str) -> str:
+def _respace(text: str) -> str:
     return " ".join("".join(" " if _separates(char) else char for char in text).split())
 
 
@@ -371,7 +371,7 @@ def match_number(
     if not missed or (met and conj == "or"):
         return Official(1.0, contains("every gold" if conj == "and" and len(met) > 1 else _shortest(met[0])), details)
     first = missed[0]
-    nearest = numbers[0] if len(numbers) == 1 else _nearest(numbers, first)
+    nearest = numbers[0] if len(numbers) == 1 else _closest_number(numbers, first)
     return Official(0.0, no_number_near(distance, _shortest(first), _shortest(nearest)), details)
 
 
@@ -387,7 +387,7 @@ def _met_and_missed(accepted: Sequence[float], numbers: Sequence[float], toleran
     return met, missed
 
 
-def _nearest(numbers: Sequence[float], value: float) -> float:
+def _closest_number(numbers: Sequence[float], value: float) -> float:
     return min(numbers, key=lambda number: abs(number - value))
 
 
@@ -477,36 +477,36 @@ def match_number_strictly(
     answer = _part_that_counts(answer, gold, conj)
     near = _Closeness(percentage=percentage, own=_own_tolerance(precision, abs_tol, rel_tol))
     short_golds, most = _short_golds(golds), _MOST_DIFFERENT + len(golds)
-    numbers, values = _stated(answer, golds, near, short_golds, most)
-    by_gold, candidates = _named_golds(values, golds, near)
+    numbers, values = _read_values(answer, golds, near, short_golds, most)
+    by_gold, candidates = _match_golds(values, golds, near)
     n_others = len(candidates) - sum(any(not item.role for item in items) for items in by_gold.values())
     details = _number_details(numbers, n_others)
     denied = (
         None
-        if _named_by(values, golds, near) is not None
-        else _named_by(find_numbers(answer, short_golds, denied=True, most=most), golds, near)
+        if _find_named_gold(values, golds, near) is not None
+        else _find_named_gold(find_numbers(answer, short_golds, denied=True, most=most), golds, near)
     )
     if denied is not None:
-        return Strict(value=0.0, reason=is_denied(_shown(denied)), kind="negated", details=details)
+        return Strict(value=0.0, reason=is_denied(_number_text(denied)), kind="negated", details=details)
     if not numbers:
         return Strict(value=0.0, reason=NO_NUMBER, kind="no number")
     if len(candidates) > len(golds):
         return Strict(value=0.0, reason=hedged(candidates, len(golds), most), kind="hedged", details=details)
     met, missed = [g for g in golds if by_gold[exact_of(g)]], [g for g in golds if not by_gold[exact_of(g)]]
     if not missed or (conj == "or" and met):
-        which = "every gold number" if conj == "and" and len(golds) > 1 else _shown(met[0])
+        which = "every gold number" if conj == "and" and len(golds) > 1 else _number_text(met[0])
         cause = next((cause for g in met if (cause := _odd_form(g, by_gold[exact_of(g)], near))), None)
         return Strict(value=1.0, reason=contains(which), cause=cause or "context numbers", details=details)
-    return _missed(missed[0], values, near, details)
+    return _explain_miss(missed[0], values, near, details)
 
 
-def _stated(
+def _read_values(
     answer: str, golds: Sequence[int | Number], near: "_Closeness", short_golds: frozenset[str], most: int
 ) -> tuple[list[Value], list[Value]]:
     """(the numbers that the answer states, the different ones); after `most` the rest is read only if they may all be gold."""
     numbers = find_numbers(answer, short_golds, most=most)
     values = _different(numbers, golds)
-    if len(values) > most and len(_named_golds(values, golds, near)[1]) <= len(golds):
+    if len(values) > most and len(_match_golds(values, golds, near)[1]) <= len(golds):
         numbers = find_numbers(answer, short_golds)
         values = _different(numbers, golds)
     return numbers, values
@@ -517,7 +517,7 @@ def _part_that_counts(answer: str, gold: Any, conj: Literal["and", "or"]) -> str
     return answer if conj == "and" and isinstance(gold, list | tuple) and len(gold) > 1 else declared_answer(answer)
 
 
-def _named_by(numbers: Sequence[Value], golds: Sequence[int | Number], near: "_Closeness") -> int | Number | None:
+def _find_named_gold(numbers: Sequence[Value], golds: Sequence[int | Number], near: "_Closeness") -> int | Number | None:
     return next((gold for gold in golds for item in numbers if near.names(item, gold)), None)
 
 
@@ -541,7 +541,7 @@ def _short_golds(golds: Sequence[int | Number]) -> frozenset[str]:
     return frozenset(text for g in golds if len(text := str(exact_of(g))) <= _LONGEST_GROUP)
 
 
-def _named_golds(
+def _match_golds(
     numbers: Sequence[Value], golds: Sequence[int | Number], near: "_Closeness"
 ) -> tuple[dict[Decimal, list[Value]], list[str]]:
     """(for each gold the numbers that name it, the different values that are candidates)."""
@@ -595,7 +595,7 @@ class _Closeness:
         g = exact_of(gold)
         if not self.percentage or g == 0:
             return [gold]
-        return [gold, _shifted(gold, 2 if abs(g) <= 1 else -2)]
+        return [gold, _scale_by(gold, 2 if abs(g) <= 1 else -2)]
 
     def in_form(self, item: Value, form: int | Number, gold: int | Number) -> bool:
         """Whether the number equals this form of gold: as written within noise or rounding, scaled (`1.2 million`) exactly."""
@@ -606,7 +606,7 @@ class _Closeness:
             return False  # a share with its sign is no percent figure: 4200% is not 0.42
         if any(exact_of(form) == exact_of(reading) for reading in item.candidates) or self.within_own(item, form):
             return True
-        return not item.is_scaled and _is_near(_shifted(form, item.shift), _shifted(written, item.shift), rounding=not is_whole(gold))
+        return not item.is_scaled and _is_near(_scale_by(form, item.shift), _scale_by(written, item.shift), rounding=not is_whole(gold))
 
     def within_own(self, item: Value, form: int | Number) -> bool:
         """Whether a reading is within the check's own tolerance."""
@@ -635,7 +635,7 @@ def _is_rounding(gold: int | Number, predicted: int | Number) -> bool:
     return decimals < FEWEST_DECIMALS and size >= Decimal("0.1") and rounds(gold, predicted, FEWEST_DECIMALS)
 
 
-def _shifted(number: int | Number, places: int) -> int | Number:
+def _scale_by(number: int | Number, places: int) -> int | Number:
     """The number with its point moved to the right."""
     return number if places == 0 else number_of(exact_of(number).scaleb(places))
 
@@ -657,13 +657,13 @@ def _odd_form(gold: int | Number, items: Sequence[Value], near: _Closeness) -> N
     return None if None in causes else causes[0]
 
 
-def _missed(gold: int | Number, values: Sequence[Value], near: _Closeness, details: dict[str, Any]) -> Strict:
+def _explain_miss(gold: int | Number, values: Sequence[Value], near: _Closeness, details: dict[str, Any]) -> Strict:
     g = exact_of(gold)
     opposite = -gold if isinstance(gold, int) else number_of(-gold.exact)
     numbers = [(item, exact_of(reading)) for item in values for reading in item.candidates]
     mirrored = next((item for item in values if g != 0 and near.names(item, opposite)), None)
     if mirrored is not None:
-        return Strict(value=0.0, reason=other_form("sign", mirrored.text, _shown(gold)), kind="sign", details=details)
+        return Strict(value=0.0, reason=other_form("sign", mirrored.text, _number_text(gold)), kind="sign", details=details)
     hundredfold = next(
         (
             item
@@ -673,16 +673,16 @@ def _missed(gold: int | Number, values: Sequence[Value], near: _Closeness, detai
         None,
     )
     if hundredfold is not None and (near.percentage or hundredfold.form == "percent form"):
-        reason = other_form("percent form", hundredfold.text, _shown(gold))
+        reason = other_form("percent form", hundredfold.text, _number_text(gold))
         return Strict(value=0.0, reason=reason, kind="percent form", details=details)
     nearest, value = min(numbers, key=lambda pair: abs(pair[1] - g))
     kind = nearest.form or ("value taken for zero" if (g == 0) != (value == 0) else "tolerance by size")
     if near.names(nearest, gold):
-        return Strict(value=0.0, reason=only_context(_shown(gold), nearest.text), kind="context numbers", details=details)
-    return Strict(value=0.0, reason=missing_number(_shown(gold), nearest.text), kind=kind, details=details)
+        return Strict(value=0.0, reason=only_context(_number_text(gold), nearest.text), kind="context numbers", details=details)
+    return Strict(value=0.0, reason=missing_number(_number_text(gold), nearest.text), kind=kind, details=details)
 
 
-def _shown(number: int | Number) -> str:
+def _number_text(number: int | Number) -> str:
     text = str(exact_of(number))
     return text if len(text) <= 40 else f"{float(exact_of(number))!r}"
 

@@ -117,10 +117,10 @@ def saturating_flow(supply: Sequence[int], demand: Sequence[int], edges: Sequenc
 def largest_flow(supply: Sequence[int], demand: Sequence[int], edges: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
     """The supply and the demand that remain after a maximum flow; earlier left nodes are served first."""
     room = list(demand)
-    return list(_flow(supply, room, edges, _uncounted)), room
+    return list(_flow(supply, room, edges, _ignore_count)), room
 
 
-def _uncounted(n: int) -> None:
+def _ignore_count(n: int) -> None:
     """Ignore the number of visited edges."""
 
 
@@ -192,13 +192,13 @@ def _move(
 def _solve(matrix: "Floats") -> "tuple[Columns, Columns]":
     """Return (rows, columns) of an assignment with the largest sum: scipy's `linear_sum_assignment`."""
     package = sys.modules.get("scipy.optimize")
-    solver = getattr(package, "linear_sum_assignment", None) or _solver_alone()
+    solver = getattr(package, "linear_sum_assignment", None) or _load_solver()
     rows, columns = solver(matrix, maximize=True)
     return rows, columns
 
 
 @cache
-def _solver_alone() -> "Callable[..., tuple[Columns, Columns]]":
+def _load_solver() -> "Callable[..., tuple[Columns, Columns]]":
     """Return scipy's solver without the rest of `scipy.optimize`, if that is possible: it takes longer to import than most runs take."""
     from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec
     from importlib.util import find_spec, module_from_spec
@@ -265,10 +265,10 @@ def best_sparse_assignment(edges: Sequence[Mapping[int, float]]) -> list[tuple[i
     for left, row in enumerate(edges):
         if row:
             parts.setdefault(root(left), []).append(left)
-    return sorted(pair for part in parts.values() for pair in _assigned_part(edges, part))
+    return sorted(pair for part in parts.values() for pair in _assign_part(edges, part))
 
 
-def _assigned_part(edges: Sequence[Mapping[int, float]], lefts: Sequence[int]) -> Iterator[tuple[int, int]]:
+def _assign_part(edges: Sequence[Mapping[int, float]], lefts: Sequence[int]) -> Iterator[tuple[int, int]]:
     if len(lefts) == 1:
         (left,) = lefts
         yield left, max(edges[left], key=lambda right: (edges[left][right], -right))
@@ -304,13 +304,13 @@ def _largest_first(matrix: "Floats") -> "tuple[Columns, Columns] | None":
         if row not in pairs and column not in used_columns:
             pairs[row] = column
             used_columns.add(column)
-    left = [_others(size, list(used)) for size, used in zip(matrix.shape, (pairs, used_columns), strict=True)]
+    left = [_free_positions(size, list(used)) for size, used in zip(matrix.shape, (pairs, used_columns), strict=True)]
     rest = _solve(matrix[np.ix_(*left)])
     rows, columns = np.array([*pairs, *left[0][rest[0]]], dtype=np.intp), np.array([*pairs.values(), *left[1][rest[1]]], dtype=np.intp)
     return _sorted_pairs(rows, columns)
 
 
-def _others(n: int, positions: "list[int] | Columns") -> "Columns":
+def _free_positions(n: int, positions: "list[int] | Columns") -> "Columns":
     """Return the positions below n that are not taken."""
     free = np.ones(n, dtype=bool)
     free[positions] = False
@@ -326,7 +326,7 @@ def _slack(matrix: "Floats", rows: "Columns", columns: "Columns", most_passes: i
     if n_rows > n_columns:
         turned = _slack(matrix.T, *_sorted_pairs(columns, rows), most_passes)
         return None if turned is None else (turned[0].T, np.argsort(turned[1]))
-    owned, free = matrix[rows, columns], _others(n_columns, columns)
+    owned, free = matrix[rows, columns], _free_positions(n_columns, columns)
     loss, start = owned[:, None] - matrix, np.zeros(n_columns)
     far_best = np.count_nonzero(loss <= EQUAL_SUMS) == n_rows  # every pair is its row's best by more than a tie: no other comes near
     if not (far_best or len(free)):  # then prices may start anywhere: half of what a pair is worth is nearer to where they end
@@ -492,16 +492,16 @@ def block_assignments(gains: "Floats", rows: "Columns", columns: "Columns") -> "
             for start in range(0, len(everywhere), at_once):
                 above = everywhere[start : start + at_once]
                 down = rows[above][:, None] + np.arange(height)
-                chosen = _assigned(gains[down[:, None, :, None], aside[None, :, None, :]])
+                chosen = _assign_blocks(gains[down[:, None, :, None], aside[None, :, None, :]])
                 yield above, left, down, np.where(chosen < 0, -1, columns[left][None, :, None] + chosen)
 
 
-def _assigned(blocks: "Floats") -> "Columns":
+def _assign_blocks(blocks: "Floats") -> "Columns":
     """Return for blocks a x b x n x m the column of each row or -1, a x b x n: small ones by the sets of rows used, all blocks per step."""
     n, m = blocks.shape[2:]
     chosen: Columns = np.full(blocks.shape[:3], -1, dtype=np.intp)
     if n > m:
-        owners = _assigned(blocks.swapaxes(2, 3))
+        owners = _assign_blocks(blocks.swapaxes(2, 3))
         rows_of = np.full((*blocks.shape[:2], n + 1), -1, dtype=np.intp)  # the row behind the last is that of columns without one
         np.put_along_axis(rows_of, owners, np.broadcast_to(np.arange(m), owners.shape), axis=2)
         return rows_of[:, :, :n]

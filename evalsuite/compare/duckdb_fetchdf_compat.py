@@ -64,7 +64,7 @@ def _one_group(fetched: Sequence[_Fetched], n_rows: int) -> list[Column] | None:
     """The columns of a frame whose types all belong to one group with values of its own, None for other frames."""
     groups = {column.group for column in fetched}
     if groups == {"moment"} and not any(column.type in _ZONED for column in fetched):
-        return _moments_alone(fetched)
+        return _moment_columns(fetched)
     if groups == {"duration"}:
         return [Column([None if cell is NAT else timedelta(0) + cell for cell in column.values], "moment") for column in fetched]
     if groups == {"masked"} and n_rows == 1 and len({column.type for column in fetched}) == 1 and fetched[0].type != "BOOLEAN":
@@ -78,7 +78,7 @@ def column_of(cells: Sequence[Any], table: Table, chosen: Sequence[int], column:
     fetched = _fetch(cells, (table.types or ())[column])
     groups = {_typing(name)[0] for name in names}
     if groups == {"moment"}:
-        return _moments_alone([fetched])[0]
+        return _moment_columns([fetched])[0]
     if groups <= {"integer", "float"} and _become_floats(names):
         return Column(list(map(float, fetched.values)), "number")
     return _column(fetched)
@@ -160,7 +160,7 @@ def _duration(cell: Any) -> Any:
     return Duration(cell.days, cell.seconds, cell.microseconds) if isinstance(cell, timedelta) else cell
 
 
-def _moments_alone(fetched: Sequence[_Fetched]) -> list[Column]:
+def _moment_columns(fetched: Sequence[_Fetched]) -> list[Column]:
     """A frame of timestamps only keeps numpy's values: datetime and None, or nanoseconds if one column is in nanoseconds."""
     in_nanoseconds = any(column.type == "TIMESTAMP_NS" for column in fetched)
     convert: Callable[[Any], Any] = _nanoseconds if in_nanoseconds else lambda cell: cell

@@ -23,7 +23,7 @@ _EVERY_MARGIN: Final = ContextVar("every margin", default=True)
 
 
 @contextmanager
-def _switched_off(switch: ContextVar[bool]) -> Iterator[None]:
+def _switch_off(switch: ContextVar[bool]) -> Iterator[None]:
     token = switch.set(False)
     try:
         yield
@@ -33,12 +33,12 @@ def _switched_off(switch: ContextVar[bool]) -> Iterator[None]:
 
 def verdicts_only() -> AbstractContextManager[None]:
     """Omit reasons and margins inside this context: code that scores thousands of tables needs only verdicts."""
-    return _switched_off(_REASONS_WANTED)
+    return _switch_off(_REASONS_WANTED)
 
 
 def cheap_margins() -> AbstractContextManager[None]:
     """Omit margins of tables inside this context that cost more than a tenth of the verdict."""
-    return _switched_off(_EVERY_MARGIN)
+    return _switch_off(_EVERY_MARGIN)
 
 
 def are_reasons_wanted() -> bool:
@@ -103,13 +103,13 @@ def cell_of_row(name: str, key: Sequence[str], predicted: str, gold: str) -> str
 
 def labels_contradict(gold: tuple[int, str], matched: tuple[int, str], labelled: tuple[int, str]) -> str:
     """A gold column matches a predicted column, but another one has its label; columns as (position from 0, name)."""
-    return f"labels: gold {_named(gold)} matches only predicted {_named(matched)}, but predicted {_named(labelled)} has its name"
+    return f"labels: gold {_name_of(gold)} matches only predicted {_name_of(matched)}, but predicted {_name_of(labelled)} has its name"
 
 
 def one_for_two(gold: Sequence[tuple[int, str]], predicted: Sequence[tuple[int, str]]) -> str:
     """Several gold columns match fewer predicted columns; columns as (position from 0, name)."""
     n_predicted = count_words(len(predicted), "predicted column")
-    return f"one column for two: gold columns {_listed(gold)} match only {n_predicted}: {_listed(predicted)}"
+    return f"one column for two: gold columns {_names_of(gold)} match only {n_predicted}: {_names_of(predicted)}"
 
 
 def rows_scrambled(n_rows: int, n_differ: int, first: int, cells: str, *, is_exact: bool) -> str:
@@ -187,11 +187,11 @@ def cut(text: str) -> str:
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."
 
 
-def _named(column: tuple[int, str]) -> str:
+def _name_of(column: tuple[int, str]) -> str:
     return f"column {column[0] + 1} {shorten(column[1])}"
 
 
-def _listed(columns: Sequence[tuple[int, str]]) -> str:
+def _names_of(columns: Sequence[tuple[int, str]]) -> str:
     """`1 'a', 2 'b' and 3 'c'`, at most a few by name."""
     names = [f"{position + 1} {shorten(name)}" for position, name in columns]
     if len(names) > MAX_COLUMNS:

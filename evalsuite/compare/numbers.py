@@ -81,7 +81,7 @@ def numbers_equal(gold: int | Number, predicted: int | Number, tolerance: Tolera
     """Whether the predicted number equals the gold number."""
     if tolerance.own:
         g, p = exact_of(gold), exact_of(predicted)
-        distance = _apart(g, p)
+        distance = _distance(g, p)
         return within(distance, g, tolerance) or (g == 0 and distance <= _decimal(ZERO_TOL))
     if isinstance(gold, int) and isinstance(predicted, int):
         return gold == predicted
@@ -96,7 +96,7 @@ def equal_but_for_noise(gold: int | Number, predicted: int | Number) -> bool:
     g, p = exact_of(gold), exact_of(predicted)
     if g == p:
         return True
-    distance = _apart(g, p)
+    distance = _distance(g, p)
     if g == 0 or p == 0:
         return g == 0 and distance <= _decimal(ZERO_TOL)
     if is_whole(gold) and is_whole(predicted):
@@ -108,7 +108,7 @@ def equal_but_for_noise(gold: int | Number, predicted: int | Number) -> bool:
     return distance <= noise(g)
 
 
-def _apart(gold: Decimal, predicted: Decimal) -> Decimal:
+def _distance(gold: Decimal, predicted: Decimal) -> Decimal:
     return _AWAY.abs(_AWAY.subtract(gold, predicted))
 
 
@@ -133,7 +133,7 @@ def is_rounding(gold: Number, predicted: int | Number) -> bool:
 
 def rounds(gold: int | Number, predicted: int | Number, decimals: int) -> bool:
     """Whether the numbers differ by at most half a unit of the last of so many decimals."""
-    return _apart(exact_of(gold), exact_of(predicted)) <= half_unit(decimals)
+    return _distance(exact_of(gold), exact_of(predicted)) <= half_unit(decimals)
 
 
 def decimals_of(number: int | Number) -> int:

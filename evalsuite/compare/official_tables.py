@@ -143,7 +143,7 @@ class OfficialColumns:
         # Cells that are written alike are equal in columns of one kind.
         rows = self.evidence.unlike(i, k) if kinds[0] == kinds[1] else np.arange(self.evidence.n_rows)
         if kinds == ("number", "number"):
-            values = self._filled(self._values(0, i)), self._filled(self._values(1, k))
+            values = self._fill_empty(self._values(0, i)), self._fill_empty(self._values(1, k))
             unequal = (part[~officially_equal(values[0][part], values[1][part])] for (part,) in in_parts(rows))
         elif kinds == ("text", "text"):
             unequal = (part[~(self._are_empty(0, i, part) & self._are_empty(1, k, part))] for (part,) in in_parts(rows))
@@ -203,8 +203,8 @@ class OfficialColumns:
             gold.n_empty != predicted.n_empty or officially_apart(gold.low, predicted.low) or officially_apart(gold.high, predicted.high)
         ):
             return False
-        a, b = (self._filled(self._values(side, column)) for side, column in ((0, i), (1, k)))
-        x, y = (in_order(side.copy()) for side in (a, b)) if self.empty_is_zero else (self._ordered(0, i), self._ordered(1, k))
+        a, b = (self._fill_empty(self._values(side, column)) for side, column in ((0, i), (1, k)))
+        x, y = (in_order(side.copy()) for side in (a, b)) if self.empty_is_zero else (self._sorted_values(0, i), self._sorted_values(1, k))
         if len(x) != len(y) or any(bool(officially_apart(*part).any()) for part in in_parts(x, y)):
             return False
         if self.is_database or (self.empty_is_zero and (gold.n_empty or predicted.n_empty)):
@@ -220,12 +220,12 @@ class OfficialColumns:
         assert numbers is not None
         return numbers.values
 
-    def _ordered(self, side: int, column: int) -> Any:
+    def _sorted_values(self, side: int, column: int) -> Any:
         ordered = self.evidence.numbers.ordered(side, column)
         assert ordered is not None
         return ordered
 
-    def _filled(self, values: Any) -> Any:
+    def _fill_empty(self, values: Any) -> Any:
         import numpy as np
 
         return np.where(np.isnan(values), 0.0, values) if self.empty_is_zero else values
@@ -275,7 +275,7 @@ class OfficialColumns:
         if self.empty_is_zero or not set(kinds) <= {"number", "text"}:
             return None
         if kinds == ("number", "number"):
-            values, x, y = self._values(0, i), self._ordered(0, i), self._ordered(1, k)
+            values, x, y = self._values(0, i), self._sorted_values(0, i), self._sorted_values(1, k)
             n_empty, n_shared = self.kind(1, k).n_empty, min(len(x), len(y))
             # Numbers are paired in ascending order, up to the first that does not equal its counterpart without a look at the others.
             start = int(np.argmin(np.append(officially_equal(x[:n_shared], y[:n_shared]), False)))
@@ -391,7 +391,7 @@ class Side:
 
     def unsorted(self, position: int) -> Column:
         """A chosen column in the order of its rows."""
-        column = self._unsorted(position)
+        column = self._column_at(position)
         return column.with_zeros() if self.reference in RESULT_SUITES else column
 
     def fingerprint(self, position: int) -> tuple[str, list[str]] | None:
@@ -411,10 +411,10 @@ class Side:
     def safe(self) -> bool:
         """Whether no comparison with these columns can raise."""
         if self.table.types is not None:
-            return all(self._unsorted(position).safe for position in range(len(self)))
+            return all(self._column_at(position).safe for position in range(len(self)))
         return is_safe_text(self.table, self.chosen)
 
-    def _unsorted(self, position: int) -> Column:
+    def _column_at(self, position: int) -> Column:
         if self.table.types is not None:
             if self._native is None:
                 self._native = database_columns(self.table, self.chosen)
@@ -500,7 +500,7 @@ def _explain(expected: "Side", predicted: "Side", evidence: TableDiff, n_found: 
         return Score(official=0.0, reason=no_match(i, gold.header[i], "no column submitted"), details=details)
     k, why = _closest_column(expected, predicted, n_found, evidence)
     details["predicted_column"] = k + 1
-    explain = _unmatched if expected.ignore_order else _differing_cells
+    explain = _count_unmatched if expected.ignore_order else _differing_cells
     differ, more = explain((expected, predicted), (n_found, k), evidence, columns)
     reason = no_match(i, gold.header[i], closest(evidence.predicted.header, k, differ, why=why))
     return Score(official=0.0, reason=reason, details=details | more)
@@ -526,7 +526,7 @@ def _closest_column(expected: "Side", predicted: "Side", n_found: int, evidence:
     return min(ranks)[-1], "closest" if n_ranked == n_rows else "sampled"
 
 
-def _unmatched(
+def _count_unmatched(
     sides: tuple[Side, Side], at: tuple[int, int], evidence: TableDiff, columns: OfficialColumns | None
 ) -> tuple[str, dict[str, int]]:
     """How many cells of a gold column have no partner in a predicted column (at: positions in their sides), as words and details.

@@ -243,12 +243,12 @@ def labels(header: Sequence[str], other: Sequence[str]) -> list[str | None]:
 
     Two columns with different labels contradict each other: each name belongs to another column of the other table.
     """
-    gold_names, predicted_names = list(map(_folded, header)), list(map(_folded, other))
+    gold_names, predicted_names = list(map(_fold_name, header)), list(map(_fold_name, other))
     n_gold, n_predicted = Counter(gold_names), Counter(predicted_names)
     return [name if n_gold[name] == n_predicted[name] == 1 and not _MADE.fullmatch(name) else None for name in gold_names]
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return name.casefold() if name.isalnum() else _BETWEEN.sub("", name.casefold())
 
 
@@ -457,7 +457,7 @@ class Places:
         """The places of some finite numbers."""
         groups: dict[int, list[int]] = {}
         for k, cell in enumerate(predicted):
-            groups.setdefault(0 if tolerance.own else _shown(cell), []).append(k)
+            groups.setdefault(0 if tolerance.own else _n_decimals(cell), []).append(k)
         places = list(map(_place_of, predicted))
         orders = [sorted(group, key=lambda k: places[k]) for group in groups.values()]
         return cls(decimals=tuple(groups), orders=orders, lines=[[places[k] for k in order] for order in orders], tolerance=tolerance)
@@ -486,7 +486,7 @@ def places_of(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolera
     return Places.of(predicted, tolerance)
 
 
-def _shown(cell: Cell) -> int:
+def _n_decimals(cell: Cell) -> int:
     return min(cell.decimals, _MOST_DECIMALS) if isinstance(cell, Number) else 0
 
 

@@ -343,8 +343,8 @@ def unmatched_in_any_order(gold: Sequence[Cell], predicted: Sequence[Cell], tole
         if edges is not None:
             supply, demand = Counter(gold), Counter(predicted)
             left, room = largest_flow([supply[c] for c in numbers], [demand[c] for c in others], edges)
-            spare = [item for item in spare if place(item[1]) is None] + _last(gold, dict(zip(numbers, left, strict=True)))
-            extra = [item for item in extra if place(item[1]) is None] + _last(predicted, dict(zip(others, room, strict=True)))
+            spare = [item for item in spare if place(item[1]) is None] + _last_positions(gold, dict(zip(numbers, left, strict=True)))
+            extra = [item for item in extra if place(item[1]) is None] + _last_positions(predicted, dict(zip(others, room, strict=True)))
         else:
             bound = "at most "
     spare.sort(key=lambda item: item[0])
@@ -380,7 +380,7 @@ def _edges(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance
     return edges
 
 
-def _last(cells: Sequence[Cell], counts: dict[Cell, int]) -> list[tuple[int, Cell]]:
+def _last_positions(cells: Sequence[Cell], counts: dict[Cell, int]) -> list[tuple[int, Cell]]:
     """The last `counts[cell]` positions of each cell."""
     n_left = {cell: n for cell, n in counts.items() if n}
     rows = []

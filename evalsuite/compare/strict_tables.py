@@ -28,7 +28,7 @@ def judge_table(
 
     If order counts, rows that are equal in the gold columns `order_by` may still change places.
     """
-    if (refused := _ragged(prediction, gold)) is not None:
+    if (refused := _ragged_line_fault(prediction, gold)) is not None:
         return refused
     chosen = chosen_columns(needed, len(gold.columns))
     gold_labels, predicted_labels = labels_of(gold, prediction, terms)
@@ -63,7 +63,7 @@ def _labels_agree(gold: Sequence[str | None], predicted: Sequence[str | None], p
     return all(None in (gold[i], predicted[k]) or gold[i] == predicted[k] for i, k in pairs)
 
 
-def _ragged(prediction: Table, gold: Table) -> Strict | None:
+def _ragged_line_fault(prediction: Table, gold: Table) -> Strict | None:
     """The fault of a CSV table in which a line has more fields than the header."""
     if gold.ragged_line is not None:
         detail = f"gold file {gold.name}: {ragged(gold.ragged_line)}"

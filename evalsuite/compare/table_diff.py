@@ -211,7 +211,7 @@ class BulkDiff(TableDiff):
     cell_cost = 15
 
     def __init__(self, gold: Table, predicted: Table, tables: tuple[Table, Table]) -> None:
-        packed = _packed(gold, predicted)
+        packed = _pack_sides(gold, predicted)
         self.columns: tuple[tuple[PackedColumn, ...], ...] = tuple(side.columns() for side in packed)
         gold, predicted = (replace(table, columns=columns) for table, columns in zip((gold, predicted), self.columns, strict=True))
         super().__init__(gold, predicted, tables)
@@ -285,7 +285,7 @@ def compare(gold: Table, predicted: Table) -> TableDiff:
     return TableDiff(with_cache(gold), with_cache(predicted), (gold, predicted))
 
 
-def _packed(gold: Table, predicted: Table) -> tuple[Packed, Packed]:
+def _pack_sides(gold: Table, predicted: Table) -> tuple[Packed, Packed]:
     sides = packed_of(gold), packed_of(predicted)
     if sides[0] is not None and sides[1] is not None:
         return sides[0], sides[1]

@@ -245,7 +245,7 @@ def _all_numbers(answer: str, short_golds: frozenset[str], most: float) -> tuple
 def _in_plain_signs(answer: str) -> str:
     """The text with ASCII digits, one minus sign, no amounts in accountants' brackets and no underscores of Markdown."""
     if not answer.isascii():
-        answer = _RAISED_POWER.sub(_lowered, answer)
+        answer = _RAISED_POWER.sub(_write_power, answer)
     plain = digits_only(answer).replace("\u2212", "-").replace("\u2010", "-")
     # A dash is a minus unless it follows a number: `5 –7` is a range.
     text = _DASH_SIGN.sub(lambda m: m[0] if plain[max(0, m.start() - _NEAR) : m.start()].rstrip()[-1:].isdigit() else "-", plain)
@@ -372,7 +372,7 @@ def _number_in(match: re.Match[str], sign: str, role: Role, part: re.Match[str] 
         candidates=candidates,
         others=_other_readings(digits, sign) if match["tail"] is match["exponent"] is None else (),
         is_scaled=is_scale,
-        text=sign.strip("+") + _cut(digits) + exponent + tail * (tail == "%" or is_scale),
+        text=sign.strip("+") + _cut_digits(digits) + exponent + tail * (tail == "%" or is_scale),
         span=match.span("digits"),
         share=number_of(plain / whole) if whole else None,
         shift=shift,
@@ -386,7 +386,7 @@ def _plain_number(match: re.Match[str], sign: str, role: Role) -> Value:
     """Only digits, as most numbers are: a text can contain 300,000 of them."""
     minus, is_year = sign.strip("+"), _is_year(match[0]) and not sign
     number = as_number(Decimal(minus + match[0]), is_plain=True)
-    return Value(candidates=(number,), text=minus + _cut(match[0]), span=match.span(), role=role, is_year=is_year)
+    return Value(candidates=(number,), text=minus + _cut_digits(match[0]), span=match.span(), role=role, is_year=is_year)
 
 
 def _of_either_sign(value: Value) -> Value:
@@ -455,7 +455,7 @@ def _power(tail: str) -> int:
     return _LETTERS.get(tail) or _SHORT_WORDS.get(tail.lower()) or SCALE_WORDS.get(tail.lower(), 0)
 
 
-def _cut(digits: str) -> str:
+def _cut_digits(digits: str) -> str:
     return digits if len(digits) <= MAX_SHOWN else digits[: MAX_SHOWN - 3] + "..."
 
 
@@ -545,12 +545,12 @@ _WITH_POWER: Final = lazy_pattern(rf"(?P<sign>[+-]?)\s?(?:10(?:\^|\*\*)\s?(?P<ba
 
 def plain_text(text: str) -> str:
     """The text with one form for each sign: "×10⁻⁵" as "×10^-5", "−" as "-", any blank as " ", other compatibility forms folded (NFKC)."""
-    text = _RAISED.sub(_lowered, text)
+    text = _RAISED.sub(_write_power, text)
     text = _HYPHENS.sub("-", unicodedata.normalize("NFKC", text)).replace("’", "'")
     return _BLANKS.sub(" ", text).strip()
 
 
-def _lowered(match: re.Match[str]) -> str:
+def _write_power(match: re.Match[str]) -> str:
     return "^" + match[0].translate(_SUPERSCRIPTS)
 
 

@@ -133,7 +133,7 @@ def find_runs(
     """Return the finished runs under a folder, oldest first. `suite` and `model` are patterns; dates are prefixes such as 20261121."""
     return [
         entry
-        for entry in _all(root)
+        for entry in _all_entries(root)
         if (suite is None or fnmatch.fnmatchcase(entry.suite, suite))
         and (model is None or fnmatch.fnmatchcase(str(entry.metadata.get("model_name", "")), model))
         and (tag is None or tag in entry.tags)
@@ -141,7 +141,7 @@ def find_runs(
     ]
 
 
-def _all(root: Path) -> Iterator[RunEntry]:
+def _all_entries(root: Path) -> Iterator[RunEntry]:
     if root.is_dir():
         for began, group in groupby(sorted(os.listdir(root)), key=lambda name: name[:_SECOND]):  # noqa: PTH208 - of ten thousand runs
             names = list(group)
@@ -175,7 +175,7 @@ def one_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry:
         if holds_run(folder):
             why = why_no_run(read_run_file(folder)) if (folder / RESULTS).exists() else f"there is no {RESULTS}"
             raise UsageError(f"no finished run {name!r}: it is damaged, {why}", hint="copy it again, or score the submission again")
-    names = [entry.name for entry in _all(root)]
+    names = [entry.name for entry in _all_entries(root)]
     raise UsageError(f"no finished run {name!r}", hint=did_you_mean(name, names[-20:]) if names else f"no runs in {root}")
 
 
@@ -203,7 +203,7 @@ def find_named_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry | None:
     for folder in (Path(name), root / name):
         if (entry := read_run(folder)) is not None:
             return entry
-    matches = [entry for entry in _all(root) if _is_called(entry, name)]
+    matches = [entry for entry in _all_entries(root) if _is_called(entry, name)]
     if len(matches) > 1:
         suites = Counter(entry.suite for entry in matches)
         short_names = {entry.suite: name.removeprefix(f"{entry.suite}/") for entry in matches}
@@ -222,7 +222,7 @@ def _is_called(entry: RunEntry, name: str) -> bool:
 def last_suite_of(names: Collection[str], root: Path = RUNS_FOLDER) -> str | None:
     """Return the suite that ran last among several suites that have a run of each of these names; None if there are not several."""
     by_suite: dict[str, set[str]] = {}
-    for entry in _all(root):  # oldest first: the last run comes last
+    for entry in _all_entries(root):  # oldest first: the last run comes last
         by_suite[entry.suite] = by_suite.pop(entry.suite, set()) | {str(entry.metadata.get("run_name") or "")}
     suites = [suite for suite, run_names in by_suite.items() if run_names >= set(names)]
     return suites[-1] if len(suites) > 1 else None

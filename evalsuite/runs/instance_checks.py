@@ -61,7 +61,7 @@ def combine(task: Task, outcomes: Sequence[Outcome], *, seconds: float) -> Resul
 def _combine_outcomes(task: Task, outcomes: Sequence[Outcome], seconds: float) -> Result:
     official, strict = _best(outcomes, "official"), _best(outcomes, "strict")
     score = official if task.rules == "official" else strict
-    decided = _deciding(outcomes, task.rules)
+    decided = _best_outcome(outcomes, task.rules)
     status: Status = "scored"
     if score is None and len(outcomes) == 1 and outcomes[0].is_measured:
         decided = outcomes[0]
@@ -140,7 +140,7 @@ def _best(outcomes: Sequence[Outcome], rule: Rule) -> float | None:
     return None
 
 
-def _deciding(outcomes: Sequence[Outcome], rule: Rule) -> Outcome:
+def _best_outcome(outcomes: Sequence[Outcome], rule: Rule) -> Outcome:
     """Return the first outcome with the best value under the rule."""
     return max(outcomes, key=lambda outcome: -1.0 if (value := outcome.score.value(rule)) is None else value)
 
@@ -154,8 +154,8 @@ def _flip(task: Task, outcomes: Sequence[Outcome], official: float | None, stric
     """Return why the rules differ: the cause of a deciding check, else that another check decides under the other rules."""
     if official is None or strict is None or official == strict:
         return ""
-    deciding = [_deciding(outcomes, rule) for rule in ("official", "strict")]
-    for outcome in sorted(deciding, key=lambda outcome: outcome is not _deciding(outcomes, task.rules)):
+    deciding = [_best_outcome(outcomes, rule) for rule in ("official", "strict")]
+    for outcome in sorted(deciding, key=lambda outcome: outcome is not _best_outcome(outcomes, task.rules)):
         if outcome.score.flip and outcome.score.official != outcome.score.strict:
             return outcome.score.flip
     return f"another check: official by {deciding[0].check.scorer}, strict by {deciding[1].check.scorer}"

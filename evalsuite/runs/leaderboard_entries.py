@@ -198,7 +198,7 @@ def find_places(folders: Sequence[Path], gold: Path) -> tuple[list[Place], list[
         )
     by_path: dict[Path, Place] = {}
     for folder, places in by_folder.items():
-        for place in places or [_broken(folder, f"no submission and no finished run in {folder}")]:
+        for place in places or [_broken_place(folder, f"no submission and no finished run in {folder}")]:
             by_path.setdefault(place.folder.resolve(), place)
     return _with_own_names(list(by_path.values())), notes
 
@@ -212,7 +212,7 @@ def _places_in(folder: Path, gold: Path, notes: list[str], *, by_files: bool) ->
     if (why := why_no_folder(folder, "folder")) in ("no such folder", "not a folder"):
         raise UsageError(f"{folder}: {why}", hint="name folders of submissions or of runs")
     if why:
-        return [_broken(folder, why)]
+        return [_broken_place(folder, why)]
     if (place := _place(folder, by_files=by_files)) is not None:
         return [place]
     return _places_below(folder, gold.parent if gold.is_file() else gold, notes, by_files=by_files)
@@ -239,7 +239,7 @@ def _candidates(folder: Path, gold: Path, notes: list[str]) -> list[Path]:
     """Return the subfolders and archives that may be places; gold, hidden items and other files are left out."""
     seen = [item for item in sorted(folder.iterdir()) if not item.name.startswith(".")]
     notes += [f"{item.name} left out: an archive is .zip, .tar, .tar.gz or .tgz" for item in seen if _is_other_archive(item)]
-    return [item for item in seen if (item.is_dir() and not _same(item, gold)) or is_archive(item.name)]
+    return [item for item in seen if (item.is_dir() and not _is_same_path(item, gold)) or is_archive(item.name)]
 
 
 def _place(folder: Path, *, by_files: bool) -> Place | None:
@@ -247,7 +247,7 @@ def _place(folder: Path, *, by_files: bool) -> Place | None:
     if is_archive(folder.name) and not folder.is_dir():
         return _archive_place(folder)
     if why := why_no_folder(folder, "folder"):
-        return _broken(folder, why)
+        return _broken_place(folder, why)
     name = folder.resolve().name
     if is_submission(folder) or (by_files and holds_answers(folder)):
         return Place(name=name, folder=folder)
@@ -262,11 +262,11 @@ def _is_other_archive(item: Path) -> bool:
     return item.name.casefold().endswith(OTHER_ENDINGS) and not is_archive(item.name) and item.is_file()
 
 
-def _broken(folder: Path, why: str) -> Place:
+def _broken_place(folder: Path, why: str) -> Place:
     return Place(name=folder.resolve().name, folder=folder, fault=why)
 
 
-def _same(a: Path, b: Path) -> bool:
+def _is_same_path(a: Path, b: Path) -> bool:
     return b.exists() and a.samefile(b)
 
 
@@ -422,7 +422,7 @@ class _Scoring:
         return hashes
 
     def _find_known(self, keys: set[str], rules: Mapping[str, Rule]) -> dict[str, Path]:
-        """Return the finished runs with a key of `keys` whose results are readable, follow `rules` and used today's databases."""
+        """Return the finished runs with one of `keys` whose results are readable, follow `rules` and used today's databases."""
         scored = find_scored(self._settings.runs_folder, keys, self._memo)
         self._scores = {folder: scores for folder in scored.values() if (scores := run_scores(folder, self._memo)) is not None}
         folders = {key: folder for key, folder in scored.items() if folder in self._scores}

@@ -55,17 +55,17 @@ def run_form() -> Any:
     corrections = _form(
         "Corrections",
         {**dict.fromkeys(("n_gold", "n_waived", "n_patched"), int), "hash": str, "score": share},
-        {"n_judged": count, "interval_95": list[float] | None, **dict.fromkeys(_ABOUT_ERRATA, _of(list, _entry()))},
+        {"n_judged": count, "interval_95": list[float] | None, **dict.fromkeys(_ABOUT_ERRATA, _generic(list, _entry()))},
     )
     raw = _form("RawMean", {"scorer": str, "mean": number, "n_measured": int}, {})
-    rows = _of(dict, str, _form("Row", {}, {"score": share, "raw": number}))
+    rows = _generic(dict, str, _form("Row", {}, {"score": share, "raw": number}))
     summary = _form(
         "Summary",
         {},
         {
             **dict.fromkeys(_SHARES, share),
             **dict.fromkeys(("n_gold", "n_judged", "n_submitted"), count),
-            **{"raw": raw | None, "scorers": texts, "flips": _of(list, _entry()), "by_scorer": rows, "by_group": rows},
+            **{"raw": raw | None, "scorers": texts, "flips": _generic(list, _entry()), "by_scorer": rows, "by_group": rows},
         },
     )
     words = ("filter", "group", "layout", "mode", "shard", "as_of", "questions", "invalid_as")
@@ -121,7 +121,7 @@ def details_form() -> Any:
         "details": _form("Own", {}, kinds),
     }
     beside = _form("Beside", keys, {"strict_fault": _Late | None}, forbid_unknown_fields=True)
-    return _form("Details", {}, {**kinds, "beside": _of(dict, str, beside)})
+    return _form("Details", {}, {**kinds, "beside": _generic(dict, str, beside)})
 
 
 @cache
@@ -145,7 +145,7 @@ def _form(name: str, required: Mapping[str, Any], optional: Mapping[str, Any], *
     return defstruct(name, [*required.items(), *((key, kind, None) for key, kind in optional.items())], **settings)
 
 
-def _of(kind: type, *inner: Any) -> Any:
+def _generic(kind: type, *inner: Any) -> Any:
     return GenericAlias(kind, inner)
 
 
@@ -358,10 +358,10 @@ def _number(value: float | None) -> str:
 
 def _in_sight(text: str) -> str:
     """Return JSON text with every invisible character as its JSON escape, which reads back the same."""
-    return text if text.isascii() else _FOREIGN.sub(_as_seen, text)
+    return text if text.isascii() else _FOREIGN.sub(_escape_run, text)
 
 
-def _as_seen(run: re.Match[str]) -> str:
+def _escape_run(run: re.Match[str]) -> str:
     out, marks = [], 0
     for char in run[0]:
         marks = marks + 1 if unicodedata.category(char)[0] == "M" else 0
@@ -454,16 +454,16 @@ def result_of(line: str | bytes, *, instance_id: str | None = None) -> Result:
         official=row.official,
         strict=row.strict,
         scorer=None if row.scorer is None else sys.intern(row.scorer),
-        reason=_once(row.reason),
+        reason=_share_text(row.reason),
         fault=None if row.fault is None else sys.intern(row.fault),
-        details=_once(text) if isinstance(text, bytes) else text,  # type: ignore[arg-type]
+        details=_share_text(text) if isinstance(text, bytes) else text,  # type: ignore[arg-type]
         seconds=row.seconds,
         digests=row.digests or _NONE,
         strict_fault=None if row.strict_fault is None else Fault(**row.strict_fault),
     )
 
 
-def _once(text: Text) -> Text:
+def _share_text(text: Text) -> Text:
     """Return an equal text that exists already, if any: many answers have the same reason."""
     return _keep_text(text) if len(text) < _SHORT else text
 

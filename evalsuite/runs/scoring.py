@@ -190,8 +190,8 @@ def _identical(task: Task, result: Result, gold_inodes: frozenset[tuple[int, int
         return ""
     name = answer.value if isinstance(answer.value, str) else answer.value[0]
     if len(digest := result.digests.get(name, "")) == _DIGITS:
-        equal = (gold for gold in _gold_names(task) if gold_digests.get(_below(task, gold)) == digest)
-        if (first := next(equal, "")) or all(_below(task, gold) in gold_digests for gold in _gold_names(task)):
+        equal = (gold for gold in _gold_names(task) if gold_digests.get(_relative_name(task, gold)) == digest)
+        if (first := next(equal, "")) or all(_relative_name(task, gold) in gold_digests for gold in _gold_names(task)):
             return first
     limit = task.limits["file_bytes"]
     files = AnswerFiles(task.submission_folder, task.instance.instance_id, task.limits, gold_inodes)
@@ -206,7 +206,7 @@ def _identical(task: Task, result: Result, gold_inodes: frozenset[tuple[int, int
     return ""
 
 
-def _below(task: Task, gold: str) -> str:
+def _relative_name(task: Task, gold: str) -> str:
     """Return the name of a gold file below the gold folder; empty if it leads elsewhere."""
     from evalsuite.readers.paths import inside
 

@@ -154,8 +154,8 @@ def summarise(
         histogram=_histogram([r.score for r in results if r.score is not None]),
         **_reference(results, answered),
         flips=tuple(_flips(results)),
-        by_scorer=_by(all_results, lambda r: (r.scorer,) if r.scorer else ()) | _by_further(all_results, scorers),
-        by_group=_by(all_results, lambda r: (groups or {}).get(r.instance_id, ())),
+        by_scorer=_summarise_by(all_results, lambda r: (r.scorer,) if r.scorer else ()) | _by_further(all_results, scorers),
+        by_group=_summarise_by(all_results, lambda r: (groups or {}).get(r.instance_id, ())),
         by_field=pooled_fields(all_results),
         over_budget=Counter(str(r.detail("budget")) for r in all_results if r.status == "timeout" and "budget" in r.details),
         pairs=pair_numbers(all_results),
@@ -272,7 +272,7 @@ def tags_by_instance(groups: Iterable[tuple[str, Iterable[str]]]) -> dict[str, l
     return tags
 
 
-def _by(results: Sequence[Result], keys: Callable[[Result], Iterable[str]]) -> dict[str, dict[str, Any]]:
+def _summarise_by(results: Sequence[Result], keys: Callable[[Result], Iterable[str]]) -> dict[str, dict[str, Any]]:
     buckets: dict[str, list[Result]] = {}
     for r in results:
         for key in keys(r):

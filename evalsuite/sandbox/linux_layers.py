@@ -225,23 +225,23 @@ def _program(*, own_files: bool, native: bool) -> Iterator[bytes]:
     yield _instruction(_LOAD, _NUMBER)
     some = _numbers(_SOME)
     # glibc tries clone3 first and falls back to clone; a filter cannot see the arguments of clone3.
-    yield from _when(some["clone3"], [_instruction(_RETURN, _ERROR | _ENOSYS)])
+    yield from _call_rule(some["clone3"], [_instruction(_RETURN, _ERROR | _ENOSYS)])
     # Threads, but no processes.
-    yield from _when(some["clone"], [*_if_bits(0, _CLONE_THREAD), _refuse()])
-    yield from _when(some["ioctl"], [*_if_one_of(1, _IOCTLS), _refuse()])
-    yield from _when(some["prctl"], [*_if_one_of(0, _PRCTLS), _refuse()])
-    yield from _when(some["socketpair"], [*_if_one_of(0, [_AF_UNIX]), _refuse()])
+    yield from _call_rule(some["clone"], [*_if_bits(0, _CLONE_THREAD), _refuse()])
+    yield from _call_rule(some["ioctl"], [*_if_one_of(1, _IOCTLS), _refuse()])
+    yield from _call_rule(some["prctl"], [*_if_one_of(0, _PRCTLS), _refuse()])
+    yield from _call_rule(some["socketpair"], [*_if_one_of(0, [_AF_UNIX]), _refuse()])
     # Signals to this process only. The filter compares the process id, which a child could not share, and no child can be created.
-    yield from _when(some["tgkill"], [*_if_one_of(0, [os.getpid()]), _refuse()])
+    yield from _call_rule(some["tgkill"], [*_if_one_of(0, [os.getpid()]), _refuse()])
     # Read its own limits, set none.
     asks = [*_unless_zero(0), *_unless_zero(2), _instruction(_RETURN, _ALLOW), _refuse()]
-    yield from _when(some["prlimit64"], asks)
+    yield from _call_rule(some["prlimit64"], asks)
     allowed = [*_numbers(_QUIET).values(), *(_numbers(_OWN_FILES).values() if own_files else ())]
     if not native:
         quiet = _numbers(_QUIET)
         # Executable memory must come from files, which are in read-only places, and keeps its protection.
-        yield from _when(quiet["mmap"], [*_unless_both(2, _PROT_EXEC, 3, _MAP_ANONYMOUS), _instruction(_RETURN, _ALLOW)])
-        yield from _when(quiet["mprotect"], [*_unless_bits(2, _PROT_EXEC), _instruction(_RETURN, _ALLOW)])
+        yield from _call_rule(quiet["mmap"], [*_unless_both(2, _PROT_EXEC, 3, _MAP_ANONYMOUS), _instruction(_RETURN, _ALLOW)])
+        yield from _call_rule(quiet["mprotect"], [*_unless_bits(2, _PROT_EXEC), _instruction(_RETURN, _ALLOW)])
     for number in allowed:
         yield _instruction(_EQUAL, number, no=1)
         yield _instruction(_RETURN, _ALLOW)
@@ -256,7 +256,7 @@ def _refuse() -> bytes:
     return _instruction(_RETURN, _ERROR | _EPERM)
 
 
-def _when(number: int, then: list[bytes]) -> Iterator[bytes]:
+def _call_rule(number: int, then: list[bytes]) -> Iterator[bytes]:
     """Yield the instructions for one call number; each path through `then` ends in a verdict."""
     yield _instruction(_EQUAL, number, no=len(then))
     yield from then

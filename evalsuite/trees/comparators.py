@@ -252,8 +252,8 @@ def numeric(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
             return _NEAR if g != g and e != e else _NO_NUMBER
         return _NEAR if g == e else ComparatorResult(0.0, "numeric", "only inf of the same sign equals inf")
     if (isinstance(g, float) and isinstance(e, float)) or (abs(g) <= _LARGEST_EXACT and abs(e) <= _LARGEST_EXACT):
-        return _tolerated(float(g), float(e), params)
-    return _tolerated(Fraction(g), Fraction(e), params)
+        return _compare_numbers(float(g), float(e), params)
+    return _compare_numbers(Fraction(g), Fraction(e), params)
 
 
 def _number(value: Any, locale: str) -> int | float | None:
@@ -270,7 +270,7 @@ def _number(value: Any, locale: str) -> int | float | None:
     return number.numerator if number.denominator == 1 else float(number)
 
 
-def _tolerated(g: Any, e: Any, params: Params, *, compat: bool = False) -> ComparatorResult:
+def _compare_numbers(g: Any, e: Any, params: Params, *, compat: bool = False) -> ComparatorResult:
     """Compare two numbers. Bounds are inclusive and both apply; with `compat` a difference of NaN, as of two infinities, passes."""
     tolerance = params.get("tolerance") or {}
     relative, absolute = tolerance.get("rel"), tolerance.get("abs")
@@ -295,7 +295,7 @@ def number_or_text(gold: Any, extracted: Any, params: Params) -> ComparatorResul
         return exact(gold, extracted, params)
     if answer is None:
         return numeric(gold, extracted, params)
-    return _NEAR if expected == answer else _tolerated(Fraction(expected), Fraction(answer), params)
+    return _NEAR if expected == answer else _compare_numbers(Fraction(expected), Fraction(answer), params)
 
 
 def compat_numeric(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
@@ -308,7 +308,7 @@ def compat_numeric(gold: Any, extracted: Any, params: Params) -> ComparatorResul
         return _NO_NUMBER
     if math.isnan(g) or math.isnan(e):
         return _NEAR if math.isnan(g) and math.isnan(e) else _NO_NUMBER
-    return _tolerated(g, e, params, compat=True)
+    return _compare_numbers(g, e, params, compat=True)
 
 
 @accepting_itself("oneof")
@@ -613,18 +613,18 @@ class Registry:
     def comparator(self, name: str) -> Callable[..., Any]:
         """Return the comparator of that name. Raises `UnknownNameError`."""
         defaults = COMPAT if self.compat else BUILTIN
-        return _named("comparator", name, self.comparators, _registered["comparator"], defaults, SHIPPED)
+        return _find_function("comparator", name, self.comparators, _registered["comparator"], defaults, SHIPPED)
 
     def transform(self, name: str) -> Callable[..., Any]:
         """Return the transform of that name. Raises `UnknownNameError`."""
-        return _named("transform", name, self.transforms, _registered["transform"], TRANSFORMS)
+        return _find_function("transform", name, self.transforms, _registered["transform"], TRANSFORMS)
 
     def is_batch(self, name: str) -> bool:
         """Return whether a comparator gets all rows of a record at once."""
         return (name in _batch and name not in self.comparators) or getattr(self.comparator(name), "is_batch", False) is True
 
 
-def _named(kind: str, name: str, *tables: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
+def _find_function(kind: str, name: str, *tables: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
     """Return the function of that name in the first table that has it. Raises `UnknownNameError` with the closest name."""
     for table in tables:
         if name in table:

@@ -212,7 +212,7 @@ def score_matrix(node: SchemaNode, gold: Sequence[Any], extracted: Sequence[Any]
     elif node.compare in (numeric, compat_numeric):
         scores = _numeric(node, gold, extracted)
     if scores is None:
-        scores = _each(node, gold, extracted, compat)
+        scores = _score_each(node, gold, extracted, compat)
     elif node.threshold is not None:
         scores = np.where(scores >= node.threshold, 1.0, 0.0)
     scores[failed_rows, :] = 0.0
@@ -273,7 +273,7 @@ def _numeric(node: SchemaNode, gold: Sequence[Any], extracted: Sequence[Any]) ->
     return near
 
 
-def _each(node: SchemaNode, gold: Sequence[Any], extracted: Sequence[Any], compat: bool) -> Floats:
+def _score_each(node: SchemaNode, gold: Sequence[Any], extracted: Sequence[Any], compat: bool) -> Floats:
     """Return the score of every pair by the comparator itself; repeated plain values are compared once."""
     different, places = zip(*(_distinct(side) for side in (gold, extracted)), strict=True)
     scores = np.zeros((len(different[0]), len(different[1])))
@@ -571,7 +571,7 @@ def _best_fit(
         if n * m > limits.max_row_pairs:
             raise TreeLimitError(f"{n:,} x {m:,} elements to align through a judge, the limit is {limits.max_row_pairs:,} pairs", path)
         # Written and judged once per record, for all rates: lists inside these elements keep their first alignment.
-        scored = walk.judged.get(aligned, (gold, extracted), lambda: _judged_rows(walk, items, gold, extracted, aligned))
+        scored = walk.judged.get(aligned, (gold, extracted), lambda: _judge_rows(walk, items, gold, extracted, aligned))
         rows = [rows for rows, _ in scored]
         if walk.compat:
             return assign([[tally(rows[i * m + j]).f1 for j in range(m)] for i in range(n)]), scored
@@ -589,7 +589,7 @@ def _best_fit(
         return None
 
 
-def _judged_rows(walk: "Walk", items: SchemaNode, gold: list[Any], extracted: list[Any], aligned: "Aligned") -> "list[Attempt]":
+def _judge_rows(walk: "Walk", items: SchemaNode, gold: list[Any], extracted: list[Any], aligned: "Aligned") -> "list[Attempt]":
     scored = []
     for expected in gold:
         for j, element in enumerate(extracted):

@@ -109,7 +109,7 @@ def plain_schema(schema: Any) -> dict[str, Any]:
         raise SchemaError(f"Eval schema must be an object: {schema_forms}, not {_kind_of(schema)}")
     definitions: dict[str, Any] = {}
     try:
-        result = _described(schema, definitions, {}) if describe is None else describe()
+        result = _describe(schema, definitions, {}) if describe is None else describe()
     except (TypeError, ValueError, NameError, AttributeError, RuntimeError) as error:
         first = str(error).partition("\n")[0]
         raise SchemaError(f"{_kind_of(schema)} cannot be described as JSON Schema: {type(error).__name__}: {first}") from None
@@ -163,20 +163,20 @@ _PLAIN_TYPES: dict[Any, dict[str, Any]] = {
 }
 
 
-def _described(hint: Any, definitions: dict[str, Any], names: dict[Any, str]) -> dict[str, Any]:
+def _describe(hint: Any, definitions: dict[str, Any], names: dict[Any, str]) -> dict[str, Any]:
     """Return the JSON Schema of a type. Classes with fields are added to `definitions`; `names` has their names there."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin is None and hint in _PLAIN_TYPES:
         return copy.deepcopy(_PLAIN_TYPES[hint])
     if origin in (Annotated, Required, NotRequired, Final, ClassVar):
         more = [part for part in parts[1:] if isinstance(part, Mapping)]
-        return {key: value for keys in (_described(parts[0], definitions, names), *more) for key, value in keys.items()}
+        return {key: value for keys in (_describe(parts[0], definitions, names), *more) for key, value in keys.items()}
     if origin in (Union, UnionType):
-        return {"anyOf": [_described(part, definitions, names) for part in parts]}
+        return {"anyOf": [_describe(part, definitions, names) for part in parts]}
     if (inner := getattr(hint, "__supertype__", None) or getattr(hint, "__value__", None)) is not None:
-        return _described(inner, definitions, names)
+        return _describe(inner, definitions, names)
     if not (_has_fields(origin or hint) or hasattr(hint, "model_json_schema")):
-        return _described_values(hint, origin or hint, parts, definitions, names)
+        return _describe_values(hint, origin or hint, parts, definitions, names)
     if hint not in names:
         name = (origin or hint).__name__
         names[hint] = f"{name}_{len(names)}" if name in definitions else name
@@ -185,7 +185,7 @@ def _described(hint: Any, definitions: dict[str, Any], names: dict[Any, str]) ->
     return {"$ref": DEFINITIONS + names[hint]}
 
 
-def _described_values(
+def _describe_values(
     hint: Any, container: Any, parts: tuple[Any, ...], definitions: dict[str, Any], names: dict[Any, str]
 ) -> dict[str, Any]:
     """Return the JSON Schema of listed values, an enumeration, a mapping, a list or a set."""
@@ -201,7 +201,7 @@ def _described_values(
     unique = {"uniqueItems": True} if issubclass(container, AnySet) else {}
     if not parts or (container is tuple and parts[1:] != (...,)):
         return {"type": "array", **unique}
-    return {"type": "array", **unique, "items": _described(parts[0], definitions, names)}
+    return {"type": "array", **unique, "items": _describe(parts[0], definitions, names)}
 
 
 def _class_schema(hint: Any, definitions: dict[str, Any], names: dict[Any, str]) -> dict[str, Any]:
@@ -219,7 +219,7 @@ def _class_schema(hint: Any, definitions: dict[str, Any], names: dict[Any, str])
         hints = {field.name: hints[field.name] for field in fields}
     else:
         required = [name for name in hints if name in cls.__required_keys__]
-    properties = {name: _described(each, definitions, names) for name, each in hints.items()}
+    properties = {name: _describe(each, definitions, names) for name, each in hints.items()}
     return {"type": "object", "properties": properties, "required": required}
 
 

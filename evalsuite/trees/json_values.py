@@ -226,7 +226,7 @@ class Margin:
             return
         try:
             if type(gold) in (int, float) and type(prediction) in (int, float):
-                self._needed = max(self._needed, _apart(gold, prediction) if gold != prediction else self._needed)
+                self._needed = max(self._needed, _distance(gold, prediction) if gold != prediction else self._needed)
             elif not is_right:
                 self._needed = None
         except ArithmeticError:  # NaN
@@ -238,7 +238,7 @@ class Margin:
         return None if self._needed is None else as_margin(upward(self._needed))
 
 
-def _apart(gold: Any, prediction: Any) -> Decimal:
+def _distance(gold: Any, prediction: Any) -> Decimal:
     """Return the difference of two numbers, both as written and as `numeric` compares them, whichever is larger."""
     written = abs(Decimal(repr(gold)) - Decimal(repr(prediction)))
     if (isinstance(gold, float) and isinstance(prediction, float)) or max(abs(gold), abs(prediction)) <= 2**53:

@@ -337,7 +337,7 @@ def read_broken(answer: Any, *, repair: bool) -> tuple[Any, int]:
     With `repair` a record in fences or prose, or with an extra comma, counts as its content. Raises `FaultError` if the whole answer is
     unreadable.
     """
-    whole = _broken(answer)
+    whole = _broken_record(answer)
     if whole is not None:
         if repair and "repaired" in whole:
             return whole["repaired"], 1
@@ -346,7 +346,7 @@ def read_broken(answer: Any, *, repair: bool) -> tuple[Any, int]:
         return answer, 0
     records, n_repaired = [], 0
     for record in answer:
-        broken = _broken(record)
+        broken = _broken_record(record)
         if broken is not None and repair and "repaired" in broken:
             record, n_repaired = broken["repaired"], n_repaired + 1
         elif broken is not None:
@@ -355,7 +355,7 @@ def read_broken(answer: Any, *, repair: bool) -> tuple[Any, int]:
     return records, n_repaired
 
 
-def _broken(value: Any) -> dict[str, Any] | None:
+def _broken_record(value: Any) -> dict[str, Any] | None:
     broken = value.get(BROKEN_RECORD) if isinstance(value, dict) and len(value) == 1 else None
     return broken if isinstance(broken, dict) else None
 

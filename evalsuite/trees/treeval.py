@@ -435,11 +435,11 @@ def prepare(
     by_name, by_type = all_metrics(metrics, compat=compat), with_defaults(types_metrics)
     for name, entry in by_type.items():
         for metric in names_of(entry, f"types_metrics[{name!r}]"):
-            _known(metric, by_name, f"types_metrics[{name!r}]")
+            _add_metric(metric, by_name, f"types_metrics[{name!r}]")
     choose_metrics(branch, leaves_metrics, by_type, exclusive)
     leaves = list(leaves_of(branch))
     for metric in (metric for leaf in leaves for metric in sorted(leaf.metrics)):
-        _known(metric, by_name, "leaves_metrics")
+        _add_metric(metric, by_name, "leaves_metrics")
     for leaf in leaves:
         used = [metric for name, metric in by_name.items() if name in leaf.metrics]
         if leaf.json_type == NUMBER_OR_TEXT:
@@ -452,7 +452,7 @@ def prepare(
     return branch, signature
 
 
-def _known(name: str, metrics: dict[str, Metric], where: str) -> None:
+def _add_metric(name: str, metrics: dict[str, Metric], where: str) -> None:
     """Add the text metric of that name to `metrics` if it is not there. Raises ValueError for an unknown name."""
     if name in metrics:
         return

@@ -263,12 +263,12 @@ def test_the_solver_is_scipys_without_its_package(is_found: bool, monkeypatch: p
     import numpy as np
     from scipy.optimize import linear_sum_assignment
 
-    from evalsuite.compare.bipartite_matching import _solver_alone
+    from evalsuite.compare.bipartite_matching import _load_solver
 
     if not is_found:
         monkeypatch.setattr(importlib.machinery, "EXTENSION_SUFFIXES", [".absent"])
     monkeypatch.delitem(sys.modules, "scipy.optimize")
-    solver = _solver_alone.__wrapped__()
+    solver = _load_solver.__wrapped__()
     assert ("scipy.optimize" in sys.modules) is not is_found
     for n in range(1, 30):
         matrix = np.random.default_rng(n).integers(0, 5, size=(n, 30 - n)) / 4
