@@ -173,10 +173,12 @@ def _default_handlers() -> dict[signal.Signals, Any]:
 
 
 def _prepare(arguments: list[str], *, ends_process: bool) -> None:
-    """Check that all packages are installed, and start the fork server of a `run`."""
+    """Check that all packages are installed, forget what earlier commands read, and start the fork server of a `run`."""
     if missing := missing_packages():
         # Checked before scoring: a package missing in a worker is not the answer's fault.
         raise EvalsuiteError(f"{sys.executable} lacks packages that evalsuite needs: {listed(missing)}", hint=install_line())
+    if (history := sys.modules.get("evalsuite.runs.history")) is not None:
+        history.forget_runs_read()
     if ends_process and arguments[:1] == ["run"] and not {"--help", "--help-all"} & {*arguments}:
         from evalsuite.runs import SHARED_MODULES
         from evalsuite.sandbox.fork_server import fork_ahead

@@ -101,6 +101,11 @@ def read_run_file(folder: Path) -> Any:
         return read_json(folder / RUN)
 
 
+def forget_runs_read() -> None:
+    """Forget the runs read by an earlier command of this process."""
+    _read_last.clear()
+
+
 def why_damaged() -> str:
     """Return which of the runs read last does not match its seal; empty if all match or have none.
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
+from evalsuite.runs import history
 from evalsuite.runs.score_cache import ScoreCache
 from evalsuite.sandbox.rpc_client import RpcClient
 from evalsuite.scorers.metrics.bertscore import BertScore, TransformersEmbedder
@@ -268,6 +269,19 @@ def test_without_isolation_answers_are_read_here(no_reader: Path, capsys: pytest
     """Each command that reads submissions, or runs of other people, does so in its own process under `--isolation none` alone."""
     assert main([*words.split(), "--isolation", "none"]) in (0, 1)
     assert main(words.split()) == 3
+    assert "internal error: AssertionError" in capsys.readouterr().err
+
+
+def test_a_damaged_run_of_an_earlier_command_is_no_cause(no_reader: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An internal error is blamed on damaged runs that this command read, not on those of a command before it in the same process."""
+    whole = Path("runs/one").resolve()
+    broken = Path(shutil.copytree(whole, "broken"))
+    results = broken / "results.jsonl"
+    results.write_text(results.read_text().replace("Oslo", "Moss"))
+    main(["runs", "show", "broken"])
+    assert history.why_damaged().startswith("broken is damaged")
+    capsys.readouterr()
+    assert main(["run", "one", "--gold", "gold", "--no-cache", "--out", "again"]) == 3
     assert "internal error: AssertionError" in capsys.readouterr().err
 
 
