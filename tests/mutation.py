@@ -143,7 +143,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "means that differ are further apart, float noise is nearer",
     (
         "evalsuite/analysis/leaderboard/reliability.py",
-        "return [(0.0, self.at(0.0))]",
+        "return [(0.0, self.score_at(0.0))]",
         "0.0 -> (1.0)",
     ): "without margins there is one step",
     (

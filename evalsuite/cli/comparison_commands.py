@@ -203,7 +203,7 @@ class Publishing:
     def order(self, gold: Path, teams: Mapping[str, str]) -> "SiteOrder":
         """Return the checked inputs of the site. Raises `UsageError` and `GoldError`."""
         from evalsuite.analysis.leaderboard.ranking import BOARD_FILE, Admission, BoardRules, read_board_rules
-        from evalsuite.reports.site import RECEIVED, SiteOrder, board_before, check_site
+        from evalsuite.reports.site import RECEIVED, SiteOrder, check_site, find_previous_board
 
         assert self.site is not None
         # SOURCE_DATE_EPOCH makes builds repeatable.
@@ -219,7 +219,7 @@ class Publishing:
             rules=rules,
             level=self.reveal or rules.reveal,
             now=now,
-            before=board_before(folder, self.since, now.strftime("%Y-%m-%d")),
+            before=find_previous_board(folder, self.since, now.strftime("%Y-%m-%d")),
             admission=Admission(rules, self.private_folder / RECEIVED, now, teams=teams),
         )
 

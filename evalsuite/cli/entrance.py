@@ -14,7 +14,7 @@ from evalsuite.cli.options import Argument
 from evalsuite.cli.showing import print_step
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import EXIT_OK, UsageError, did_you_mean, listed
+from evalsuite.core.errors import EXIT_OK, UsageError, did_you_mean, join_names
 from evalsuite.core.runtime import program
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def what_command(
     if json_:
         print(json.dumps({"kind": plan.kind, "would_run": lines}))
         return EXIT_OK
-    names = listed([shlex.quote(word) for word in things])
+    names = join_names([shlex.quote(word) for word in things])
     print(clean(f"{names}: {_NOUNS[plan.kind]}"))
     if plan.why:
         print(clean(plan.why))
@@ -252,7 +252,7 @@ class _Planner:
 
     def _explain_unclear(self, kinds: Sequence[str]) -> Plan:
         """Return the plan for things that do not go together: what could be done with each."""
-        about = listed(
+        about = join_names(
             [f"{name} ({thing.facts.get('why') or _NOUNS[thing.kind]})" for name, thing in zip(self.names, self.things, strict=True)]
         )
         golds = [name for name, kind in zip(self.names, kinds, strict=True) if kind == "gold"]
@@ -349,9 +349,8 @@ class _Planner:
         checks = [["gold", "check", *_options_of(suite, None)[1:]] for suite in thing.benchmarks]
         if len(checks) == 1:
             return Plan(kind="checkout", commands=checks)
-        why = (
-            f"{name} contains {len(checks)} suites: {listed([suite.name for suite in thing.benchmarks])}; name one, or the predictions too"
-        )
+        suites = join_names([suite.name for suite in thing.benchmarks])
+        why = f"{name} contains {len(checks)} suites: {suites}; name one, or the predictions too"
         return Plan(kind="checkout", proposed=checks, why=why)
 
     def _plan_sql_pairs(self, thing: "Thing", name: str) -> Plan:

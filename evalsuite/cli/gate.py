@@ -19,7 +19,7 @@ from evalsuite.core.errors import (
     FaultError,
     UsageError,
     describe,
-    listed,
+    join_names,
     reason_of,
 )
 from evalsuite.core.runtime import install_line, missing_packages, program
@@ -176,7 +176,7 @@ def _prepare(arguments: list[str], *, ends_process: bool) -> None:
     """Check that all packages are installed, forget what earlier commands read, and start the fork server of a `run`."""
     if missing := missing_packages():
         # Checked before scoring: a package missing in a worker is not the answer's fault.
-        raise EvalsuiteError(f"{sys.executable} lacks packages that evalsuite needs: {listed(missing)}", hint=install_line())
+        raise EvalsuiteError(f"{sys.executable} lacks packages that evalsuite needs: {join_names(missing)}", hint=install_line())
     if (history := sys.modules.get("evalsuite.runs.history")) is not None:
         history.forget_runs_read()
     if ends_process and arguments[:1] == ["run"] and not {"--help", "--help-all"} & {*arguments}:

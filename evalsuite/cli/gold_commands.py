@@ -258,7 +258,7 @@ def gold_check(
         print(clean(f"saved {saved_file}: later reports of this gold show it" if saved_file else "not saved"))
     ceiling = report.ceiling
     if fail_under is None:
-        fails, line = bool(report.failing), gold_check_verdict(report)
+        fails, line = bool(report.failing_ids), gold_check_verdict(report)
     else:
         fails = bool(ceiling.n) and ceiling.official / ceiling.n < fail_under
         line = f"{'below the' if fails else 'done:'} gate of {fail_under * 100:.1f} % {'(exit 1)' if fails else 'met'}"
@@ -330,7 +330,7 @@ def gold_contamination(
         print_document(contamination_document(report, gold.name), last_line="")
     for fault in faults:
         print(clean(f"warning: {fault.where}: {fault.detail}"), file=sys.stderr)
-    over = report.over(fail_over) if fail_over is not None else []
+    over = report.instances_over(fail_over) if fail_over is not None else []
     if over and not json_:
         print(clean(f"more than {fail_over:g} of a text found in {len(over)} instance{'' if len(over) == 1 else 's'} (exit 1)"))
     return EXIT_GATE if over else EXIT_OK
@@ -347,7 +347,7 @@ def gold_convert(
     return EXIT_OK
 
 
-gold_commands = opt.Group.of(
+gold_commands = opt.Group.from_class(
     *(gold_check, gold_audit, gold_lint, gold_suspects, gold_review, gold_errata, gold_contamination, gold_convert),
     more=commands_of_group("gold"),
 )
@@ -584,4 +584,4 @@ def _print_schema(schema: dict[str, Any]) -> int:
     return EXIT_OK
 
 
-schema_commands = opt.Group.of(schema_infer, schema_resolve, schema_annotate, schema_check)
+schema_commands = opt.Group.from_class(schema_infer, schema_resolve, schema_annotate, schema_check)

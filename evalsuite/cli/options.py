@@ -103,7 +103,9 @@ class Group(NamedTuple):
     default: str | None = None
 
     @classmethod
-    def of(cls, *functions: Callable[..., int], default: str | None = None, more: "Mapping[str, ImportRef] | None" = None) -> "Group":
+    def from_class(
+        cls, *functions: Callable[..., int], default: str | None = None, more: "Mapping[str, ImportRef] | None" = None
+    ) -> "Group":
         """Return the group of functions that are named after group and command: `gold_check` is `check`; `more` are those by name."""
         return cls({function.__name__.partition("_")[2]: function for function in functions} | dict(more or {}), default)
 
@@ -151,7 +153,7 @@ class Spread:
 
     def quick_values(self, words: Sequence[str]) -> dict[str, Any] | None:
         """Return the parameters' values in these words without typer; None if it must parse them: for help, an error, a rare form."""
-        rows = [row for parameter in self.parameters if (row := _Row.of(parameter)) is not None]
+        rows = [row for parameter in self.parameters if (row := _Row.from_parameter(parameter)) is not None]
         values: dict[str, Any] = {parameter.name: parameter.default for parameter in self.parameters}
         try:
             lists_of_values = _parse_values(rows, words)
@@ -196,7 +198,7 @@ class _Row(NamedTuple):
     how: Mapping[str, Any]
 
     @classmethod
-    def of(cls, parameter: Parameter) -> "_Row | None":
+    def from_parameter(cls, parameter: Parameter) -> "_Row | None":
         """Return the row of a parameter; None if typer must read it."""
         about: Sequence[Any] = getattr(parameter.hint, "__metadata__", ())
         hint: Any = getattr(parameter.hint, "__origin__", None)

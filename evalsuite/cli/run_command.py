@@ -57,7 +57,7 @@ def find_last_failed(gold: Path, runs: Path = opt.RUNS) -> tuple[str, ...]:
     A run of a part of gold counts for its part: each instance is taken from the newest run that contains it, back to the last run of all of
     gold. Raises `UsageError` if this gold has no run.
     """
-    from evalsuite.runs.history import find_runs, part_asked_for
+    from evalsuite.runs.history import find_runs, selected_part
 
     right: dict[str, bool] = {}
     entries = [entry for entry in find_runs(runs) if Path(str(entry.run.get("gold", {}).get("folder"))).resolve() == gold.resolve()]
@@ -66,7 +66,7 @@ def find_last_failed(gold: Path, runs: Path = opt.RUNS) -> tuple[str, ...]:
     for entry in reversed(entries):
         for result in entry.results():
             right.setdefault(result.instance_id, is_right(result.status, result.score))
-        if not part_asked_for(entry.run.get("options", {})):
+        if not selected_part(entry.run.get("options", {})):
             break
     return tuple(name for name, was_right in right.items() if not was_right)
 
@@ -217,7 +217,7 @@ class Place:
     @contextmanager
     def local(self, gold: Path, options: "RunOptions", *, samples: int | None = None) -> Iterator[tuple[Path, "RunOptions"]]:
         """Provide the submission with the files of all its samples as a local folder, and options with its origin."""
-        from evalsuite.readers.submission_files import copied, is_remote
+        from evalsuite.readers.submission_files import is_remote, local_copy
 
         place = self.name()
         if not is_remote(place):
@@ -245,7 +245,7 @@ class Place:
         def read(folder: Path) -> "Iterator[Submission]":
             return (read_submission_in_worker(folder, local_gold, limits, mode=mode, isolation=options.isolation) for mode in modes)
 
-        with copied(place, limits, read=read) as folder:
+        with local_copy(place, limits, read=read) as folder:
             yield folder, replace(options, origin=place)
 
 
@@ -334,7 +334,7 @@ class Upstream:
         bool, Option("--is_sql_debug", "--is-sql-debug", help="accepted and ignored: --debug shows the engine's messages", hidden=True)
     ] = False
 
-    def over(self, options: "RunOptions") -> "RunOptions":
+    def apply_to(self, options: "RunOptions") -> "RunOptions":
         """Apply these options; print a note on stderr for those without effect."""
         for name, value, instead in (
             ("--temp_dir", self.temp_dir, "TMPDIR names the folder"),
@@ -529,7 +529,7 @@ def run_command(
     if which.lf and saving.resume:
         raise UsageError("--lf chooses the instances itself", hint="remove --only, --filter, --group and --resume")
     values = {**which.options(gold), **how.options(), **reading.options(), **saving.options()}
-    options = upstream.over(RunOptions(**values | {"layout": how.evaluator or reading.layout}))
+    options = upstream.apply_to(RunOptions(**values | {"layout": how.evaluator or reading.layout}))
     if which.lf and not options.only:
         print("done: nothing failed in the last run of this gold")
         return EXIT_OK

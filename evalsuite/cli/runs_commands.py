@@ -215,7 +215,7 @@ def margins_command(
 
     check_level(reveal)
     record = record_of_entry(opt.run_or_last(run, runs))
-    level = reveal or default_level(hidden=record.hidden)
+    level = reveal or default_level(hidden=record.hides_gold)
     results, note = add_margins(record)
     margins = find_margins(record.name, results, rules or record.rules, note=note)
     document = margins_document(margins, names_instances=level == "cells")
@@ -478,4 +478,4 @@ def merge_command(
     return code
 
 
-runs_commands = opt.Group.of(runs_list, runs_show, runs_tag, runs_rm, runs_prune, default="list", more=commands_of_group("runs"))
+runs_commands = opt.Group.from_class(runs_list, runs_show, runs_tag, runs_rm, runs_prune, default="list", more=commands_of_group("runs"))

@@ -147,7 +147,7 @@ def _connections_folder(gold: Path | None) -> Path | None:
     return gold
 
 
-connections_commands = opt.Group.of(connections_list, connections_test)
+connections_commands = opt.Group.from_class(connections_list, connections_test)
 
 
 def doctor_command(
@@ -184,7 +184,7 @@ def doctor_command(
 def _show_needs(gold: Path, databases: Path | None, questions: Path | None, *, as_json: bool) -> int:
     """Print what scoring this gold needs that is missing, and how to install or configure it."""
     from evalsuite.analysis.gold_checks.readiness import needs_of
-    from evalsuite.core.errors import listed
+    from evalsuite.core.errors import join_names
 
     read, needs = needs_of(gold, databases=databases, questions=questions)
     blocked = {id_ for need in needs for id_ in need.instances}
@@ -197,7 +197,7 @@ def _show_needs(gold: Path, databases: Path | None, questions: Path | None, *, a
         several = "s" * (len(need.instances) != 1)
         print(clean(f" {len(need.instances)} instance{several}: {need.what}"))
         print(clean(f"   mend: {need.mend}"))
-        print(clean(f"   {listed(need.instances)}"))
+        print(clean(f"   {join_names(need.instances)}"))
     if any(need.only_queries for need in needs):
         n_tables = n - len({id_ for need in needs if not need.only_queries for id_ in need.instances})
         print(f" note: answers that are files need no connection: those to {n_tables} of {n} instances can be scored")
@@ -227,7 +227,7 @@ def keys_show(file: Annotated[Path, Argument(help="a private key")]) -> int:
     return EXIT_OK
 
 
-keys_commands = opt.Group.of(keys_new, keys_show)
+keys_commands = opt.Group.from_class(keys_new, keys_show)
 
 
 JudgeGold = Annotated[
@@ -338,4 +338,4 @@ def judge_probe(judge: opt.JudgeFile = None, gold: JudgeGold = Path("gold"), jso
     return EXIT_UNSCORABLE if failed else EXIT_OK
 
 
-judge_commands = opt.Group.of(judge_test, judge_probe)
+judge_commands = opt.Group.from_class(judge_test, judge_probe)

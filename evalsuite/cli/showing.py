@@ -129,7 +129,7 @@ class ComparisonGates:
         from evalsuite.reports.document import percent
 
         line = comparison_verdict(comparison, gate=self.fail_on_regression)
-        if self.fail_on_regression and (comparison.regressions or comparison.undecided):
+        if self.fail_on_regression and (comparison.regressions or comparison.undecided_names):
             return EXIT_GATE, line
         if self.fail_under is None:
             return EXIT_OK, line

@@ -433,7 +433,7 @@ def suite_import(
     return EXIT_OK
 
 
-suite_commands = opt.Group.of(
+suite_commands = opt.Group.from_class(
     suite_create, suite_list, suite_show, suite_run, suite_try, suite_export, suite_import, suite_delete, suite_rename, default="list"
 )
 

@@ -62,10 +62,10 @@ from evalsuite.compare.numbers import (
     exact_of,
     float_of,
     is_whole,
+    is_within,
     number_of,
     rounds,
     upward,
-    within,
 )
 from evalsuite.compare.values import (
     YEARS,
@@ -611,7 +611,7 @@ class _Closeness:
     def within_own(self, item: Value, form: int | Number) -> bool:
         """Whether a reading is within the check's own tolerance."""
         g = exact_of(form)
-        return self.own.own and any(within(abs(g - exact_of(reading)), g, self.own) for reading in item.candidates)
+        return self.own.own and any(is_within(abs(g - exact_of(reading)), g, self.own) for reading in item.candidates)
 
 
 def _is_near(gold: int | Number, predicted: int | Number, *, rounding: bool) -> bool:

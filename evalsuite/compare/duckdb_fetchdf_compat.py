@@ -76,7 +76,7 @@ def column_of(cells: Sequence[Any], table: Table, chosen: Sequence[int], column:
     """Some cells of one chosen column, equal to `database_columns` for plain types if no chosen column has an empty cell."""
     names = [(table.types or ())[index].upper() for index in chosen]
     fetched = _fetch(cells, (table.types or ())[column])
-    groups = {_typing(name)[0] for name in names}
+    groups = {_find_conversion(name)[0] for name in names}
     if groups == {"moment"}:
         return _moment_columns([fetched])[0]
     if groups <= {"integer", "float"} and _become_floats(names):
@@ -87,7 +87,7 @@ def column_of(cells: Sequence[Any], table: Table, chosen: Sequence[int], column:
 def turns_into_floats(types: Iterable[str]) -> bool:
     """Whether a frame of columns of these types, without NULL, is one of floats."""
     names = [name.upper() for name in types]
-    return {_typing(name)[0] for name in names} <= {"integer", "float"} and _become_floats(names)
+    return {_find_conversion(name)[0] for name in names} <= {"integer", "float"} and _become_floats(names)
 
 
 def unsupported_type(table: Table) -> str | None:
@@ -98,7 +98,7 @@ def unsupported_type(table: Table) -> str | None:
 def _fetch(cells: Sequence[Any], type_name: str) -> _Fetched:
     """One column as pandas stores it; types that `_TYPES` does not name become object columns."""
     name = type_name.upper()
-    group, convert, null = _typing(name)
+    group, convert, null = _find_conversion(name)
     has_null = any(cell is None for cell in cells)
     values = [null if cell is None else cell if convert is None else convert(cell) for cell in cells]
     if group == "text" and all(cell is None for cell in cells) and not name.startswith("ENUM("):
@@ -108,7 +108,7 @@ def _fetch(cells: Sequence[Any], type_name: str) -> _Fetched:
     return _Fetched(group, name, values, has_null)
 
 
-def _typing(name: str) -> tuple[Group, Callable[[Any], Any] | None, Any]:
+def _find_conversion(name: str) -> tuple[Group, Callable[[Any], Any] | None, Any]:
     """For a type: the group, the conversion from a native cell to pandas' value, and the value for NULL."""
     if name.endswith("]"):
         return "object", Items, NA

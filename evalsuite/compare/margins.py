@@ -51,7 +51,7 @@ class _Work:
         if self._left < 0:
             raise _TooMuchWorkError
 
-    def read(self, evidence: TableDiff, n_rows: int) -> None:
+    def count_cells(self, evidence: TableDiff, n_rows: int) -> None:
         """Count cells of both sides that are read one by one. Raises `_TooMuchWorkError`."""
         self.take(2 * n_rows * evidence.cell_cost)
 
@@ -115,7 +115,7 @@ def _margin(
     if comparisons.identical(gold, prediction, chosen) == [partners.get(i, i if are_named_alike else None) for i in chosen]:
         # No cell needs to be parsed.
         return 0.0
-    return _table_margin(comparisons.of(gold, prediction), chosen, partners, work, ignore_order=ignore_order)
+    return _table_margin(comparisons.compare(gold, prediction), chosen, partners, work, ignore_order=ignore_order)
 
 
 def _smallest_margin(
@@ -141,7 +141,7 @@ def _smallest_margin(
         return else_
     # Each try compares all cells.
     work.take(n_met)
-    evidence, chosen = comparisons.of(gold, prediction), chosen_columns(needed, len(gold.columns))
+    evidence, chosen = comparisons.compare(gold, prediction), chosen_columns(needed, len(gold.columns))
     gold_labels, predicted_labels = labels_of(gold, prediction, terms)
     gold_columns = read_columns(evidence.gold, chosen, labelled=gold_labels)
     predicted = read_columns(evidence.predicted, range(len(prediction.columns)), labelled=predicted_labels)
@@ -191,20 +191,20 @@ def _table_margin(evidence: TableDiff, chosen: Sequence[int], partners: Mapping[
 
 
 def _column_margin(evidence: TableDiff, gold: Column, predicted: Column, ignore_order: bool, work: _Work) -> float:
-    if evidence.same(gold.position, predicted.position):
+    if evidence.is_same_text(gold.position, predicted.position):
         # No cell needs to be parsed.
         return 0.0
     if ignore_order:
         margin = evidence.try_in_bulk(lambda bulk: _bulk_margin(bulk, gold, predicted, work))
         if margin is not None:
             return margin
-        work.read(evidence, evidence.n_rows)
+        work.count_cells(evidence, evidence.n_rows)
         return _sorted_margin(list(gold.cells), list(predicted.cells))
     unlike: Any = evidence.unlike(gold.position, predicted.position)
     if len(unlike) > _MOST_READ:
         farthest = evidence.try_in_bulk(lambda bulk: _farthest(bulk, gold.position, predicted.position, unlike))
         unlike = unlike if farthest is None else farthest
-    work.read(evidence, len(unlike))
+    work.count_cells(evidence, len(unlike))
     widest = Decimal(0)
     for _, a, b in evidence.cells(gold.position, predicted.position, unlike):
         distance = _distance(gold.read(a), predicted.read(b))
@@ -230,20 +230,20 @@ def _bulk_margin(evidence: BulkDiff, gold: Column, predicted: Column, work: _Wor
     import numpy as np
 
     i, k = gold.position, predicted.position
-    if evidence.hashes.are_alike(i, k):
+    if evidence.hashes.has_same_texts(i, k):
         return 0.0
     a, b = evidence.numbers.column(0, i), evidence.numbers.column(1, k)
     if a is None or b is None:
         rows = evidence.spare([i], [k])
         if len(rows[0]) > _MOST_READ:
             return inf
-        work.read(evidence, len(rows[0]))
+        work.count_cells(evidence, len(rows[0]))
         left, right = cells_of(evidence, 0, gold, rows[0]), cells_of(evidence, 1, predicted, rows[1])
         # Numbers among other values: which of them are compared is unknown.
         return inf if any(isinstance(cell, int | Number) for cell in [*left, *right]) else _sorted_margin(left, right)
     # Sorting and comparing numbers in bulk.
     work.take(0.2 * len(a.values))
-    x, y = evidence.numbers.ordered(0, i), evidence.numbers.ordered(1, k)
+    x, y = evidence.numbers.sorted_values(0, i), evidence.numbers.sorted_values(1, k)
     if x is None or y is None or len(x) != len(y):
         return inf
     ends = []
@@ -254,7 +254,7 @@ def _bulk_margin(evidence: BulkDiff, gold: Column, predicted: Column, work: _Wor
     places = [np.flatnonzero(side.values == number)[:1] for side, number in zip((a, b), numbers, strict=True)]
     if not all(map(len, places)):
         return 0.0
-    cells = [evidence.written(side, column, part)[0] for side, column, part in zip((0, 1), (i, k), places, strict=True)]
+    cells = [evidence.raw_cells(side, column, part)[0] for side, column, part in zip((0, 1), (i, k), places, strict=True)]
     widest = _distance(gold.read(cells[0]), predicted.read(cells[1]))
     return upward(widest) if widest is not None else inf
 

@@ -127,7 +127,7 @@ def kitchen_sink(n_columns: int, n_gold: int, column: int) -> str:
     return f"kitchen sink: {n_columns} columns for {n_gold} of gold, and only its values identify gold column {column + 1}"
 
 
-def ragged(line: int) -> str:
+def ragged_line(line: int) -> str:
     """A line of a CSV file has more fields than its header."""
     return f"line {line} has more fields than the header"
 
@@ -142,7 +142,7 @@ def reference_fails(error: object) -> str:
     return f"the reference fails on these columns: {error}"
 
 
-def unsupported(type_name: str) -> str:
+def unreadable_type(type_name: str) -> str:
     """The reference cannot read a database column."""
     return f"the reference cannot read a column of type {type_name}"
 

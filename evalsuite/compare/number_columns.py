@@ -69,7 +69,7 @@ class Numbers:
                 behind[_byte_places(words, sign) < ends] = 0
         return behind
 
-    def at(self, rows: "np.ndarray[Any, Any]") -> "Numbers":
+    def take(self, rows: "np.ndarray[Any, Any]") -> "Numbers":
         """Some of the cells."""
         if self.written is not None:
             return Numbers(self.values[rows], (self.written[0][rows], self.written[1][rows]))
@@ -210,7 +210,7 @@ def _without_blanks(block: Block, starts: Any, lengths: Any) -> Any:
     return ends
 
 
-def officially_apart(a: Any, b: Any) -> Any:
+def differ_officially(a: Any, b: Any) -> Any:
     """Whether numbers are farther from each other than the official tolerance, beyond all rounding."""
     import numpy as np
 
@@ -328,7 +328,7 @@ class NumberColumns:
         """
         import numpy as np
 
-        held = self._held.of("numbers")
+        held = self._held.arrays_of("numbers")
         if (side, column) not in held:
             packed = self._packed[side]
             if len(held) > (most := max(1, _HELD_NUMBERS // max(1, packed.n_rows))):
@@ -339,9 +339,9 @@ class NumberColumns:
         numbers: Numbers | None = held[side, column]
         return numbers
 
-    def ordered(self, side: int, column: int) -> "np.ndarray[Any, Any] | None":
+    def sorted_values(self, side: int, column: int) -> "np.ndarray[Any, Any] | None":
         """The numbers of a packed column in ascending order; None if `column` is None. Gold's last result is cached."""
-        held = self._held.of("numbers")
+        held = self._held.arrays_of("numbers")
         if side == 0 and held.get(_SORTED, (None,))[0] == column:
             return held[_SORTED][1]  # type: ignore[no-any-return]
         if side == 0:

@@ -82,7 +82,7 @@ def numbers_equal(gold: int | Number, predicted: int | Number, tolerance: Tolera
     if tolerance.own:
         g, p = exact_of(gold), exact_of(predicted)
         distance = _distance(g, p)
-        return within(distance, g, tolerance) or (g == 0 and distance <= _decimal(ZERO_TOL))
+        return is_within(distance, g, tolerance) or (g == 0 and distance <= _decimal(ZERO_TOL))
     if isinstance(gold, int) and isinstance(predicted, int):
         return gold == predicted
     quick = _by_floats(gold, predicted)
@@ -118,7 +118,7 @@ def noise(gold: Decimal) -> Decimal:
     return min(_decimal(NOISE_REL) * size, max(_decimal(NOISE_FLOOR), _decimal(NOISE_BEYOND) * size))
 
 
-def within(distance: Decimal, gold: Decimal, tolerance: Tolerance) -> bool:
+def is_within(distance: Decimal, gold: Decimal, tolerance: Tolerance) -> bool:
     """Whether a distance from gold is within the check's own tolerance."""
     return distance <= _decimal(tolerance.abs) or distance <= _decimal(tolerance.rel) * abs(gold)
 

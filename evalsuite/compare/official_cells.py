@@ -239,7 +239,7 @@ class Column:
         """Whether no comparison of its cells can raise."""
         return self.nature != "other"
 
-    def ordered(self) -> "Column":
+    def sort(self) -> "Column":
         """The column sorted on its own, as the reference does if rows may be in any order."""
         simple = self.nature == "number" or (self.nature == "text" and "nan" not in self.values and 0 not in self.values)
         return Column(sorted(self.values, key=str if simple else _sort_key), self.nature)
@@ -313,7 +313,7 @@ def differing_rows(gold: Column, predicted: Column, n_rows: int) -> list[int]:
     return [row for row in range(n_rows) if not surely_equal(gold.values[row], predicted.values[row])]
 
 
-def rows_left(gold: Sequence[Any], predicted: Sequence[Any]) -> tuple[int, list[int]]:
+def count_unmatched(gold: Sequence[Any], predicted: Sequence[Any]) -> tuple[int, list[int]]:
     """(How many of gold's cells remain when as many as possible are paired with equal cells in any row, the rows of which they are.)
 
     Every remaining cell is among these rows: identical cells can always be paired first.

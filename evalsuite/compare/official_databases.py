@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from evalsuite.compare.duckdb_fetchdf_compat import unsupported_type
-from evalsuite.compare.messages import shorten, unsupported
+from evalsuite.compare.messages import shorten, unreadable_type
 from evalsuite.compare.official_cells import Reference
 from evalsuite.compare.official_tables import all_of, match_pair
 from evalsuite.compare.table_diff import Comparisons
@@ -58,10 +58,10 @@ def _match_one(
     if needs_quotes(name):
         return _open("the name needs quotes, which the reference does not write")
     if not isinstance(gold, Fault) and (refused := unsupported_type(gold)):
-        return _open(unsupported(refused))
+        return _open(unreadable_type(refused))
     prediction = predicted.get(name.lower(), Fault(code="MISSING_TABLE"))
     if not isinstance(prediction, Fault) and (refused := unsupported_type(prediction)):
-        return Score(official=0.0, reason=unsupported(refused))
+        return Score(official=0.0, reason=unreadable_type(refused))
     return match_pair(prediction, gold, needed=needed, ignore_order=ignore_order, reference=reference, comparisons=comparisons)
 
 

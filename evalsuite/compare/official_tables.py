@@ -32,11 +32,11 @@ from evalsuite.compare.messages import (
     table_count,
 )
 from evalsuite.compare.number_columns import (
+    differ_officially,
     in_order,
     in_parts,
     is_surely_text,
     official_reach,
-    officially_apart,
     officially_equal,
     surely_unequal,
 )
@@ -49,11 +49,11 @@ from evalsuite.compare.official_cells import (
     Typed,
     Uncomparable,
     columns_equal,
+    count_unmatched,
     differing_rows,
     n_numbers_left,
     official_frame,
     raw_column,
-    rows_left,
     surely_equal,
     typed_column,
 )
@@ -152,7 +152,7 @@ class OfficialColumns:
         return (part for part in unequal if len(part))
 
     def _unequal_cells(self, i: int, k: int, rows: Any) -> Any:
-        gold, predicted = (self._column(side, at, self.evidence.written(side, at, rows)) for side, at in ((0, i), (1, k)))
+        gold, predicted = (self._column(side, at, self.evidence.raw_cells(side, at, rows)) for side, at in ((0, i), (1, k)))
         return rows[differing_rows(gold, predicted, len(rows))]
 
     def _column(self, side: int, column: int, cells: Sequence[Any]) -> Column:
@@ -167,10 +167,10 @@ class OfficialColumns:
 
     def value(self, side: int, column: int, row: int) -> Any:
         """A cell as the reference compares it."""
-        return self._column(side, column, self.evidence.written(side, column, [row])).values[0]
+        return self._column(side, column, self.evidence.raw_cells(side, column, [row])).values[0]
 
     def _as_bags(self, i: int, k: int) -> bool | None:
-        if self.evidence.hashes.are_alike(i, k):
+        if self.evidence.hashes.has_same_texts(i, k):
             return None if self.is_wide(0, i) else True
         gold, predicted = self.kind(0, i), self.kind(1, k)
         names = {gold.name, predicted.name}
@@ -183,7 +183,7 @@ class OfficialColumns:
         if names == {"bool"}:
             return gold.n_true == predicted.n_true
         if names == {"bool", "number"}:
-            return False if officially_apart(gold.low, predicted.low) or officially_apart(gold.high, predicted.high) else None
+            return False if differ_officially(gold.low, predicted.low) or differ_officially(gold.high, predicted.high) else None
         kinds = {side[at].kind for side, at in zip(self.evidence.columns, (i, k), strict=True)}
         return False if len(kinds) == 1 and NUMBER_KINDS.isdisjoint(kinds) else None
 
@@ -200,12 +200,12 @@ class OfficialColumns:
         import numpy as np
 
         if not self.empty_is_zero and (
-            gold.n_empty != predicted.n_empty or officially_apart(gold.low, predicted.low) or officially_apart(gold.high, predicted.high)
+            gold.n_empty != predicted.n_empty or differ_officially(gold.low, predicted.low) or differ_officially(gold.high, predicted.high)
         ):
             return False
         a, b = (self._fill_empty(self._values(side, column)) for side, column in ((0, i), (1, k)))
         x, y = (in_order(side.copy()) for side in (a, b)) if self.empty_is_zero else (self._sorted_values(0, i), self._sorted_values(1, k))
-        if len(x) != len(y) or any(bool(officially_apart(*part).any()) for part in in_parts(x, y)):
+        if len(x) != len(y) or any(bool(differ_officially(*part).any()) for part in in_parts(x, y)):
             return False
         if self.is_database or (self.empty_is_zero and (gold.n_empty or predicted.n_empty)):
             return None
@@ -221,7 +221,7 @@ class OfficialColumns:
         return numbers.values
 
     def _sorted_values(self, side: int, column: int) -> Any:
-        ordered = self.evidence.numbers.ordered(side, column)
+        ordered = self.evidence.numbers.sorted_values(side, column)
         assert ordered is not None
         return ordered
 
@@ -232,7 +232,7 @@ class OfficialColumns:
 
     def kind(self, side: int, column: int) -> Kind:
         """The type that pandas gives a column."""
-        return self.evidence.once(("kind", side, column), lambda: self._kind(side, column))
+        return self.evidence.compute_once(("kind", side, column), lambda: self._kind(side, column))
 
     def _kind(self, side: int, column: int) -> Kind:
         if self.is_database:
@@ -265,10 +265,10 @@ class OfficialColumns:
         """Whether a cell of a text file may be an integer that is written differently as a float, or exceeds 64 bits."""
         if self.is_database:
             return False
-        return self.evidence.once(("wide", side, column), lambda: self.evidence.columns[side][column].has_long_integer(_WIDE))
+        return self.evidence.compute_once(("wide", side, column), lambda: self.evidence.columns[side][column].has_long_integer(_WIDE))
 
     def unpaired(self, i: int, k: int) -> tuple[int, Sequence[int]] | None:
-        """`rows_left` of two columns; None if undecided."""
+        """`count_unmatched` of two columns; None if undecided."""
         import numpy as np
 
         kinds = self.kind(0, i).name, self.kind(1, k).name
@@ -301,7 +301,7 @@ class OfficialColumns:
 
         are_empty = self.evidence.columns[side][column].lengths()[rows] <= _LONGEST_NA
         short = np.flatnonzero(are_empty)
-        are_empty[short] = [text in self.na_words for text in self.evidence.written(side, column, rows[short])]
+        are_empty[short] = [text in self.na_words for text in self.evidence.raw_cells(side, column, rows[short])]
         return are_empty
 
     def _same_text_columns(self) -> dict[int, list[int]]:
@@ -334,7 +334,7 @@ class OfficialColumns:
         by_name = {name: k for k, name in reversed(list(enumerate(self.tables[1].header)))}
         partners: list[int] = []
         for i in self.chosen[0]:
-            are_same = self.evidence.hashes.are_alike if self.ignore_order else self.evidence.same
+            are_same = self.evidence.hashes.has_same_texts if self.ignore_order else self.evidence.is_same_text
             partner = next((k for k in near[i] if are_same(i, k)), None)
             namesake = by_name.get(self.tables[0].header[i])
             if partner is None and namesake is not None and self.are_equal(i, namesake):
@@ -386,7 +386,7 @@ class Side:
         """A chosen column, ready to be compared."""
         if position not in self._columns:
             column = self.unsorted(position)
-            self._columns[position] = column.ordered() if self.ignore_order else column
+            self._columns[position] = column.sort() if self.ignore_order else column
         return self._columns[position]
 
     def unsorted(self, position: int) -> Column:
@@ -519,7 +519,7 @@ def _closest_column(expected: "Side", predicted: "Side", n_found: int, evidence:
     column, ranks = gold_start.unsorted(n_found), list[tuple[int, bool, int, int]]()
     for k in sorted(range(n_predicted), key=lambda k: k not in names):
         if expected.ignore_order:
-            n_differ, _ = rows_left(column.values[:n_ranked], predicted_start.unsorted(k).values[:n_ranked])
+            n_differ, _ = count_unmatched(column.values[:n_ranked], predicted_start.unsorted(k).values[:n_ranked])
         else:
             n_differ = len(differing_rows(column, predicted_start.unsorted(k), n_ranked))
         ranks.append((n_differ, k not in names, abs(i - k), k))
@@ -542,7 +542,7 @@ def _count_unmatched(
             return big.value(side, (i, k)[side], row)
     else:
         whole = _whole_columns(sides, at, columns)
-        n, rows = rows_left(whole[0].values, whole[1].values)
+        n, rows = count_unmatched(whole[0].values, whole[1].values)
 
         def cell(side: int, row: int) -> Any:
             return whole[side].values[row]
@@ -632,7 +632,7 @@ def match_table(
     same = seen.identical(gold, prediction, chosen) if is_safe else None
     if same is not None:
         return all_match(gold.n_rows, [(i + 1, k + 1) for i, k in zip(chosen, same, strict=True)])
-    evidence = seen.of(gold, prediction)
+    evidence = seen.compare(gold, prediction)
     predicted = Side(evidence.predicted, range(len(prediction.columns)), ignore_order, reference)
     expected = Side(evidence.gold, chosen, ignore_order, reference)
     if is_safe or gold.types is not None:

@@ -72,7 +72,7 @@ _HUGE: Final = -2
 def cells_of(evidence: TableDiff, side: int, column: Column, rows: Any) -> list[Cell]:
     """The cells of a column in some rows; equal texts share one object."""
     by_text: dict[str, Cell] = {}
-    texts = evidence.written(side, column.position, rows)
+    texts = evidence.raw_cells(side, column.position, rows)
     if column.read is read_native:
         return list(map(column.read, texts))
     return [by_text[text] if text in by_text else by_text.setdefault(text, column.read(text)) for text in texts]
@@ -102,7 +102,7 @@ def are_apart(evidence: BulkDiff, gold: Column, predicted: Column) -> bool:
         return False
     # The fewest decimals that a number of either column shows.
     decimals = min(0 if side.digits is None else int(side.digits[~np.isnan(side.values)].min(initial=100)) for side in (a, b))
-    sides = [ordered for place in places if (ordered := evidence.numbers.ordered(*place)) is not None]
+    sides = [ordered for place in places if (ordered := evidence.numbers.sorted_values(*place)) is not None]
     parts = ((np.abs(x - y), np.maximum(np.abs(x), np.abs(y))) for x, y in in_parts(*sides))
     return any(bool((distance > widest(gold.tolerance, size, decimals)).any()) for distance, size in parts)
 
@@ -127,7 +127,7 @@ class Work:
     free: int = 0
     cells: int = 0
     edges: int = 0
-    walked: int = 0
+    n_steps: int = 0
     assignments: int = 0
 
     def look(self, n: int) -> None:
@@ -144,8 +144,8 @@ class Work:
 
     def walk(self, n: int) -> None:
         """Count n edges that a flow visited; raises `CapReachedError` above the limit."""
-        self.walked += n
-        if self.walked > FLOW_CAP:
+        self.n_steps += n
+        if self.n_steps > FLOW_CAP:
             raise CapReachedError
 
 
@@ -165,7 +165,7 @@ def _flows(gold: Rows, predicted: Rows, tolerances: Sequence[Tolerance], work: W
     places = places_of([row[0] for row in gold_rows], [row[0] for row in predicted_rows], tolerances[0])
     edges: list[list[int]] = []
     for g in gold_rows:
-        window = places.near(g[0]) if places is not None else range(len(predicted_rows))
+        window = places.find_near(g[0]) if places is not None else range(len(predicted_rows))
         work.connect(len(window))
         edges.append([k for k in window if all(map(equal, g, predicted_rows[k], tolerances))])
         if not edges[-1]:
@@ -335,7 +335,7 @@ class CodedColumns:
 
     def is_alike(self, i: int, k: int) -> bool:
         """Whether a gold and a predicted column contain the same texts."""
-        return self.evidence.hashes.are_alike(self.gold[i].position, self.predicted[k].position)
+        return self.evidence.hashes.has_same_texts(self.gold[i].position, self.predicted[k].position)
 
     def compare(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Compute `is_alike` for several pairs at once."""
@@ -400,7 +400,7 @@ class CodedColumns:
         are_sure = len(hashes) < 2 or self.evidence.hashes.are_confirmed(hashes, gold.position, predicted.position)
         for start, stop in pairwise((0, *range(min(_FEW, len(left)), len(left), _AT_ONCE), len(left))):
             rows = left[start:stop], right[start:stop]
-            x, y = a.at(rows[0]), b.at(rows[1])
+            x, y = a.take(rows[0]), b.take(rows[1])
             is_text = np.isnan(x.values), np.isnan(y.values)
             size = np.maximum(np.abs(x.values), np.abs(y.values))
             unequal = (is_text[0] != is_text[1]) | (np.abs(x.values - y.values) > widest(gold.tolerance, size))
@@ -441,7 +441,7 @@ class CodedColumns:
 
     def _codes(self, gold: Column, predicted: Column) -> Codes:
         name = ("codes", self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read)
-        return self.evidence.once(name, lambda: self._compute_codes(gold, predicted))
+        return self.evidence.compute_once(name, lambda: self._compute_codes(gold, predicted))
 
     def _compute_codes(self, gold: Column, predicted: Column) -> Codes:
         import numpy as np
@@ -450,7 +450,7 @@ class CodedColumns:
         hashes = [hashed for _, _, hashed in sides if hashed is not None]
         if len(hashes) == len(sides) and not self.evidence.hashes.are_confirmed(hashes, gold.position, predicted.position):
             self.evidence.hashes.number_texts()
-            self.evidence.arrays.of("cells").clear()
+            self.evidence.arrays.arrays_of("cells").clear()
             sides = self._cells(0, gold), self._cells(1, predicted)
         n, is_text = self.evidence.n_rows, np.isnan(np.concatenate([numbers.values for numbers, _, _ in sides]))
         values = np.concatenate([numbers.values for numbers, _, _ in sides])[~is_text]
@@ -479,7 +479,7 @@ class CodedColumns:
 
     def _cells(self, side: int, column: Column) -> "tuple[Numbers, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]":
         """(The cells that are numbers, NaN elsewhere; a number for each other cell, equal for equal cells; the hashes used, if any.)"""
-        held, name = self.evidence.arrays.of("cells"), (side, column.position, column.read)
+        held, name = self.evidence.arrays.arrays_of("cells"), (side, column.position, column.read)
         if name not in held:
             for old_key in list(held)[: -max(1, _HELD_CELLS // self.evidence.n_rows)]:
                 del held[old_key]
@@ -571,7 +571,7 @@ class CodedColumns:
 
     def _can_pair(self, gold: Column, predicted: Column) -> bool:
         name = ("can pair", self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read)
-        return self.evidence.once(name, lambda: not self._cannot_pair(gold, predicted) and self._is_pair(gold, predicted))
+        return self.evidence.compute_once(name, lambda: not self._cannot_pair(gold, predicted) and self._is_pair(gold, predicted))
 
     def _is_pair(self, gold: Column, predicted: Column) -> bool:
         import numpy as np
@@ -594,9 +594,9 @@ class CodedColumns:
         is_uneven, sides = codes.surplus() != 0, []
         for side, column, row_codes in ((0, gold, codes.gold), (1, predicted, codes.predicted)):
             rows = np.flatnonzero((codes.is_loose & ~is_uneven)[row_codes])
-            numbers = self._cells(side, column)[0].at(rows)
+            numbers = self._cells(side, column)[0].take(rows)
             order = np.argsort(numbers.values)
-            sides.append((numbers.at(order), row_codes[rows[order]]))
+            sides.append((numbers.take(order), row_codes[rows[order]]))
         (a, groups), (b, _) = sides
         is_open = codes.is_loose & is_uneven
         is_open[groups[~surely_strictly_equal(a, b, gold.tolerance)]] = True
@@ -605,7 +605,7 @@ class CodedColumns:
     def _cannot_pair(self, gold: Column, predicted: Column) -> bool:
         """Whether numbers would be paired with text, or are too far apart in ascending order."""
         name = ("apart", self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read)
-        return self.evidence.once(name, lambda: self._are_apart(gold, predicted))
+        return self.evidence.compute_once(name, lambda: self._are_apart(gold, predicted))
 
     def _are_apart(self, gold: Column, predicted: Column) -> bool:
         left, right = (self.evidence.numbers.summary(side, column.position) for side, column in enumerate((gold, predicted)))

@@ -32,9 +32,9 @@ from evalsuite.compare.numbers import (
     Tolerance,
     exact_of,
     float_of,
+    is_within,
     numbers_equal,
     reach,
-    within,
 )
 from evalsuite.compare.values import Cell, Percent, number_cell, read_cell, text_cell
 from evalsuite.core.dataclasses import dataclass, field, replace
@@ -410,7 +410,7 @@ def _spans(points: Sequence[Cell], intervals: Sequence[Cell], tolerance: Toleran
     low, high = min(golds), max(golds)
     # The share of gold is smallest for the smallest gold.
     smallest = min(abs(low), abs(high)) if low * high > 0 else Decimal(0)
-    return all(within(distance, smallest, tolerance) for distance in (abs(max(predictions) - low), abs(high - min(predictions))))
+    return all(is_within(distance, smallest, tolerance) for distance in (abs(max(predictions) - low), abs(high - min(predictions))))
 
 
 def _place_of(cell: Cell) -> float:
@@ -453,7 +453,7 @@ class Places:
     tolerance: Tolerance
 
     @classmethod
-    def of(cls, predicted: Sequence[Cell], tolerance: Tolerance) -> "Places":
+    def from_numbers(cls, predicted: Sequence[Cell], tolerance: Tolerance) -> "Places":
         """The places of some finite numbers."""
         groups: dict[int, list[int]] = {}
         for k, cell in enumerate(predicted):
@@ -470,7 +470,7 @@ class Places:
             ranges.append((bisect_left(line, value - near), bisect_right(line, value + near)))
         return ranges
 
-    def near(self, gold: Cell) -> list[int]:
+    def find_near(self, gold: Cell) -> list[int]:
         """The indices of the predictions that are near enough to a gold number to be compared."""
         return [k for order, (start, stop) in zip(self.orders, self._stretches(gold), strict=True) for k in order[start:stop]]
 
@@ -483,7 +483,7 @@ def places_of(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolera
     """The places of predicted numbers, to look up gold numbers; None if a cell of either side is not a number."""
     if any(place(cell) is None for side in (predicted, gold) for cell in side):
         return None
-    return Places.of(predicted, tolerance)
+    return Places.from_numbers(predicted, tolerance)
 
 
 def _n_decimals(cell: Cell) -> int:

@@ -192,7 +192,9 @@ class FirstRows:
         always, numbers, others = self._columns
         near: Sequence[int] = range(len(self.predicted))
         if not gold.has_percent and not _is_beyond_floats(cell):
-            near_rows = [numbers[at] for at in self._places(gold.tolerance).near(cell)] if place(cell) is not None else others.get(cell, [])
+            near_rows = (
+                [numbers[at] for at in self._places(gold.tolerance).find_near(cell)] if place(cell) is not None else others.get(cell, [])
+            )
             near = [*always, *near_rows]
         fitting = (k for k in near if self.may_be(gold, k) and heads_fit(gold, self.predicted[k], self.evidence))
         return in_likely_order(gold, self.predicted, fitting)
@@ -200,7 +202,7 @@ class FirstRows:
     def _places(self, tolerance: Tolerance) -> Places:
         if tolerance not in self._known:
             cells = [_head(1, self.predicted[k], self.evidence)[self.row] for k in self._columns[1]]
-            self._known[tolerance] = Places.of(cells, tolerance)
+            self._known[tolerance] = Places.from_numbers(cells, tolerance)
         return self._known[tolerance]
 
 
@@ -239,7 +241,7 @@ def heads_fit(gold: Column, predicted: Column, evidence: TableDiff) -> bool:
 
 def _head(side: int, column: Column, evidence: TableDiff) -> list[Cell]:
     name = ("head", side, column.position, column.read)
-    return evidence.once(name, lambda: list(map(column.read, evidence.heads[side].columns[column.position])))
+    return evidence.compute_once(name, lambda: list(map(column.read, evidence.heads[side].columns[column.position])))
 
 
 def column_fits(gold: Column, predicted: Column, evidence: TableDiff) -> bool:
@@ -293,7 +295,7 @@ def unmatched_in_order(gold: Column, predicted: Column, evidence: TableDiff) -> 
         if len(rows) > MOST_COUNTED:
             break
     is_more = len(rows) > MOST_COUNTED and any(map(len, islice(parts, 1)))
-    first = [column.read(evidence.written(side, column.position, rows[:1])[0]) for side, column in enumerate((gold, predicted)) if rows]
+    first = [column.read(evidence.raw_cells(side, column.position, rows[:1])[0]) for side, column in enumerate((gold, predicted)) if rows]
     return Unmatched(
         rows=rows[:MOST_COUNTED] if is_more else rows,
         first=first[0] if rows else None,
@@ -374,7 +376,7 @@ def _edges(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance
     keys = list(map(key, predicted))
     edges = []
     for cell in gold:
-        pairs = [k for k in places.near(cell) if equal(cell, predicted[k], tolerance)]
+        pairs = [k for k in places.find_near(cell) if equal(cell, predicted[k], tolerance)]
         name = key(cell)
         edges.append([k for k in pairs if keys[k] == name] + [k for k in pairs if keys[k] != name])
     return edges
@@ -451,7 +453,7 @@ def _differently_written(gold: Column, predicted: Column, evidence: TableDiff, o
     if ordered:
         return next(((a, b) for _, a, b in evidence.cells(i, k, evidence.unlike(i, k)[:1])), None)
     spare = evidence.spare([i], [k])
-    return (evidence.least(0, i, spare[0]), evidence.least(1, k, spare[1])) if len(spare[0]) and len(spare[1]) else None
+    return (evidence.first_cell(0, i, spare[0]), evidence.first_cell(1, k, spare[1])) if len(spare[0]) and len(spare[1]) else None
 
 
 def kind_of_form(gold: Cell, predicted: Cell, written: tuple[Any, Any], *, ordered: bool, own_tolerance: bool) -> TableCause:
@@ -575,7 +577,7 @@ def _cell_by_key(
         if (partner := evidence.row_by_key(row, pairs)) is None:
             continue
         places = (0, column, row), (1, nearest, partner.row)
-        gold_cell, predicted_cell = (source.read(evidence.written(side, source.position, [at])[0]) for side, source, at in places)
+        gold_cell, predicted_cell = (source.read(evidence.raw_cells(side, source.position, [at])[0]) for side, source, at in places)
         if not equal(gold_cell, predicted_cell, column.tolerance):
             return row, gold_cell, predicted_cell, cell_of_row(nearest.name, partner.cells, cut(show(predicted_cell)), cut(show(gold_cell)))
     return None
@@ -643,14 +645,14 @@ def _rows(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column
     details: dict[str, Any] = {"n_rows": n_rows, "n_rows_disagree": n_left}
     if not n_left:
         return Strict(value=0.0, reason=ROWS_UNPAIRED, kind="rows scrambled", details=details)
-    cells = [column.read(evidence.written(0, column.position, [at])[0]) for column in gold]
+    cells = [column.read(evidence.raw_cells(0, column.position, [at])[0]) for column in gold]
     row_cells = ", ".join(cut(show(cell)) for cell in cells[:4]) + (", ..." if len(gold) > 4 else "")
     details |= {"first_row": at + 1, "gold_row": [cut(show(cell)) for cell in cells]}
     reason = rows_scrambled(n_rows, n_left, at + 1, row_cells, is_exact=complete)
     pairs = [(column.position, partner.position) for column, partner in zip(gold, partners, strict=True)]
     if (partner := evidence.row_by_key(at, pairs)) is not None:
         for gold_cell, column, other in zip(cells, gold, partners, strict=True):
-            predicted_cell = other.read(evidence.written(1, other.position, [partner.row])[0])
+            predicted_cell = other.read(evidence.raw_cells(1, other.position, [partner.row])[0])
             if not equal(gold_cell, predicted_cell, column.tolerance):
                 reason += f"; {cell_of_row(other.name, partner.cells, cut(show(predicted_cell)), cut(show(gold_cell)))}"
                 break

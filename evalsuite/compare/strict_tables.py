@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from evalsuite.compare.messages import ignored_columns, kitchen_sink, ragged, rows_match, shorten, table_count
+from evalsuite.compare.messages import ignored_columns, kitchen_sink, ragged_line, rows_match, shorten, table_count
 from evalsuite.compare.strict_columns import PLAIN_TERMS, Column, Matching, Terms, key, labels, read_columns
 from evalsuite.compare.strict_matching import cause_of_acceptance, explain, match_columns
 from evalsuite.compare.table_diff import Comparisons
@@ -36,7 +36,7 @@ def judge_table(
     same = seen.identical(gold, prediction, chosen) if are_as_long else None
     if same is not None and _labels_agree(gold_labels, predicted_labels, zip(chosen, same, strict=True)):
         return _kitchen_sink(gold, prediction, zip(chosen, same, strict=True)) or _agreement(gold, needed, gold.n_rows, chosen, same)
-    evidence = seen.of(gold, prediction) if are_as_long else None
+    evidence = seen.compare(gold, prediction) if are_as_long else None
     tables = (evidence.gold, evidence.predicted) if evidence is not None else (gold, prediction)
     expected = read_columns(tables[0], chosen, terms, labelled=gold_labels)
     predicted = read_columns(tables[1], range(len(prediction.columns)), terms, labelled=predicted_labels)
@@ -66,10 +66,10 @@ def _labels_agree(gold: Sequence[str | None], predicted: Sequence[str | None], p
 def _ragged_line_fault(prediction: Table, gold: Table) -> Strict | None:
     """The fault of a CSV table in which a line has more fields than the header."""
     if gold.ragged_line is not None:
-        detail = f"gold file {gold.name}: {ragged(gold.ragged_line)}"
+        detail = f"gold file {gold.name}: {ragged_line(gold.ragged_line)}"
         return Strict(value=None, reason=detail, fault=Fault(code="BAD_GOLD_FILE", detail=detail))
     if prediction.ragged_line is not None:
-        detail = f"ragged rows: {ragged(prediction.ragged_line)}"
+        detail = f"ragged rows: {ragged_line(prediction.ragged_line)}"
         return Strict(value=0.0, reason=detail, kind="ragged rows", fault=Fault(code="BAD_CSV", detail=detail))
     return None
 

@@ -259,7 +259,7 @@ class UnreadSource(Protocol):
         """The rows in file order, each call from the beginning. Raises `OddError` if they are not plain."""
         ...
 
-    def whole(self) -> Table:
+    def read_table(self) -> Table:
         """The table as the exact reader returns it. Raises `FaultError`."""
         ...
 
@@ -282,7 +282,7 @@ class UnreadTable:
         try:
             return packed_table(self.header, self.name, self.frames(), self.types)
         except OddError:
-            return self.source.whole()
+            return self.source.read_table()
 
 
 def packed_block(block: Block) -> bytes:

@@ -68,7 +68,7 @@ class TableDiff:
         """The number of rows of each side."""
         return self.gold.n_rows
 
-    def once(self, name: Any, compute: Callable[[], Result]) -> Result:
+    def compute_once(self, name: Any, compute: Callable[[], Result]) -> Result:
         """The result of a function, which is called once for each name."""
         if name not in self._results:
             self._results[name] = compute()
@@ -77,7 +77,7 @@ class TableDiff:
 
     def in_bulk(self) -> "BulkDiff":
         """The same two tables compared in bulk, whatever their size and types."""
-        return self.once("bulk", lambda: BulkDiff(self.gold, self.predicted, self.tables))
+        return self.compute_once("bulk", lambda: BulkDiff(self.gold, self.predicted, self.tables))
 
     def try_in_bulk(self, compute: "Callable[[BulkDiff], Result | None]") -> Result | None:
         """What a function finds out in bulk; None where comparing cell by cell is quicker, or if the function returns None."""
@@ -100,7 +100,7 @@ class TableDiff:
     def _unlike_rows(self, pairs: Sequence[tuple[int, int]]) -> list[Rows]:
         return [_unlike_cells(self.gold, self.predicted, *pair) for pair in pairs]
 
-    def same(self, i: int, k: int) -> bool:
+    def is_same_text(self, i: int, k: int) -> bool:
         """Whether two columns are written alike in every row."""
         types = self.gold.types, self.predicted.types
         if self.heads[0].columns[i] != self.heads[1].columns[k] or (types[0] and types[1] and types[0][i] != types[1][k]):
@@ -132,7 +132,7 @@ class TableDiff:
         self.look((i, near[0]) for i, near in zip(chosen, candidates, strict=True))
         partners: dict[int, int] = {}
         for i, near in zip(chosen, candidates, strict=True):
-            partner = next((k for k in near if k not in partners and self.same(i, k)), None)
+            partner = next((k for k in near if k not in partners and self.is_same_text(i, k)), None)
             if partner is None:
                 return None
             partners[partner] = i
@@ -142,16 +142,16 @@ class TableDiff:
         """(row, gold cell, predicted cell) of some rows, as written."""
         for start in range(0, len(rows), _AT_ONCE):
             part = rows[start : start + _AT_ONCE]
-            yield from zip(map(int, part), self.written(0, i, part), self.written(1, k, part), strict=True)
+            yield from zip(map(int, part), self.raw_cells(0, i, part), self.raw_cells(1, k, part), strict=True)
 
-    def written(self, side: int, column: int, rows: Rows) -> list[Any]:
+    def raw_cells(self, side: int, column: int, rows: Rows) -> list[Any]:
         """The cells of a column (side 0: gold's) in some rows as written."""
         cells = (self.gold, self.predicted)[side].columns[column]
         return [cells[row] for row in rows]
 
-    def least(self, side: int, column: int, rows: Rows) -> Any:
+    def first_cell(self, side: int, column: int, rows: Rows) -> Any:
         """The first cell of a column in some rows in the order of texts."""
-        return min(self.written(side, column, rows), key=str)
+        return min(self.raw_cells(side, column, rows), key=str)
 
     def row_by_key(self, row: int, pairs: Sequence[tuple[int, int]]) -> RowByKey | None:
         """The only predicted row that is written like a gold row in a key that no other row has on either side; None if there is none.
@@ -175,11 +175,11 @@ class TableDiff:
             if _is_unique([gold_alike for _, gold_alike, _ in rest]) and _is_unique([predicted_alike for _, _, predicted_alike in rest]):
                 key = rest
         columns = tuple(pair for pair, _, _ in key)
-        return RowByKey(min(predicted_rows), columns, tuple(str(self.written(0, i, [row])[0]) for i, _ in columns))
+        return RowByKey(min(predicted_rows), columns, tuple(str(self.raw_cells(0, i, [row])[0]) for i, _ in columns))
 
     def _rows_alike(self, row: int, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], set[int], set[int]]]:
         """(Pair of columns, the gold and the predicted rows that are written like a gold row there), for cells that say something."""
-        cells = {pair: cell for pair in pairs if (cell := self.written(0, pair[0], [row])[0]) not in (None, "")}
+        cells = {pair: cell for pair in pairs if (cell := self.raw_cells(0, pair[0], [row])[0]) not in (None, "")}
         if len(cells) * self.n_rows > _MOST_SEARCHED:
             return
         for pair in sorted(cells, key=lambda pair: "." in str(cells[pair])):
@@ -243,19 +243,19 @@ class BulkDiff(TableDiff):
             return np.array([row for row, a, b in self.cells(i, k, rows) if a != b], np.int64)
         return rows
 
-    def written(self, side: int, column: int, rows: Rows) -> list[Any]:
+    def raw_cells(self, side: int, column: int, rows: Rows) -> list[Any]:
         """As in `TableDiff`."""
         return self.columns[side][column].cells(rows)
 
-    def least(self, side: int, column: int, rows: Rows) -> Any:
+    def first_cell(self, side: int, column: int, rows: Rows) -> Any:
         """As in `TableDiff`."""
-        return super().least(side, column, self.columns[side][column].first_rows_of(rows))
+        return super().first_cell(side, column, self.columns[side][column].first_rows_of(rows))
 
     def plain_words(self, side: int) -> Any:
         """`plain_words` of all cells of a side (n_rows x n_columns)."""
         import numpy as np
 
-        return self.once(("plain", side), lambda: np.concatenate(list(map(plain_words, self._packed[side].blocks()))))
+        return self.compute_once(("plain", side), lambda: np.concatenate(list(map(plain_words, self._packed[side].blocks()))))
 
     def _rows_of(self, side: int, column: int, cell: Any) -> Iterable[int]:
         return self.columns[side][column].rows_of(cell)
@@ -303,7 +303,7 @@ class Comparisons:
         self._known: list[TableDiff] = []
         self._identical: list[tuple[Table, Table, list[int], list[int] | None]] = []
 
-    def of(self, gold: Table, predicted: Table) -> TableDiff:
+    def compare(self, gold: Table, predicted: Table) -> TableDiff:
         """The differences of two tables of equally many rows."""
         for diff in self._known:
             if diff.tables[0] is gold and diff.tables[1] is predicted:
@@ -316,7 +316,7 @@ class Comparisons:
         for table, other, columns, partners in self._identical:
             if table is gold and other is predicted and columns == chosen:
                 return partners
-        partners = list(chosen) if _are_texts_in_place(gold, predicted, chosen) else self.of(gold, predicted).identical(chosen)
+        partners = list(chosen) if _are_texts_in_place(gold, predicted, chosen) else self.compare(gold, predicted).identical(chosen)
         self._identical.append((gold, predicted, list(chosen), partners))
         return partners
 

@@ -35,7 +35,7 @@ class ArrayCache:
     def __init__(self, n_rows: int) -> None:
         self._is_long, self._kinds = n_rows > _LONG, dict[str, dict[Any, Any]]()
 
-    def of(self, kind: str) -> dict[Any, Any]:
+    def arrays_of(self, kind: str) -> dict[Any, Any]:
         """The arrays of a kind; those of another kind are released if they are long."""
         if self._is_long and kind not in self._kinds:
             self._kinds.clear()
@@ -66,7 +66,7 @@ class HashedRows:
         """
         import numpy as np
 
-        held, name = self._held.of("hashes"), tuple(columns)
+        held, name = self._held.arrays_of("hashes"), tuple(columns)
         if side not in held or held[side][0] != name:
             held.pop(side, None)
             hashes = np.empty(self._packed[side].n_rows, np.uint64)
@@ -136,7 +136,7 @@ class HashedRows:
         total: int = self._known["bag", side, column]
         return total
 
-    def are_alike(self, i: int, k: int) -> bool:
+    def has_same_texts(self, i: int, k: int) -> bool:
         """Whether gold column i and predicted column k contain the same texts, in any order."""
         pair = self.twin(0, i), self.twin(1, k)
         if pair not in self._alike:
@@ -240,7 +240,7 @@ class HashedRows:
         """The gold and the predicted rows that remain when rows that are written alike in these columns are paired off from the top."""
         import numpy as np
 
-        if len(columns) == 1 and self.are_alike(columns[0], partners[0]):
+        if len(columns) == 1 and self.has_same_texts(columns[0], partners[0]):
             return np.empty(0, np.int64), np.empty(0, np.int64)
         return self._spare(columns, partners)
 

@@ -38,7 +38,7 @@ def needed_columns(condition_cols: Any, n_golds: int | None, reference: Referenc
     """
     if n_golds is None:
         bare = is_bare(condition_cols) and reference not in RESULT_SUITES
-        return [int(condition_cols) if bare else _for_one(condition_cols, reference)]
+        return [int(condition_cols) if bare else _find_needed_columns(condition_cols, reference)]
     if is_bare(condition_cols):
         detail = f"condition_cols cannot be {condition_cols} for a list of gold tables: the reference takes a list"
         return [Fault(code="BAD_SPEC", detail=detail) for _ in range(n_golds)]
@@ -46,9 +46,9 @@ def needed_columns(condition_cols: Any, n_golds: int | None, reference: Referenc
         return [[] for _ in range(n_golds)]
     is_flat = not all(isinstance(item, list | tuple) for item in condition_cols)
     if reference in RESULT_SUITES and n_golds > 1 and is_flat:
-        return [_for_one(condition_cols, reference) for _ in range(n_golds)]
+        return [_find_needed_columns(condition_cols, reference) for _ in range(n_golds)]
     missing = Fault(code="BAD_SPEC", detail=f"condition_cols contains {count_words(len(condition_cols), 'list')} for {n_golds} gold tables")
-    return [_for_one(condition_cols[i], reference) if i < len(condition_cols) else missing for i in range(n_golds)]
+    return [_find_needed_columns(condition_cols[i], reference) if i < len(condition_cols) else missing for i in range(n_golds)]
 
 
 def is_bare(condition_cols: Any) -> bool:
@@ -56,7 +56,7 @@ def is_bare(condition_cols: Any) -> bool:
     return isinstance(condition_cols, int) and not isinstance(condition_cols, bool)
 
 
-def _for_one(columns: Any, reference: Reference) -> list[int] | Fault:
+def _find_needed_columns(columns: Any, reference: Reference) -> list[int] | Fault:
     """The needed columns of one gold table. A bare number is one column, but lite reads a bare 0, like null, as "all"."""
     if reference == "lite" and not columns:
         return []

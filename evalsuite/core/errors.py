@@ -254,8 +254,8 @@ _MIN_CHARACTERS = 3
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return a hint that names the closest known words, or all known words if none is close."""
     names = list(dict.fromkeys(known))
-    near = _nearest(word.casefold(), names)
-    return f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {listed(names)}"
+    near = _closest_names(word.casefold(), names)
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {join_names(names)}"
 
 
 def count_words(n: int, noun: str) -> str:
@@ -263,7 +263,7 @@ def count_words(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Return `a, b, c`; a long list is cut and ends with the number of further names."""
     n, length = 0, 0
     while n < len(names) and (n == 0 or length + len(names[n]) + 2 <= _MAX_CHARACTERS):
@@ -272,7 +272,7 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:n]) + (f" and {len(names) - n:,} more" if len(names) > n else "")
 
 
-def _nearest(word: str, names: Sequence[str]) -> list[str]:
+def _closest_names(word: str, names: Sequence[str]) -> list[str]:
     """Return the names that a lower-case word may stand for: an equal name in other case, else names that contain it as a word, else names
     that begin with it, else the one name that it contains as a word, else the most similar one.
     """

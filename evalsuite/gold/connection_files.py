@@ -74,12 +74,12 @@ class Connections:
             options[key.removesuffix(_FROM_FILE)] = _content(entry, key, str(options.pop(key)))
         for key in ("credentials", "private_key_file"):
             if isinstance(options.get(key), str) and options[key] != "default":
-                options[key] = str(_seen_from(entry.folder, options[key], owner))
+                options[key] = str(_resolve_from(entry.folder, options[key], owner))
         pattern = str(options.pop("database", ""))
         database = _of_pattern(pattern, instance, owner)
         if database and ENGINES[entry.engine].embedded:
             folders = [folder for folder in (self.databases, entry.folder) if folder is not None]
-            places = [_seen_from(folder, database, owner) for folder in folders]
+            places = [_resolve_from(folder, database, owner) for folder in folders]
             database = str(next((place for place in places if is_there(place)), places[-1]))
         # Each database of a pattern is a separate connection.
         filled_name = name if not _PATTERN.search(pattern) else f"{name}: {_of_pattern(pattern, instance, owner)}"
@@ -116,7 +116,7 @@ class Connections:
         if engine == "sqlite":
             if self.databases is None:
                 raise UsageError(f"{instance.where}: no folder of databases is given", hint="--databases DIR")
-            places = [_seen_from(self.databases, file, "--databases") for file in (f"{name}.sqlite", f"{name}/{name}.sqlite")]
+            places = [_resolve_from(self.databases, file, "--databases") for file in (f"{name}.sqlite", f"{name}/{name}.sqlite")]
             place = next((place for place in places if is_there(place)), None)
             if place is None:
                 raise UsageError(f"{instance.where}: no {name}.sqlite in the folder of --databases", hint="put the file there")
@@ -145,7 +145,7 @@ class Connections:
         # Gold names the file; a link in the folder is trusted, because the user made the folder.
         if database.startswith("~") or Path(database).is_absolute() or ".." in Path(database).parts:
             raise GoldError(f"{where}: the database {database!r} leaves the folder of --databases", hint="name a file in it")
-        return Connection(name=database, engine=engine, database=str(_seen_from(self.databases, database, f"connection {database!r}")))
+        return Connection(name=database, engine=engine, database=str(_resolve_from(self.databases, database, f"connection {database!r}")))
 
     def _fill_variables(self, value: Any, key: str, entry: Entry) -> Any:
         """Return a value with each `${NAME}` replaced from the environment."""
@@ -214,7 +214,7 @@ def _entries_of(gold: Path | None, folders: Sequence[Path]) -> Iterator[Entry]:
 
 def databases_folder(folder_option: Path) -> Path:
     """Return the absolute --databases folder, links followed. Raises `UsageError` if there is none."""
-    folder = _seen_from(Path.cwd(), folder_option, "--databases")
+    folder = _resolve_from(Path.cwd(), folder_option, "--databases")
     if not is_there(folder):
         raise UsageError(f"--databases {folder_option}: no such folder", hint="name the folder with the database files")
     if not folder.is_dir():
@@ -237,7 +237,7 @@ def _of_pattern(pattern: str, instance: GoldInstance | None, owner: str) -> str:
     return _PATTERN.sub(filled, pattern)
 
 
-def _seen_from(folder: Path, written: str | Path, owner: str) -> Path:
+def _resolve_from(folder: Path, written: str | Path, owner: str) -> Path:
     """Return a path written in a file of `folder`, links followed; `~` is the home. Raises `UsageError` for an invalid path."""
     try:
         return (folder / Path(written).expanduser()).resolve()
@@ -298,6 +298,6 @@ def _text_or_texts(value: Any, what: str) -> tuple[str, ...]:
 def _content(entry: Entry, key: str, file: str) -> str:
     """Return the first line of a file with a secret."""
     try:
-        return _seen_from(entry.folder, file, entry.where).read_text(encoding="utf-8").partition("\n")[0].strip()
+        return _resolve_from(entry.folder, file, entry.where).read_text(encoding="utf-8").partition("\n")[0].strip()
     except (OSError, UnicodeDecodeError):
         raise UsageError(f"{entry.where}: the file that {key} of {entry.name!r} names cannot be read", hint="one line of text") from None

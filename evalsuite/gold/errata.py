@@ -25,7 +25,7 @@ from evalsuite.core.types import Check, Gold, GoldInstance
 from evalsuite.gold.spec import MOST_COMPARED, check_of, with_further_scorers
 from evalsuite.gold.suite_yaml import yaml_nodes
 from evalsuite.readers.gold_files import is_bytecode
-from evalsuite.readers.paths import FromRoot, Inode, inside
+from evalsuite.readers.paths import FromRoot, Inode, resolve_in_side
 
 ERRATA_FILE: Final = "gold.errata.yaml"
 ERRATA_FOLDER: Final = ".errata"
@@ -251,7 +251,7 @@ def _move_file_names(check: Check, gold: Gold, instance_id: str) -> Check:
         if not isinstance(value, str) or isinstance(value, FromRoot):
             return value
         try:
-            place = f"{ERRATA_FOLDER}/{inside(instance_id, value)}"
+            place = f"{ERRATA_FOLDER}/{resolve_in_side(instance_id, value)}"
         except FaultError:
             return value
         return FromRoot(place) if (gold.folder / place).is_file() else value

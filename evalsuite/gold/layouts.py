@@ -31,7 +31,7 @@ from evalsuite.gold.suite_yaml import JUDGE_FILE, with_judge
 from evalsuite.readers.gold_files import SUITE_FILE, find_spec, is_alone, read_gold_pairs, read_predictions, read_questions
 from evalsuite.readers.json_text import Obj, read_objects
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
-from evalsuite.readers.paths import FromRoot, inside, metadata_like, open_trusted, why_no_folder
+from evalsuite.readers.paths import FromRoot, metadata_like, open_trusted, resolve_in_side, why_no_folder
 
 # The kinds of answers of a submission without metadata: queries, or their result tables.
 MODES = ("sql", "exec_result")
@@ -122,7 +122,7 @@ class GoldFiles:
             if match := _LETTERED.fullmatch(name):
                 self._lettered.setdefault(match[1], []).append(name)
 
-    def of(self, id_: str) -> str | list[str]:
+    def files_of(self, id_: str) -> str | list[str]:
         """Return the gold of an instance as a check names it: one file, or the list of those with a letter; an empty list if there is
         none.
         """
@@ -159,7 +159,7 @@ def evaluation_of(entry: Obj, gold: str | list[str], layout: str) -> tuple[dict[
 def _instance(files: GoldFiles, layout: str, entry: Obj, where: str, suite: Suite) -> GoldInstance:
     """Return the instance of one entry of the spec."""
     id_ = id_of(entry, where)
-    gold_names = files.of(id_)
+    gold_names = files.files_of(id_)
     names = gold_names or f"{id_}.csv"
     gold: Any = FromRoot(f"{RESULTS}/{names}") if isinstance(names, str) else [FromRoot(f"{RESULTS}/{name}") for name in names]
     evaluation, unusable = evaluation_of(entry, gold, layout)
@@ -416,7 +416,7 @@ def convert(gold: Path, out: Path, *, layout: str | None = None, limits: Limits 
     lines = []
     for id_, entry in entries:
         # If gold has no file, the entry names the missing one.
-        evaluation, _ = evaluation_of(entry, files.of(id_) or f"{entry['instance_id']}.csv", read.layout)
+        evaluation, _ = evaluation_of(entry, files.files_of(id_) or f"{entry['instance_id']}.csv", read.layout)
         rest = {key: value for key, value in entry.items() if key not in KEYS}
         lines.append(json.dumps({"instance_id": entry["instance_id"], "evaluation": evaluation, **rest}, ensure_ascii=False))
     try:
@@ -446,7 +446,7 @@ def _entries_of_spec(spec: Path, limits: Limits) -> Iterator[tuple[str, Obj]]:
             entry = record.value or {}
             id_ = str(entry["instance_id"])
             try:
-                inside(id_, "x")
+                resolve_in_side(id_, "x")
             except FaultError as error:
                 raise GoldError(f"{spec.name}:{record.line}: the id {id_!r} is no folder name", hint=error.fault.detail) from None
             yield id_, entry
@@ -454,7 +454,7 @@ def _entries_of_spec(spec: Path, limits: Limits) -> Iterator[tuple[str, Obj]]:
 
 def _copies(files: GoldFiles, id_: str) -> Iterator[tuple[str, str]]:
     """Yield (path of an instance's file, its new path), both relative to gold's folder."""
-    copies = files.of(id_)
+    copies = files.files_of(id_)
     for name in [*([copies] if isinstance(copies, str) else copies), *files.unused_files(id_)]:
         yield f"{RESULTS}/{name}", f"{id_}/{name}"
     if (query := files.query(id_)) is not None:

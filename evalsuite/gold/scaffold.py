@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.errors import UsageError, did_you_mean, listed, write_error
+from evalsuite.core.errors import UsageError, did_you_mean, join_names, write_error
 from evalsuite.core.types import METADATA, Rule
 from evalsuite.readers.csv_table import read_named_rows
 
@@ -53,7 +53,7 @@ def read_questions(path: Path, ids: Sequence[str]) -> dict[str, str]:
     id_at, question_at = places
     if id_at is None or question_at is None:
         column = "id" if id_at is None else "question"
-        raise UsageError(f"{path}:1: no column {column!r}", hint=f"found: {listed(header)}; needed: id and question")
+        raise UsageError(f"{path}:1: no column {column!r}", hint=f"found: {join_names(header)}; needed: id and question")
     questions: dict[str, str] = {}
     for line, cells in rows:
         id_, question = (cells[at].strip() if at < len(cells) else "" for at in (id_at, question_at))

@@ -57,7 +57,7 @@ class Exchanges:
         gold, submission = self._open_sides()
         return {instance.instance_id: instance for instance in gold.instances} if gold is not None else {}, submission
 
-    def of(self, instance_id: str) -> Exchange:
+    def texts_of(self, instance_id: str) -> Exchange:
         """Return the texts of an instance, each cut at 20,000 characters; nothing for an answer that is a file."""
         instances, submission = self._sides
         instance = instances.get(instance_id)

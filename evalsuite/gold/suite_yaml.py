@@ -193,7 +193,7 @@ def _load_scorers(value: Any, where: str, folder: Path, unexecuted: set[str] | N
     """
     names = []
     for entry in value if isinstance(value, list) else [value]:
-        specs = {entry: None} if isinstance(value, list) and isinstance(entry, str) else _mapping(entry, "scorers", where)
+        specs = {entry: None} if isinstance(value, list) and isinstance(entry, str) else _read_mapping(entry, "scorers", where)
         for name, target in specs.items():
             if target is not None:
                 _load_scorer(name, target, where, folder, unexecuted)
@@ -205,13 +205,13 @@ def _load_scorers(value: Any, where: str, folder: Path, unexecuted: set[str] | N
     for name in names:
         if unexecuted is not None and name in unexecuted:
             continue
-        if (reads := _known(name, where).marker.reads) not in TEXT_FORMS:
+        if (reads := _find_scorer(name, where).marker.reads) not in TEXT_FORMS:
             hint = "list scorers of texts and numbers; one of files or records scores instances of its own"
             raise GoldError(f"{where}: {name} reads a {reads}, and the scorers of a list read one text", hint=hint)
     return tuple(names)
 
 
-def _known(name: str, where: str) -> registry.Scorer:
+def _find_scorer(name: str, where: str) -> registry.Scorer:
     try:
         return SCORERS.load(name)
     except EvalsuiteError as error:
@@ -294,13 +294,13 @@ def _schema_of_class(file: Path, name: str) -> Any:
         raise UsageError(str(error)) from None
 
 
-def _mapping(value: Any, key: str, where: str) -> dict[str, Any]:
+def _read_mapping(value: Any, key: str, where: str) -> dict[str, Any]:
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
         raise GoldError(f"{where}: {key} must be a mapping of names to values")
     return value
 
 
-def _hidden(value: Any, where: str) -> dict[str, Any]:
+def _read_hidden(value: Any, where: str) -> dict[str, Any]:
     if not isinstance(value, bool):
         raise GoldError(f"{where}: hidden must be true or false, found {value!r}", hint="true keeps gold's cells out of every report")
     return {"hidden": value}
@@ -309,7 +309,7 @@ def _hidden(value: Any, where: str) -> dict[str, Any]:
 def _judge(value: Any, where: str) -> dict[str, Any]:
     from evalsuite.scorers.judge import read_settings
 
-    section = _mapping(value, "judge", where)
+    section = _read_mapping(value, "judge", where)
     try:
         read_settings(section)
     except EvalsuiteError as error:
@@ -343,7 +343,7 @@ def _reference(value: Any, where: str) -> dict[str, Any]:
 
 
 def _limits(value: Any, where: str) -> dict[str, Any]:
-    limits = _mapping(value, "limits", where)
+    limits = _read_mapping(value, "limits", where)
     try:
         if isinstance(clock := limits.get(CLOCK), str | date):
             # YAML reads `2026-05-31` as a date, and a complete time as one too.
@@ -358,7 +358,7 @@ def _groups(value: Any, where: str) -> dict[str, Any]:
     """Read `tag: [ids]` or `tag: {ids: [...], prefix: text or list of text}`."""
     groups: dict[str, tuple[str, ...]] = {}
     prefixes: dict[str, tuple[str, ...]] = {}
-    for tag, entry in _mapping(value, "groups", where).items():
+    for tag, entry in _read_mapping(value, "groups", where).items():
         parts = entry if isinstance(entry, dict) else {"ids": entry}
         for part in parts:
             if part not in ("ids", "prefix"):
@@ -386,10 +386,10 @@ def _clusters(value: Any, where: str) -> dict[str, Any]:
 
 def _defaults(value: Any, where: str) -> dict[str, Any]:
     """Return parameters by scorer name; each must be a parameter of the scorer."""
-    defaults = _mapping(value, "defaults", where)
+    defaults = _read_mapping(value, "defaults", where)
     for name, parameters in defaults.items():
-        entry = _known(name, where)
-        for key in _mapping(parameters, f"defaults of {name}", where):
+        entry = _find_scorer(name, where)
+        for key in _read_mapping(parameters, f"defaults of {name}", where):
             if key not in entry.parameters and key not in registry.CONNECTION_PARAMETERS:
                 raise GoldError(f"{where}: unknown parameter {key!r} of {name}", hint=did_you_mean(key, entry.parameters))
     return {"defaults": defaults}
@@ -411,10 +411,10 @@ _FIELDS: dict[str, Callable[[Any, str], dict[str, Any]]] = {
     "groups": _groups,
     "defaults": _defaults,
     "fail_under": _fail_under,
-    "connections": lambda value, where: {"connections": _mapping(value, "connections", where)},
+    "connections": lambda value, where: {"connections": _read_mapping(value, "connections", where)},
     "judge": _judge,
     "clusters": _clusters,
-    "hidden": _hidden,
+    "hidden": _read_hidden,
     "score": _text_field("score"),
 }
 

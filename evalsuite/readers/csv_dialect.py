@@ -22,7 +22,7 @@ class Dialect:
     decimal: str = "."
 
     @classmethod
-    def of(cls, parameters: Mapping[str, Any]) -> "Dialect":
+    def from_parameters(cls, parameters: Mapping[str, Any]) -> "Dialect":
         """The dialect of a check with these parameters."""
         return cls(**{field.name: parameters[field.name] for field in fields(cls) if isinstance(parameters.get(field.name), str)})
 

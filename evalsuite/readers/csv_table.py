@@ -45,11 +45,11 @@ _COMMA, _NEWLINE, _QUOTE, _RETURN = b',\n"\r'
 
 
 class CsvBlocks:
-    """The `UnreadSource` of a file that `opened` opens again for each reading; `whole` reads a file that is not plain enough."""
+    """The `UnreadSource` of a file that `opened` opens again for each reading; `read_table` reads a file that is not plain enough."""
 
-    def __init__(self, opened: Callable[[], BinaryIO], *, limits: Limits, whole: Callable[[], Table]) -> None:
+    def __init__(self, opened: Callable[[], BinaryIO], *, limits: Limits, read_table: Callable[[], Table]) -> None:
         self._opened, self._limits = opened, limits
-        self.whole = whole
+        self.read_table = read_table
 
     def header(self) -> tuple[str, ...]:
         """The names of the columns. Raises `OddError`."""
@@ -301,7 +301,7 @@ def open_csv_table(opened: Callable[[], BinaryIO], *, name: str, limits: Limits,
     if len(first) < BIG_BYTES:
         opened = partial(io.BytesIO, first)
     if len(first) >= PACKED_BYTES and not _is_archive(name) and not name.lower().endswith(tuple(_UNPACK)):
-        blocks = CsvBlocks(opened, limits=limits, whole=read_whole)
+        blocks = CsvBlocks(opened, limits=limits, read_table=read_whole)
         with suppress(OddError):
             table = UnreadTable(header=blocks.header(), name=name, source=blocks)
             return table if len(first) == BIG_BYTES else table.read()

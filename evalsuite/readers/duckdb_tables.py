@@ -26,7 +26,7 @@ from evalsuite.core.errors import FaultError
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import Fault, Table
 from evalsuite.readers.duckdb_connections import attach_answer, attach_gold
-from evalsuite.readers.json_text import shown
+from evalsuite.readers.json_text import quote_value
 from evalsuite.readers.limits import Limits
 
 if TYPE_CHECKING:
@@ -227,7 +227,9 @@ class _ViewExpansion:
         is_own_file = not catalog or catalog in self._catalogs
         source = next((place for place in ((name, table) for name in schemas) if place in self._tables or place in self._views), None)
         if not is_own_file or source is None:
-            raise RefusedViewError(f"reads {shown('.'.join(filter(None, (catalog, schema, table))))}, which is not a table of the file")
+            raise RefusedViewError(
+                f"reads {quote_value('.'.join(filter(None, (catalog, schema, table))))}, which is not a table of the file"
+            )
         part["alias"] = part["alias"] or part["table_name"]
         if source in self._tables:
             self.reads_table = True
@@ -262,7 +264,7 @@ def _refusals(part: Mapping[str, Any], macros: Collection[str]) -> Iterator[str]
 def _function_name(name: object) -> str:
     """A function's name for a reason: unchanged if it is a plain word, else quoted and cut."""
     text = str(name)
-    return text if re.fullmatch(r"\w{1,40}", text, re.ASCII) else shown(text)
+    return text if re.fullmatch(r"\w{1,40}", text, re.ASCII) else quote_value(text)
 
 
 # From this many rows on, packed text costs less than values.
@@ -361,7 +363,7 @@ class _Rows:
         except FaultError:
             raise OddError from None
 
-    def whole(self) -> Table:
+    def read_table(self) -> Table:
         """The table as values. Raises `FaultError`."""
         with self._attached() as connection:
             table = self._whole(connection)

@@ -20,7 +20,7 @@ from evalsuite.core.types import METADATA, Answer, Fault, Submission
 from evalsuite.readers.json_text import Entry, parse_tree, read_text
 from evalsuite.readers.json_text import Layout as Met
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
-from evalsuite.readers.paths import SPEC_PATTERN, FileDigest, Inode, content_digest, digesting, open_trusted, why_no_folder
+from evalsuite.readers.paths import SPEC_PATTERN, FileDigest, Inode, content_digest, open_digesting, open_trusted, why_no_folder
 
 SUITE_FILE = "suite.yaml"
 # Keys of suite.yaml that name a plugin, and the folders of gold in layouts without one folder per instance.
@@ -56,7 +56,7 @@ def is_alone(spec: Path) -> bool:
     return spec.suffix.lower() in PAIR_ENDINGS and spec.is_file()
 
 
-def questions_beside(spec: Path) -> list[Path]:
+def find_questions(spec: Path) -> list[Path]:
     """The file about the questions of a file of pairs, if there is one: its own name without `_gold`, or `dev.json`."""
     names = dict.fromkeys((f"{spec.stem.removesuffix('_gold')}.json", f"{spec.stem}.json", "dev.json"))
     return [place for name in names if (place := spec.with_name(name)).is_file()][:1]
@@ -87,7 +87,7 @@ class GoldFiles:
             total.update(len(encoded).to_bytes(8, "big") + encoded + bytes.fromhex(content))
         return total.hexdigest()[:12]
 
-    def changed(self, names: Iterable[str] | None = None) -> list[str]:
+    def find_changed(self, names: Iterable[str] | None = None) -> list[str]:
         """The files (None: all) that have changed since. File status is enough here, because gold belongs to the grader."""
         return [name for name in (self.digests if names is None else names) if self._stamp_now(name) != self._stamps[name]]
 
@@ -104,7 +104,7 @@ def read_gold_files(folder: Path, spec_file: Path | None = None) -> GoldFiles:
     root = os.fspath(spec.parent)
     suite = os.path.join(root, SUITE_FILE)
     digests, stamps = {}, {}
-    nested = [os.path.join(root, place.name) for place in questions_beside(spec)] if is_alone(spec) else list(_nested_files(root))
+    nested = [os.path.join(root, place.name) for place in find_questions(spec)] if is_alone(spec) else list(_nested_files(root))
     left = _written_by_plugins(root, spec, nested)
     others = [file for file in nested if file not in left]
     for file in [os.path.join(root, spec.name), *([suite] if os.path.isfile(suite) else []), *others]:
@@ -174,7 +174,7 @@ def gold_hash(folder: Path, spec_file: Path | None = None) -> str:
 def gold_inodes(folder: Path) -> frozenset[Inode]:
     """(st_dev, st_ino) of each file directly in the gold folder and in its subfolders: files that no submission may contain as links."""
     if is_alone(folder):
-        return _inodes(map(os.fspath, [folder, *questions_beside(folder)]))
+        return _inodes(map(os.fspath, [folder, *find_questions(folder)]))
     root = os.fspath(folder.parent if folder.is_file() else folder)
     return _inodes([*(entry.path for entry in os.scandir(root) if entry.is_file()), *_nested_files(root)])
 
@@ -255,7 +255,7 @@ def read_questions(spec: Path, databases: Sequence[str]) -> tuple[list[dict[str,
 
     A file is used if it contains as many objects as gold has pairs, each for the same database.
     """
-    for place in questions_beside(spec):
+    for place in find_questions(spec):
         try:
             with open_trusted(place, limit_bytes=DEFAULT_LIMITS["metadata_bytes"]) as handle:
                 text = read_text(handle, limit_bytes=DEFAULT_LIMITS["metadata_bytes"])
@@ -274,7 +274,7 @@ def read_predictions(path: Path, limits: Limits, ids: Collection[str] | None) ->
     """The submission in one file of queries; answers to `ids` that gold does not have are counted. Raises `SubmissionError`."""
     seen = FileDigest()
     try:
-        with digesting(open_trusted(path, limit_bytes=limits["metadata_bytes"]), seen) as handle:
+        with open_digesting(open_trusted(path, limit_bytes=limits["metadata_bytes"]), seen) as handle:
             text = read_text(handle, limit_bytes=limits["metadata_bytes"])
             handle.read(1)
         if text.lstrip()[:1] in ("{", "["):

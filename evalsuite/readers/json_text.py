@@ -59,7 +59,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> Obj:
     if len(mapping) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise JsonError(f"the key {shown(twice)} is repeated", hint="keep each key once")
+        raise JsonError(f"the key {quote_value(twice)} is repeated", hint="keep each key once")
     return mapping
 
 
@@ -241,7 +241,7 @@ def bracket(token: str) -> int:
     return (token in "{[") - (token in "}]")
 
 
-def shown(value: object, width: int = 60) -> str:
+def quote_value(value: object, width: int = 60) -> str:
     """A submitted value for use in a message: quoted, unprintable characters escaped, cut at `width`."""
     text = value if isinstance(value, str) else str(value)
     return repr(text if len(text) <= width else text[: width - 1] + "…")

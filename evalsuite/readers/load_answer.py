@@ -29,7 +29,7 @@ from evalsuite.core.types import BROKEN_RECORD, Fault, Table
 from evalsuite.readers.csv_dialect import DEFAULT, Dialect
 from evalsuite.readers.json_text import Obj, parse_tree, read_text, read_tree
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
-from evalsuite.readers.paths import AnswerFiles, FromRoot, inside, open_trusted, reopen
+from evalsuite.readers.paths import AnswerFiles, FromRoot, open_trusted, reopen, resolve_in_side
 
 if TYPE_CHECKING:
     from evalsuite.readers import csv_table, duckdb_tables
@@ -238,11 +238,11 @@ def read_gold_files(
     several on demand.
     """
 
-    dialect = Dialect.of(parameters)
+    dialect = Dialect.from_parameters(parameters)
 
     def read_file(name: str) -> Any:
         with _blamed_on_gold(instance_id, name):
-            path = folder / inside(instance_id, name)
+            path = folder / resolve_in_side(instance_id, name)
             if form == "tree":
                 with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
                     return read_tree(handle, name=str(name), limits=limits)
@@ -318,7 +318,7 @@ def gold_table_names(folder: Path, instance_id: str, name: str, limits: Limits) 
     A small one is read completely into the cache, because its tables are needed next.
     """
     with _blamed_on_gold(instance_id, name):
-        path = folder / inside(instance_id, name)
+        path = folder / resolve_in_side(instance_id, name)
         if not SHELF.has_room_for(path):
             return tuple(duckdb_tables.trusted_table_names(path, limits=limits))
     return tuple(
@@ -357,7 +357,7 @@ def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any], *, priv
         opened = partial(open_trusted, Path(path), limit_bytes=limits["file_bytes"])
         try:
             if form not in ("database", "tree"):
-                return csv_table.stream_csv_table(opened, name=Path(path).name, limits=limits, dialect=Dialect.of(parameters))
+                return csv_table.stream_csv_table(opened, name=Path(path).name, limits=limits, dialect=Dialect.from_parameters(parameters))
             if form == "database" and is_gold:
                 return duckdb_tables.read_trusted_duckdb(Path(path), names=names, limits=limits, as_it_comes=True)
             if form == "database" and private is not None:

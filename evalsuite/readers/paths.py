@@ -159,7 +159,7 @@ def relative_to_instance(root: Path, instance_id: str, path: str) -> str:
     return path
 
 
-def inside(instance_id: str, path: str) -> str:
+def resolve_in_side(instance_id: str, path: str) -> str:
     """The path of an instance's file below its side's root, each half checked on its own; raises FaultError BAD_PATH."""
     if isinstance(path, FromRoot):
         return "/".join(split_path(path))
@@ -313,7 +313,7 @@ class FileDigest:
         return self._states[-1].hexdigest() if self._is_whole and not self._is_torn else UNKNOWN
 
 
-def digesting(handle: BinaryIO, seen: FileDigest) -> BinaryIO:
+def open_digesting(handle: BinaryIO, seen: FileDigest) -> BinaryIO:
     """The same file as a handle that adds every piece it returns to `seen`."""
     return io.BufferedReader(_DigestingHandle(handle, seen), 1 << 16)
 
@@ -390,12 +390,12 @@ class AnswerFiles:
             handle = self._open_confined(path, query=query), query
         self._opened[path] = handle
         self._close(MOST_OPEN)
-        return digesting(reopen(handle[0]), self._seen.setdefault(path, FileDigest()))
+        return open_digesting(reopen(handle[0]), self._seen.setdefault(path, FileDigest()))
 
     def _open_confined(self, path: str, *, query: bool) -> BufferedReader:
         limit = math.inf if query else self._limits["file_bytes"]
         try:
-            return open_confined(self._folder, inside(self._instance_id, path), limit_bytes=limit, gold_inodes=self._gold_inodes)
+            return open_confined(self._folder, resolve_in_side(self._instance_id, path), limit_bytes=limit, gold_inodes=self._gold_inodes)
         except FaultError as error:
             self._faults[path] = error.fault.code
             raise

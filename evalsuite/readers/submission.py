@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import FAULTS, FaultError, SubmissionError, describe, did_you_mean, listed
+from evalsuite.core.errors import FAULTS, FaultError, SubmissionError, describe, did_you_mean, join_names
 from evalsuite.core.types import METADATA, METADATA_ARRAY, Answer, Fault, Submission
-from evalsuite.readers.json_text import Block, Entry, Layout, Number, Obj, PlainLines, line_of, read_array, read_objects, shown
+from evalsuite.readers.json_text import Block, Entry, Layout, Number, Obj, PlainLines, line_of, quote_value, read_array, read_objects
 from evalsuite.readers.json_text import place as _where
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import (
     SPEC_PATTERN,
     FileDigest,
-    digesting,
     metadata_like,
     metadata_name,
     open_confined,
+    open_digesting,
     relative_to_instance,
     why_no_folder,
 )
@@ -294,7 +294,7 @@ def read_metadata(
     Raises SubmissionError like `read_submission`.
     """
     seen, name = FileDigest(), metadata_name(folder)
-    with digesting(_open(folder, limits, name), seen) as handle:
+    with open_digesting(_open(folder, limits, name), seen) as handle:
         submission = _MetadataReader(folder, limits, ids, sample).read(handle, is_array=name == METADATA_ARRAY)
     # A file that changed while it was read gets a unique hash: no two of them are taken for the same.
     submission = replace(submission, digest=seen.digest or os.urandom(32).hex())
@@ -354,7 +354,7 @@ def _unreadable(folder: Path, name: str, fault: Fault) -> SubmissionError:
 def no_metadata(folder: Path, why: str = "") -> SubmissionError:
     """The error of a folder without metadata, which names what it contains instead."""
     if like := metadata_like(folder):
-        return SubmissionError(f"{folder}: found {listed(like)}, expected {METADATA}", hint=f"name the file of answers {METADATA}")
+        return SubmissionError(f"{folder}: found {join_names(like)}, expected {METADATA}", hint=f"name the file of answers {METADATA}")
     return SubmissionError(f"no {METADATA} in {folder}{why}", hint=_what_there_is(folder))
 
 
@@ -365,7 +365,7 @@ def _what_there_is(folder: Path) -> str:
         return f"{folder} contains {SPEC_PATTERN}, so it is gold: name the folder of answers instead"
     if inner := [name for name in names if metadata_like(folder / name)]:
         return f"did you mean {' or '.join(repr(str(folder / name)) for name in inner[:3])}?"
-    return f"a submission is a folder with {METADATA} and one folder per instance; this one contains {listed(names) or 'nothing'}"
+    return f"a submission is a folder with {METADATA} and one folder per instance; this one contains {join_names(names) or 'nothing'}"
 
 
 class _MetadataReader:
@@ -406,7 +406,7 @@ class _MetadataReader:
             for line, name, n in self.collected.unequal():
                 few = f"{n} of {self.n_samples} samples: missing ones count as wrong"
                 many = f"more than {self.n_samples} samples: all of them count as wrong"
-                self._note(line, f"{shown(name)} has {few if n < self.n_samples else many}")
+                self._note(line, f"{quote_value(name)} has {few if n < self.n_samples else many}")
         if self.n_more_notes:
             self.notes.append(f"{METADATA}: {self.n_more_notes} more notes are omitted")
         gold_answers = self.collected if isinstance(self.collected, GoldAnswerCollector) else None
@@ -451,7 +451,7 @@ class _MetadataReader:
             problem = "instance_id is missing" if "instance_id" not in entry.value else "instance_id must be a non-empty text"
             self._note(entry.line, f"BAD_METADATA: {problem}")
             return
-        unread = tuple(shown(key) for key in entry.value if key not in KEYS)[:_SHOWN_KEYS]
+        unread = tuple(quote_value(key) for key in entry.value if key not in KEYS)[:_SHOWN_KEYS]
         answer = read_answer(id_, entry.value, where=_where(entry.line), limits=self.limits)
         self.collected.add(replace(answer, value=self._value(answer), unread=unread), entry.line)
 
@@ -465,7 +465,7 @@ class _MetadataReader:
         for key in value:
             if key in KEYS:
                 continue
-            name = shown(key)
+            name = quote_value(key)
             if name in self.unknown_keys:
                 self.unknown_keys[name][1] += 1
             elif len(self.unknown_keys) < self.limits["notes"]:
@@ -517,7 +517,7 @@ def _type_problem(entry: Obj, kind: Any) -> str:
     if "answer_type" not in entry:
         return "the key 'answer_type' is missing"
     if isinstance(kind, str) and not isinstance(kind, Number):
-        return "" if kind in ANSWER_TYPES else f"answer_type must be answer, file or files, found {shown(kind)}"
+        return "" if kind in ANSWER_TYPES else f"answer_type must be answer, file or files, found {quote_value(kind)}"
     return f"answer_type must be answer, file or files, found {_json_word(kind)}"
 
 

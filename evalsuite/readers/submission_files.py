@@ -23,7 +23,7 @@ from evalsuite.core.errors import FaultError, MissingExtraError, SubmissionError
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import METADATA, METADATA_ARRAY, Answer, Fault, Result, Submission, Task
 from evalsuite.readers.limits import Limits
-from evalsuite.readers.paths import SPEC_PATTERN, Inode, content_digest, inside, open_confined
+from evalsuite.readers.paths import SPEC_PATTERN, Inode, content_digest, open_confined, resolve_in_side
 from evalsuite.sandbox.temp_dirs import TempDir
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def submission_files(submission: Submission) -> list[str]:
             for name in [answer.value] if isinstance(answer.value, str) else answer.value:
                 # A refused path is never opened: its text is part of the metadata file.
                 with contextlib.suppress(FaultError):
-                    names[inside(answer.instance_id, name)] = None
+                    names[resolve_in_side(answer.instance_id, name)] = None
     return list(names)
 
 
@@ -156,7 +156,7 @@ def read_of(tasks: Sequence[Task], results: Mapping[str, Result]) -> dict[str, s
             continue
         for path in [answer.value] if isinstance(answer.value, str) else answer.value:
             if len(digest := result.digests.get(path, "")) == _DIGITS:
-                digests.setdefault(inside(answer.instance_id, path), digest)
+                digests.setdefault(resolve_in_side(answer.instance_id, path), digest)
     return digests
 
 
@@ -216,7 +216,7 @@ def _is_of(task: Task, result: Result, contents: Mapping[str, str]) -> bool:
     for path in [answer.value] if isinstance(answer.value, str) else answer.value:
         # A path refused as such is never opened.
         with contextlib.suppress(FaultError):
-            if path in result.digests and result.digests[path] != contents.get(inside(answer.instance_id, path)):
+            if path in result.digests and result.digests[path] != contents.get(resolve_in_side(answer.instance_id, path)):
                 return False
     return True
 
@@ -260,7 +260,7 @@ def is_remote(place: str) -> bool:
 
 
 @contextlib.contextmanager
-def copied(url: str, limits: Limits, *, read: Callable[[Path], Iterable[Submission]]) -> Iterator[Path]:
+def local_copy(url: str, limits: Limits, *, read: Callable[[Path], Iterable[Submission]]) -> Iterator[Path]:
     """A private local copy of the submission at a URL, deleted afterwards: its metadata and the files its answers name, nothing else.
 
     `read` reads the copied metadata for the ids of the gold that it is copied for: a submission, or one per sample. For a `file://` URL it

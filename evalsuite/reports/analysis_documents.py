@@ -113,7 +113,7 @@ def _refused_lines(refused: "Unsatisfied") -> list[str]:
 
 def _refused_case(check: "GoldCheck", refused: "Unsatisfied") -> Case:
     """Build a test case: a failure if a refusal lowers gold's own score and nothing excuses it; untried or harmless ones are skipped."""
-    fails = refused.instance_id in check.failing and bool(refused.rules) and refused.lowers
+    fails = refused.instance_id in check.failing_ids and bool(refused.rules) and refused.lowers
     return Case(
         name=refused.instance_id,
         classname=f"{refused.scorer}.{'+'.join(refused.rules) or 'not tried'}",
@@ -127,7 +127,7 @@ def _refused_case(check: "GoldCheck", refused: "Unsatisfied") -> Case:
 
 def gold_check_verdict(check: "GoldCheck") -> str:
     """Return the last line: the instances without full marks that nothing excuses."""
-    failing = [clean(id_) for id_ in check.failing]
+    failing = [clean(id_) for id_ in check.failing_ids]
     if not failing:
         others = f", except {len(check.excused)} that lint_ignore or errata excuse" if check.excused else ""
         tried_words = " that was tried" if check.untried else ""
@@ -427,7 +427,7 @@ def _drift_lines(drift: "Drift") -> list[str]:
     if drift.problem and not drift.n:
         return [f" {clean(drift.name)}  not scored again: {clean(drift.problem)}"]
     unscored = f", {len(drift.unscored)} unscored" if drift.unscored else ""
-    blamed = f": {clean(drift.blamed)}" if drift.moved else ""
+    blamed = f": {clean(drift.suspected_causes)}" if drift.moved else ""
     lines = [f" {clean(drift.name)}  {len(drift.moved)} of {drift.n} verdicts moved{unscored}{blamed}"]
     lines += [f"   {clean(drift.problem)}"] if drift.problem else []
     lines += [f"   unscored: {clean(id_list(drift.unscored))}"] if drift.unscored else []

@@ -66,7 +66,7 @@ def comparison_verdict(comparison: "Comparison", *, gate: bool = False) -> str:
     part = "" if comparison.part_of is None else f" on {pairs_in_words(comparison)}"
     if gate and lost:
         return f"done: worse than {clean(comparison.baseline)}{part}: {clean(', '.join(lost))} (exit 1)"
-    if gate and (undecided := comparison.undecided):
+    if gate and (undecided := comparison.undecided_names):
         return f"done: undecided, no instance was judged on both sides: {clean(', '.join(undecided))} (exit 1)"
     if gate:
         return f"done: no regression shown at alpha {comparison.alpha:g}{part}"

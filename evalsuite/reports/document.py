@@ -118,23 +118,23 @@ class Table(Generic[R]):
     lines: Callable[[R], Sequence[str]] | None = None
     below: Callable[[R], Sequence[tuple[str, str, str]]] | None = None
 
-    def of(self, form: Form) -> list[Column[R]]:
+    def columns_of(self, form: Form) -> list[Column[R]]:
         """Return the columns of a form; for people names first, then marks, and reasons last."""
         columns = [column for column in self.columns if form in column.forms]
         return sorted(columns, key=lambda column: _ROLES.index(column.role)) if form in ("text", "html") else columns
 
     def head(self, form: Form) -> list[str]:
         """Return the titles of the columns of a form for people."""
-        return [column.head for column in self.of(form)]
+        return [column.head for column in self.columns_of(form)]
 
     def cells(self, form: Form) -> Iterator[list[Words]]:
         """Yield the cells of each row in a form for people."""
-        columns = self.of(form)
+        columns = self.columns_of(form)
         return ([column.cell(row) for column in columns] for row in self.rows)
 
     def values(self, form: Form) -> Iterator[list[Any]]:
         """Yield the values of each row in a form for programs."""
-        columns = self.of(form)
+        columns = self.columns_of(form)
         return ([column.value(row) for column in columns] for row in self.rows)
 
 

@@ -170,7 +170,7 @@ def _bulleted_rows(table: Table[Any]) -> Iterator[str]:
     if not table.is_listed:
         yield from _markdown_table(table)
         return
-    columns = table.of("markdown")
+    columns = table.columns_of("markdown")
     for cells in table.cells("markdown"):
         label_columns = [
             f"{escape_markdown(column.head)} {text}" if column.role == "more" else text
@@ -182,7 +182,7 @@ def _bulleted_rows(table: Table[Any]) -> Iterator[str]:
 
 def _markdown_table(table: Table[Any]) -> Iterator[str]:
     """Return the lines of a table: texts aligned left, numbers right."""
-    columns = table.of("markdown")
+    columns = table.columns_of("markdown")
     yield "| " + " | ".join(escape_markdown(column.head) for column in columns) + " |"
     yield "| " + " | ".join("--:" if column.is_number else ":--" for column in columns) + " |"
     for cells in table.cells("markdown"):
@@ -330,7 +330,7 @@ _ROWS_A_PIECE = 1000
 def as_csv(document: Document) -> Iterator[str]:
     """Yield the pieces of the CSV: a header and one line per row. List items are separated by `;`, absent values are empty."""
     table = document.table("csv")
-    columns = table.of("csv")
+    columns = table.columns_of("csv")
     yield _csv_lines([[safe_cell(column.name) for column in columns]])
     rows = iter(table.rows)
     while some := list(islice(rows, _ROWS_A_PIECE)):
@@ -368,7 +368,7 @@ def as_json(document: Document) -> Iterator[str]:
         yield json.dumps(document.whole, indent=2) + "\n"
         return
     yield json.dumps(document.whole, indent=1, default=_json_default)[:-2] + f',\n "{document.rows_key}": ['
-    names = [column.name for column in table.of("json")]
+    names = [column.name for column in table.columns_of("json")]
     before = "\n  "
     for values in table.values("json"):
         yield before + json.dumps(dict(zip(names, values, strict=True)), default=_json_default)
@@ -399,7 +399,7 @@ def as_parquet(document: Document) -> bytes:
     import duckdb
 
     table = document.table("parquet")
-    columns = table.of("parquet")
+    columns = table.columns_of("parquet")
     with TempDir() as folder:
         lines, out = folder / "rows.jsonl", folder / "rows.parquet"
         longest = _SMALLEST_OBJECT

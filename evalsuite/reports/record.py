@@ -44,7 +44,7 @@ class Record:
 
     def exchange(self, instance_id: str) -> Exchange:
         """Return question, reference and answer; empty if gold's values are hidden."""
-        return NOTHING if self.exchanges is None or self.level != "cells" else self.exchanges.of(instance_id)
+        return NOTHING if self.exchanges is None or self.level != "cells" else self.exchanges.texts_of(instance_id)
 
     @property
     def suite(self) -> str:
@@ -69,7 +69,7 @@ class Record:
         return str(self.run["gold"].get("layout", "original"))
 
     @property
-    def hidden(self) -> bool:
+    def hides_gold(self) -> bool:
         """Whether the suite keeps its gold secret."""
         return bool(self.run["gold"].get("hidden"))
 
@@ -135,7 +135,7 @@ def redact_record(record: Record, level: str | None = None) -> Record:
     from evalsuite.core.status import check_level, default_level, redact, redact_corrections, shows
 
     check_level(level)
-    level = level or default_level(hidden=record.hidden)
+    level = level or default_level(hidden=record.hides_gold)
     if level == "cells":
         return record
     results = tuple(redact(result, level) for result in record.results)

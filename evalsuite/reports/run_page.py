@@ -59,7 +59,7 @@ def instance_list(record: "Record", table: "Table[Any]", order: Sequence[int], e
     """
     place_of = {at: place for place, at in enumerate(sorted(order[:MOST_LISTED]))}
     rows_shown, order = [row for at, row in enumerate(table.rows) if at in place_of], [place_of[at] for at in order[:MOST_LISTED]]
-    more = [column for column in table.of("html") if column.role == "more" and any(text_of(column.cell(row)) for row in rows_shown)]
+    more = [column for column in table.columns_of("html") if column.role == "more" and any(text_of(column.cell(row)) for row in rows_shown)]
     rows = [
         {
             **closed_row(row.result, groups=row.groups, reason=row.reason),

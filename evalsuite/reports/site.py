@@ -80,7 +80,7 @@ def days_of(site: Path) -> list[str]:
     return sorted(file.stem for file in folder.glob("*.json") if _DAY.fullmatch(file.stem)) if folder.is_dir() else []
 
 
-def board_before(site: Path, since: str | None, today: str) -> Before | None:
+def find_previous_board(site: Path, since: str | None, today: str) -> Before | None:
     """Return the previous board: of the newest day up to `since`, of a file or site, or of the last day before today (None, `last`).
 
     None if the site is built for the first time. Raises `UsageError` if `since` is neither a board nor a day.
@@ -364,7 +364,7 @@ def build_site(board: "Leaderboard", entries: "Sequence[Entry]", order: SiteOrde
         pages = _Pages(site, order)
         for entry, row in runs:
             pages.add(entry, row)
-        pages.drop_others()
+        pages.delete_old_pages()
         link = {row.name: f"{SUBMISSIONS}/{slug_of(row.name)}.html" for _, row in runs}
         about = _describe_board(order)
         today = {"title": title, "day": day, "news": news(board, before)}
@@ -423,7 +423,7 @@ class _Pages:
         """Write the pages of a submission if its run, name or reveal level is new."""
         assert entry.scores is not None
         slug, run = slug_of(row.name), Path(entry.scores.folder)
-        self.received[row.name] = self._order.admission.received(entry.scores.submission_hash)
+        self.received[row.name] = self._order.admission.time_received(entry.scores.submission_hash)
         feedback = self._order.private / slug
         for folder, stem, level, places in (
             (self._site, slug, self._order.level, [("Board", "../index.html"), ("Receipt", f"{slug}.json")]),
@@ -472,7 +472,7 @@ class _Pages:
             "signed": read_json(run / SIGNATURE),
         }
 
-    def drop_others(self) -> None:
+    def delete_old_pages(self) -> None:
         """Delete the pages of submissions that left the board."""
         for page in self._site.iterdir():
             if f"{SUBMISSIONS}/{page.stem}" not in self._known:

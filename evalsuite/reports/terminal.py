@@ -292,7 +292,7 @@ def print_pairs(screen: Screen, pairs: Iterable[tuple[str, str]], *, after_a_lin
 def _print_list(screen: Screen, table: Table[Any]) -> None:
     """Print one line per row: its names in full, its marks, and as much of its reason as fits."""
     rows = list(table.rows)
-    columns = table.of("text")
+    columns = table.columns_of("text")
     cells = [
         {
             cell_column.name: Styled(clean(text_of(cell_column.cell(row))), cell_column.style(row) if cell_column.style else "")
@@ -341,7 +341,7 @@ def _print_below(screen: Screen, texts: Sequence[tuple[str, str, str]]) -> None:
     room = screen.width - _INDENT - sum(len(label) + 1 for label, *_ in texts) - 3 * (len(texts) - 1)
     parts = [Styled(" " * _INDENT)]
     for n_left, (label, text, other) in zip(range(len(texts), 0, -1), texts, strict=True):
-        words_above = {_word_alone(word) for word in other.split()}
+        words_above = {_bare_word(word) for word in other.split()}
         whole = clean(" ".join(text.split()))
         lines = whole if screen.is_whole else _cut(whole, max(4, room // n_left))
         room -= 0 if screen.is_whole else cell_len(lines)
@@ -353,13 +353,13 @@ def _print_below(screen: Screen, texts: Sequence[tuple[str, str, str]]) -> None:
             if n_free <= 0:
                 break
             end = len(lines) - n_free + len(piece)
-            style = "bold yellow" if other and _word_alone(word) not in words_above else ""
+            style = "bold yellow" if other and _bare_word(word) not in words_above else ""
             parts.append(Styled(lines[len(lines) - n_free : end], style))
             n_free -= len(piece)
     screen.line(*parts)
 
 
-def _word_alone(word: str) -> str:
+def _bare_word(word: str) -> str:
     """Normalise a word for comparison: lower case, without surrounding punctuation."""
     return word.casefold().strip(".,;:!?\"'()[]{}")
 
@@ -388,7 +388,7 @@ def _align(text: str, width: int, side: str) -> str:
 
 def _print_table(screen: Screen, table: Table[Any]) -> None:
     """Print the rows side by side if they fit; otherwise each row as a block of labelled cells."""
-    columns = table.of("text")
+    columns = table.columns_of("text")
     styles = [table.style(row) for row in table.rows]
     rows = [[clean(text_of(cell)) for cell in cells] for cells in table.cells("text")]
     if _print_side_by_side(screen, columns, rows, styles):

@@ -78,7 +78,7 @@ class Readable(ABC):
         import pandas as pd
 
         table = results_table(self.record())
-        return pd.DataFrame(list(table.values("csv")), columns=[column.name for column in table.of("csv")])
+        return pd.DataFrame(list(table.values("csv")), columns=[column.name for column in table.columns_of("csv")])
 
     def write(self, path: str | Path, *, reveal: str | None = None) -> Path:
         """Write a report in the format of the path's ending (.html, .md, .csv, .json ...) and return its path.
@@ -96,7 +96,7 @@ class Readable(ABC):
 
     def _repr_html_(self) -> str:
         table = results_table(self.record())
-        columns = [column for column in table.of("csv") if column.name in ("instance_id", "scorer", "score", "reason")]
+        columns = [column for column in table.columns_of("csv") if column.name in ("instance_id", "scorer", "score", "reason")]
         head = "".join(f"<th>{escape(column.head)}</th>" for column in columns)
         rows = list(table.rows)
         cells = ("".join(f"<td>{escape(clean(str(column.value(row))))}</td>" for column in columns) for row in rows[:_MOST_ROWS])

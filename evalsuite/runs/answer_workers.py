@@ -57,7 +57,7 @@ def _send_table(table: UnreadTable, judge: socket.socket, most: int) -> None:
     except (OddError, MemoryError):
         n_bytes = 0
     send(judge, _ODD)
-    send(judge, _encode_table(table.source.whole, most) if n_bytes <= most else encode_payloads({"table": _too_long(most)}))
+    send(judge, _encode_table(table.source.read_table, most) if n_bytes <= most else encode_payloads({"table": _too_long(most)}))
 
 
 def _encode_table(read: Callable[[], Table | Fault], most: int) -> bytes:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import EvalsuiteError, FaultError, error_sentence, listed, side_of
+from evalsuite.core.errors import EvalsuiteError, FaultError, error_sentence, join_names, side_of
 from evalsuite.core.registry import CONNECTION_PARAMETERS
 from evalsuite.core.types import Check, Fault, Gold, GoldInstance, Result, Task
 from evalsuite.readers.limits import CLOCK
@@ -128,7 +128,7 @@ class SqlAnswers:
             str(applicable_checks(task.instance, task.answer)[0].parameters.get("database", "")) for task in unready_tasks if task.answer
         ]
         parts = [f"{len(accounts)} need an account ({', '.join(sorted({*accounts}))})"] if accounts else []
-        parts += [f"{len(databases)} lack their database ({listed(sorted({*databases}))}): --databases DIR"] if databases else []
+        parts += [f"{len(databases)} lack their database ({join_names(sorted({*databases}))}): --databases DIR"] if databases else []
         if n_all := len(queried) + len(pairs):
             n_ready = n_all - len(accounts) - len(databases)
             tell(f"{n_ready} of {n_all} queries can run here{'; ' * bool(parts)}{', '.join(parts)}")
@@ -229,7 +229,7 @@ class SqlAnswers:
         from evalsuite.readers.load_answer import read_query
 
         try:
-            text = read_query(files, path, limit_bytes=QueryLimits.of(task.limits).sql_bytes)
+            text = read_query(files, path, limit_bytes=QueryLimits.from_names(task.limits).sql_bytes)
         except FaultError as error:
             return fault_result(task, error.fault)
         finally:
@@ -458,7 +458,7 @@ class Databases:
         from evalsuite.sql.session import QueryLimits
 
         queries = QueryPool(
-            limits=QueryLimits.of(self._limits),
+            limits=QueryLimits.from_names(self._limits),
             jobs=self._jobs,
             isolation=self._isolation,
             submission=self._submission,

@@ -20,7 +20,7 @@ from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.registry import check_parameters
 from evalsuite.core.types import Check, Fault, Problem, Task
 from evalsuite.gold.spec import GOLD_QUERY, TABLES, TEXTS, names_queries
-from evalsuite.readers.paths import FromRoot, file_name, inside
+from evalsuite.readers.paths import FromRoot, file_name, resolve_in_side
 from evalsuite.runs.instance_checks import applicable_checks, asks_pair
 from evalsuite.runs.run_files import write_atomically
 from evalsuite.scorers import SCORERS
@@ -106,7 +106,7 @@ def gold_names(check: Check) -> list[str]:
 def _files(task: Task, check: Check) -> Iterator[Path]:
     for name in gold_names(check):
         try:
-            yield task.gold_folder / inside(task.instance.instance_id, name)
+            yield task.gold_folder / resolve_in_side(task.instance.instance_id, name)
         except FaultError:
             # Reading it as gold reports the bad name.
             continue

@@ -121,7 +121,7 @@ def why_damaged() -> str:
     return ""
 
 
-def part_asked_for(options: Mapping[str, Any]) -> dict[str, Any]:
+def selected_part(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a run that selected a part of gold; empty if all of it was requested."""
     return {key: value for key in ("only", "filter", "group", "shard") if (value := options.get(key))}
 

@@ -17,7 +17,7 @@ from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import OutputError, UsageError
 from evalsuite.core.status import own_value
 from evalsuite.core.types import Result
-from evalsuite.runs.history import RUNS_FOLDER, TAGS, RunEntry, part_asked_for, read_run
+from evalsuite.runs.history import RUNS_FOLDER, TAGS, RunEntry, read_run, selected_part
 from evalsuite.runs.run_files import Reader, read_results
 from evalsuite.runs.run_folder import RESULTS, RUN, holds_run
 from evalsuite.stats.units import units_of
@@ -173,7 +173,7 @@ def _columns_of(entry: RunEntry, results: Sequence[Result]) -> RunScores:
     submission = run.get("submission", {})
     # All samples of one submission have the same files.
     is_sample = str(options.get("mode", "")).startswith("sample ")
-    part = part_asked_for(options)
+    part = selected_part(options)
     asks_databases = bool(run.get("sql")) or any(r.scorer == "sql_match" for r in results)
     columns: dict[str, Any] = {name: [getattr(r, name) for r in results] for name in ("score", "official", "strict", "status", "scorer")}
     return RunScores(

@@ -310,7 +310,7 @@ def read_request(task: Task, *, table_names: tuple[str, ...] | None = None) -> R
         private=str(task.executed) if task.executed is not None else None,
         databases=task.databases,
         evaluator=next((str(check.parameters.get("evaluator", "bird-ex")) for check in checks if task.databases), ""),
-        dialect=next((dialect for check in checks if (dialect := Dialect.of(check.parameters)) != DEFAULT), DEFAULT),
+        dialect=next((dialect for check in checks if (dialect := Dialect.from_parameters(check.parameters)) != DEFAULT), DEFAULT),
     )
 
 

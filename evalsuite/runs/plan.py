@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import UsageError, did_you_mean, listed
+from evalsuite.core.errors import UsageError, did_you_mean, join_names
 from evalsuite.core.status import UNJUDGED, further_results
 from evalsuite.core.types import Gold, GoldInstance, Result, Rule, Submission, Task
 from evalsuite.gold.errata import Errata, read_errata
@@ -113,7 +113,9 @@ def select(gold: Gold, *, only: Sequence[str] = (), pattern: str | None = None, 
     if not candidates:
         raise UsageError(f"none of the requested instances is in the group {group!r}", hint="an instance must match all filters")
     what = "in gold" if len(candidates) == len(gold.instances) else "of those named by --only or --group"
-    raise UsageError(f"no instance {what} matches {pattern!r}", hint=f"known: {listed([instance.instance_id for instance in candidates])}")
+    raise UsageError(
+        f"no instance {what} matches {pattern!r}", hint=f"known: {join_names([instance.instance_id for instance in candidates])}"
+    )
 
 
 def by_tag(tasks: Sequence[Task]) -> dict[str, list[str]]:
@@ -274,7 +276,7 @@ def plan_run(result_dir: Path, gold_dir: Path, options: RunOptions, fork_server:
             databases=databases,
             living=living,
             stamps=databases.stamps(living.tasks),
-            tasks=list(living.tasks) if options.shard is None else options.shard.of(living.tasks),
+            tasks=list(living.tasks) if options.shard is None else options.shard.select(living.tasks),
             rules=rules_of(gold, chosen),
             signature=signature_of(gold, chosen=chosen, limits=limits, living=living.hash, **allowed),
             drift=drifts(living, options.runs_folder, gold.hash),

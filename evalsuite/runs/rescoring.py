@@ -45,7 +45,7 @@ class Shard:
     def __str__(self) -> str:
         return f"{self.i}/{self.n}"
 
-    def of(self, items: Sequence[_T]) -> list[_T]:
+    def select(self, items: Sequence[_T]) -> list[_T]:
         """Return the items of this part, in order."""
         return list(items[self.i - 1 :: self.n])
 
@@ -381,7 +381,7 @@ class Drift:
     problem: str = ""
 
     @property
-    def blamed(self) -> str:
+    def suspected_causes(self) -> str:
         """The changed components, any of which may have moved a verdict; empty if no verdict moved."""
         return (", ".join(self.components) or UNNAMED) if self.moved else ""
 

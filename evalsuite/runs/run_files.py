@@ -162,7 +162,7 @@ Row = tuple[str, Sequence[float | None], Sequence[float | None] | None]
 Reader = Callable[[BinaryIO, Path, str], Iterable[Row]]
 
 
-def set_apart(folder: Path, results: Iterable[Result]) -> Iterator[Result]:
+def move_units(folder: Path, results: Iterable[Result]) -> Iterator[Result]:
     """Yield results as their lines store them. Large sets of units go to `units.parquet`, which is complete after the last result.
 
     Its rows are instance_id, path (of a schema; empty: the record as a whole), unit (from 1), score (of a field F1; under the strict rules)
@@ -525,7 +525,7 @@ def write_atomically(path: Path, text: str | Iterable[str], *, sync: bool = True
     try:
         with beside.open("wb") as file:
             for piece in [text] if isinstance(text, str) else text:
-                file.write(data := _as_written(piece))
+                file.write(data := _encode_line(piece))
                 digest.update(data)
             if sync:
                 file.flush()
@@ -548,7 +548,7 @@ def sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _as_written(text: str) -> bytes:
+def _encode_line(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
@@ -558,11 +558,11 @@ def seal(run: Mapping[str, Any], results: str = "", *, digest: str = "", units: 
     These are the SHA-256 of `results.jsonl`, and its own, computed with zeros in its place. `results` is the text of `results.jsonl` if its
     `digest` is not known; `units` is the digest of `units.parquet`, empty without one.
     """
-    digests = {"results": digest or _digest(_as_written(results)), **({"units": units} if units else {}), "run": _BLANK}
+    digests = {"results": digest or _digest(_encode_line(results)), **({"units": units} if units else {}), "run": _BLANK}
     rest = {key: value for key, value in run.items() if key != "digests"}
     text = _in_sight(json.dumps({**rest, "digests": digests}, ensure_ascii=False, indent=2, default=json_safe)) + "\n"
     before, _, after = text.rpartition(_BLANK)
-    return before + _digest(_as_written(text)) + after
+    return before + _digest(_encode_line(text)) + after
 
 
 def seal_of(run: bytes) -> str | None:

@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from evalsuite.core.errors import FaultError, MissingExtraError, OutputError, UsageError, write_error
 from evalsuite.core.status import needs_rescoring
 from evalsuite.core.types import Result, Task
-from evalsuite.readers.paths import inside, metadata_like
+from evalsuite.readers.paths import metadata_like, resolve_in_side
 from evalsuite.runs.run_files import (
     UNITS,
     keep_out_of_git,
+    move_units,
     read_json,
     result_line,
     result_of,
     seal,
     seal_of,
-    set_apart,
     sync_folder,
     units_digest,
     whole_line,
@@ -207,7 +207,7 @@ class RunFolder:
             return 0
 
     @property
-    def unfinished(self) -> bool:
+    def is_unfinished(self) -> bool:
         """Return whether --resume can continue it."""
         return (self.path / STARTED).exists()
 
@@ -228,7 +228,7 @@ class RunFolder:
         """Rewrite the results in the given (gold) order, then write `run.json`."""
         try:
             self._close_journal()
-            lines = (result_line(result) + "\n" for result in set_apart(self.path, results))
+            lines = (result_line(result) + "\n" for result in move_units(self.path, results))
             digest = write_atomically(self.path / RESULTS, lines)
             write_atomically(self.path / RUN, seal(run, digest=digest, units=units_digest(self.path)))
             (self.path / STARTED).unlink(missing_ok=True)
@@ -395,7 +395,7 @@ def _leaf(task: Task, result: Result, gold: Mapping[str, Sequence[tuple[str, str
         for path in [answer.value] if isinstance(answer.value, str) else answer.value:
             # A path that is refused is never opened.
             with suppress(FaultError):
-                file = inside(name, path)
+                file = resolve_in_side(name, path)
                 submitted.append(result.digests.get(path) or contents.get(file))
     # A row that was read back has 1 instead of 1.0.
     numbers = ", ".join(["null" if value is None else repr(float(value)) for value in (result.score, result.official, result.strict)])

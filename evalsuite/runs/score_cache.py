@@ -15,7 +15,7 @@ from evalsuite.core.errors import FaultError
 from evalsuite.core.status import kind_of
 from evalsuite.core.types import Result, Task
 from evalsuite.readers.gold_files import GoldFiles
-from evalsuite.readers.paths import FromRoot, Inode, content_digest, inside, open_confined
+from evalsuite.readers.paths import FromRoot, Inode, content_digest, open_confined, resolve_in_side
 from evalsuite.runs.batch_scoring import Execute, is_batch
 from evalsuite.runs.instance_checks import is_pair, skip_unscorable
 from evalsuite.runs.run_files import result_of, whole_line
@@ -49,7 +49,7 @@ class ScoreCache:
         self._fresh, self._keys = list[Result](), bytearray()
         self._places: list[str] = []
 
-    def known(self, tasks: Sequence[Task]) -> dict[str, Result]:
+    def load_results(self, tasks: Sequence[Task]) -> dict[str, Result]:
         """Return cached results by instance id. Results of the other tasks can then be stored."""
         results = dict[str, Result]()
         for at in range(0, len(tasks), _AT_ONCE):
@@ -76,7 +76,7 @@ class ScoreCache:
 
     def results(self, tasks: Sequence[Task], rest: Execute) -> Iterator[Result]:
         """Yield one result per task: cached ones first, then new ones, which are stored if they may be."""
-        hits = self.known([task for task in tasks if is_pair(task) or (skip_unscorable(task) is None and not is_batch(task))])
+        hits = self.load_results([task for task in tasks if is_pair(task) or (skip_unscorable(task) is None and not is_batch(task))])
         yield from hits.values()
         for result in rest([task for task in tasks if task.instance.instance_id not in hits]):
             yield result
@@ -94,7 +94,7 @@ class ScoreCache:
             return
         key = task_key(task, self._base, self._gold, result.digests, state)
         with contextlib.suppress(OSError, ValueError):
-            if key is not None and not self._gold.changed(_gold_files(task, self._gold)):
+            if key is not None and not self._gold.find_changed(_gold_files(task, self._gold)):
                 self._fresh.append(result)
                 self._keys += key
                 if _names_files(task):
@@ -109,7 +109,7 @@ class ScoreCache:
         digests: dict[str, str] = {}
         with contextlib.suppress(FaultError, OSError):
             for path in _paths(task):
-                most, name = task.limits["file_bytes"], inside(task.instance.instance_id, path)
+                most, name = task.limits["file_bytes"], resolve_in_side(task.instance.instance_id, path)
                 with open_confined(task.submission_folder, name, limit_bytes=most, gold_inodes=self._gold_inodes) as handle:
                     digests[path] = content_digest(handle).hexdigest()
         return digests

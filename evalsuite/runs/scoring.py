@@ -183,7 +183,7 @@ def _golds_in(text: str, golds: Golds, task: Task) -> int:
 
 def _identical(task: Task, result: Result, gold_inodes: frozenset[tuple[int, int]], gold_digests: Mapping[str, str]) -> str:
     """Return the name of the gold file that an answer's file equals byte for byte; empty if there is none."""
-    from evalsuite.readers.paths import AnswerFiles, inside, open_trusted
+    from evalsuite.readers.paths import AnswerFiles, open_trusted, resolve_in_side
 
     answer = task.answer
     if answer is None or answer.answer_type == "answer" or not answer.value:
@@ -198,7 +198,7 @@ def _identical(task: Task, result: Result, gold_inodes: frozenset[tuple[int, int
     try:
         with files.open(name) as submitted:
             for gold in _gold_names(task):
-                with open_trusted(task.gold_folder / inside(task.instance.instance_id, gold), limit_bytes=limit) as file:
+                with open_trusted(task.gold_folder / resolve_in_side(task.instance.instance_id, gold), limit_bytes=limit) as file:
                     if _size(file) == _size(submitted) and _same_bytes(file, submitted):
                         return gold
     except (FaultError, OSError):
@@ -208,10 +208,10 @@ def _identical(task: Task, result: Result, gold_inodes: frozenset[tuple[int, int
 
 def _relative_name(task: Task, gold: str) -> str:
     """Return the name of a gold file below the gold folder; empty if it leads elsewhere."""
-    from evalsuite.readers.paths import inside
+    from evalsuite.readers.paths import resolve_in_side
 
     try:
-        return inside(task.instance.instance_id, gold)
+        return resolve_in_side(task.instance.instance_id, gold)
     except FaultError:
         return ""
 
@@ -367,7 +367,7 @@ class Opened:
     batches: BatchScoring
     cache: "ScoreCache | None"
     folder: RunFolder | None
-    known: Mapping[str, Result]
+    cached_results: Mapping[str, Result]
 
     def execute(self, tasks: Sequence[Task], *, is_first: bool = True) -> Iterator[Result]:
         """Yield results from these stages: cached results, batches for a judge, SQL answers, then worker processes for the rest.
@@ -412,7 +412,7 @@ def _open_resources(planned: Planned, fork_server: ForkServer | None, judges: Fo
     try:
         if folder is not None and not gold.suite.extra.get("hidden"):
             planned.living.freeze(folder.path)
-        yield Opened(pool=pool, sql=sql, batches=batches, cache=cache, folder=folder, known=earlier_results)
+        yield Opened(pool=pool, sql=sql, batches=batches, cache=cache, folder=folder, cached_results=earlier_results)
     except KeyboardInterrupt as stop:
         raise InterruptedRun(_saved_words(folder, len(planned.tasks))) from stop
     finally:
@@ -457,7 +457,7 @@ def _execute(planned: Planned, opened: Opened, progress: Progress | None) -> Ite
     All of them are known when this returns; each is released when it is taken.
     """
     tasks, folder = planned.tasks, opened.folder
-    results = {name: opened.known[name] for task in tasks if (name := task.instance.instance_id) in opened.known}
+    results = {name: opened.cached_results[name] for task in tasks if (name := task.instance.instance_id) in opened.cached_results}
     rest = [task for task in tasks if task.instance.instance_id not in results]
     for result in opened.execute(rest):
         if folder is not None:
@@ -517,7 +517,7 @@ def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], start
         receipt={**base_receipt, **({"resume": folder.notes} if folder is not None and folder.notes else {})},
         corrections=corrections,
         submission_hash=hash_of(contents) if options.save else None,
-        unsure=uncertain_instances(tasks, results, contents, changed_gold=files.changed()),
+        unsure=uncertain_instances(tasks, results, contents, changed_gold=files.find_changed()),
         root=root_of(tasks, results, files.digests, contents),
         seconds=time.perf_counter() - started,
     )
@@ -537,6 +537,6 @@ def _check(options: RunOptions) -> None:
 def _saved_words(folder: RunFolder | None, n_instances: int) -> str:
     if folder is None:
         return "interrupted: nothing is saved"
-    if not folder.unfinished:
+    if not folder.is_unfinished:
         return f"interrupted: the finished run is saved in {folder.path}"
     return f"interrupted: {folder.n_saved()} of {n_instances} instances are saved in {folder.path}; continue with --resume {folder.path}"

@@ -64,7 +64,7 @@ def read_submission_in_worker(
     if isolation == "none":
         if fork_server is not None:
             fork_server.load(modules)
-        return _as_gold_has_it(read_submission(folder, limits, layout=layout, mode=mode, ids=id_set), gold)
+        return _refuse_other_kinds(read_submission(folder, limits, layout=layout, mode=mode, ids=id_set), gold)
     place, answers, rest = folder.absolute(), dict[str, Answer](), dict[str, Any]()
     n_bytes = _metadata_bytes(place, int(limits["metadata_bytes"]))
     names = None if id_set is None else sorted(id_set)
@@ -86,7 +86,7 @@ def read_submission_in_worker(
         raise _unreadable(folder, error) from None
     except SubmissionError as error:
         raise SubmissionError(error.message.replace(str(place), str(folder)), hint=error.hint.replace(str(place), str(folder))) from None
-    return _as_gold_has_it(Submission(folder=folder, answers=answers, limit_bytes=limits["file_bytes"], **rest), gold)
+    return _refuse_other_kinds(Submission(folder=folder, answers=answers, limit_bytes=limits["file_bytes"], **rest), gold)
 
 
 def _check_apart(folder: Path, hidden: Sequence[Path], read: Callable[[], object]) -> None:
@@ -119,7 +119,7 @@ def _unreadable(folder: Path, error: FaultError) -> SubmissionError:
     return SubmissionError(f"{file}: {describe(error.fault)}", hint=hint)
 
 
-def _as_gold_has_it(submission: Submission, gold: Gold | None) -> Submission:
+def _refuse_other_kinds(submission: Submission, gold: Gold | None) -> Submission:
     """Return the submission. Raises `SubmissionError` for databases without metadata if gold asks for anything but databases."""
     checks = [] if submission.metadata or gold is None else [check for instance in gold.instances for check in instance.checks]
     if any(check.scorer != "duckdb_match" for check in checks):

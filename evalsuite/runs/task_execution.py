@@ -217,13 +217,13 @@ def gold_tables(task: Task, check: Check, *, equal_result: Sequence[Table] | Non
     An answer equal to gold's statement gives the same: its `equal_result` is returned and the statement does not run again. Only here:
     what came from a reader is never kept for another answer.
     """
-    from evalsuite.sql.query_pairs import EVALUATORS, are_one, tables_of
+    from evalsuite.sql.query_pairs import EVALUATORS, can_share_run, tables_of
 
     query, evaluator = str(check.parameters["gold"]), EVALUATORS[str(check.parameters.get("evaluator", "bird-ex"))]
     key = query, task.databases, evaluator.name
     if key not in _GOLD_TABLES:
         try:
-            if equal_result is not None and are_one(str(task.answer and task.answer.value), query, task.databases, task.limits):
+            if equal_result is not None and can_share_run(str(task.answer and task.answer.value), query, task.databases, task.limits):
                 return equal_result
             tables = tables_of(query, task.databases, evaluator, task.limits)
         except FaultError as error:

@@ -324,7 +324,7 @@ def lose_first(pair: WorkerPair, over: Verdict, *, by_system: bool = False) -> R
 
     That is `timeout` or `crashed`, or `unscored` if the task was not the cause.
     """
-    stage, seconds = pair.stage(), pair.clock.had
+    stage, seconds = pair.stage(), pair.clock.seconds_used
     digests = pair.private.get(pair.tasks[0].instance.instance_id, (None, {}))[1]
     task = pair.pop_task()
     if over == "delayed":

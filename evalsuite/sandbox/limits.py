@@ -117,7 +117,7 @@ class Clock:
         self._runnable: dict[str, int] = {}
         self._counted: dict[str, float] = {}
         self._cpu_known: dict[int, float] = {}
-        self.had = self.waited = self._pending = 0.0
+        self.seconds_used = self.waited = self._pending = 0.0
         self._is_blind = False
         self._at = self._began = time.monotonic()
         self._throttled = throttled_seconds()
@@ -125,32 +125,32 @@ class Clock:
 
     def start(self) -> None:
         """Restart the count at 0. Earlier readings of the processes stay as the baseline."""
-        self.had = self.waited = self._pending = 0.0
+        self.seconds_used = self.waited = self._pending = 0.0
         self._began = time.monotonic()
 
-    def over(self, seconds: float) -> Verdict:
+    def is_over(self, seconds: float) -> Verdict:
         """Take a reading and return whether `seconds` are over."""
         self._look()
-        if self.had - self._pending >= seconds:
+        if self.seconds_used - self._pending >= seconds:
             return "late"
-        if self.had + self.waited >= seconds * (BLIND_TIMES if self._is_blind else WALL_TIMES):
+        if self.seconds_used + self.waited >= seconds * (BLIND_TIMES if self._is_blind else WALL_TIMES):
             return "late" if self._is_blind else "delayed"
         return ""
 
     def read(self) -> float:
         """Take a reading and return the seconds that the processes had."""
         self._look()
-        return self.had
+        return self.seconds_used
 
     def wait(self, seconds: float) -> float:
         """Return how long the caller may wait before the next reading, for a limit of `seconds`."""
         passed = time.monotonic() - max(self._at, self._began)
-        return max(_LEAST_WAIT, min(TICK, seconds - self.had) - passed)
+        return max(_LEAST_WAIT, min(TICK, seconds - self.seconds_used) - passed)
 
     def check(self, seconds: float) -> Verdict:
         """Return whether `seconds` are over; take a reading only if one is due."""
-        is_due = time.monotonic() - max(self._at, self._began) >= min(TICK, max(_LEAST_WAIT, seconds - self.had))
-        return self.over(seconds) if is_due else ""
+        is_due = time.monotonic() - max(self._at, self._began) >= min(TICK, max(_LEAST_WAIT, seconds - self.seconds_used))
+        return self.is_over(seconds) if is_due else ""
 
     def _look(self) -> None:
         at = time.monotonic()
@@ -162,7 +162,7 @@ class Clock:
             # Without run delay, sleeping and waiting for a CPU look the same.
             self._is_blind = True
             cpu_share = min(elapsed, cpu)
-            self.had, self.waited = self.had + cpu_share, self.waited + elapsed - cpu_share
+            self.seconds_used, self.waited = self.seconds_used + cpu_share, self.waited + elapsed - cpu_share
             return
         can_run = False
         if self._throttled > throttled or elapsed + self._pending - delay - cpu > _LEAST_PENDING:
@@ -175,7 +175,7 @@ class Clock:
         waited = max(0.0, min(delay, whole - cpu + self._pending, elapsed + self._pending))
         # If the machine or this process stood still, the gap counts for nobody.
         watched = min(elapsed - waited, max(_OVERDUE, cpu))
-        self.had, self.waited = self.had + watched, self.waited + waited
+        self.seconds_used, self.waited = self.seconds_used + watched, self.waited + waited
         # The kernel reports a wait only after it ends, so an ongoing wait shows at the next reading. Unexplained time stays pending for
         # one reading only; otherwise a process that computes at each reading could sleep for free in between.
         self._pending = max(0.0, min(elapsed, self._pending + watched - cpu)) if can_run else 0.0
@@ -224,7 +224,7 @@ class Alarm:
 
     def _watch(self) -> None:
         while not self._cancelled.wait(self._clock.wait(self._seconds)):
-            if verdict := self._clock.over(self._seconds):
+            if verdict := self._clock.is_over(self._seconds):
                 self._on_end(verdict)
                 return
 

@@ -228,11 +228,11 @@ def _program(*, own_files: bool, native: bool) -> Iterator[bytes]:
     yield from _call_rule(some["clone3"], [_instruction(_RETURN, _ERROR | _ENOSYS)])
     # Threads, but no processes.
     yield from _call_rule(some["clone"], [*_if_bits(0, _CLONE_THREAD), _refuse()])
-    yield from _call_rule(some["ioctl"], [*_if_one_of(1, _IOCTLS), _refuse()])
-    yield from _call_rule(some["prctl"], [*_if_one_of(0, _PRCTLS), _refuse()])
-    yield from _call_rule(some["socketpair"], [*_if_one_of(0, [_AF_UNIX]), _refuse()])
+    yield from _call_rule(some["ioctl"], [*_jump_if_equal(1, _IOCTLS), _refuse()])
+    yield from _call_rule(some["prctl"], [*_jump_if_equal(0, _PRCTLS), _refuse()])
+    yield from _call_rule(some["socketpair"], [*_jump_if_equal(0, [_AF_UNIX]), _refuse()])
     # Signals to this process only. The filter compares the process id, which a child could not share, and no child can be created.
-    yield from _call_rule(some["tgkill"], [*_if_one_of(0, [os.getpid()]), _refuse()])
+    yield from _call_rule(some["tgkill"], [*_jump_if_equal(0, [os.getpid()]), _refuse()])
     # Read its own limits, set none.
     asks = [*_unless_zero(0), *_unless_zero(2), _instruction(_RETURN, _ALLOW), _refuse()]
     yield from _call_rule(some["prlimit64"], asks)
@@ -267,7 +267,7 @@ def _argument(at: int) -> int:
     return 16 + 8 * at
 
 
-def _if_one_of(at: int, values: Iterable[int]) -> Iterator[bytes]:
+def _jump_if_equal(at: int, values: Iterable[int]) -> Iterator[bytes]:
     yield _instruction(_LOAD, _argument(at))
     for value in values:
         yield _instruction(_EQUAL, value, no=1)
@@ -400,7 +400,7 @@ def enter_process_namespace() -> bool:
     return True
 
 
-def number_outside() -> int:
+def outer_process_id() -> int:
     """Return this process's id as /proc was mounted with; a process namespace does not change it."""
     try:
         return int(Path("/proc/self").readlink().name)
@@ -425,7 +425,7 @@ def _enter_as_superuser(libc: ctypes.CDLL, kinds: int) -> bool:
     """Enter with all users of the current namespace. Only a process that stays outside may write that map."""
     maps = {name: Path(f"/proc/self/{name}").read_text().splitlines() for name in ("uid_map", "gid_map")}
     same = {name: "".join("{0} {0} {2}\n".format(*line.split()) for line in lines) for name, lines in maps.items()}
-    pid, (read_end, write_end) = number_outside(), os.pipe()
+    pid, (read_end, write_end) = outer_process_id(), os.pipe()
     outside = os.fork()
     if outside == 0:
         done = 1

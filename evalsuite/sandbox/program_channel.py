@@ -331,7 +331,7 @@ class Proxies:
                     self._numbers.drop(entry[0])
                     del self._own[number]
 
-    def own(self, number: int) -> Any:
+    def local_object(self, number: int) -> Any:
         """Return the local object with a number that was sent."""
         return self._own[number][0]
 
@@ -340,7 +340,7 @@ class Proxies:
         self._borrowed.put(value, number)
         return value
 
-    def wire_of_known(self, value: Any) -> list[Any] | None:
+    def encode_known(self, value: Any) -> list[Any] | None:
         """Encode a value that the other side already has: its own object, or one with a borrowed local value; else None."""
         if is_remote(value):
             return ["yours", reference_of(value).number]
@@ -358,7 +358,7 @@ class Proxies:
         """Encode a class: by name if both sides have it, else by number, with its description the first time."""
         if SAFE_CLASSES.get(kind.__name__) is kind:
             return ["safe", kind.__name__]
-        wire = self.wire_of_known(kind)
+        wire = self.encode_known(kind)
         if wire is not None:
             return wire
         if is_known(kind):
@@ -379,7 +379,7 @@ class Proxies:
         if tag == "safe":
             return SAFE_CLASSES[number]
         if tag == "yours":
-            return self.own(number)
+            return self.local_object(number)
         if tag == "exception":
             return known_exception(number, *description)
         if description and number not in self._kept:
@@ -523,7 +523,7 @@ class Channel:
             if number == -1:
                 value = self._side.command(operation, parts)
             else:
-                value = self._side.perform(self._proxies.own(number), operation, parts)
+                value = self._side.perform(self._proxies.local_object(number), operation, parts)
         except BaseException as error:  # sent to the caller on the other side, as a call in one process would raise it
             kind, value = "raise", without_frames(error)
         # Drop references to the call, so that unused containers are found.
@@ -568,7 +568,7 @@ class Channel:
 
     def send(self, value: Any) -> list[Any]:
         """Encode a value that is not plain data."""
-        wire = self._proxies.wire_of_known(value)
+        wire = self._proxies.encode_known(value)
         if wire is not None:
             return wire
         if type(value) is float:
@@ -595,7 +595,7 @@ class Channel:
         """Decode what `send` encoded on the other side."""
         tag = wire[0]
         if tag == "yours":
-            return self._proxies.own(wire[1])
+            return self._proxies.local_object(wire[1])
         if tag == "nan":
             return self._proxies.borrow(wire[1], float("nan"))
         if tag == "module":

@@ -47,7 +47,7 @@ class Ended(NamedTuple):
     processes had, start included.
     """
 
-    how: Literal["passed", "failed", "timeout", "unknown", "unrun", "killed"]
+    outcome: Literal["passed", "failed", "timeout", "unknown", "unrun", "killed"]
     why: str = ""
     seconds: float = 0.0
 
@@ -60,7 +60,7 @@ def run_program(program: str, test: str, *, timeout_seconds: float, memory_mib: 
     """
     for _ in range(2):
         ended = _run_once(program, test, timeout_seconds=timeout_seconds, memory_mib=memory_mib, jailed=jailed)
-        if ended is not None and ended.how != "killed":
+        if ended is not None and ended.outcome != "killed":
             return ended
     # Without a sandbox a program can kill each of its processes itself.
     if ended is not None and jailed:
@@ -112,7 +112,7 @@ def can_sandbox_programs() -> bool:
     if not (can_filter() and landlock_version()):
         return False
     try:
-        return run_program("", "", timeout_seconds=20.0, memory_mib=512).how == "passed"
+        return run_program("", "", timeout_seconds=20.0, memory_mib=512).outcome == "passed"
     except OSError:
         # Inside another sandbox no process can be started.
         return False
@@ -147,10 +147,10 @@ def _exchange(process: subprocess.Popen[bytes], message: bytes, timeout_seconds:
                 left = left[:0]
         over = clock.check(seconds)
     if not received:
-        return Ended("unrun", f"its sandbox was not ready within {START_SECONDS:g} s", clock.had)
+        return Ended("unrun", f"its sandbox was not ready within {START_SECONDS:g} s", clock.seconds_used)
     if over == "delayed":
-        return Ended("unrun", "it waited for a CPU most of the time (limit seconds)", before + clock.had)
-    return Ended("timeout", "", before + clock.had)
+        return Ended("unrun", "it waited for a CPU most of the time (limit seconds)", before + clock.seconds_used)
+    return Ended("timeout", "", before + clock.seconds_used)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -59,7 +59,7 @@ class TimedStream:
         self._arrived: deque[bytes] = deque()
 
     @property
-    def had(self) -> float:
+    def seconds_used(self) -> float:
         """The seconds that the worker and this thread had."""
         return self._clock.read()
 
@@ -155,7 +155,7 @@ class RpcClient:
         self._has_peer = has_peer
         self._peer: socket.socket | None = None
         self._lock, self._is_closed = threading.Lock(), False
-        self.had = 0.0
+        self.seconds_used = 0.0
 
     def __enter__(self) -> Self:
         return self
@@ -262,7 +262,7 @@ class RpcClient:
                 raise KilledError(self._work.killed) from None
             raise FaultError("WORKER_DIED", f"the worker died {self._work.died}") from None
         finally:
-            self.had = stream.had
+            self.seconds_used = stream.seconds_used
 
     def _start(self) -> Worker:
         if self._work is READING:

@@ -19,7 +19,7 @@ from evalsuite.core.errors import EvalsuiteError, FaultError
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.plugin_calls import failure
 from evalsuite.core.runtime import collect_rarely, load_msgspec
-from evalsuite.sandbox.linux_layers import adopt_orphans, die_with_parent, enter_process_namespace, number_outside
+from evalsuite.sandbox.linux_layers import adopt_orphans, die_with_parent, enter_process_namespace, outer_process_id
 from evalsuite.sandbox.messages import (
     ANSWER,
     CALL,
@@ -118,7 +118,7 @@ def serve_forks(control: int, modules: Sequence[str]) -> None:
             if pid == 0:
                 parent.close()
                 os.close(read_end)
-                os.write(write_end, ANSWER.pack(number_outside()))
+                os.write(write_end, ANSWER.pack(outer_process_id()))
                 os.close(write_end)
                 _run_worker(passed, fork_server=own_pid)
             for descriptor in (write_end, *passed):

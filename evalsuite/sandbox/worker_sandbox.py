@@ -35,7 +35,7 @@ class SandboxFeature(NamedTuple):
 
     name: str
     is_active: bool
-    what: str
+    description: str
 
 
 def can_fork() -> bool:

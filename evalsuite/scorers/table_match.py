@@ -42,7 +42,7 @@ def table_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _dialect_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
-    if message := Dialect.of(parameters).problem():
+    if message := Dialect.from_parameters(parameters).problem():
         yield Problem(code="BAD_SPEC", message=message, hint="how the CSV files of the answer and of gold are written")
 
 

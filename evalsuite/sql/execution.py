@@ -409,7 +409,7 @@ class QueryPool:
     def _answer(self, query: Query, embedded: threading.Semaphore, *, is_last: bool = False) -> "QueryOutcome | Query":
         """The outcome of a query; the query itself if the system killed its worker, unless this `is_last` of its tries."""
         with embedded if is_embedded(query.connection) else contextlib.nullcontext():
-            started, self._here.had = time.monotonic(), 0.0
+            started, self._here.seconds_used = time.monotonic(), 0.0
             outcome: Written | Fault
             try:
                 outcome = self._in_worker(query) if is_embedded(query.connection) else self._on_server(query)
@@ -425,7 +425,7 @@ class QueryPool:
                 outcome = Fault(code="NEEDS_EXTRA", detail=error_sentence(error))
             except EvalsuiteError as error:
                 outcome = Fault(code="NEEDS_CONNECTION", detail=error_sentence(error))
-            return QueryOutcome(query=query, outcome=outcome, seconds=self._here.had or time.monotonic() - started)
+            return QueryOutcome(query=query, outcome=outcome, seconds=self._here.seconds_used or time.monotonic() - started)
 
     def bytes_to_bill(self, queries: Sequence[Query]) -> int:
         """The total bytes that the queries will read on engines that bill, by dry runs; a failed dry run counts 0."""
@@ -471,7 +471,7 @@ class QueryPool:
         key = self._cache.key(connection.engine, key_part or None, statement, self._limits.clock) if self._cache else None
         if self._cache and key and (stored := self._cache.get(key, self._limits, query.place)):
             return stored
-        seconds, polite = seconds - self._here.had, replace(self._limits, seconds=self._limits.seconds * _POLITE)
+        seconds, polite = seconds - self._here.seconds_used, replace(self._limits, seconds=self._limits.seconds * _POLITE)
         with contextlib.closing(self._stream(connection, seconds, stream_result, connection, polite, statement)) as items:
             file = self._collect(items, query)
         cost = Cost(seconds=time.monotonic() - started, rows=file.n_rows, bytes=file.n_bytes)
@@ -494,7 +494,7 @@ class QueryPool:
                 client.end()
             raise
         finally:
-            self._here.had = client.had
+            self._here.seconds_used = client.seconds_used
 
     def _collect(self, items: Iterator[Any], query: Query) -> CsvFile:
         header, days = next(items, None), None

@@ -177,12 +177,12 @@ def lines_of(chunks: Iterable[Sequence[tuple[str, int, list[str | None] | None]]
     for rows in chunks:
         lines, times, odd = zip(*rows, strict=True)
         if odd.count(None) < len(odd):
-            lines = tuple(line if cells is None else _as_python_has_it(cells, types) for line, cells in zip(lines, odd, strict=True))
+            lines = tuple(line if cells is None else _format_like_python(cells, types) for line, cells in zip(lines, odd, strict=True))
         bits = reduce(or_, set(times))
         yield Lines.from_bits("".join(lines).encode("utf-8", "backslashreplace"), len(lines), bits, moments)
 
 
-def _as_python_has_it(texts: Sequence[str | None], types: Sequence[str]) -> str:
+def _format_like_python(texts: Sequence[str | None], types: Sequence[str]) -> str:
     """The line of a row with a float that Python formats differently, or a day that may be beyond its range."""
     cells: list[Any] = []
     for text, type_ in zip(texts, types, strict=True):

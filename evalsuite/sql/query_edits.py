@@ -82,12 +82,12 @@ def filter_changes(select: "Expr", dialect: str) -> Iterator[Change]:
             for removed in combinations(range(len(parts)), n):
                 rest = exp.and_(*(part.copy() for i, part in enumerate(parts) if i not in removed))
                 words = f"without {' and '.join(quote_sql(parts[i], dialect) for i in removed)} in its {key.upper()}"
-                changes[removed] = Change("filter removed", words, clause, {"this": rest}, one_less(removed, changes))
+                changes[removed] = Change("filter removed", words, clause, {"this": rest}, leave_one_out(removed, changes))
         yield from changes.values()
-        yield replace(whole, fewer=one_less(tuple(range(len(parts))), changes))
+        yield replace(whole, fewer=leave_one_out(tuple(range(len(parts))), changes))
 
 
-def one_less(parts: tuple[int, ...], changes: Mapping[tuple[int, ...], Change]) -> list[Change]:
+def leave_one_out(parts: tuple[int, ...], changes: Mapping[tuple[int, ...], Change]) -> list[Change]:
     """The changes that leave one of several parts unchanged."""
     return [changes[fewer] for left in parts if (fewer := tuple(i for i in parts if i != left)) in changes]
 
@@ -361,18 +361,18 @@ def edits(sql: str, dialect: str, other: str = "", owner: str = "the answer's") 
     by_text: dict[str, QueryEdit] = {}
     own_text = tree.sql(dialect)
     goal = _tokens(goal_tree.sql(dialect)) if goal_tree is not None else Counter[str]()
-    distance = _apart(_tokens(own_text), goal)
+    distance = _count_unlike_tokens(_tokens(own_text), goal)
     changes = [*_changes(tree, dialect), *(_take_over_clauses(tree, goal_tree, dialect, owner) if goal_tree is not None else ())]
     for change in changes:
-        text = _text_with(tree, change, dialect)
+        text = _apply_change(tree, change, dialect)
         if text != own_text and text not in by_text:
-            nearer = goal_tree is not None and _apart(_tokens(text), goal) < distance
-            fewer = [_text_with(tree, other, dialect) for other in change.fewer]
+            nearer = goal_tree is not None and _count_unlike_tokens(_tokens(text), goal) < distance
+            fewer = [_apply_change(tree, other, dialect) for other in change.fewer]
             by_text[text] = QueryEdit(change.kind, change.words, text, nearer, fewer)
     return sorted(by_text.values(), key=lambda edit: not edit.nearer)
 
 
-def _text_with(tree: "Expr", change: Change, dialect: str) -> str:
+def _apply_change(tree: "Expr", change: Change, dialect: str) -> str:
     before = {key: change.node.args.get(key) for key in change.arguments}
     for key, value in change.arguments.items():
         change.node.set(key, value)
@@ -427,7 +427,7 @@ def _tokens(sql: str) -> Counter[str]:
     return Counter(re.findall(r"'[^']*'|[\w.]+|[^\w\s]", sql.casefold()))
 
 
-def _apart(a: Counter[str], b: Counter[str]) -> int:
+def _count_unlike_tokens(a: Counter[str], b: Counter[str]) -> int:
     return (a - b).total() + (b - a).total()
 
 
@@ -476,7 +476,7 @@ def _take_over_clauses(tree: "Expr", other: "Expr", dialect: str, owner: str) ->
                 kept = [*(exchanged.get(i, part) for i, part in enumerate(own)), *(come for i, _, come in chosen_parts if i < 0)]
                 arguments = {key: _clause_of(key, [part.copy() for part in kept if part is not None])}
                 words = _in_words(chosen_parts, key, dialect, owner)
-                changes[chosen] = Change(kind, words, tree, arguments, one_less(chosen, changes))
+                changes[chosen] = Change(kind, words, tree, arguments, leave_one_out(chosen, changes))
         yield from changes.values()
 
 

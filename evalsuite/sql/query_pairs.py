@@ -112,19 +112,19 @@ def tables_of(sql: str, files: Sequence[str], evaluator: Evaluator, limits: Mapp
 
     Raises `FaultError`: SQL_ERROR, SQL_NOT_ALLOWED, LIMIT or TIMEOUT.
     """
-    query_limits = QueryLimits.of(limits)
+    query_limits = QueryLimits.from_names(limits)
     statement, deadline = statement_of(sql, evaluator, query_limits), Deadline(query_limits.seconds)
     return [_table(statement, place, evaluator.text_errors, query_limits, deadline) for place in files]
 
 
-def are_one(query: str, gold: str, files: Sequence[str], limits: Mapping[str, int | float]) -> bool:
+def can_share_run(query: str, gold: str, files: Sequence[str], limits: Mapping[str, int | float]) -> bool:
     """Whether both queries have the same text, of a statement whose result on these files is deterministic: then one run serves both.
 
     Raises `FaultError` NEEDS_CONNECTION.
     """
     if query.strip(_AROUND) != gold.strip(_AROUND):
         return False
-    query_limits, temp_in_memory = QueryLimits.of(limits), not writes_nothing()
+    query_limits, temp_in_memory = QueryLimits.from_names(limits), not writes_nothing()
     if not is_steady(gold, clock=query_limits.clock):
         return False
     return all(_session(place, query_limits, temp_in_memory=temp_in_memory).has_steady_views for place in files)
@@ -136,7 +136,7 @@ def state_of(queries: Sequence[str], files: Sequence[Path], limits: Mapping[str,
     None if there is none: for a query or a view that is not deterministic, and for files that cannot be read. Raises OSError for a file
     that does not exist.
     """
-    query_limits = QueryLimits.of(limits)
+    query_limits = QueryLimits.from_names(limits)
     if not files or not all(is_steady(query, clock=query_limits.clock) for query in queries):
         return None
     seen = [(place, place.stat()) for place in files]

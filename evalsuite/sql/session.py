@@ -75,7 +75,7 @@ class QueryLimits:
     clock: int = 0
 
     @classmethod
-    def of(cls, limits: Mapping[str, int | float]) -> "QueryLimits":
+    def from_names(cls, limits: Mapping[str, int | float]) -> "QueryLimits":
         """The limits by the names of suite.yaml and --limit; `table_bytes` becomes `held_bytes`. Names of other limits are ignored."""
         query_limits = {name: limits[name] for name in cls.__dataclass_fields__ if name in limits}
         if "table_bytes" in limits:

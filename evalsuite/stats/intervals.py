@@ -1,8 +1,8 @@
 """Confidence intervals of means: closed forms, bootstrap, clustered and repeated scores, and prediction-powered inference.
 
 Random draws are seeded and vectorised. Clustered intervals treat clusters, not scores, as independent. `corrected_mean` combines a cheap
-rater's scores of all cases with an expensive rater's scores of some. `repeated` handles several samples per question: the mean, the chance
-that one of k or all k are right, and the sources of variance.
+rater's scores of all cases with an expensive rater's scores of some. `count_repeats` handles several samples per question: the mean, the
+chance that one of k or all k are right, and the sources of variance.
 """
 
 import math
@@ -12,7 +12,19 @@ from typing import Any, Final, Literal, get_args
 
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.import_ref import ArrayLike, Floats, NDArray, np
-from evalsuite.stats.samples import N_RESAMPLES, SEED, StatsError, checked, is_binary, mean, pass_at_k, sample_sd, share, t_value, z_value
+from evalsuite.stats.samples import (
+    N_RESAMPLES,
+    SEED,
+    StatsError,
+    check_scores,
+    is_binary,
+    mean,
+    pass_at_k,
+    sample_sd,
+    share,
+    t_value,
+    z_value,
+)
 
 SMALLEST_SPREAD = 1e-9
 Method = Literal["percentile", "basic", "bca"]
@@ -105,7 +117,7 @@ def normal_interval(scores: Sequence[float], *, confidence: float = 0.95) -> Int
 
 
 def _symmetric(scores: Sequence[float], confidence: float, method: Literal["t", "normal"]) -> Interval:
-    values = checked(scores)
+    values = check_scores(scores)
     n, centre, sd = len(values), mean(values), sample_sd(values)
     share(confidence, "confidence")
     if not sd:
@@ -128,7 +140,7 @@ def bounded_interval(scores: Sequence[float], *, confidence: float = 0.95, low: 
 
     Scores that are all equal do not show their spread: they count as 0/1 scores of that mean, the widest possible.
     """
-    values = checked(scores)
+    values = check_scores(scores)
     if not low < high or min(values) < low or max(values) > high:
         raise StatsError(f"scores from {min(values)} to {max(values)} are not in {low}..{high}")
     n, centre, sd = len(values), mean(values), sample_sd(values)
@@ -159,7 +171,7 @@ def score_interval(scores: Sequence[float], *, confidence: float = 0.95, low: fl
 
     Wilson for 0/1 scores, `bounded_interval` for scores within low..high, Student's t for all others.
     """
-    values = checked(scores)
+    values = check_scores(scores)
     if is_binary(values) and (low, high) == (0.0, 1.0):
         return proportion_interval(round(sum(values)), len(values), confidence=confidence)
     if low <= min(values) and max(values) <= high:
@@ -190,7 +202,7 @@ def named_interval(scores: Sequence[float], method: str, *, confidence: float = 
     }
     methods |= {name: partial(bootstrap_interval, method=name) for name in get_args(Method)}
     if method == "wilson":
-        if not is_binary(checked(scores)):
+        if not is_binary(check_scores(scores)):
             raise StatsError("Wilson's interval needs scores of 0 and 1", hint="use bounded for other scores in [0, 1]")
         return score_interval(scores, confidence=confidence)
     if method not in methods:
@@ -225,7 +237,7 @@ def draw_counts(n: int, n_resamples: int, seed: int) -> "Iterator[NDArray[np.int
 
 def resampled_means(scores: Sequence[float], *, n_resamples: int = N_RESAMPLES, seed: int = SEED) -> "Floats":
     """The means of `n_resamples` samples of n scores drawn with replacement."""
-    values = np.asarray(checked(scores))
+    values = np.asarray(check_scores(scores))
     return np.concatenate([values[rows].mean(axis=1) for rows in draw_indices(len(values), n_resamples, seed)])
 
 
@@ -256,7 +268,7 @@ def bootstrap_interval(
     `se` is the bootstrap's own standard error in closed form, sqrt(sum of squared deviations) / n. Equal scores give an interval without
     width and a note.
     """
-    values = checked(scores)
+    values = check_scores(scores)
     n, centre = len(values), mean(values)
     table = np.asarray(values)
     drawn = resampled_means(values, n_resamples=n_resamples, seed=seed)
@@ -355,7 +367,7 @@ def clustered_se(scores: Sequence[float], clusters: Sequence[Hashable]) -> Clust
 
     One cluster gives None, never 0, because the variation between clusters is unknown.
     """
-    values = checked(scores)
+    values = check_scores(scores)
     totals = cluster_totals(values, clusters)
     n, centre, sd = len(values), mean(values), sample_sd(values)
     naive = None if sd is None else sd / math.sqrt(n)
@@ -431,7 +443,7 @@ def clustered_score_interval(scores: Sequence[float], clusters: Sequence[Hashabl
     there and too narrow for few clusters in the middle. Together they cover 92 to 99.7 % from ten clusters on. For clusters of one score
     each the interval is `score_interval`'s.
     """
-    values = checked(scores)
+    values = check_scores(scores)
     share(confidence, "confidence")
     if min(values) < 0 or max(values) > 1:
         return clustered_interval(values, clusters, confidence=confidence)
@@ -541,7 +553,7 @@ def corrected_mean(both: Sequence[tuple[float, float]], cheap_alone: Sequence[fl
     """
     if len(both) < 2:
         raise StatsError(f"a correction needs at least 2 labels of both raters, found {len(both)}")
-    cheap, dear, others = (checked(values, at_least=0) for values in ([c for c, _ in both], [d for _, d in both], cheap_alone))
+    cheap, dear, others = (check_scores(values, at_least=0) for values in ([c for c, _ in both], [d for _, d in both], cheap_alone))
     n, n_others = len(both), len(others)
     weight = 0.0
     pooled = [*cheap, *others]
@@ -603,13 +615,13 @@ class Repeats:
     samples_to_halve: int | None
 
 
-def repeated(questions: Sequence[Sequence[float]]) -> Repeats:
+def count_repeats(questions: Sequence[Sequence[float]]) -> Repeats:
     """Return the numbers of n questions with at least one score each. Each question counts once, however many samples it has.
 
     `pass@k` is the unbiased 1 - C(n - c, k) / C(n, k) and `pass^k` C(c, k) / C(n, k), for k up to the least number of samples. The split
     is that of a one-way analysis of variance, `question_variance` not below 0.
     """
-    rows = [checked(row) for row in questions]
+    rows = [check_scores(row) for row in questions]
     if not rows:
         raise StatsError("no questions")
     means = [mean(row) for row in rows]

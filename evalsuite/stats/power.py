@@ -84,7 +84,7 @@ def detectable(units: Units, alpha: float, power: float = POWER) -> float | None
 
 
 @lru_cache(maxsize=64)
-def needed(units: Units, difference: float, alpha: float, power: float = POWER) -> int | None:
+def n_needed(units: Units, difference: float, alpha: float, power: float = POWER) -> int | None:
     """Return the number of units, differing like these, that show this mean difference with the power; None for 0, or above 100 million."""
     if not difference or not can_show(units.n, alpha):
         return None

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Sequence
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.import_ref import Floats, NDArray, np
 from evalsuite.stats.intervals import cluster_totals, draw_counts
-from evalsuite.stats.samples import N_RESAMPLES, SEED, StatsError, checked, competition_ranks, decimals, is_binary, mean, share
+from evalsuite.stats.samples import N_RESAMPLES, SEED, StatsError, check_scores, competition_ranks, decimals, is_binary, mean, share
 from evalsuite.stats.significance import Correction, adjust
 
 Matrix = tuple[tuple[float, ...], ...]
@@ -68,7 +68,7 @@ def rank_submissions(
     flips could be), with clusters by `clustered_p`, and adjusted over all m (m - 1) / 2 pairs; a shared place needs an adjusted p above 1 -
     confidence. `means` rank them if the published number is not the mean of the scores.
     """
-    rows = [checked(row) for row in scores]
+    rows = [check_scores(row) for row in scores]
     if not rows or len({len(row) for row in rows}) > 1:
         raise StatsError("the submissions do not have the same number of scores" if rows else "no submissions")
     share(confidence, "confidence")

@@ -21,7 +21,7 @@ class StatsError(EvalsuiteError, ValueError):
     """Numbers or options from which no statistic can be computed."""
 
 
-def checked(scores: Sequence[float], *, at_least: int = 1) -> list[float]:
+def check_scores(scores: Sequence[float], *, at_least: int = 1) -> list[float]:
     """Return the n scores as floats. Raises `StatsError` for fewer than `at_least` and for None, NaN or infinity."""
     if len(scores) < at_least:
         raise StatsError("no scores" if not len(scores) else f"{len(scores)} scores, at least {at_least} are needed")
@@ -36,7 +36,7 @@ def checked_pairs(a: Sequence[float], b: Sequence[float]) -> tuple[list[float], 
     """Return both sides as n floats, in the same order of instances. Raises `StatsError` if the lengths differ."""
     if len(a) != len(b):
         raise StatsError(f"{len(a)} scores against {len(b)}", hint="a paired statistic needs both scores of every instance")
-    return checked(a), checked(b)
+    return check_scores(a), check_scores(b)
 
 
 def differences(a: Sequence[float], b: Sequence[float]) -> list[float]:
@@ -141,7 +141,7 @@ def aggregate(scores: Sequence[float | None]) -> Aggregate:
     """Return the summary of the scores that are not None. Raises `StatsError` if there are none."""
     from statistics import median
 
-    numbers = checked([score for score in scores if score is not None])
+    numbers = check_scores([score for score in scores if score is not None])
     n, sd = len(numbers), sample_sd(numbers)
     return Aggregate(
         n=n,
@@ -158,7 +158,7 @@ def aggregate(scores: Sequence[float | None]) -> Aggregate:
 
 def histogram(scores: Sequence[float], *, n_bins: int = 20) -> list[Bin]:
     """Return `n_bins` equal bars from 0 to the largest score, at least to 1; scores below 0 are in none, as in Arthur Bench."""
-    values = checked(scores, at_least=0)
+    values = check_scores(scores, at_least=0)
     if n_bins < 1:
         raise StatsError(f"{n_bins} bins")
     import numpy as np
@@ -183,7 +183,7 @@ def competition_ranks(
     scores: Sequence[float], *, higher_is_better: bool = True, method: Literal["min", "dense", "average"] = "min"
 ) -> list[float]:
     """The rank of each score, 1 for the best. Equal scores share one: 9 8 8 7 ranks 1 2 2 4 ("min"), 1 2 2 3 ("dense"), 1 2.5 2.5 4."""
-    values = [-value if higher_is_better else value for value in checked(scores, at_least=0)]
+    values = [-value if higher_is_better else value for value in check_scores(scores, at_least=0)]
     ordered = sorted(set(values)) if method == "dense" else sorted(values)
     first = {value: bisect_left(ordered, value) + 1 for value in set(values)}
     if method != "average":

@@ -80,7 +80,7 @@ class ForeignLog:
     file: str = ""
 
     @classmethod
-    def of(cls, format_: Format, suite: str, runs: Sequence[LoggedRun], lost: Sequence[str], path: Path) -> "ForeignLog":
+    def from_runs(cls, format_: Format, suite: str, runs: Sequence[LoggedRun], lost: Sequence[str], path: Path) -> "ForeignLog":
         """Return the log of these runs. Raises `UsageError` if none has a sample."""
         runs_with_cases = tuple(run for run in runs if run.cases)
         if not runs_with_cases:
@@ -235,7 +235,7 @@ def read_samples(path: Path, text: str) -> ForeignLog:
         runs.setdefault(name, []).append(entry)
     if not runs:
         raise UsageError(f"{path}: no sample of lm-eval in it", hint="samples_TASK_TIME.jsonl, written by `lm_eval --log_samples`")
-    return ForeignLog.of("lm-eval", task, [LoggedRun(f"{task}-{name}", tuple(cases)) for name, cases in runs.items()], lost, path)
+    return ForeignLog.from_runs("lm-eval", task, [LoggedRun(f"{task}-{name}", tuple(cases)) for name, cases in runs.items()], lost, path)
 
 
 def _logged_case(row: Mapping[str, Any]) -> Logged:
@@ -361,7 +361,9 @@ def _promptfoo(path: Path, value: Mapping[str, Any], rows: Sequence[Mapping[str,
         runs.setdefault(label, []).append(entry)
     config = value.get("config")
     name = str(config.get("description") or "") if isinstance(config, Mapping) else ""
-    return ForeignLog.of("promptfoo", name or path.stem, [LoggedRun(label, tuple(cases)) for label, cases in runs.items()], lost, path)
+    return ForeignLog.from_runs(
+        "promptfoo", name or path.stem, [LoggedRun(label, tuple(cases)) for label, cases in runs.items()], lost, path
+    )
 
 
 def _provider_of(row: Mapping[str, Any]) -> str:
@@ -455,7 +457,9 @@ def _inspect_log(path: Path, about: Mapping[str, Any], samples: Any, lost: Seque
         except (AttributeError, KeyError, TypeError, ValueError, IndexError):
             lost_samples.append(f"sample {where}")
     label = f"{path.stem} ({about['model']})" if about.get("model") else path.stem
-    return ForeignLog.of("inspect", str(about.get("task") or path.stem), [LoggedRun(label, tuple(cases))], [*lost, *lost_samples], path)
+    return ForeignLog.from_runs(
+        "inspect", str(about.get("task") or path.stem), [LoggedRun(label, tuple(cases))], [*lost, *lost_samples], path
+    )
 
 
 def _inspect_value(value: Any) -> float | None:

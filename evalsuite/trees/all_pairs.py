@@ -111,7 +111,7 @@ class InnerLists:
 
     cross: Callable[..., Grid]
     lone: Callable[[int], Mapping[Any, Floats]]
-    matched: Callable[..., Floats]
+    sum_matches: Callable[..., Floats]
 
     def __init__(self, gold: Sequence[Sequence[Any]], answered: Sequence[Sequence[Any]]) -> None:
         self.elements = [[item for items in side for item in items] for side in (gold, answered)]
@@ -135,7 +135,7 @@ class InnerLists:
             for side, place in ((0, np.s_[part, None]), (1, np.s_[None, :])):
                 for name, costs in lone[side].items():
                     layers[list(sums).index(name)] -= costs[place]
-            for name, total in zip(sums, self.matched(sums, layers, part, lists), strict=True):
+            for name, total in zip(sums, self.sum_matches(sums, layers, part, lists), strict=True):
                 totals.setdefault(name, np.zeros(shape))[lists] = total
         for side, sums_of in enumerate(lone):
             for name, costs in sums_of.items():

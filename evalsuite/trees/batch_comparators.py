@@ -15,9 +15,9 @@ from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Fault
 from evalsuite.trees.comparators import Registry
-from evalsuite.trees.field_matching import checked
+from evalsuite.trees.field_matching import check_result
 from evalsuite.trees.field_results import ComparatorResult, FieldResult
-from evalsuite.trees.json_values import TreeLimitError, loosely_same, same
+from evalsuite.trees.json_values import TreeLimitError, are_identical, are_loosely_equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Dispatcher:
         what = f"comparator {row.comparator}"
         if isinstance(verdict, ComparatorResult):
             try:
-                verdict = checked(what, verdict, row.comparator)
+                verdict = check_result(what, verdict, row.comparator)
             except FaultError as error:
                 verdict = error.fault
         elif verdict is not None and not isinstance(verdict, Fault):
@@ -120,9 +120,9 @@ Group = list[tuple[int, BatchItem]]
 
 # (gold's fields, the answer's) -> score: whether all are equal, also as lower-case texts, and the share of equal ones.
 RULES: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], float]] = {
-    "all_equal": lambda gold, found: float(all(same(value, found.get(name)) for name, value in gold.items())),
+    "all_equal": lambda gold, found: float(all(are_identical(value, found.get(name)) for name, value in gold.items())),
     "casefold": lambda gold, found: float(all(str(value).lower() == str(found.get(name)).lower() for name, value in gold.items())),
-    "fraction": lambda gold, found: sum(same(value, found.get(name)) for name, value in gold.items()) / len(gold),
+    "fraction": lambda gold, found: sum(are_identical(value, found.get(name)) for name, value in gold.items()) / len(gold),
 }
 
 
@@ -170,12 +170,12 @@ class CompoundComparator:
         answers = []
         for place, item in group:
             if _field(item) not in declared:
-                equal = same(item.gold_compared, item.extracted_compared)
+                equal = are_identical(item.gold_compared, item.extracted_compared)
                 answers.append((place, ComparatorResult(float(equal), self.name, f"not a part of this compound: {_field(item)}")))
         parts = [(place, _field(item)) for place, item in group if _field(item) in declared]
-        return answers + (self.carried(parts, declared, incomplete if missing else self.result(declared)) if parts else [])
+        return answers + (self.results_of_parts(parts, declared, incomplete if missing else self.result(declared)) if parts else [])
 
-    def carried(
+    def results_of_parts(
         self, parts: list[tuple[int, str]], declared: Mapping[str, BatchItem], result: ComparatorResult
     ) -> list[tuple[int, ComparatorResult]]:
         """Return the result for the primary field, or the first of the others, and that the rest is skipped."""
@@ -243,7 +243,7 @@ class SemanticBatchComparator:
         answers: list[ComparatorResult | Fault | None] = [None] * len(items)
         open_places = []
         for place, item in enumerate(items):
-            if loosely_same(item.gold_compared, item.extracted_compared):
+            if are_loosely_equal(item.gold_compared, item.extracted_compared):
                 answers[place] = ComparatorResult(1.0, self.name, "exact")
             else:
                 open_places.append(place)

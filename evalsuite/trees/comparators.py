@@ -25,7 +25,7 @@ from evalsuite.compare.values import NUMBER_LOCALES, number_in_locale
 from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.registry import PART_MODULES
 from evalsuite.trees.field_results import ComparatorResult
-from evalsuite.trees.json_values import TreeLimitError, loosely_same, number_in_text, same
+from evalsuite.trees.json_values import TreeLimitError, are_identical, are_loosely_equal, number_in_text
 
 
 def compare_date(gold: Any, extracted: Any, params: Mapping[str, Any]) -> ComparatorResult:
@@ -196,14 +196,14 @@ def nfc(value: Any) -> Any:
     return [nfc(item) for item in value] if isinstance(value, list) else value
 
 
-def alike(a: Any, b: Any) -> bool:
+def are_alike(a: Any, b: Any) -> bool:
     """Return whether two values have one type and are equal down to every leaf, texts in NFC."""
     kind = type(a)
     if kind is not type(b):
         return False
     if kind is str:
         return bool(a == b) or (not (a.isascii() and b.isascii()) and bool(nfc(a) == nfc(b)))
-    return same(a, b) or (kind in (dict, list) and same(nfc(a), nfc(b)))
+    return are_identical(a, b) or (kind in (dict, list) and are_identical(nfc(a), nfc(b)))
 
 
 def accepting_itself(name: str, *, texts: bool = False) -> Callable[[Compare], Compare]:
@@ -212,7 +212,7 @@ def accepting_itself(name: str, *, texts: bool = False) -> Callable[[Compare], C
     def with_identity(compare: Compare) -> Compare:
         @wraps(compare)
         def compared(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
-            if alike(gold, extracted):
+            if are_alike(gold, extracted):
                 return ComparatorResult(1.0, name)
             if texts and not (isinstance(gold, str) and isinstance(extracted, str)):
                 return ComparatorResult(0.0, name, "not a text")
@@ -225,12 +225,12 @@ def accepting_itself(name: str, *, texts: bool = False) -> Callable[[Compare], C
 
 def exact(gold: Any, extracted: Any, _: Params) -> ComparatorResult:
     """Return 1 if both have one type and are equal down to every leaf; null equals null, NaN nothing."""
-    return _EXACT if alike(gold, extracted) else _NOT_EXACT
+    return _EXACT if are_alike(gold, extracted) else _NOT_EXACT
 
 
 def compat_exact(gold: Any, extracted: Any, _: Params) -> ComparatorResult:
     """Return 1 if both have one type and are equal by Python's `==`, so [1] equals [true]."""
-    return _EXACT if loosely_same(gold, extracted) else _NOT_EXACT
+    return _EXACT if are_loosely_equal(gold, extracted) else _NOT_EXACT
 
 
 def numeric(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
@@ -241,7 +241,7 @@ def numeric(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
     (`type_error`).
     """
     kind = type(gold)
-    if kind is type(extracted) and (not params and gold == extracted if kind is float or kind is int else alike(gold, extracted)):
+    if kind is type(extracted) and (not params and gold == extracted if kind is float or kind is int else are_alike(gold, extracted)):
         return _NEAR
     locale = params.get("locale", "")
     g, e = _number(gold, locale), _number(extracted, locale)
@@ -338,7 +338,7 @@ def _short(value: Any) -> str:
 
 
 def _holds(group: list[Any], value: Any) -> bool:
-    return any(alike(value, item) for item in group)
+    return any(are_alike(value, item) for item in group)
 
 
 def compat_oneof(_: Any, extracted: Any, params: Params) -> ComparatorResult:
@@ -349,7 +349,7 @@ def compat_oneof(_: Any, extracted: Any, params: Params) -> ComparatorResult:
     return ComparatorResult(1.0, "oneof") if extracted in values else ComparatorResult(0.0, "oneof", "no match in values")
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """Return the text without regard to case, in NFC, each run of white space one blank."""
     return " ".join(nfc(nfc(text).casefold()).split())
 
@@ -360,7 +360,7 @@ def compare_text(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
 
     If gold has more than `long` characters, other texts get their similarity, as by `edit_distance`.
     """
-    g, e = folded(gold), folded(extracted)
+    g, e = fold_text(gold), fold_text(extracted)
     if g == e:
         return ComparatorResult(1.0, "text")
     return similarity(g, e, "text") if len(g) > params.get("long", math.inf) else ComparatorResult(0.0, "text", "other text")
@@ -391,7 +391,7 @@ def compare_set(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
         return ComparatorResult(0.0, "set", "not a list")
     if not g and not e:
         return ComparatorResult(1.0, "set")
-    shared = sum(any(alike(a, b) for b in e) for a in g)
+    shared = sum(any(are_alike(a, b) for b in e) for a in g)
     score = 2 * shared / (len(g) + len(e))
     return ComparatorResult(score, "set", None if score == 1 else f"{shared} shared of {len(g)} expected and {len(e)} found")
 
@@ -405,7 +405,7 @@ def _elements(value: Any, separator: str) -> list[Any] | None:
         raise TreeLimitError(f"a set of {len(value):,} elements, the limit is 2,000")
     distinct: list[Any] = []
     for item in value:
-        if not any(alike(item, other) for other in distinct):
+        if not any(are_alike(item, other) for other in distinct):
             distinct.append(item)
     return distinct
 
@@ -429,7 +429,7 @@ def similarity(gold: str, extracted: str, name: str) -> ComparatorResult:
 @accepting_itself("token_f1", texts=True)
 def compare_token_f1(gold: Any, extracted: Any, _: Params) -> ComparatorResult:
     """Return the F1 of the two texts' words as bags, lower case (SQuAD's measure, articles kept)."""
-    g, e = Counter(folded(gold).split()), Counter(folded(extracted).split())
+    g, e = Counter(fold_text(gold).split()), Counter(fold_text(extracted).split())
     if not g and not e:
         return ComparatorResult(1.0, "token_f1")
     shared = (g & e).total()
@@ -456,7 +456,7 @@ SHIPPED: dict[str, Compare] = {
 _TRUTH = {"0": False, "1": True, "true": True, "false": False}
 
 
-def _string(value: Any) -> str:
+def _text_of(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"string required, got {type(value).__name__}")
     return value
@@ -464,22 +464,22 @@ def _string(value: Any) -> str:
 
 def lowercase(value: Any, _: Params) -> Any:
     """Return the text in lower case."""
-    return None if value is None else _string(value).lower()
+    return None if value is None else _text_of(value).lower()
 
 
 def strip(value: Any, _: Params) -> Any:
     """Return the text without white space at its ends."""
-    return None if value is None else _string(value).strip()
+    return None if value is None else _text_of(value).strip()
 
 
 def normalize_whitespace(value: Any, _: Params) -> Any:
     """Return the text with every run of white space as one blank, trimmed."""
-    return None if value is None else re.sub(r"\s+", " ", _string(value)).strip()
+    return None if value is None else re.sub(r"\s+", " ", _text_of(value)).strip()
 
 
 def sort_tokens(value: Any, _: Params) -> Any:
     """Return the text's words in code point order."""
-    return None if value is None else " ".join(sorted(_string(value).split()))
+    return None if value is None else " ".join(sorted(_text_of(value).split()))
 
 
 def round_digits(value: Any, params: Params) -> Any:

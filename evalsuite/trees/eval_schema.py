@@ -35,7 +35,7 @@ from evalsuite.trees.json_schema import (
     effective_type,
     is_json_schema,
     join,
-    lowered,
+    lower_schema,
     plain_schema,
     resolve_schema_references,
     shorten,
@@ -131,12 +131,12 @@ class SchemaNode:
         return bool(self.children) or self.expand is not None
 
     @property
-    def unordered(self) -> bool:
+    def ignores_order(self) -> bool:
         """Whether this field, or one below it, ignores the order of a list; True for a recursive schema."""
         if self._unordered is None:
             align = self.align or {}
             has_free_order = (self.structural and align.get("ordered") is not True and bool(align.get("match_by"))) or self.uses == "set"
-            self._unordered = has_free_order or self.expand is not None or any(child.unordered for child in self.children)
+            self._unordered = has_free_order or self.expand is not None or any(child.ignores_order for child in self.children)
         return self._unordered
 
     def has_batch(self) -> bool:
@@ -214,7 +214,7 @@ def read_treeval_schema(schema: Any) -> SchemaNode:
     """
     plain = schema if isinstance(schema, Mapping) and not is_json_schema(schema) else plain_schema(schema)
     own_types = not is_json_schema(plain)
-    source = lowered(plain, own_types="keep") if own_types else resolve_schema_references(plain, notify=lambda _: None)
+    source = lower_schema(plain, own_types="keep") if own_types else resolve_schema_references(plain, notify=lambda _: None)
     reader = _TreevalReader(source, own_types)
     root = reader.keys(source, "", "")
     if not root.is_object:
@@ -266,9 +266,9 @@ class _Reader:
         elif child_schemas(schema):
             # Made when a value needs them; they were checked where the definition was inlined above.
             node.expand = partial(self.children, node, schema)
-        return self.compiled(node)
+        return self.compile_node(node)
 
-    def compiled(self, node: SchemaNode) -> SchemaNode:
+    def compile_node(self, node: SchemaNode) -> SchemaNode:
         node.compile(self.registry)
         self.any_batch = self.any_batch or node.batch
         return node
@@ -369,7 +369,7 @@ class _TreevalReader(_Reader):
         is_known = kind in TYPES or (self.own_types and not several)
         return SchemaNode(path, NUMBER_OR_TEXT if is_either else str(kind) if is_known else "string", key=name)
 
-    def compiled(self, node: SchemaNode) -> SchemaNode:
+    def compile_node(self, node: SchemaNode) -> SchemaNode:
         return node
 
     def children(self, node: SchemaNode, schema: dict[str, Any]) -> list[SchemaNode]:

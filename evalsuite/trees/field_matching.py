@@ -25,13 +25,23 @@ from evalsuite.trees.comparators import (
     compat_exact,
     compat_numeric,
     exact,
-    folded,
+    fold_text,
     nfc,
     numeric,
 )
 from evalsuite.trees.eval_schema import SchemaNode
 from evalsuite.trees.field_results import ComparatorResult, FieldResult, RowStatus, Tally, tally
-from evalsuite.trees.json_values import ABSENT, ANY_OF, ByObject, TreeLimitError, choices, exact_text, inspect, same, unordered_text
+from evalsuite.trees.json_values import (
+    ABSENT,
+    ANY_OF,
+    ByObject,
+    TreeLimitError,
+    are_identical,
+    choices,
+    exact_text,
+    inspect,
+    unordered_text,
+)
 
 if TYPE_CHECKING:
     from evalsuite.trees.record_scoring import Aligned, Attempt, Rows, Walk
@@ -42,7 +52,7 @@ LONGEST_REASON = 200
 _CANNOT_TAKE = (TypeError, ValueError, ArithmeticError)
 
 
-def transformed(node: SchemaNode, value: Any) -> Any:
+def apply_transforms(node: SchemaNode, value: Any) -> Any:
     """Return the value after the field's transforms, left to right. Exceptions of built-in ones are raised; others are a `FaultError`."""
     for name, function, params in node.steps:
         value = _transform(name, function, value, params)
@@ -74,7 +84,7 @@ def compare(node: SchemaNode, gold: Any, extracted: Any) -> ComparatorResult:
         result: ComparatorResult = function(gold, extracted, node.params)
         return result
     what = f"comparator {node.uses}"
-    return checked(what, plugin_calls.call_plugin(what, function, gold, extracted, node.params), node.uses)
+    return check_result(what, plugin_calls.call_plugin(what, function, gold, extracted, node.params), node.uses)
 
 
 def judge(node: SchemaNode, gold: Any, extracted: Any) -> ComparatorResult:
@@ -86,7 +96,7 @@ def judge(node: SchemaNode, gold: Any, extracted: Any) -> ComparatorResult:
     return ComparatorResult(float(result.score >= threshold), node.uses, reason, result.skip)
 
 
-def checked(what: str, result: Any, name: str) -> ComparatorResult:
+def check_result(what: str, result: Any, name: str) -> ComparatorResult:
     """Return a comparator's result with a score in [0, 1]; plain numbers and bools are scores. Raises `FaultError` for all else."""
     if not isinstance(result, ComparatorResult):
         return ComparatorResult(plugin_calls.unit(what, result), name)
@@ -111,7 +121,7 @@ class ContentOrder:
     def __init__(self) -> None:
         self.known: ByObject[tuple[list[int], list[str]]] = ByObject()
 
-    def of(self, node: SchemaNode, values: list[Any]) -> tuple[list[int], list[str]]:
+    def sort(self, node: SchemaNode, values: list[Any]) -> tuple[list[int], list[str]]:
         """Return (positions of the elements in order of content, their texts in that order)."""
 
         def sort() -> tuple[list[int], list[str]]:
@@ -123,7 +133,7 @@ class ContentOrder:
 
     def text(self, node: SchemaNode, value: Any) -> str:
         """Return a text that two values share if they differ only in orders that this field ignores."""
-        if not isinstance(value, dict | list) or not node.unordered:
+        if not isinstance(value, dict | list) or not node.ignores_order:
             return exact_text(value)
         if not node.structural:
             return unordered_text(value)
@@ -133,7 +143,7 @@ class ContentOrder:
             return "{" + ",".join(parts) + "}"
         if not node.is_array:
             return exact_text(value)
-        texts = [self.text(node.item, v) for v in value] if how_aligned(node) == "ordered" else self.of(node, value)[1]
+        texts = [self.text(node.item, v) for v in value] if how_aligned(node) == "ordered" else self.sort(node, value)[1]
         return "[" + ",".join(texts) + "]"
 
 
@@ -142,7 +152,7 @@ def keyed_pairs(walk: "Walk", node: SchemaNode, gold: list[Any], extracted: list
 
     The first of several elements with one key counts: in the reference by position, else by content.
     """
-    places = [list(range(len(side))) if walk.compat else walk.order.of(node, side)[0] for side in (gold, extracted)]
+    places = [list(range(len(side))) if walk.compat else walk.order.sort(node, side)[0] for side in (gold, extracted)]
     first: dict[Any, int] = {}
     rest = []
     for j in places[1]:
@@ -172,7 +182,7 @@ def key_of(walk: "Walk", node: SchemaNode, element: Any) -> Any:
         except FaultError as error:
             walk.faults.append(error.fault)
     if node.falls_back and field is not None and field.uses == "text" and isinstance(key, str):
-        key = folded(key)
+        key = fold_text(key)
     return key if isinstance(key, str | int | float) and not isinstance(key, bool) and key == key else None
 
 
@@ -202,7 +212,7 @@ def score_matrix(node: SchemaNode, gold: Sequence[Any], extracted: Sequence[Any]
     failed_rows: list[int] = []
     failed_columns: list[int] = []
     if node.steps and compat:
-        gold, extracted = [transformed(node, value) for value in gold], [transformed(node, value) for value in extracted]
+        gold, extracted = [apply_transforms(node, value) for value in gold], [apply_transforms(node, value) for value in extracted]
     elif node.steps:
         gold, failed_rows = _try_all(node, gold)
         extracted, failed_columns = _try_all(node, extracted)
@@ -219,7 +229,7 @@ def score_matrix(node: SchemaNode, gold: Sequence[Any], extracted: Sequence[Any]
     scores[:, failed_columns] = 0.0
     for i in failed_rows if node.accepts_itself else ():
         for j in failed_columns:
-            scores[i, j] = float(same(raw[0][i], raw[1][j]))
+            scores[i, j] = float(are_identical(raw[0][i], raw[1][j]))
     return scores
 
 
@@ -371,15 +381,15 @@ class FieldGrid(Grid):
     ) -> tuple[list[int], list[int]]:
         """Count the pairs with a value of another kind one by one, and those of two empty containers; return the places of the others."""
         fits = node.expects if not self.walk.compat or node.expects is dict else ()
-        fitting = [i for i in left if isinstance(gold[i], fits)], [j for j in right if isinstance(answered[j], fits)]
-        odd = set(left).difference(fitting[0]), sorted(set(right).difference(fitting[1]))
+        find_best_pairs = [i for i in left if isinstance(gold[i], fits)], [j for j in right if isinstance(answered[j], fits)]
+        odd = set(left).difference(find_best_pairs[0]), sorted(set(right).difference(find_best_pairs[1]))
         for i in left:
             for j in right if i in odd[0] else odd[1]:
                 counts = self.count(node, gold[i], answered[j])
                 self.add({SCORED: counts.scored, WEIGHT: counts.weight}, [rows[i]], [columns[j]])
-        empty = [rows[i] for i in fitting[0] if not gold[i]], [columns[j] for j in fitting[1] if not answered[j]]
+        empty = [rows[i] for i in find_best_pairs[0] if not gold[i]], [columns[j] for j in find_best_pairs[1] if not answered[j]]
         self.add({SCORED: node.weight, WEIGHT: 2 * node.weight}, *empty)
-        return fitting
+        return find_best_pairs
 
     def leaf(self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[int], answered: Sequence[Any], columns: Sequence[int]) -> None:
         """Count the scores of a field that is a unit."""
@@ -435,7 +445,7 @@ class FieldLists(InnerLists):
 
     def __init__(self, walk: "Walk", node: SchemaNode, gold: Sequence[list[Any]], extracted: Sequence[list[Any]]) -> None:
         self.walk, self.node, self.items = walk, node, node.item
-        ordered = [[walk.order.of(node, values) for values in side] for side in (gold, extracted)]
+        ordered = [[walk.order.sort(node, values) for values in side] for side in (gold, extracted)]
         self.places = [[place for places, _ in side for place in places] for side in ordered]
         self.texts = [[text for _, texts in side for text in texts] for side in ordered]
         self.how = how_aligned(node)
@@ -460,7 +470,7 @@ class FieldLists(InnerLists):
         """Return the cost of each element without a partner."""
         return {WEIGHT: self.weights[side]}
 
-    def matched(self, sums: Names, layers: Floats, part: slice, lists: slice) -> Floats:
+    def sum_matches(self, sums: Names, layers: Floats, part: slice, lists: slice) -> Floats:
         """Return the sums of matched elements: those of one key, or those of the best fit at the walk's rate."""
         bounds = self.bounds(lists)
         if self.codes:
@@ -480,7 +490,7 @@ class FieldLists(InnerLists):
         codes: list[int] = []
         for values in lists:
             first: set[Any] = set()
-            for place in self.walk.order.of(self.node, values)[0]:
+            for place in self.walk.order.sort(self.node, values)[0]:
                 element = next(choices(values[place])) if self.walk.alternatives else values[place]
                 key = key_of(self.walk, self.node, element)
                 code = self.walk.key_codes.setdefault(key, len(self.walk.key_codes)) if key is not None and key not in first else -side
@@ -581,7 +591,7 @@ def _best_fit(
             return assign(compat_fits(walk, items, gold, extracted)), []
         lists = walk.lists_of(node, gold, extracted)
         left, right = lists.places
-        return sorted((left[i], right[j]) for i, j in fitting(lists.gains(), lists.same_content())), []
+        return sorted((left[i], right[j]) for i, j in find_best_pairs(lists.gains(), lists.same_content())), []
     except TreeLimitError:
         raise
     except FaultError as error:
@@ -609,18 +619,18 @@ def _judge_rows(walk: "Walk", items: SchemaNode, gold: list[Any], extracted: lis
 def _best_judged(walk: "Walk", node: SchemaNode, gold: list[Any], extracted: list[Any], scored: "list[list[FieldResult]]") -> Pairs:
     """Return the pairs of the best fit by their rows. Fields without a verdict count as mismatches, so an outage gains nothing."""
     shape = (len(gold), len(extracted))
-    places = [walk.order.of(node, side)[0] for side in (gold, extracted)]
+    places = [walk.order.sort(node, side)[0] for side in (gold, extracted)]
     lone = [lone_weights(walk, node.item, side, status) for side, status in zip((gold, extracted), LONE, strict=True)]
     gains, is_same = np.zeros(shape), np.zeros(shape, dtype=bool)
     for (i, j), rows in zip(np.ndindex(shape), scored, strict=True):
         unknown = sum(row.weight for row in rows if row.status in ("batch_error", "error"))
         gains[i, j] = walk.gain_of(tally(rows)) + walk.rate * (lone[0][i] + lone[1][j] - 2 * unknown)
-        is_same[i, j] = bool(unknown) or same(gold[i], extracted[j])
+        is_same[i, j] = bool(unknown) or are_identical(gold[i], extracted[j])
     cells = np.ix_(*places)
-    return sorted((places[0][i], places[1][j]) for i, j in fitting(gains[cells], is_same[cells]))
+    return sorted((places[0][i], places[1][j]) for i, j in find_best_pairs(gains[cells], is_same[cells]))
 
 
-def fitting(gains: Any, is_same: Any) -> Pairs:
+def find_best_pairs(gains: Any, is_same: Any) -> Pairs:
     """Return the pairs of an assignment with the largest sum of gains, without gains of 0; of equal sums one with more of `is_same`."""
     from evalsuite.compare.bipartite_matching import best_assignment
 

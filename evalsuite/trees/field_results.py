@@ -21,7 +21,7 @@ from msgspec import NODEFAULT, Struct, structs
 from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.types import Fault
 from evalsuite.stats.units import unit_details
-from evalsuite.trees.json_values import Margin, json_name, loosely_same
+from evalsuite.trees.json_values import Margin, are_loosely_equal, json_name
 
 if TYPE_CHECKING:
     from evalsuite.trees.treeval import TreevalResult
@@ -228,7 +228,7 @@ def reclassify_nulls(rows: list[FieldResult], handling: NullHandling | None = No
 def _reclassify(row: FieldResult, handling: NullHandling) -> None:
     values = row.gold_compared, row.extracted_compared
     gold_absent, extracted_absent = (
-        any(value is absent or loosely_same(value, absent) for absent in handling.absent_values) for value in values
+        any(value is absent or are_loosely_equal(value, absent) for absent in handling.absent_values) for value in values
     )
     if gold_absent and extracted_absent:
         if handling.both_absent_skip:

@@ -231,7 +231,7 @@ def as_json_schema(schema: Any) -> dict[str, Any]:
     plain = plain_schema(schema)
     if not plain or is_json_schema(plain) or any(key in _KEYWORDS or str(key).startswith(("x-eval-", "$")) for key in plain):
         return plain
-    return lowered(plain, own_types="refuse")
+    return lower_schema(plain, own_types="refuse")
 
 
 _NULLS = ({"type": "null"}, {"type": None})
@@ -565,13 +565,13 @@ class _Inference:
         )
         if len({"number" if name == "integer" else name for name in names}) > 1:
             self.notify(Notice("polymorphic", path or "<root>", f"values of several types: {', '.join(names)}"))
-        result: dict[str, Any] = self.declared(names, present) if self.widen else {"type": names[0]}
+        result: dict[str, Any] = self.infer_properties(names, present) if self.widen else {"type": names[0]}
         self.children(result, present, path)
         if self.widen and len(present) < len(values):
             result["type"] = [*([result["type"]] if isinstance(result["type"], str) else result["type"]), "null"]
         return result
 
-    def declared(self, names: list[str], present: list[Any]) -> dict[str, Any]:
+    def infer_properties(self, names: list[str], present: list[Any]) -> dict[str, Any]:
         if "integer" in names and "number" in names:
             names = [name for name in names if name != "integer"]
         result: dict[str, Any] = {"type": names[0] if len(names) == 1 else names}
@@ -617,10 +617,10 @@ def is_json_schema(schema: Mapping[str, Any]) -> bool:
 
 def json_schema_of(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON Schema of a Treeval schema: unordered lists, a choice as an `enum`, a type of your own as text."""
-    return lowered(schema, own_types="text")
+    return lower_schema(schema, own_types="text")
 
 
-def lowered(node: Any, path: str = "", depth: int = 0, *, own_types: Literal["text", "keep", "refuse"]) -> dict[str, Any]:
+def lower_schema(node: Any, path: str = "", depth: int = 0, *, own_types: Literal["text", "keep", "refuse"]) -> dict[str, Any]:
     """Return the JSON Schema of a Treeval schema. To `keep` own types also keeps "()" as the type of a choice. Raises `SchemaError`."""
     if depth > MAX_DEPTH:
         raise SchemaError(f"the schema is nested deeper than {MAX_DEPTH} at {shorten(path)}")
@@ -629,10 +629,14 @@ def lowered(node: Any, path: str = "", depth: int = 0, *, own_types: Literal["te
         for key, inner in node.items():
             if not isinstance(key, str):
                 raise SchemaError(f"the schema key {key!r} at {shorten(path) or 'the top'} is no text")
-            properties[key] = lowered(inner, join(path, key), depth + 1, own_types=own_types)
+            properties[key] = lower_schema(inner, join(path, key), depth + 1, own_types=own_types)
         return {"type": "object", "properties": properties}
     if isinstance(node, list | tuple) and len(node) == 1:
-        return {"type": "array", "x-eval-align": dict(UNORDERED), "items": lowered(node[0], path + "[]", depth + 1, own_types=own_types)}
+        return {
+            "type": "array",
+            "x-eval-align": dict(UNORDERED),
+            "items": lower_schema(node[0], path + "[]", depth + 1, own_types=own_types),
+        }
     if isinstance(node, list | tuple):
         if not node:
             raise SchemaError(f"an empty list at {shorten(path)}: write one element for an array, two or more for a choice")

@@ -51,20 +51,20 @@ def json_name(value: Any) -> str:
     return JSON_NAMES.get(type(value), type(value).__name__)
 
 
-def loosely_same(a: Any, b: Any) -> bool:
+def are_loosely_equal(a: Any, b: Any) -> bool:
     """Return whether two values have one type and are equal; inside containers 1, 1.0 and true are one (the reference's equality)."""
     return type(a) is type(b) and bool(a == b)
 
 
-def same(a: Any, b: Any) -> bool:
+def are_identical(a: Any, b: Any) -> bool:
     """Return whether two values have one type and are equal, down to every leaf: [1] is neither [1.0] nor [true]."""
     kind = type(a)
     if kind is not type(b):
         return False
     if kind is dict:
-        return a.keys() == b.keys() and all(same(value, b[key]) for key, value in a.items())
+        return a.keys() == b.keys() and all(are_identical(value, b[key]) for key, value in a.items())
     if kind is list:
-        return len(a) == len(b) and all(map(same, a, b))
+        return len(a) == len(b) and all(map(are_identical, a, b))
     return bool(a == b)
 
 

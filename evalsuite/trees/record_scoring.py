@@ -15,7 +15,7 @@ from evalsuite.core.types import BROKEN_RECORD, Fault
 from evalsuite.trees.batch_comparators import Dispatcher
 from evalsuite.trees.comparators import Registry
 from evalsuite.trees.eval_schema import SchemaNode, parse_eval_schema
-from evalsuite.trees.field_matching import LONE, ContentOrder, FieldLists, array_rows, compare, judge, transformed, try_transformed
+from evalsuite.trees.field_matching import LONE, ContentOrder, FieldLists, apply_transforms, array_rows, compare, judge, try_transformed
 from evalsuite.trees.field_results import (
     FieldResult,
     Notify,
@@ -38,9 +38,9 @@ from evalsuite.trees.json_values import (
     TreeLimitError,
     TreeLimits,
     alternatives_of,
+    are_identical,
     exact_text,
     inspect,
-    same,
 )
 
 
@@ -189,13 +189,13 @@ class Walk:
         problem = ""
         g, e = row.gold_value, row.extracted_value
         if node.steps and self.compat:
-            g, e = transformed(node, g), transformed(node, e)
+            g, e = apply_transforms(node, g), apply_transforms(node, e)
         elif node.steps:
             g, problem = try_transformed(node, g)
             e, also = try_transformed(node, e)
             problem = problem or also
         row.gold_compared, row.extracted_compared = g, e
-        if problem and node.accepts_itself and same(row.gold_value, row.extracted_value):
+        if problem and node.accepts_itself and are_identical(row.gold_value, row.extracted_value):
             row.status, row.score = "match", 1.0
         elif problem:
             row.status, row.reason = "mismatch", problem
@@ -217,7 +217,7 @@ class Walk:
             if isinstance(value, node.expects) or not self.compat:
                 return self.one_sided(node, value, status, path, aligned)
             return [self.row(node, gold, extracted, status, path, aligned)]
-        if (gold == extracted) if self.compat else same(gold, extracted):
+        if (gold == extracted) if self.compat else are_identical(gold, extracted):
             return [self.row(node, gold, extracted, "match", path, aligned, whole=True)]
         reason = f"type mismatch: gold {type(gold).__name__}, extracted {type(extracted).__name__}"
         # Gold {} expects nothing that could be recalled, so any other value is invented.
@@ -278,12 +278,12 @@ class Walk:
             return [self.row(node, gold, extracted, "skipped", path, aligned, node.uses, "optional, left out")]
         if not (node.structural or (self.compat and node.has_children)):
             return [self.row(node, gold, extracted, status, path, aligned, node.uses)]
-        inside = self.inside(node, value, status, path, aligned)
+        inside = self.rows_inside(node, value, status, path, aligned)
         if inside is None:
             return [self.row(node, gold, extracted, status, path, aligned, "" if node.is_array else node.uses)]
         return inside
 
-    def inside(self, node: SchemaNode, value: Any, status: RowStatus, path: str, aligned: Aligned) -> Rows | None:
+    def rows_inside(self, node: SchemaNode, value: Any, status: RowStatus, path: str, aligned: Aligned) -> Rows | None:
         """Return the rows of the content of a container that only one side has; None for a value with one row of its own."""
         if node.is_array:
             if not isinstance(value, list) or not value:

@@ -32,7 +32,7 @@ from evalsuite.trees.treeval_counts import (
     RowStatus,
     TreevalGrid,
     all_fit,
-    bookkeeping,
+    count_pair,
     fits,
     flat_means,
     hierarchical_means,
@@ -154,7 +154,7 @@ class Walk(Columns):
                 self.add(value.counts)
                 self._row(place, node, "mismatch", expected, value.value, 0.0, FLAG_CONTAINER)
                 continue
-            self.add(bookkeeping(node, value, expected))
+            self.add(count_pair(node, value, expected))
             expected = None if expected is ABSENT else expected
             if value is ABSENT or value is None:
                 status: RowStatus = "both_null" if expected is None else "omission"
@@ -197,7 +197,7 @@ class Walk(Columns):
             mean = mean_of(values)
             if isinstance(metric, CorpusMetric):
                 pooled[metric.name] = metric, want, got
-                mean = metric.pooled(want, got)
+                mean = metric.measure_together(want, got)
             means[metric.name] = mean
             entries[metric.name] = {metric.name: mean} if is_listed else metric.summary(left, right, mean)
         self.rows.later(partial(_leaf_rows, leaf, want, rows, got, total / len(leaf.metrics)))
@@ -217,7 +217,7 @@ class Walk(Columns):
             sizes.append(len(aligned))
             if self.options.compat and node.lists_objects and surplus_raises([b for _, b in aligned], len(items)):
                 self.reference_raises = f"surplus objects matched out of order at {node.path}"
-            self._left_over(place.record, path, expected, items, aligned)
+            self._count_left_over(place.record, path, expected, items, aligned)
             record, n_covered = place.record, len(node.item.path)
             places.extend([_make_place((record, f"{path}[{a}]", n_covered, a, b)) for a, b in aligned])
             matched[0].extend([expected[a] for a, _ in aligned])
@@ -245,18 +245,18 @@ class Walk(Columns):
         grid = TreevalGrid(node, want, got, self.options)
         return pair_weights(node, grid.totals(), grid.shape, self.options)
 
-    def invented(self, record: int, path: str, item: Any, position: int | None) -> None:
+    def count_invented(self, record: int, path: str, item: Any, position: int | None) -> None:
         """Count an item or a whole record without a partner: its nodes are predicted, and none is right."""
         self.add([item_size(item) if position is not None else max(1, item_size(item)), 0, 0, 0, 0, 0])
         flag = "surplus record" if position is None else "surplus item"
         for leaf_path, value in leaf_entries(item, path):
             self.rows.append(Row(record, leaf_path, "hallucination", None, value, 0.0, None, position, flag))
 
-    def _left_over(self, record: int, path: str, want: list[Any], got: list[Any], aligned: list[tuple[int, int]]) -> None:
+    def _count_left_over(self, record: int, path: str, want: list[Any], got: list[Any], aligned: list[tuple[int, int]]) -> None:
         if len(aligned) < len(got):
             partners = {b for _, b in aligned}
             for j in (j for j in range(len(got)) if j not in partners):
-                self.invented(record, f"{path}[{j}]", got[j], j)
+                self.count_invented(record, f"{path}[{j}]", got[j], j)
         if len(aligned) < len(want):
             partners = {a for a, _ in aligned}
             for i in (i for i in range(len(want)) if i not in partners):
@@ -318,7 +318,7 @@ class TreevalResult:
         return {key: self.score if key == "treeval_score" else getattr(self, key) for key in ROOT_KEYS}
 
     @property
-    def flagged(self) -> list[Row]:
+    def flagged_rows(self) -> list[Row]:
         """The rows with a wrong container, a wrong type, an unknown key, a surplus or a missing item."""
         return [row for row in self.rows if row.flag]
 
@@ -394,7 +394,7 @@ def _score(
     raises = reference_raises(branch, references, predictions) if compat else ""
     walk.items(branch, list(references), list(map(Place, range(n))), list(predictions), listed=False)
     for number, record in enumerate(invented, n):
-        walk.invented(number, "", record, None)
+        walk.count_invented(number, "", record, None)
     counts, used = Counts(*walk.counts), used_metrics(branch)
     outcomes = walk.outcomes
     means = hierarchical_means(used, branch, outcomes) if hierarchical else flat_means(used, outcomes.values())

@@ -112,7 +112,7 @@ def all_fit(node: SchemaNode, want: Sequence[Any], got: Sequence[Any]) -> bool:
     return kinds.isdisjoint(_NO_LEAVES) and others.isdisjoint(_NO_LEAVES)
 
 
-def bookkeeping(node: SchemaNode, got: Any, want: Any) -> Counts:
+def count_pair(node: SchemaNode, got: Any, want: Any) -> Counts:
     """Return the counters of one pair under a schema node, without what is below the pair.
 
     A wrong container counts as predicted, and as a missed and an invented leaf. What both sides lack is not counted.
@@ -143,7 +143,7 @@ def bookkeeping(node: SchemaNode, got: Any, want: Any) -> Counts:
 
 def not_an_object(branch: SchemaNode) -> Counts:
     """Return the counters of a record or item that is no object: one predicted node, and every key of the schema absent."""
-    absent = [bookkeeping(child, ABSENT, None) for child in branch.children]
+    absent = [count_pair(child, ABSENT, None) for child in branch.children]
     return Counts(predicted=1).plus(*absent)
 
 
@@ -209,7 +209,7 @@ def flat_means(names: Iterable[str], leaves: Iterable[LeafOutcome]) -> Means:
             _, *sides = pooled.setdefault(name, (metric, [], []))
             for side, values in zip(sides, (references, predictions), strict=True):
                 side.extend(values)
-    whole = {name: metric.pooled(references, predictions) for name, (metric, references, predictions) in pooled.items()}
+    whole = {name: metric.measure_together(references, predictions) for name, (metric, references, predictions) in pooled.items()}
     return {name: mean_of(values) for name, values in by_metric.items()} | whole
 
 
@@ -494,9 +494,9 @@ class TreevalGrid(Grid):
     def present(self, node: SchemaNode, want: list[Any], rows: Sequence[int], got: list[Any], columns: Sequence[int]) -> Chosen | None:
         """Count the pairs of one key. Return the values of each side, of the right container."""
         if all_fit(node, want, got):
-            self.add(bookkeeping(node, got[0], want[0])._asdict(), rows, columns)
+            self.add(count_pair(node, got[0], want[0])._asdict(), rows, columns)
             return range(len(want)), range(len(got))
-        self.add(_bookkeeping_of_all(node, want, got), rows, columns)
+        self.add(_count_pairs(node, want, got), rows, columns)
         left, right = ([i for i, value in enumerate(side) if value is not None and value is not ABSENT] for side in (want, got))
         if node.structural:
             right = [j for j in right if fits(node, got[j])]
@@ -519,12 +519,12 @@ class TreevalGrid(Grid):
         self.lists.append((rows, columns, TreevalLists(node, want, got, self.options)))
 
 
-def _bookkeeping_of_all(node: SchemaNode, want: Sequence[Any], got: Sequence[Any]) -> Mapping[str, Cells]:
+def _count_pairs(node: SchemaNode, want: Sequence[Any], got: Sequence[Any]) -> Mapping[str, Cells]:
     """Return the counters of the pairs of one key, by predicted value against an expected value, an expected null and no key."""
     kinds = [1 if value is None else 2 if value is ABSENT else 0 for value in want]
     some = want[kinds.index(0)] if 0 in kinds else None
     stand_in: Any = [] if isinstance(some, list) else some  # sizes of missed lists are added below
-    columns = [[bookkeeping(node, value, expected) for value in got] for expected in (stand_in, None, ABSENT)]
+    columns = [[count_pair(node, value, expected) for value in got] for expected in (stand_in, None, ABSENT)]
     chosen = np.array(columns, dtype=np.float64)[kinds]
     wrong = np.array([value is not ABSENT and value is not None and not fits(node, value) for value in got])
     if isinstance(some, list) and wrong.any():
@@ -551,7 +551,7 @@ class TreevalLists(InnerLists):
         """Return the nodes that a missing or surplus item costs."""
         return {("fn_node", "predicted")[side]: np.array(list(map(item_size, self.elements[side])), dtype=np.float64)}
 
-    def matched(self, sums: Names, layers: Floats, part: slice, lists: slice) -> Floats:
+    def sum_matches(self, sums: Names, layers: Floats, part: slice, lists: slice) -> Floats:
         """Return the sums over the matched items; a list of values gives one value, its mean, for each pair of lists."""
         ends = self.bounds(lists)
         weights = pair_weights(self.node, sums, layers.shape[1:], self.options)

@@ -261,7 +261,7 @@ class CorpusMetric(PairMetric):
     rows, gets its value over that one alone.
     """
 
-    def pooled(self, references: Sequence[Any], predictions: Sequence[Any]) -> float | None:
+    def measure_together(self, references: Sequence[Any], predictions: Sequence[Any]) -> float | None:
         """Return the raw value of n pairs together, None for none; the worst if the function returns nothing."""
         if not references:
             return None
@@ -274,7 +274,7 @@ class CorpusMetric(PairMetric):
         return worst(self) if result is None else plugin_calls.number(f"metric {self.name}", result)
 
     def _value(self, reference: Any, prediction: Any) -> float | None:
-        return self.pooled([reference], [prediction])
+        return self.measure_together([reference], [prediction])
 
 
 def all_metrics(more: "Mapping[str, Any] | Sequence[Any] | None", *, compat: bool = False) -> dict[str, Metric]:

@@ -37,9 +37,9 @@ def scrambled_is_taken_by_official_only(found: Audit) -> int:
         if (check.instance_id, check.scorer) not in free:
             continue
         made = [one for one in check.verdicts if one.kind == KIND]
-        assert not [one for one in made if one.taken["strict"]], check.instance_id
+        assert not [one for one in made if one.accepted["strict"]], check.instance_id
         if "official" not in check.unfit:
-            assert all(one.taken["official"] for one in made), check.instance_id
+            assert all(one.accepted["official"] for one in made), check.instance_id
             n += len(made)
     assert all(one.kind in (OWN, KIND) for check in found.checks for one in check.verdicts)
     return n

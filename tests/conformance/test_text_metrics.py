@@ -61,7 +61,7 @@ def bleu_corpus(case: Case) -> Any:
 def bertscore_greedy(case: Case) -> Any:
     """Greedy matching of given vectors."""
     found = greedy_match(case["prediction"], case["references"])
-    weighted = found.weighted(case["params"]["precision_weight"])
+    weighted = found.weight(case["params"]["precision_weight"])
     return {"precision": found.precision, "recall": found.recall, "f1": found.f1, "arthur": weighted}
 
 

@@ -12,7 +12,7 @@ from evalsuite.core.errors import (
     did_you_mean,
     error_sentence,
     hint_of,
-    listed,
+    join_names,
     machine_fault,
     reason_of,
     side_of,
@@ -64,14 +64,14 @@ def test_options() -> None:
 def test_many_names_are_counted() -> None:
     """What does not fit is told by its number; one name is always there, however long."""
     names = [f"sales_{number:04}" for number in range(2000)]
-    said = listed(names)
+    said = join_names(names)
     assert said.startswith("sales_0000, sales_0001, ")
     assert said.endswith(" more")
     n_named = said.count("sales_")
     assert f"and {2000 - n_named:,} more" in said
     assert len(said) < 430
-    assert listed(["x" * 1000, "y"]) == f"{'x' * 1000} and 1 more"
-    assert listed([]) == ""
+    assert join_names(["x" * 1000, "y"]) == f"{'x' * 1000} and 1 more"
+    assert join_names([]) == ""
     assert [count_words(n, "row") for n in range(3)] == ["0 rows", "1 row", "2 rows"]
     assert did_you_mean("sale_0012", names) == "did you mean 'sales_0012'?"
 
@@ -92,7 +92,7 @@ def test_many_names_are_counted() -> None:
 )
 def test_names_fill_four_hundred_characters(lengths: list[int], shown: int, more: str) -> None:
     """As many names as fit into 400 characters with their commas; the first one in any case; the others are counted."""
-    assert listed(["x" * length for length in lengths]) == ", ".join("x" * length for length in lengths[:shown]) + more
+    assert join_names(["x" * length for length in lengths]) == ", ".join("x" * length for length in lengths[:shown]) + more
 
 
 @pytest.mark.parametrize("code", FAULTS)

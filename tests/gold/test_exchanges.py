@@ -34,6 +34,6 @@ def test_where_a_question_stands(tmp_path: Path, said: dict[str, str], file: dic
     )
     gold = read_gold(tmp_path, questions=tmp_path / "asked.jsonl")
     found = exchanges_of(gold, read_submission(tmp_path, DEFAULT_LIMITS))
-    assert found.of("a") == (Exchange(question, "Paris", "Lyon") if question else NOTHING)
-    assert found.of("b") == NOTHING
-    assert found.of("c") == (Exchange(found.of("c").question, "Rome", "") if said else NOTHING)
+    assert found.texts_of("a") == (Exchange(question, "Paris", "Lyon") if question else NOTHING)
+    assert found.texts_of("b") == NOTHING
+    assert found.texts_of("c") == (Exchange(found.texts_of("c").question, "Rome", "") if said else NOTHING)

@@ -7,7 +7,7 @@ import pytest
 
 from evalsuite.core.errors import GoldError, SubmissionError, UsageError
 from evalsuite.gold.layouts import LAYOUTS, convert, layout_named, layout_of, read_gold, read_submission
-from evalsuite.readers.paths import FromRoot, inside
+from evalsuite.readers.paths import FromRoot, resolve_in_side
 from evalsuite.readers.submission_files import submission_files, submission_hash
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
@@ -163,10 +163,10 @@ def test_the_hash_covers_the_answer_files(tmp_path: Path) -> None:
 
 def test_only_a_layout_leaves_the_instance_folder(tmp_path: Path) -> None:
     """The same words from a submission's metadata stay below its instance; a name that leads out is refused from either."""
-    assert inside("a", FromRoot("exec_result/a.csv")) == "exec_result/a.csv"
-    assert inside("a", "exec_result/a.csv") == "a/exec_result/a.csv"
+    assert resolve_in_side("a", FromRoot("exec_result/a.csv")) == "exec_result/a.csv"
+    assert resolve_in_side("a", "exec_result/a.csv") == "a/exec_result/a.csv"
     with pytest.raises(Exception, match=r"'\.\.'"):
-        inside("a", FromRoot("../a.csv"))
+        resolve_in_side("a", FromRoot("../a.csv"))
     link = submission_folder(tmp_path / "s", {}) / "a.csv"
     (tmp_path / "secret.csv").write_text(CITIES)
     link.symlink_to(tmp_path / "secret.csv")

@@ -24,7 +24,9 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def blocks_of(data: bytes, limits: Limits = LIMITS) -> CsvBlocks:
-    return CsvBlocks(lambda: io.BytesIO(data), limits=limits, whole=lambda: read_csv_table(io.BytesIO(data), name="t.csv", limits=limits))
+    return CsvBlocks(
+        lambda: io.BytesIO(data), limits=limits, read_table=lambda: read_csv_table(io.BytesIO(data), name="t.csv", limits=limits)
+    )
 
 
 def cells_of(data: bytes) -> tuple[list[str], list[list[str]]] | None:
@@ -103,7 +105,7 @@ def test_limits_hold() -> None:
         with pytest.raises(OddError):
             list(source.blocks())
         with pytest.raises(FaultError):
-            source.whole()
+            source.read_table()
 
 
 def test_size_decides(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -221,8 +221,8 @@ def test_a_dialect_is_read_like_the_default_one() -> None:
 def test_a_dialect_that_no_file_can_have_is_a_problem(wrong: dict[str, str]) -> None:
     """It is reported before the run, and it is not the fault of an answer."""
     with pytest.raises(FaultError) as fault:
-        Dialect.of(wrong).rewritten(b"a\n1\n")
+        Dialect.from_parameters(wrong).rewritten(b"a\n1\n")
     assert fault.value.side == "setup"
-    assert Dialect.of(wrong).problem()
-    assert not Dialect.of({"gold": "t.csv", "delimiter": ";", "decimal": ","}).problem()
+    assert Dialect.from_parameters(wrong).problem()
+    assert not Dialect.from_parameters({"gold": "t.csv", "delimiter": ";", "decimal": ","}).problem()
     assert [problem.code for problem in table_problems({"gold": "t.csv", **wrong})] == ["BAD_SPEC"]

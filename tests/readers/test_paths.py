@@ -9,7 +9,7 @@ import pytest
 
 from evalsuite.core.errors import FaultError
 from evalsuite.readers import paths
-from evalsuite.readers.paths import inside, open_confined, open_trusted, relative_to_instance
+from evalsuite.readers.paths import open_confined, open_trusted, relative_to_instance, resolve_in_side
 
 needs_links = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no links and pipes on this system")
 
@@ -176,9 +176,9 @@ def test_a_trusted_file_may_be_a_link_but_not_a_folder(tmp_path: Path) -> None:
 def test_an_instance_id_is_one_folder_and_the_path_stays_below_it(id_: str, path: str) -> None:
     """Joining the two must not make a bad half good."""
     with pytest.raises(FaultError) as caught:
-        inside(id_, path)
+        resolve_in_side(id_, path)
     assert caught.value.fault.code == "BAD_PATH"
-    assert inside("q1", "sub/r.csv") == "q1/sub/r.csv"
+    assert resolve_in_side("q1", "sub/r.csv") == "q1/sub/r.csv"
 
 
 @pytest.mark.parametrize(

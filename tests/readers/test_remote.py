@@ -11,7 +11,7 @@ from evalsuite.core.errors import SubmissionError
 from evalsuite.core.types import Submission
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.submission import read_metadata
-from evalsuite.readers.submission_files import copied, is_remote
+from evalsuite.readers.submission_files import is_remote, local_copy
 from tests.conftest import ROOT
 
 
@@ -56,7 +56,7 @@ def test_only_named_files_come(memory: Any) -> None:
     )
     for name in ("a/x.csv", "a/unnamed.csv", "d/1.csv"):
         memory.pipe(f"/team/{name}", b"v\n1\n")
-    with copied("memory://team", DEFAULT_LIMITS, read=whole) as folder:
+    with local_copy("memory://team", DEFAULT_LIMITS, read=whole) as folder:
         found = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
         assert found == ["a/x.csv", "d/1.csv", "results_metadata.jsonl"]
     assert not folder.exists()
@@ -66,7 +66,7 @@ def test_a_large_file_is_cut_above_its_limit(memory: Any) -> None:
     """What is too large there is too large here, without being copied whole."""
     hand_in(memory, ("a", "file", "x.csv"))
     memory.pipe("/team/a/x.csv", b"x" * 5000)
-    with copied("memory://team", {**DEFAULT_LIMITS, "file_bytes": 1000}, read=whole) as folder:
+    with local_copy("memory://team", {**DEFAULT_LIMITS, "file_bytes": 1000}, read=whole) as folder:
         assert (folder / "a" / "x.csv").stat().st_size == 1001
 
 
@@ -75,21 +75,21 @@ def test_a_file_and_a_folder_of_one_name(memory: Any) -> None:
     hand_in(memory, ("a", "files", ["x", "x/y"]), ("b", "file", "z.csv"))
     for name in ("a/x", "a/x/y", "b/z.csv"):
         memory.store[f"/team/{name}"] = memory.store["/team/results_metadata.jsonl"]
-    with copied("memory://team", DEFAULT_LIMITS, read=whole) as folder:
+    with local_copy("memory://team", DEFAULT_LIMITS, read=whole) as folder:
         assert (folder / "b" / "z.csv").is_file()
 
 
 def test_absent_places(memory: Any) -> None:
     """No metadata and no such scheme: an error that says which."""
     for url, said in (("memory://nobody", "no results_metadata.jsonl there"), ("nosuch://x", "unknown kind of URL")):
-        with pytest.raises(SubmissionError, match=said), copied(url, DEFAULT_LIMITS, read=whole):
+        with pytest.raises(SubmissionError, match=said), local_copy(url, DEFAULT_LIMITS, read=whole):
             pass
 
 
 def test_a_link_in_a_file_url_is_not_followed(tmp_path: Path) -> None:
     """`file://` is read where it lies, where links are refused as always."""
     pytest.importorskip("fsspec", reason="the extra `remote` is not installed")
-    with copied(f"file://{tmp_path}", DEFAULT_LIMITS, read=whole) as folder:
+    with local_copy(f"file://{tmp_path}", DEFAULT_LIMITS, read=whole) as folder:
         assert folder == tmp_path
 
 

@@ -27,7 +27,7 @@ def test_rows_hold_the_results(tmp_path: Path) -> None:
     """One row an instance in gold order with numbers as numbers, groups as a list and details as JSON; unknown is NULL."""
     record = made.example_record()
     rows = read(record, tmp_path)
-    assert list(rows[0]) == [column.name for column in run_document(record).tables["parquet"].of("parquet")]
+    assert list(rows[0]) == [column.name for column in run_document(record).tables["parquet"].columns_of("parquet")]
     for row, result in zip(rows, record.results, strict=True):
         assert (row["instance_id"], row["status"], row["score"]) == (result.instance_id, result.status, result.score)
         assert (row["strict"], row["reason"], row["fault"]) == (result.strict, result.reason, result.fault)

@@ -53,7 +53,7 @@ def documents() -> dict[str, Document]:
     """A document of each subject, made of values that say what nobody should obey."""
     ceiling = GoldSelfScore(gold_hash="a", name="s", n=2, n_untried=0, official=1, strict=1)
     check = GoldCheck(ceiling=ceiling, n_checks=2, unsatisfied=(_refused(),), untried=(), below=(f"q {EVIL}",), excused={"other": EVIL})
-    taken = Verdict(kind="sign", right=False, taken={"official": True, "strict": False})
+    taken = Verdict(kind="sign", right=False, accepted={"official": True, "strict": False})
     audited = Audited(instance_id=f"q {EVIL}", scorer="number_match", where="gold/a.jsonl:3", verdicts=(taken,))
     audit = Audit(name=f"s {EVIL}", checks=(audited,), untried=(("t", f"why {EVIL}"),), n_answers=1, n_left=1, seed=0)
     raters = agree(
@@ -143,7 +143,7 @@ def test_a_row_reads_the_same_on_a_terminal_and_in_a_file() -> None:
 def test_a_result_reads_the_same_on_a_terminal_and_on_a_page(build: Callable[[], Record], level: str) -> None:
     """The same signs and the same reason, whatever of gold may be seen; a page has a tag where a terminal writes `flip:`."""
     table = results_table(redact_record(build(), level))
-    columns = {column.name: column for column in table.of("text")}
+    columns = {column.name: column for column in table.columns_of("text")}
     for row in table.rows:
         shown = closed_row(row.result, reason=row.reason)
         assert shown["signs"] == tuple(text_of(columns[name].cell(row)) for name in ("official", "strict"))

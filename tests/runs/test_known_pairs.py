@@ -12,7 +12,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.core.types import Task
 from evalsuite.runs.databases import Databases
-from evalsuite.sql.query_pairs import are_one, state_of
+from evalsuite.sql.query_pairs import can_share_run, state_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -128,7 +128,7 @@ def test_what_may_be_another_tomorrow_is_never_taken_over_nor_run_once_for_both(
         change(here, "CREATE VIEW moving AS SELECT n FROM t ORDER BY random()")
     place = here / "dbs" / "shop.sqlite"
     assert state_of(["SELECT 1", query], [place], {}) is None
-    assert not are_one(query, query, [str(place)], {})
+    assert not can_share_run(query, query, [str(place)], {})
     write(here, (query, "SELECT 1"), [query, "SELECT 1"])
     first = scored()
     second = scored()
@@ -139,14 +139,14 @@ def test_a_clock_that_stands_moves_nothing(here: Path) -> None:
     """Under --frozen-clock what asks the time gives the same each time."""
     place = here / "dbs" / "shop.sqlite"
     assert state_of(["SELECT date('now')"], [place], {"clock": 1}) is not None
-    assert are_one("SELECT date('now')", "SELECT date('now');", [str(place)], {"clock": 1})
+    assert can_share_run("SELECT date('now')", "SELECT date('now');", [str(place)], {"clock": 1})
 
 
 def test_one_statement_is_run_once(here: Path) -> None:
     """An answer that has gold's own text; another spelling is another statement."""
     place = str(here / "dbs" / "shop.sqlite")
-    assert are_one("SELECT DISTINCT n FROM t", " SELECT DISTINCT n FROM t ; ", [place], {})
-    assert not are_one("SELECT n FROM t", "SELECT N FROM t", [place], {})
+    assert can_share_run("SELECT DISTINCT n FROM t", " SELECT DISTINCT n FROM t ; ", [place], {})
+    assert not can_share_run("SELECT n FROM t", "SELECT N FROM t", [place], {})
     write(here, GOLD, list(GOLD))
     assert scores(scored()) == [1, 1, 1]
     assert [json.loads(line)["details"]["soft_f1"] for line in scored("--no-cache")] == [1, 1, 1]

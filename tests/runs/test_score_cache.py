@@ -50,7 +50,7 @@ def was_asked(place: Path) -> bool:
     from evalsuite.runs.score_cache import ScoreCache
 
     found: list[bool] = []
-    original = ScoreCache.known
+    original = ScoreCache.load_results
 
     def known(self: ScoreCache, tasks: object) -> object:
         answer = original(self, tasks)  # type: ignore[arg-type]
@@ -58,7 +58,7 @@ def was_asked(place: Path) -> bool:
         return answer
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ScoreCache, "known", known)
+        patch.setattr(ScoreCache, "load_results", known)
         scored(place)
     return found[0]
 
@@ -150,14 +150,14 @@ def after_hashing(patch: pytest.MonkeyPatch, then: Callable[[], object]) -> None
     """Have something done between the cache's look at the files and the workers'."""
     from evalsuite.runs.score_cache import ScoreCache
 
-    original = ScoreCache.known
+    original = ScoreCache.load_results
 
     def known(self: ScoreCache, tasks: object) -> object:
         found = original(self, tasks)  # type: ignore[arg-type]
         then()
         return found
 
-    patch.setattr(ScoreCache, "known", known)
+    patch.setattr(ScoreCache, "load_results", known)
 
 
 @pytest.mark.parametrize("isolation", ["process", "none"])

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("shared_fork_server")
 @given(n_items=st.integers(0, 50), n=st.integers(1, 12))
 def test_shards_part_everything_once(n_items: int, n: int) -> None:
     """Each item is in exactly one shard, and no shard is more than one item larger than another."""
-    parts = [Shard(i, n).of(range(n_items)) for i in range(1, n + 1)]
+    parts = [Shard(i, n).select(range(n_items)) for i in range(1, n + 1)]
     assert sorted(item for part in parts for item in part) == list(range(n_items))
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
 

@@ -32,7 +32,7 @@ MANY = 4 * (os.cpu_count() or 1)
 
 def until_over(watched: Clock, seconds: float) -> Verdict:
     """What a clock says in the end, looked at as often as it asks for."""
-    while not (verdict := watched.over(seconds)):
+    while not (verdict := watched.is_over(seconds)):
         time.sleep(watched.wait(seconds))
     return verdict
 
@@ -45,8 +45,8 @@ def test_a_neighbours_load_costs_nothing() -> None:
         before = time.clock_gettime((~program.pid << 3) | 2)
         assert until_over(watched, 0.4)
         taken = time.clock_gettime((~program.pid << 3) | 2) - before
-    assert taken > watched.had / 2
-    assert watched.waited > watched.had
+    assert taken > watched.seconds_used / 2
+    assert watched.waited > watched.seconds_used
 
 
 @linux
@@ -82,7 +82,7 @@ class Told:
             self.at += 0.5
             self.throttled += self.step_throttled / 2
             self.delay, self.cpu = delay / 2, cpu / 2
-            if verdict := watched.over(seconds):
+            if verdict := watched.is_over(seconds):
                 return verdict
         return ""
 
@@ -147,8 +147,8 @@ def test_a_machine_that_stood_still_costs_nobody(monkeypatch: pytest.MonkeyPatch
     watched = Clock()
     told.after(watched, seconds=10, passed=1, cpu=1)
     told.at, told.cpu, told.delay = told.at + 3600, 0.0, 0.0
-    assert watched.over(10) == ""
-    assert watched.had == pytest.approx(3)
+    assert watched.is_over(10) == ""
+    assert watched.seconds_used == pytest.approx(3)
 
 
 def test_each_task_has_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +157,7 @@ def test_each_task_has_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
     watched = Clock()
     told.after(watched, seconds=10, passed=5, delay=0.9, cpu=0.1)
     watched.start()
-    assert (watched.had, watched.waited) == (0, 0)
+    assert (watched.seconds_used, watched.waited) == (0, 0)
     assert told.after(watched, seconds=10, passed=9.5, cpu=1) == ""
     assert told.after(watched, seconds=10, passed=0.5, cpu=1) == "late"
 
@@ -234,10 +234,10 @@ def test_a_wait_that_goes_on_is_not_charged(monkeypatch: pytest.MonkeyPatch) -> 
     watched._known = {"/proc/1/task/1": (1.0, 1.0, 0)}
     assert told.after(watched, seconds=10, passed=9.5, cpu=1) == ""
     told.at, told.delay, told.cpu = told.at + 1, 0.0, 0.0
-    assert watched.over(10) == ""
+    assert watched.is_over(10) == ""
     told.at, told.delay, told.cpu = told.at + 1, 1.9, 0.1
-    assert watched.over(10) == ""
-    assert watched.had == pytest.approx(9.6)
+    assert watched.is_over(10) == ""
+    assert watched.seconds_used == pytest.approx(9.6)
     assert told.after(watched, seconds=10, passed=0.5, cpu=1) == "late"
 
 
@@ -252,13 +252,13 @@ def test_a_long_wait_is_not_charged_and_counts_once(monkeypatch: pytest.MonkeyPa
     watched = Clock(lambda: [1])
     for _ in range(40):
         at += 0.5
-        assert watched.over(5) == ""
+        assert watched.is_over(5) == ""
     # At most one reading stays unexplained.
-    assert watched.had - watched._pending <= 0.5
+    assert watched.seconds_used - watched._pending <= 0.5
     at, thread, state = at + 0.5, (1.0, 21.5, 2), "S"
-    assert watched.over(5) == ""
-    assert watched.had <= 0.5
+    assert watched.is_over(5) == ""
+    assert watched.seconds_used <= 0.5
     sleeping = at
-    while not watched.over(5):
+    while not watched.is_over(5):
         at += 0.5
     assert at - sleeping <= 5.5

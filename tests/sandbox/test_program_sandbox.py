@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(
 
 def ended(program: str, test: str, *, seconds: float = 20.0) -> str:
     """How a program and its test end in the jail."""
-    return run_program(program, test, timeout_seconds=seconds, memory_mib=512).how
+    return run_program(program, test, timeout_seconds=seconds, memory_mib=512).outcome
 
 
 HONEST = {
@@ -128,7 +128,7 @@ def test_a_jail_that_the_system_kills_is_no_verdict(level: int, always: bool) ->
                     os.kill(below[1 + level], signal.SIGKILL)
                     killed.append(below[1])
             time.sleep(0.01)
-    assert done.result().how == ("unrun" if always else "passed")
+    assert done.result().outcome == ("unrun" if always else "passed")
     assert len(killed) == 1 + always
 
 

@@ -22,7 +22,7 @@ HONEST, HOSTILE, PARTED = corpus("honest"), corpus("hostile"), corpus("parted")
 
 def ended(program: str, test: str, *, seconds: float = 30.0) -> str:
     """How a test ends."""
-    return run_program(program, test, timeout_seconds=seconds, memory_mib=512).how
+    return run_program(program, test, timeout_seconds=seconds, memory_mib=512).outcome
 
 
 def check_honest(name: str) -> None:

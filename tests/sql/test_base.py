@@ -47,7 +47,7 @@ def test_changes_beside_an_sqlite_file(tmp_path: Path) -> None:
 
 def test_limits_by_name() -> None:
     """The project's limits by their names; those of other things are passed over."""
-    limits = QueryLimits.of({"seconds": 3, "rows": 5, "table_bytes": 7, "json_depth": 9})
+    limits = QueryLimits.from_names({"seconds": 3, "rows": 5, "table_bytes": 7, "json_depth": 9})
     assert (limits.seconds, limits.rows, limits.held_bytes, limits.columns) == (3, 5, 7, QueryLimits().columns)
 
 

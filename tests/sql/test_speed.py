@@ -34,7 +34,7 @@ def place(tmp_path: Path) -> Path:
 
 def test_a_ratio_says_who_is_faster(place: Path) -> None:
     """Gold's time over the query's: far above 1 for a faster one, far below for a slower one, about 1 beside itself."""
-    limits = QueryLimits.of(resolve_limits())
+    limits = QueryLimits.from_names(resolve_limits())
     assert time_ratio(FAST, SLOW, str(place), BIRD, limits) > 10
     assert time_ratio(SLOW, FAST, str(place), BIRD, limits) < 0.1
     assert time_ratio(SLOW, SLOW, str(place), BIRD, limits) == pytest.approx(1, abs=0.3)

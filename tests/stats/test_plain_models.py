@@ -20,13 +20,13 @@ from evalsuite.stats.intervals import (
     clustered_interval,
     clustered_score_interval,
     corrected_mean,
+    count_repeats,
     few_clusters_note,
     interval_of_units,
-    repeated,
     score_interval,
     wilson_interval,
 )
-from evalsuite.stats.power import Units, can_show, needed, power_units
+from evalsuite.stats.power import Units, can_show, n_needed, power_units
 from evalsuite.stats.ranking import rank_submissions, shared_ranks
 from evalsuite.stats.significance import compare_paired, difference_interval, paired_bootstrap, paired_t
 
@@ -162,7 +162,7 @@ def test_the_power_of_many_units() -> None:
     expected = normal.cdf((middle - critical) / sd) + normal.cdf((-middle - critical) / sd)
     assert made.power(difference, 0.05) == pytest.approx(expected, abs=1e-9)
     assert made.power(-difference, 0.05) == pytest.approx(expected, abs=1e-9)
-    least = needed(made, difference, 0.05)
+    least = n_needed(made, difference, 0.05)
     assert least is not None
     assert made.power(difference, 0.05, least) >= 0.8 > made.power(difference, 0.05, math.floor(least * 0.99) - 1)
     assert power_units([0.0, 0.0]) is None
@@ -193,7 +193,7 @@ def test_differences_without_variation(apart: float, p: tuple[float, ...]) -> No
 def test_repeated_samples() -> None:
     """Variances, shares and the number of samples of a one-way analysis, by numpy; pass@k by drawing every k of n."""
     rows = [[1.0, 1.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 1.0], [0.0, 1.0, 1.0]]
-    found = repeated(rows)
+    found = count_repeats(rows)
     within, apart = np.mean([np.var(row, ddof=1) for row in rows]), np.var(np.mean(rows, axis=1), ddof=1)
     between = apart - within / 3
     assert [found.sample_variance, found.question_variance] == pytest.approx([within, between])
@@ -206,7 +206,7 @@ def test_repeated_samples() -> None:
         all_right = [np.mean([0.0 not in some for some in sets]) for sets in picked]
         error = [np.std(values, ddof=1) / math.sqrt(5) for values in (any_right, all_right)]
         assert astuple(passed) == pytest.approx((k, np.mean(any_right), error[0], np.mean(all_right), error[1]))
-    noisy = repeated([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    noisy = count_repeats([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     apart, within = np.var([0.5, 0.5, 0.5, 1.0], ddof=1), np.mean([0.5, 0.5, 0.5, 0.0])
     assert (noisy.question_variance, noisy.question_share) == (max(0, apart - within / 2), 0)
     assert noisy.samples_to_halve == math.ceil(within / (within / 2 / 4) - 2)

@@ -10,7 +10,7 @@ import pytest
 
 from evalsuite.analysis.leaderboard.comparison import plan_of
 from evalsuite.stats import power as of_power
-from evalsuite.stats.power import Units, can_show, detectable, needed, power_units
+from evalsuite.stats.power import Units, can_show, detectable, n_needed, power_units
 from evalsuite.stats.significance import compare_paired
 
 ALPHA = 0.05
@@ -116,13 +116,13 @@ def test_what_is_needed_is_enough_and_one_less_is_not(kind: str) -> None:
     units = power_units(KINDS[kind](np.random.default_rng(7), 40).tolist())
     assert units is not None
     for part, power in ((0.15, 0.8), (0.5, 0.8), (1.0, 0.8), (0.5, 0.6)):
-        n = needed(units, part * units.size, ALPHA, power)
+        n = n_needed(units, part * units.size, ALPHA, power)
         assert n is not None
         less = n - 1 if n < 1000 else round(n * 0.99)
         assert units.power(part * units.size, ALPHA, n) >= power > units.power(part * units.size, ALPHA, less)
-        assert n == needed(units, -part * units.size, ALPHA, power)
+        assert n == n_needed(units, -part * units.size, ALPHA, power)
         # At such a level two instances show what is always so.
-        assert needed(replace(units, sizes=(1.0,), size=1.0, square=1.0), 1.0, 0.5) == 2
+        assert n_needed(replace(units, sizes=(1.0,), size=1.0, square=1.0), 1.0, 0.5) == 2
         assert units.power(detectable(units, ALPHA, power) or 0.0, ALPHA) == pytest.approx(power, abs=0.001)
     assert [units.power(part * units.size, ALPHA) for part in (0.2, 0.5)] == pytest.approx(STATED[kind], abs=1e-7)
 
@@ -158,7 +158,7 @@ def test_a_grid_that_just_fits_is_exact() -> None:
 def test_a_search_that_begins_at_three_ends() -> None:
     """Three pairs, each ahead with a chance of 0.79, show it at 0.3 in half of the draws, two never do; no difference is above all."""
     units = Units(10, (1.0,), 1.0, 1.0, 1.0)
-    assert needed(units, 0.58, 0.3, 0.5) == 3
+    assert n_needed(units, 0.58, 0.3, 0.5) == 3
     assert units.power(0.58, 0.3, 3) == pytest.approx(0.79**3 + 0.21**3)
     assert units.power(1.5, 0.3) == units.power(1.0, 0.3) == pytest.approx(1.0)
 
@@ -168,6 +168,6 @@ def test_many_instances_are_planned_by_the_same_rule() -> None:
     units = power_units([1.0] * 10_000 + [-1.0] * 10_000 + [0.0] * 80_000, binary=True)
     assert units is not None
     assert detectable(units, ALPHA) == pytest.approx(2.8016 * math.sqrt(0.2 / 100_000), rel=0.02)
-    assert needed(units, 0.004, ALPHA) == pytest.approx((2.8016 / 0.004) ** 2 * 0.2, rel=0.02)
-    assert needed(units, 0.0, ALPHA) is None
+    assert n_needed(units, 0.004, ALPHA) == pytest.approx((2.8016 / 0.004) ** 2 * 0.2, rel=0.02)
+    assert n_needed(units, 0.0, ALPHA) is None
     assert [can_show(n, ALPHA) for n in (1, 5, 6)] == [False, False, True]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.stats.intervals import repeated
+from evalsuite.stats.intervals import count_repeats
 from evalsuite.stats.samples import StatsError
 from tests.properties import examples
 
@@ -17,7 +17,7 @@ from tests.properties import examples
 @examples(60)
 def test_passes_are_those_of_all_choices(questions: list[list[float]]) -> None:
     """pass@k and pass^k are the shares of all choices of k samples with one right, and with all right."""
-    for passes in repeated(questions).passes:
+    for passes in count_repeats(questions).passes:
         chosen = [list(itertools.combinations(row, passes.k)) for row in questions]
         assert passes.any == pytest.approx(np.mean([np.mean([max(some) for some in row]) for row in chosen]))
         assert passes.all == pytest.approx(np.mean([np.mean([min(some) for some in row]) for row in chosen]))
@@ -25,9 +25,9 @@ def test_passes_are_those_of_all_choices(questions: list[list[float]]) -> None:
 
 def test_errors_are_over_questions() -> None:
     """The standard error of pass@1 is that of the means of the questions; one question has none."""
-    found = repeated([[1, 1], [0, 1], [0, 0], [1, 1]])
+    found = count_repeats([[1, 1], [0, 1], [0, 0], [1, 1]])
     assert found.passes[0].any_se == pytest.approx(np.std([1, 0.5, 0, 1], ddof=1) / 2)
-    assert repeated([[1, 0]]).passes[0].any_se is None
+    assert count_repeats([[1, 0]]).passes[0].any_se is None
 
 
 @pytest.mark.parametrize(("of_questions", "of_samples"), [(0.04, 0.01), (0.01, 0.09), (0.0, 0.05)])
@@ -35,7 +35,7 @@ def test_the_split_finds_the_variances_that_were_put_in(of_questions: float, of_
     """Over 4,000 questions of 5 samples both variances come back to a tenth, and the shares with them."""
     rng = np.random.default_rng(1)
     scores = 0.5 + rng.normal(0, math.sqrt(of_questions), 4000)[:, None] + rng.normal(0, math.sqrt(of_samples), (4000, 5))
-    found = repeated(scores.tolist())
+    found = count_repeats(scores.tolist())
     assert found.question_variance == pytest.approx(of_questions, rel=0.1, abs=0.001)
     assert found.sample_variance == pytest.approx(of_samples, rel=0.1)
     assert found.question_share == pytest.approx(of_questions / (of_questions + of_samples / 5), abs=0.05)
@@ -44,25 +44,25 @@ def test_the_split_finds_the_variances_that_were_put_in(of_questions: float, of_
 def test_what_halves_the_width_does() -> None:
     """With as many more samples as are named, a quarter of the variance is left; where questions alone make more, none is named."""
     rng = np.random.default_rng(2)
-    noisy = repeated((0.5 + rng.normal(0, 0.02, 200)[:, None] + rng.normal(0, 0.3, (200, 4))).tolist())
+    noisy = count_repeats((0.5 + rng.normal(0, 0.02, 200)[:, None] + rng.normal(0, 0.3, (200, 4))).tolist())
     assert noisy.samples_to_halve is not None
     between, within = noisy.question_variance, noisy.sample_variance
     assert between is not None
     assert within is not None
     before, after = between + within / 4, between + within / (4 + noisy.samples_to_halve)
     assert after <= before / 4 < between + within / (3 + noisy.samples_to_halve)
-    steady = repeated((0.5 + rng.normal(0, 0.3, 200)[:, None] + rng.normal(0, 0.02, (200, 4))).tolist())
+    steady = count_repeats((0.5 + rng.normal(0, 0.3, 200)[:, None] + rng.normal(0, 0.02, (200, 4))).tolist())
     assert (steady.samples_to_halve, steady.questions_to_halve) == (None, 600)
 
 
 def test_unequal_samples_count_each_question_once() -> None:
     """A question with four samples weighs as much as one with one; no k beyond the least is answered."""
-    found = repeated([[1, 1, 1, 1], [0]])
+    found = count_repeats([[1, 1, 1, 1], [0]])
     assert (found.interval.estimate, found.n_samples, len(found.passes)) == (0.5, (1, 4), 1)
 
 
 def test_nothing_is_refused_and_sameness_is_not_split() -> None:
     """No question is an error; samples that are all alike have no variance to split."""
     with pytest.raises(StatsError):
-        repeated([])
-    assert repeated([[1, 1], [1, 1]]).question_share is None
+        count_repeats([])
+    assert count_repeats([[1, 1], [1, 1]]).question_share is None

@@ -89,7 +89,7 @@ def test_means_of_example_two_and_four() -> None:
     fourth = score(PAIR, [{"a": {"k": 1}, "b": 1}], [{"a": "x", "b": 1}])
     assert fourth.per_metric["exact_match"] == 0.5
     assert (fourth.f1_node, fourth.f1_leaf) == (pytest.approx(0.8), 0.5)
-    assert [(row.path, row.flag) for row in fourth.flagged] == [("a", "wrong container")]
+    assert [(row.path, row.flag) for row in fourth.flagged_rows] == [("a", "wrong container")]
 
 
 def test_levenshtein_and_nulls() -> None:

@@ -110,7 +110,7 @@ class Alignment:
         def same(j: int, g: int, k: int, p: int) -> bool:
             if self.exact:
                 return bool(self.gold.columns[self.needed[j]][g] == self.prediction.columns[k][p])
-            return self.columns.same(j, g, k, p)
+            return self.columns.are_equal(j, g, k, p)
 
         return tuple(
             tuple((g, p) for g, p in self.pairs if not same(j, g, k, p)) if k is not None else () for j, k in enumerate(self.partners)
@@ -161,7 +161,7 @@ class _Cells:
         rest = (value if cell is not None and isinstance(value, str) else cell for cell, value in zip(cells, raw, strict=True))
         return [other if at is None else round(at, 2) + 0.0 for at, other in zip(places, rest, strict=True)]
 
-    def same(self, j: int, gold_row: int, k: int, predicted_row: int) -> bool:
+    def are_equal(self, j: int, gold_row: int, k: int, predicted_row: int) -> bool:
         """Whether two cells are equal under the rules, each cell judged by itself."""
         a, b = self.gold_keys[j][gold_row], self.predicted_keys[k][predicted_row]
         if a == b:

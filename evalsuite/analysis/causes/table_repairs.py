@@ -620,13 +620,13 @@ def _verify_totals(
 
 def _aggregate(whole: Sequence[tuple[Decimal, Sequence[Decimal]]]) -> tuple[str, float] | None:
     """Return the way in which each number aggregates its group, and its chance; None if there is none."""
-    if (name := _way_of(whole, {"sum": _WAYS["sum"]})) is None and all(abs(value - sum(of)) <= _noise(of) for value, of in whole):
+    if (name := _find_aggregate(whole, {"sum": _WAYS["sum"]})) is None and all(abs(value - sum(of)) <= _noise(of) for value, of in whole):
         return "sum but for rounding", _chance("sum", whole) * max(len(values) + 1 for _, values in whole)
-    name = name or _way_of(whole, _WAYS)
+    name = name or _find_aggregate(whole, _WAYS)
     return None if name is None else (name, _chance(name, whole))
 
 
-def _way_of(whole: Sequence[tuple[Decimal, Sequence[Decimal]]], ways: Mapping[str, Aggregate]) -> str | None:
+def _find_aggregate(whole: Sequence[tuple[Decimal, Sequence[Decimal]]], ways: Mapping[str, Aggregate]) -> str | None:
     """Return the first way in which each number aggregates its group. A constant group's extremes and mean are no evidence."""
     is_constant = all(len(set(values)) < 2 for _, values in whole)
     ways_to_try = (name for name in ways if name == "sum" or not is_constant)
@@ -709,7 +709,7 @@ def _ways(
     ways, chance = dict[str, None](), 1.0
     for j, k in numbers:
         sides = a.prediction.columns[k], a.gold.columns[a.needed[j]]
-        way = _way(sides if a.prediction.n_rows > a.gold.n_rows else sides[::-1], fine, coarse, native=a.native)
+        way = _match_aggregates(sides if a.prediction.n_rows > a.gold.n_rows else sides[::-1], fine, coarse, native=a.native)
         if way is None:
             return None
         ways[way[0]] = None
@@ -737,7 +737,7 @@ def _groups(keys: Sequence[Sequence[Any]], by: Sequence[int], n_rows: int) -> Gr
     return dict(groups)
 
 
-def _way(sides: Sequence[Sequence[Any]], fine: Groups, coarse: Groups, *, native: bool) -> tuple[str, list[Any], float] | None:
+def _match_aggregates(sides: Sequence[Sequence[Any]], fine: Groups, coarse: Groups, *, native: bool) -> tuple[str, list[Any], float] | None:
     """Return (way, one value per fine group, chance) if the finer column aggregated by groups is the coarser one; else None.
 
     The chance is that of a group with a randomly added row, multiplied over the groups of several rows. A row that was there before is the
@@ -750,7 +750,7 @@ def _way(sides: Sequence[Sequence[Any]], fine: Groups, coarse: Groups, *, native
         (coarser[coarse[group][0]] or Decimal(0), [value for row in rows if (value := finer[row]) is not None])
         for group, rows in fine.items()
     ]
-    if (way := _way_of(whole, _TOGETHER)) is None:
+    if (way := _find_aggregate(whole, _TOGETHER)) is None:
         return None
     written = [write_number(_TOGETHER[way](values), sides[0][rows[0]]) for (_, values), rows in zip(whole, fine.values(), strict=True)]
     chance = 1.0 if way == "sum" else len(_TOGETHER) - 1.0

@@ -192,13 +192,13 @@ def text_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
         "segments": segments,
         "missing": [words for segment in segments if segment["op"] in ("delete", "replace") and (words := segment["gold"].strip())],
         "extra": [words for segment in segments if segment["op"] in ("insert", "replace") and (words := segment["predicted"].strip())],
-        "nearest": [_nearest(text, answer) for text in absent[:MOST_ROWS]],
+        "nearest": [_closest_words(text, answer) for text in absent[:MOST_ROWS]],
         "answer": _cut_text(answer, LONGEST_TEXT),
         "n_characters": len(answer),
     }
 
 
-def _nearest(gold: str, answer: str) -> Data:
+def _closest_words(gold: str, answer: str) -> Data:
     """Return the words of the answer that are most similar to a text, and their similarity: 0 to 1."""
     from rapidfuzz import fuzz
 

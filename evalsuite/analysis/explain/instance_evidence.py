@@ -130,7 +130,7 @@ def _add_proof(evidence: Data, proof: "Proof | None") -> Data:
     if proof is None:
         return evidence
     searched: Data = evidence.get("explanation") or explanation([], Budget(), evidence["rules"])
-    explained = explanation(proof.causes, Budget(used=searched["n_attempts"]), evidence["rules"])
+    explained = explanation(proof.causes, Budget(n_used=searched["n_attempts"]), evidence["rules"])
     if explained["proved"] or not searched["causes"]:
         proved = [cause for cause in searched["causes"] if cause["proved"]]
         explained |= {"causes": [*explained["causes"], *proved], "notes": searched["notes"]}
@@ -284,7 +284,7 @@ def explain(scorer: Scorer, form: Any, parameters: Mapping[str, Any], *, rules: 
     if judge.passes(form) or not takes_gold(judge):
         return explanation([], budget, rules, note=note)
     causes = search(judge, form)
-    budget.used += judge.budget.used
+    budget.n_used += judge.budget.n_used
     return explanation(causes, budget, other, note=note) if causes else explanation([], budget, rules, note=note)
 
 
@@ -321,7 +321,7 @@ def explanation(causes: Sequence[Cause], budget: Budget, rules: Rule, *, note: s
         "rules": rules,
         "cause": join_names(weighed),
         "causes": [cause.to_json() for cause in weighed],
-        "n_attempts": budget.used,
+        "n_attempts": budget.n_used,
         "notes": notes,
     }
 

@@ -151,7 +151,7 @@ def chance_of_rows(a: Alignment, *, without_key: bool = False, of_list: bool = F
         columns = [(wrong[j], _Shares(a, j, by_letters=by_letters)) for j in chosen]
         n, logarithm = max(a.gold.n_rows, a.prediction.n_rows), 0.0
         for g, p in a.pairs:
-            met = sum(math.log(shares.of(g, p)) for not_equal, shares in columns if (g, p) not in not_equal)
+            met = sum(math.log(shares.share_of_row(g, p)) for not_equal, shares in columns if (g, p) not in not_equal)
             logarithm += min(0.0, met + math.log(n))
         return math.exp(logarithm)
 
@@ -174,7 +174,7 @@ def chance_of_columns(a: Alignment) -> float:
                 ways = math.lgamma(counts.total() + 1) - sum(math.lgamma(n + 1) for n in counts.values())
                 # Gapless ranks, months or years are the same in all tables.
                 if shares.by_steps * len(counts) <= 0.5:
-                    drawn = [shares.of(row) for row in range(a.gold.n_rows)]
+                    drawn = [shares.share_of_row(row) for row in range(a.gold.n_rows)]
                     if len(counts) == len(drawn):
                         # Values that occur once are drawn without being put back.
                         drawn = [1 / max(1.0, 1 / share - i) for i, share in enumerate(sorted(drawn))]
@@ -205,7 +205,7 @@ def chance_of_copies(a: Alignment) -> float:
     columns = [_Shares(a, j, by_letters=False) for j, k in enumerate(a.partners) if k is not None]
     # Copies of the same row say no more than one of them.
     rows = {golds[name] for p in a.extra if (name := a.predicted_row(p)) in golds}
-    return math.exp(sum(min(0.0, sum(math.log(shares.of(g)) for shares in columns) + math.log(len(golds))) for g in rows))
+    return math.exp(sum(min(0.0, sum(math.log(shares.share_of_row(g)) for shares in columns) + math.log(len(golds))) for g in rows))
 
 
 def chance_of_headers(a: Alignment) -> float:
@@ -237,7 +237,7 @@ class _Shares:
         predicted_keys = [] if k is None else [key(cell) for cell in a.columns.predicted[k].cells]
         self._counts, self.by_steps = Counter(self._keys), _share_by_steps({*self._keys, *predicted_keys} - {None})
 
-    def of(self, g: int, p: int | None = None) -> float:
+    def share_of_row(self, g: int, p: int | None = None) -> float:
         """Return the share of gold row g; with the predicted row p, by all of its digits if both cells have them."""
         a, j = self._a, self._j
         name, rounded, n, k = self._keys[g], a.columns.gold_keys[j][g], a.gold.n_rows, a.partners[j]
@@ -414,17 +414,17 @@ class Budget:
 
     attempts: int = MOST_ATTEMPTS
     cells: int = MOST_CELLS
-    used: int = 0
+    n_used: int = 0
     used_cells: int = 0
     notes: list[str] = field(default_factory=list)
 
     @property
-    def spent(self) -> bool:
+    def is_spent(self) -> bool:
         """Whether the search has to end; the reason is noted once."""
-        if self.used >= self.attempts:
+        if self.n_used >= self.attempts:
             self.note(f"no cause found in {tries(self.attempts)}")
         elif self.used_cells >= self.cells:
-            self.note(f"no cause found in {tries(self.used)} of {self.used_cells:,} cells together")
+            self.note(f"no cause found in {tries(self.n_used)} of {self.used_cells:,} cells together")
         else:
             return False
         return True
@@ -450,9 +450,9 @@ class Judge:
 
     def value(self, prediction: Any) -> float | None:
         """Return the score; None if the budget is spent, or if the scorer cannot judge the answer."""
-        if self.budget.spent:
+        if self.budget.is_spent:
             return None
-        self.budget.used += 1
+        self.budget.n_used += 1
         self.budget.used_cells += n_cells(prediction)
         try:
             with verdicts_only():

@@ -151,7 +151,7 @@ def search_pair(pair: TablePair, judge: Judge, passes: Passes) -> tuple[list[Cau
                     return [cause], repaired.table
                 if len(half_way) < MOST_ALTERNATIVES:
                     half_way.append((cause, repaired.table))
-        if judge.budget.spent:
+        if judge.budget.is_spent:
             return None
     # First a repair of rows that is not enough, then one of values.
     for cause, table in half_way:

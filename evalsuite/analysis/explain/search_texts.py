@@ -58,7 +58,7 @@ def explain_text(judge: Judge, answer: str) -> list[Cause] | None:
         for causes, text in candidates:
             if text != answer and judge.passes(text):
                 return causes
-            if judge.budget.spent:
+            if judge.budget.is_spent:
                 return None
     return None
 

@@ -61,13 +61,13 @@ class Shrinker:
     _started: float = field(default_factory=time.monotonic)
 
     @property
-    def spent(self) -> bool:
+    def is_spent(self) -> bool:
         """Whether the search has to end."""
         return self.calls >= MOST_CALLS or time.monotonic() - self._started > MOST_SECONDS
 
     def keeps(self, form: Any, parameters: Mapping[str, Any]) -> bool:
         """Whether the scorer gives this case the verdict of the whole."""
-        if self.spent:
+        if self.is_spent:
             return False
         self.calls += 1
         try:
@@ -293,7 +293,7 @@ def _pairs(case: Case) -> Iterator[tuple[Key, Key, int, TablePair]]:
 
 def _fewer_rows(case: Case, keeps: Keeps, shrinker: Shrinker) -> Case:
     units = _join_rows(case)
-    return _take_rows(case, smallest(units, lambda kept: keeps(_take_rows(case, kept)), spent=lambda: shrinker.spent))
+    return _take_rows(case, smallest(units, lambda kept: keeps(_take_rows(case, kept)), spent=lambda: shrinker.is_spent))
 
 
 def _join_rows(case: Case) -> list[list[tuple[Key, int]]]:
@@ -544,7 +544,7 @@ def _smallest(entry: Scorer, check: Check, form: Any, parameters: Mapping[str, A
     if not data["tables"]:
         last = {**kept, "gold": data["gold"], "schema": data["schema"]} if reads == "tree" else kept
         target = entry.score(data["answer"], **{key: value for key, value in last.items() if key != "schema" or value is not None})
-    notes = [f"the search ended after {shrinker.calls} calls: a smaller case may exist"] if shrinker.spent else []
+    notes = [f"the search ended after {shrinker.calls} calls: a smaller case may exist"] if shrinker.is_spent else []
     words = {"official": word(target.official), "strict": word(target.strict), "flip": target.flip.partition(":")[0]}
     reasons = {"reason": target.reason, "strict_reason": target.reason_for("strict")}
     about = {"scorer": entry.name, "reads": reads, "parameters": dict(kept), "sizes": sizes, "n_calls": shrinker.calls, "notes": notes}

@@ -89,14 +89,12 @@ _STRICT_ONLY: Final = {"rel_tol", "abs_tol", "labels", "order_by"}
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """An answer, in the scorer's form, that a check misjudges: `right` is whether it should be accepted, `taken` whether each rule accepts
-    it.
-    """
+    """An answer, in the scorer's form, that a check misjudges: whether it should be accepted (`right`), and which rules accept it."""
 
     kind: str
-    made: Any
+    answer: Any
     right: bool
-    taken: Accepted
+    accepted: Accepted
 
 
 def closing_line(
@@ -119,11 +117,11 @@ def closing_line(
         if all(parameters.get(name) == value for name, value in changed.items()):
             continue
         patched = {**parameters, **changed}
-        if score(hole.made, patched)[rule] is hole.right and all(
+        if score(hole.answer, patched)[rule] is hole.right and all(
             score(form, patched)[rule] for kind, form in stay if not (kind == NOISE and changed.keys() & _TOLERANCES)
         ):
             return ", ".join(f"{name}: {json.dumps(value)}" for name, value in changed.items())
-    return STRICT if rule == "official" and hole.taken["strict"] is hole.right else ""
+    return STRICT if rule == "official" and hole.accepted["strict"] is hole.right else ""
 
 
 Candidates = Iterator[dict[str, Any]]
@@ -174,7 +172,7 @@ def _make_severe(schema: Any, *, exact: bool) -> Any:
 
 _CANDIDATES: Final[dict[str, Callable[[Mapping[str, Any], Hole], Candidates]]] = {
     "order": _order,
-    "ties": lambda _, hole: ({"order_by": [k]} for k in range(min(MOST_ORDERS, len(getattr(hole.made, "header", ()))))),
+    "ties": lambda _, hole: ({"order_by": [k]} for k in range(min(MOST_ORDERS, len(getattr(hole.answer, "header", ()))))),
     "tolerance": _tolerance,
     "exclude": _exclude,
     "columns": lambda *_: iter([{"condition_cols": []}]),
@@ -289,20 +287,20 @@ def _verdicts(task: Task, check: Check, options: AuditOptions) -> list[dict[str,
 
     scored, verdicts = [], []
     with verdicts_only():
-        for made in chosen:
+        for answer in chosen:
             if options.is_over:
                 break
-            form = scorer_form(made, _gold_of(made, parameters, entry.marker.reads))
-            scored.append((made, form, score(form, parameters)))
+            form = scorer_form(answer, _gold_of(answer, parameters, entry.marker.reads))
+            scored.append((answer, form, score(form, parameters)))
         gold_form = scorer_form(answers[0], _gold_of(answers[0], parameters, entry.marker.reads))
-        for made, form, taken in scored:
+        for answer, form, accepted in scored:
             lines: dict[str, str] = {}
             for rule in RULES:
-                if taken[rule] is None or taken[rule] is made.right or options.is_over:
+                if accepted[rule] is None or accepted[rule] is answer.right or options.is_over:
                     continue
-                stay = [(OWN, gold_form), *((answer.kind, other) for answer, other, verdict in scored if answer.right and verdict[rule])]
-                lines[rule] = closing_line(Hole(made.kind, form, made.right, taken), rule, parameters, entry.parameters, stay, score)
-            verdicts.append({"kind": made.kind, "right": made.right, "size": made.size, "taken": taken, "lines": lines})
+                stay = [(OWN, gold_form), *((item.kind, other) for item, other, verdict in scored if item.right and verdict[rule])]
+                lines[rule] = closing_line(Hole(answer.kind, form, answer.right, accepted), rule, parameters, entry.parameters, stay, score)
+            verdicts.append({"kind": answer.kind, "right": answer.right, "size": answer.size, "accepted": accepted, "lines": lines})
     return verdicts
 
 
@@ -610,4 +608,4 @@ def _verdict_of_query(answer: GeneratedAnswer, result: Result) -> dict[str, Any]
     if not answer.right and (accepted["strict"] is not False or result.status != "scored"):
         return None
     lines = {"official": STRICT} if accepted["official"] is not answer.right and accepted["strict"] is answer.right else {}
-    return {"kind": answer.kind, "right": answer.right, "size": None, "taken": accepted, "lines": lines}
+    return {"kind": answer.kind, "right": answer.right, "size": None, "accepted": accepted, "lines": lines}

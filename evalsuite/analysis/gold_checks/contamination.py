@@ -162,7 +162,7 @@ class Contamination:
     n_instances: int
     overlaps: tuple[Overlap, ...]
 
-    def over(self, share: float) -> list[str]:
+    def instances_over(self, share: float) -> list[str]:
         """Return the instances with a text of which more than `share` was found."""
         return list(dict.fromkeys(overlap.instance_id for overlap in self.overlaps if overlap.share > share))
 

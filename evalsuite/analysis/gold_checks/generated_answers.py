@@ -33,7 +33,7 @@ from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Answer, Check, Fault, Gold, GoldInstance, Table
 from evalsuite.readers.csv_table import csv_rows
 from evalsuite.readers.load_answer import read_gold_files
-from evalsuite.readers.paths import inside
+from evalsuite.readers.paths import resolve_in_side
 from evalsuite.runs.gold_queries import gold_names
 from evalsuite.scorers import SCORERS
 from evalsuite.trees.json_values import alternatives_of
@@ -178,7 +178,7 @@ def lost_files(gold: Gold, instance: GoldInstance, check: Check) -> list[str]:
     lost = []
     for name in gold_names(check):
         with suppress(FaultError):
-            if not (gold.folder / inside(instance.instance_id, name)).is_file():
+            if not (gold.folder / resolve_in_side(instance.instance_id, name)).is_file():
                 lost.append(name)
     return lost
 
@@ -206,7 +206,7 @@ def _tree(gold: Gold, instance: GoldInstance, check: Check, folder: Path, limits
         return Answer(instance_id=instance.instance_id, answer_type="file", value="gold.json", where=instance.where, fault=fault)
     value = first_choice(read)
     name = "gold.jsonl" if isinstance(value, list) else "gold.json"
-    target = folder / inside(instance.instance_id, name)
+    target = folder / resolve_in_side(instance.instance_id, name)
     target.parent.mkdir(parents=True, exist_ok=True)
     records = value if isinstance(value, list) else [value]
     target.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
@@ -225,7 +225,7 @@ def first_choice(value: Any) -> Any:
 def _copy(gold_folder: Path, instance_id: str, name: str, folder: Path) -> None:
     """Copy a gold file to the same path below `folder`; an impossible file name is left to the check itself."""
     try:
-        place = inside(instance_id, name)
+        place = resolve_in_side(instance_id, name)
     except FaultError:
         return
     source, target = gold_folder / place, folder / place

@@ -43,7 +43,7 @@ from evalsuite.readers.csv_table import csv_rows
 from evalsuite.readers.gold_files import SUITE_FILE, find_spec, is_bytecode
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.load_answer import read_gold_files
-from evalsuite.readers.paths import FromRoot, inside
+from evalsuite.readers.paths import FromRoot, resolve_in_side
 from evalsuite.runs.run_files import write_atomically
 from evalsuite.scorers import SCORERS
 from evalsuite.trees.comparators import UnknownNameError
@@ -146,7 +146,7 @@ def find_odd_ids(book: Book) -> Iterator[LintFinding]:
         if spot.index:
             continue
         try:
-            inside(id_, "x")
+            resolve_in_side(id_, "x")
             reason = "it begins or ends with a space" if id_ != id_.strip() else ""
         except FaultError as error:
             reason = describe(error.fault)

@@ -32,7 +32,7 @@ from evalsuite.readers.gold_files import find_spec, is_alone
 from evalsuite.readers.json_text import Layout, Obj
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.load_answer import read_gold_files
-from evalsuite.readers.paths import inside, open_trusted
+from evalsuite.readers.paths import open_trusted, resolve_in_side
 from evalsuite.scorers import SCORERS
 
 Severity = Literal["error", "warning", "note"]
@@ -174,7 +174,7 @@ class Book:
         gold = spot.check.parameters["gold"]
         for name in gold if isinstance(gold, list) else [gold]:
             try:
-                if not (self.folder / inside(spot.instance.instance_id, name)).is_file():
+                if not (self.folder / resolve_in_side(spot.instance.instance_id, name)).is_file():
                     self.unread.append((spot, name, Fault(code="MISSING_FILE")))
             except FaultError as error:
                 self.unread.append((spot, name, error.fault))
@@ -330,10 +330,14 @@ def find_golds_in_question(spot: Spot) -> Iterator[LintFinding]:
     if spot.check.scorer != "string_match":
         return
     question = _question(spot).lower()
-    inside = [gold for gold in golds_of(spot) if gold.lower() in question]
+    resolve_in_side = [gold for gold in golds_of(spot) if gold.lower() in question]
     needed = len(golds_of(spot)) if spot.check.parameters.get("conj") == "and" else 1
-    if inside and len(inside) >= needed and not any(item.lower() in question for item in _texts_of(spot.check.parameters.get("exclude"))):
-        message = f"the question contains gold {inside[0]!r}: an answer that repeats the question is right"
+    if (
+        resolve_in_side
+        and len(resolve_in_side) >= needed
+        and not any(item.lower() in question for item in _texts_of(spot.check.parameters.get("exclude")))
+    ):
+        message = f"the question contains gold {resolve_in_side[0]!r}: an answer that repeats the question is right"
         yield spot.finding("gold-in-question", message, hint="exclude the other candidates, or rephrase the question without the answer")
 
 

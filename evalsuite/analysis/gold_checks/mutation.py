@@ -35,7 +35,7 @@ from evalsuite.readers.csv_table import read_named_rows
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.load_answer import read_pair
-from evalsuite.readers.paths import FromRoot, inside
+from evalsuite.readers.paths import FromRoot, resolve_in_side
 from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.sandbox.temp_dirs import TempDir
@@ -52,13 +52,13 @@ class Verdict:
 
     kind: str
     right: bool
-    taken: Mapping[Rule, bool | None]
+    accepted: Mapping[Rule, bool | None]
     size: float | None = None
     lines: Mapping[Rule, str] = field(default_factory=dict)
 
     def fails(self, rule: Rule) -> bool:
         """Whether the check misjudges it: accepts a wrong answer, or refuses a right one."""
-        is_accepted = self.taken[rule]
+        is_accepted = self.accepted[rule]
         return is_accepted is not None and is_accepted is not self.right
 
 
@@ -76,7 +76,9 @@ class Audited:
         """Return the wrong, or right, answers that count under a rule."""
         if rule in self.unfit:
             return []
-        return [verdict for verdict in self.verdicts if verdict.right is right and verdict.kind != OWN and verdict.taken[rule] is not None]
+        return [
+            verdict for verdict in self.verdicts if verdict.right is right and verdict.kind != OWN and verdict.accepted[rule] is not None
+        ]
 
     def holes(self, rule: Rule) -> list[Verdict]:
         """Return the misjudged answers, accepted wrong ones first."""
@@ -413,7 +415,7 @@ def _resolve_gold_names(parameters: Mapping[str, Any], folder: Path, instance_id
         if not isinstance(value, str) or isinstance(value, FromRoot):
             return value
         try:
-            place = inside(instance_id, value)
+            place = resolve_in_side(instance_id, value)
         except FaultError:
             return value
         return FromRoot(place) if (folder / place).is_file() else value
@@ -480,8 +482,8 @@ def infer_parameters(gold: Path, good: Sequence[Path], bad: Sequence[Path], *, r
     examples = _Examples(gold, good, bad, rules)
     plans = list(_plans(examples))
     fitting = (plan for plan in plans if examples.separates(plan))
-    chosen = next(fitting, None) or min(plans, key=lambda plan: sum(map(len, examples.misjudged(plan))))
-    refused, accepted = examples.misjudged(chosen)
+    chosen = next(fitting, None) or min(plans, key=lambda plan: sum(map(len, examples.find_misjudged(plan))))
+    refused, accepted = examples.find_misjudged(chosen)
     return Inferred(
         parameters=chosen,
         n_columns=len(chosen.get("condition_cols") or examples.names),
@@ -516,7 +518,7 @@ class _Examples:
         score = self.judge(answer, plan)
         return score is not None and getattr(score, self.rules) == 1
 
-    def misjudged(self, plan: Mapping[str, Any]) -> tuple[list[Path], list[Path]]:
+    def find_misjudged(self, plan: Mapping[str, Any]) -> tuple[list[Path], list[Path]]:
         """Return (good ones refused, bad ones accepted)."""
         return [answer for answer in self.good if not self.accepts(answer, plan)], [
             answer for answer in self.bad if self.accepts(answer, plan)

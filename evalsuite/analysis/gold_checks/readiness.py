@@ -229,11 +229,13 @@ class _AnswerValidator:
         # Only the current reference (dbt) reads views, so a view is a risk unless gold names that reference.
         takes_views = check is not None and check.parameters.get("reference") == "dbt"
         form_read = "table" if form == "tables" else form
-        dialect = Dialect.of(check.parameters if check is not None else {})
+        dialect = Dialect.from_parameters(check.parameters if check is not None else {})
         reading = (AnswerFiles(*place), form_read, answer.answer_type, value, names, dict(self.limits), dialect, takes_views)
         try:
             if form == "query" and check is not None:
-                statement_of(value, QUERY_EVALUATORS[str(check.parameters.get("evaluator", "bird-ex"))], QueryLimits.of(self.limits))
+                statement_of(
+                    value, QUERY_EVALUATORS[str(check.parameters.get("evaluator", "bird-ex"))], QueryLimits.from_names(self.limits)
+                )
                 return None
             if answer.answer_type == "answer":
                 fault, note = self.calls.call(_LOOK, *reading) if form == "tree" else fault_and_note(*reading)
@@ -378,7 +380,7 @@ class GoldCheck:
     by_the_day: tuple[str, ...] = ()
 
     @property
-    def failing(self) -> list[str]:
+    def failing_ids(self) -> list[str]:
         """The ids below full marks that are not excused."""
         return [id_ for id_ in self.below if id_ not in self.excused]
 

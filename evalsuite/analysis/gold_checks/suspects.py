@@ -245,10 +245,10 @@ def _fit_items(
 
 def _copies(items: Sequence["_Item"], able: Any) -> Copies:
     """Find the copies; each item then weights its voters by them."""
-    looked = [(item.voters, item.own, item.same(able)) for item in items[:MOST_LOOKED]]
+    looked = [(item.voters, item.own, item.chances_of_same(able)) for item in items[:MOST_LOOKED]]
     copies = find_copies(len(able), looked)
     for item in items if copies or any(item.weights.min() < 1 for item in items) else ():
-        item.weigh_voters(*independent_weights(item.voters, item.own, item.same(able), copies))
+        item.weigh_voters(*independent_weights(item.voters, item.own, item.chances_of_same(able), copies))
     return copies
 
 
@@ -297,7 +297,7 @@ class _Item:
         self.truth = np.array([p_right, *[(1 - p_right) / len(self.counts)] * len(self.counts)])
         self.difficulty, self.concentration = np.full(len(grid), 1 / len(grid)), mixture
 
-    def same(self, able: Any) -> Any:
+    def chances_of_same(self, able: Any) -> Any:
         """Return voter x voter the chance of the same answer, see `chance_of_same`; `able` is P(right) by voter and difficulty."""
         import numpy as np
 
@@ -490,7 +490,7 @@ def collect_answer(task: Task, prediction: Prediction) -> Result:
 def _content(form: Any, *, numbers: bool = False) -> tuple[str, str]:
     """Return (a key that equal answers share, the answer in a few words); the key ignores order, headers and the spelling of numbers."""
     if isinstance(form, Table):
-        columns = sorted((list(map(_spelling, column)) for column in form.columns), key=lambda column: (sorted(column), column))
+        columns = sorted((list(map(_canonical_text, column)) for column in form.columns), key=lambda column: (sorted(column), column))
         return json.dumps(sorted(zip(*columns, strict=True))), f"a table of {form.n_rows} rows, {len(form.columns)} columns"
     if isinstance(form, str):
         return _text_key(form, numbers=numbers), form.strip()[:_SHOWN]
@@ -509,7 +509,7 @@ def _text_key(text: str, *, numbers: bool) -> str:
     return " ".join(sorted({format(float(exact_of(number.candidates[0])), ".10g") for number in written}) or filter(None, bare))
 
 
-def _spelling(value: Any) -> str:
+def _canonical_text(value: Any) -> str:
     """Return a cell as text that other spellings of it share: numbers by 10 significant digits."""
     text = "" if value is None else str(value).strip()
     try:

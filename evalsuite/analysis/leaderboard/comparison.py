@@ -42,7 +42,7 @@ from evalsuite.core.status import ZERO, check_level, default_level, raw_value, s
 from evalsuite.core.types import Result, Rule
 from evalsuite.runs.corrected_scores import HumanEstimate, human_difference
 from evalsuite.stats.intervals import CELLS_AT_ONCE, ONE_CLUSTER, Interval, cluster_totals, clustered_interval, few_clusters_note
-from evalsuite.stats.power import Units, detectable, needed, power_units
+from evalsuite.stats.power import Units, detectable, n_needed, power_units
 from evalsuite.stats.samples import N_RESAMPLES, SEED, differences, is_binary, mean
 from evalsuite.stats.significance import PairedTest, Significance, adjust, compare_paired, difference_interval, interval_note, sign_flip
 from evalsuite.stats.units import at_one_length, fields_of_units, units_of
@@ -177,7 +177,7 @@ class Plan:
     @property
     def n_needed(self) -> int | None:
         """Return how many instances would show the observed difference, if it is the true one; None if so few can show nothing."""
-        n = None if self.units is None else needed(self.units, self.difference, self.alpha)
+        n = None if self.units is None else n_needed(self.units, self.difference, self.alpha)
         return None if n is None else math.ceil(n * self.size)
 
 
@@ -476,7 +476,7 @@ class Comparison:
         return tuple(candidate.label for candidate in self.candidates if candidate.is_regression)
 
     @property
-    def undecided(self) -> tuple[str, ...]:
+    def undecided_names(self) -> tuple[str, ...]:
         """The candidates without a verdict: no instance was judged on both sides."""
         return tuple(candidate.label for candidate in self.candidates if not candidate.total.n)
 

@@ -526,7 +526,7 @@ def flipped_instances(instances: Sequence[Paired]) -> tuple[Paired, ...]:
 
 def add_texts(flip: Paired, base: RunSide, other: RunSide) -> Paired:
     """Return the instance with its texts, if the folders of its run are unchanged."""
-    base_texts, other_texts = (NOTHING if side.exchanges is None else side.exchanges.of(flip.instance_id) for side in (base, other))
+    base_texts, other_texts = (NOTHING if side.exchanges is None else side.exchanges.texts_of(flip.instance_id) for side in (base, other))
     question, reference = base_texts.question or other_texts.question, base_texts.reference or other_texts.reference
     return replace(flip, question=question, reference=reference, answer_a=base_texts.answer, answer_b=other_texts.answer)
 

@@ -519,7 +519,7 @@ class Admission:
                 raise write_error(self._file, error) from error
         return refused
 
-    def received(self, submission_hash: str) -> str:
+    def time_received(self, submission_hash: str) -> str:
         """Return when a content was first accepted, as `2026-11-22T14:30:00Z`; empty if unknown."""
         return self._taken.get(submission_hash, ("", ""))[0]
 

@@ -20,7 +20,7 @@ from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.leaderboard_entries import Entry
 from evalsuite.runs.run_folder import RUN
 from evalsuite.stats.agreement import Agreement, Confusion, cohen_kappa, confusion, krippendorff_alpha
-from evalsuite.stats.intervals import Repeats, corrected_mean, repeated, wilson_interval
+from evalsuite.stats.intervals import Repeats, corrected_mean, count_repeats, wilson_interval
 from evalsuite.stats.units import by_unit, mean_unit_details, mean_units, units_of
 
 SCHEMA_VERSION = 1
@@ -88,7 +88,7 @@ def samples_of(sides: Sequence[RunSide], *, notes: Sequence[str] = ()) -> Sample
                 f"no question of {model or model_sides[0].label} was judged", hint="set up what is missing and score them again"
             )
         label = model or f"{len(model_sides)} runs"
-        models.append(ModelSamples(model=label, runs=tuple(side.label for side in model_sides), numbers=repeated(questions)))
+        models.append(ModelSamples(model=label, runs=tuple(side.label for side in model_sides), numbers=count_repeats(questions)))
     return Samples(suite=sides[0].suite, rules=sides[0].rules, models=tuple(models), notes=tuple(notes))
 
 
@@ -184,7 +184,7 @@ def models_of(entries: Sequence[Entry]) -> tuple[list[Entry], dict[str, ModelSam
             mean, questions = _mean_run(runs)
             models.append(replace(model_sides[0], name=name, scores=mean, is_new=any(entry.is_new for entry in model_sides)))
             if any(questions):
-                numbers = repeated([scores for scores in questions if scores])
+                numbers = count_repeats([scores for scores in questions if scores])
                 samples[name] = ModelSamples(model=name, runs=tuple(entry.name for entry in model_sides), numbers=numbers)
         else:
             models.append(model_sides[0])
@@ -508,17 +508,17 @@ class Margins:
     near: tuple[tuple[str, float, float], ...]
     note: str = ""
 
-    def at(self, tolerance: float) -> float:
+    def score_at(self, tolerance: float) -> float:
         """Return the score under a tolerance."""
         return next(score for step, score in reversed(self.steps) if step <= tolerance)
 
     def steps_to_show(self) -> list[tuple[float, float]]:
         """Return (tolerance, score) at 0 and at each power of ten between the smallest and the largest margin."""
         if not self.near:
-            return [(0.0, self.at(0.0))]
+            return [(0.0, self.score_at(0.0))]
         low, high = self.near[0][2], self.near[-1][2]
         decades = [tolerance for tolerance in _DECADES if low / 10 < tolerance < high * 10]
-        return [(tolerance, self.at(tolerance)) for tolerance in (0.0, *(decades or [low]))]
+        return [(tolerance, self.score_at(tolerance)) for tolerance in (0.0, *(decades or [low]))]
 
     def to_json(self) -> dict[str, Any]:
         """The same as a JSON object."""

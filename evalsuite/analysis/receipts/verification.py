@@ -279,7 +279,7 @@ def replay_of(
     chosen = options.rules or gold.suite.rules
     choice: dict[str, Any] = {"only": options.only, "pattern": options.pattern, "group": options.group}
     among = plan(gold, submission, rules=chosen, limits=limits, allow_programs=options.allow_programs, **choice)
-    tasks = among if options.shard is None else options.shard.of(among)
+    tasks = among if options.shard is None else options.shard.select(among)
     patched = {entry.id: entry.instance for entry in errata.entries if entry.instance is not None} if errata is not None else {}
     databases = Databases(gold, submission.folder, limits=limits, jobs=default_jobs(), isolation="process", folder=databases_folder)
     settled, outside = {}, {}

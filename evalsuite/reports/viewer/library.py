@@ -23,7 +23,7 @@ from evalsuite.core.types import Result
 from evalsuite.gold.spec import question_of, reference_text
 from evalsuite.readers.paths import metadata_name
 from evalsuite.reports.record import Record, record_of_entry, redact_record
-from evalsuite.runs.history import CONTEXTS, LONGEST, TAGS, RunEntry, part_asked_for, read_run, read_run_file, submission_folder
+from evalsuite.runs.history import CONTEXTS, LONGEST, TAGS, RunEntry, read_run, read_run_file, selected_part, submission_folder
 from evalsuite.runs.run_files import read_json, why_no_run
 from evalsuite.runs.run_folder import RESULTS, RUN, STARTED, holds_run, labels_path
 from evalsuite.runs.run_options import signature_parts
@@ -101,7 +101,7 @@ class RunView:
     ended_ns: int = 0
 
     @property
-    def made(self) -> tuple[str, int]:
+    def time_key(self) -> tuple[str, int]:
         """Sort key of time; runs of the same second are ordered by their end."""
         return self.created_at, self.ended_ns
 
@@ -272,7 +272,7 @@ class BenchFolder:
         self.folder = folder
         self._kept = StampedCache(2048)
 
-    def watched(self) -> list[Path]:
+    def watched_paths(self) -> list[Path]:
         """The files and folders that indicate changes."""
         return [self.folder, *sorted(self.folder.glob("*")), *sorted(self.folder.glob("*/*/run.json"))]
 
@@ -370,7 +370,7 @@ class Source(Protocol):
         """Return its suites with their runs."""
         ...
 
-    def watched(self) -> list[Path]:
+    def watched_paths(self) -> list[Path]:
         """The files and folders that indicate changes."""
         ...
 
@@ -392,7 +392,7 @@ class RunsFolder:
             return [self.folder]
         return sorted(item for item in self.folder.iterdir() if item.is_dir()) if self.folder.is_dir() else []
 
-    def watched(self) -> list[Path]:
+    def watched_paths(self) -> list[Path]:
         """The run folders with their final files, and the suites."""
         suites = [self._suites, *sorted(self._suites.glob("*/suite.json"))] if self._suites is not None else []
         return [self.folder, *(folder / RUN for folder in self.run_folders()), *suites]
@@ -409,7 +409,7 @@ class RunsFolder:
         for id_, entries in by_suite.items():
             yield self._suites_of_runs(id_, self._run_views(id_, entries))
 
-    def damaged(self) -> list[DamagedRunError]:
+    def damaged_runs(self) -> list[DamagedRunError]:
         """The finished runs that are in no suite, since their `run.json` cannot be read."""
         return [entry for entry in self._entries() if isinstance(entry, DamagedRunError)]
 
@@ -420,7 +420,7 @@ class RunsFolder:
 
     def _run_views(self, suite_id: str, entries: Sequence[RunEntry]) -> tuple[RunView, ...]:
         runs = [self._run_view(entry, suite_id) for entry in entries]
-        return tuple(sorted(runs, key=lambda run: (run.made, run.id), reverse=True))
+        return tuple(sorted(runs, key=lambda run: (run.time_key, run.id), reverse=True))
 
     def _run_view(self, entry: RunEntry, suite_id: str) -> RunView:
         return RunView(
@@ -493,9 +493,9 @@ class Library:
                 suites.setdefault(suite.id, suite)
         return list(suites.values())
 
-    def damaged(self) -> list[DamagedRunError]:
+    def damaged_runs(self) -> list[DamagedRunError]:
         """The runs of all folders that are in no suite, since their `run.json` cannot be read."""
-        return [fault for source in self.sources if isinstance(source, RunsFolder) for fault in source.damaged()]
+        return [fault for source in self.sources if isinstance(source, RunsFolder) for fault in source.damaged_runs()]
 
     def suite(self, id_: str) -> SuiteView:
         """Return the suite of an id. Raises `BadQueryError` for an invalid id, `NotThereError` for an unknown one."""
@@ -512,7 +512,7 @@ class Library:
             for run in suite.runs:
                 if run.id == id_:
                     return run
-        for fault in self.damaged():
+        for fault in self.damaged_runs():
             if safe_id(fault.run) == id_:
                 raise fault
         raise NotThereError(f"no finished run {id_!r}", hint="the page of its suite has the ids of its runs")
@@ -642,7 +642,7 @@ class Journals:
 
     def fingerprint(self) -> tuple[int, ...]:
         """Return a value that changes only with the finished runs."""
-        return stamp_of(*(path for source in self._library.sources for path in source.watched()))
+        return stamp_of(*(path for source in self._library.sources for path in source.watched_paths()))
 
     def _progress_of(self, folder: Path) -> Progress | None:
         started = read_json(folder / STARTED)
@@ -650,7 +650,7 @@ class Journals:
             return None
         started_seconds = stamp_of(folder / STARTED)[1] / 1e9
         journal = self._seen.setdefault(folder, _Journal(folder / RESULTS))
-        journal.read_on()
+        journal.read_new_lines()
         name, total = self._count_instances(started)
         return Progress(
             id=safe_id(folder.name),
@@ -671,7 +671,7 @@ class Journals:
             return str(started.get("suite", "")), int(started["n_instances"])
         gold = signature_parts(str(started.get("signature", ""))).get("gold", "")
         options = started.get("options")
-        part = isinstance(options, dict) and bool(part_asked_for(options))
+        part = isinstance(options, dict) and bool(selected_part(options))
         for suite in self._library.suites() if gold else ():
             for run in suite.runs:
                 if run.run["gold"].get("hash") == gold:
@@ -691,7 +691,7 @@ class _Journal:
         self._at = self.n = self.n_right = self.n_judged = 0
         self.points = 0.0
 
-    def read_on(self) -> None:
+    def read_new_lines(self) -> None:
         """Count the complete lines since the last call; start again if the file was replaced or truncated."""
         try:
             with self._path.open("rb") as lines:

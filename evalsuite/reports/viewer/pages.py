@@ -367,7 +367,7 @@ def show_suites(state: "State", request: "Request") -> "Response":
         n_all=len(suites),
         scorers=sorted({name for suite in suites for name in suite.scorers}),
         progress=state.journals.all(),
-        damaged=[_damage_message(error) for error in state.library.damaged()],
+        damaged=[_damage_message(error) for error in state.library.damaged_runs()],
         sorts=SUITE_SORTS,
     )
 

@@ -33,7 +33,7 @@ from evalsuite.reports.viewer.library import (
     value_of,
 )
 from evalsuite.runs.corrected_scores import read_label_texts, write_labels
-from evalsuite.runs.history import part_asked_for
+from evalsuite.runs.history import selected_part
 from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.run_folder import labels_path
 
@@ -242,7 +242,7 @@ class Across:
         by_signature: dict[str, list[RunView]] = {}
         for run in suite.runs:
             # The signature, marked for a part of gold: such runs are not ranked with whole ones.
-            part = [f"{key}={value}" for key, value in part_asked_for(run.run["options"]).items()]
+            part = [f"{key}={value}" for key, value in selected_part(run.run["options"]).items()]
             by_signature.setdefault("|".join([str(run.run.get("signature", "")), *part]), []).append(run)
         if not by_signature:
             return None
@@ -377,7 +377,7 @@ def run_key(run: RunView, word: str) -> Any:
     """Return the sort value of a run."""
     if word == "score":
         return run.average()
-    return (run.name.casefold(), run.name) if word == "name" else run.made
+    return (run.name.casefold(), run.name) if word == "name" else run.time_key
 
 
 def find_results(suite: SuiteView, record: Record, query: Query) -> Page[Result]:

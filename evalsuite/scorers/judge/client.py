@@ -82,14 +82,14 @@ class Pace:
         if at > now:
             self._wait(at - now)
 
-    def replied(self, n_tokens: int) -> None:
+    def record_reply(self, n_tokens: int) -> None:
         """Record a reply: its tokens delay the next turn, and more parallel calls are allowed."""
         with self._free:
             self._next = max(self._next, self._clock()) + n_tokens * self._per_token if self._per_token else self._next
             self.allowed = min(float(self._most), self.allowed + 0.5)
             self._free.notify()
 
-    def refused(self) -> None:
+    def record_refusal(self) -> None:
         """Record that the endpoint refused a call because of the rate."""
         with self._free:
             self.allowed = max(1.0, self.allowed / 2)
@@ -148,7 +148,7 @@ class Endpoint:
         started, status, text = time.monotonic(), 0, ""
         try:
             response = self._send(address, json.dumps(body).encode(), headers | keyed)
-            status, text = response.status, self.hidden(response.body.decode("utf-8", "replace"))
+            status, text = response.status, self.hide_key(response.body.decode("utf-8", "replace"))
         except TransportError as error:
             text = error.kind
             raise
@@ -189,7 +189,7 @@ class Endpoint:
     def read(self, data: object) -> Reply | None:
         """Return the reply in the JSON of a response, without the key; None if there is none."""
         reply = self.provider.reply_in(data)
-        return None if reply is None else replace(reply, text=self.hidden(reply.text))
+        return None if reply is None else replace(reply, text=self.hide_key(reply.text))
 
     def pause(self, seconds: float) -> bool:
         """Wait. Returns True if the calls were stopped meanwhile."""
@@ -202,9 +202,9 @@ class Endpoint:
             data = json.loads(body[: 16 * _LONGEST_ERROR])
             error = data.get("error", data)
             text = str(error.get("message", text) if isinstance(error, dict) else error)
-        return " ".join(self.hidden(text).split())[:_LONGEST_ERROR]
+        return " ".join(self.hide_key(text).split())[:_LONGEST_ERROR]
 
-    def hidden(self, text: str) -> str:
+    def hide_key(self, text: str) -> str:
         """Return a text without the key, because an endpoint may echo it. A key of a few characters is not secret."""
         key = self.settings.key()
         return text.replace(key, "[key]") if len(key) >= _SHORTEST_SECRET else text
@@ -297,7 +297,7 @@ class Desk:
                 if self._endpoint.pause(pause):
                     raise FaultError("JUDGE_FAILED", "the run was ended before the judge replied")
                 pause = min(_LONGEST_PAUSE, 2 * pause)
-            why = self._endpoint.hidden(state.why)
+            why = self._endpoint.hide_key(state.why)
             for place in state.places:
                 for line in self._endpoint.call("GET", place, most_bytes=_LONGEST_RESULTS).body.splitlines():
                     with suppress(ValueError, LookupError, TypeError, AttributeError):
@@ -307,7 +307,7 @@ class Desk:
                             self._replies[key] = reply
                         else:
                             self._make_failure[key] = (
-                                self._endpoint.hidden(problem) or f"the reply is none of {self._endpoint.settings.provider}'s"
+                                self._endpoint.hide_key(problem) or f"the reply is none of {self._endpoint.settings.provider}'s"
                             )
         except FaultError as error:
             self._make_failure |= {key: error.fault.detail for key in batch["keys"] if key not in self._replies}
@@ -520,13 +520,13 @@ class Client:
             reply = self.endpoint.provider.reply(response.body)
             if reply is None:
                 return None, f"the reply is none of {self.settings.provider}'s"
-            self._pace.replied(reply.n_prompt_tokens + reply.n_completion_tokens)
-            return replace(reply, text=self.endpoint.hidden(reply.text)), ""
+            self._pace.record_reply(reply.n_prompt_tokens + reply.n_completion_tokens)
+            return replace(reply, text=self.endpoint.hide_key(reply.text)), ""
         why = f"the judge answered HTTP {status}"
         problem = self.endpoint.error_in_words(response.body)
         if status in AGAIN or status >= 500:
             if status in TOO_FAST:
-                self._pace.refused()
+                self._pace.record_refusal()
             return None, f"{why}: {problem}" if problem else why
         with self._lock:
             if status in REFUSED:

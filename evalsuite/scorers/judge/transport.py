@@ -326,7 +326,7 @@ class Provider:
             return None
 
 
-def below(base_url: str, ending: str) -> str:
+def join_address(base_url: str, ending: str) -> str:
     """Return the address with `ending` appended to its path, unless it is there already; a query is kept."""
     parts = urlsplit(base_url)
     path = parts.path.rstrip("/")
@@ -335,7 +335,7 @@ def below(base_url: str, ending: str) -> str:
 
 def _address(ending: str) -> Callable[[str, str], str]:
     """Return the function from (base address, model) to the address of an API whose path does not depend on the model."""
-    return lambda base_url, _: below(base_url, ending)
+    return lambda base_url, _: join_address(base_url, ending)
 
 
 def parameters_of(request: Request, renamed: Mapping[str, str]) -> dict[str, Any]:
@@ -377,20 +377,20 @@ def openai_batches(endpoint: str) -> BatchApi:
         file_part = f'{part}"file"; filename="requests.jsonl"\r\nContent-Type: application/jsonl\r\n\r\n'
         data = (purpose + file_part + "".join(json.dumps(line) + "\n" for line in lines) + f"\r\n--{_BOUNDARY}--\r\n").encode()
         kind = f"multipart/form-data; boundary={_BOUNDARY}"
-        file = json.loads(call("POST", below(root, "/files"), data, kind=kind).body)["id"]
+        file = json.loads(call("POST", join_address(root, "/files"), data, kind=kind).body)["id"]
         request = {"input_file_id": file, "endpoint": url, "completion_window": "24h"}
-        return str(json.loads(call("POST", below(root, "/batches"), json.dumps(request).encode()).body)["id"])
+        return str(json.loads(call("POST", join_address(root, "/batches"), json.dumps(request).encode()).body)["id"])
 
     def look(call: Call, base_url: str, id_: str) -> BatchState:
         """Return the state of a batch; a failed or expired one may have partial results."""
         root = base_url.rstrip("/").removesuffix(endpoint)
-        data = json.loads(call("GET", below(root, f"/batches/{quote(id_, safe='')}")).body)
+        data = json.loads(call("GET", join_address(root, f"/batches/{quote(id_, safe='')}")).body)
         files = [data.get(key) for key in ("output_file_id", "error_file_id")]
         problems = (data.get("errors") or {}).get("data") or [{}]
         problem = f": {word(problems[0].get('message'))}" if problems[0].get("message") else ""
         return BatchState(
             is_over=data["status"] in _OVER,
-            places=tuple(below(root, f"/files/{quote(file, safe='')}/content") for file in files if isinstance(file, str)),
+            places=tuple(join_address(root, f"/files/{quote(file, safe='')}/content") for file in files if isinstance(file, str)),
             why="" if data["status"] == "completed" else f"the batch {word(data['status'])}{problem}",
         )
 
@@ -462,7 +462,7 @@ def azure_address(base_url: str, model: str) -> str:
     parts = urlsplit(base_url)
     path = parts.path.rstrip("/")
     if path.endswith("/openai/v1") or "/deployments/" in path:
-        whole = below(base_url, "/chat/completions")
+        whole = join_address(base_url, "/chat/completions")
     else:
         path = path.removesuffix("/openai")
         whole = urlunsplit(parts._replace(path=f"{path}/openai/deployments/{quote(model, safe='')}/chat/completions", fragment=""))
@@ -518,7 +518,7 @@ def line_of_batch(data: Any) -> tuple[str, object, str]:
 
 
 def _message_batches(base_url: str) -> str:
-    return below(base_url.rstrip("/").removesuffix("/messages"), "/messages/batches")
+    return join_address(base_url.rstrip("/").removesuffix("/messages"), "/messages/batches")
 
 
 ANTHROPIC = Provider(

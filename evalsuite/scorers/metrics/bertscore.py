@@ -109,7 +109,7 @@ class Greedy:
     recall: float
     f1: float
 
-    def weighted(self, precision_weight: float | None) -> float:
+    def weight(self, precision_weight: float | None) -> float:
         """Return `w * precision + (1 - w) * recall`, which is Arthur Bench's score at 0.1; F1 for None."""
         return self.f1 if precision_weight is None else precision_weight * self.precision + (1 - precision_weight) * self.recall
 
@@ -164,7 +164,7 @@ class BertScore(Metric):
         """Return the score, with precision, recall and F1 in the details."""
         rows = self._embed_cached(prediction)
         matches = [greedy_match(rows, self._embed_cached(reference)) for reference in references]
-        return best([Measure(value=min(1.0, max(0.0, m.weighted(self.precision_weight))), details=asdict(m)) for m in matches])
+        return best([Measure(value=min(1.0, max(0.0, m.weight(self.precision_weight))), details=asdict(m)) for m in matches])
 
     @cached_property
     def _embed_cached(self) -> Callable[[str], Any]:

@@ -11,7 +11,7 @@ from evalsuite.core import plugin_calls
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.metric import Measure, Metric, MetricError
 from evalsuite.scorers.metrics import get_metric
-from evalsuite.scorers.metrics.composite import Composite, OnMissing, Part, normalised
+from evalsuite.scorers.metrics.composite import Composite, OnMissing, Part, normalise_weights
 
 Function = Callable[[Any, Any], float | None]
 
@@ -110,7 +110,7 @@ class MetricBuilder:
         """
         if not self._parts:
             raise MetricError("the builder has no metric", code="empty")
-        normalised([part.weight for part in self._parts], len(self._parts))
+        normalise_weights([part.weight for part in self._parts], len(self._parts))
         if len(self._parts) == 1 and self._parts[0].scale is None:
             return self._parts[0].metric
         return Composite(parts=tuple(self._parts), aggregation=aggregation, on_missing=on_missing)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ AGGREGATIONS: Final = get_args(Aggregation)
 OnMissing = Literal["null", "renormalise", "zero"]
 
 
-def normalised(weights: Sequence[float], n: int) -> list[float]:
+def normalise_weights(weights: Sequence[float], n: int) -> list[float]:
     """Return the weights divided by their sum. Raises `MetricError` (length, negative, zero_sum, empty) for invalid ones."""
     if not n:
         raise MetricError("there is nothing to combine", code="empty")
@@ -46,7 +46,7 @@ def combine(scores: Sequence[float], weights: Sequence[float] | None = None, agg
     score is 0 (a score of weight 0 does not count in the weighted ones) and raise `MetricError` (negative_score) below 0.
     """
     check_aggregation(aggregation)
-    shares = normalised([1.0] * len(scores) if weights is None else weights, len(scores))
+    shares = normalise_weights([1.0] * len(scores) if weights is None else weights, len(scores))
     if aggregation == "min":
         return min(scores)
     if aggregation == "max":
@@ -119,7 +119,7 @@ class Composite(Metric):
         check_aggregation(self.aggregation)
         super().__post_init__()
         object.__setattr__(self, "parts", _with_unique_names(self.parts))
-        normalised([part.weight for part in self.parts], len(self.parts))
+        normalise_weights([part.weight for part in self.parts], len(self.parts))
         for part in self.parts:
             unbounded = part.metric.low is None or part.metric.high is None
             if part.scale is None and unbounded:
@@ -130,7 +130,7 @@ class Composite(Metric):
 
     def detailed_evaluate(self, prediction: Any, reference: Any = None) -> Measure:
         """Return the composite. For each part `details.parts` has its raw value, its value on [0, 1], both weights and its details."""
-        shares = normalised([part.weight for part in self.parts], len(self.parts))
+        shares = normalise_weights([part.weight for part in self.parts], len(self.parts))
         rows: dict[str, dict[str, Any]] = {}
         for part, share in zip(self.parts, shares, strict=True):
             measure = part.metric.detailed_evaluate(prediction, reference)

@@ -64,14 +64,14 @@ class PythonUnitTesting(Metric):
                 # A sandboxed worker cannot start processes.
                 unknown = "a sandboxed worker cannot start programs: --allow-programs needs --isolation none here"
                 break
-            if ended.how == "unrun":
+            if ended.outcome == "unrun":
                 fault = machine_fault(f"this machine did not run test {place} to its end: {ended.why}")
                 return Measure(value=None, reason=describe(fault), fault=fault)
-            if ended.how == "unknown":
+            if ended.outcome == "unknown":
                 unknown = unknown or f"test {place} cannot be run in a process apart from the program: {ended.why}"
-            elif ended.how != "passed":
+            elif ended.outcome != "passed":
                 reason = f"test {place} {ended.why}" if ended.why else ""
-                return Measure(value=0.0, reason=reason, details={"category": "fail", "ended": ended.how, "test": place})
+                return Measure(value=0.0, reason=reason, details={"category": "fail", "ended": ended.outcome, "test": place})
         if unknown:
             fault = Fault(code="NO_JAIL", detail=unknown)
             return Measure(value=None, reason=describe(fault), fault=fault)

@@ -276,7 +276,7 @@ def test_the_curve() -> None:
     assert found.steps == ((0.0, 0.25), (0.004, 0.5), (0.4, 0.75))
     assert found.score == 0.5
     assert [name for name, _, _ in found.near] == ["b", "c"]
-    assert (found.at(0.003), found.at(0.01), found.at(7)) == (0.25, 0.5, 0.75)
+    assert (found.score_at(0.003), found.score_at(0.01), found.score_at(7)) == (0.25, 0.5, 0.75)
     assert find_margins("none", [], "strict").steps_to_show() == [(0.0, 0.0)]
 
 

@@ -222,12 +222,12 @@ def test_the_score_under_a_tolerance_is_a_plain_count(answers: list[tuple[float 
 
     for tolerance in (0, 0.005, 0.01, 0.3, 1, 40, 99):
         expected = sum(worth(score, margin, tolerance) for score, margin in judged) / len(judged) if judged else 0
-        assert found.at(tolerance) == pytest.approx(expected)
+        assert found.score_at(tolerance) == pytest.approx(expected)
     assert [name for name, _, _ in found.near] == sorted(
         (f"q{at}" for at, (score, margin) in enumerate(answers) if score is not None and margin is not None),
         key=lambda name: (answers[int(name[1:])][1], name),
     )
-    assert found.steps_to_show()[0] == (0.0, found.at(0))
+    assert found.steps_to_show()[0] == (0.0, found.score_at(0))
 
 
 def test_the_side_of_a_run_of_any_version() -> None:

@@ -46,7 +46,7 @@ def written(columns: Columns, header: Sequence[str] | None = None, *, quoting: A
 
 def streamed(data: bytes) -> Table:
     """The file as packed text. Raises `OddError` where it is not plain."""
-    source = CsvBlocks(lambda: io.BytesIO(data), limits=LIMITS, whole=lambda: exact(data))
+    source = CsvBlocks(lambda: io.BytesIO(data), limits=LIMITS, read_table=lambda: exact(data))
     return packed_table(source.header(), "t.csv", map(packed_block, source.blocks()))
 
 

@@ -146,7 +146,7 @@ def test_a_hash_that_tells_nothing_changes_no_verdict(broken: object, monkeypatc
 def test_each_comparison_has_keys_of_its_own() -> None:
     """What one comparison showed of its hashes is worth nothing in the next."""
     packed = [pack(table(gold_rows()))] * 2
-    first, second = (HashedRows(packed, Comparisons().of(table(gold_rows()), table(gold_rows())).hashes._held) for _ in range(2))
+    first, second = (HashedRows(packed, Comparisons().compare(table(gold_rows()), table(gold_rows())).hashes._held) for _ in range(2))
     assert not set(first.rows(0, [0, 1]).tolist()) & set(second.rows(0, [0, 1]).tolist())
 
 

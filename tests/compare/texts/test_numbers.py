@@ -78,7 +78,7 @@ def test_nothing_equal_lies_out_of_reach(found: list[tuple[str, str]], tolerance
                     - float(predicted[0] if isinstance(predicted, Number) else predicted)
                 )
                 assert distance <= (reach(predicted, tolerance, coarsest) or 0.0)
-                assert k in places.near(gold)
+                assert k in places.find_near(gold)
     if all(map(numbers_equal, golds, predictions, [tolerance] * len(golds))):
         assert can_pair(golds, predictions, tolerance)
 

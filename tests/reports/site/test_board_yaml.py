@@ -99,7 +99,7 @@ def test_quotas_go_by_team_day_and_content(tmp_path: Path) -> None:
     assert later({"a--3": "3", "other name": "1"}) == ["a--3"]
     tomorrow = Admission(rules, file, NOON.replace(day=23))
     assert tomorrow({"a--3": "3"}) == []
-    assert (tomorrow.received("1"), tomorrow.received("3")) == ("2026-11-22T12:00:00Z", "2026-11-23T12:00:00Z")
+    assert (tomorrow.time_received("1"), tomorrow.time_received("3")) == ("2026-11-22T12:00:00Z", "2026-11-23T12:00:00Z")
     teams = Admission(rules, tmp_path / "other.json", NOON, teams={"x": "T", "y": "T", "z": "T"})
     assert teams({"x": "1", "y": "2", "z": "3"}) == ["z"]
 

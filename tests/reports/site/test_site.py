@@ -15,7 +15,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.core.errors import UsageError
 from evalsuite.reports import site as building
-from evalsuite.reports.site import board_before, slug_of
+from evalsuite.reports.site import find_previous_board, slug_of
 from tests.conftest import ROOT
 from tests.processes import finished
 from tests.reports.site.conftest import DAY, EVIL, hand_in
@@ -115,7 +115,7 @@ def test_movement_since_a_day_a_file_and_last(place: Path, build: Callable[..., 
     for since in ("2026-11-20", "site/archive/2026-11-20.json"):
         build("2026-11-22", "--since", since)
         assert moves() == moved
-    assert board_before(place / "site", str(place / "site"), "2026-11-22").day == "2026-11-22"  # type: ignore[union-attr]
+    assert find_previous_board(place / "site", str(place / "site"), "2026-11-22").day == "2026-11-22"  # type: ignore[union-attr]
     assert [page.stem for page in sorted((place / "site/archive").glob("2*.html"))] == list(DAY)
     # The board of a day stays as it was.
     assert "dora" not in (place / "site/archive/2026-11-20.html").read_text(encoding="utf-8")

@@ -182,7 +182,7 @@ def test_what_a_resumed_run_keeps(tmp_path: Path, tail: bytes, failed: tuple[str
     journal.write_bytes(whole + tail)
     for left in (".results.jsonl.7.part", "run.json"):
         (tmp_path / "run" / left).touch()
-    assert (RunFolder(tmp_path / "run").n_saved(), RunFolder(tmp_path / "run").unfinished) == (3, True)
+    assert (RunFolder(tmp_path / "run").n_saved(), RunFolder(tmp_path / "run").is_unfinished) == (3, True)
     again, kept = RunFolder(tmp_path / "run").reopen({**PLAN, "databases": {"new": "1"}})
     assert is_held(tmp_path / "run")
     assert json.loads((tmp_path / "run" / ".started.json").read_text()) == {**PLAN, "databases": {"new": "1"}}

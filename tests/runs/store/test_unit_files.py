@@ -14,7 +14,7 @@ from evalsuite.cli import main
 from evalsuite.core.errors import OutputError
 from evalsuite.runs import run_files
 from evalsuite.runs.history import one_run, remove_run
-from evalsuite.runs.run_files import UNITS, Row, seal, set_apart, units_digest, whole_units
+from evalsuite.runs.run_files import UNITS, Row, move_units, seal, units_digest, whole_units
 from evalsuite.stats.units import unit_details
 from tests.analysis.leaderboard.made import result
 from tests.properties import examples
@@ -28,7 +28,7 @@ def test_official_scores_of_nothing_judged_come_back(tmp_path: Path, monkeypatch
     """Units that strict rules judged and official ones did not are no units without official scores."""
     monkeypatch.setattr(run_files, "MOST_IN_LINE", 2)
     row = result("q", 0.5, details=unit_details([None, 1.0, 0.0], official=[None, None, None]))
-    (whole,) = whole_units(tmp_path, list(set_apart(tmp_path, [row])))
+    (whole,) = whole_units(tmp_path, list(move_units(tmp_path, [row])))
     assert whole.details == row.details
     assert json.dumps(whole.details["units"]["scores"]) == "[null, 1, 0]"
 
@@ -37,7 +37,7 @@ def test_a_write_that_ends_early_leaves_nothing(tmp_path: Path, monkeypatch: pyt
     """A file of units that was begun is removed; the one that was there before stays."""
     monkeypatch.setattr(run_files, "MOST_IN_LINE", 2)
     row = result("q", 0.5, details=unit_details([1.0, 1.0, 0.0]))
-    list(set_apart(tmp_path, [row]))
+    list(move_units(tmp_path, [row]))
     before = (tmp_path / UNITS).read_bytes()
 
     def fail(_: int) -> None:
@@ -45,7 +45,7 @@ def test_a_write_that_ends_early_leaves_nothing(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr("os.fsync", fail)
     with pytest.raises(OSError):
-        list(set_apart(tmp_path, [row, result("r", 0.5, details=unit_details([1.0, 0.0, 0.0]))]))
+        list(move_units(tmp_path, [row, result("r", 0.5, details=unit_details([1.0, 0.0, 0.0]))]))
     assert [(place.name, place.read_bytes()) for place in tmp_path.iterdir()] == [(UNITS, before)]
 
 
@@ -68,7 +68,7 @@ def test_what_was_set_apart_comes_back(tmp_path_factory: pytest.TempPathFactory,
     given_ = [result(f"q'{i}", 0.5, details=one) for i, one in enumerate(details)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run_files, "MOST_IN_LINE", 2)
-        apart = list(set_apart(folder, given_))
+        apart = list(move_units(folder, given_))
     assert [one.details.get("units", {}).keys() for one in apart[:3]] == [{"n", "file", "sha256"}] * 3
     assert [one.details for one in whole_units(folder, apart)] == details
     assert {path.name for path in folder.iterdir()} == {UNITS}
@@ -77,9 +77,9 @@ def test_what_was_set_apart_comes_back(tmp_path_factory: pytest.TempPathFactory,
 def test_few_units_stay_in_their_line(tmp_path: Path) -> None:
     """10,000 units are kept as they are, one more goes beside; a file of an earlier run does not stay."""
     rows = [result(str(n), 1.0, details=unit_details([1.0] * n)) for n in (10_000, 10_001)]
-    assert ["file" in one.details["units"] for one in set_apart(tmp_path, rows)] == [False, True]
+    assert ["file" in one.details["units"] for one in move_units(tmp_path, rows)] == [False, True]
     assert duckdb.sql(f"SELECT count(*), avg(score) FROM '{tmp_path / UNITS}'").fetchall() == [(10_001, 1.0)]
-    list(set_apart(tmp_path, rows[:1]))
+    list(move_units(tmp_path, rows[:1]))
     assert not (tmp_path / UNITS).exists()
 
 
@@ -180,12 +180,12 @@ def test_the_digest_of_units_is_that_of_their_json(tmp_path: Path, monkeypatch: 
     """SHA-256 of the object with sorted keys and numbers as floats, computed here; other units are refused, as is no file."""
     monkeypatch.setattr(run_files, "MOST_IN_LINE", 2)
     row = result("q", 0.5, details=unit_details([1.0, None, 0.25], official=[0.0, None, 0.25], fields={"a": [1.0, 0.5, None]}))
-    (apart,) = set_apart(tmp_path, [row])
+    (apart,) = move_units(tmp_path, [row])
     plain = {"fields": {"a": [1.0, 0.5, None]}, "n": 3, "official": [0.0, None, 0.25], "scores": [1.0, None, 0.25]}
     assert apart.details["units"]["sha256"] == hashlib.sha256(json.dumps(plain).encode()).hexdigest()
     other = result("q", 0.5, details=unit_details([1.0, None, 0.5], official=[0.0, None, 0.25], fields={"a": [1.0, 0.5, None]}))
     (tmp_path / "other").mkdir()
-    (wrong,) = set_apart(tmp_path / "other", [other])
+    (wrong,) = move_units(tmp_path / "other", [other])
     for folder, line in ((tmp_path, wrong), (tmp_path / "other", apart), (tmp_path / "nowhere", apart)):
         with pytest.raises(OutputError, match="the units of 'q' are not what the run wrote"):
             list(whole_units(folder, [line]))

@@ -288,36 +288,36 @@ def test_the_pace_of_calls() -> None:
     free = pace()
     for _ in range(3):
         free.turn()
-        free.replied(1_000_000)
+        free.record_reply(1_000_000)
     assert waits == []
     by_requests = pace(30)
     for _ in range(3):
         by_requests.turn()
-        by_requests.replied(1000)
+        by_requests.record_reply(1000)
     now[0] += 7
     by_requests.turn()
     assert waits == [2.0, 4.0]
     by_tokens = pace(0, 600)
     by_tokens.turn()
-    by_tokens.replied(50)
-    by_tokens.replied(10)
+    by_tokens.record_reply(50)
+    by_tokens.record_reply(10)
     by_tokens.turn()
     now[0] += 10
     by_tokens.turn()
     assert waits == [6.0]
     both = pace(60, 60)
     both.turn()
-    both.replied(3)
+    both.record_reply(3)
     both.turn()
     assert waits == [4.0]
     for _ in range(4):
-        free.refused()
+        free.record_refusal()
     assert free.allowed == 1.0
     for expected in (1.5, 2.0):
-        free.replied(0)
+        free.record_reply(0)
         assert free.allowed == expected
     for _ in range(20):
-        free.replied(0)
+        free.record_reply(0)
     assert free.allowed == 8.0
 
 
@@ -373,6 +373,6 @@ def test_the_key_of_a_request() -> None:
 def test_tokens_of_both_kinds_count_for_the_pace(serve: Serve, judge_at: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reply of 100 + 10 tokens delays the next one by 110."""
     judge, counted = judge_at(serve(lambda *_: "4")), list[int]()
-    monkeypatch.setattr(judge.client._pace, "replied", counted.append)
+    monkeypatch.setattr(judge.client._pace, "record_reply", counted.append)
     llm_judge("x", judge, gold="y")
     assert counted == [110]

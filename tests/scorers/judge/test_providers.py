@@ -244,7 +244,7 @@ def test_requests_and_tokens_of_a_minute() -> None:
     pace = Pace(8, 30, 600, wait=wait, clock=lambda: now[0])
     for n_tokens in (0, 50, 0):
         pace.turn()
-        pace.replied(n_tokens)
+        pace.record_reply(n_tokens)
     assert waits == [2, 7]
     Pace(8, wait=wait).turn()
     assert len(waits) == 2
@@ -254,8 +254,8 @@ def test_fewer_at_once_while_it_is_too_fast() -> None:
     """Each refusal halves the calls that may be under way, down to one; replies bring them back to what was set."""
     pace = Pace(8)
     for _ in range(5):
-        pace.refused()
+        pace.record_refusal()
     assert pace.allowed == 1
     for _ in range(20):
-        pace.replied(10)
+        pace.record_reply(10)
     assert pace.allowed == 8

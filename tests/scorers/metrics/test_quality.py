@@ -86,7 +86,7 @@ def test_greedy_matching_of_given_vectors() -> None:
     found = greedy_match([[2.0, 0.0]], [[1.0, 0.0], [0.0, 3.0]])
     assert (found.precision, found.recall) == (1.0, 0.5)
     assert found.f1 == pytest.approx(2 / 3)
-    assert found.weighted(0.1) == pytest.approx(0.55)
+    assert found.weight(0.1) == pytest.approx(0.55)
 
 
 @pytest.mark.parametrize(("a", "b", "expected"), [([], [], 1.0), ([], [[1.0]], 0.0), ([[0.0, 0.0]], [[1.0, 0.0]], 0.0)])
