@@ -51,6 +51,7 @@ def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: A
 
     from evalsuite.reports.test_suite import read_reported_run
 
+    SCORERS.begin_call()
     with trusting_plugins(Path(gold_dir)):
         return read_reported_run(run(Path(result_dir), Path(gold_dir), RunOptions(**options)))
 

@@ -1,11 +1,18 @@
 """Runs in Python: a frame, a report, a repr, the public names, and an assertion for tests."""
 
+import json
+import shutil
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 import evalsuite
+from evalsuite.cli import main
+from evalsuite.core.errors import GoldError
+from tests.processes import finished
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -44,6 +51,74 @@ def test_a_test_asserts_scores() -> None:
     assert evalsuite.assert_scores(EXAMPLE, GOLD, at_least=0.5).summary.score
     with pytest.raises(AssertionError, match=r"is less than 0\.99[\s\S]*hr_004: "):
         evalsuite.assert_scores(EXAMPLE, GOLD, at_least=0.99)
+
+
+def question(folder: Path, func: str, suite: str = "", plugin: str = "") -> Path:
+    """A gold folder of one question with its suite and its plugin."""
+    folder.mkdir(exist_ok=True)
+    check = {"func": func, "parameters": {"gold": "the cat sat"}}
+    (folder / "x_eval.jsonl").write_text(json.dumps({"instance_id": "q", "evaluation": check}))
+    (folder / "suite.yaml").write_text(suite or "name: x\n")
+    if plugin:
+        (folder / "my.py").write_text(f"from evalsuite import scorer\n\n@scorer(reads='text')\n{plugin}")
+    return folder
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Path:
+    """A submission with one answer."""
+    (tmp_path / "answers").mkdir()
+    line = {"instance_id": "q", "answer_type": "answer", "answer_or_path": "the cat sat down"}
+    (tmp_path / "answers" / "results_metadata.jsonl").write_text(json.dumps(line))
+    return tmp_path / "answers"
+
+
+def test_a_call_knows_nothing_of_the_plugins_of_earlier_calls(answers: Path, tmp_path: Path) -> None:
+    """A plugin that was edited, another one of the same name, none, and a file that is gone: as in a process of its own."""
+    mine = "scorers: {mine: 'python:my.py:mine'}\n"
+    plain = evalsuite.evaluate(answers, question(tmp_path / "plain", "string_match"), save=False)
+    for folder, share in (("a", 0.25), ("a", 0.5), ("b", 0.75)):
+        plugin = f"def mine(prediction: str, *, gold: str) -> float:\n    return {share}\n"
+        gold = question(tmp_path / folder, "mine", mine, plugin)
+        assert evalsuite.evaluate(answers, gold, save=False).summary.score == share
+        assert evalsuite.score("mine", "x", gold="x").official == share
+    with pytest.raises(GoldError, match="unknown scorer 'mine'"):
+        evalsuite.evaluate(answers, question(tmp_path / "c", "mine"), save=False)
+    parts = tmp_path / "parts.py"
+    text = "from evalsuite.trees.comparators import exact, register\nregister('own', lambda *row: exact(*row)){}\n"
+    for end in ("", "  # edited"):
+        parts.write_text(text.format(end))
+        assert main(["run", str(answers), "--gold", str(tmp_path / "plain"), "--no-save", "--quiet", "--plugin", str(parts)]) == 0
+    shutil.rmtree(tmp_path / "a")
+    parts.unlink()
+    again = evalsuite.evaluate(answers, tmp_path / "plain", save=False)
+    assert (again.signature, again.summary.score) == (plain.signature, plain.summary.score)
+
+
+def test_calls_in_threads_keep_their_scorers(answers: Path, tmp_path: Path) -> None:
+    """Suites that define a metric of the same name differently, at once: each call has the score of its own suite."""
+    golds = []
+    for at, weight in enumerate((0.2, 0.8)):
+        parts = f"parts: [{{exact_match: {{}}, weight: {weight}}}, {{f1: {{}}, weight: {1 - weight}}}]"
+        golds.append(question(tmp_path / f"g{at}", "quality", f"scorers: {{quality: {{composite: {{{parts}}}}}}}\n"))
+
+    def score(gold: Path) -> float | None:
+        return evalsuite.evaluate(answers, gold, save=False).summary.score
+
+    alone = [score(gold) for gold in golds]
+    assert alone[0] != alone[1]
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(score, golds * 4)) == alone * 4
+
+
+def test_debug_ends_with_its_command(tmp_path: Path) -> None:
+    """The log of a command with --debug is not printed by the next command of the process."""
+    plugin = "def boom(prediction: str, *, gold: str) -> float:\n    raise ValueError\n"
+    question(tmp_path, "boom", plugin=plugin)
+    words = ["check", "boom", "--plugin", "my.py", "--prediction", "3", "--gold", "3"]
+    code = f"from evalsuite.cli import main\nfor more in ([], ['--debug'], []):\n    assert main([*more, *{words}]) == 2"
+    ended = finished([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    assert [part.count("Traceback") for part in ended.stderr.split("error: ")] == [0, 1, 0, 0]
 
 
 def test_the_package_shows_its_names_and_its_types() -> None:

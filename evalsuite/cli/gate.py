@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import FrameType
 from typing import Any
 
@@ -36,16 +36,13 @@ def run_command_line(arguments: list[str], *, ends_process: bool) -> int:
     debug = "--debug" in arguments
     if debug:
         arguments.remove("--debug")
-        import logging
-
-        logging.basicConfig(level=logging.DEBUG, stream=sys.stderr, format="%(name)s: %(message)s")
-        for noisy in ("asyncio", "urllib3"):
-            logging.getLogger(noisy).setLevel(logging.WARNING)
     fixes = "--fix" in arguments and arguments[:2] != ["gold", "lint"]
     if fixes:
         arguments.remove("--fix")
+    if (scorers := sys.modules.get("evalsuite.scorers")) is not None:
+        scorers.SCORERS.begin_call()
     try:
-        with _stop_on_signals(ends_process=ends_process):
+        with _debug_log() if debug else nullcontext(), _stop_on_signals(ends_process=ends_process):
             _prepare(arguments, ends_process=ends_process)
             return _dispatch_with_cure(arguments) if fixes else _dispatch(arguments)
     except (EvalsuiteError, FaultError) as error:
@@ -76,6 +73,23 @@ def run_command_line(arguments: list[str], *, ends_process: bool) -> int:
             return EXIT_USAGE
         _complain(f"internal error: {type(error).__name__}", "run again with --debug and report what it prints", arguments)
         return EXIT_INTERNAL
+
+
+@contextmanager
+def _debug_log() -> Iterator[None]:
+    """Print the debug log on stderr while the command runs."""
+    import logging
+
+    root = logging.getLogger()
+    level, handlers = root.level, [*root.handlers]
+    logging.basicConfig(level=logging.DEBUG, stream=sys.stderr, format="%(name)s: %(message)s")
+    for noisy in ("asyncio", "urllib3"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        root.setLevel(level)
+        root.handlers[:] = handlers
 
 
 def _has_no_working_directory() -> bool:
@@ -156,11 +170,12 @@ def _stop_on_signals(*, ends_process: bool) -> Iterator[None]:
             raise
         raise KeyboardInterrupt from error
     finally:
-        if interruption.seconds is not None:
+        was_interrupted = interruption.seconds is not None
+        if was_interrupted:
             # CPython treats an interruption that passed through an `exec` (as in an imported dataclass) as uncaught, and
             # would end the process by a signal instead of the exit code, until the next `exec` has finished.
             exec("")
-        else:
+        if not (was_interrupted and ends_process):
             # The work is saved. A signal during interpreter shutdown must not change the exit code.
             for stop, before in caught.items():
                 signal.signal(stop, signal.SIG_IGN if ends_process else before)

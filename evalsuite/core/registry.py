@@ -13,13 +13,14 @@ import threading
 import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, TypeGuard
 
 from evalsuite.core import plugin_calls
-from evalsuite.core.dataclasses import dataclass, replace
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError, did_you_mean
 from evalsuite.core.import_ref import ImportRef, LazyModule
 from evalsuite.core.types import BROKEN_RECORD, Problem, Reads, Score
@@ -430,11 +431,16 @@ PART_MODULES: set[str] = set()
 """Modules that register parts of scorers (comparators, transforms, post-processors): such a plugin file needs no scorer."""
 
 
-@cache
 def module_of(path: Path) -> ModuleType:
-    """Import a plugin file once and return its module. Raises `UsageError` with the line at which it fails."""
+    """Import a plugin file, again only if it has changed, and return its module. Raises `UsageError` with the line at which it fails."""
     if not path.is_file():
         raise UsageError(f"{path}: no such plugin file", hint="a plugin is a Python file with scorers")
+    status = path.stat()
+    return _import_file(path, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+@cache
+def _import_file(path: Path, *_state: int) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"evalsuite_plugin_{path.stem}_{abs(hash(path)):x}", path)
     if spec is None or spec.loader is None:
         raise UsageError(f"{path}: not a Python file", hint="the name of a plugin file ends in .py")
@@ -457,14 +463,28 @@ class UnknownScorerError(EvalsuiteError, ValueError):
     """No table, plugin or entry point has a scorer of this name."""
 
 
+@dataclass(slots=True)
+class Additions:
+    """What plugin files and suites add to the bundled scorers; sent to workers.
+
+    Attributes:
+        loaded: name -> plugin file and attribute.
+        parts: name -> plugin file that registers comparators and other parts.
+        metrics: name -> metric with its options, as written in a suite.
+        known: name -> scorer, as far as they have been used.
+    """
+
+    loaded: dict[str, tuple[Path, str]] = field(default_factory=dict)
+    parts: dict[str, Path] = field(default_factory=dict)
+    metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
+    known: dict[str, Scorer] = field(default_factory=dict)
+
+
 class Registry:
     """Scorers by name. The bundled ones are entries of a table; nothing is imported until it is needed.
 
     Attributes:
         bundled: name -> reference to the scorer or metric.
-        loaded: name -> plugin file and attribute; sent to workers.
-        parts: name -> plugin file that registers comparators and other parts; sent to workers.
-        metrics: name -> metric with its options, as written in a suite; sent to workers.
         objects: name -> scorer made in this process. Workers cannot import it, so it runs here over all answers at once.
 
     Args:
@@ -475,24 +495,32 @@ class Registry:
 
     def __init__(self, bundled: Mapping[str, ImportRef], *, metric_scorer: ImportRef, group: str) -> None:
         self.bundled = bundled
-        self.loaded: dict[str, tuple[Path, str]] = {}
-        self.parts: dict[str, Path] = {}
-        self.metrics: dict[str, dict[str, Any]] = {}
         self.objects: dict[str, Any] = {}
         self._metric_scorer = metric_scorer
         self._group = group
-        self._known: dict[str, Scorer] = {}
+        self._last = Additions()
+        self._of_call: ContextVar[Additions] = ContextVar("additions")
+
+    @property
+    def additions(self) -> Additions:
+        """What this call added; in a thread that began none, what the last call of the process added."""
+        return self._of_call.get(self._last)
+
+    def begin_call(self) -> None:
+        """Forget what earlier calls of this process added. Calls in other threads keep theirs."""
+        self._last = Additions()
+        self._of_call.set(self._last)
 
     def names(self) -> list[str]:
         """Return all scorer names: bundled ones in table order, then those of plugins and entry points in order of registration."""
-        entries = (entry.name for entry in _installed_entry_points(self._group) if entry.name not in self.loaded)
-        return [*self.bundled, *self.objects, *self.loaded, *self.metrics, *entries]
+        entries = (entry.name for entry in _installed_entry_points(self._group) if entry.name not in self.additions.loaded)
+        return [*self.bundled, *self.objects, *self.additions.loaded, *self.additions.metrics, *entries]
 
     def load(self, name: str) -> Scorer:
         """Return the scorer of that name. Raises `UnknownScorerError` with a suggestion if there is none."""
-        if name not in self._known:
-            self._known[name] = self._load(name)
-        return self._known[name]
+        if name not in self.additions.known:
+            self.additions.known[name] = self._load(name)
+        return self.additions.known[name]
 
     def _load(self, name: str) -> Scorer:
         if name in self.bundled:
@@ -505,7 +533,7 @@ class Registry:
             raise UnknownScorerError(f"unknown scorer {name!r}", hint=did_you_mean(name, self.names()))
         summary = (inspect.getdoc(function) or "a plugin's scorer").splitlines()[0]
         marker: Marker = function.__evalsuite__  # type: ignore[attr-defined]
-        entry = Scorer(name=name, function=function, marker=marker, summary=summary, is_foreign=name not in self.metrics)
+        entry = Scorer(name=name, function=function, marker=marker, summary=summary, is_foreign=name not in self.additions.metrics)
         try:
             plugin_calls.call_plugin(f"{name}: its signature", lambda: entry.parameters)
         except FaultError as error:
@@ -520,7 +548,7 @@ class Registry:
         """
         module = module_of(path.resolve())
         if module.__name__ in PART_MODULES:
-            self.parts[f"parts of {path.name}"] = path.resolve()
+            self.additions.parts[f"parts of {path.name}"] = path.resolve()
         scorers = [
             name for name, value in vars(module).items() if is_own(value, module) and (hasattr(value, "__evalsuite__") or is_batch(value))
         ]
@@ -541,16 +569,16 @@ class Registry:
         """
         if attribute == "__name__":
             module_of(path.resolve())
-            self.parts[name] = path.resolve()
+            self.additions.parts[name] = path.resolve()
             return
         if name in self.bundled:
             raise UsageError(f"{path}: the name {name!r} is a bundled scorer's", hint="give the plugin's scorer another name")
-        registered = self.loaded.get(name)
+        registered = self.additions.loaded.get(name)
         if registered is not None and registered != (path.resolve(), attribute):
             raise UsageError(f"{path}: {registered[0]} already registers a scorer {name!r}")
         if not hasattr(module_of(path.resolve()), attribute):
             raise UsageError(f"{path}: the file does not define {attribute!r}")
-        self.loaded[name] = (path.resolve(), attribute)
+        self.additions.loaded[name] = (path.resolve(), attribute)
 
     def register_object(self, value: Any) -> str:
         """Register a scorer made in this process, an object with `run_batch` or a function, and return its name.
@@ -565,19 +593,19 @@ class Registry:
             hint = "give your scorer another name, or name the bundled one as text"
             raise UsageError(f"the name {name!r} is a bundled scorer's", hint=hint)
         if self.objects.get(name) is not value:
-            self._known.pop(name, None)
+            self.additions.known.pop(name, None)
         self.objects[name] = value
         return name
 
     def register_metric(self, name: str, spec: Mapping[str, Any]) -> None:
         """Register a metric with its options, `{composite: {parts: [...]}}`, as a scorer of that name. Raises `UsageError`."""
-        if name in self.bundled or name in self.loaded:
+        if name in self.bundled or name in self.additions.loaded:
             raise UsageError(f"the name {name!r} is taken by another scorer", hint="give the metric another name")
         self._metric_scorer.load()(spec)
-        if self.metrics.get(name) != spec:
+        if self.additions.metrics.get(name) != spec:
             # Another suite in the same process may use the name for something else.
-            self._known.pop(name, None)
-        self.metrics[name] = dict(spec)
+            self.additions.known.pop(name, None)
+        self.additions.metrics[name] = dict(spec)
 
     def register_all(self, plugins: Iterable[tuple[str, str, str]], metrics: Mapping[str, Mapping[str, Any]]) -> None:
         """Register the `registered_plugins` and `metrics` of another process."""
@@ -588,9 +616,9 @@ class Registry:
 
     def registered_plugins(self) -> Iterator[tuple[str, str, str]]:
         """Yield (name, file, attribute) of every plugin loaded here, for a worker to load."""
-        for name, (path, attribute) in self.loaded.items():
+        for name, (path, attribute) in self.additions.loaded.items():
             yield name, str(path), attribute
-        for name, path in self.parts.items():
+        for name, path in self.additions.parts.items():
             yield name, str(path), "__name__"
 
     def plugin_batch(self, name: str) -> PluginBatch | None:
@@ -611,11 +639,11 @@ class Registry:
         from hashlib import sha256
 
         codes = [f"{name}\0{code}" for name in sorted(set(names) - self.bundled.keys()) if (code := self._code_of(name))]
-        codes += [sha256(path.read_bytes()).hexdigest() for path in self.parts.values()]
+        codes += [sha256(path.read_bytes()).hexdigest() for path in self.additions.parts.values()]
         return sha256("\0".join(codes).encode()).hexdigest()[:12] if codes else ""
 
     def _code_of(self, name: str) -> str:
-        if name in self.metrics:
+        if name in self.additions.metrics:
             return ""  # its options are in suite.yaml, which is part of gold
         if name in self.objects:
             plugin = self.objects[name]
@@ -624,18 +652,18 @@ class Registry:
             except (OSError, TypeError):
                 source = ""
             return f"{source}\0{sorted((key, value) for key, value in vars(plugin).items() if isinstance(value, str | int | float))}"
-        if name in self.loaded:
+        if name in self.additions.loaded:
             from hashlib import sha256
 
-            path, attribute = self.loaded[name]
+            path, attribute = self.additions.loaded[name]
             return f"{attribute}\0{sha256(path.read_bytes()).hexdigest()}"
         entry = self.entry_point(name)
         return f"{entry.value}\0{entry.dist.version if entry.dist is not None else ''}" if entry is not None else ""
 
     def _function_of(self, name: str) -> Callable[..., Score] | None:
         """Return the marked scorer function for the name of a plugin or entry point, or None."""
-        if name in self.metrics:
-            function: Callable[..., Score] = self._metric_scorer.load()(self.metrics[name])
+        if name in self.additions.metrics:
+            function: Callable[..., Score] = self._metric_scorer.load()(self.additions.metrics[name])
             return function
         value = self._value_of(name)
         return None if value is None else as_scorer(value, name)
@@ -645,8 +673,8 @@ class Registry:
         if name in self.objects:
             value = self.objects[name]
             return value if is_batch(value) else FunctionBatch(value)
-        if name in self.loaded:
-            path, attribute = self.loaded[name]
+        if name in self.additions.loaded:
+            path, attribute = self.additions.loaded[name]
             return getattr(module_of(path), attribute)
         entry = self.entry_point(name)
         if entry is None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from datetime import date
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final, get_args
 
 from evalsuite.core import plugin_calls, registry
@@ -276,16 +277,16 @@ def class_schema(target: str, folder: Path | None, where: str, *, is_named: bool
     if not is_named and not plugin_calls.is_trusted(folder):
         raise _untrusted_plugin_error(folder, file)
     try:
-        return _schema_of_class((folder / file).resolve(), name)
+        return _schema_of_class(registry.module_of((folder / file).resolve()), name)
     except EvalsuiteError as error:
         raise GoldError(f"{where}: schema {target}: {error.message}", hint=error.hint) from error
 
 
 @cache
-def _schema_of_class(file: Path, name: str) -> Any:
+def _schema_of_class(module: ModuleType, name: str) -> Any:
     from evalsuite.trees.json_schema import SchemaError, plain_schema
 
-    module = registry.module_of(file)
+    file = Path(str(module.__file__))
     if not hasattr(module, name):
         raise UsageError(f"{file.name} does not define {name!r}", hint=did_you_mean(name, [key for key in vars(module) if key[:1] != "_"]))
     try:

@@ -140,6 +140,7 @@ def score_batches(tasks: Sequence[Task], judge: "Judge", gold_inodes: frozenset[
     For a batch judge all tasks ask first, then wait together, and ask again until no task has to wait.
     """
     from concurrent.futures import ThreadPoolExecutor, as_completed
+    from contextvars import copy_context
 
     threads = ThreadPoolExecutor(max_workers=judge.settings.concurrency, thread_name_prefix="judge")
     read = [_read(replace(task, instance=_prepare(task.instance)), gold_inodes) for task in tasks]
@@ -160,7 +161,7 @@ def score_batches(tasks: Sequence[Task], judge: "Judge", gold_inodes: frozenset[
                     yield result
             desk.settle()
             read = waiting
-        for future in as_completed([threads.submit(_score, *answer, helper) for answer in read]):
+        for future in as_completed([threads.submit(copy_context().run, partial(_score, *answer, helper)) for answer in read]):
             yield future.result()
     finally:
         judge.close()

@@ -335,7 +335,7 @@ def _make_shared(tasks: Sequence[Task], work: "Work") -> Shared:
         needs_files=needs_files,
         plugins=plugins,
         digests=tuple(digest_of(file) for _, file, _ in plugins),
-        metrics=tuple(SCORERS.metrics.items()),
+        metrics=tuple(SCORERS.additions.metrics.items()),
     )
 
 

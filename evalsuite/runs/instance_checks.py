@@ -380,4 +380,4 @@ def asks_programs(check: Check) -> bool:
     """
     if SCORERS.load(check.scorer).marker.reads == "tree" or (check.scorer in SCORERS.bundled and check.scorer not in METRICS):
         return False
-    return runs_programs([check.scorer, check.parameters, SCORERS.metrics.get(check.scorer, {})])
+    return runs_programs([check.scorer, check.parameters, SCORERS.additions.metrics.get(check.scorer, {})])

@@ -431,12 +431,13 @@ class Pool:
         finish is tried once more after the others, alone.
         """
         from concurrent.futures import ThreadPoolExecutor, as_completed
+        from contextvars import copy_context
 
         from evalsuite.runs.task_execution import score_task
 
         threads, retries = ThreadPoolExecutor(self.jobs + 1, thread_name_prefix="jails"), list[tuple[Task, Result]]()
         try:
-            under_way = {threads.submit(self._score_here, task, budget): task for task in tasks}
+            under_way = {threads.submit(copy_context().run, self._score_here, task, budget): task for task in tasks}
             for done in as_completed(under_way):
                 result = done.result()
                 # LIMIT of an answer is a 0; this one is the machine's.

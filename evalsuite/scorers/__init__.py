@@ -33,7 +33,11 @@ SCORERS = Registry(BUNDLED, metric_scorer=ImportRef("evalsuite.scorers.metrics.s
 
 def worker_setup() -> dict[str, Any]:
     """Return the set-up data with which a worker registers the scorers and metrics of plugins and suites."""
-    return {"prepare": "evalsuite.scorers:prepare_worker", "plugins": list(SCORERS.registered_plugins()), "metrics": dict(SCORERS.metrics)}
+    return {
+        "prepare": "evalsuite.scorers:prepare_worker",
+        "plugins": list(SCORERS.registered_plugins()),
+        "metrics": dict(SCORERS.additions.metrics),
+    }
 
 
 def prepare_worker(setup: Mapping[str, Any]) -> None:

@@ -14,6 +14,7 @@ import os
 import re
 import sqlite3
 import statistics
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
@@ -139,12 +140,15 @@ def state_of(queries: Sequence[str], files: Sequence[Path], limits: Mapping[str,
     query_limits = QueryLimits.from_names(limits)
     if not files or not all(is_steady(query, clock=query_limits.clock) for query in queries):
         return None
-    seen = [(place, place.stat()) for place in files]
-    fingerprints = [
-        _fingerprint(str(place), query_limits, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-        for place, status in seen
-    ]
+    states = [state_of_file(str(place)) for place in files]
+    fingerprints = [_fingerprint(str(place), query_limits, *state) for place, state in zip(files, states, strict=True)]
     return None if None in fingerprints else hashlib.sha256(json.dumps([sqlite3.sqlite_version, *fingerprints]).encode()).hexdigest()
+
+
+def state_of_file(place: str) -> tuple[int, ...]:
+    """What changes when a file is edited or replaced. Raises OSError."""
+    status = os.stat(place)  # noqa: PTH116 - once a query
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 @lru_cache(maxsize=4096)
@@ -189,9 +193,16 @@ def _fetch_table(session: SqliteSession, statement: str, limits: QueryLimits, de
     return Table(header=stream.header, columns=columns, n_rows=len(rows), types=(SQLITE_CELLS,) * len(stream.header))
 
 
-@lru_cache(maxsize=_MOST_OPEN)
 def _session(place: str, limits: QueryLimits, *, temp_in_memory: bool) -> SqliteSession:
-    """An open session; no SELECT can change its state."""
+    """A session of this thread with the file as it is now; no SELECT can change its state."""
+    state: tuple[int, ...] = ()
+    with contextlib.suppress(OSError):  # reported by the opening
+        state = state_of_file(place)
+    return _open(os.path.abspath(place), limits, temp_in_memory, threading.get_ident(), *state)  # noqa: PTH100 - once a query
+
+
+@lru_cache(maxsize=_MOST_OPEN)
+def _open(place: str, limits: QueryLimits, temp_in_memory: bool, *_state: int) -> SqliteSession:
     try:
         return open_session(Connection(name=Path(place).stem, engine="sqlite", database=place), limits, temp_in_memory=temp_in_memory)
     except (EvalsuiteError, sqlite3.Error) as error:

@@ -576,13 +576,19 @@ def register(name: str, function: Callable[..., Any], *, overwrite: bool = False
     table = _registered[_TABLES.get(kind, kind)]
     if name in _PROTECTED_NAMES[_TABLES.get(kind, kind)]:
         raise ValueError(f"{name!r} is built in and cannot be replaced")
-    if name in table and not overwrite:
+    is_edited = name in table and _origin(table[name])[0] == _origin(function)[0] and _origin(table[name])[1] is not _origin(function)[1]
+    if name in table and not overwrite and not is_edited:
         raise ValueError(f"{kind} {name!r} is already registered; pass overwrite=True to replace it")
     table[name] = function
     # A plugin file that registers a part needs no scorer.
     PART_MODULES.add(sys._getframe(1).f_globals.get("__name__", ""))
     if kind in ("comparator", "batch"):
         (_batch.add if kind == "batch" else _batch.discard)(name)
+
+
+def _origin(function: Callable[..., Any]) -> tuple[str, Any]:
+    """Return the name of the module that defines a function, and its variables: those of a plugin file that is imported again differ."""
+    return function.__module__, getattr(function, "__globals__", None)
 
 
 def unregister(name: str, *, kind: Kind = "comparator") -> None:

@@ -189,7 +189,7 @@ def main(place: Path, chosen: list[list[str]]) -> None:
     """Call the commands, each in a fresh copy of the place, and print a JSON object a line: what was executed, and how each one ended."""
     import evalsuite.cli
     import evalsuite.reports.viewer.app
-    from evalsuite.core.registry import module_of
+    from evalsuite.core.registry import _import_file
     from evalsuite.scorers import SCORERS
 
     evalsuite.reports.viewer.app.serve = crawl
@@ -205,11 +205,11 @@ def main(place: Path, chosen: list[list[str]]) -> None:
             except SystemExit as ended:
                 code = ended.code
         left = [str(file) for file in (copy / "EXECUTED", place.resolve() / "EXECUTED") if file.exists()]
-        print(json.dumps({"line": line, "code": code, "executed": [*hook.found, *SCORERS.loaded, *left], "said": said.getvalue()}))
+        executed = [*hook.found, *SCORERS.additions.loaded, *left]
+        print(json.dumps({"line": line, "code": code, "executed": executed, "said": said.getvalue()}))
         # The next command begins as in a process of its own.
-        module_of.cache_clear()
-        for known in (SCORERS.loaded, SCORERS._known, hook.found):
-            known.clear()
+        _import_file.cache_clear()
+        hook.found.clear()
         os.chdir("/")
         shutil.rmtree(copy)
         for file in left:

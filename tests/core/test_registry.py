@@ -428,10 +428,10 @@ def test_a_file_may_only_have_parts(own: Registry, tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(registry, "PART_MODULES", set())
     file = tmp_path / "near.py"
     file.write_text("from evalsuite.core import registry\nregistry.PART_MODULES.add(__name__)\n")
-    assert (own.load_file(file), own.parts) == ([], {"parts of near.py": file})
+    assert (own.load_file(file), own.additions.parts) == ([], {"parts of near.py": file})
     other = Registry(own.bundled, metric_scorer=ImportRef("evalsuite.scorers.metrics.scorer:metric_scorer"), group="evalsuite.nothing")
     other.register_all(own.registered_plugins(), {"near": {"bleu": {}}})
-    assert (other.parts, other.metrics) == (own.parts, {"near": {"bleu": {}}})
+    assert (other.additions.parts, other.additions.metrics) == (own.additions.parts, {"near": {"bleu": {}}})
 
 
 def test_a_class_with_values_of_its_own_scale(own: Registry, tmp_path: Path) -> None:

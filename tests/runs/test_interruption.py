@@ -144,6 +144,23 @@ raise SystemExit(main())
 """
 
 
+_CALLED = """
+import os, signal
+from evalsuite.cli import gate, main
+
+stops = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+before = [signal.getsignal(stop) for stop in stops]
+gate._dispatch = lambda _: [os.kill(os.getpid(), signal.SIGTERM), signal.pause()]
+print(main(["doctor"]), [signal.getsignal(stop) for stop in stops] == before)
+"""
+
+
+def test_an_interrupted_call_gives_the_signals_back() -> None:
+    """A program that calls `main` has its own handlers of signals afterwards: the next SIGTERM ends it."""
+    ended = finished([sys.executable, "-c", _CALLED])
+    assert (ended.stdout, ended.stderr) == ("130 True\n", "interrupted\n")
+
+
 def test_an_interruption_that_a_library_wraps() -> None:
     """A RuntimeError that follows an interruption is the interruption, not an internal error."""
     ended = finished([sys.executable, "-c", _WRAPPED])

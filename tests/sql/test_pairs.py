@@ -1,5 +1,6 @@
 """One side of a pair of queries: what an evaluator does to the text, on which files it runs, what is refused, what orders gold."""
 
+import contextlib
 import sqlite3
 import sys
 from collections.abc import Sequence
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import evalsuite
 from evalsuite.core.errors import FaultError
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.sql.query_pairs import EVALUATORS, files_of, order_columns, order_terms, statement_of, tables_of
@@ -127,6 +129,29 @@ def test_the_order_gold_asks_for(query: str, terms: list[str] | None, places: li
     assert order_columns(query, header) == places
 
 
+def test_a_database_is_read_as_it_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session that stays open is not used for a file that was replaced or edited, nor for another one of the same name."""
+
+    def verdict() -> float | None:
+        return evalsuite.score("sql_match", "SELECT count(*) FROM t", gold="SELECT 3", database="shop.sqlite").official
+
+    def write(folder: Path, statement: str) -> None:
+        with contextlib.closing(sqlite3.connect(folder / "shop.sqlite", isolation_level=None)) as connection:
+            connection.executescript(statement)
+
+    three, one = (f"CREATE TABLE t AS VALUES {', '.join(['(1)'] * n)}" for n in (3, 1))
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, three if name == "a" else one)
+        monkeypatch.chdir(tmp_path / name)
+        assert verdict() == (name == "a")
+    write(tmp_path / "b", "INSERT INTO t VALUES (2), (3)")
+    assert verdict() == 1
+    (tmp_path / "b" / "shop.sqlite").unlink()
+    write(tmp_path / "b", one)
+    assert verdict() == 0
+
+
 def test_a_sort_that_needs_a_file_goes_on_in_memory(tmp_path: Path) -> None:
     """In a process that may write nothing a result too large for SQLite's cache comes all the same, whole and in its order."""
     place = tmp_path / "shop.sqlite"
@@ -142,7 +167,7 @@ numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE 
 assert sqlite.writes_nothing()
 (table,) = pairs.tables_of(numbers, [{str(place)!r}], pairs.EVALUATORS["bird-ex"], {{}})
 assert table.n_rows == 60000 and table.columns[0] == tuple(range(60000, 0, -1)), table.n_rows
-assert pairs._session.cache_info().misses == 2
+assert pairs._open.cache_info().misses == 2
 """
     done = finished([sys.executable, "-c", code], cwd=ROOT)
     assert done.returncode == 0, done.stderr

@@ -46,7 +46,7 @@ def test_a_suite_without_its_own_scorer_says_so(tmp_path: Path, monkeypatch: pyt
     """In another process the scorer is not there: the suite is read, a run of it names what to give."""
     TestSuite("own", Typos(), input_text_list=INPUTS, reference_output_list=REFERENCES, root=tmp_path)
     monkeypatch.setattr(SCORERS, "objects", {})
-    monkeypatch.setattr(SCORERS, "_known", {})
+    SCORERS.begin_call()
     suite = TestSuite("own", root=tmp_path)
     with pytest.raises(SuiteError, match="the suite's scorer 'typos' is not loaded"):
         suite.run("r", candidate_output_list=["a", "b", "c"])

@@ -69,7 +69,7 @@ from evalsuite.scorers import SCORERS
 from evalsuite.scorers.metrics import runs_programs
 from evalsuite.sql import ENGINES, open_session
 from evalsuite.sql.query_pairs import EVALUATORS as QUERY_EVALUATORS
-from evalsuite.sql.query_pairs import files_of, statement_of
+from evalsuite.sql.query_pairs import files_of, state_of_file, statement_of
 from evalsuite.sql.session import Connection, QueryLimits, database_path, only_statement
 
 FORMS_BY_ENDING = {
@@ -636,7 +636,7 @@ def _find_absent(gold: Gold, instance: GoldInstance) -> Iterator[Absent]:
         asks = entry.marker.reads == "batch" and SCORERS.plugin_batch(check.scorer) is None
         if "judge" not in gold.suite.extra and (asks or (not check.problems and entry.asks_judge(check.parameters))):
             yield FAULTS["NO_JUDGE"].message, FAULTS["NO_JUDGE"].hint
-        if runs_programs([check.scorer, check.parameters, SCORERS.metrics.get(check.scorer, {})]) and not can_sandbox_programs():
+        if runs_programs([check.scorer, check.parameters, SCORERS.additions.metrics.get(check.scorer, {})]) and not can_sandbox_programs():
             yield "no sandbox for programs on this machine", "run them in a container with user namespaces, or use --allow-programs"
 
 
@@ -691,9 +691,16 @@ def _absent_files(check: Check, connections: Connections) -> Iterator[Absent]:
         yield error.fault.detail, "correct gold's line"
 
 
-@lru_cache(maxsize=4096)
 def _unreadable(engine: str, database: str) -> Absent | None:
     """Return why the file of an embedded engine cannot be opened, and the remedy; None if it can."""
+    state: tuple[int, ...] = ()
+    with contextlib.suppress(OSError):
+        state = state_of_file(database)
+    return _opening_error(engine, database, *state)
+
+
+@lru_cache(maxsize=4096)
+def _opening_error(engine: str, database: str, *_state: int) -> Absent | None:
     name = Path(database).name
     try:
         open_session(Connection(name=name, engine=engine, database=database), QueryLimits()).close()

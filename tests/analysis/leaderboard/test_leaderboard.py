@@ -80,7 +80,7 @@ def test_who_cannot_be_told_apart_shares_ranks() -> None:
 def test_a_scorer_that_counts_down_turns_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where less is better the smallest mean leads, the title says so, and what was not handed in is the worst, not the best."""
     down = replace(SCORERS.load("string_match"), marker=replace(SCORERS.load("string_match").marker, direction="lower"))
-    monkeypatch.setattr(SCORERS, "_known", {"string_match": down})
+    monkeypatch.setattr(SCORERS.additions, "known", {"string_match": down})
     absent = entry("absent", [0.0, 0.0, 0.0], status=["missing"] * 3)
     made = board(entry("many", [0.9, 0.8, 0.7]), absent, entry("few", [0.1, 0.2, 0.3]), by="scorer")
     assert names(made) == ["few", "many", "absent"]

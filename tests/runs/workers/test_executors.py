@@ -140,10 +140,9 @@ def is_forked_worker(process: int) -> bool:
     return False
 
 
-def test_an_answer_that_kills_every_worker_costs_itself(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_kills_every_worker_costs_itself(cluster: Any, tmp_path: Path) -> None:
     """The chunk of such an answer is halved until it is found; the others of the chunk are scored."""
-    monkeypatch.setattr(SCORERS, "loaded", dict(SCORERS.loaded))
-    monkeypatch.setattr(SCORERS, "_known", {})
+    SCORERS.begin_call()
     plugin = tmp_path / "deadly.py"
     plugin.write_text(
         "import os\nfrom evalsuite.core.registry import scorer\nfrom evalsuite.core.types import Score\n\n"
@@ -158,11 +157,9 @@ def test_an_answer_that_kills_every_worker_costs_itself(cluster: Any, tmp_path: 
     assert [result.score for result in done.results[:11]] == [float(at % 3 > 0) for at in range(11)]
 
 
-def test_a_worker_has_all_it_needs_before_its_first_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_has_all_it_needs_before_its_first_answer(tmp_path: Path) -> None:
     """What judges an answer and tells its result was imported once, before workers were forked: none of them imports it for itself."""
-    monkeypatch.setattr(SCORERS, "loaded", dict(SCORERS.loaded))
-    monkeypatch.setattr(SCORERS, "_known", {})
-    monkeypatch.setattr(SCORERS, "metrics", {})
+    SCORERS.begin_call()
     plugin = tmp_path / "curious.py"
     plugin.write_text(
         "import sys\nfrom evalsuite.core.registry import scorer\n"

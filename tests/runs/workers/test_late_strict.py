@@ -62,10 +62,9 @@ CASES = {
 
 
 @pytest.fixture
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+def folders(tmp_path: Path) -> tuple[Path, Path]:
     """(submission, gold): an answer for each kind of scorer, all right; strict rules sleep over each that says "slow"."""
-    monkeypatch.setattr(SCORERS, "loaded", dict(SCORERS.loaded))
-    monkeypatch.setattr(SCORERS, "_known", {})
+    SCORERS.begin_call()
     plugin = tmp_path / "sleepers.py"
     plugin.write_text(
         SLEEPERS.format("slow") + "\nfrom evalsuite.core.registry import scorer\nfrom evalsuite.core.types import Score\n\n\n"
