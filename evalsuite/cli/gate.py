@@ -39,8 +39,6 @@ def run_command_line(arguments: list[str], *, ends_process: bool) -> int:
     fixes = "--fix" in arguments and arguments[:2] != ["gold", "lint"]
     if fixes:
         arguments.remove("--fix")
-    if (scorers := sys.modules.get("evalsuite.scorers")) is not None:
-        scorers.SCORERS.begin_call()
     try:
         with _debug_log() if debug else nullcontext(), _stop_on_signals(ends_process=ends_process):
             _prepare(arguments, ends_process=ends_process)
@@ -194,6 +192,11 @@ def _prepare(arguments: list[str], *, ends_process: bool) -> None:
         raise EvalsuiteError(f"{sys.executable} lacks packages that evalsuite needs: {join_names(missing)}", hint=install_line())
     if (history := sys.modules.get("evalsuite.runs.history")) is not None:
         history.forget_runs_read()
+    if (scorers := sys.modules.get("evalsuite.scorers")) is not None:
+        scorers.SCORERS.begin_call()
+    if ends_process and hasattr(signal, "SIGCHLD"):
+        # A parent that ignores it makes this process ignore it too: its children would leave no exit status.
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     if ends_process and arguments[:1] == ["run"] and not {"--help", "--help-all"} & {*arguments}:
         from evalsuite.runs import SHARED_MODULES
         from evalsuite.sandbox.fork_server import fork_ahead

@@ -59,8 +59,8 @@ class DiskCache:
             values = {key: self._unsaved[kind, key] for key in keys if (kind, key) in self._unsaved}
             # Keys are stored as JSON, so that names that are not valid UTF-8 reach SQLite as ASCII.
             names = {json.dumps(key): key for key in keys if key not in values}
-            if names and self._folder is not None and (self._folder / FILE).is_file():
-                with contextlib.suppress(sqlite3.Error, OSError, ValueError):
+            with contextlib.suppress(sqlite3.Error, OSError, ValueError):
+                if names and self._folder is not None and (self._folder / FILE).is_file():
                     rows = self._connect(self._folder).execute(_SELECT, [kind, self._stamp, json.dumps(list(names))]).fetchall()
                     values |= {names[name]: json.loads(value) for name, value in rows}
             return values

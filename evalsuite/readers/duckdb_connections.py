@@ -46,17 +46,23 @@ def attach_gold(path: Path, limits: Limits) -> "Iterator[DuckDBPyConnection]":
     """The trusted connection of this process with a gold database attached read-only as `gold`."""
     with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
         _check_magic(handle)
-    with _faults():
-        connection = _gold_connection()
-        quoted = str(path).replace("'", "''")
-        connection.execute(f"ATTACH '{quoted}' AS gold (READ_ONLY, TYPE duckdb)")
-        try:
-            yield connection
-        finally:
-            connection.execute("DETACH gold")
-            if path.stat().st_size > _LONG:
-                _gold_connection.cache_clear()
-                connection.close()
+        with _faults():
+            connection = _gold_connection()
+            name = str(path)
+            if not name.isprintable():
+                # duckdb opens no path that is not UTF-8.
+                name = f"{_DESCRIPTORS}{handle.fileno()}"
+                if "descriptor" not in connection.list_filesystems():
+                    connection.register_filesystem(_descriptor_files())
+            quoted = name.replace("'", "''")
+            connection.execute(f"ATTACH '{quoted}' AS gold (READ_ONLY, TYPE duckdb)")
+            try:
+                yield connection
+            finally:
+                connection.execute("DETACH gold")
+                if path.stat().st_size > _LONG:
+                    _gold_connection.cache_clear()
+                    connection.close()
 
 
 @cache

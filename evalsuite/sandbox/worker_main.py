@@ -98,6 +98,7 @@ def serve_forks(control: int, modules: Sequence[str]) -> None:
     # A signal to the whole process group is for the run: the parent decides, and no worker's death is blamed on its answer.
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     die_with_parent()
     if not enter_process_namespace():
         adopt_orphans()

@@ -53,6 +53,14 @@ def test_the_stamp_of_the_code_is_that_of_its_newest_file() -> None:
     assert code_stamp.__wrapped__() == str(newest.stat().st_mtime_ns)
 
 
+def test_a_folder_that_cannot_be_looked_at_contains_nothing(tmp_path: Path) -> None:
+    """It costs time, not the command."""
+    memo = DiskCache(tmp_path / ("x" * 300))
+    memo.put("a", "key", 1)
+    memo.close()
+    assert memo.get("a", "key") is None
+
+
 def test_looking_makes_no_file(tmp_path: Path) -> None:
     """A memo that was only asked leaves nothing behind."""
     memo = DiskCache(tmp_path / "folder")

@@ -78,6 +78,43 @@ def test_too_little_is_said_and_nothing_is_written(limit: str, words: str, tmp_p
     assert not (tmp_path / "run").exists()
 
 
+STARTED = """
+import os, resource, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, signal.SIGTERM, signal.SIGALRM})
+os.umask(0o277)
+for _ in range(30):
+    os.set_inheritable(os.open("/dev/null", os.O_RDONLY), True)
+for number in (0, 1, 2):
+    os.close(number)
+os.execve(sys.executable, [sys.executable, "-m", "evalsuite", *sys.argv[1:]], dict(os.environ) | ODD)
+"""
+ODD = [
+    {
+        "PYTHONOPTIMIZE": "2",
+        "PYTHONWARNINGS": "error",
+        "PYTHONINTMAXSTRDIGITS": "640",
+        "PYTHONUTF8": "0",
+        "LC_ALL": "C",
+        "TZ": "Pacific/Apia",
+    },
+    {"PYTHONDEVMODE": "1", "PYTHONMALLOC": "debug", "MALLOC_PERTURB_": "165", "COLUMNS": "0", "TMPDIR": "relative", "HOME": ""},
+]
+
+
+@linux
+@pytest.mark.parametrize("more", [ODD[0], pytest.param(ODD[1], marks=pytest.mark.slow)], ids=["strict", "debug"])
+def test_a_process_that_was_started_oddly(
+    more: dict[str, str], alone: dict[str, tuple[float | None, float | None]], tmp_path: Path
+) -> None:
+    """Ignored ends of children, blocked signals, no streams, open files of others and a switched-over Python move no verdict."""
+    out = tmp_path / "run"
+    code = STARTED.replace("ODD", repr(more))
+    done = finished([sys.executable, "-c", code, "run", EXAMPLE, "--gold", GOLD, "--out", out, "--no-cache"], cwd=ROOT)
+    rows = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
+    assert (done.returncode, {row["instance_id"]: (row["official"], row["strict"]) for row in rows}) == (0, alone)
+
+
 @linux
 @pytest.mark.slow
 @pytest.mark.parametrize("n_mib", [120, 200, 320, 400, 500, 700, 1000, 1500, 2000, 2047, 2048, 2100, 3000])
