@@ -343,7 +343,8 @@ def gold_convert(
     done = convert(gold, out, layout=layout)
     for note in done.notes:
         print(clean(f"note: {note}"))
-    print(clean(f"{done.n_instances} instances and {done.n_files} files, read as {done.layout}, written to {done.folder}"))
+    n_written = f"{count_words(done.n_instances, 'instance')} and {count_words(done.n_files, 'file')}"
+    print(clean(f"{n_written}, read as {done.layout}, written to {done.folder}"))
     return EXIT_OK
 
 
@@ -444,7 +445,7 @@ def _choice_notes(rules: str, choices: "Mapping[str, Inferred]") -> Iterator[str
         proposed = ", ".join(
             f"{key} {str(value).lower() if isinstance(value, bool) else value}" for key, value in choice.parameters.items()
         )
-        yield f"{id_}: {proposed} by {choice.n_good} good and {choice.n_bad} bad examples"
+        yield f"{id_}: {proposed} by {choice.n_good} good and {count_words(choice.n_bad, 'bad example')}"
         yield from (f"{id_}: open: {text}" for text in choice.open)
         yield from (f"{id_}: no parameters accept {name}" for name in choice.refused_good)
         yield from (f"{id_}: no parameters refuse {name} and accept the good ones" for name in choice.accepted_bad)
@@ -535,7 +536,10 @@ def schema_check(
     for finding in findings:
         subject = "schema" if finding.record is None else f"record {finding.record}"
         print(clean(f"{subject}: {finding.path or '(root)'}: {finding.message}"))
-    print(f"{len(records)} records, {len(findings)} findings" + (" (exit 1)" if findings else ": gold fits the schema"))
+    print(
+        f"{count_words(len(records), 'record')}, {count_words(len(findings), 'finding')}"
+        + (" (exit 1)" if findings else ": gold fits the schema")
+    )
     return EXIT_GATE if findings else EXIT_OK
 
 

@@ -19,7 +19,7 @@ from evalsuite.cli.options import Argument, Option
 from evalsuite.cli.showing import ProgressBar, Showing, add_write_failures, apply_gate, print_document, run_report, write_all, write_fails
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, EvalsuiteError, UsageError
+from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, EvalsuiteError, UsageError, count_words
 from evalsuite.core.status import default_level, kind_of, lacks_setup, redact, sign_of
 
 if TYPE_CHECKING:
@@ -416,7 +416,10 @@ class Gates:
             return EXIT_USAGE, f"{done}: gold is faulty in every instance (exit {EXIT_USAGE})"
         faults = sum(r.fault is not None and r.status != "missing" for r in run.results)
         if self.strict and (faults or run.warnings):
-            return EXIT_GATE, f"{done}, {faults} faults and {len(run.warnings)} warnings under --strict (exit 1)"
+            return (
+                EXIT_GATE,
+                f"{done}, {count_words(faults, 'fault')} and {count_words(len(run.warnings), 'warning')} under --strict (exit 1)",
+            )
         unjudged = unjudged_words(s)
         if unjudged and (self.fail_on_unscorable or (not self.allow_unscored and any(map(lacks_setup, run.results)))):
             return EXIT_UNSCORABLE, f"{done}, {unjudged} (exit 4)"

@@ -470,7 +470,9 @@ def merge_command(
         code, gate = EXIT_GATE, f", below the gate of {percent(fail_under)} (exit 1)"
     elif code == EXIT_OK and fail_under is not None:
         gate = f" (gate {percent(fail_under)} met)"
-    code, line = add_write_failures(code, clean(f"done: {score_words(record.summary)} from {len(runs)} shards{gate}"), n_lost)
+    code, line = add_write_failures(
+        code, clean(f"done: {score_words(record.summary)} from {count_words(len(runs), 'shard')}{gate}"), n_lost
+    )
     if quiet:
         print(line)
     else:

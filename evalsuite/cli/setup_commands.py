@@ -202,7 +202,7 @@ def _show_needs(gold: Path, databases: Path | None, questions: Path | None, *, a
         n_tables = n - len({id_ for need in needs if not need.only_queries for id_ in need.instances})
         print(f" note: answers that are files need no connection: those to {n_tables} of {n} instances can be scored")
     ready = f"{n - len(blocked)} of {n} instances have all they need"
-    print(f"done: {ready}" if blocked else f"done: all {n} instances have what they need")
+    print(f"done: {ready}" if blocked else f"done: nothing is missing for {count_words(n, 'instance')}")
     return EXIT_OK
 
 

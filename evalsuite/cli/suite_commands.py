@@ -262,9 +262,8 @@ def suite_list() -> int:
     for suite in suites:
         suite_runs = [run for run in runs if run.metadata.get("suite_id") == suite.id]
         latest = f", latest {suite_runs[-1].name}" if suite_runs else ""
-        print(
-            clean(f"{suite.name}: {', '.join(suite.scorers)}, {len(suite.test_cases)} cases, {count_words(len(suite_runs), 'run')}{latest}")
-        )
+        counts = f"{count_words(len(suite.test_cases), 'case')}, {count_words(len(suite_runs), 'run')}"
+        print(clean(f"{suite.name}: {', '.join(suite.scorers)}, {counts}{latest}"))
     if not suites:
         print("no suites; `evalsuite suite create NAME --from FILE --scorer NAME` makes one")
     return EXIT_OK

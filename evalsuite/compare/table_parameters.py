@@ -47,7 +47,10 @@ def needed_columns(condition_cols: Any, n_golds: int | None, reference: Referenc
     is_flat = not all(isinstance(item, list | tuple) for item in condition_cols)
     if reference in RESULT_SUITES and n_golds > 1 and is_flat:
         return [_find_needed_columns(condition_cols, reference) for _ in range(n_golds)]
-    missing = Fault(code="BAD_SPEC", detail=f"condition_cols contains {count_words(len(condition_cols), 'list')} for {n_golds} gold tables")
+    missing = Fault(
+        code="BAD_SPEC",
+        detail=f"condition_cols contains {count_words(len(condition_cols), 'list')} for {count_words(n_golds, 'gold table')}",
+    )
     return [_find_needed_columns(condition_cols[i], reference) if i < len(condition_cols) else missing for i in range(n_golds)]
 
 
@@ -71,7 +74,7 @@ def list_problem(n_tables: int, needed: Sequence[Any] | None, ignore_orders: Seq
     """An error message if a list of parameters does not have one entry per table, else ""."""
     for key, values in (("condition_cols", needed), ("ignore_orders", ignore_orders)):
         if values and len(values) != n_tables:
-            return f"{key} has {count_words(len(values), 'entry').replace('entrys', 'entries')} for {count_words(n_tables, 'table')}"
+            return f"{key} has {count_words(len(values), 'value')} for {count_words(n_tables, 'table')}"
     return ""
 
 

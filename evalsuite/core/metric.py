@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, get_args, get_o
 
 from evalsuite.core.dataclasses import dataclass, fields
 from evalsuite.core.dataclasses import field as option
-from evalsuite.core.errors import EvalsuiteError, FaultError, MissingExtraError, did_you_mean
+from evalsuite.core.errors import EvalsuiteError, FaultError, MissingExtraError, count_words, did_you_mean
 from evalsuite.core.types import Fault, Reads, Score
 from evalsuite.core.version import __version__
 
@@ -237,7 +237,7 @@ class Metric(ABC):
         predictions = list(predictions)
         others = [None] * len(predictions) if references is None else list(references)
         if len(others) != len(predictions):
-            raise MetricError(f"{len(predictions)} predictions but {len(others)} references", code="length")
+            raise MetricError(f"{count_words(len(predictions), 'prediction')} but {count_words(len(others), 'reference')}", code="length")
         return list(zip(predictions, others, strict=True))
 
     def aggregate(self, values: Sequence[float | None]) -> Aggregate:

@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeGuard
 
 from evalsuite.core import plugin_calls
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError, did_you_mean
+from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError, count_words, did_you_mean
 from evalsuite.core.import_ref import ImportRef, LazyModule
 from evalsuite.core.types import BROKEN_RECORD, Problem, Reads, Score
 
@@ -413,7 +413,9 @@ class PluginBatch:
         )
         values = list(result)
         if len(values) != len(cases):
-            raise FaultError("SCORER_ERROR", f"{self.name}: run_batch gave {len(values)} values for {len(cases)} answers")
+            raise FaultError(
+                "SCORER_ERROR", f"{self.name}: run_batch gave {count_words(len(values), 'value')} for {count_words(len(cases), 'answer')}"
+            )
         return values
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from evalsuite.compare.messages import other_delimiter
 from evalsuite.compare.string_columns import Block, OddError, UnreadTable
-from evalsuite.core.errors import FaultError, UsageError, reason_of
+from evalsuite.core.errors import FaultError, UsageError, count_words, reason_of
 from evalsuite.core.import_ref import ImportRef, LazyModule
 from evalsuite.core.types import Table
 from evalsuite.readers.csv_dialect import DEFAULT, Dialect, detect_dialect
@@ -351,7 +351,8 @@ def read_named_rows(path: Path, *, delimiters: str = ",") -> tuple[list[str], li
     for line, row in rows:
         if len(row) > len(header):
             raise UsageError(
-                f"{path}:{line}: {len(row)} fields, the header has {len(header)}", hint="quote fields that contain the delimiter"
+                f"{path}:{line}: {count_words(len(row), 'field')}, the header has {len(header)}",
+                hint="quote fields that contain the delimiter",
             )
     return header, rows
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import FAULTS, FaultError, SubmissionError, describe, did_you_mean, join_names
+from evalsuite.core.errors import FAULTS, FaultError, SubmissionError, count_words, describe, did_you_mean, join_names
 from evalsuite.core.types import METADATA, METADATA_ARRAY, Answer, Fault, Submission
 from evalsuite.readers.json_text import Block, Entry, Layout, Number, Obj, PlainLines, line_of, quote_value, read_array, read_objects
 from evalsuite.readers.json_text import place as _where
@@ -408,7 +408,7 @@ class _MetadataReader:
                 many = f"more than {self.n_samples} samples: all of them count as wrong"
                 self._note(line, f"{quote_value(name)} has {few if n < self.n_samples else many}")
         if self.n_more_notes:
-            self.notes.append(f"{METADATA}: {self.n_more_notes} more notes are omitted")
+            self.notes.append(f"{METADATA}: {count_words(self.n_more_notes, 'more note')} not shown")
         gold_answers = self.collected if isinstance(self.collected, GoldAnswerCollector) else None
         return Submission(
             folder=self.folder,

@@ -190,7 +190,7 @@ def lint_summary(lint: "Lint") -> str:
     n_fixable = sum(finding.change is not None for finding in lint.findings)
     more = [f"{lint.n_ignored} ignored"] if lint.n_ignored else []
     more += [f"--fix shows a repair of {n_fixable}"] if n_fixable else []
-    return f"{len(lint.book.instances)} instances: {', '.join([*counts, *more])}"
+    return f"{count_words(len(lint.book.instances), 'instance')}: {', '.join([*counts, *more])}"
 
 
 def contamination_document(contamination: "Contamination", name: str) -> Document:
@@ -255,10 +255,12 @@ def suspects_document(suspects: "Suspects", *, most: int = 20) -> Document:
         if suspects.suspects:
             table = Table(columns=columns, rows=suspects.suspects[:most], lines=lambda row: list(lines(row)))
             yield Section(look="lines", table=table, below=and_more(len(suspects.suspects) - most, indent="     "))
-        n_voices = f"{suspects.n_voices} independent submissions in {suspects.n_runs} runs"
+        n_voices = f"{count_words(suspects.n_voices, 'independent submission')} in {count_words(suspects.n_runs, 'run')}"
         n_units, n_instances = suspects.n_units, suspects.n_instances
         total_words = (
-            f"{n_units} records in {count_words(n_instances, 'instance')}" if n_units > n_instances else f"{n_instances} instances"
+            f"{n_units} records in {count_words(n_instances, 'instance')}"
+            if n_units > n_instances
+            else count_words(n_instances, "instance")
         )
         count = f"{len(suspects.suspects)} of {total_words} to look at, from {n_voices}"
         expected = [f"expected: {suspects.outlook.says}"] if suspects.outlook.says else []
@@ -292,7 +294,9 @@ def audit_document(audit: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Do
     ]
 
     def sections(_: Form) -> Iterator[Section]:
-        summary = f"{audit.name}: {audit.n_answers} answers made for {len(audit.checks)} checks, seed {audit.seed}"
+        summary = (
+            f"{audit.name}: {count_words(audit.n_answers, 'answer')} made for {count_words(len(audit.checks), 'check')}, seed {audit.seed}"
+        )
         yield Section(look="lines", prose=[summary])
         for title, right in _TITLES:
             kinds = [(kind, by_rule) for (kind, is_right), by_rule in audit.kinds().items() if is_right is right]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.compare.characters import clean
 from evalsuite.compare.values import number_gold
+from evalsuite.core.errors import count_words
 from evalsuite.core.version import __version__
 from evalsuite.reports.document import (
     MACHINES,
@@ -299,7 +300,7 @@ def bundle_document(bundle: "Bundle", files: "Sequence[File]", *, signature: str
     def sections(form: Form) -> Iterator[Section]:
         yield _bundle_reasons(bundle)
         sizes = ", ".join(f"{before:,} to {after:,} {what}" for what, before, after in bundle.sizes)
-        yield Section(prose=[Own(f"The smallest case with that verdict: {sizes} ({bundle.n_calls} calls of the scorer).")])
+        yield Section(prose=[Own(f"The smallest case with that verdict: {sizes} ({count_words(bundle.n_calls, 'call')} of the scorer).")])
         for note in bundle.notes:
             yield Section(prose=[Own(note)])
         yield _block_of("Spec", json.dumps(spec["evaluation"], ensure_ascii=False), "json")
@@ -370,7 +371,7 @@ def files_document(gold: str, prediction: str, comparison: Data) -> Document:
         if rows:
             yield Section(title="Columns that differ", table=Table(columns=_FILE_COLUMNS, rows=rows))
         if n_more := len(differing) - len(rows):
-            yield Section(look="lines", lines=[f" ... {n_more} more columns differ: -o FILE.md lists all"])
+            yield Section(look="lines", lines=[f" ... {count_words(n_more, 'more column')} not shown: -o FILE.md lists all"])
         if fields := comparison.get("fields"):
             yield Section(title="Fields", table=Table(columns=_FIELD_COLUMNS, rows=fields))
         difference, sql = dict(comparison["difference"]), str(comparison["sql"]).splitlines()

@@ -228,7 +228,7 @@ def _page_sections(board: "Leaderboard", table: "Table[RankedRow]", title: str, 
 def board_facts(board: "Leaderboard") -> Iterator[tuple[str, str]]:
     """Yield (label, text) below the table: how it was made, what was forced, what could not be read."""
     yield "instances", str(board.n_instances)
-    counts = [f"{board.n_new} new", f"{board.n_reused} reused", *([f"{board.n_runs} runs"] if board.n_runs else [])]
+    counts = [f"{board.n_new} new", f"{board.n_reused} reused", *([count_words(board.n_runs, "run")] if board.n_runs else [])]
     yield "scored", ", ".join(counts)
     yield "rules", rules_label(board.rules, board.signatures)
     if clocks := {clock for signature in board.signatures if (clock := clock_in(signature))}:
@@ -273,7 +273,7 @@ def board_last_line(board: "Leaderboard") -> str:
     broken = sum(bool(row.fault) for row in board.rows)
     unranked = f", {len(board.rows) - n - broken} not ranked: not all was judged" if len(board.rows) - n - broken else ""
     unread = (f", {broken} could not be read" if broken else "") + unranked
-    runs = f", {board.n_runs} runs" if board.n_runs else ""
+    runs = f", {count_words(board.n_runs, 'run')}" if board.n_runs else ""
     part = "" if board.part_of is None else f" on {instances_in_words(board.n_instances, board.part_of, board.n_units)}"
     return f"done: {count_words(n, 'submission')} ranked{part} ({board.n_new} new, {board.n_reused} reused{runs}){unread}"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import EvalsuiteError, UsageError
+from evalsuite.core.errors import EvalsuiteError, UsageError, count_words
 from evalsuite.core.status import lacks_setup
 from evalsuite.core.types import METADATA_ARRAY, Result, Rule
 from evalsuite.core.version import __version__
@@ -155,7 +155,7 @@ def _woven(parts: Sequence[RunEntry], rows: Sequence[Sequence[Result]]) -> list[
     shares = [len(range(i, n_results, len(parts))) for i in range(len(parts))]
     for entry, part_rows, n in [*zip(parts, rows, n_gold, strict=True), *zip(parts, rows, shares, strict=True)]:
         if n is not None and len(part_rows) != n:
-            message = f"{entry.folder} contains {len(part_rows)} results, shard {_shard(entry)} has {n}"
+            message = f"{entry.folder} contains {count_words(len(part_rows), 'result')}, shard {_shard(entry)} has {n}"
             raise UsageError(message, hint="the file is damaged or half copied: copy it again, or run the shard again")
     results = [result for turn in zip_longest(*rows) for result in turn if result is not None]
     seen: set[str] = set()

@@ -16,7 +16,7 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from evalsuite.core.errors import FaultError, MissingExtraError, OutputError, UsageError, write_error
+from evalsuite.core.errors import FaultError, MissingExtraError, OutputError, UsageError, count_words, write_error
 from evalsuite.core.status import needs_rescoring
 from evalsuite.core.types import Result, Task
 from evalsuite.readers.paths import metadata_like, resolve_in_side
@@ -134,7 +134,7 @@ class RunFolder:
         except OutputError:
             self.close()
             raise
-        self.notes.append(f"resumed with {len(results)} results")
+        self.notes.append(f"resumed with {count_words(len(results), 'result')}")
         return self, results
 
     def _take_over(self, plan: Mapping[str, Any], is_other: IsOther | None) -> dict[str, Result]:

@@ -9,6 +9,7 @@ from typing import Any
 from evalsuite.compare.messages import with_delimiter
 from evalsuite.compare.official_cells import RESULT_SUITES, Reference
 from evalsuite.compare.table_parameters import Labels, is_bare, list_problem, needed_columns
+from evalsuite.core.errors import count_words
 from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.registry import scorer
 from evalsuite.core.types import Fault, Problem, Rule, Score, Table
@@ -29,12 +30,13 @@ def table_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
     yield from _column_problems(columns, n_golds, reference)
     positions = [] if is_bare(columns) else list(columns or ())
     if n_golds is not None and positions and isinstance(positions[0], list) and n_golds < len(positions) and positions != [[]]:
-        message = f"condition_cols has {len(positions)} lists for {n_golds} gold tables; the rest is ignored"
+        message = f"condition_cols has {count_words(len(positions), 'list')} for {count_words(n_golds, 'gold table')}; the rest is ignored"
         yield Problem(code="BAD_SPEC", message=message, blocks=frozenset())
     order = parameters.get("ignore_order", False)
     if isinstance(order, list) and (n_golds is None or len(order) != n_golds):
-        message = f"ignore_order has {len(order)} entries for {n_golds or 1} gold tables; the reference takes any list but [] as true"
-        yield Problem(code="BAD_SPEC", message=message, hint="one entry for each gold table", blocks=frozenset())
+        counts = f"{count_words(len(order), 'value')} for {count_words(n_golds or 1, 'gold table')}"
+        message = f"ignore_order has {counts}; the reference takes any list but [] as true"
+        yield Problem(code="BAD_SPEC", message=message, hint="one value for each gold table", blocks=frozenset())
     by = parameters.get("order_by", ())
     if any(index < 0 for item in by for index in (item if isinstance(item, list) else [item])):
         message = f"order_by {list(by)} names no column: gold's columns count from 0"
@@ -140,7 +142,7 @@ def tables_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
         return
     message = list_problem(len(gold), parameters.get("condition_cols"), parameters.get("ignore_orders"))
     if message:
-        yield Problem(code="BAD_SPEC", message=message, hint="one entry for each gold table", blocks=OFFICIAL_ONLY)
+        yield Problem(code="BAD_SPEC", message=message, hint="one value for each gold table", blocks=OFFICIAL_ONLY)
 
 
 @scorer(reads="tables", validate=tables_problems, gold_files=list[str])

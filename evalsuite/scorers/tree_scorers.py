@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import FaultError
+from evalsuite.core.errors import FaultError, count_words
 from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.registry import scorer
 from evalsuite.core.runtime import without_collection
@@ -119,8 +119,8 @@ def tree_score(
         strict = scored(predictions, invented, compat=False)
     except (ValueError, JsonRefError, GoldValidationError) as error:
         raise FaultError("BAD_SPEC", str(error), side="gold") from None
-    notes = [f"{len(invented)} records that gold does not have"] if invented else []
-    notes += [f"{n_repaired} of {len(answers)} records repaired"] if n_repaired else []
+    notes = [f"{count_words(len(invented), 'record')} that gold does not have"] if invented else []
+    notes += [f"{n_repaired} of {count_words(len(answers), 'record')} repaired"] if n_repaired else []
     notes += [lost.reason] if lost else []
     flip = ""
     if abs(value - strict.score) > 1e-9:
@@ -275,7 +275,9 @@ def tree_match(
         "n_repaired": n_repaired,
         **({"warnings": unread} if (unread := _unread(notices)) else {}),
     }
-    reason = field_reason(result, report.reason) + (f"; {n_repaired} of {len(answers)} records repaired" if n_repaired else "")
+    reason = field_reason(result, report.reason) + (
+        f"; {n_repaired} of {count_words(len(answers), 'record')} repaired" if n_repaired else ""
+    )
     return _with_strict(official, result.mean_f1, reason, details)
 
 

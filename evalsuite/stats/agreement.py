@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Literal
 
 from evalsuite.core.dataclasses import dataclass
+from evalsuite.core.errors import count_words
 from evalsuite.stats.samples import StatsError
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
@@ -32,7 +33,7 @@ class Confusion:
 def confusion(a: Sequence[Hashable], b: Sequence[Hashable], *, labels: Sequence[Hashable] | None = None) -> Confusion:
     """Return the confusion matrix of two raters over n items; `labels` sets the order (default: sorted). Raises for a label outside it."""
     if len(a) != len(b):
-        raise StatsError(f"{len(a)} labels against {len(b)}")
+        raise StatsError(f"{count_words(len(a), 'label')} against {len(b)}")
     if not a:
         raise StatsError("no labels")
     seen = set(a) | set(b)

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Final, Literal, get_args
 
 from evalsuite.core.dataclasses import dataclass, replace
+from evalsuite.core.errors import count_words
 from evalsuite.core.import_ref import ArrayLike, Floats, NDArray, np
 from evalsuite.stats.samples import (
     N_RESAMPLES,
@@ -409,7 +410,7 @@ def cr2_of(totals: Sequence[float], sizes: Sequence[int]) -> tuple[float, float,
 def cluster_totals(values: Sequence[float], clusters: Sequence[Hashable]) -> list[tuple[float, int]]:
     """Return (sum, number) of the scores of each of G clusters, in order of first appearance."""
     if len(clusters) != len(values):
-        raise StatsError(f"{len(values)} scores but {len(clusters)} cluster names")
+        raise StatsError(f"{count_words(len(values), 'score')} but {count_words(len(clusters), 'cluster name')}")
     if any(name is None for name in clusters):
         raise StatsError(f"score {list(clusters).index(None)} has no cluster", hint="every instance needs its group")
     members: dict[Hashable, list[float]] = {}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.errors import EvalsuiteError
+from evalsuite.core.errors import EvalsuiteError, count_words
 from evalsuite.core.status import is_ungraded
 from evalsuite.core.types import Result
 
@@ -24,7 +24,7 @@ class StatsError(EvalsuiteError, ValueError):
 def check_scores(scores: Sequence[float], *, at_least: int = 1) -> list[float]:
     """Return the n scores as floats. Raises `StatsError` for fewer than `at_least` and for None, NaN or infinity."""
     if len(scores) < at_least:
-        raise StatsError("no scores" if not len(scores) else f"{len(scores)} scores, at least {at_least} are needed")
+        raise StatsError("no scores" if not len(scores) else f"{count_words(len(scores), 'score')}, at least {at_least} are needed")
     values = [math.nan if score is None else float(score) for score in scores]
     if not all(map(math.isfinite, values)):
         at = next(i for i, value in enumerate(values) if not math.isfinite(value))
@@ -35,7 +35,7 @@ def check_scores(scores: Sequence[float], *, at_least: int = 1) -> list[float]:
 def checked_pairs(a: Sequence[float], b: Sequence[float]) -> tuple[list[float], list[float]]:
     """Return both sides as n floats, in the same order of instances. Raises `StatsError` if the lengths differ."""
     if len(a) != len(b):
-        raise StatsError(f"{len(a)} scores against {len(b)}", hint="a paired statistic needs both scores of every instance")
+        raise StatsError(f"{count_words(len(a), 'score')} against {len(b)}", hint="a paired statistic needs both scores of every instance")
     return check_scores(a), check_scores(b)
 
 

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from evalsuite.compare.messages import shorten
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import EvalsuiteError, UsageError, did_you_mean
+from evalsuite.core.errors import EvalsuiteError, UsageError, count_words, did_you_mean
 from evalsuite.core.registry import NO_DEFAULT, UnknownScorerError, check_parameters
 from evalsuite.readers.csv_table import read_named_rows
 from evalsuite.readers.json_text import json_problem
@@ -541,7 +541,10 @@ def candidates_of(
             raise UsageError("no candidate data given", hint="candidate_data, candidate_data_path or candidate_output_list")
         outputs, contexts = list(outputs), None if contexts is None else list(contexts)
         if check_lengths(candidates=outputs, contexts=contexts) != n:
-            raise UsageError(f"{len(outputs)} candidates for {n} test cases", hint="one candidate for each test case, in their order")
+            raise UsageError(
+                f"{count_words(len(outputs), 'candidate')} for {count_words(n, 'test case')}",
+                hint="one candidate for each test case, in their order",
+            )
         return all_texts(outputs, what="candidate"), None if contexts is None else all_texts(contexts, what="context")
     if contexts is not None:
         raise UsageError("a list of contexts goes with a list of candidates", hint="name the context column of the data instead")
@@ -574,7 +577,7 @@ def rows_of_cases(data: Columns, suite: StoredSuite, input_column: str) -> list[
     n = len(next(iter(data.values()), ()))
     if n != len(cases):
         hint = f"one row for each test case, in their order, or a column {ID_COLUMN!r} or {input_column!r} to join by"
-        raise UsageError(f"{n} candidates for {len(cases)} test cases", hint=hint)
+        raise UsageError(f"{count_words(n, 'candidate')} for {count_words(len(cases), 'test case')}", hint=hint)
     return list(range(n))
 
 
@@ -592,7 +595,8 @@ def _places_of_keys(ids: Sequence[str], keys: Sequence[str], name: str) -> list[
     for key, rows in places.items():
         n = ids.count(key)
         if len(rows) > n:
-            raise UsageError(f"row {rows[n] + 1}: the {name} {shorten(key)} occurs {len(rows)} times, in the suite {n} times")
+            times = count_words(len(rows), "time")
+            raise UsageError(f"row {rows[n] + 1}: the {name} {shorten(key)} occurs {times}, in the suite {n}")
         if len(rows) < n:
             n_without = sum(len(places[other]) < ids.count(other) for other in places)
             of = f"{n_without} of {len(ids)} test cases have no candidate, first" if n_without > 1 else "no candidate for"

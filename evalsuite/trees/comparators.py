@@ -23,6 +23,7 @@ from evalsuite.compare.dates import DATE_LOCALES, days_of, moment_of
 from evalsuite.compare.quantities import parse_quantity
 from evalsuite.compare.values import NUMBER_LOCALES, number_in_locale
 from evalsuite.core.dataclasses import dataclass, field
+from evalsuite.core.errors import count_words
 from evalsuite.core.registry import PART_MODULES
 from evalsuite.trees.field_results import ComparatorResult
 from evalsuite.trees.json_values import TreeLimitError, are_identical, are_loosely_equal, number_in_text
@@ -44,7 +45,7 @@ def compare_date(gold: Any, extracted: Any, params: Mapping[str, Any]) -> Compar
         return ComparatorResult(1.0, "date")
     if (g.first == g.last) != (e.first == e.last):
         return ComparatorResult(0.0, "date", "one side is a day, the other a longer time")
-    return ComparatorResult(0.0, "date", f"{n_days} days apart")
+    return ComparatorResult(0.0, "date", f"{count_words(n_days, 'day')} apart")
 
 
 def compare_datetime(gold: Any, extracted: Any, params: Mapping[str, Any]) -> ComparatorResult:
@@ -56,7 +57,7 @@ def compare_datetime(gold: Any, extracted: Any, params: Mapping[str, Any]) -> Co
     n_seconds = abs((g - e).total_seconds())
     if n_seconds <= params.get("seconds", 0):
         return ComparatorResult(1.0, "datetime")
-    return ComparatorResult(0.0, "datetime", f"{n_seconds:g} seconds apart")
+    return ComparatorResult(0.0, "datetime", f"{n_seconds:g} {'second' if n_seconds == 1 else 'seconds'} apart")
 
 
 def compare_quantity(gold: Any, extracted: Any, params: Mapping[str, Any]) -> ComparatorResult:

@@ -639,8 +639,9 @@ def treeval_reason(result: "TreevalResult") -> str:
             first = first or row
     text = f"F1 of nodes {result.f1_node:.3g}, of leaves {result.f1_leaf:.3g}"
     if first is None:
-        return f"{text}; all {n_rows} leaves agree"
-    return f"{text}; {n_wrong} of {n_rows} leaves differ, first record {first.record} {first.path or 'itself'}: {first.status}"
+        return f"{text}; {'the only leaf agrees' if n_rows == 1 else f'all {n_rows} leaves agree'}"
+    place = f"[{first.record}]{'.' * (first.path[:1] not in ('', '['))}{first.path}"
+    return f"{text}; {n_wrong} of {n_rows} leaves differ, first at {place}: {first.status}"
 
 
 def treeval_details(result: "TreevalResult", n_records: int) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from evalsuite.compare.bipartite_matching import best_assignment
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import did_you_mean
+from evalsuite.core.errors import count_words, did_you_mean
 from evalsuite.core.runtime import without_collection
 from evalsuite.trees.all_pairs import Chosen, Columns, Floats, np, pick
 from evalsuite.trees.eval_schema import SchemaNode, read_treeval_schema
@@ -367,7 +367,7 @@ def treeval_score(
         FaultError: a metric of your own failed.
     """
     if len(predictions) != len(references):
-        raise ValueError(f"{len(predictions)} predictions for {len(references)} references")
+        raise ValueError(f"{count_words(len(predictions), 'prediction')} for {count_words(len(references), 'reference')}")
     if not references:
         raise ValueError("no records")
     branch, signature = prepare(schema, metrics, types_metrics, leaves_metrics, exclusive=exclusive, compat=compat)

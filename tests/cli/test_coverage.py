@@ -85,7 +85,7 @@ def test_a_board_of_parts_names_the_part(place: Path) -> None:
     evalsuite("run", "sub", "--gold", "gold", "--only", "a,c", "--out", "part", cwd=place)
     lines = evalsuite("leaderboard", "part", "--gold", "gold", cwd=place).stdout.splitlines()
     assert lines[0].endswith(f" · {PART}")
-    assert lines[-1] == f"done: 1 submission ranked on {PART} (0 new, 0 reused, 1 runs)"
+    assert lines[-1] == f"done: 1 submission ranked on {PART} (0 new, 0 reused, 1 run)"
 
 
 def test_what_failed_in_any_shard_is_scored_again(place: Path) -> None:

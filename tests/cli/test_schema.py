@@ -124,7 +124,7 @@ def test_check_names_misspelt_keys_and_options(tmp_path: Path, capsys: Capture) 
         [
             "schema: n: unknown key 'x-eval-wieght'; did you mean 'x-eval-weight'?",
             "schema: n: numeric takes no option 'tolerence'; did you mean 'tolerance'?",
-            "1 records, 2 findings (exit 1)",
+            "1 record, 2 findings (exit 1)",
         ],
     )
     code, out, _ = shown(capsys, "check", *words, "--json")

@@ -321,7 +321,7 @@ def test_a_batch_that_fails_is_run_one_by_one() -> None:
     for text in ("x", "0.25", ""):
         batch.add(text, {"gold": "g"})
     assert batch.value_of(Case(prediction="0.25", gold="g")) == 0.25
-    with pytest.raises(FaultError, match="run_batch gave 0 values for 1 answers"):
+    with pytest.raises(FaultError, match="run_batch gave 0 values for 1 answer"):
         batch.value_of(Case(prediction="", gold="g"))
     assert [len(call[0]) for call in made.calls] == [3, 1, 1]
     wide = PluginBatch("mine", Recorder)

@@ -123,7 +123,7 @@ def test_doctor_says_what_is_missing_for_how_many(here: Path, capsys: pytest.Cap
     check = {"func": "string_match", "parameters": {"gold": "Paris"}}
     (here / "plain" / "x_eval.jsonl").write_text(json.dumps({"instance_id": "q", "evaluation": check}) + "\n")
     assert main(["doctor", "plain"]) == 0
-    assert "all 1 instances have what they need" in capsys.readouterr().out
+    assert "nothing is missing for 1 instance" in capsys.readouterr().out
 
 
 def test_the_folder_of_the_checkout_is_told_where_its_gold_lies(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -263,7 +263,7 @@ def test_notes_are_capped_and_the_rest_counted(tmp_path: Path) -> None:
     """A hostile file cannot fill the report."""
     read = read_submission(folder(tmp_path, *["junk"] * 8), resolve_limits({"notes": 5}))
     assert len(read.notes) == 6
-    assert read.notes[-1] == "results_metadata.jsonl: 3 more notes are omitted"
+    assert read.notes[-1] == "results_metadata.jsonl: 3 more notes not shown"
 
 
 def test_unprintable_text_is_escaped_in_notes(tmp_path: Path) -> None:

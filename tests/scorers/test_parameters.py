@@ -103,8 +103,8 @@ def test_compat_of_tree_match() -> None:
 @pytest.mark.parametrize(
     ("n_golds", "options", "why"),
     [
-        (2, {"condition_cols": [[0]]}, "condition_cols has 1 entry for 2 tables"),
-        (1, {"ignore_orders": [True, False]}, "ignore_orders has 2 entries for 1 table"),
+        (2, {"condition_cols": [[0]]}, "condition_cols has 1 value for 2 tables"),
+        (1, {"ignore_orders": [True, False]}, "ignore_orders has 2 values for 1 table"),
         (0, {}, "gold names no file"),
         (2, {"condition_cols": [], "ignore_orders": []}, ""),
     ],
@@ -117,7 +117,7 @@ def test_lists_of_tables_match_have_an_entry_a_table(n_golds: int, options: dict
 
 
 COLUMNS, CSV_HINT = "[0, 2] for one gold table, [[0, 2], [1]] for a list of two", "how the CSV files of the answer and of gold are written"
-ORDERS = "one entry for each gold table"
+ORDERS = "one value for each gold table"
 NUMBERS = "numbers may be written as 17.5, '17.5', '1,234' or '17.5%'"
 # Scorer, parameters, and (message, hint, number of rules that it blocks) of the problem in them.
 PROBLEMS: list[tuple[str, dict[str, Any], tuple[str, str, int] | None]] = [
@@ -125,19 +125,19 @@ PROBLEMS: list[tuple[str, dict[str, Any], tuple[str, str, int] | None]] = [
     (
         "table_match",
         {"gold": ["a"], "condition_cols": [[0], [1]]},
-        ("condition_cols has 2 lists for 1 gold tables; the rest is ignored", "", 0),
+        ("condition_cols has 2 lists for 1 gold table; the rest is ignored", "", 0),
     ),
     ("table_match", {"gold": ["a", "b"], "condition_cols": [[0], [1]]}, None),
     ("table_match", {"gold": ["a"], "condition_cols": [[]]}, None),
     (
         "table_match",
         {"gold": ["a", "b"], "ignore_order": [True]},
-        ("ignore_order has 1 entries for 2 gold tables; the reference takes any list but [] as true", ORDERS, 0),
+        ("ignore_order has 1 value for 2 gold tables; the reference takes any list but [] as true", ORDERS, 0),
     ),
     (
         "table_match",
         {"gold": "a", "ignore_order": [True]},
-        ("ignore_order has 1 entries for 1 gold tables; the reference takes any list but [] as true", ORDERS, 0),
+        ("ignore_order has 1 value for 1 gold table; the reference takes any list but [] as true", ORDERS, 0),
     ),
     ("table_match", {"gold": ["a", "b"], "ignore_order": [True, False]}, None),
     (
@@ -171,7 +171,7 @@ PROBLEMS: list[tuple[str, dict[str, Any], tuple[str, str, int] | None]] = [
     ("table_match", {"gold": "a", "delimiter": "xx"}, ("delimiter 'xx' is not one character between cells", CSV_HINT, 2)),
     ("tables_match", {"gold": ["a"], "delimiter": "xx"}, ("delimiter 'xx' is not one character between cells", CSV_HINT, 2)),
     ("tables_match", {"gold": []}, ("gold names no file", "name one gold table for each table of an answer", 2)),
-    ("tables_match", {"gold": ["a"], "condition_cols": [[0], [1]]}, ("condition_cols has 2 entries for 1 table", ORDERS, 1)),
+    ("tables_match", {"gold": ["a"], "condition_cols": [[0], [1]]}, ("condition_cols has 2 values for 1 table", ORDERS, 1)),
     ("number_match", {"gold": []}, ("gold is an empty list", "name at least one accepted number", 2)),
     ("number_match", {"gold": "x"}, ("gold is not a finite number", NUMBERS, 2)),
     ("number_match", {"gold": float("inf")}, ("gold is not a finite number", NUMBERS, 2)),

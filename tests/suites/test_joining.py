@@ -70,7 +70,7 @@ def test_an_excel_sheet_is_read(place: Path) -> None:
         ("twice.csv", "id,out\nq1,A\nq2,B\nq2,C\nq3,D\n", "row 3: the id 'q2' occurs 2 times"),
         ("short.csv", "id,out\nq1,A\n", "2 of 3 test cases have no candidate, first the id 'q2'"),
         ("contradicts.csv", "id,question,out\nq1,x,A\nq2,y,B\nq3,z,C\n", "but all questions differ"),
-        ("few.csv", "out\nA\n", "1 candidates for 3 test cases"),
+        ("few.csv", "out\nA\n", "1 candidate for 3 test cases"),
         ("lists.json", '[{"id": "q1", "out": ["A", "B"]}]', "row 1: the column 'out' contains a list of 2"),
         ("broken.json", '[{"id": "q1",\n "out": }]', "broken.json:2: not valid JSON"),
         ("scalar.json", "3", "contains no rows"),

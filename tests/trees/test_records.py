@@ -118,7 +118,7 @@ def test_repair_is_asked_for_and_counted(tmp_path: Path, name: str, form: str) -
     path.write_text(form)
     found = score(name, path, gold=gold, repair=True, **parameters)
     assert (found.strict, found.details["n_repaired"]) == (1, 1)
-    assert "1 of 1 records repaired" in found.strict_reason
+    assert "1 of 1 record repaired" in found.strict_reason
     with pytest.raises(FaultError) as raised:
         score(name, path, gold=gold, **parameters)
     assert (raised.value.fault.code, raised.value.side) == ("BAD_JSON", "submission")

@@ -133,7 +133,7 @@ def swapped_cells(a: Alignment) -> Iterator[Repaired]:
             first[row], second[row] = second[row], first[row]
         table = set_column(set_column(a.prediction, partners[x], first), partners[y], second)
         where = " and ".join(f"column {k + 1} {a.prediction.header[k]!r}" for k in (partners[x], partners[y]))
-        yield Repaired(table, f"two columns are exchanged in {len(unpaired[1])} rows", where)
+        yield Repaired(table, f"two columns are exchanged in {count_words(len(unpaired[1]), 'row')}", where)
 
 
 def drop_duplicates(a: Alignment) -> Iterator[Repaired]:
@@ -148,7 +148,7 @@ def drop_duplicates(a: Alignment) -> Iterator[Repaired]:
         often = "" if max(seen.values()) == times else " as often as in gold"
         rows = [row for name, n in seen.items() for row in [name] * (n // times)]
         remaining = sorted(p for _, p in match(rows, [a.predicted_row(row) for row in range(table.n_rows)])[0])
-        says = f"every row occurs {times} times{often}: {n_more} rows are repeated, as after a join that fans out"
+        says = f"every row occurs {times} times{often}: {_rows_are(n_more, 'row')} repeated, as after a join that fans out"
         yield Repaired(pick(table, remaining), says)
     golds: Counter[Any] = Counter(a.gold_row(row) for row in range(gold.n_rows))
     if all(name in golds for name in seen):
@@ -370,7 +370,8 @@ def missing_filter(a: Alignment) -> Iterator[Repaired]:
         yield Repaired(table, f"{says}: a filter is missing", where, chance=min(predicate.chance, MOST_CHANCE))
     elif (lone := _lone_keys(keys, a.extra, remaining)) is not None:
         k, n_values, chance = lone
-        says = f"{n} extra rows are all those of {n_values} values of column {k + 1}, which no wanted row has: a join is missing"
+        values = count_words(n_values, "value")
+        says = f"{n} extra rows are all those of {values} of column {k + 1}, which no wanted row has: a join is missing"
         yield Repaired(table, says, repr(a.prediction.header[k]), chance=chance, name="join lost")
 
 
@@ -425,7 +426,8 @@ def _explain_missing(a: Alignment) -> tuple[str, str, str, float]:
         return f"all {n} rows of gold that meet one condition on its {at} are missing{what}", where, "", predicate.chance
     if (lone := _lone_keys(a.columns.gold_keys, a.missing, present)) is not None:
         j, n_values, chance = lone
-        says = f"all {n} rows of gold of {n_values} values of its column {a.needed[j] + 1} are missing, as by a join that lacks them"
+        values = count_words(n_values, "value")
+        says = f"all {n} rows of gold of {values} of its column {a.needed[j] + 1} are missing, as by a join that lacks them"
         return says, gold_header(a, j), "join lost", chance
     return "", "", "", 0.0
 

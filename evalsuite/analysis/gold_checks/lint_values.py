@@ -23,7 +23,7 @@ from evalsuite.compare.strict_columns import read_native
 from evalsuite.compare.table_parameters import is_bare, needs_quotes
 from evalsuite.compare.values import Percent, is_null_word, is_written_form, number_gold, read_cell
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import EvalsuiteError, FaultError, GoldError, describe
+from evalsuite.core.errors import EvalsuiteError, FaultError, GoldError, count_words, describe
 from evalsuite.core.types import Check, Fault, GoldInstance, Suite, Table
 from evalsuite.gold import spec as gold_reader
 from evalsuite.gold.layouts import entries_of, layout_named, layout_of
@@ -725,7 +725,11 @@ def find_repeated_rows(table: GoldTable) -> Iterator[LintFinding]:
     rows = list(zip(*(map(str, column) for column in table.table.columns), strict=True)) if len(table.table.columns) > 1 else []
     n_more = len(rows) - len(set(rows))
     if n_more:
-        yield table.finding("repeated-rows", f"{n_more} rows occur more than once", hint="did a join duplicate them?")
+        yield table.finding(
+            "repeated-rows",
+            f"{count_words(n_more, 'row')} {'repeats' if n_more == 1 else 'repeat'} an earlier row",
+            hint="did a join duplicate them?",
+        )
 
 
 def find_flat_columns(spot: Spot) -> Iterator[LintFinding]:

@@ -31,7 +31,7 @@ from typing import Any, Final
 from evalsuite.compare.numbers import exact_of
 from evalsuite.compare.values import find_numbers, read_number
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import EvalsuiteError, UsageError
+from evalsuite.core.errors import EvalsuiteError, UsageError, count_words
 from evalsuite.core.types import METADATA_ARRAY, Fault, Result, Rule, Table, Task
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import gold_inodes
@@ -491,7 +491,9 @@ def _content(form: Any, *, numbers: bool = False) -> tuple[str, str]:
     """Return (a key that equal answers share, the answer in a few words); the key ignores order, headers and the spelling of numbers."""
     if isinstance(form, Table):
         columns = sorted((list(map(_canonical_text, column)) for column in form.columns), key=lambda column: (sorted(column), column))
-        return json.dumps(sorted(zip(*columns, strict=True))), f"a table of {form.n_rows} rows, {len(form.columns)} columns"
+        return json.dumps(
+            sorted(zip(*columns, strict=True))
+        ), f"a table of {count_words(form.n_rows, 'row')}, {count_words(len(form.columns), 'column')}"
     if isinstance(form, str):
         return _text_key(form, numbers=numbers), form.strip()[:_SHOWN]
     tables: list[Any] = list(form.values() if isinstance(form, Mapping) else form) if isinstance(form, Mapping | list) else [None]
@@ -499,7 +501,7 @@ def _content(form: Any, *, numbers: bool = False) -> tuple[str, str]:
         return json.dumps(form, sort_keys=True, default=str), "a tree"
     keys = [[_content(table)[0] if isinstance(table, Table) else table.code] for table in tables]
     named = sorted(zip(form, keys, strict=True)) if isinstance(form, Mapping) else []
-    return json.dumps([[name.lower(), *key] for name, key in named] if named else keys), f"{len(form)} tables"
+    return json.dumps([[name.lower(), *key] for name, key in named] if named else keys), count_words(len(form), "table")
 
 
 def _text_key(text: str, *, numbers: bool) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import EvalsuiteError, UsageError, did_you_mean
+from evalsuite.core.errors import EvalsuiteError, UsageError, count_words, did_you_mean
 from evalsuite.core.registry import UnknownScorerError
 from evalsuite.core.status import FAULTY, UNGRADED, UNJUDGED, ZERO, kind_of, own_value, raw_value, redact, results_by, scorers_of, shows
 from evalsuite.core.types import Result, Rule
@@ -284,7 +284,10 @@ def load_sides(
 def set_labels(sides: Sequence[RunSide], files: Sequence[Path]) -> Sequence[RunSide]:
     """Return the sides with the labels of a file each, in their order; unchanged without files. Raises `UsageError`."""
     if files and len(files) != len(sides):
-        raise UsageError(f"{len(files)} files of labels for {len(sides)} runs", hint="--labels once for each run, in their order")
+        raise UsageError(
+            f"{count_words(len(files), 'file')} of labels for {count_words(len(sides), 'run')}",
+            hint="--labels once for each run, in their order",
+        )
     return [replace(side, labels=labels_of(file), unread="") for side, file in zip(sides, files, strict=True)] if files else sides
 
 

@@ -36,7 +36,7 @@ from evalsuite.analysis.leaderboard.pairing import (
 from evalsuite.analysis.leaderboard.reliability import ModelSamples, models_of, newest_samples
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import DiskCache
-from evalsuite.core.errors import EvalsuiteError, GoldError, UsageError, did_you_mean, write_error
+from evalsuite.core.errors import EvalsuiteError, GoldError, UsageError, count_words, did_you_mean, write_error
 from evalsuite.core.status import FAULTY, LEVELS, STATUSES, UNJUDGED
 from evalsuite.gold.suite_yaml import yaml_nodes
 from evalsuite.readers.gold_files import find_spec, gold_hash
@@ -562,7 +562,7 @@ def _reason_for_distrust(folder: Path, gold: Path, key: Path | None, isolation: 
         if key is None:
             verified = verify(folder, gold=gold, isolation=isolation)
             wrong = [finding.name for finding in verified.findings if not finding.good]
-            omission = f"{len(verified.left_out)} rows could not be scored again" if verified.left_out else ""
+            omission = f"{count_words(len(verified.left_out), 'row')} could not be scored again" if verified.left_out else ""
             return ", ".join(wrong) or omission
         findings, claims = read_claims(folder, isolation)
         if claims is None:

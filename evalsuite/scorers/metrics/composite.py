@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, get_args
 
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import did_you_mean
+from evalsuite.core.errors import count_words, did_you_mean
 from evalsuite.core.metric import Measure, Metric, MetricError, on_unit
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def normalise_weights(weights: Sequence[float], n: int) -> list[float]:
     if not n:
         raise MetricError("there is nothing to combine", code="empty")
     if len(weights) != n:
-        raise MetricError(f"{n} parts but {len(weights)} weights", code="length")
+        raise MetricError(f"{count_words(n, 'part')} but {count_words(len(weights), 'weight')}", code="length")
     if not all(weight >= 0 and math.isfinite(weight) for weight in weights):
         raise MetricError("weights must be finite numbers of at least 0", code="negative")
     total = math.fsum(weights)

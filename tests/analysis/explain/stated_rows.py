@@ -313,7 +313,7 @@ STATEMENTS: list[tuple[str, Callable[[re.Match[str], Sides], bool]]] = [
         lambda m, s: len(s.missing) == _n(m) and not s.extra and (not m["end"] or s.missing == rows_of(s.gold)[-_n(m) :]),
     ),
     (
-        r"every row occurs (?P<times>\d+) times(?P<often> as often as in gold)?: (?P<n>\d+) rows are repeated,"
+        r"every row occurs (?P<times>\d+) times(?P<often> as often as in gold)?: (?P<n>\d+) rows? (?:are|is) repeated,"
         r" as after a join that fans out",
         _every_row,
     ),

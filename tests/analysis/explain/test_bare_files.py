@@ -256,7 +256,7 @@ def test_wide_tables_fit_a_screen(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["explain", str(gold), str(other), "-o", str(report)]) == 1
     text = capsys.readouterr().out
     assert len(text.splitlines()) <= 40
-    assert "... 48 more columns differ: -o FILE.md lists all" in text
+    assert "... 48 more columns not shown: -o FILE.md lists all" in text
     assert report.read_text(encoding="utf-8").count("| `c60` | `c60` |") == 1
     wide = [str(at) for at in range(101)]
     gold, other = (write(tmp_path / name, [wide, [*wide[:-1], last]], wide) for name, last in (("gold.csv", "1"), ("other.csv", "2")))

@@ -167,7 +167,7 @@ def test_a_batch_must_be_as_long_as_its_references() -> None:
     metric = get_metric("exact_match")
     assert metric.evaluate_batch(["a", "b"], ["a", "c"]) == [1.0, 0.0]
     assert metric.pairs("ab", None) == [("a", None), ("b", None)]
-    with pytest.raises(MetricError, match="2 predictions but 1 references"):
+    with pytest.raises(MetricError, match="2 predictions but 1 reference"):
         metric.evaluate_batch(["a", "b"], ["a"])
 
 
