@@ -22,10 +22,10 @@ _EVERYWHERE = frozenset({"--debug", "--help", "--version"})
 _NEAREST = lazy_pattern(r"did you mean '([^']+)'\?")
 _QUOTED = lazy_pattern(r"'([^']*)'|(?<![\w-])(--?[\w-]+)")
 _IN_HINT = lazy_pattern(r"(?:^|`)(?<!see `)evalsuite ([^`;]+?)(?:`|$)")
-# A word of a command in a hint that stands for a value: `FOLDER`, `FILE.csv`, `[RUN]`, `...`.
+# A placeholder in the command of a hint: `FOLDER`, `FILE.csv`, `[RUN]`, `...`.
 _PLACEHOLDER = lazy_pattern(r"[A-Z][A-Z_]+(\.[a-z]+)?|.*\.\.\..*|.*[<>|{}\[\]].*")
 _DASHES = lazy_pattern(r"[‐‑‒–—―−]+(?=[a-z])")
-# Commands that delete are proposed by nobody.
+# Commands that delete are never proposed.
 _DELETING = frozenset({"rm", "delete", "prune"})
 # What a command expects, and the option that a further path belongs to.
 _EXPECTED = {"run": "submission", "validate": "submission"}

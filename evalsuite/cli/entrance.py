@@ -127,7 +127,7 @@ def plan_for(words: Sequence[str], more: Sequence[str]) -> Plan:
 
 
 def _plan_of_things(words: Sequence[str], kinds: "Sequence[Thing]", more: Sequence[str]) -> Plan:
-    """Return the plan for the recognised words; an archive or a folder of several things stands for what is in it."""
+    """Return the plan for the recognised words; an archive or a folder of several things is replaced by its content."""
     things: list[Thing] = []
     names: list[str] = []
     is_archive = False
@@ -251,7 +251,7 @@ class _Planner:
         return self._explain_unclear(kinds)
 
     def _explain_unclear(self, kinds: Sequence[str]) -> Plan:
-        """Return the plan for things that do not go together: what could be done with each."""
+        """Return the plan for things that do not fit together: the possible commands of each."""
         about = join_names(
             [f"{name} ({thing.facts.get('why') or _NOUNS[thing.kind]})" for name, thing in zip(self.names, self.things, strict=True)]
         )

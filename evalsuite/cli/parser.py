@@ -254,19 +254,25 @@ def load_command(name: str) -> TyperCommand | TyperGroup:
 
 def _typer_group(summary: str, group: Group) -> typer.Typer:
     """Return the application of a group; a group in it has one of its own."""
-    app = typer.Typer(cls=NamedGroup, rich_markup_mode=None, add_completion=False, no_args_is_help=group.default is None, help=summary)
+    about = summary[:1].upper() + summary[1:] + "." * (group.default is None)
+    app = typer.Typer(cls=NamedGroup, rich_markup_mode=None, add_completion=False, no_args_is_help=group.default is None, help=about)
     for command_name, function in group.commands.items():
-        short = function.summary if isinstance(function, ImportRef) else None
         entry = group.command(command_name)
+        if isinstance(function, ImportRef):
+            short = function.summary
+        else:
+            # The first sentence of the docstring, in the form of the summaries; click would cut it.
+            first = " ".join((inspect.getdoc(function) or "").split()).partition(". ")[0].rstrip(".")
+            short = first[:1].lower() + first[1:]
         if isinstance(entry, Group):
-            app.add_typer(_typer_group(short or "", entry), name=command_name)
+            app.add_typer(_typer_group(short, entry), name=command_name, short_help=short)
         else:
             app.command(command_name, cls=HelpCommand, short_help=short)(for_typer(entry))
     if group.default is not None:
         alone = next(info.callback for info in app.registered_commands if info.name == group.default)
         assert alone is not None
 
-        @app.callback(invoke_without_command=True, help=f"{summary}; without a command: {group.default}")
+        @app.callback(invoke_without_command=True, help=f"{about}; without a command: {group.default}.")
         def run_default(ctx: typer.Context) -> Any:
             return alone() if ctx.invoked_subcommand is None else None
 

@@ -264,7 +264,7 @@ def _settings(judge: Path | None, gold: Path) -> "Settings":
 
 
 def _try_model(settings: "Settings", model: str) -> dict[str, Any]:
-    """Return one model's reply to the question who wrote Faust, with all traffic."""
+    """Ask one model who wrote Faust; return its reply with all traffic."""
     from evalsuite.scorers import SCORERS
     from evalsuite.scorers.judge import Judge
 

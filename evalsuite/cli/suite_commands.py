@@ -74,7 +74,7 @@ class Outcome(ComparisonGates):
     def write(self, runs: "Mapping[str, Run]", code: int, *, everything: bool = False) -> "tuple[Document, Document, int, str]":
         """Write the comparison of the runs, or the report of the only one; return it, a brief one, the exit code and the last line.
 
-        A missed gate goes before `code`.
+        The exit code of a missed gate replaces `code`.
         """
         from evalsuite.analysis.leaderboard import compare
         from evalsuite.analysis.leaderboard.pairing import side_of

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from evalsuite.core.import_ref import lazy_pattern
 
-# January to December; a name counts from its first three letters on where that is written, so each stands with its short forms.
+# January to December, each name with the short forms that people write.
 _NAMES = """
 january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sep sept|october oct|november nov|december dec
 januar janner jan|februar feb|marz mrz|april|mai|juni|juli|august|september|oktober okt|november|dezember dez
@@ -47,7 +47,7 @@ _CLOCK_AT_END: Final = lazy_pattern(
     r"[ ,T]+(?:at |um |à )?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d+))?)?"
     r"\s*(?P<half>[AaPp])?\.?[Mm]?\.?\s*(?P<zone>Z(?: UTC)?|UTC|GMT|[+-]\d\d:?\d\d)?$"
 )
-# A leap year that stands for no year.
+# The year of dates without one: a leap year, so that it has a 29 February.
 _NO_YEAR: Final = 4
 Day = tuple[int | None, int, int | None]  # year, month, day; None where it is not said
 _INSTANT: Final = lazy_pattern(
@@ -80,7 +80,7 @@ _MIDNIGHT: Final = lazy_pattern(r"[Tt ]00:00.*$")
 
 
 class Span(NamedTuple):
-    """The days that a text names, from the first to the last; in year 4, a leap year, where none is said."""
+    """The days that a text names, from the first to the last; in year 4, a leap year, if the text names none."""
 
     first: date
     last: date
@@ -185,7 +185,7 @@ def _range(text: str, locale: str) -> Span | None:
 
 
 def _day(text: str, locale: str) -> Day | None:
-    """(year, month, day) of one date, the month 0 where only a year is said."""
+    """(year, month, day) of one date; month 0 if the text names only a year."""
     if re.fullmatch(r"\d{4}", text):
         return int(text), 0, None
     if month := re.fullmatch(r"(\d{1,2})[/-](\d{4})", text):  # "05/2024"

@@ -314,9 +314,9 @@ def differing_rows(gold: Column, predicted: Column, n_rows: int) -> list[int]:
 
 
 def count_unmatched(gold: Sequence[Any], predicted: Sequence[Any]) -> tuple[int, list[int]]:
-    """(How many of gold's cells remain when as many as possible are paired with equal cells in any row, the rows of which they are.)
+    """(The number of gold's cells without an equal cell of their own, in any row; the rows that contain these cells.)
 
-    Every remaining cell is among these rows: identical cells can always be paired first.
+    As many cells as possible are paired. Identical cells can always be paired first, so the rows contain every remaining cell.
     """
     names = [list(map(_name, side)) for side in (gold, predicted)]
     numbers = [sorted(name for name in side if isinstance(name, float)) for side in names]

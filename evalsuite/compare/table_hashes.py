@@ -146,7 +146,7 @@ class HashedRows:
         return self._alike[pair]
 
     def compare(self, pairs: Sequence[tuple[int, int]]) -> None:
-        """Compute `are_alike` for several pairs at once: if rows are alike, so are their columns."""
+        """Compute `has_same_texts` for several pairs at once: if rows are alike, their columns are."""
         twins = ((self.twin(0, i), self.twin(1, k)) for i, k in pairs)
         new = [pair for pair in dict.fromkeys(twins) if pair not in self._alike]
         self._alike.update((pair, self._are_grouped(*pair)) for pair in new)

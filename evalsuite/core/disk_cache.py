@@ -40,7 +40,7 @@ class DiskCache:
     loses nothing that was paid for. Values with another `stamp` are ignored, and deleted when new values of their kind are written. A
     read-only folder is read; with `folder` None values stay in memory until `close`.
 
-    The journal is SQLite's default rather than a write-ahead log, which cannot be read from a read-only folder nor shared over a network.
+    The journal is SQLite's default, because a write-ahead log cannot be read from a read-only folder or shared over a network.
     """
 
     def __init__(self, folder: Path | None, *, stamp: str = "", at_once: bool = False) -> None:

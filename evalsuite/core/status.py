@@ -85,7 +85,7 @@ RANKS: Final[Mapping[str, int]] = {name: at for at, name in enumerate(KINDS)}
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 # Kind of the note on a missing answer whose gold is not there, so that no answer could be scored.
 NO_GOLD: Final = "gold is absent"
-# Groups of statuses. Statuses in neither ZERO nor UNJUDGED are "scored".
+# Groups of statuses. All other statuses are "scored".
 ZERO: Final = frozenset(kind.name for kind in _TABLE if kind.worth == "zero")
 UNJUDGED: Final = frozenset(kind.name for kind in _TABLE if kind.worth == "unjudged")
 # Not scored because of the grader's side: excluded from the mean. A gold fault is the same for every submission and stays included.

@@ -216,7 +216,7 @@ def _descriptor_files() -> "AbstractFileSystem":
 
         def info(self, path: str, **_: object) -> dict[str, object]:
             number = path.removeprefix(_DESCRIPTORS)
-            # All but plain numbers, such as `5.wal`, is absent.
+            # Names that are no plain numbers, such as `5.wal`, do not exist there.
             if not number.isdecimal():
                 raise FileNotFoundError(path)
             return {"name": path, "size": os.fstat(int(number)).st_size, "type": "file"}

@@ -149,7 +149,7 @@ def expand_view(
 
 
 class _ViewExpansion:
-    """The views that one view reads, each expanded once, ordered so that each follows the views that it reads."""
+    """The views that one view reads, each expanded once and placed after the views that it reads itself."""
 
     def __init__(
         self,

@@ -222,7 +222,7 @@ def _is_of(task: Task, result: Result, contents: Mapping[str, str]) -> bool:
 
 
 def _stamp_of_files(folder: Path, files: Sequence[str], gold_inodes: frozenset[Inode]) -> tuple[str, int]:
-    """(a digest of the file statuses, the newest of their times in nanoseconds); absent files count as such."""
+    """(a digest of the file statuses, the newest of their times in nanoseconds); an absent file has a status of its own."""
     digest, newest, root = hashlib.sha256(), 0, os.fspath(folder)
     links = _links(root)
     for name in files:

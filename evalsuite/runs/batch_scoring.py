@@ -125,7 +125,7 @@ def asks_judge(task: Task) -> bool:
                 return True
         except FaultError:
             if entry.is_foreign:
-                # Its own request failed; if it is asked again, that request's fault counts.
+                # Its own request failed. If the judge is asked again, the fault of the new request counts.
                 return True
     return False
 

@@ -145,8 +145,8 @@ class Rater:
 def read_labels(path: Path) -> Rater:
     """Read the labels of a CSV file with the columns instance_id, label (or score), and optionally a reason.
 
-    Numbers are read as such; a file of `right` and `wrong` (correct, yes, pass, true ...) as 1 and 0; other labels stay text. An empty
-    label is none. Raises `UsageError` with the line of a repeated id or of a row without one.
+    Numbers stay numbers, `right` and `wrong` (correct, yes, pass, true ...) become 1 and 0, other labels stay text. An empty label is none.
+    Raises `UsageError` with the line of a repeated id or of a row without one.
     """
     from evalsuite.readers.csv_table import read_named_rows
 

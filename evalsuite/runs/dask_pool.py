@@ -45,7 +45,7 @@ class Shared:
 
     `versions` is the part of the signature that names installed packages; `needs_files` says whether a task opens files of either side.
     `gold_seen` is for workers started for the run on this machine: the pickled inodes and link targets of the gold files that the parent
-    hashed. Other workers look for themselves.
+    hashed. Other workers compute them from their own files.
     """
 
     token: str

@@ -94,7 +94,7 @@ class SqlAnswers:
                     ready.append(done)
                 else:
                     yield self._describe(done)
-            # Tasks without a connection go first if no statement has to run for them.
+            # Tasks that need no connection come first.
             for result in rest([*plain, *ready]):
                 if result.official == 1 and result.instance_id in to_time:
                     right.append(result)
@@ -386,7 +386,7 @@ class Databases:
         ves: bool = False,
         tell: Callable[[str], None] | None = None,
     ) -> SqlAnswers:
-        """Return the stage that runs SQL answers; tables go to the run's folder if there is one.
+        """Return the stage that runs SQL answers; it writes tables to the run's folder if there is one.
 
         With `ves`, right answers of pairs are timed against gold's query. `tell` receives the bytes that queries will bill before they run.
         """

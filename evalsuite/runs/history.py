@@ -264,7 +264,7 @@ class Policy:
     """Retention policy: remove finished runs if `keep` newer ones of the same suite and model exist, and only those from before a day.
 
     `before` is a prefix of folder names such as 20261121, empty for any day. Runs with a tag stay, and the best run of each suite stays if
-    `keeps_best`. `unfinished` removes what killed runs left, too.
+    `keeps_best`. `unfinished` also removes the rests of killed runs.
     """
 
     keep: int

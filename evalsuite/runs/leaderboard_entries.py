@@ -181,7 +181,7 @@ class Place:
 def find_places(folders: Sequence[Path], gold: Path) -> tuple[list[Place], list[str]]:
     """Return (the places to rank, notes on what was left out). A folder is a submission (folder or archive), a run, or contains several.
 
-    Next to submissions every folder counts as a submission, so that a broken one is visible and nobody submits a finished run; hidden
+    Next to submissions every folder counts as a submission, so that broken ones are visible and finished runs are no entries; hidden
     folders and gold do not count. An empty or unreadable one becomes a place with a fault. Raises `UsageError` for anything but folders,
     and if there is nothing to rank.
     """

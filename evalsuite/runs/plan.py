@@ -76,7 +76,7 @@ def signature_of(gold: Gold, *, chosen: Rule | None, limits: Mapping[str, int | 
     word = signature_word(chosen, map(default_rules, gold.instances))
     checks = [check for instance in gold.instances for check in instance.checks]
     plugins = SCORERS.code_hash(check.scorer for check in checks)
-    # The code of classes that are schemas is in gold's hash; the word alone tells that showing such a run needs its gold folder.
+    # The code of schema classes is already in gold's hash; the word `classes` only says that such a run needs its gold folder to be shown.
     schemas = [check.parameters.get("schema") for check in checks if SCORERS.load(check.scorer).marker.reads == "tree"]
     if not plugins and any(isinstance(schema, Mapping) and "x-eval-class" in schema for schema in schemas):
         plugins = "classes"

@@ -1,6 +1,7 @@
 """Score one submission, from two folders to a `Run`: plan, open, execute, note how answers were made, summarise, save.
 
-Notes accuse nobody and change no score. They are computed in the parent from tasks and finished results; files are compared as bytes.
+Notes are hints for a reader and change no score. They are computed in the parent from tasks and finished results; files are compared as
+bytes.
 """
 
 import os
@@ -69,7 +70,7 @@ def with_notes(
 ) -> tuple[Result, ...]:
     """Return the results in order, with their notes as `details["notes"]`.
 
-    `among` are all tasks if `tasks` are a shard: an answer is compared with those of the other shards too. `gold_digests` are the digests
+    `among` are all tasks if `tasks` are a shard: an answer is also compared with those of the other shards. `gold_digests` are the digests
     of gold's files, as `GoldFiles` has them: an answer with known digests is not read again.
     """
     same = {text: n for text, n in Counter(map(_text, among or tasks)).items() if n >= SAME_ANSWER}

@@ -76,7 +76,7 @@ def pooled_fields(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
 
 
 def pooled_confusions(results: Sequence[Result], most: int = 10) -> list[dict[str, Any]]:
-    """Return which values were found in place of which over n results, the commonest first: {path, status, expected, got, n}."""
+    """Return the confusions of n results, the commonest first: {path, status, expected, got, n}."""
     counts: dict[str, dict[str, Any]] = {}
     for result in results:
         confusions = result.detail("confusions")

@@ -27,7 +27,7 @@ from evalsuite.suites.stored_suites import FILE_KINDS, read_columns
 
 Kind = Literal["submission", "gold", "checkout", "sql_pairs", "table", "records", "candidates", "log", "run", "archive", "unknown"]
 
-# Members of an archive that are looked at.
+# The number of members of an archive that are examined.
 _MOST_MEMBERS: Final = 20_000
 # Bytes and rows that are read of a file to recognise it.
 HEAD_BYTES: Final = 1 << 20
@@ -51,10 +51,10 @@ _PAIRED_GOLD: Final = ("gold.sql", "gold.txt", "*sqlite_gold.sql", "*gold*.sql",
 # Files that say something about a folder and are no part of its content.
 _LITTER: Final = re.compile(r"(readme|license|licence|notice|changelog)(\..*)?|.*\.md|thumbs\.db|desktop\.ini|__MACOSX", re.IGNORECASE)
 _RECORD_ENDINGS: Final = (".json", ".jsonl", ".ndjson", ".eval")
-# Folders in folders, and files of a folder, that are looked at.
+# The depth of folders, and the number of files of a folder, that are examined.
 _MOST_DEPTH: Final = 4
 _MOST_LOGS: Final = 50
-# Folders that are looked at for the gold queries of a benchmark, itself, its folders and theirs.
+# The number of folders examined for the gold queries of a benchmark: itself, its subfolders and theirs.
 _MOST_FOLDERS: Final = 500
 _QUERY: Final = re.compile(
     r"\s*(--.*\n\s*|/\*.*?\*/\s*|\(\s*)*(select|with|insert|update|delete|create|values)\b", re.IGNORECASE | re.DOTALL
@@ -105,7 +105,7 @@ class Thing:
 def recognise(path: Path, depth: int = 0) -> Thing:
     """Return what an existing path is, `unknown` with the reason if nothing fits. Nothing of it is executed.
 
-    A folder whose only visible entry is a folder stands for that one.
+    A folder that contains only one folder, apart from hidden files, is replaced by that folder.
 
     Raises:
         EvalsuiteError: the path cannot be read.

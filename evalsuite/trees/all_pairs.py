@@ -36,7 +36,7 @@ class Columns:
     compare those of values and lists; `objects` counts what objects have in addition to their fields.
     """
 
-    absent: Any = ABSENT  # what stands for a field that gold lacks
+    absent: Any = ABSENT  # the value of a field that gold lacks
     present: Callable[..., Chosen | None]
     objects: Callable[..., None]
     leaf: Callable[..., None]
@@ -69,7 +69,7 @@ class Grid(Columns):
         self.shape = n, m
         self.sums: dict[Any, Cells] = {}
         self.lists: list[tuple[Sequence[int], Sequence[int], InnerLists]] = []
-        self._full: set[Any] = set()  # names whose array is n x m and nobody else's
+        self._full: set[Any] = set()  # names whose n x m array belongs to this grid alone
 
     def add(self, sums: Names, rows: Sequence[int], columns: Sequence[int]) -> None:
         """Add numbers or matrices to the cells rows x columns."""

@@ -496,7 +496,7 @@ MAX_ROWS = 200  # rows of a report that do not agree
 
 
 class Report:
-    """What the details of a score say of the rows of at most n records, counted row by row: no row is kept.
+    """The counts that the details of a score show for at most n records. Rows are counted as they come and not kept.
 
     `margin` is the tolerance that their numbers need, `confusions` how often a value was found in place of another, `fields` the F1 of each
     field in each record: twice its scores over its rows, those with a value on both sides counted twice.

@@ -26,7 +26,7 @@ def validate_gold(
     notify: Notify = log_notice,
     limits: TreeLimits = DEFAULT_LIMITS,
 ) -> None:
-    """Check every gold record against the schema; remarks (missing fields, wrong containers) go to `notify`.
+    """Check every gold record against the schema; `notify` gets the remarks (missing fields, wrong containers).
 
     With `strict_types` a value must be of its declared type; integer and number count as one there.
 

@@ -93,8 +93,8 @@ def child_path(parent: str, name: str, is_items: bool) -> str:
 def plain_schema(schema: Any) -> dict[str, Any]:
     """Return a schema in any form as plain data: a JSON Schema (or Treeval's types), new unless it was read.
 
-    A dict is copied. A path is read; so is a text, unless it is JSON itself. A Pydantic v2 model, dataclass or TypedDict is described as
-    JSON Schema with `"x-eval-defaults": "types"`. In a dataclass or TypedDict, `Annotated[str, {"x-eval-compare": "exact"}]` adds keys.
+    A dict is copied. A path is read. A text is read as a path unless it is JSON. A Pydantic v2 model, dataclass or TypedDict is described
+    as JSON Schema with `"x-eval-defaults": "types"`. In a dataclass or TypedDict, `Annotated[str, {"x-eval-compare": "exact"}]` adds keys.
 
     Raises `SchemaError` for anything else, naming its kind, and for a file that cannot be read.
     """

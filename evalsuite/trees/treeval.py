@@ -81,7 +81,8 @@ _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
 
 
 class Place(NamedTuple):
-    """Where a pair is: the record, the path of it or of its item, how much of a schema path that covers, the positions in the lists."""
+    """The place of a pair: its record, the path of its item, the part of the schema path that this covers, and the positions in the
+    lists."""
 
     record: int
     path: str = ""

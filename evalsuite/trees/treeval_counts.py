@@ -453,7 +453,7 @@ class Options:
     max_cells: int = 40_000_000
 
 
-# Beside the six counters, a grid has the sum of the scores of each metric of a leaf, and their number.
+# In addition to the six counters, a grid has for each metric of a leaf the sum and the number of its scores.
 Total = tuple[SchemaNode, int, Literal["total", "number"]]
 
 

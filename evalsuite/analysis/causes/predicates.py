@@ -323,7 +323,7 @@ def _join_conditions(conditions: Sequence[_Condition], rows: Any, others: Any) -
     if best is None:
         return
     size, i, j = best
-    # The second condition has to exclude whatever the words of the first let in.
+    # The second condition has to exclude the rows that the words of the first allow.
     first, meets = conditions[i].loosened(others[rests[j]])
     second, also = conditions[j].loosened(others[meets[others]])
     meets = meets & also

@@ -299,7 +299,7 @@ def _pair_alike_rows(start: Alignment, unmatched: list[int], spare: list[int]) -
 
 
 def _is_key(start: Alignment, j: int, k: int, unmatched: Sequence[int], spare: Sequence[int]) -> bool:
-    """Whether no value of a column occurs twice on either side, and most rows of gold that are left are on the other side too."""
+    """Whether no value of a column occurs twice on either side, and most unmatched rows of gold share it with an unmatched row."""
     if any(n > 1 for bag in (start.columns.gold_bags[j], start.columns.predicted_bags[k]) for n in bag.values()):
         return False
     spare_keys = {start.columns.predicted_keys[k][row] for row in spare} - {None}

@@ -742,8 +742,8 @@ def _groups(keys: Sequence[Sequence[Any]], by: Sequence[int], n_rows: int) -> Gr
 def _match_aggregates(sides: Sequence[Sequence[Any]], fine: Groups, coarse: Groups, *, native: bool) -> tuple[str, list[Any], float] | None:
     """Return (way, one value per fine group, chance) if the finer column aggregated by groups is the coarser one; else None.
 
-    The chance is that of a group with a randomly added row, multiplied over the groups of several rows. A row that was there before is the
-    largest of n with a chance of 1 in n, likewise the smallest; a sum of d digits is met once in 10^d.
+    The chance is that of a group with a randomly added row, multiplied over the groups of several rows. One of n rows is the largest, or
+    the smallest, with a chance of 1 in n; an unrelated number equals a sum of d digits once in 10^d.
     """
     finer, coarser = ([number(value, native=native) for value in column] for column in sides)
     if None in finer or None in coarser:

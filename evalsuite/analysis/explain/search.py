@@ -3,7 +3,7 @@
 The chance of a cause says how often a hypothesis fits unrelated values, which separates a coincidence from a proof. Gold's values are
 replaced by others of the same kind: those of its column, and generated ones with as many digits and the same exponent (years: nearby years;
 days: nearby days; times: others as round). If at most three values are wrong, any hypothesis that fits counts, because any would have been
-named. One of two booleans is met by accident in every second try.
+named. One of two booleans is right by accident in every second try.
 """
 
 import math
@@ -40,7 +40,8 @@ _FEWEST_CLOSE: Final = 8
 _NEAR, _HALF_A_YEAR = 20, 183
 _MOST_LETTERS: Final = 60
 _TWO_DAYS: Final = 2 * 24 * 3600
-# A single number of fewer digits is met by accident too often for a proof, and so is one of any digits by these hypotheses.
+# A single number with fewer digits is right by accident too often for a proof. By the hypotheses in `_NEVER_OF_ONE`, a number of any length
+# is.
 FEWEST_DIGITS: Final = 5
 _FEWEST_OF_FACTOR: Final = 3
 # Fewer different rows than this prove no wrong combination of their cells.

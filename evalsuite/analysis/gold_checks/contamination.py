@@ -163,7 +163,7 @@ class Contamination:
     overlaps: tuple[Overlap, ...]
 
     def instances_over(self, share: float) -> list[str]:
-        """Return the instances with a text of which more than `share` was found."""
+        """Return the instances that have a text with more than `share` of its n-grams found."""
         return list(dict.fromkeys(overlap.instance_id for overlap in self.overlaps if overlap.share > share))
 
     def to_json(self) -> dict[str, Any]:

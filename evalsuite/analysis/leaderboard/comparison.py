@@ -232,7 +232,7 @@ def score_shift(
 def _permutation_distance(
     a: Sequence[float], b: Sequence[float], n_resamples: int, seed: int, *, paired: bool
 ) -> tuple[float, float, bool]:
-    """Return (distance, p, whether p was drawn) under exchanges within pairs, of which equal ones are left out, or between all."""
+    """Return (distance, p, whether p was drawn) under exchanges within pairs (without equal pairs), or between all scores."""
     import numpy as np
 
     pairs = [pair for pair in zip(a, b, strict=True) if pair[0] != pair[1]] if paired else []

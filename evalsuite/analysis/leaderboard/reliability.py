@@ -338,7 +338,7 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corrected(HumanEstimate):
-    """The mean that the `dear` rater, who labelled n instances, would give over all that the `cheap` one rated, n_others more."""
+    """The mean that the `dear` rater, with labels for n instances, would give over all instances of the `cheap` one, n_others more."""
 
     cheap: str
     dear: str

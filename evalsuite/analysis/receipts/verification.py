@@ -121,7 +121,7 @@ def read_claims(folder: Path, isolation: str = "process") -> tuple[list[Finding]
     findings = [Finding(name=name, good=good, says=words[good]) for name, good in zip((RUN, RESULTS), intact, strict=True)]
     if not all(intact):
         return findings, None
-    # Matching digests do not show who made them: from here on, only files in the form of a run are read.
+    # Anyone can make matching digests, so from here on only files in the form of a run are read.
     recorded, wrong = _run_of(run)
     rows, wrong_rows = _rows_of(results)
     if wrong or wrong_rows:
@@ -659,7 +659,7 @@ def _find_unscorable(fresh: Mapping[str, Result], claims: Claims, *, programs: b
 
 
 def _check_scores(claimed: Sequence[Result], expected: Sequence[Result], n_fresh: int) -> tuple[Finding, set[str]]:
-    """Check whether the rows, of which n were scored again, are what they must be; return also the instances whose rows are not."""
+    """Check whether the rows are what they must be (n of them were scored again); return also the instances with other rows."""
     wrong = {}
     for recorded, expected_row in zip(claimed, expected, strict=True):
         a, b = json.loads(result_line(recorded)), json.loads(result_line(expected_row))
@@ -712,7 +712,7 @@ _TEXTS: Final = ("submission", "submission_hash", "signature", "root", "seal")
 def verify_receipt(
     file: Path, *, submission: Path | None, gold: Path | None, key: Path | None, options: RunOptions, progress: Progress | None = None
 ) -> Verified:
-    """Verify a receipt: who signed it, which submission it is about, and whether gold gives the same root and score today.
+    """Verify a receipt: its signature, the submission that it is about, and whether gold gives the same root and score today.
 
     Nothing in the receipt is trusted: what neither a folder nor a key can confirm is reported as claimed. Raises `UsageError` for a file of
     another form, and what reading and scoring both folders raises.

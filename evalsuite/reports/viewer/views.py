@@ -241,7 +241,7 @@ class Across:
         """
         by_signature: dict[str, list[RunView]] = {}
         for run in suite.runs:
-            # The signature, marked for a part of gold: such runs are not ranked with whole ones.
+            # The signature, with a mark for a part of gold, because such runs are not ranked with whole ones.
             part = [f"{key}={value}" for key, value in selected_part(run.run["options"]).items()]
             by_signature.setdefault("|".join([str(run.run.get("signature", "")), *part]), []).append(run)
         if not by_signature:
