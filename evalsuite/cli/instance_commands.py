@@ -74,7 +74,7 @@ def explain_files(
     """Print and write the differences of two files, read in a worker. Raises `UsageError` for other files, `FaultError` for a bad one."""
     from contextlib import ExitStack
 
-    from evalsuite.readers.duckdb_connections import unnamed_copy
+    from evalsuite.readers.duckdb_tables import unnamed_copy
     from evalsuite.readers.limits import resolve_limits
     from evalsuite.readers.load_table import DATABASES, ENDINGS, ending_of, is_sqlite
     from evalsuite.readers.paths import open_trusted

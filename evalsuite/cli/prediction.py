@@ -134,7 +134,7 @@ def check_prediction(
 def _score_in_sandbox(entry: "Scorer", prediction: Any, parameters: dict[str, Any]) -> Score:
     """Return the score of files, computed in a worker that can read only them, so that no file can end this process."""
     from evalsuite.api import checked_scorer
-    from evalsuite.readers.duckdb_connections import unnamed_copy
+    from evalsuite.readers.duckdb_tables import unnamed_copy
     from evalsuite.readers.limits import resolve_limits
     from evalsuite.readers.paths import open_trusted
     from evalsuite.sandbox.rpc_client import RpcClient

@@ -25,7 +25,7 @@ from evalsuite.gold.errata import ERRATA_FILE, read_errata
 from evalsuite.gold.layouts import holds_answers, layout_of, read_gold
 from evalsuite.gold.suite_yaml import judge_line_in
 from evalsuite.readers.archives import OTHER_ENDINGS, ArchiveChecks, is_archive, stream_files, without_ending
-from evalsuite.readers.duckdb_connections import private_copy, unnamed_copy
+from evalsuite.readers.duckdb_tables import private_copy, unnamed_copy
 from evalsuite.readers.gold_files import find_spec, gold_hash, gold_inodes, is_alone
 from evalsuite.readers.limits import Limits, moved_limits, resolve_limits
 from evalsuite.readers.paths import Inode, content_digest, metadata_like, open_confined, why_no_folder

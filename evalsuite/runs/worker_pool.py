@@ -620,7 +620,7 @@ class Pool:
         """Copy a database for the reader, which then writes nothing; return the result of a task whose path is at fault."""
         if not opens_files(task) or self.isolation == "none" or not wants_database(task):
             return None
-        from evalsuite.readers.duckdb_connections import unnamed_copy
+        from evalsuite.readers.duckdb_tables import unnamed_copy
 
         request, started = read_request(task), time.monotonic()
         files = files_of(request, self.gold_inodes)

@@ -273,7 +273,7 @@ def test_a_full_memory_is_not_the_answers_fault(tmp_path: Path) -> None:
     import duckdb
 
     from evalsuite.core.errors import FaultError
-    from evalsuite.readers.duckdb_connections import unnamed_copy
+    from evalsuite.readers.duckdb_tables import unnamed_copy
 
     place = tmp_path / "t.duckdb"
     duckdb.connect(str(place)).execute("CREATE TABLE t AS SELECT range a FROM range(100000)").close()
