@@ -3,10 +3,12 @@
 Changed are comparisons, operators, constants (not texts), conditions, results and whole statements. A seed draws a sample of places. A copy
 of the project contains all changes of the sample, each behind a switch. One process imports it and collects the package's quick tests; one
 fork runs them and notes who reaches which switch; then one fork for each change turns its switch on and runs the tests that reach it, until
-one fails. Where no test reaches it in its own process, those that start processes are run. A change that is made when a file is imported (a
+one fails, also those that reach it in a process that they start. A change that is made when a file is imported (a
 constant, a default, a decorator) needs a new import and takes longer. A change that no test could notice is listed in `EQUIVALENT` with its
 reason.
-`--reach` changes nothing and names the lines that no test reaches in its own process.
+`--options` makes each option of a command, parameter of a scorer, key of suite.yaml, fault code and exit code ineffective instead
+(`tests/features.py`).
+`--reach` changes nothing and names the lines that no test reaches.
 `--changed` takes the lines that differ from the branch `main` (there: from the last commit) and stops after 45 seconds.
 """
 
@@ -36,7 +38,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 # Files of the package, and its quick tests.
 PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
-    "compare": ("compare/**/*.py", ("tests/compare", "tests/conformance/test_recorded_data.py")),
+    "compare": (
+        "compare/**/*.py",
+        (
+            *("tests/compare", "tests/conformance/test_recorded_data.py", "tests/scorers/test_parameters.py"),
+            *("tests/scorers/test_duckdb_match_big.py", "tests/trees/test_alignment.py", "tests/trees/test_best_fit.py"),
+        ),
+    ),
     "core": (
         "core/*.py",
         (
@@ -79,290 +87,22 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
         ),
     ),
     "run_folder": ("runs/run_f*.py", ("tests/runs/store", "tests/runs/test_frozen_clock.py", "tests/analysis/gold_checks/test_signing.py")),
-    "scorers": ("scorers/**/*.py", ("tests/scorers", "tests/trees")),
+    "scorers": ("scorers/**/*.py", ("tests/scorers", "tests/trees", "tests/meta/test_scorer_table.py")),
     "stats": ("stats/*.py", ("tests/stats", "tests/analysis/leaderboard", "tests/conformance/test_text_statistics.py")),
     "summary": ("runs/summary.py", ("tests/runs/test_summary.py",)),
     "trees": ("trees/*.py", ("tests/trees", "tests/conformance/test_recorded_data.py")),
 }
-# (file, text of the line, change): why no test can notice it.
+# A list of [file, text of the line, change, why no test can notice it].
 EQUIVALENT: dict[tuple[str, str, str], str] = {
-    (
-        "evalsuite/stats/power.py",
-        "start = max(2, math.ceil(z**2 * max(0.0, share * units.square - difference**2) / difference**2))",
-        "z**2 -> (z * 2)",
-    ): "where the search begins; it ends where the power is",
-    (
-        "evalsuite/stats/power.py",
-        "most = np.floor(np.nan_to_num(bdtrik(alpha / 2, counts, 0.5), nan=-1.0)) + 1",
-        "1.0 -> (2.0)",
-    ): "where the search begins: it stays at -1, no number",
-    (
-        "evalsuite/stats/power.py",
-        "chance_of = np.zeros(n + 1)",
-        "1 -> (2)",
-    ): "one place more, with chance 0",
-    (
-        "evalsuite/stats/agreement.py",
-        "before = 0.0",
-        "0.0 -> (1.0)",
-    ): "ranks count by their differences",
-    (
-        "evalsuite/stats/units.py",
-        '"recall": reached / (both + omissions) if both + omissions else 1.0,',
-        "1.0 -> (2.0)",
-    ): "shares are at most 1",
-    (
-        "evalsuite/stats/power.py",
-        "differs = rng.random((_N_DRAWN, n), dtype=np.float32) < share",
-        "rng.random((_N_DRAWN, n), dtype=np.float32) < share -> (rng.random((_N_DRAWN, n), dtype=np.float32) <= share)",
-    ): "no drawn number is the share itself",
-    (
-        "evalsuite/stats/intervals.py",
-        "start, end = wilson_interval(part * effective, effective, z=t_value(confidence, n - 1)) if effective >= 1 else (0.0, 1.0)",
-        "effective >= 1 -> (effective > 1)",
-    ): "n scores count as more than n - 1, one right and one wrong as a rounding error less than one",
-    (
-        "evalsuite/stats/units.py",
-        '"f1": 2 * reached / (2 * both + omissions + hallucinations) if both + omissions + hallucinations else 1.0,',
-        "1.0 -> (2.0)",
-    ): "shares are at most 1",
-    (
-        "evalsuite/stats/significance.py",
-        "at = observed + n_places // 2",
-        "observed + n_places // 2 -> (observed - n_places // 2)",
-    ): "the same place of a circle, counted from its end",
-    (
-        "evalsuite/stats/significance.py",
-        "far = int((np.abs(drawn - centre) >= abs(centre) - 1e-12).sum())",
-        "np.abs(drawn - centre) >= abs(centre) - 1e-12 -> (np.abs(drawn - centre) > abs(centre) - 1e-12)",
-    ): "the tolerance decides equal ones",
-    (
-        "evalsuite/stats/ranking.py",
-        "published = np.sign(np.round(means[best_first, None] - means[None, best_first], 12))",
-        "12 -> (13)",
-    ): "means that differ are further apart, float noise is nearer",
-    (
-        "evalsuite/analysis/leaderboard/reliability.py",
-        "return [(0.0, self.score_at(0.0))]",
-        "0.0 -> (1.0)",
-    ): "without margins there is one step",
-    (
-        "evalsuite/runs/run_folder.py",
-        "self._journal.close()",
-        "self._journal.close() -> pass",
-    ): "the file is unbuffered and closed with its last name",
-    (
-        "evalsuite/runs/run_folder.py",
-        "if len(stay) < len(results) or whole != data:",
-        "len(stay) < len(results) -> (len(stay) <= len(results))",
-    ): "the same file is written again",
-    (
-        "evalsuite/runs/summary.py",
-        "interval = None if reported.low is None or reported.high is None else (reported.low, reported.high)",
-        "reported.low is None or reported.high is None -> (reported.low is None and reported.high is None)",
-    ): "an interval has both ends or none",
-    (
-        "evalsuite/stats/ranking.py",
-        "for part in np.array_split(_ranks_in_rows(drawn), max(1, drawn.size // 500_000)):",
-        "1 -> (2)",
-    ): "parts are joined again: their number is a matter of memory",
-    (
-        "evalsuite/stats/power.py",
-        "guess = z * math.sqrt(units.share * units.square / units.n) / units.size",
-        "z * math.sqrt(units.share * units.square / units.n) / units.size"
-        " -> (z * math.sqrt(units.share * units.square / units.n) * units.size)",
-    ): "where the search begins; it ends where the power is",
-    (
-        "evalsuite/stats/power.py",
-        "start = max(2, math.ceil(z**2 * max(0.0, share * units.square - difference**2) / difference**2))",
-        "2 -> (3)",
-    ): "where the search begins; it ends where the power is",
-    (
-        "evalsuite/stats/power.py",
-        "start = max(2, math.ceil(z**2 * max(0.0, share * units.square - difference**2) / difference**2))",
-        "0.0 -> (1.0)",
-    ): "where the search begins; it ends where the power is",
-    (
-        "evalsuite/stats/ranking.py",
-        "taus.append(np.where(comparable > 0, agree / np.sqrt(np.maximum(comparable, 1)), np.nan))",
-        "1 -> (2)",
-    ): "each pair is counted both ways round: there are none, or at least four",
-    (
-        "evalsuite/stats/units.py",
-        "return sum(len(units_of(result) or (0,)) for result in results)",
-        "0 -> (1)",
-    ): "it is one unit, whatever its score",
-    (
-        "evalsuite/stats/significance.py",
-        "far = int((distance - distance.mean() > abs(observed) - 1e-9).sum()) if observed else n_resamples",
-        "distance - distance.mean() > abs(observed) - 1e-9 -> (distance - distance.mean() >= abs(observed) - 1e-09)",
-    ): "the tolerance decides equal ones",
-    (
-        "evalsuite/stats/intervals.py",
-        "return math.fsum((a - middle[0]) * (b - middle[1]) for a, b in zip(left, right, strict=True)) / (n - 1)",
-        "a - middle[0] -> (a + middle[0])",
-    ): "the other deviations sum to 0",
-    (
-        "evalsuite/analysis/leaderboard/pairing.py",
-        "by_group = {tag: [pair for pair in pairs if pair[0].instance_id in ids] for tag, ids in members.items()}",
-        "0 -> (1)",
-    ): "both sides of a pair are of one instance",
-    (
-        "evalsuite/core/disk_cache.py",
-        "self._connection.close()",
-        "self._connection.close() -> pass",
-    ): "it is closed with its last name",
-    (
-        "evalsuite/core/runtime.py",
-        "_M_MMAP_THRESHOLD: Final = -3",
-        "3 -> (4)",
-    ): "when freed memory goes back is a matter of memory",
-    (
-        "evalsuite/core/disk_cache.py",
-        "shutil.rmtree(place, ignore_errors=True)",
-        "True -> (False)",
-    ): "the block around it leaves its error out",
-    (
-        "evalsuite/scorers/tree_scorers.py",
-        'return min(1.0, max(0.0, official.score)), treeval_reason(official), ""',
-        "1.0 -> (2.0)",
-    ): "no score is above 1",
-    (
-        "evalsuite/readers/duckdb_tables.py",
-        "for start in range(0, (last or 0) + 1, step):",
-        "1 -> (2)",
-    ): "of no rows there is no block",
-    (
-        "evalsuite/readers/duckdb_tables.py",
-        "step = max(_FEWEST_AT_ONCE, _CELLS_AT_ONCE // len(columns))",
-        "_CELLS_AT_ONCE // len(columns) -> (_CELLS_AT_ONCE * len(columns))",
-    ): "how many cells are read at once is a matter of memory",
-    (
-        "evalsuite/readers/load_table.py",
-        "book.close()",
-        "book.close() -> pass",
-    ): "the file is closed with its last name",
-    (
-        "evalsuite/readers/json_text.py",
-        "piece = handle.readline(1 << 20)",
-        "20 -> (21)",
-    ): "how much of a line is read at once is a matter of memory",
-    (
-        "evalsuite/readers/paths.py",
-        "while left > 0 and (piece := handle.read(PIECE)):",
-        "left > 0 -> (left >= 0)",
-    ): "one piece more of a file that grows while it is read",
-    (
-        "evalsuite/readers/submission_files.py",
-        "while left > 0 and (block := reading.read(min(left, _BLOCK))):",
-        "left > 0 -> (left >= 0)",
-    ): "of nothing left nothing is read",
-    (
-        "evalsuite/readers/submission.py",
-        "COMPACT_FROM: Final = 50_000",
-        "50_000 -> (50001)",
-    ): "how many answers are stored apart is a matter of memory",
-    (
-        "evalsuite/readers/csv_table.py",
-        "data: bytes = (unpack(handle) if unpack else handle).read(cap + 1)",
-        "1 -> (2)",
-    ): "how much of a file that is too large is read is a matter of memory",
-    (
-        "evalsuite/runs/run_files.py",
-        "return _keep_text(text) if len(text) < _SHORT else text",
-        "len(text) < _SHORT -> (len(text) <= _SHORT)",
-    ): "which texts are held parsed is a matter of memory",
-    (
-        "evalsuite/stats/significance.py",
-        "rng, far, block = np.random.default_rng(seed), 0, max(1, CELLS_AT_ONCE // len(left))",
-        "1 -> (2)",
-    ): "how many are drawn at once is a matter of memory",
-    (
-        "evalsuite/stats/significance.py",
-        "if sd_a is not None and sd_b is not None:",
-        "sd_a is not None and sd_b is not None -> (sd_a is not None or sd_b is not None)",
-    ): "both are of one length: both have one or none",
-    (
-        "evalsuite/stats/power.py",
-        "low, high = 1, start",
-        "1 -> (2)",
-    ): "where the search begins; it ends where the power is",
-    (
-        "evalsuite/stats/ranking.py",
-        "m, sign = len(means), 1 if higher_is_better else -1",
-        "1 -> (2)",
-    ): "only the sign counts",
-    (
-        "evalsuite/stats/samples.py",
-        "largest = max(map(abs, values), default=0.0)",
-        "0.0 -> (1.0)",
-    ): "nine decimals for 1, and for nothing",
-    (
-        "evalsuite/gold/connection_files.py",
-        "return 1 << 20",
-        "20 -> (21)",
-    ): "more than any prefix, less than an id",
-    (
-        "evalsuite/analysis/receipts/verification.py",
-        "seed = random.SystemRandom().randrange(1 << 32) if seed is None else seed",
-        "1 -> (2)",
-    ): "any number is a seed",
-    (
-        "evalsuite/scorers/judge/client.py",
-        "data = json.loads(body[: 16 * _LONGEST_ERROR])",
-        "16 -> (17)",
-    ): "how long a body is read is a matter of cost",
-    (
-        "evalsuite/core/runtime.py",
-        "ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE)",
-        "ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE) -> pass",
-    ): "when freed memory goes back is a matter of memory",
-    (
-        "evalsuite/stats/power.py",
-        "start = max(2, math.ceil(z**2 * max(0.0, share * units.square - difference**2) / difference**2))",
-        "z**2 * max(0.0, share * units.square - difference**2) / difference**2"
-        " -> (z ** 2 * max(0.0, share * units.square - difference ** 2) * difference ** 2)",
-    ): "where the search begins; it ends where the power is",
-    (
-        "evalsuite/stats/power.py",
-        "low, high = (1, lower) if units.power(difference, alpha, lower) >= power else (lower, high)",
-        "units.power(difference, alpha, lower) >= power -> (units.power(difference, alpha, lower) > power)",
-    ): "no power is exactly this float",
-    (
-        "evalsuite/runs/run_files.py",
-        "n = len(next(iter(columns.values()))[0]) if columns else 0",
-        "0 -> (1)",
-    ): "both are few",
-    (
-        "evalsuite/runs/run_files.py",
-        "_SHORT: Final = 1 << 10",
-        "1 -> (2)",
-    ): "which texts are kept parsed is a matter of memory",
-    (
-        "evalsuite/core/dataclasses.py",
-        "if n_left < 0 or len(values) < len(args) + len(kwargs) or not needed <= values.keys() <= names:",
-        "len(values) < len(args) + len(kwargs) -> (len(values) <= len(args) + len(kwargs))",
-    ): "when the init is compiled is a matter of cost",
-    (
-        "evalsuite/core/disk_cache.py",
-        "_BUSY_SECONDS = 30",
-        "30 -> (31)",
-    ): "how long a busy cache is awaited is no matter of results",
-    (
-        "evalsuite/core/metric.py",
-        "if self.at_once == 1 or len(pairs) < 2:",
-        "2 -> (3)",
-    ): "two calls one after the other have the same values",
-    (
-        "evalsuite/core/import_ref.py",
-        "setattr(self, attribute, value)  # the next read finds it without this function",
-        "setattr(self, attribute, value) -> pass",
-    ): "it is found again at each read",
+    (file, line, what): reason
+    for file, line, what, reason in map(json.loads, (ROOT / "tests/data/equivalent_changes.jsonl").read_text().splitlines())
 }
 
 # A package of this project is imported by the fork alone.
 IMPORTED = ("_pytest.assertion.rewrite", "duckdb", "hypothesis", "msgspec", "numpy", "pandas", "pydantic", "pytest", "rapidfuzz", "regex")
 IMPORTED += ("rich.console", "rich.table", "scipy.optimize", "scipy.stats", "sqlglot", "typer", "yaml")
+# Folders of tests that call no command and no scorer by its parameters, or that compare names only.
+UNCONCERNED = {*["attacks", "benchmarks", "browser", "conformance", "meta", "newcomer", "platforms", "sandbox", "stats", "upstream"]}
 CPU_SECONDS, WALL_SECONDS, LATE = 40, 200, -1000
 # Events of a test that starts a process, itself or through the command server.
 STARTS = {"os.fork", "os.posix_spawn", "socket.connect", "subprocess.Popen"}
@@ -510,17 +250,28 @@ def _behaviour(node: ast.AST, at_import: bool = True) -> Iterator[tuple[ast.AST,
             yield from _behaviour(child, at_import and not later)
 
 
-# The module `_switch` of the copy; outside the package, because some tests import the package again.
-# Its file of text is for processes that tests start.
+# The module `_switch` of the copy; outside the package, because some tests import the package again. What is on, and what was reached, is
+# in a file that all processes of a test map, also those that may open no file later.
 _SWITCH = """
+import mmap
 from pathlib import Path
 
-on = int(Path(__file__).with_suffix(".txt").read_text())
-reached = set()
+N_BYTES = 1 << 15
+with Path(__file__).with_suffix(".bin").open("r+b") as file:
+    memory = mmap.mmap(file.fileno(), N_BYTES)
+
+def turn_on(number):
+    memory[:4] = (number + 1).to_bytes(4, "big")
 
 def is_on(number):
-    reached.add(number)
-    return number == on
+    memory[4 + number] = 1
+    return int.from_bytes(memory[:4], "big") == number + 1
+
+def reached():
+    return [at for at, is_reached in enumerate(memory[4:]) if is_reached]
+
+def forget():
+    memory[4:] = bytes(N_BYTES - 4)
 """
 
 
@@ -537,7 +288,7 @@ class Session:
     def pytest_runtestloop(self, session: Any) -> bool:
         """In place of pytest's own loop."""
         items = {item.nodeid: item for item in session.items}
-        on_import = set(_switch().reached)
+        on_import = set(_switch().reached())
         noted, left = Path("reached.json"), self._until - time.monotonic()
         items_in_order = session.items if left > 3600 else _widely(session.items)
         _in_fork(lambda: _note(items_in_order, noted, left / 2), Path("log.txt"), 3600, 3600)
@@ -566,7 +317,7 @@ class Session:
                 known = _within(nearest, seconds)
                 code = _in_fork(lambda known=known, number=number: _imported_again(known, number), Path("log.txt"), wall)
             else:
-                known = names.get(number) or _within([name for name in nearest if name in starting], seconds)
+                known = names.get(number, [])
                 code = _in_fork(
                     lambda known=known, number=number: _run([items[name] for name in known[:300]], number), Path("log.txt"), wall
                 )
@@ -580,7 +331,7 @@ class Session:
             self.n_tried += 1
             if code in {0, 5}:
                 self.survivors.append(number)
-                ran = "" if number in names or again else "  (no test runs it in its own process)"
+                ran = "" if number in names or again else "  (no test runs it)"
                 print(f"  SURVIVED {change.file}:{change.line}  {change.what}{ran}\n      {change.line_text}", flush=True)
         return True
 
@@ -606,9 +357,8 @@ def _switch() -> Any:
 
 
 def _turn_on(number: int) -> None:
-    """Make a change, in this process and in those that tests start from here on."""
-    Path("_switch.txt").write_text(str(number))
-    _switch().on = number
+    """Make a change, in this process and in those that tests start."""
+    _switch().turn_on(number)
 
 
 def _passes(item: Any, following: Any) -> bool:
@@ -641,12 +391,12 @@ def _note(items: Sequence[Any], target: Path, seconds: float) -> int:
         if time.monotonic() > end:
             is_whole = False
             break
-        _switch().reached.clear()
+        _switch().forget()
         starts.clear()
         begun = time.process_time(), time.monotonic()
         if _passes(item, following):
             times[item.nodeid] = time.monotonic() - begun[1] if starts else time.process_time() - begun[0]
-            reached[item.nodeid] = sorted(_switch().reached)
+            reached[item.nodeid] = _switch().reached()
             starting += [item.nodeid] if starts else []
     target.write_text(json.dumps([times, reached, starting, is_whole]))
     return 0
@@ -707,7 +457,8 @@ def _copied(place: str) -> None:
     os.chdir(Path(place, "project"))
     os.environ["PYTHONPATH"] = str(Path.cwd())
     Path("_switch.py").write_text(_SWITCH)
-    Path("_switch.txt").write_text("-1")
+    Path("_switch.bin").write_bytes(bytes(1 << 15))
+    sys.path.insert(0, str(Path.cwd()))
     for name in IMPORTED:
         importlib.import_module(name)
 
@@ -742,7 +493,8 @@ def _tests_of(file: str) -> list[str]:
 def _measure(name: str, sample: Sequence[Change], tests: Sequence[str], until: float, only_reach: bool) -> int:
     """Print what became of each change of a sample, and the row of the table; how many survived."""
     # The last change of the package before is still on.
-    Path("_switch.txt").write_text("-1")
+    _switch().turn_on(-1)
+    _switch().forget()
     originals = {file: Path(file).read_text(encoding="utf-8") for file in {change.file for change in sample}}
     for file, source in originals.items():
         here = [(number, change) for number, change in enumerate(sample) if change.file == file]
@@ -773,16 +525,38 @@ def _measure(name: str, sample: Sequence[Change], tests: Sequence[str], until: f
             Path(file).write_text(source, encoding="utf-8")
 
 
+def _measure_features(words: Sequence[str], n: int) -> int:
+    """Make features ineffective of which the name has all the words; exit code 1 where no test notices one."""
+    from tests.features import Features, features, make_switchable
+
+    names = [name for name in features() if {*words} <= {*name.split()}]
+    files = [str(path) for path in sorted(Path("tests").rglob("test_*.py")) if not UNCONCERNED & {*path.parts}]
+    with TemporaryDirectory(prefix="mutation-") as place:
+        _copied(place)
+        make_switchable(names)
+        session = Features(names, n)
+        sys.path[0] = str(Path.cwd())
+        for module in [module for module in sys.modules if module.partition(".")[0] in {"evalsuite", "tests"} and module != __name__]:
+            del sys.modules[module]
+        _pytest(["-s", *files], [session])
+        os.chdir(ROOT)
+    return int(bool(session.unnoticed))
+
+
 def main() -> int:
     """Exit code 1 where fewer than 95 % are killed."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__.splitlines()[0])
-    parser.add_argument("packages", nargs="*", choices=[*PACKAGES, []], metavar="PACKAGE", help=", ".join(PACKAGES))
+    parser.add_argument("packages", nargs="*", metavar="PACKAGE", help=", ".join(PACKAGES))
     parser.add_argument("--at", action="append", default=[], metavar="FILE:LINE", help="all changes of a line, with the package's tests")
+    parser.add_argument("--tests", nargs="*", metavar="PATH", help="these tests in place of the package's")
     parser.add_argument("--changed", action="store_true", help="the lines that differ from main, for at most a minute")
-    parser.add_argument("--reach", action="store_true", help="name the lines of a package that no test reaches in its own process")
+    parser.add_argument("--reach", action="store_true", help="name the lines of a package that no test reaches")
+    parser.add_argument("--options", nargs="*", metavar="WORD", help="make options, parameters, keys and codes ineffective")
     parser.add_argument("-n", type=int, default=60, help="size of the sample of a package")
     parser.add_argument("--seed", default="1")
     asked = parser.parse_args()
+    if asked.options is not None:
+        return _measure_features(asked.options, asked.n)
     parts: dict[str, tuple[list[Change], Sequence[str]]] = {}
     until = time.monotonic() + (45 if asked.changed else 86_400)
     if asked.changed:
@@ -802,7 +576,7 @@ def main() -> int:
             sample = random.Random(f"{asked.seed} {name}").sample(all_, len(all_) if asked.reach else min(asked.n, len(all_)))
             print(f"{name}: {len(sample)} of {len(all_)} changes", flush=True)
             end = time.monotonic() + (until - time.monotonic()) / (len(parts) - at)
-            bad |= _measure(name, sample, tests, end, asked.reach) not in range(int(0.05 * len(sample)) + 1)
+            bad |= _measure(name, sample, asked.tests or tests, end, asked.reach) not in range(int(0.05 * len(sample)) + 1)
         os.chdir(ROOT)
     return int(bad)
 

@@ -1,0 +1,251 @@
+"""What a user can write or read, and how a copy of the project makes each of it ineffective: for `python -m tests.mutation --options`.
+
+An option has the value that it has where it is not given, a parameter of a scorer too; a key of suite.yaml is left out; in place of a fault
+code there is the next one, in place of an exit code another one.
+"""
+
+import ast
+import inspect
+import json
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from evalsuite.cli.commands import COMMANDS, GROUPED
+from evalsuite.cli.parser import leaves, load_command
+from evalsuite.core import errors
+from evalsuite.core.errors import FAULTS
+from evalsuite.core.registry import NO_DEFAULT
+from evalsuite.gold.suite_yaml import _FIELDS
+from evalsuite.scorers import SCORERS
+
+EXIT_CODES = sorted({value for name, value in vars(errors).items() if name.startswith("EXIT_")})
+
+
+def features() -> list[str]:
+    """All names: `option run --jobs`, `parameter bleu tokenize`, `key limits`, `fault BAD_CSV`, `exit 4`."""
+    names = [f"option {name}" for command in COMMANDS for name in _options(command)]
+    for scorer in SCORERS.bundled:
+        parameters = SCORERS.load(scorer).parameters.items()
+        names += [f"parameter {scorer} {name}" for name, parameter in parameters if parameter.default is not NO_DEFAULT]
+    names += [f"key {key}" for key in [*_FIELDS, "scorers"]]
+    names += [f"fault {code}" for code in FAULTS]
+    return list(dict.fromkeys([*names, *(f"exit {code}" for code in EXIT_CODES)]))
+
+
+def _options(command: str) -> Iterator[str]:
+    for name, leaf in leaves(load_command(command), command):
+        # The command of the same name outside the group is the same.
+        for option in leaf.params if name not in GROUPED.values() else ():
+            for spellings in (option.opts, option.secondary_opts):
+                if spellings and spellings[0].startswith("-"):
+                    yield f"{name} {'|'.join(spellings)}"
+
+
+# What is added to modules of the copy.
+_ADDED = {
+    "evalsuite/core/registry.py": """
+from _switch import is_off as _is_off
+
+def _effective(name, parameters):
+    return {key: value for key, value in parameters.items() if not _is_off(f"parameter {name} {key}")}
+
+_score, _scorer = Scorer.score, scorer
+Scorer.score = lambda self, *arguments, **parameters: _score(self, *arguments, **_effective(self.name, parameters))
+
+def scorer(**options):
+    def mark(function):
+        import functools
+
+        @functools.wraps(function)
+        def call(*arguments, **parameters):
+            return function(*arguments, **_effective(function.__name__, parameters))
+
+        return _scorer(**options)(call if function.__module__.startswith("evalsuite.scorers.") else function)
+
+    return mark
+""",
+    "evalsuite/scorers/metrics/__init__.py": """
+from _switch import is_off as _is_off
+
+_get_metric = get_metric
+
+def get_metric(name, /, **options):
+    return _get_metric(name, **{key: value for key, value in options.items() if not _is_off(f"parameter {name} {key}")})
+""",
+    "evalsuite/gold/suite_yaml.py": """
+from _switch import is_off as _is_off
+
+_top_level = top_level
+
+def top_level(file, where):
+    return (row for row in _top_level(file, where) if file.name != SUITE_FILE or not _is_off(f"key {row[0]}"))
+""",
+    "evalsuite/readers/csv_dialect.py": """
+from _switch import is_off as _is_off
+
+_dialect_of = Dialect.of
+
+def _of(parameters):
+    off = {key for key in parameters for name in ("table_match", "tables_match") if _is_off(f"parameter {name} {key}")}
+    return _dialect_of({key: value for key, value in parameters.items() if key not in off})
+
+Dialect.of = staticmethod(_of)
+""",
+    "evalsuite/cli/gate.py": """
+from _switch import is_off as _is_off
+
+_run_command_line = run_command_line
+_quick_call = lambda arguments: None
+
+def run_command_line(arguments, *, ends_process):
+    code = _run_command_line(arguments, ends_process=ends_process)
+    return (2 if code == 1 else 1) if _is_off(f"exit {code}") else code
+""",
+    "evalsuite/cli/prediction.py": """
+quick_check = lambda words: None
+""",
+    "evalsuite/cli/parser.py": """
+from _switch import is_off as _is_off
+
+_parse_args = HelpCommand.parse_args
+
+def parse_args(self, ctx, args):
+    rest = _parse_args(self, ctx, args)
+    command = plain_name(ctx.command_path.removeprefix("evalsuite "))
+    for option in self.params:
+        source = ctx.get_parameter_source(option.name)
+        if not _is_option(option) or source is None or source.name != "COMMANDLINE":
+            continue
+        is_second = option.secondary_opts and not ctx.params[option.name]
+        if _is_off(f"option {command} {'|'.join(option.secondary_opts if is_second else option.opts)}"):
+            value, _ = option.consume_value(ctx, {})
+            ctx.params[option.name] = option.type_cast_value(ctx, value)
+    return rest
+
+HelpCommand.parse_args = parse_args
+""",
+}
+# What is added to the module `_switch`.
+SWITCH_BY_NAME = """
+NUMBERS = {numbers}
+NEXT_CODE = {next_code}
+
+def is_off(name):
+    return name in NUMBERS and is_on(NUMBERS[name])
+
+def fault_code(code):
+    return NEXT_CODE[code] if is_off("fault " + code) else code
+"""
+
+
+def make_switchable(names: list[str]) -> None:
+    """Change the copy of the project in the working folder."""
+    codes = [*FAULTS]
+    text = SWITCH_BY_NAME.format(
+        numbers={name: number for number, name in enumerate(names)}, next_code=dict(zip(codes, [*codes[1:], codes[0]], strict=True))
+    )
+    with Path("_switch.py").open("a", encoding="utf-8") as file:
+        file.write(text)
+    for path in Path("evalsuite").rglob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        if any(f'"{code}"' in source for code in FAULTS):
+            tree = _FaultCodes().visit(ast.parse(source))
+            begin = next(at for at, node in enumerate(tree.body) if at or not isinstance(node, ast.Expr))
+            tree.body[begin:begin] = ast.parse("from _switch import fault_code as _fault_code_").body
+            source = ast.unparse(ast.fix_missing_locations(tree))
+        path.write_text(source + _ADDED.get(str(path), ""), encoding="utf-8")
+
+
+class _FaultCodes(ast.NodeTransformer):
+    """Codes that are arguments, results or assigned go through `fault_code`; those that are compared or keys stay."""
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, ast.Compare | ast.Dict | ast.Set | ast.Tuple | ast.Match | ast.AnnAssign | ast.JoinedStr):
+            return node
+        if isinstance(node, ast.Constant) and node.value in FAULTS:
+            return ast.Call(ast.Name("_fault_code_", ast.Load()), [node], [])
+        return self.generic_visit(node)
+
+
+class Features:
+    """A plugin of pytest that makes one feature after the other ineffective, and runs in a fork the tests that name it, until one fails."""
+
+    def __init__(self, names: Sequence[str], n: int) -> None:
+        self._names, self._n = names, n
+        self.unnoticed: list[str] = []
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        """In place of pytest's own loop."""
+        from tests.command_server import command_server
+        from tests.mutation import _in_fork, _run, _switch
+
+        # One for all forks: what is on is in the file.
+        command_server()
+        naming = {name: _tests_that_name(name, session.items) for name in self._names}
+        if all(name.startswith("parameter ") for name in self._names):
+            naming = self._tests_that_reach(naming)
+        # The fewest tests first: there it is likeliest that none notices it.
+        chosen = sorted(self._names, key=lambda name: len(naming[name]))[: self._n]
+        for name in chosen:
+            number, log = self._names.index(name), Path("log.txt")
+            wanted = naming[name][: N_TRIED * 3 if name.startswith("parameter ") else N_TRIED]
+            _switch().forget()
+            code = _in_fork(lambda wanted=wanted, number=number: _run(wanted, number), log)
+            while code == 1:
+                # A test that fails in the copy anyway says nothing.
+                failed = Path("failed.txt").read_text()
+                item = next(item for item in wanted if item.nodeid == failed)
+                if _in_fork(lambda item=item: _run([item], -1), log) == 0:
+                    break
+                wanted = wanted[wanted.index(item) + 1 :]
+                code = _in_fork(lambda wanted=wanted, number=number: _run(wanted, number), log)
+            if code != 1:
+                self.unnoticed.append(name)
+                reach = "reached" if number in _switch().reached() else "not reached"
+                print(f"  UNNOTICED {name}: {len(naming[name])} tests name it, {reach}, code {code}", flush=True)
+        print(f"{len(chosen) - len(self.unnoticed)} of {len(chosen)} features are noticed", flush=True)
+        return True
+
+    def _tests_that_reach(self, naming: dict[str, list[Any]]) -> dict[str, list[Any]]:
+        """Of the tests of which the text or module names any of the parameters, those that set each, the quickest first."""
+        from tests.mutation import _in_fork, _note
+
+        items = list(dict.fromkeys(item for items in naming.values() for item in items if item.nodeid.startswith(OF_SCORERS)))
+        by_name = {item.nodeid: item for item in items}
+        _in_fork(lambda: _note(items, Path("reached.json"), 3600), Path("log.txt"), 3600, 3600)
+        seconds, reached, *_ = json.loads(Path("reached.json").read_text())
+        quick = sorted(reached, key=seconds.__getitem__)
+        return {name: [by_name[one] for one in quick if number in reached[one]] for number, name in enumerate(self._names)}
+
+
+N_TRIED = 24
+OF_SCORERS = tuple(f"tests/{name}/" for name in ("compare", "readers", "scorers", "suites", "trees"))
+
+
+@cache
+def _source(part: Any) -> str:
+    return inspect.getsource(part)
+
+
+@cache
+def _text_of(item: Any) -> str:
+    parameters = repr(item.callspec.params) if hasattr(item, "callspec") else ""
+    return f"{item.nodeid}\n{_source(item.function)}\n{parameters}"
+
+
+def _tests_that_name(name: str, items: Sequence[Any]) -> list[Any]:
+    """Those of which the text names a feature and its command or scorer, then those of which the module does; short ones first."""
+    kind, *words = name.split()
+    word, context = words[-1], words[-2] if len(words) > 1 else "suite.yaml" * (kind == "key")
+    pattern = re.compile(rf"""["']{word}["']|\b{word}[=:]""" if kind in ("parameter", "key") else rf"(?<![\w-])(?:{word})\b")
+    near: dict[Any, tuple[int, int]] = {}
+    for item in items:
+        whole = _source(item.module)
+        if context not in whole or pattern.search(whole) is None:
+            continue
+        text = _text_of(item)
+        near[item] = 2 - (pattern.search(text) is not None) - (context in text), len(text)
+    return sorted(near, key=near.__getitem__)
