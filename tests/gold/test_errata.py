@@ -106,6 +106,13 @@ def test_a_changed_spec_makes_an_entry_stale(gold: Path, change: str) -> None:
     assert [one.state for one in read_errata(read_gold(gold), day=DAY).entries] == ["stale"]  # type: ignore[union-attr]
 
 
+def test_the_hash_of_an_entry_stays_from_version_to_version(gold: Path) -> None:
+    """Or every entry that somebody wrote would be stale: that of a text, of a number, and of a check with a file."""
+    read = read_gold(gold)
+    hashes = {instance.instance_id: instance_hash(read, instance) for instance in read.instances}
+    assert hashes == {"capital": "74b955aa18e0", "total": "56d60b7640bd", "share": "bf4c9202de4c", "table": "fd76bbb141ea"}
+
+
 def test_an_entry_expires_after_its_day(gold: Path, tmp_path: Path) -> None:
     """On its last day an entry is applied, on the next it is said to have expired."""
     write(gold, entry(gold, "total"))

@@ -266,6 +266,13 @@ def test_steps_that_tree_match_does_not_know(options: dict[str, Any], why: str) 
     assert why in str(refused.value)
 
 
+def test_gold_without_a_schema() -> None:
+    """Of no record no schema can be inferred, which is gold's fault."""
+    with pytest.raises(FaultError, match="no schema can be inferred from gold: ") as refused:
+        SCORERS.load("tree_match").score([{"a": 1}], gold=[])
+    assert (refused.value.fault.code, refused.value.side) == ("BAD_SPEC", "gold")
+
+
 def test_steps_of_tree_match() -> None:
     """Both by name, the second with options too, in order: a null counts as absent."""
     scored, gold, answer = SCORERS.load("tree_match").score, {"a": "x", "b": None}, {"a": "x", "b": "n/a"}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.compare.duckdb_fetchdf_compat import database_columns
+from evalsuite.compare.duckdb_fetchdf_compat import column_of, database_columns
 from evalsuite.compare.official_cells import NA, NAT, Items
 from evalsuite.compare.official_databases import match_database
 from evalsuite.compare.table_parameters import needs_quotes
@@ -95,6 +95,29 @@ def test_every_column_as_fetchdf_gives_it(made: tuple[list[str], list[list[str]]
     table, frame = fetch(*made)
     mine = [[spelled(cell) for cell in column.values] for column in database_columns(table)]
     assert mine == [[spelled(cell) for cell in column] for column in frame.transpose().values.tolist()]
+
+
+ALONE = [(name, cells) for name, values in VALUES.items() for cells in ([values[0]], values, [*values, "NULL"], ["NULL"])]
+TOGETHER = [("UBIGINT", "INTEGER"), ("UBIGINT", "UBIGINT"), ("INTEGER", "DOUBLE"), ("TIMESTAMP", "TIMESTAMP_NS"), ("BOOLEAN", "INTEGER")]
+
+
+@pytest.mark.parametrize(("types", "rows"), [([name], [[cell] for cell in cells]) for name, cells in ALONE])
+def test_a_column_of_each_type(types: list[str], rows: list[list[str]]) -> None:
+    """As `test_every_column_as_fetchdf_gives_it`, for each type alone; without an empty cell also column by column."""
+    test_every_column_as_fetchdf_gives_it.hypothesis.inner_test((types, rows))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("types", TOGETHER)
+def test_columns_of_two_types(types: tuple[str, str]) -> None:
+    """A column is typed by the other too; both ways to read it are the same."""
+    for pair in (types, types[::-1]):
+        table, frame = fetch([*pair], [[VALUES[name][0] for name in pair], [VALUES[name][-1] for name in pair]])
+        expected = [[spelled(cell) for cell in column] for column in frame.transpose().values.tolist()]
+        assert [[spelled(cell) for cell in column.values] for column in database_columns(table)] == expected
+        if "TIMESTAMP" in types:
+            continue  # `column_of` has no part in it
+        alone = [column_of(table.columns[at], table, [0, 1], at) for at in (0, 1)]
+        assert [[spelled(cell) for cell in column.values] for column in alone] == expected
 
 
 @examples(60)

@@ -1,12 +1,16 @@
 """Which columns count, where the reference's loop over several golds ends, and small rules that hardly another test distinguishes."""
 
+import itertools
+import math
+
 import numpy as np
 import pytest
 
 from evalsuite.compare import table_diff
 from evalsuite.compare.bipartite_matching import _prices
 from evalsuite.compare.duckdb_fetchdf_compat import turns_into_floats
-from evalsuite.compare.official_cells import NAN, Column, differing_rows
+from evalsuite.compare.number_columns import officially_equal
+from evalsuite.compare.official_cells import ABS_TOL, NAN, Column, differing_rows
 from evalsuite.compare.official_tables import resolve
 from evalsuite.scorers.duckdb_match import duckdb_match
 from evalsuite.scorers.table_match import table_match, tables_match
@@ -68,6 +72,36 @@ def test_an_integer_that_is_no_float_ends_the_references_loop(golds: list[str], 
     assert found.official == official
     assert found.reason.startswith(f"gold {position} of {len(golds)} '{position - 1}.csv': ")
     assert found.strict == ("5" in golds)
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "flip"),
+    [
+        ("7", "007", "leading zeros"),
+        ("07.0", "7", "leading zeros"),
+        ("0", "0.001", "value taken for zero"),
+        ("-0.004", "0.004", "sign"),
+        ("10000000001", "10000000000", "large integers"),
+        ("1000000001.0", "1000000000", "large integers"),
+        ("999999999.5", "999999999", "tolerance by size"),
+        ("10000000000.04", "10000000000.0", "tolerance by size"),
+        ("1.005", "1", "tolerance by size"),
+        ("a ", "a", "spaces"),
+        ("$7", "7", "written form"),
+    ],
+)
+def test_the_cause_of_a_flip(answer: str, gold: str, flip: str) -> None:
+    """Why one rule accepts a cell and the other does not; without a tie nothing is said of ties."""
+    score = table_match(text_table([[answer]]), gold=text_table([[gold]]))
+    assert (score.official != score.strict, score.flip.partition(":")[0]) == (True, flip)
+
+
+def test_official_equality_of_arrays() -> None:
+    """Each pair as `math.isclose` has it, with empty equal to empty."""
+    values = [math.inf, -math.inf, math.nan, 0.0, 1.0, 1.005, 1.0100001, 1e12, 1e12 + 900, 1e12 + 1100, -1e12]
+    first, second = (np.array(side) for side in zip(*itertools.product(values, repeat=2), strict=True))
+    expected = [math.isclose(a, b, abs_tol=ABS_TOL) or (a != a and b != b) for a, b in itertools.product(values, repeat=2)]
+    assert officially_equal(first, second).tolist() == expected
 
 
 @pytest.fixture(params=[0, 1 << 60])

@@ -1,6 +1,7 @@
 """The client over real HTTP: what goes wrong on the way is asked again, refused with a reason, and never makes a score."""
 
 import json
+import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ from evalsuite.core.errors import FaultError
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.judge import Judge, Settings
 from evalsuite.scorers.judge.client import Client, Pace
-from evalsuite.scorers.judge.transport import RecordedReplies, Reply, Request, _proxy
+from evalsuite.scorers.judge.transport import RecordedReplies, Reply, Request, TransportError, _proxy, send
 from tests.scorers.judge.conftest import KEY, Serve
 from tests.scorers.judge.server import Say, completion, prompt_of
 
@@ -341,6 +342,27 @@ def test_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch, proxy: st
     monkeypatch.setenv("no_proxy", ".local")
     found = _proxy(scheme, host)
     assert (found and found.netloc) == address
+
+
+@pytest.mark.parametrize(("port", "expected"), [("", b"443"), (":8443", b"8443")])
+def test_the_tunnel_through_a_proxy(monkeypatch: pytest.MonkeyPatch, port: str, expected: bytes) -> None:
+    """A proxy is asked for the judge's host and port, by default that of https."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{listener.getsockname()[1]}")
+        monkeypatch.delenv("no_proxy", raising=False)
+        asked: list[bytes] = []
+
+        def refuse() -> None:
+            with listener.accept()[0] as connection:
+                asked.append(connection.recv(4096).split(b"\r\n")[0])
+                connection.sendall(b"HTTP/1.1 403 no\r\n\r\n")
+
+        thread = threading.Thread(target=refuse)
+        thread.start()
+        with pytest.raises(TransportError):
+            send(f"https://judge.example{port}/v1", b"", {}, timeout_seconds=10.0)
+        thread.join()
+    assert asked[0].split()[:2] == [b"CONNECT", b"judge.example:" + expected]
 
 
 def test_replies_on_a_tape(tmp_path: Path) -> None:

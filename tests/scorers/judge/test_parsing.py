@@ -35,6 +35,7 @@ SCORES = [
     ("{'score': 4}", 0.8, "Python quotes"),
     ("[[3]]", 0.6, "brackets"),
     ("I rate 1 to 5. Rating: [[3]]", 0.6, "brackets go first"),
+    ("Score: 2\n\n[[3]]", 0.6, "brackets are final, a label is not"),
     ("Score: 3 / 5", 0.6, "label"),
     ("**Rating:** 4", 0.8, "label in bold"),
     ("Score: 10", None, "label off the scale"),

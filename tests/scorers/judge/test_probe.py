@@ -1,6 +1,7 @@
 """Judges of known bias: the probe finds what they lean to, and runs show it from then on."""
 
 import json
+import math
 import re
 import threading
 from pathlib import Path
@@ -79,6 +80,9 @@ def probed(capsys: pytest.CaptureFixture[str], base_url: str) -> dict[str, float
     Path("judge.yaml").write_text(f"base_url: {base_url}\nmodel: m\nbackoff_seconds: 0.001\n")
     assert main(["judge", "probe", "--judge", "judge.yaml", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["m"]
+    for share, lean in ((found[name]["points"] / 100, found[name]) for name in ("position", "retest")):
+        # Each value is 0 or 1.
+        assert lean["standard_error"] == pytest.approx(100 * math.sqrt(share * (1 - share) / (lean["n"] - 1)))
     return {name: lean["points"] for name, lean in found.items() if isinstance(lean, dict) and "points" in lean}
 
 
