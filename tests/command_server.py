@@ -41,22 +41,9 @@ pid = int(connection.recv(64))
 code = int(connection.recv(64) or b"-9")
 os._exit(code if code >= 0 else 128 - code)
 """
-# Imported by many commands, late; not imported by the package's own modules when they load.
-_HEAVY = (
-    "duckdb",
-    "msgspec",
-    "numpy",
-    "pandas",
-    "rapidfuzz",
-    "regex",
-    "rich.console",
-    "rich.table",
-    "jinja2",
-    "scipy.optimize",
-    "scipy.stats",
-    "sqlglot",
-    "yaml",
-)
+# Imported by many commands, late; not imported by the package's own modules when they load. The 800 mappings of pandas and scipy would make
+# each fork of the server take twice as long, and hardly any command needs them.
+_HEAVY = ("duckdb", "msgspec", "numpy", "rapidfuzz", "regex", "rich.console", "rich.table", "jinja2", "yaml")
 # The same of workers.
 _OF_WORKERS = ("duckdb", "numpy", "rapidfuzz", "regex")
 
@@ -202,15 +189,16 @@ def close_command_server() -> None:
 def serve(alive: int, listening: int, listening_for_workers: int, folder: str) -> None:
     """Server side: fork a process for each connection, report its pid and exit code; ends with the process of the pidfd `alive`.
 
-    A second process, which has imported what workers need and nothing else, forks the fork servers.
+    A second process, which has imported what workers need and nothing else, forks the fork servers. It imports by itself: large pages that
+    two processes share are split when one of them changes something.
     """
-    from evalsuite.runs import WORKER_MODULES
-
-    for name in (*WORKER_MODULES, *_OF_WORKERS):
-        importlib.import_module(name)
-    _import_below("compare", "readers", "scorers", "trees", "gold", "analysis.explain")
     if os.fork() == 0:
         os.close(listening)
+        from evalsuite.runs import WORKER_MODULES
+
+        for name in (*WORKER_MODULES, *_OF_WORKERS):
+            importlib.import_module(name)
+        _import_below("compare", "readers", "scorers", "trees", "gold", "analysis.explain")
         _serve(alive, listening_for_workers, _be_fork_server)
         os._exit(0)
     os.close(listening_for_workers)
@@ -270,6 +258,35 @@ def _look_up_everything() -> None:
     build()
     for name in COMMANDS:
         load_command(name)
+    _run_commands()
+
+
+def _run_commands() -> None:
+    """Run some commands here: what Python notes at the first call of a function takes a small command most of its time."""
+    from evalsuite.cli import main
+
+    checks = {"a": ("string_match", {"gold": "Rome"}), "b": ("number_match", {"gold": "4"})}
+    spec = [{"instance_id": key, "evaluation": {"func": func, "parameters": gold}} for key, (func, gold) in checks.items()]
+    answers = [{"instance_id": key, "answer_type": "answer", "answer_or_path": "4"} for key in checks]
+    lines = (
+        "check 4 5",
+        "check number_match --prediction 4 --gold-value 5",
+        "run sub --gold gold --isolation none --out first",
+        "run sub --gold gold --isolation none --out second --json",
+        "report first",
+        "report first -o report.html -o report.json",
+        "explain a --run first",
+        "runs",
+        "validate sub --gold gold --isolation none",
+        "no-such-command",
+    )
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for place, rows in (("gold/t_eval.jsonl", spec), ("sub/results_metadata.jsonl", answers)):
+            Path(place).parent.mkdir()
+            Path(place).write_text("".join(json.dumps(row) + "\n" for row in rows))
+        for line in lines:
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()), contextlib.suppress(SystemExit):
+                main(line.split())
 
 
 def _import_below(*packages: str) -> None:
