@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from evalsuite.cli.commands import COMMANDS, GROUPED
+from evalsuite.cli.commands import COMMANDS, plain_name
 from evalsuite.cli.parser import leaves, load_command
 from evalsuite.core import errors
 from evalsuite.core.errors import FAULTS
@@ -38,7 +38,7 @@ def features() -> list[str]:
 def _options(command: str) -> Iterator[str]:
     for name, leaf in leaves(load_command(command), command):
         # The command of the same name outside the group is the same.
-        for option in leaf.params if name not in GROUPED.values() else ():
+        for option in leaf.params if name == plain_name(name) else ():
             for spellings in (option.opts, option.secondary_opts):
                 if spellings and spellings[0].startswith("-"):
                     yield f"{name} {'|'.join(spellings)}"
@@ -86,13 +86,13 @@ def top_level(file, where):
     "evalsuite/readers/csv_table.py": """
 from _switch import is_off as _is_off
 
-_dialect_of = Dialect.of
+_dialect_of = Dialect.from_parameters
 
-def _of(parameters):
+def _from_parameters(parameters):
     off = {key for key in parameters for name in ("table_match", "tables_match") if _is_off(f"parameter {name} {key}")}
     return _dialect_of({key: value for key, value in parameters.items() if key not in off})
 
-Dialect.of = staticmethod(_of)
+Dialect.from_parameters = staticmethod(_from_parameters)
 """,
     "evalsuite/cli/gate.py": """
 from _switch import is_off as _is_off
@@ -242,10 +242,10 @@ def _tests_that_name(name: str, items: Sequence[Any]) -> list[Any]:
     word, context = words[-1], words[-2] if len(words) > 1 else "suite.yaml" * (kind == "key")
     pattern = re.compile(rf"""["']{word}["']|\b{word}[=:]""" if kind in ("parameter", "key") else rf"(?<![\w-])(?:{word})\b")
     near: dict[Any, tuple[int, int]] = {}
+    modules = {item.module for item in items}
+    naming = {module for module in modules if context in (whole := _source(module)) and pattern.search(whole) is not None}
     for item in items:
-        whole = _source(item.module)
-        if context not in whole or pattern.search(whole) is None:
-            continue
-        text = _text_of(item)
-        near[item] = 2 - (pattern.search(text) is not None) - (context in text), len(text)
+        if item.module in naming:
+            text = _text_of(item)
+            near[item] = 2 - (pattern.search(text) is not None) - (context in text), len(text)
     return sorted(near, key=near.__getitem__)

@@ -121,6 +121,8 @@ def test_convert(capsys: pytest.CaptureFixture[str]) -> None:
     assert "gold scores 4/4 under official, 4/4 under strict" in capsys.readouterr().out
     assert main(["gold", "convert", "gold", "--out", "plain"]) == 2
     assert "not an empty folder" in capsys.readouterr().err
+    assert main(["gold", "convert", "gold", "--out", "cold", "--layout", "snow"]) == 0
+    assert "read as snow, written to cold" in capsys.readouterr().out
 
 
 def test_leaderboard_and_rescore(capsys: pytest.CaptureFixture[str]) -> None:

@@ -342,3 +342,43 @@ def test_jobs_of_a_run(no_reader: Path) -> None:
     for jobs in (1, 2):
         assert main(["run", "one", "--gold", "gold", "--isolation", "none", "--no-cache", "--jobs", str(jobs), "--out", f"of{jobs}"]) == 0
         assert json.loads(Path(f"of{jobs}/run.json").read_text())["receipt"]["jobs"] == jobs
+
+
+def test_labels_at_the_threshold(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`agree --threshold` counts labels of at least the number as 1."""
+    for name, labels in (("one", (0.4, 0.6, 0.9)), ("two", (0.5, 0.3, 1.0))):
+        Path(f"{name}.csv").write_text("instance_id,label\n" + "".join(f"q{at},{label}\n" for at, label in enumerate(labels)))
+    found = [as_json(capsys, "agree", "one.csv", "two.csv", *more) for more in ([], ["--threshold", "0.5"], ["--threshold", "0.3"])]
+    assert [one["n_equal"] for one in found] == [0, 1, 3]
+
+
+def test_errata_with_a_plugin(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The gold of `gold errata` may have scorers of a plugin too."""
+    without, with_it = (in_process("gold", "errata", "gold", "--entry", "a", *more) for more in ([], ["--plugin", "plug.py"]))
+    assert (without.returncode, "unknown scorer 'twice'" in without.stderr) == (2, True)
+    assert (with_it.returncode, 'id: "a"' in with_it.stdout) == (0, True)
+
+
+def test_the_weakest_checks_of_an_audit(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`gold audit --top 1` shows the weakest check alone."""
+    text_gold(Path("gold"), a="y", b="no", c="maybe so").joinpath("x_eval.jsonl").unlink()
+    words = ("gold", "audit", "gold", "--isolation", "none")
+    n_rows = [
+        sum(f" {name} " in f" {line} " for line in shown(capsys, *words, *more).splitlines() for name in "abc")
+        for more in ((), ("--top", "1"))
+    ]
+    assert n_rows[1] < n_rows[0]
+
+
+def test_hidden_gold_in_a_merged_run(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`merge --reveal cells` shows what hidden gold keeps from the report."""
+    text_gold(Path("gold"), a="yes", b="no").joinpath("x_eval.jsonl").unlink()
+    Path("gold/suite.yaml").write_text("hidden: true\n")
+    text_submission(Path("sub"), a="yes", b="ho")
+    for part in ("1", "2"):
+        assert main(["run", "sub", "--gold", "gold", "--shard", f"{part}/2", "--out", f"part{part}", "-q", "--isolation", "none"]) == 0
+    outputs = []
+    for at, more in enumerate(([], ["--reveal", "cells"])):
+        shown(capsys, "merge", "part1", "part2", "--out", f"whole{at}", "-o", f"{at}.json", *more)
+        outputs.append("contains 'yes'" in Path(f"{at}.json").read_text())
+    assert outputs == [False, True]

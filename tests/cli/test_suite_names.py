@@ -1,6 +1,7 @@
 """Runs of several suites that were given the same names, commands that take runs by name, and `--judge` wherever submissions are scored."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,7 @@ def test_judge_of_a_leaderboard_and_of_rescore(
     assert [body["model"] for body in server.asked] == ["harsh", "kind", "harsh"]
     assert main(["rescore", "first", "--judge", "kind.yaml", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["summary"]["score"] == 1
+    shutil.copytree("answers", "others")
+    for model in ("kind", "harsh"):
+        assert main(["samples", "answers", "others", "--gold", "gold", "--judge", f"{model}.yaml", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["models"][0]["mean"] == found[model]

@@ -44,10 +44,52 @@ def test_options_of_sacrebleu(name: str, text: str, gold: str, options: dict[str
     assert scored(text, gold=gold).details["raw"] != pytest.approx(expected, abs=1e-3)
 
 
-def test_a_scale_for_ter() -> None:
-    """The low end is 1."""
-    found = SCORERS.load("ter").score("one two three four", gold="one two three five", scale=[0, 100])
-    assert found.official == found.strict == 0.75
+# Scorer, answer, gold, a parameter, and (raw value or official verdict, strict verdict) without it and with it.
+WITHOUT_AND_WITH: list[tuple[str, str, Any, dict[str, Any], tuple[float, float | None], tuple[float, float | None]]] = [
+    ("string_match", "Oslo", "Oslo", {"exclude": ["slo"]}, (1, 1), (0, 1)),
+    ("string_match", "Oslo", ["Oslo", "Rome"], {"conj": "and"}, (1, 1), (0, 0)),
+    ("number_match", "17.5", 0.175, {"percentage": True}, (0, 0), (1, 1)),
+    ("number_match", "1.04", 1.0, {"precision": 1}, (0, 0), (1, 1)),
+    ("number_match", "1", [1, 2], {"conj": "and"}, (1, 1), (0, 0)),
+    ("number_match", "5 x", 5, {"exclude": ["x"]}, (1, 1), (0, 0)),
+    ("number_match", "6", 5, {"abs_tol": 1}, (0, 0), (0, 1)),
+    ("number_match", "105", 100, {"rel_tol": 0.05}, (0, 0), (0, 1)),
+    ("exact_match", "The cat.", "the cat", {"variant": "squad"}, (0, 0), (1, 1)),
+    ("exact_match", "A", "a", {"ignore_case": True}, (0, 0), (1, 1)),
+    ("exact_match", "a.", "a", {"ignore_punctuation": True}, (0, 0), (1, 1)),
+    ("exact_match", "a  b", "a b", {"normalize_whitespace": False}, (1, 1), (0, 0)),
+    ("f1", "the b", "b", {"variant": "multiset"}, (1, 1), (2 / 3, 2 / 3)),
+    ("f1", "cat", "cut", {"tokens": "char"}, (0, 0), (2 / 3, 2 / 3)),
+    ("f1", "X y", "x y", {"ignore_case": False}, (1, 1), (0.5, 0.5)),
+    ("f1", "b.", "b", {"ignore_punctuation": False}, (1, 1), (0, 0)),
+    ("f1", "a  b", "a b", {"normalize_whitespace": False}, (1, 1), (0.8, 0.8)),
+    ("rouge", "b a", "a b", {"kind": "rouge1"}, (0.5, 0.5), (1, 1)),
+    ("rouge", "a", "a b", {"part": "precision"}, (2 / 3, 2 / 3), (1, 1)),
+    ("rouge", "\u00e9", "\u00e9", {"tokenizer": "unicode"}, (0, 0), (1, 1)),
+    ("rouge", "running", "run", {"use_stemmer": True}, (0, 0), (1, 1)),
+    ("levenshtein", "abcd", "acbd", {"edits": "damerau"}, (0.5, 0.5), (0.75, 0.75)),
+    ("levenshtein_distance", "abc", "abd", {"edits": "indel"}, (1, None), (2, None)),
+    ("levenshtein_distance", "abc", "abd", {"scale": [0, 4]}, (1, None), (1, 0.75)),
+    ("ter", "one two three four", "one two three five", {"scale": [0, 100]}, (25, None), (25, 0.75)),
+    ("jaro_winkler", "martha", "marhta", {"prefix_weight": 0.0}, (173 / 180, 173 / 180), (17 / 18, 17 / 18)),
+    ("readability", "The cat sat on the mat.", None, {"variant": "upstream"}, (116.145, None), (116.15, None)),
+    ("readability", "The cat sat on the mat.", None, {"scale": [0, 200]}, (116.145, None), (116.145, 0.580725)),
+    ("composite", "cat", "the cat", {"parts": ["exact_match", "f1"], "aggregation": "min"}, (0.5, 0.5), (0, 0)),
+    ("composite", "cat", "the cat", {"parts": ["exact_match", "f1"], "aggregation": "max"}, (0.5, 0.5), (1, 1)),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "gold", "options", "without", "with_it"), WITHOUT_AND_WITH)
+def test_what_a_parameter_changes(
+    name: str, text: str, gold: Any, options: dict[str, Any], without: tuple[float, float], with_it: tuple[float, float]
+) -> None:
+    """The verdict without the last parameter, which is that of its default, and with it."""
+    *others, last = options
+    found = []
+    for keys in (others, [*others, last]):
+        score = SCORERS.load(name).score(text, gold=gold, **{key: options[key] for key in keys})
+        found.append((score.details.get("raw", score.official), score.strict))
+    assert found == [pytest.approx(without), pytest.approx(with_it)]
 
 
 TREE = {"a": "Oslo", "b": {"c": "Bergen", "d": 7}}

@@ -55,6 +55,8 @@ def test_what_has_no_place_in_a_log_is_said(run: str, tmp_path: Path, capsys: py
     """A run of files alone is refused, and so are an ending without a form and gold that may not be seen."""
     assert main(["export", run, "log.txt"]) == EXIT_USAGE
     assert "--as inspect, or --as lm-eval" in capsys.readouterr().err
+    assert main(["export", run, "log.txt", "--as", "lm-eval"]) == EXIT_OK
+    assert "wrote 3 samples to log.txt in the format of lm-eval" in capsys.readouterr().out
     assert main(["export", run, "log.json", "--reveal", "class"]) == EXIT_USAGE
     assert "no instance has a question and a text" in capsys.readouterr().err
     assert not (tmp_path / "log.json").exists()

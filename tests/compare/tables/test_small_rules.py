@@ -10,7 +10,7 @@ from evalsuite.compare import table_diff
 from evalsuite.compare.bipartite_matching import _prices
 from evalsuite.compare.duckdb_fetchdf_compat import turns_into_floats
 from evalsuite.compare.number_columns import officially_equal
-from evalsuite.compare.official_cells import ABS_TOL, NAN, Column, differing_rows
+from evalsuite.compare.official_cells import ABS_TOL, NAN, Column, Items, differing_rows
 from evalsuite.compare.official_tables import resolve
 from evalsuite.scorers.duckdb_match import duckdb_match
 from evalsuite.scorers.table_match import table_match, tables_match
@@ -102,6 +102,7 @@ def test_official_equality_of_arrays() -> None:
     first, second = (np.array(side) for side in zip(*itertools.product(values, repeat=2), strict=True))
     expected = [math.isclose(a, b, abs_tol=ABS_TOL) or (a != a and b != b) for a, b in itertools.product(values, repeat=2)]
     assert officially_equal(first, second).tolist() == expected
+    assert [str(Items((one,))) for one in (23, "a")] == [str(np.array([one])) for one in (23, "a")]
 
 
 @pytest.fixture(params=[0, 1 << 60])

@@ -171,6 +171,8 @@ def test_rules(prediction: str, gold: Any, options: dict[str, Any], expected: in
         ("0.175", "17.5", {"percentage": True}, "percent form"),
         ("17.5 %", "17.5", {}, "percent form"),
         ("646.5", "6.465", {"percentage": True}, "percent form"),
+        ("\uff11\uff17.5", "17.5", {"percentage": True, "conj": "and"}, "percent form"),
+        ("\uff11\uff17.5", "17.5", {"conj": "and"}, ""),
         ("2604.24", "2604.2362912", {}, "rounding"),
         ("5.4", "5.3", {"abs_tol": 0.5}, "own tolerance"),
         ("9.00009", 9, {}, "tolerance by size"),

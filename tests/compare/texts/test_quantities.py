@@ -1,12 +1,14 @@
 """Quantities have the factors of scipy's constants, prefixes those of the SI, and texts of other forms are none."""
 
 import math
+from datetime import date
 from fractions import Fraction
 from typing import Any
 
 import pytest
 from scipy import constants
 
+from evalsuite.compare.dates import days_of
 from evalsuite.compare.quantities import _LONG, _PREFIXES, parse_quantity
 
 NAMES = {"Y": "yotta", "Z": "zetta", "E": "exa", "P": "peta", "T": "tera", "G": "giga", "M": "mega", "k": "kilo", "h": "hecto", "d": "deci"}
@@ -19,6 +21,14 @@ UNITS = {
     "Da": "u", "ha": "hectare", "acre": "acre", "L": "liter", "kn": "knot", "deg": "degree", "Å": "angstrom", "t": "metric_ton", "hp": "hp",
     "pc": "parsec", "km/h": "kmh", "mph": "mph", "gal": "gallon", "dyn": "dyn", "erg": "erg", "cal": "calorie", "lbf": "lbf", "BTU": "Btu",
     "micron": "micron",
+}  # fmt: skip
+
+
+WORDS = {
+    "metre": "m", "gram": "g", "second": "s", "amp": "A", "hertz": "Hz", "litre": "L", "hour": "h", "week": "wk", "inches": "in",
+    "feet": "ft",
+    "yard": "yd", "pound": "lb", "ounce": "oz", "tonne": "t", "percent": "%", "angstrom": "Å", "degree": "deg", "mole": "mol", "byte": "B",
+    "dalton": "Da", "calorie": "cal", "dollar": "USD", "cent": "¢", "electronvolt": "eV", "knot": "kn", "hectare": "ha", "poise": "P",
 }  # fmt: skip
 
 
@@ -44,6 +54,28 @@ def test_every_prefix() -> None:
 def test_units(unit: str, name: str) -> None:
     """Each is as many base units as scipy says."""
     assert amount(f"1 {unit}") == pytest.approx(getattr(constants, name), rel=1e-8)
+
+
+def test_words() -> None:
+    """A word is its symbol, in one or in many."""
+    for word, symbol in WORDS.items():
+        assert amount(f"3 {word}") == amount(f"3 {word.title()}s") == amount(f"3 {symbol}"), word
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        ("May 3-5 2024", ((2024, 5, 3), (2024, 5, 5))),
+        ("3-5 May 2024", ((2024, 5, 3), (2024, 5, 5))),
+        ("May-June 2024", ((2024, 5, 1), (2024, 6, 30))),
+        ("30 December 2023 - 2 January 2024", ((2023, 12, 30), (2024, 1, 2))),
+        ("5-3 May 2024", None),
+    ],
+)
+def test_spans_of_days(text: str, span: tuple[tuple[int, int, int], tuple[int, int, int]] | None) -> None:
+    """What the end names of month and year is the beginning's too."""
+    found = days_of(text)
+    assert (found and (found.first, found.last)) == (span and (date(*span[0]), date(*span[1])))
 
 
 @pytest.mark.parametrize(

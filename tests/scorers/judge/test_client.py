@@ -16,7 +16,7 @@ import pytest
 from evalsuite.core.errors import FaultError
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.judge import Judge, Settings
-from evalsuite.scorers.judge.client import Client, Pace
+from evalsuite.scorers.judge.client import Client, Pace, _portions
 from evalsuite.scorers.judge.transport import RecordedReplies, Reply, Request, TransportError, _proxy, send
 from tests.scorers.judge.conftest import KEY, Serve
 from tests.scorers.judge.server import Say, completion, prompt_of
@@ -379,6 +379,18 @@ def test_replies_on_a_tape(tmp_path: Path) -> None:
         again.get(replace(asked[0], sample=1))
     with pytest.raises(FaultError, match=r"x cannot be written"):
         RecordedReplies(tmp_path / "new" / "tape.jsonl" / "x", "record").put(asked[0], Reply(text=""))
+
+
+def test_the_sizes_of_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of one model, of so many requests and bytes at most; a request that is larger alone is sent alone."""
+    monkeypatch.setattr("evalsuite.scorers.judge.client.MOST_REQUESTS", 2)
+    monkeypatch.setattr("evalsuite.scorers.judge.client.MOST_BYTES", 20)
+    asked = [
+        replace(request(text), model=model) for text, model in zip(("a" * 8, "b" * 8, "c" * 8, "d" * 18, "e", "f"), "mmnmmm", strict=True)
+    ]
+    parts = list(_portions(asked, lambda one: one.messages[0]["content"]))
+    assert [[body[0] for body in part.values()] for part in parts] == [["a", "b"], ["d"], ["e", "f"], ["c"]]
+    assert [*parts[0]] == [asked[0].key(), asked[1].key()]
 
 
 def test_the_key_of_a_request() -> None:

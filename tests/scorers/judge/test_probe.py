@@ -77,8 +77,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def probed(capsys: pytest.CaptureFixture[str], base_url: str) -> dict[str, float]:
     """The points that `evalsuite judge probe` finds."""
-    Path("judge.yaml").write_text(f"base_url: {base_url}\nmodel: m\nbackoff_seconds: 0.001\n")
-    assert main(["judge", "probe", "--judge", "judge.yaml", "--json"]) == 0
+    Path("own.yaml").write_text(f"base_url: {base_url}\nmodel: m\nbackoff_seconds: 0.001\n")
+    assert main(["judge", "probe", "--judge", "own.yaml", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["m"]
     for share, lean in ((found[name]["points"] / 100, found[name]) for name in ("position", "retest")):
         # Each value is 0 or 1.
@@ -115,18 +115,21 @@ def test_runs_show_what_was_found(serve: Serve, capsys: pytest.CaptureFixture[st
     Path("gold/q_eval.jsonl").write_text(json.dumps({"instance_id": "q", "evaluation": {"func": "llm_judge", "parameters": {"gold": "a"}}}))
     answer = {"instance_id": "q", "answer_type": "answer", "answer_or_path": "b"}
     Path("answers/results_metadata.jsonl").write_text(json.dumps(answer))
-    assert main(["run", "answers", "--gold", "gold", "--judge", "judge.yaml", "--out", "kept", "--isolation", "none"]) == 0
+    assert main(["run", "answers", "--gold", "gold", "--judge", "own.yaml", "--out", "kept", "--isolation", "none"]) == 0
     assert "m probed: position +30, length +0" in capsys.readouterr().out
     assert json.loads(Path("kept/run.json").read_text())["judge"]["probe"]["m"]["position"] == 30
-    Path("judge.yaml").write_text(f"base_url: {server.base_url}\nmodel: n\n")
-    assert main(["run", "answers", "--gold", "gold", "--judge", "judge.yaml", "--no-save", "--isolation", "none"]) == 0
+    Path("own.yaml").write_text(f"base_url: {server.base_url}\nmodel: n\n")
+    assert main(["run", "answers", "--gold", "gold", "--judge", "own.yaml", "--no-save", "--isolation", "none"]) == 0
     assert "probed" not in capsys.readouterr().out
+    Path("gold/suite.yaml").write_text(json.dumps({"judge": {"base_url": server.base_url, "model": "of gold"}}))
+    assert main(["judge", "probe", "--gold", "gold", "--json"]) == 0
+    assert [*json.loads(capsys.readouterr().out)] == ["of gold"]
 
 
 def test_a_judge_that_cannot_be_asked(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
     """An endpoint that is down is exit 4 with its reason, and nothing is kept."""
     server = serve(lambda *_: Say(status=401))
-    Path("judge.yaml").write_text(f"base_url: {server.base_url}\nmodel: m\nretries: 0\n")
-    assert main(["judge", "probe", "--judge", "judge.yaml"]) == 4
+    Path("own.yaml").write_text(f"base_url: {server.base_url}\nmodel: m\nretries: 0\n")
+    assert main(["judge", "probe", "--judge", "own.yaml"]) == 4
     assert "m  failed: " in capsys.readouterr().out
     assert not list(Path().rglob("probes.json"))
