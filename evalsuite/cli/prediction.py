@@ -263,7 +263,7 @@ def parse_options(entry: Scorer, words: Sequence[str], *, gold: Sequence[str] = 
         entry: the scorer.
         words: the arguments that are not options of the command itself.
         gold: the values of `--gold`, in order.
-        known: further options for the "did you mean" of an error.
+        further: more options for the "did you mean" of an error.
 
     Raises:
         UsageError: an unknown option, a value of another type, an option without value, a stray word.

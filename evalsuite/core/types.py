@@ -252,7 +252,7 @@ class Suite:
 class Gold:
     """A loaded gold folder: n instances in file order, the suite, and notes about reading it.
 
-    `layout` is the name of the folder's layout, a key of `readers.layouts.LAYOUTS`.
+    `layout` is the name of the folder's layout, a key of `gold.layouts.LAYOUTS`.
     """
 
     folder: Path

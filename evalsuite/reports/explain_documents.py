@@ -361,7 +361,7 @@ def _command_section(files: "Sequence[File]", case: str) -> Section:
 
 
 def files_document(gold: str, prediction: str, comparison: Data) -> Document:
-    """Build the report of the differences of two files, from the result of `explain.bare_files`."""
+    """Build the report of the differences of two files, from the result of `compare_files` of `explain.file_comparison`."""
     all_rows = Table(columns=_FILE_COLUMNS, rows=comparison["columns"])
     differing = [column for column in comparison["columns"] if column["n_different"] or column["prediction"] is None]
 

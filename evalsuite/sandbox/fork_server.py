@@ -260,7 +260,7 @@ def share(server: ForkServer | None) -> Iterator[None]:
 def fork_server_for(*hostile: Path, modules: Sequence[str] = (), is_shareable: bool = True) -> Iterator[ForkServer | None]:
     """Open a fork server for the block; None if the system cannot fork.
 
-    Yields the server of an enclosing `shared()` block if there is one, unless `is_shareable` is false (a server that will read gold).
+    Yields the server of an enclosing `share()` block if there is one, unless `is_shareable` is false (a server that will read gold).
     """
     if not can_fork():
         yield None

@@ -103,7 +103,7 @@ def _decode(value: Any, unread: Receive | None) -> Any:
 
 
 def _column_to_msgpack(column: Sequence[Any]) -> Sequence[Any]:
-    """Convert the cells of a column with `_neutral`; return a column of msgpack types unchanged."""
+    """Convert the cells of a column with `_to_msgpack`; return a column of msgpack types unchanged."""
     kinds = set(map(type, column)) - {type(None)}
     if kinds <= _OF_MSGPACK:
         return column

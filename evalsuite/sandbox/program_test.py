@@ -161,7 +161,7 @@ class State:
         self._warns = re.search(r"warn", text) is not None
 
     def news(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the changes in the form that `ProgramSide.hear` takes."""
+        """Yield the changes in the form that `ProgramSide.apply_change` takes."""
         for module, before in self._modules.items():
             yield from self._attributes(module, before)
         for what, read in self._read.items():
@@ -236,7 +236,7 @@ _OF_MOCKS: Final = ("assert", "_", "mock_", "call", "method_calls", "return_valu
 
 
 class TestSide:
-    """Run a test; `tell` sends its one verdict."""
+    """Run a test; `send_verdict` sends its one verdict."""
 
     __test__ = False
     strict = True

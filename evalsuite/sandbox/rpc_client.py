@@ -130,7 +130,7 @@ class RpcClient:
         has_peer: Whether the worker keeps a socket for another worker, to which `release` gives the other end.
 
     Attributes:
-        had: The seconds that the worker and this thread had during the last call.
+        seconds_used: The seconds that the worker and this thread had during the last call.
     """
 
     def __init__(

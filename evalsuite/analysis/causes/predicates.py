@@ -37,8 +37,10 @@ def bound(edge: float, next_edge: float | None, text: str, *, up: bool, dated: b
 
     Args:
         edge: the outermost value that meets the bound.
-        shown: that value as it is written.
-        beyond: the nearest value that does not meet it, None if there is none. A value in between is named if it has fewer digits.
+        next_edge: the nearest value that does not meet it, None if there is none. A value in between is named if it has fewer digits.
+        text: the outermost value as it is written.
+        up: whether the bound is a lower one.
+        dated: whether the values are days.
 
     Times are in nanoseconds since 1970.
     """

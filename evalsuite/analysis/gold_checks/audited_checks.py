@@ -203,7 +203,7 @@ class NotAuditedError(Exception):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditOptions:
     """Options of the audit of a check, see `mutation.audit_gold`; `until` is a moment of `time.monotonic`, `queried` the results of edited
-    gold queries (see `query_mutants`).
+    gold queries.
     """
 
     seed: int

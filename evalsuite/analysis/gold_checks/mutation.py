@@ -257,7 +257,7 @@ def audit_gold(
     """Generate wrong and right answers from each gold, score them, and count the verdicts of each check.
 
     Args:
-        gold: the gold to audit.
+        folder: the gold folder to audit.
         only: ids of the instances to audit; empty for all.
         kinds: kinds of answers; empty for all.
         most: how many answers a check gets at most.

@@ -449,7 +449,7 @@ class Candidate:
 class Comparison:
     """A baseline and n candidates. `warnings` are the differences that --force ignored, and unused labels.
 
-    `seed` seeds everything that draws; `level` is how much of gold it contains, a word of `redaction.LEVELS`. `part_of` is the number of
+    `seed` seeds everything that draws; `level` is how much of gold it contains, a word of `status.LEVELS`. `part_of` is the number of
     gold's instances if a side was scored on fewer, None if all sides are whole.
     """
 

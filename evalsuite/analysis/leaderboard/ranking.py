@@ -345,7 +345,7 @@ class BoardRules:
     """The host's rules of a board; without a `board.yaml` everything is accepted and all of gold is scored.
 
     `per_day` limits the new submissions of a team a day (UTC). With `hides_half` a half of the instances, chosen by `seed`, is scored only
-    after the last phase has closed. `reveal` and `feedback` are levels of `redaction.LEVELS`, `url` is the address of the site.
+    after the last phase has closed. `reveal` and `feedback` are levels of `status.LEVELS`, `url` is the address of the site.
     """
 
     title: str = ""

@@ -416,7 +416,7 @@ def question_of(
 
     Args:
         read: reads the reply.
-        wanted: describes the required reply for a second request.
+        expected: describes the required reply for a second request.
         choice: True if the verdicts are categories.
     """
     return Question(
