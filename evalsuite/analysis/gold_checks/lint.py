@@ -226,8 +226,8 @@ _READER_CODES: Final[dict[str, tuple[Severity, str, str]]] = {
     "bad-parameter": ("error", "(?!)", "a parameter that its scorer cannot use"),
     "list-length": (
         "error",
-        r"condition_cols (has|contains|must be)|ignore_order has|(condition_cols|ignore_orders) has \d+ entr",
-        "a list of parameters has not one entry per gold table",
+        r"condition_cols (has|contains|must be)|ignore_order has|(condition_cols|ignore_orders) has \d+ value",
+        "a list of parameters does not have one entry for each gold table",
     ),
     "empty-gold": (
         "error",
