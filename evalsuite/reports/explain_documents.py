@@ -154,19 +154,19 @@ def _table_lines(data: Data) -> Iterator[str]:
     name = f"table {clean(str(data['name']))}: " if data.get("name") else ""
     rows = data.get("n_rows", {})
     order = "in order" if data.get("ordered") else "in any order"
-    yield f" {name}{rows.get('predicted')} rows submitted, gold has {rows.get('gold')}; rows are compared {order}"
+    yield f" {name}{count_words(rows.get('predicted', 0), 'row')} submitted, gold has {rows.get('gold')}; rows are compared {order}"
     counts = data.get("counts")
     if counts is None:
         yield f"   {data.get('note', '')}"
         return
-    yield "   " + ", ".join(f"{n} {key.replace('_', ' ')}" for key, n in counts.items())
+    yield "   " + ", ".join(f"{count_words(n, key.partition('s_')[0])} {key.partition('_')[2]}" for key, n in counts.items())
     for column in data["columns"]:
         column_words = f"   gold column {column['gold']}{_header_words(column, 'gold')}"
         if column["predicted"] is None:
             yield f"{column_words} has no match"
-        elif column["n_wrong"]:
+        elif n := column["n_wrong"]:
             other = f"column {column['predicted']}{_header_words(column, 'predicted')}"
-            yield f"{column_words} compared with {other}: {column['n_wrong']} cells differ"
+            yield f"{column_words} compared with {other}: {count_words(n, 'cell')} {'differs' if n == 1 else 'differ'}"
     if data.get("note"):
         yield f"   {data['note']}"
     if any("gold" in cell and (cell["gold"] is not None or cell["predicted"] is not None) for row in data["rows"] for cell in row["cells"]):

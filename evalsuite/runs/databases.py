@@ -127,11 +127,13 @@ class SqlAnswers:
         databases += [
             str(applicable_checks(task.instance, task.answer)[0].parameters.get("database", "")) for task in unready_tasks if task.answer
         ]
-        parts = [f"{len(accounts)} need an account ({', '.join(sorted({*accounts}))})"] if accounts else []
-        parts += [f"{len(databases)} lack their database ({join_names(sorted({*databases}))}): --databases DIR"] if databases else []
+        n, one = len(accounts), len(databases) == 1
+        parts = [f"{n} need{'s' * (n == 1)} an account ({', '.join(sorted({*accounts}))})"] if accounts else []
+        names = join_names(sorted({*databases}))
+        parts += [f"{len(databases)} {'lacks its' if one else 'lack their'} database ({names}): --databases DIR"] if databases else []
         if n_all := len(queried) + len(pairs):
             n_ready = n_all - len(accounts) - len(databases)
-            tell(f"{n_ready} of {n_all} queries can run here{'; ' * bool(parts)}{', '.join(parts)}")
+            tell(f"{n_ready} of {n_all} {'query' if n_all == 1 else 'queries'} can run here{'; ' * bool(parts)}{', '.join(parts)}")
 
     def _report_cost(self, tasks: Sequence[Task], tell: Callable[[str], None]) -> None:
         """Report the bytes that paid queries will bill, from their dry runs, before the first one runs."""

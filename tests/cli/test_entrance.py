@@ -382,7 +382,7 @@ def test_queries_that_cannot_run_are_counted_first(things: Path, capsys: pytest.
     assert main(["checkout", "queries"]) == 4
     shown = capsys.readouterr()
     assert shown.out.startswith(f"$ evalsuite run queries --gold {LITE_GOLD}\n")
-    assert "note: 0 of 2 queries can run here; 1 need an account (bigquery), 1 lack their database (geo): --databases DIR" in shown.err
+    assert "note: 0 of 2 queries can run here; 1 needs an account (bigquery), 1 lacks its database (geo): --databases DIR" in shown.err
 
 
 def test_denominators_of_a_leaderboard(things: Path, capsys: pytest.CaptureFixture[str]) -> None:

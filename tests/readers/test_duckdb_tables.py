@@ -1,5 +1,6 @@
 """DuckDB files: base tables as native values; nothing the file holds is run, and nothing beside it is seen."""
 
+import os
 import shutil
 import tempfile
 from datetime import UTC, date, datetime, time, timedelta
@@ -12,7 +13,7 @@ import pytest
 
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Fault, Table
-from evalsuite.readers.duckdb_tables import duckdb_table_names, read_duckdb
+from evalsuite.readers.duckdb_tables import duckdb_table_names, read_duckdb, read_trusted_duckdb
 from evalsuite.readers.limits import resolve_limits
 
 T = "create table t as select * from (values (1, 'a', 10.5), (2, 'b', null)) x(id, name, v)"
@@ -52,6 +53,17 @@ def test_a_table_has_header_types_and_native_cells_in_stored_order(tmp_path: Pat
     assert isinstance(table, Table)
     assert (table.header, table.types, table.n_rows) == (("id", "name", "v"), ("INTEGER", "VARCHAR", "DECIMAL(3,1)"), 2)
     assert [list(cells) for cells in table.columns] == [[1, 2], ["a", "b"], [Decimal("10.5"), None]]
+
+
+@pytest.mark.parametrize("name", [b"plain", b"not UTF-8 \xff", b"a\nb", b"g*[a-z]?{x}", "é😀".encode(), b"it's 50%20#"])
+def test_gold_is_read_in_a_folder_of_any_name(tmp_path: Path, name: bytes) -> None:
+    """Names that duckdb itself cannot open too."""
+    folder = tmp_path / os.fsdecode(name)
+    folder.mkdir()
+    shutil.copy(make(tmp_path / "r.duckdb", T), folder)
+    table = read_trusted_duckdb(folder / "r.duckdb", names=None, limits=resolve_limits({}))["t"]
+    assert isinstance(table, Table)
+    assert table.n_rows == 2
 
 
 def test_names_are_the_base_tables_of_main_sorted_as_show_tables_sorts(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from evalsuite import score
 from evalsuite.core.errors import FaultError
+from evalsuite.trees.comparators import SHIPPED
 from tests.command_server import command_server
 
 PLUGIN = """
@@ -124,6 +125,20 @@ def test_each_rule_gives_its_own_reason() -> None:
     assert "paired by position" in found.reason
     assert "counts as invented" in found.reason
     assert found.strict_reason == "all 2 fields right"
+
+
+def test_one_is_no_plural() -> None:
+    """Reasons that count one field, leaf, word, day or record name it in the singular."""
+    assert score("tree_match", {"a": "x"}, gold={"a": "x"}).strict_reason == "the only field is right"
+    whole, invented = (score("tree_score", answer, gold={"a": "x"}, schema={"a": "string"}) for answer in ({"a": "x"}, {"a": "y"}))
+    assert whole.strict_reason.endswith("; the only leaf agrees")
+    assert invented.strict_reason.endswith("1 of 1 leaves differ, first record 0 a: mismatch")
+    for name, gold, answer, words in (
+        ("date", "2024-01-02", "2024-01-03", "1 day apart"),
+        ("datetime", "2024-01-02T00:00:00Z", "2024-01-02T00:00:01Z", "1 second apart"),
+        ("token_f1", "a b", "a c", "1 word shared"),
+    ):
+        assert SHIPPED[name](gold, answer, {}).reason == words
 
 
 def test_a_shuffled_file_scores_the_same_under_both_scorers() -> None:

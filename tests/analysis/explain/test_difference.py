@@ -9,6 +9,7 @@ import pytest
 from evalsuite.analysis.causes.table_alignment import TablePair
 from evalsuite.analysis.explain.difference import difference, judge_difference, table_sql, text_difference
 from evalsuite.core.types import Result, Table
+from evalsuite.reports.explain_documents import difference_lines
 from evalsuite.scorers import SCORERS
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -32,6 +33,17 @@ def test_a_table_beside_gold() -> None:
     rome = next(row for row in data["rows"] if row["gold_row"] == 2)
     assert rome["cells"] == [{"gold": "Rome", "predicted": "Rome", "equal": True}, {"gold": "2", "predicted": "9", "equal": False}]
     assert json.loads(json.dumps(data)) == data
+
+
+def test_one_is_no_plural() -> None:
+    """A row, a cell, a call that is alone is named in the singular."""
+    gold, wrong = (Table(header=("a", "b"), columns=(["x"], [cell]), n_rows=1) for cell in ("1", "2"))
+    lines = [*difference_lines(difference(SCORERS.load("table_match"), wrong, {"gold": gold}, rules="strict", result=result()))]
+    assert lines[1:4] == [
+        " 1 row submitted, gold has 1; rows are compared in order",
+        "   0 rows equal, 1 row changed, 0 rows missing, 0 rows extra, 1 cell wrong",
+        "   gold column 2 'b' compared with column 2 'b': 1 cell differs",
+    ]
 
 
 def test_planted_cells_are_shown_with_their_row_in_any_order() -> None:
