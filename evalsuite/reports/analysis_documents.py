@@ -255,7 +255,7 @@ def suspects_document(suspects: "Suspects", *, most: int = 20) -> Document:
         if suspects.suspects:
             table = Table(columns=columns, rows=suspects.suspects[:most], lines=lambda row: list(lines(row)))
             yield Section(look="lines", table=table, below=and_more(len(suspects.suspects) - most, indent="     "))
-        n_voices = f"{count_words(suspects.n_voices, 'independent submission')} in {count_words(suspects.n_runs, 'run')}"
+        n_voices = f"{count_words(suspects.n_voices, 'submission')} in {count_words(suspects.n_runs, 'run')}"
         n_units, n_instances = suspects.n_units, suspects.n_instances
         total_words = (
             f"{n_units} records in {count_words(n_instances, 'instance')}"

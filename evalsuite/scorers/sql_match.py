@@ -1,5 +1,6 @@
 """`sql_match`: compare the results of the answer's query and of gold's query, by the rules of a known evaluator and by strict rules."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
@@ -85,7 +86,8 @@ def _difference(gold: Table, predicted: Table, rows: Sequence[Any], submitted: S
         )
     if gold.n_rows != predicted.n_rows:
         return f"{count_words(predicted.n_rows, 'row')}, gold's query gives {gold.n_rows}: the distinct ones are the same"
-    return "the same rows in another order than gold's" if ordered else "the same distinct rows, in other numbers"
+    is_permuted = ordered and Counter(rows) == Counter(submitted)
+    return "the same rows in another order than gold's" if is_permuted else "the same distinct rows, in other numbers"
 
 
 def _strict(predicted: Sequence[Table], expected: Sequence[Table], are_same: Sequence[bool], gold: str) -> Strict:

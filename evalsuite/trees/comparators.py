@@ -435,7 +435,7 @@ def compare_token_f1(gold: Any, extracted: Any, _: Params) -> ComparatorResult:
         return ComparatorResult(1.0, "token_f1")
     shared = (g & e).total()
     score = 2 * shared / (g.total() + e.total())
-    return ComparatorResult(score, "token_f1", None if score == 1 else f"{shared} words shared")
+    return ComparatorResult(score, "token_f1", None if score == 1 else f"{count_words(shared, 'word')} shared")
 
 
 PROTECTED = ("exact", "numeric", "oneof")

@@ -567,7 +567,7 @@ def field_reason(result: Summary, failure: str = "") -> str:
     if result.mean_f1 is None:
         return f"undecided: no verdict from the judge on any of {result.total_batch_errors} fields"
     if result.mean_f1 == 1:
-        return f"all {result.total_fields} fields right"
+        return "the only field is right" if result.total_fields == 1 else f"all {result.total_fields} fields right"
     worst = ", ".join(f"{path or '(root)'} {min(score.f1, 0.99):.2f}" for path, score in _worst(result)[:N_WORST] if score.f1 < 1)
     return "; ".join(filter(None, (failure, f"worst fields by F1: {worst}" if worst else "")))
 

@@ -269,6 +269,15 @@ def a_result(*rows: tuple[Any, ...], header: str = "ab") -> Table:
             *(0, 0, "the same distinct rows, in other numbers"),
         ),
         ("test-suite", "SELECT a, b Order By a", [(1, 2), (3, 4)], [(3, 4), (1, 2)], 0, 0, "the same rows in another order than gold's"),
+        (
+            "test-suite",
+            "SELECT a, b Order By a",
+            [(1, 2), (3, 4), (3, 4)],
+            [(1, 2), (1, 2), (3, 4)],
+            0,
+            0,
+            "the same distinct rows, in other numbers",
+        ),
         ("test-suite", "SELECT a, b ORDER BY a", [(1, 2), (3, 4)], [(1, 2), (3, 4)], 1, 1, "rows in gold's order: 2 rows"),
     ],
 )

@@ -339,7 +339,7 @@ gold check sub | sub: no *_eval.jsonl file | so it is a submission
     => run sub --gold gold
 gold lint nowhere | nowhere: no such gold folder | give the folder that contains *_eval.jsonl
 gold convert gold --out new | gold is in the original layout already
-gold suspects one | suspects needs runs of at least two independent submissions
+gold suspects one | suspects needs runs of at least two submissions
 gold contamination gold --against nowhere | no such file: nowhere
 connections list --gold bin.csv | no folder bin.csv
 connections list --databases nowhere | --databases nowhere: no such folder

@@ -34,7 +34,7 @@ from evalsuite.analysis.gold_checks.lint_values import (
 )
 from evalsuite.compare.messages import other_delimiter
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import FAULTS, FaultError, GoldError, describe, did_you_mean, write_error
+from evalsuite.core.errors import FAULTS, FaultError, GoldError, count_words, describe, did_you_mean, write_error
 from evalsuite.core.types import Check, Problem
 from evalsuite.gold.errata import ERRATA_FILE, read_errata
 from evalsuite.gold.layouts import read_gold
@@ -167,7 +167,8 @@ def find_odd_rows(table: GoldTable) -> Iterator[LintFinding]:
     if other := other_delimiter(table.table.header):
         yield table.finding("odd-delimiter", other, hint="save the table with commas between the fields")
     if table.table.ragged_line is not None:
-        message = f"line {table.table.ragged_line} has more fields than the header, so its first field is read as an index"
+        n_read = count_words(len(table.table.header), "field")
+        message = f"line {table.table.ragged_line} has more fields than the header, so only its last {n_read} can be read"
         yield table.finding("ragged-row", message, hint="quote fields that contain commas")
     short = next((at for at, cell in enumerate(table.table.columns[-1]) if cell is None), None)
     if short is not None:

@@ -1,6 +1,6 @@
 """Suspects: which golds to check first, from the results of several submissions, the likeliest wrong gold first.
 
-Three signs, none of them a proof: independent submissions give the same answer and gold calls it wrong; no submission is right; the better
+Three signs, none of them a proof: submissions give the same answer and gold calls it wrong; no submission is right; the better
 submissions do worse than the rest. Also: the expected scores and ranks if the likely wrong golds were corrected, and the value of each
 check.
 
@@ -25,6 +25,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
@@ -531,7 +532,7 @@ class Suspect:
 
     `rank_value` in [0, 2.5] is the sum of the three signs, see `suspects`.
     `p_wrong` in [0, 1] is P(gold is wrong), by which the list is sorted; `worth` in [0, 1] the value of a check (see `value_of_review`).
-    `n_voices` independent submissions were scored on it, `n_right` of them right; `agreeing` are the runs of the largest group with one
+    `n_voices` submissions were scored on it, `n_right` of them right; `agreeing` are the runs of the largest group with one
     wrong answer, `shown` that answer. `item_rest` in [-1, 1] is None if it is not defined.
     """
 
@@ -610,13 +611,17 @@ def suspects(
     ids = list(dict.fromkeys(name for entry in firsts for name in scores[entry.name]))
     correlations = item_rest(scores, ids)
     if len(firsts) < FEWEST_RUNS:
-        notes.append(f"item-rest correlations need {FEWEST_RUNS} independent submissions, there are {len(firsts)}")
+        notes.append(f"item-rest correlations need {FEWEST_RUNS} submissions, there are {len(firsts)}")
     # An instance without any verdict is no evidence.
     votes = {name: run_results for name in ids if (run_results := _votes(name, scores, answers))}
     fitted = fit(votes)
     posteriors = fitted.posteriors
     for (copy, other), share in fitted.copies.items():
         notes.append(f"{copy} shares {share:.0%} of its answers with {other} beyond chance: they are not two voices")
+    for a, b in combinations((entry.name for entry in firsts), 2):
+        pairs = [(own[a], own[b]) for own in votes.values() if a in own and b in own]
+        if sum(mine != GOLD for mine, _ in pairs) > 1 and all(mine == other for mine, other in pairs) and (b, a) not in fitted.copies:
+            notes.append(f"{a} and {b} give the same answer to all {len(pairs)} instances of both: their agreement says little of gold")
     found_suspects = []
     for name, run_results in votes.items():
         suspect = _suspect(name, firsts, scores, answers, correlations.get(name))
@@ -652,7 +657,7 @@ def _independent(entries: Sequence[RunEntry]) -> list[RunEntry]:
             raise UsageError(f"{entries[0].name} and {entry.name} scored different golds", hint="compare runs of one gold hash")
     voices = _voices(entries)
     if len(set(voices)) < 2:
-        raise UsageError("suspects needs runs of at least two independent submissions", hint="runs of one model count once")
+        raise UsageError("suspects needs runs of at least two submissions", hint="runs of the same files or of one model count once")
     return [entry for i, entry in enumerate(entries) if voices[i] not in voices[:i]]
 
 
@@ -710,7 +715,7 @@ def _suspect(
     value = 0.0
     if agreeing:
         value += (len(agreeing) - 1) / (len(judged_entries) - 1)
-        reasons.append(f"{len(agreeing)} of {len(judged_entries)} independent submissions give the same answer, and gold calls it wrong")
+        reasons.append(f"{len(agreeing)} of {len(judged_entries)} submissions give the same answer, and gold calls it wrong")
     if len(judged_entries) > 1 and all(scores[entry.name][name] == 0 for entry in judged_entries):
         value += 0.5
         reasons.append(f"none of {len(judged_entries)} submissions is right")

@@ -50,7 +50,7 @@ def test_agreement_against_gold_comes_first(tmp_path: Path) -> None:
     assert listed["total"].agreeing == ("run0", "run1", "run2")
     assert listed["total"].rank_value == 1.5
     assert listed["total"].reasons == (
-        "3 of 3 independent submissions give the same answer, and gold calls it wrong",
+        "3 of 3 submissions give the same answer, and gold calls it wrong",
         "none of 3 submissions is right",
     )
     assert listed["table"].agreeing == ("run0", "run1")
@@ -60,11 +60,19 @@ def test_agreement_against_gold_comes_first(tmp_path: Path) -> None:
 def test_one_submission_or_model_is_one_voice(tmp_path: Path) -> None:
     """The same files twice, or one model twice, agree with nobody but themselves."""
     same = runs(tmp_path / "a", {}, {})
-    with pytest.raises(UsageError, match="at least two independent submissions"):
+    with pytest.raises(UsageError, match="at least two submissions"):
         found(same)
     model = runs(tmp_path / "b", {}, {"share": "12.50"}, {"total": "46"}, models=("m", "m", "n"))
     assert found(model).n_voices == 2
     assert "total" not in {one.instance_id for one in found(model).suspects if one.agreeing}
+
+
+def test_submissions_that_never_differ_are_named(tmp_path: Path) -> None:
+    """Nobody knows whether they are independent; two that differ once are not named."""
+    wrong = {"total": "47 pieces", "capital": "Porto"}
+    alike = "run0 and run1 give the same answer to all 4 instances of both: their agreement says little of gold"
+    assert alike in found(runs(tmp_path / "a", wrong, {**wrong, "total": "47"}, {})).notes
+    assert alike not in found(runs(tmp_path / "b", wrong, {**wrong, "capital": "Faro"}, {})).notes
 
 
 def test_what_was_not_compared_says_nothing_of_gold(tmp_path: Path) -> None:
@@ -125,8 +133,8 @@ def test_the_command_ranks_and_explains(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["gold", "suspects", *map(str, made)]) == 0
     out = capsys.readouterr().out
     assert "\x1b" not in out
-    assert "2 of 2 independent submissions give the same answer, and gold calls it wrong" in out
-    assert "of 4 instances to look at, from 2 independent submissions in 2 runs" in out
+    assert "2 of 2 submissions give the same answer, and gold calls it wrong" in out
+    assert "of 4 instances to look at, from 2 submissions in 2 runs" in out
     assert main(["gold", "suspects", *map(str, made), "--json", "--isolation", "none"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert [one["instance_id"] for one in said["suspects"]] == ["capital", "table", "total"]
