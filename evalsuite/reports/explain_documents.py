@@ -115,7 +115,7 @@ def _evidence_facts(evidence: Data) -> Iterator[tuple[str, str]]:
         if explanation["proved"]:
             yield "proved", f"{explanation['cause']}: without this error the scorer accepts the answer ({counts})"
         else:
-            yield "fits", f"{explanation['cause']}: without this error the scorer accepts the answer, but this is no proof ({counts})"
+            yield "fits", f"{explanation['cause']}: without this error {_unproved_effect(explanation['causes'])} ({counts})"
         for cause in explanation["causes"]:
             yield "", f"- {cause.get('says') or cause['general']}"
             if cause.get("where"):
@@ -124,6 +124,15 @@ def _evidence_facts(evidence: Data) -> Iterator[tuple[str, str]]:
         yield "cause", f"none found in {tries}"
     for note in explanation.get("notes", ()):
         yield "note", str(note)
+
+
+def _unproved_effect(causes: Sequence[Data]) -> str:
+    scores = [cause["scores"][1] for cause in causes if cause.get("scores")]
+    return (
+        f"the score only rises to {max(scores):.2f}"
+        if scores and max(scores) < 1
+        else "the scorer accepts the answer, but this is no proof"
+    )
 
 
 def _chance_words(share: float) -> str:

@@ -547,12 +547,14 @@ class FieldReport(Report):
         self.types: dict[str, PathTotals] = defaultdict(PathTotals)
         self.wrong: list[dict[str, Any]] = []
         self.reason = ""
+        self._has_several = n > 2
 
     def add_record(self, record: RecordResult) -> None:
         """Count the rows of one record."""
         at = None if record.f1 is None else len(self.records)
         self.records.append((record.record_id, record.precision, record.recall, record.f1))
-        self.reason = self.reason or record.reason
+        if record.reason and not self.reason:
+            self.reason = f"record {record.record_id}: {record.reason}" if self._has_several else record.reason
         for row in record.field_results:
             status = row.status
             self.add(at, row.schema_path, status, row.score, row.gold_value, row.extracted_value)

@@ -141,6 +141,13 @@ def test_one_is_no_plural() -> None:
         assert SHIPPED[name](gold, answer, {}).reason == words
 
 
+def test_a_record_that_is_missing_is_named() -> None:
+    """The reason speaks of the record, not of all records; a single one needs no number."""
+    gold = [{"id": at, "a": "x"} for at in range(3)]
+    assert score("tree_match", gold[:2], gold=gold, id_field="id").strict_reason.startswith("record 2: gold's record was not submitted; ")
+    assert score("tree_match", [], gold=gold[:1]).strict_reason.startswith("gold's record was not submitted")
+
+
 def test_a_shuffled_file_scores_the_same_under_both_scorers() -> None:
     """With `id_field` the order of records counts for nothing, and the id is no field."""
     gold = [{"id": f"r{n}", "n": n, "t": ["x", "y"]} for n in range(9)]

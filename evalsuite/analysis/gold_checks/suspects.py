@@ -22,7 +22,7 @@ import json
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict
 from itertools import combinations
@@ -618,10 +618,7 @@ def suspects(
     posteriors = fitted.posteriors
     for (copy, other), share in fitted.copies.items():
         notes.append(f"{copy} shares {share:.0%} of its answers with {other} beyond chance: they are not two voices")
-    for a, b in combinations((entry.name for entry in firsts), 2):
-        pairs = [(own[a], own[b]) for own in votes.values() if a in own and b in own]
-        if sum(mine != GOLD for mine, _ in pairs) > 1 and all(mine == other for mine, other in pairs) and (b, a) not in fitted.copies:
-            notes.append(f"{a} and {b} give the same answer to all {len(pairs)} instances of both: their agreement says little of gold")
+    notes += _pairs_without_difference([entry.name for entry in firsts], votes, fitted.copies)
     found_suspects = []
     for name, run_results in votes.items():
         suspect = _suspect(name, firsts, scores, answers, correlations.get(name))
@@ -637,6 +634,16 @@ def suspects(
         notes=tuple(dict.fromkeys(notes)),
         outlook=outlook(votes, posteriors),
     )
+
+
+def _pairs_without_difference(
+    names: Sequence[str], votes: Mapping[str, Mapping[str, str]], copies: Collection[tuple[str, str]]
+) -> Iterator[str]:
+    """Yield a note for each two submissions with the same answer, right or wrong, to all instances of both."""
+    for a, b in combinations(names, 2):
+        pairs = [(own[a], own[b]) for own in votes.values() if a in own and b in own]
+        if sum(mine != GOLD for mine, _ in pairs) > 1 and all(mine == other for mine, other in pairs) and (b, a) not in copies:
+            yield f"{a} and {b} give the same answer to all {len(pairs)} instances of both: their agreement says little of gold"
 
 
 def _votes(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from evalsuite.analysis.explain.instance_evidence import explain
+from evalsuite.reports.explain_documents import _evidence_facts
 from evalsuite.scorers import SCORERS
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -123,6 +124,8 @@ def test_parts_are_told_where_the_rest_is_not(scorer: str) -> None:
     names = [cause["name"] for cause in found["causes"]]
     assert names == [*(["list order"] if scorer == "tree_match" else []), "date form", "constant factor"]
     assert all(cause["proved"] for cause in found["causes"])
+    facts = dict(_evidence_facts({"explanation": found}))
+    assert "without this error the score only rises to 0." in facts["fits"]
     assert found["proved"] is False
     values = [score for cause in found["causes"] for score in cause["scores"]]
     assert values == sorted(values)
