@@ -251,9 +251,9 @@ _MAX_NEAR, _MAX_CHARACTERS = 3, 400
 _MIN_CHARACTERS = 3
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     """Return a hint that names the closest known words, or all known words if none is close."""
-    names = list(dict.fromkeys(known))
+    names = list(dict.fromkeys(candidates))
     near = _closest_names(word.casefold(), names)
     return f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {join_names(names)}"
 

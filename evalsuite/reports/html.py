@@ -154,8 +154,8 @@ def times_beyond(number: Mapping[str, Any], tolerance: float) -> str:
     distance = number["distance"]
     if not isinstance(distance, int | float) or not tolerance:
         return "✗ beyond"
-    beyond = distance / tolerance
-    return f"✗ {beyond:,.0f} times" if 10 <= beyond < 1e9 else f"✗ {beyond:.3g} times"
+    ratio = distance / tolerance
+    return f"✗ {ratio:,.0f} times" if 10 <= ratio < 1e9 else f"✗ {ratio:.3g} times"
 
 
 def word_differences(segments: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:

@@ -398,7 +398,7 @@ def _describe_board(order: SiteOrder) -> list[tuple[str, str]]:
     rules, facts = order.rules, []
     for phase in rules.phases:
         ends = [f"from {format_moment(phase.opens)}"] * bool(phase.opens) + [f"until {format_moment(phase.closes)}"] * bool(phase.closes)
-        facts.append((f"phase {phase.name}".strip(), " ".join(ends) + (", now" if phase.holds(order.now) else "")))
+        facts.append((f"phase {phase.name}".strip(), " ".join(ends) + (", now" if phase.contains(order.now) else "")))
     if rules.per_day is not None:
         facts.append(("per day", f"{rules.per_day} new submissions of a team"))
     if rules.hides_half:

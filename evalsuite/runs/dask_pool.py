@@ -135,8 +135,8 @@ _CONNECT_SECONDS = 20
 # message, a sandboxed worker pair of 80 ms) does not matter.
 _MOST_ANSWERS, _MOST_BYTES = 5000, 64 << 20
 _CHUNKS_A_WORKER = 4
-# Nobody watches a cluster made for one run. Its default self-monitoring (a profile 100 times a second, the loop 50 times) takes a fifth of
-# a core while four workers wait.
+# A cluster made for one run needs no dashboard. Its default self-monitoring (a profile 100 times a second, the loop 50 times) takes a fifth
+# of a core while four workers wait.
 _UNWATCHED = {
     "distributed.worker.profile.enabled": False,
     "distributed.worker.memory.monitor-interval": "1s",

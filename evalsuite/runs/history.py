@@ -273,10 +273,10 @@ class Policy:
     unfinished: bool = False
 
 
-def find_unreadable(root: Path, known: Collection[str] = ()) -> tuple[list[Path], list[Path]]:
+def find_unreadable(root: Path, finished_names: Collection[str] = ()) -> tuple[list[Path], list[Path]]:
     """Return (folders of unfinished runs, folders with a `run.json` that is no run), each in the order of names.
 
-    Names in `known` are finished runs.
+    Names in `finished_names` are finished runs.
     """
     unfinished, broken = [], []
     for folder in sorted(root.iterdir()) if root.is_dir() else ():
@@ -284,7 +284,7 @@ def find_unreadable(root: Path, known: Collection[str] = ()) -> tuple[list[Path]
             continue
         if (folder / STARTED).is_file():
             unfinished.append(folder)
-        elif folder.name not in known and (folder / RUN).exists() and read_run(folder) is None:
+        elif folder.name not in finished_names and (folder / RUN).exists() and read_run(folder) is None:
             broken.append(folder)
     return unfinished, broken
 

@@ -84,10 +84,10 @@ def run_scores(folder: Path, memo: DiskCache, *, read: Reader | None = None) -> 
     return scores if scores is None else _lean(scores)
 
 
-def find_scored(root: Path, wanted: set[str], memo: DiskCache) -> dict[str, Path]:
-    """Return `run_key` -> the newest finished run under `root` with that key, for the `wanted` keys."""
+def find_scored(root: Path, keys: set[str], memo: DiskCache) -> dict[str, Path]:
+    """Return `run_key` -> the newest finished run under `root` with that key, for each of `keys`."""
     folders: dict[str, Path] = {}
-    if not wanted or not root.is_dir():
+    if not keys or not root.is_dir():
         return folders
     place = root.resolve()
     names = sorted(os.listdir(root))  # noqa: PTH208 - of ten thousand runs
@@ -101,7 +101,7 @@ def find_scored(root: Path, wanted: set[str], memo: DiskCache) -> dict[str, Path
             entry = read_run(folder)
             entry_key = {"stamp": stamp, "key": run_key(_columns_of(entry, [])) if entry is not None else ""}
             memo.put("run-key", str(place / name), entry_key)
-        if entry_key["key"] in wanted:
+        if entry_key["key"] in keys:
             folders[entry_key["key"]] = folder
     return folders
 

@@ -173,7 +173,7 @@ class Clock:
         if can_run:
             delay += self._throttled - throttled
         waited = max(0.0, min(delay, whole - cpu + self._pending, elapsed + self._pending))
-        # If the machine or this process stood still, the gap counts for nobody.
+        # If the machine or this process was suspended, the gap does not count.
         watched = min(elapsed - waited, max(_OVERDUE, cpu))
         self.seconds_used, self.waited = self.seconds_used + watched, self.waited + waited
         # The kernel reports a wait only after it ends, so an ongoing wait shows at the next reading. Unexplained time stays pending for

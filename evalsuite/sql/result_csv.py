@@ -95,7 +95,7 @@ class ColumnKind:
         kinds = frozenset(self._seen - {type(None)})
         if not kinds:
             return '"NULL"'
-        return next((name for known, name in self._NAMES if kinds <= known), ANY)
+        return next((name for accepted_kinds, name in self._NAMES if kinds <= accepted_kinds), ANY)
 
 
 def csv_cell(cell: Any, *, days: bool = False) -> str:

@@ -632,9 +632,9 @@ def count_repeats(questions: Sequence[Sequence[float]]) -> Repeats:
     within = mean(spreads) if spreads else None
     samples = n / math.fsum(1 / len(row) for row in rows)
     between = part = more = None
-    apart = sample_sd(means)
-    if within is not None and apart is not None:
-        between = max(0.0, apart * apart - within / samples)
+    spread = sample_sd(means)
+    if within is not None and spread is not None:
+        between = max(0.0, spread * spread - within / samples)
         whole = between + within / samples
         part = between / whole if whole else None
         # Variance that the samples may add to that of the questions if a quarter of the whole is left.

@@ -52,13 +52,13 @@ class Units:
         return _graded_power(self.sizes, n, share, ahead, alpha)
 
 
-def power_units(apart: Sequence[float], *, binary: bool = False) -> Units | None:
+def power_units(differences: Sequence[float], *, binary: bool = False) -> Units | None:
     """Return the summary of n differences; None if none differs, unless `binary` says that the only size is 1."""
-    sizes = tuple(sorted(abs(value) for value in apart if value))
+    sizes = tuple(sorted(abs(value) for value in differences if value))
     if not sizes and not binary:
         return None
-    share, sizes = len(sizes) / len(apart), sizes or (1.0,)
-    return Units(len(apart), sizes, mean(sizes), mean([size * size for size in sizes]), share)
+    share, sizes = len(sizes) / len(differences), sizes or (1.0,)
+    return Units(len(differences), sizes, mean(sizes), mean([size * size for size in sizes]), share)
 
 
 def can_show(n: int, alpha: float) -> bool:

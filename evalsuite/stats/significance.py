@@ -175,9 +175,9 @@ def sign_flip(a: Sequence[float], b: Sequence[float], *, alternative: Alternativ
     )
 
 
-def in_units(apart: Sequence[float], digits: int) -> list[int]:
+def in_units(differences: Sequence[float], digits: int) -> list[int]:
     """The differences in whole multiples of their greatest common unit."""
-    scaled = [round(value * 10.0**digits) for value in apart]
+    scaled = [round(value * 10.0**digits) for value in differences]
     unit = math.gcd(*scaled)
     return [value // unit for value in scaled] if unit else scaled
 

@@ -424,10 +424,10 @@ def _renumber_columns(spec: Any, i: int, places: Mapping[int, int], n_before: in
     if not spec:
         return spec if spec is not None else []
     nested = any(isinstance(item, list | tuple) or item is None for item in spec)
-    own = spec[i] if nested and i < len(spec) else spec if not nested else []
-    if not own:
+    own_columns = spec[i] if nested and i < len(spec) else spec if not nested else []
+    if not own_columns:
         return spec
-    positions = [places[at % n_before] for at in own if isinstance(at, int) and at % n_before in places]
+    positions = [places[at % n_before] for at in own_columns if isinstance(at, int) and at % n_before in places]
     if not positions:
         return None
     return [positions if place == i else item for place, item in enumerate(spec)] if nested else positions

@@ -631,7 +631,7 @@ def _list_numbers(numbers: Sequence[Decimal]) -> str:
 def tree_mutants(tree: Any, random_: random.Random) -> Iterator[GeneratedAnswer]:
     """Yield wrong trees: one leaf changed, one lost, one number times 100, one list element doubled; each field changed a little.
 
-    Of fields that all records share one leaf is changed, because one field may be compared more leniently than others.
+    Of a field that all records share, one leaf is changed, because one field may be compared more leniently than others.
     """
     leaves = [path for path, value in _leaves(tree) if value is not None]
     random_.shuffle(leaves)

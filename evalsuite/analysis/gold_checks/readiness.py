@@ -612,13 +612,13 @@ def needs_of(folder: Path, *, databases: Path | None = None, questions: Path | N
     connections = read_connections(gold.folder if gold.folder.is_dir() else gold.folder.parent, databases=databases)
     by_need: dict[tuple[str, str, bool], list[str]] = {}
     for instance in gold.instances:
-        named = [(*absent, False) for absent in _find_absent(gold, instance)]
+        problems = [(*absent, False) for absent in _find_absent(gold, instance)]
         if not any(SCORERS.load(check.scorer).marker.reads == "query" for check in instance.checks):
             gold_asks = any(problem.code == "NEEDS_CONNECTION" for check in instance.checks for problem in check.problems)
-            named += [(*absent, not gold_asks) for absent in _absent_connection(instance, connections, gold_asks=gold_asks)]
+            problems += [(*absent, not gold_asks) for absent in _absent_connection(instance, connections, gold_asks=gold_asks)]
         else:
-            named += [(*absent, False) for check in instance.checks for absent in _absent_files(check, connections)]
-        for absent in dict.fromkeys(named):
+            problems += [(*absent, False) for check in instance.checks for absent in _absent_files(check, connections)]
+        for absent in dict.fromkeys(problems):
             by_need.setdefault(absent, []).append(instance.instance_id)
     needs = [Need(what=what, mend=mend, instances=tuple(ids), only_queries=only) for (what, mend, only), ids in by_need.items()]
     return gold, sorted(needs, key=lambda need: -len(need.instances))

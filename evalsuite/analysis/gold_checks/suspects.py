@@ -501,8 +501,8 @@ def _content(form: Any, *, numbers: bool = False) -> tuple[str, str]:
     if not all(isinstance(table, Table | Fault) for table in tables):
         return json.dumps(form, sort_keys=True, default=str), "a tree"
     keys = [[_content(table)[0] if isinstance(table, Table) else table.code] for table in tables]
-    named = sorted(zip(form, keys, strict=True)) if isinstance(form, Mapping) else []
-    return json.dumps([[name.lower(), *key] for name, key in named] if named else keys), count_words(len(form), "table")
+    by_name = sorted(zip(form, keys, strict=True)) if isinstance(form, Mapping) else []
+    return json.dumps([[name.lower(), *key] for name, key in by_name] if by_name else keys), count_words(len(form), "table")
 
 
 def _text_key(text: str, *, numbers: bool) -> str:

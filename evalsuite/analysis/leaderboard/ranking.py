@@ -301,8 +301,8 @@ def _ranking_numbers(table: SharedInstances, ranked: Sequence[int], memo: DiskCa
     units = table.unit_values(ranked)
     vectors = units or [table.values(i, "score") for i in ranked]
     clusters = None if units else table.clusters()
-    asked = json.dumps([vectors, means, table.direction, clusters, CONFIDENCE, *(["raw"] if table.is_raw else [])]).encode()
-    key = hashlib.sha256(asked).hexdigest()
+    cache_key = json.dumps([vectors, means, table.direction, clusters, CONFIDENCE, *(["raw"] if table.is_raw else [])]).encode()
+    key = hashlib.sha256(cache_key).hexdigest()
     cached: dict[str, Any] | None = memo.get("ranking", key)
     if cached is not None:
         return cached
@@ -335,7 +335,7 @@ class Phase:
     opens: datetime | None = None
     closes: datetime | None = None
 
-    def holds(self, moment: datetime) -> bool:
+    def contains(self, moment: datetime) -> bool:
         """Whether a moment is in the phase."""
         return (self.opens is None or self.opens <= moment) and (self.closes is None or moment < self.closes)
 
@@ -359,7 +359,7 @@ class BoardRules:
 
     def phase(self, moment: datetime) -> Phase | None:
         """Return the phase that contains a moment."""
-        return next((phase for phase in self.phases if phase.holds(moment)), None)
+        return next((phase for phase in self.phases if phase.contains(moment)), None)
 
     def reason_closed(self, moment: datetime) -> str:
         """Return why nothing is accepted at a moment, empty if submissions are accepted."""

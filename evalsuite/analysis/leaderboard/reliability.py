@@ -414,10 +414,10 @@ def agree(a: Rater, b: Rater, *, threshold: float | None = None) -> RaterAgreeme
     if threshold is not None:
         left, right = _zero_or_one(a, threshold), _zero_or_one(b, threshold)
     elif a.is_numeric != b.is_numeric and left and right:
-        named, other_labels = (a, b) if not a.is_numeric else (b, a)
-        odd = next(label for label in named.labels.values() if isinstance(label, str))
+        labelled, other_labels = (a, b) if not a.is_numeric else (b, a)
+        odd = next(label for label in labelled.labels.values() if isinstance(label, str))
         raise UsageError(
-            f"the labels of {named.name} are text ({odd!r}), those of {other_labels.name} are numbers",
+            f"the labels of {labelled.name} are text ({odd!r}), those of {other_labels.name} are numbers",
             hint="use 1 and 0, or right and wrong",
         )
     ids = [id_ for id_ in left if id_ in right]

@@ -278,8 +278,8 @@ def replay_of(
     options = replace(options, rules=chosen_rules(claims.run, gold), databases=databases_folder, questions=questions)
     chosen = options.rules or gold.suite.rules
     choice: dict[str, Any] = {"only": options.only, "pattern": options.pattern, "group": options.group}
-    among = plan(gold, submission, rules=chosen, limits=limits, allow_programs=options.allow_programs, **choice)
-    tasks = among if options.shard is None else options.shard.select(among)
+    all_tasks = plan(gold, submission, rules=chosen, limits=limits, allow_programs=options.allow_programs, **choice)
+    tasks = all_tasks if options.shard is None else options.shard.select(all_tasks)
     patched = {entry.id: entry.instance for entry in errata.entries if entry.instance is not None} if errata is not None else {}
     databases = Databases(gold, submission.folder, limits=limits, jobs=default_jobs(), isolation="process", folder=databases_folder)
     settled, outside = {}, {}
@@ -301,7 +301,7 @@ def replay_of(
         options=options,
         rules=rules_of(gold, chosen),
         tasks=tuple(tasks),
-        among=tuple(among),
+        among=tuple(all_tasks),
         settled=settled,
         outside=outside,
     )
@@ -374,7 +374,7 @@ def expected_rows(replay: Replay, fresh: Mapping[str, Result], claims: Claims) -
     return tuple(replace(row, seconds=claimed[row.instance_id].seconds) for row in rows_with_notes)
 
 
-def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: Run | None) -> dict[str, Any]:
+def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, rerun: Run | None) -> dict[str, Any]:
     """Return the run.json object that a run of these rows writes. What cannot be recomputed is taken from the run's claims."""
     recorded, groups = claims.run, {task.instance.instance_id: task.instance.groups for task in replay.tasks}
     why, contents = set(replay.outside.values()), file_contents(replay.submission)
@@ -403,10 +403,10 @@ def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: 
         sql=recorded.get("sql") if QUERY in why or replay.options.databases is not None else None,
         living_gold=from_query,
         databases=recorded.get("databases"),
-        warnings=_warnings(replay, rows, recorded, again, living=bool(from_query)),
+        warnings=_warnings(replay, rows, recorded, rerun, living=bool(from_query)),
         folder=None,
         receipt=recorded["receipt"],
-        corrections=_corrections(replay, rows, recorded, again),
+        corrections=_corrections(replay, rows, recorded, rerun),
         submission_hash=hash_of(contents),
         unsure=uncertain_instances(replay.tasks, rows, contents),
         seconds=recorded["seconds"],
@@ -414,19 +414,19 @@ def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: 
     ).to_json()
 
 
-def _warnings(replay: Replay, rows: Sequence[Result], recorded: Mapping[str, Any], again: Run | None, *, living: bool) -> tuple[str, ...]:
+def _warnings(replay: Replay, rows: Sequence[Result], recorded: Mapping[str, Any], rerun: Run | None, *, living: bool) -> tuple[str, ...]:
     """Return the warnings; those about gold from queries are the run's own claim."""
     if living:
         return tuple(recorded["warnings"])
     before, after = warnings_of(replay.gold, replay.submission, replay.tasks, rows), warn_unapplied(replay.errata, replay.tasks)
-    more = [text for text in (again.warnings if again is not None else ()) if text not in {*before, *after}]
+    more = [text for text in (rerun.warnings if rerun is not None else ()) if text not in {*before, *after}]
     return (*before, *more, *after)
 
 
-def _corrections(replay: Replay, rows: Sequence[Result], recorded: Mapping[str, Any], again: Run | None) -> dict[str, Any]:
+def _corrections(replay: Replay, rows: Sequence[Result], recorded: Mapping[str, Any], rerun: Run | None) -> dict[str, Any]:
     """Return the corrected score with its patched instances scored again; those that cannot be are as the run claims."""
     claimed = {str(row.get("instance_id")): row.get("corrected") for row in recorded.get("corrections", {}).get("applied", ())}
-    fresh = {row["instance_id"]: row["corrected"] for row in again.corrections.get("applied", ())} if again is not None else {}
+    fresh = {row["instance_id"]: row["corrected"] for row in rerun.corrections.get("applied", ())} if rerun is not None else {}
     before = {row.instance_id: row for row in rows}
 
     def patch_results(tasks: Sequence[Task]) -> Iterator[Result]:
@@ -759,8 +759,11 @@ def verify_receipt(
     return replace(verified, findings=tuple(findings), left_out=left_out, claimed=claimed)
 
 
-def _is_same(recorded: Mapping[str, Any], again: Run) -> Finding:
-    pairs = {"root": (recorded["root"], again.root), "score": (recorded.get("score"), score_or_mean(again.summary.to_json()))}.items()
+def _is_same(recorded: Mapping[str, Any], rerun: Run) -> Finding:
+    pairs = {
+        "root": (recorded["root"], rerun.root),
+        "score": (recorded.get("score"), score_or_mean(rerun.summary.to_json())),
+    }.items()
     differs = tuple(f"{name}: {then} then, {now} now" for name, (then, now) in pairs if then != now)
     says = "gives the same verdict for every instance, and the same score" if not differs else "gives something else"
     return Finding(name="scored again", good=not differs, says=says, differs=differs)
