@@ -50,8 +50,9 @@ from evalsuite.compare.answer_messages import (
     too_many_numbers,
 )
 from evalsuite.compare.characters import digits_only, is_joined, is_spaceless, looks_like, spelled_out, visible
+from evalsuite.compare.claims import Claims, declared_answer, kind_of
 from evalsuite.compare.dates import date_gold, places_of_date
-from evalsuite.compare.doubts import Denials, Doubt, declared_answer, is_left_open
+from evalsuite.compare.doubts import Denials, Doubt, is_bound, is_left_open
 from evalsuite.compare.numbers import (
     FEWEST_DECIMALS,
     Number,
@@ -71,7 +72,6 @@ from evalsuite.compare.values import (
     YEARS,
     Value,
     find_numbers,
-    is_bound,
     number_gold,
     numeric_tokens,
     read_number,
@@ -212,7 +212,8 @@ def match_text_strictly(
     numbers = cache(lambda: numbers_named(answer, golds))
     folded_golds = frozenset(map(fold, golds))
     denials = Denials(lines)
-    doubts = [_names(text, item, folded_golds, numbers, denials) for item in golds]
+    claims = cache(lambda: _claims(answer, lines, golds, folded_golds))
+    doubts = [_names(text, item, folded_golds, numbers, denials, claims) for item in golds]
     missing = [item for item, doubt in zip(golds, doubts, strict=True) if doubt]
     details: dict[str, Any] = {"n_missing": len(missing), "n_golds": len(golds)}
     if not missing or (conj == "or" and len(missing) < len(golds)):
@@ -235,7 +236,20 @@ def _missing_text(text: str, missing: Sequence[str], doubts: Sequence[str], conj
     return Strict(value=0.0, reason=lacks(len(missing), len(doubts), conj), kind="lacking", details=details)
 
 
-def _names(folded_text: str, gold: str, golds: Collection[str], numbers: Callable[[], Mapping[Decimal, str]], denials: Denials) -> str:
+def _claims(answer: str, lines: str, golds: Sequence[str], folded_golds: Collection[str]) -> Claims:
+    """What a folded answer claims; names are told from other words by their capitals or digits, as gold is."""
+    text = fold(answer, keep_lines=True, keep_case=True)
+    return Claims(text if len(text) == len(lines) else lines, folded_golds, kind_of(golds[0]))
+
+
+def _names(
+    folded_text: str,
+    gold: str,
+    golds: Collection[str],
+    numbers: Callable[[], Mapping[Decimal, str]],
+    denials: Denials,
+    claims: Callable[[], Claims],
+) -> str:
     """ "" if the answer names one gold, by its value if it is a number, else as whole tokens; otherwise the reason why not.
 
     One place without a doubt is enough, unless the last one is denied.
@@ -245,7 +259,10 @@ def _names(folded_text: str, gold: str, golds: Collection[str], numbers: Callabl
         return numbers().get(number, "lacking")
     part, doubt = fold(gold), "lacking"
     for start, end in islice(occurrences(folded_text, part), _MOST_PLACES):
-        if not (doubt := _doubt(folded_text, start, end, golds, denials)):
+        doubt = _doubt(folded_text, start, end, golds, denials)
+        if not doubt and len(part) < len(folded_text) and claims().overrule(start, end):
+            doubt = "negated"
+        if not doubt:
             last = _last_occurrence(folded_text, part)
             return "negated" if last != start and (last, last + len(part)) in denials else ""
     if doubt == "lacking" and (days := date_gold(gold)) is not None:
@@ -278,12 +295,13 @@ def _doubt(text: str, start: int, end: int, golds: Collection[str], denials: Den
     return "hedged" if is_open else ""
 
 
-def fold(text: str, *, keep_lines: bool = False) -> str:
+def fold(text: str, *, keep_lines: bool = False, keep_case: bool = False) -> str:
     """The text as it is compared: NFKC, case folded, invisible characters removed, runs of white space one space (or one line break)."""
     text = visible(text)
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    text = text.casefold()
+        text = unicodedata.normalize("NFKC", text)
+    if not keep_case:
+        text = unicodedata.normalize("NFKC", text.casefold()).casefold()
     return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines()))) if keep_lines else " ".join(text.split())
 
 
@@ -548,7 +566,8 @@ def _match_golds(
     naming = [item for item in numbers if item.role != "label" or len(golds) > 1]
     by_gold = {exact_of(g): [item for item in naming if near.names(item, g)] for g in golds}
     candidates = _candidates([item for item in numbers if not item.role], golds, by_gold)
-    if len(_candidates(numbers, golds, by_gold)) > len(golds) + 1:
+    ordinals = {item.candidates for item in numbers if item.role == "context" and item.form}
+    if len(_candidates(numbers, golds, by_gold)) > len(golds) + 1 or len(ordinals) > len(golds):
         # Among many numbers one equals gold by chance: then only candidates count.
         by_gold = {g: [item for item in items if not item.role] for g, items in by_gold.items()}
     return by_gold, candidates

@@ -13,12 +13,14 @@ exponent shifts them):
 A tolerance of the check replaces rules 3 to 5. `number_columns` applies the same rules to whole columns of floats.
 """
 
+import re
 from decimal import ROUND_UP, Context, Decimal
 from functools import cache
 from math import inf, nextafter
 from typing import Final, NamedTuple
 
 from evalsuite.core.dataclasses import dataclass
+from evalsuite.core.import_ref import lazy_pattern
 
 ZERO_TOL: Final = 1e-9
 NOISE_REL: Final = 1e-9
@@ -207,3 +209,25 @@ def as_number(exact: Decimal, *, is_plain: bool) -> int | Number:
     if not exact.is_finite():
         raise ValueError("a number must be finite")
     return int(exact) if is_plain and exact.adjusted() < _MOST_DIGITS else number_of(exact)
+
+
+# Numbers in words, which are read where a text has no digits; `one` is more often a pronoun.
+_BELOW_TEN: Final = "zero one two three four five six seven eight nine"
+_TEENS: Final = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+_TEN_WORDS: Final = "- - twenty thirty forty fifty sixty seventy eighty ninety"
+_ONES, _TENS = f"{_BELOW_TEN} {_TEENS}".split(), _TEN_WORDS.split()
+_NUMBER_WORD: Final = lazy_pattern(
+    rf"(?<![\w-])(?:(?P<tens>{'|'.join(_TENS[2:])})(?:[- ](?P<ones>{'|'.join(_ONES[1:10])}))?|(?P<word>zero|{'|'.join(_ONES[2:])}))"
+    r"(?![\w-]| hundred| dozen| and a| th)",
+    re.IGNORECASE,
+)
+
+
+def digits_of_words(text: str) -> str:
+    """The text with digits for the numbers below a hundred that it has in words."""
+    return _NUMBER_WORD.sub(_write_digits, text)
+
+
+def _write_digits(match: re.Match[str]) -> str:
+    tens, ones = (match["tens"] or "-").lower(), (match["word"] or match["ones"] or "zero").lower()
+    return f"{10 * _TENS.index(tens) + _ONES.index(ones)} "  # a point after it would make it the marker of a list

@@ -24,9 +24,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from evalsuite.compare.characters import LETTER, digits_only, is_joined
+from evalsuite.compare.claims import UnstatedNumbers
 from evalsuite.compare.dates import DAYS, ISO_DATES, MONTHS, SPOKEN_DATES, instant_of
-from evalsuite.compare.doubts import Denials
-from evalsuite.compare.numbers import Number, as_number, number_of
+from evalsuite.compare.doubts import CURRENCY, NEAR, REACH, ends_with
+from evalsuite.compare.numbers import Number, as_number, digits_of_words, number_of
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.import_ref import lazy_pattern
 
@@ -37,7 +38,21 @@ YEARS: Final = range(1500, 2200)
 MAX_SHOWN: Final = 40
 
 _LETTERS: Final = {"k": 3, "K": 3, "m": 6, "M": 6, "b": 9, "B": 9, "T": 12, "MM": 6}
-_SHORT_WORDS: Final = {"mn": 6, "mln": 6, "mio": 6, "bn": 9, "bln": 9, "tn": 12, "trn": 12, "millones": 6, "millionen": 6}
+_SHORT_WORDS: Final = {
+    "mn": 6,
+    "mln": 6,
+    "mio": 6,
+    "bn": 9,
+    "bln": 9,
+    "tn": 12,
+    "trn": 12,
+    "millones": 6,
+    "millionen": 6,
+    "milliarden": 9,
+    "mrd": 9,
+    "lakh": 5,
+    "crore": 7,
+}
 SCALE_WORDS: Final = {
     "thousand": 3,
     "million": 6,
@@ -50,9 +65,12 @@ SHARE_SIGNS: Final = {
     "‰": 3,
 }
 _SHARE_WORDS: Final = {"percent": 2, "per cent": 2, "pct": 2}
+# A number after one of these is a name of something.
+_NUMBERED: Final = frozenset(
+    {"clause", "invoice", "page", "line", "section", "article", "chapter", "figure", "room", "ticket", "error", "code"}
+)
 # Letters that are a unit directly after a number: seconds, hours, days, years, grams, litres, tonnes, times.
 _UNITS: Final = frozenset("shdyglLtx")
-_CURRENCY: Final = r"[$€£¥]|US\$|USD|EUR|GBP"
 _TERM: Final = r"\(?[$€£¥]?\d[\d.,]*\)?"
 # Markers of lists and of the output of tools, the terms of `40 + 2 = 42` and of `58 != 59`.
 _LABEL: Final = lazy_pattern(
@@ -92,7 +110,7 @@ _FORM: Final = (
     r"(?P<exponent>[eE][+-]?\d{1,3}(?!\w|\.\d)|(?<=(?<!\w)10)(?:\^|\*\*)\{?\d{1,2}(?!\d)\}?|\s?(?:[x×*·⋅]|\\times"
     r"|\\cdot)\s?10(?:\^|\*\*)[({]?[+-]?\d{1,3}(?!\d)[)}]?)?"
     rf"(?P<tail>\s?(?:\\?[{''.join(SHARE_SIGNS)}])|\s?(?i:percent|per\scent|pct)\b"
-    rf"|\s?(?i:{'|'.join([*SCALE_WORDS, *_SHORT_WORDS])})\b|(?:[mb]|\s?[kKMB])\b|(?:st|nd|rd|th)\b"
+    rf"|\s?(?i:{'|'.join([*SCALE_WORDS, *_SHORT_WORDS])})\b|(?:[mb]|\s?[kKMB])\b|(?:st|nd|rd|th)\b(?!-\w)"
     rf"|[^\W\d_{LETTER}]+{LETTER}?(?![\w-]))?(?P<glued>[\w])?"
 )
 _NUMBER: Final = lazy_pattern(_FORM)
@@ -103,30 +121,10 @@ _PARTING: Final = lazy_pattern(r"[,'\u2019 ]")
 _ONE_MARK: Final = lazy_pattern(r"[1-9]\d{0,2}[.,]\d{3}")
 _ODD_PARTING: Final = lazy_pattern(r"['\u2019 ]")
 _POWER: Final = lazy_pattern(r"[+-]?\d+(?=\D*$)")
-_BEFORE: Final = lazy_pattern(rf"(?P<sign>[-+])?(?P<space>[^\S\n]?)(?P<currency>{_CURRENCY})?(?P<gap>[^\S\n]?)(?P<late>[-+])?\Z")
+_BEFORE: Final = lazy_pattern(rf"(?P<sign>[-+])?(?P<space>[^\S\n]?)(?P<currency>{CURRENCY})?(?P<gap>[^\S\n]?)(?P<late>[-+])?\Z")
 # A minus in words; after a number it subtracts: `5 minus 3`.
 _SIGN_WORD: Final = lazy_pattern(
     r"(?:^|(?P<before>\S)[^\S\n]*)(?<![\w-])(?:minus|negative|menos|moins)[^\S\n]+(?:[$€£¥]|USD\s|EUR\s|GBP\s)?$", re.IGNORECASE
-)
-# A number after these words is a bound: `more than 42`, `<42`; `<42>` is the number, `<b>42` and `-> 42` too.
-_BOUND_BEFORE: Final = lazy_pattern(
-    r"(?:\b(?:almost|nearly|barely|(?:short|shy) of|not (?:exactly|quite))[^\S\n]+"
-    r"|\b(?:more|less|fewer|greater|higher|lower|larger|smaller) than(?: or equal to)?[^\S\n]+"
-    r"|\b(?:at (?:the )?(?:least|most)|over|under|above|below|beyond|past|(?:lower|upper) (?:bound|limit)(?: of| is|:)|up to"
-    r"|exceed(?:s|ed|ing)?|starting (?:at|from)|(?<!\d[^\S\n])(?:max|min)(?:imum|\.)?"
-    r"|(?:minimum|maximum|upwards|north|south|excess) of|as (?:many|much|few|little|high|low) as)[^\S\n]+"
-    r"|\b(?:(?:mehr|weniger) als|mindestens|minst|höchstens|plus de|moins de|au (?:moins|plus)"
-    r"|m[áa]s de|menos de|al menos|pi[ùu] di|meno di)[^\S\n]+"
-    r"|(?:[\u2264\u2265]|<=|<(?!-)|(?<![\w\"'/=-])>=?)\s?)[-+]?(?:" + _CURRENCY + r")?\s?$",
-    re.IGNORECASE,
-)
-_TIME_BOUND: Final = lazy_pattern(r"\b(?:before|after|prior to)\s$", re.IGNORECASE)
-_YEAR: Final = lazy_pattern(r"(?:1[5-9]|2[01])\d\d(?!\d)")
-_BOUND_BEHIND: Final = lazy_pattern(
-    r"\s?\+(?!\s?[\d(])|\s?(?:[<>]=?|[\u2264\u2265])\s?[a-z]\b|(?:\s[^\W\d]+)?\splus\s*$|(?:\s[^\W\d]+)?\s(?:or (?:more|less"
-    r"|fewer|greater|higher|lower|above|below|over|under)"
-    r"|at (?:least|most|(?:a )?minimum|(?:a )?maximum)|minimum|maximum|max|onwards?|upwards?)\b",
-    re.IGNORECASE,
 )
 # Functions whose value is another number, before their argument; a wrapper such as `int` or `SUM` leaves its only argument as it is.
 _WRAPPERS: Final = (
@@ -144,16 +142,16 @@ _NAME_BEHIND: Final = lazy_pattern(r"\s(?:squared|cubed|dozen)\b|[-/](?:[A-FH-JN
 _JOINED_DIGITS: Final = lazy_pattern(r"(?<=\d)(?:_(?=\d{3}(?!\d))|\.\.\.?(?=\d))|\b(?:USD|EUR|GBP|CHF)(?=\d)")
 _DASH_APART: Final = lazy_pattern(r"\s*-[^\S\n]+[^\s-]\S*\s*")
 # A dash that touches a number and nothing before it.
-_DASH_SIGN: Final = lazy_pattern(rf"(?<![\w)\]%])[\u2012\u2013](?=(?:(?:{_CURRENCY})\s?)?\.?\d)")
+_DASH_SIGN: Final = lazy_pattern(rf"(?<![\w)\]%])[\u2012\u2013](?=(?:(?:{CURRENCY})\s?)?\.?\d)")
 # Markdown's other signs of emphasis: `__42__` and `_42_`, whose signs would otherwise be part of a name.
 _EMPHASIS: Final = lazy_pattern(r"(?<!\w)(__?)(?=[^\s_])([^_\n]{1,80})(?<!\s)\1(?!\w)")
 _ACCOUNTING: Final = lazy_pattern(
     r"(?P<before>(?:^|[:=]|\b(?:is|was|are|were|of|be|to|at))\s*[\"'*_`]*)"
-    rf"\((?P<amount>(?:{_CURRENCY})\s?(?=[\d.])[\d.,' ]{{0,60}}\w{{0,10}})\)"
+    rf"\((?P<amount>(?:{CURRENCY})\s?(?=[\d.])[\d.,' ]{{0,60}}\w{{0,10}})\)"
 )
-# How far around a number is read: no identifier and no run of underscores is longer.
-_NEAR: Final = 64
 _LONGEST_SIGN: Final = 7
+# How many surroundings of numbers are known: a text may repeat one a hundred thousand times.
+_MOST_KEPT: Final = 1000
 _SCALED_END: Final = lazy_pattern(r"(?<![\w.])\d[\d.,]*(?:[kKmMB]|bn)$")
 _WORD_END: Final = lazy_pattern(r"[\w-]*\w$")
 _CURRENCIES: Final = ("USD", "EUR", "GBP", "US$")
@@ -233,6 +231,8 @@ def _all_numbers(answer: str, short_golds: frozenset[str], most: float) -> tuple
     if answer.isascii() and answer.replace(".", "", 1).isdigit() and (match := _NUMBER.fullmatch(answer)) is not None:
         return (_number_in(match, "", "", None),)  # most answers are a number with nothing around it
     text = _in_plain_signs(answer)
+    if not any(map(str.isdigit, text)):
+        text = digits_of_words(text)
     values, different = [], set[int | Number]()
     for value in _numbers_of(text, short_golds):
         values.append(value)
@@ -248,20 +248,17 @@ def _in_plain_signs(answer: str) -> str:
         answer = _RAISED_POWER.sub(_write_power, answer)
     plain = digits_only(answer).replace("\u2212", "-").replace("\u2010", "-")
     # A dash is a minus unless it follows a number: `5 –7` is a range.
-    text = _DASH_SIGN.sub(lambda m: m[0] if plain[max(0, m.start() - _NEAR) : m.start()].rstrip()[-1:].isdigit() else "-", plain)
+    text = _DASH_SIGN.sub(lambda m: m[0] if plain[max(0, m.start() - NEAR) : m.start()].rstrip()[-1:].isdigit() else "-", plain)
     text = _JOINED_DIGITS.sub(lambda m: "" if m[0] == "_" else " - " if m[0][0] == "." else m[0] + " ", text)
     return _EMPHASIS.sub(r"*\g<2>*", _ACCOUNTING.sub(r"\g<before>-\g<amount>", text))
 
 
 def _numbers_of(text: str, short_golds: frozenset[str]) -> Iterator[Value]:
-    context = _Spans(_CONTEXT, text)
-    denials = Denials(text)
-    labels = _Spans(_LABEL, text)
-    skipped = _Spans(_NO_NUMBER, text)
+    context, labels, skipped = (_Spans(pattern, text) for pattern in (_CONTEXT, _LABEL, _NO_NUMBER))
+    unstated = UnstatedNumbers(text)
+    plain_values: dict[tuple[Role, str, str], Value] = {}
     at = total_at = 0
-    while (match := _NUMBER.search(text, at)) is not None:
-        if short_golds and _is_apart(match["digits"], short_golds):
-            match = _NUMBER_APART.match(text, match.start()) or match
+    while (match := _next_number(text, at, short_golds)) is not None:
         start = match.start()
         skip_end = skipped.end_at(start)
         at = skip_end or match.end()
@@ -269,16 +266,28 @@ def _numbers_of(text: str, short_golds: frozenset[str]) -> Iterator[Value]:
             continue
         is_label = start < total_at or labels.end_at(start) is not None
         role: Role = "label" if is_label else "context" if context.end_at(start) is not None else ""
+        surroundings = (role, text[max(0, start - REACH) : start], text[start : at + REACH])
         fraction = None if role else _FRACTION.match(text, start)
-        if fraction is not None and short_golds.isdisjoint(fraction.group("over", "under")):
+        if (value := plain_values.get(surroundings)) is not None:
+            yield replace(value, span=match.span())
+        elif fraction is not None and short_golds.isdisjoint(fraction.group("over", "under")):
             at = fraction.end()
-            yield _fraction(fraction, "denied" if fraction.span() in denials else "")
+            yield _fraction(fraction, "denied" if fraction.span() in unstated else "")
         elif (sign := _sign_of(match)) is not None:
-            role = "denied" if is_bound(text, *match.span()) or match.span() in denials else role
+            role = "denied" if match.span() in unstated else role
             part = _whole_of(match, role)
             total_at = total_at if part is None else part.end()
             is_plain = part is None and match[0].isdigit()
-            yield _plain_number(match, sign, role) if is_plain else _number_in(match, sign, role, part)
+            yield (value := _plain_number(match, sign, role) if is_plain else _number_in(match, sign, role, part))
+            if is_plain and len(plain_values) < _MOST_KEPT:
+                plain_values[surroundings] = value
+
+
+def _next_number(text: str, at: int, short_golds: frozenset[str]) -> re.Match[str] | None:
+    match = _NUMBER.search(text, at)
+    if match is not None and short_golds and _is_apart(match["digits"], short_golds):
+        return _NUMBER_APART.match(text, match.start()) or match
+    return match
 
 
 def _whole_of(match: re.Match[str], role: Role) -> re.Match[str] | None:
@@ -302,35 +311,13 @@ def _sign_of(match: re.Match[str]) -> str | None:
     is_part = is_name or match["glued"] is not None or _NAME_BEHIND.match(match.string, match.end())
     if is_part or _is_argument(match.string, match.start()):
         return None
-    return _sign(match.string[max(0, match.start() - _NEAR) : match.start()])
+    return _sign(match.string[max(0, match.start() - NEAR) : match.start()])
 
 
 def _is_argument(text: str, start: int) -> bool:
     """Whether a number that begins here is the argument of a function."""
-    before = text[max(0, start - _NEAR) : start]
-    return _ends_with(before, "({\u221a\u221b") and _FUNCTION.search(before) is not None
-
-
-def is_bound(text: str, start: int, end: int) -> bool:
-    """Whether a number is a bound; `<42>` is the number, and `> 42` in a text of several lines a quotation."""
-    if _BOUND_BEHIND.match(text, end):
-        return True
-    before = text[max(0, start - _NEAR) : start]
-    if not _ends_with(before, ".<>=\u2264\u2265"):
-        return False
-    if _YEAR.match(text, start) and _TIME_BOUND.search(before):
-        return True
-    return (
-        _BOUND_BEFORE.search(before) is not None
-        and text[end : end + 1] != ">"
-        and not (before.endswith(("\n> ", "\n>")) or ("\n" in text and before in ("> ", ">")))
-    )
-
-
-def _ends_with(before: str, signs: str) -> bool:
-    """Whether a letter or one of the signs is the last thing before the sign and currency of a number: only there a pattern is searched."""
-    last = before.rstrip("-+$€£¥ \t\u00a0")[-1:]
-    return last.isalpha() or (last != "" and last in signs)
+    before = text[max(0, start - NEAR) : start]
+    return ends_with(before, "({\u221a\u221b") and _FUNCTION.search(before) is not None
 
 
 class _Spans:
@@ -351,7 +338,7 @@ class _Spans:
 
 def sign_in_words(before: str) -> bool:
     """Whether a text ends with `minus` or `negative` as the sign of what follows."""
-    match = _SIGN_WORD.search(before) if _ends_with(before, "") else None
+    match = _SIGN_WORD.search(before) if ends_with(before, "") else None
     return match is not None and not (match["before"] or "").isdigit()
 
 
@@ -377,14 +364,14 @@ def _number_in(match: re.Match[str], sign: str, role: Role, part: re.Match[str] 
         share=number_of(plain / whole) if whole else None,
         shift=shift,
         role=role or _ROLES.get(tail, ""),
-        is_year=_is_year(digits) and not (tail or exponent or sign),
+        is_year=(_is_year(digits) and not (tail or exponent or sign)) or _is_id(match),
         form="percent form" if shift else _odd_form(match, digits),
     )
 
 
 def _plain_number(match: re.Match[str], sign: str, role: Role) -> Value:
     """Only digits, as most numbers are: a text can contain 300,000 of them."""
-    minus, is_year = sign.strip("+"), _is_year(match[0]) and not sign
+    minus, is_year = sign.strip("+"), (_is_year(match[0]) and not sign) or _is_id(match)
     number = as_number(Decimal(minus + match[0]), is_plain=True)
     return Value(candidates=(number,), text=minus + _cut_digits(match[0]), span=match.span(), role=role, is_year=is_year)
 
@@ -418,6 +405,12 @@ def _fraction(match: re.Match[str], role: Role) -> Value:
 
 def _is_year(digits: str) -> bool:
     return digits.isdigit() and len(digits) == 4 and int(digits) in YEARS
+
+
+def _is_id(match: re.Match[str]) -> bool:
+    """Whether the word before a number makes a name of it: `invoice 5521`."""
+    before = match.string[max(0, match.start() - 12) : match.start()]
+    return before[-1:] == " " and before[-2:-1].isalpha() and before.split()[-1].lower().lstrip("([") in _NUMBERED
 
 
 def _odd_form(match: re.Match[str], digits: str) -> Literal["number form"] | None:
@@ -506,7 +499,7 @@ def _token_value(digits: str, sign: str | None) -> Decimal:
 
 def _sign_before(text: str, start: int) -> str | None:
     """The minus in front of a token, "" without one, None if the token began earlier."""
-    near = text[max(0, start - _NEAR) : start]
+    near = text[max(0, start - NEAR) : start]
     if near.endswith("_"):
         # An underscore of markdown is not part of a word.
         return None if is_joined(near.rstrip("_")[-1:], text[start]) else ""
@@ -518,7 +511,7 @@ def _sign_before(text: str, start: int) -> str | None:
 
 def _goes_on(text: str, end: int) -> bool:
     """Whether a token continues here."""
-    near = text[end : end + _NEAR]
+    near = text[end : end + NEAR]
     if near.startswith("_"):
         return is_joined(text[end - 1], near.lstrip("_")[:1])
     if is_joined(text[end - 1], near[:1]) or _SPACED_RANGE_BEHIND.match(near) or _COMMA_GROUP.match(near):
