@@ -89,7 +89,7 @@ def signals_blocked() -> Iterator[None]:
 # Import names of the packages that pyproject.toml requires.
 REQUIRED = (
     "typer", "pandas", "rapidfuzz", "duckdb", "rich", "yaml", "msgspec", "numpy", "regex", "confusable_homoglyphs", "sacrebleu", "pyphen",
-    "scipy", "jinja2", "sqlglot", "fsspec",
+    "scipy", "jinja2", "sqlglot",
 )  # fmt: skip
 
 

@@ -18,11 +18,13 @@ import ctypes
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from functools import cache, lru_cache, partial
 from pathlib import Path
+from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final
 
 from evalsuite.compare.string_columns import NULL, Block, OddError, UnreadTable, kind_of
@@ -37,7 +39,6 @@ from evalsuite.sandbox.temp_dirs import TempDir, descriptor_path
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-    from fsspec import AbstractFileSystem
 
 
 _MAGIC = b"DUCK"
@@ -74,7 +75,7 @@ def attach_gold(path: Path, limits: Limits) -> "Iterator[DuckDBPyConnection]":
                 # duckdb opens no path that is not UTF-8.
                 name = f"{_DESCRIPTORS}{handle.fileno()}"
                 if "descriptor" not in connection.list_filesystems():
-                    connection.register_filesystem(_descriptor_files())
+                    _register_descriptor_files(connection)
             quoted = name.replace("'", "''")
             connection.execute(f"ATTACH '{quoted}' AS gold (READ_ONLY, TYPE duckdb)")
             try:
@@ -208,7 +209,7 @@ def _locked_connection(root: str, memory_mib: int) -> "DuckDBPyConnection":
 
     connection = duckdb.connect(config={**_CONFIG, "memory_limit": f"{max(64, memory_mib // 2)}MiB"})
     if root == _DESCRIPTORS:
-        connection.register_filesystem(_descriptor_files())
+        _register_descriptor_files(connection)
     folder = root.replace("'", "''")
     # The order matters: duckdb takes the folders and the temp_directory only before enable_external_access is off.
     for setting in (
@@ -224,28 +225,44 @@ def _locked_connection(root: str, memory_mib: int) -> "DuckDBPyConnection":
     return connection
 
 
-def _descriptor_files() -> "AbstractFileSystem":
+class _FileSystem:
+    """The class that duckdb requires of a file system; in fsspec, whose import takes as long as duckdb's own, it has another name."""
+
+
+class _DescriptorFiles(_FileSystem):
     """A file system of duckdb in which `descriptor://5` is descriptor 5 of this process.
 
     From version 2.0.1 on, duckdb opens the file that `/proc/self/fd/5` points to, and a file without a name has no such path.
     """
-    from fsspec import AbstractFileSystem
 
-    class DescriptorFiles(AbstractFileSystem):  # type: ignore[misc]
-        protocol = "descriptor"
-        cachable = False
+    protocol = "descriptor"
 
-        def info(self, path: str, **_: object) -> dict[str, object]:
-            number = path.removeprefix(_DESCRIPTORS)
-            # Names that are no plain numbers, such as `5.wal`, do not exist there.
-            if not number.isdecimal():
-                raise FileNotFoundError(path)
-            return {"name": path, "size": os.fstat(int(number)).st_size, "type": "file"}
+    def exists(self, path: str) -> bool:
+        """Whether the name is a plain number; others, such as `5.wal`, do not exist there."""
+        return path.removeprefix(_DESCRIPTORS).isdecimal()
 
-        def _open(self, path: str, *_: object, **__: object) -> BinaryIO:
-            return descriptor_path(int(path.removeprefix(_DESCRIPTORS))).open("rb", buffering=0)
+    isfile = exists
 
-    return DescriptorFiles()
+    def size(self, path: str) -> int:
+        """The size of the file."""
+        return os.fstat(int(path.removeprefix(_DESCRIPTORS))).st_size
+
+    def open(self, path: str, _: str) -> IO[bytes]:
+        """The open file."""
+        return descriptor_path(int(path.removeprefix(_DESCRIPTORS))).open("rb", buffering=0)
+
+
+def _register_descriptor_files(connection: "DuckDBPyConnection") -> None:
+    """Register `_DescriptorFiles`. duckdb imports fsspec for the class, so a module with that one class is in its place meanwhile."""
+    before, module = sys.modules.get("fsspec"), ModuleType("fsspec")
+    vars(module)["AbstractFileSystem"] = _FileSystem
+    sys.modules["fsspec"] = module
+    try:
+        connection.register_filesystem(_DescriptorFiles())
+    finally:
+        del sys.modules["fsspec"]
+        if before is not None:
+            sys.modules["fsspec"] = before
 
 
 def _check_magic(handle: BinaryIO) -> None:

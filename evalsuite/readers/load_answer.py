@@ -22,14 +22,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, overload
 
-from evalsuite.compare.string_columns import memory_of
+from evalsuite.compare.string_columns import memory_of, packed_of
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS, FaultError
 from evalsuite.core.import_ref import LazyModule, lazy_pattern
 from evalsuite.core.types import BROKEN_RECORD, Fault, Table
 from evalsuite.readers.csv_table import DEFAULT, Dialect
 from evalsuite.readers.json_text import Obj, parse_tree, read_text, read_tree
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
-from evalsuite.readers.paths import AnswerFiles, FromRoot, open_trusted, reopen, resolve_in_side
+from evalsuite.readers.paths import AnswerFiles, FromRoot, content_digest, open_trusted, reopen, resolve_in_side
 
 if TYPE_CHECKING:
     from evalsuite.readers import csv_table, duckdb_tables
@@ -91,6 +92,8 @@ def broken_record(line: int, cause: str, text: str, limits: Limits) -> Obj:
 
 
 MOST_BYTES: Final = 64 << 20
+# A database of fewer bytes is read the same way under the limits of an answer.
+_SMALL_DATABASE: Final = 8 << 20
 
 
 class FileCache:
@@ -102,14 +105,14 @@ class FileCache:
 
     def read(self, path: Path, how: Hashable, read: Callable[[], Any]) -> Any:
         """The result of `read()` for the file, cached. Raises what `read` raises."""
-        stamp = _stamp(path)
-        if (stored := self._kept.get((path, how, stamp))) is not None:
-            self._kept.move_to_end((path, how, stamp))
+        name, stamp = os.fspath(path), _stamp(path)
+        if (stored := self._kept.get((name, how, stamp))) is not None:
+            self._kept.move_to_end((name, how, stamp))
             return stored[0]
         value = read()
         self.n_read += 1
         if stamp is not None and stamp == _stamp(path):
-            self._keep((path, how, stamp), value, _bytes_of(value, stamp[2]))
+            self._keep((name, how, stamp), value, _bytes_of(value, stamp[2]))
         return value
 
     def _keep(self, key: Hashable, value: Any, size: int | None) -> None:
@@ -155,7 +158,7 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
 def _bytes_of(value: Any, file_bytes: int) -> int | None:
     """The approximate memory of the tables of a file, None for values that are not cached."""
     tables = list(value.values()) if isinstance(value, Mapping) else [value]
-    if not all(isinstance(table, Table | Fault) for table in tables):
+    if not all(isinstance(table, Table | Fault | str) for table in tables):
         return None
     return file_bytes + sum(memory_of(table) for table in tables if isinstance(table, Table))
 
@@ -280,6 +283,39 @@ def read_gold_files(
     if isinstance(gold, str):
         return {"gold": read_file(gold)}
     return {"gold": Golds(gold, or_fault) if as_it_comes else list(map(or_fault, gold))}
+
+
+def read_gold_copy(form: str, name: str, size: int | None, digest: str, gold_name: str, **of_gold: Any) -> Any:
+    """What `read_answer` returns for the file `name` of an answer, read from a gold file with the same size (None: unknown) and digest.
+
+    `of_gold` are the arguments of `read_gold_files`. None if gold has other bytes or cannot be read, and if the file of an answer is read
+    under other conditions: by the kind of its name, or by the limits of a database.
+    """
+    try:
+        place = of_gold["folder"] / resolve_in_side(of_gold["instance_id"], gold_name)
+        if size not in (None, place.stat().st_size) or _digest(place) != digest:
+            return None
+        parameters = {**of_gold.pop("parameters"), "gold": gold_name}
+        copy = read_gold_files(form, parameters, as_it_comes=True, **of_gold)["gold"]
+        if _digest(place) != digest:
+            return None
+        if form != "database":
+            return replace(copy, name=name) if gold_name.lower().endswith(".csv") and name.lower().endswith(".csv") else None
+        is_small = (_bytes_of(copy, place.stat().st_size) or MOST_BYTES) < _SMALL_DATABASE
+        is_plain = all(isinstance(table, Table) and packed_of(table) is None for table in copy.values())
+        return copy if is_small and is_plain and not place.with_name(f"{place.name}.wal").exists() else None
+    except (FaultError, OSError):
+        return None
+
+
+def _digest(place: Path) -> str:
+    """The SHA-256 of a gold file, from the cache unless the file has changed."""
+
+    def read() -> str:
+        with open_trusted(place, limit_bytes=math.inf) as handle:
+            return content_digest(handle).hexdigest()
+
+    return str(SHELF.read(place, "digest", read))
 
 
 class Golds(Sequence[Any]):

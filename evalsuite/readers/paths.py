@@ -10,6 +10,7 @@ import math
 import os
 import stat
 from collections import OrderedDict
+from collections.abc import Iterable
 from functools import lru_cache
 from io import BufferedReader, FileIO
 from pathlib import Path
@@ -284,6 +285,7 @@ class FileDigest:
         # The state of the digest before each piece, and after the last one.
         self._states = [hashlib.sha256()]
         self._is_whole = self._is_torn = False
+        self.n_bytes = 0
 
     def take(self, index: int, piece: bytes) -> None:
         """Add piece number `index`; all have `PIECE` bytes except the one at the file's end, which is shorter or empty."""
@@ -296,6 +298,7 @@ class FileDigest:
             self._is_torn |= state.digest() != self._states[index + 1].digest()
         else:
             self._states.append(state)
+            self.n_bytes += len(piece)
             self._is_whole = len(piece) < PIECE
 
     def mark_changed(self) -> None:
@@ -367,13 +370,14 @@ def _piece(descriptor: int, index: int) -> bytes:
 class AnswerFiles:
     """Open the files that one answer names; `digests` then returns what was read of them.
 
-    Each is opened once, however often it is read, and stays open until `digests`; beyond `MOST_OPEN` files the least recently read are
-    closed and opened again on demand.
+    A file of less than a `PIECE` is read once. A larger one is opened once, however often it is read, and stays open until `digests`;
+    beyond `MOST_OPEN` files the least recently read are closed and opened again on demand.
     """
 
     def __init__(self, folder: Path, instance_id: str, limits: Limits, gold_inodes: frozenset[Inode] = frozenset()) -> None:
         self._folder, self._instance_id, self._limits, self._gold_inodes = folder, instance_id, limits, gold_inodes
         self._seen: dict[str, FileDigest] = {}
+        self._contents: dict[str, bytes] = {}
         self._faults: dict[str, str] = {}
         # By path, the most recently read last: an open file, and whether it may have any size, because it is a query.
         self._opened: OrderedDict[str, tuple[BufferedReader, bool]] = OrderedDict()
@@ -385,12 +389,20 @@ class AnswerFiles:
         """An open handle on a file of the instance's folder; a file that ends in .sql only as a `query`. Raises `FaultError`."""
         if path.lower().endswith(".sql") and not query:
             raise FaultError("SQL_NOT_ALLOWED")
+        if path in self._contents:
+            return io.BytesIO(self._contents[path])
         handle = self._opened.pop(path, None)
         if handle is None or (handle[1] and not query):
             handle = self._open_confined(path, query=query), query
+        seen = self._seen.setdefault(path, FileDigest())
         self._opened[path] = handle
         self._close(MOST_OPEN)
-        return open_digesting(reopen(handle[0]), self._seen.setdefault(path, FileDigest()))
+        if not query and not seen.n_bytes and len(content := _piece(handle[0].fileno(), 0)) < PIECE:
+            seen.take(0, content)
+            self._contents[path] = content
+            self._opened.pop(path)[0].close()
+            return io.BytesIO(content)
+        return open_digesting(reopen(handle[0]), seen)
 
     def _open_confined(self, path: str, *, query: bool) -> BufferedReader:
         limit = math.inf if query else self._limits["file_bytes"]
@@ -416,6 +428,16 @@ class AnswerFiles:
         self._close()
         read = {path: seen.digest for path, seen in self._seen.items()}
         return read | {path: code if path not in read else UNKNOWN for path, code in self._faults.items()}
+
+    def identify(self, paths: Iterable[str]) -> dict[str, tuple[int, str]]:
+        """The size and the SHA-256 of each of these files; empty if one of them cannot be read, or only as a query."""
+        try:
+            for path in paths:
+                self.open(path).close()
+        except (FaultError, OSError, MemoryError):
+            return {}
+        digests = self.digests()
+        return {path: (self._seen[path].n_bytes, digests[path]) for path in paths}
 
     def _finish(self, path: str, seen: FileDigest) -> None:
         left = int(self._limits["file_bytes"])

@@ -3,9 +3,11 @@
 - The *reader* opens the submission's files and has no gold: it gets read requests from the parent and sends what it read to the judge.
 - The *judge* opens gold, receives what the reader read, and sends the result to the parent.
 
-Both get many answers at once, in the same order, as calls of `read_answers` and `judge_answers`; the reader works ahead until the socket
-is full. The first reader of a run has also read the submission's metadata (`stream_submission`). If either dies, only the answer without a
-result is lost. A big CSV file or table of a database is sent in blocks while it is read, so that the reader never stores all of it.
+Both get many answers at once, in the same order, as calls of `read_answers` and `judge_answers`. First the reader sends the size and digest
+of each file, and the judge replies which answers have the bytes of gold: for these it reads gold alone. The reader then reads the others,
+ahead until the socket is full. The first reader of a run has also read the submission's metadata (`stream_submission`). If either dies,
+only the answer without a result is lost. A big CSV file or table of a database is sent in blocks while it is read, so that the reader never
+stores all of it.
 """
 
 import contextlib
@@ -25,7 +27,7 @@ from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.plugin_calls import OFFICIAL_CALLBACK
 from evalsuite.core.types import Answer, Fault, Result, Table, Task
 from evalsuite.readers.limits import Limits
-from evalsuite.readers.paths import FromRoot, Inode
+from evalsuite.readers.paths import AnswerFiles, FromRoot, Inode
 from evalsuite.sandbox.messages import COPY, FULL, LONGEST_REQUEST, OFFICIAL, ClosedError, receive, send, unpack_tasks
 from evalsuite.sandbox.payloads import decode_payloads, encode_payloads, unread_tables
 from evalsuite.sandbox.worker_main import PROCESS, FullError, Memory
@@ -95,6 +97,8 @@ def _frames(reader: socket.socket, most: int) -> Iterator[bytes]:
 
 # The paths of an answer are at most `answer_bytes` long in all.
 _MOST_DIGESTS, _LONGEST_DIGEST = 16 << 20, 64
+# The part of the first answer's time in which each worker looks for answers with the bytes of gold; later ones are read.
+_AHEAD = 0.1
 # The files of gold, which no answer may be. The parent sends them once to each worker that opens answers.
 _gold_inodes: frozenset[Inode] = frozenset()
 
@@ -121,41 +125,56 @@ def _ending_worker() -> Iterator[None]:
 
 def read_answers(requests: "Sequence[ReadRequest]") -> Iterator[None]:
     """Read answers for the judge of this pair; one item to the parent says that the next answer is read."""
+    from evalsuite.runs.instance_checks import files_of
+
     most, memory, judge = int(PROCESS.limits["message_bytes"]), Memory(PROCESS.limits), PROCESS.peer
     assert judge is not None
     with _ending_worker():
-        for request in requests:
+        files = [files_of(request, _gold_inodes) for request in requests]
+        until = time.monotonic() + PROCESS.limits["seconds"] * _AHEAD
+        send(judge, _json([_identify(*answer) if time.monotonic() < until else {} for answer in zip(requests, files, strict=True)]))
+        equal = json.loads(_receive(judge, LONGEST_REQUEST))
+        for request, is_equal in zip(requests, equal, strict=True):
             # In its own call, so that nothing of an answer stays in memory while the next is read.
-            yield from _read_one(request, judge, most)
+            yield from _read_one(request, files.pop(0), judge, most, is_equal=is_equal)
             if memory.is_short():
                 send(judge, FULL)
                 raise FullError
 
 
-def _read_one(request: "ReadRequest", judge: socket.socket, most: int) -> Iterator[None]:
-    from evalsuite.runs.instance_checks import files_of
+def _identify(request: "ReadRequest", files: AnswerFiles) -> Mapping[str, tuple[int | None, str]]:
+    """Return the size (None: unknown) and the digest of each file of an answer that may be a copy of gold."""
+    if request.private is not None:
+        return {path: (None, digest) for path, digest in request.digests.items()}
+    paths = [request.value] if isinstance(request.value, str) else list(request.value)
+    return files.identify(paths) if request.wanted in (("table",), ("tables",)) else {}
+
+
+def _read_one(request: "ReadRequest", files: AnswerFiles, judge: socket.socket, most: int, *, is_equal: bool) -> Iterator[None]:
     from evalsuite.runs.task_execution import read_prediction
     from evalsuite.sandbox.temp_dirs import descriptor_path
 
     copies: list[int] = []
-    if "database" in request.wanted:
+    if "database" in request.wanted and not is_equal:
         # The judge selects tables of gold and sends nothing else about it.
         request = replace(request, table_names=tuple(json.loads(_receive(judge, LONGEST_REQUEST))))
     if request.private == COPY:
         _, copies, _, _ = socket.recv_fds(PROCESS.parent, len(COPY), 1)
         request = replace(request, private=str(descriptor_path(copies[0])))
-    files = files_of(request, _gold_inodes)
-    payloads = read_prediction(request, files).payloads
-    payload = encode_payloads(payloads)
-    if len(payload) > most:
-        fault = Fault(code="LIMIT", detail=f"the tables take more than {most} bytes (limit message_bytes)")
-        payload = encode_payloads(dict.fromkeys(request.wanted, fault))
-    yield None
-    send(judge, payload)
-    if len(payload) <= most:
-        send_blocks(payloads, judge, most)
-    # The tables that came in blocks have been read only now.
-    send(judge, _json(files.digests()))
+    if is_equal:
+        yield None
+    else:
+        payloads = read_prediction(request, files).payloads
+        payload = encode_payloads(payloads)
+        if len(payload) > most:
+            fault = Fault(code="LIMIT", detail=f"the tables take more than {most} bytes (limit message_bytes)")
+            payload = encode_payloads(dict.fromkeys(request.wanted, fault))
+        yield None
+        send(judge, payload)
+        if len(payload) <= most:
+            send_blocks(payloads, judge, most)
+        # The tables that came in blocks have been read only now.
+        send(judge, _json(files.digests()))
     for copy in copies:
         os.close(copy)
 
@@ -168,8 +187,11 @@ def judge_answers(order: str, packed: bytes) -> Iterator[bytes]:
     OFFICIAL_CALLBACK.set(lambda _: send(PROCESS.parent, OFFICIAL))
     most, memory = int(PROCESS.limits["message_bytes"]), Memory(PROCESS.limits)
     with _ending_worker():
-        for task in unpack_tasks(packed):
-            if (result := _judge_answer(order, task, PROCESS.peer, most)) is None:
+        tasks, equal = unpack_tasks(packed), None
+        for task in tasks:
+            if equal is None and opens_files(task):
+                equal = _find_equal(list(filter(opens_files, tasks)), PROCESS.peer)
+            if (result := _judge_answer(order, task, PROCESS.peer, most, equal or {})) is None:
                 raise FullError
             yield whole_line(result).encode()
             if memory.is_short(of_files=opens_files(task)):
@@ -187,7 +209,31 @@ def score_answers(order: str, packed: bytes) -> Iterator[bytes]:
             yield whole_line(score_task(task, _gold_inodes, order)).encode()
 
 
-def _judge_answer(order: str, task: Task, reader: socket.socket | None, most: int) -> Result | None:
+# By instance id: the payloads of an answer and the digests of its files.
+Equal = dict[str, tuple[Mapping[str, Any], Mapping[str, str]]]
+
+
+def _find_equal(tasks: Sequence[Task], reader: socket.socket | None) -> Equal:
+    """Find the answers with the same bytes as gold, tell the reader which they are, and read gold in their place."""
+    from evalsuite.runs.task_execution import read_equal
+
+    assert reader is not None
+    equal: Equal = {}
+    rows = json.loads(_receive(reader, _MOST_DIGESTS))
+    until = time.monotonic() + PROCESS.limits["seconds"] * _AHEAD
+    for task, files in zip(tasks, rows, strict=True):
+        if time.monotonic() >= until:
+            break
+        digests = {str(path): (size, str(digest)) for path, (size, digest) in files.items()}
+        if (payloads := read_equal(task, digests)) is not None:
+            equal[task.instance.instance_id] = payloads, {path: digest for path, (_, digest) in digests.items()}
+    # A reader that ended is noticed when its next message is missing.
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        send(reader, _json([task.instance.instance_id in equal for task in tasks]))
+    return equal
+
+
+def _judge_answer(order: str, task: Task, reader: socket.socket | None, most: int, equal: Equal) -> Result | None:
     """Return the result of a task on what the reader sends; None if the reader is full. Raises `ClosedError` if the reader is gone."""
     from evalsuite.runs.instance_checks import opens_files, table_names, wants_database
     from evalsuite.runs.task_execution import Prediction, score_task, second_stage
@@ -196,6 +242,9 @@ def _judge_answer(order: str, task: Task, reader: socket.socket | None, most: in
         return score_task(task, order=order)
     assert reader is not None
     started = time.monotonic()
+    if (found := equal.pop(task.instance.instance_id, None)) is not None:
+        result = second_stage(order)(task, Prediction(payloads=found[0]))
+        return replace(result, digests=dict(found[1]), seconds=time.monotonic() - started)
     if wants_database(task):
         # A full reader has sent that and ended.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):

@@ -33,7 +33,8 @@ class Work:
 
     `gold` comes with its hash, which every machine must confirm. `fork_server` forks the workers of this machine, `judges` those of them
     that compare, if gold was read ahead; `budget` is what the run may take; `links` are the targets of links in gold, if known;
-    `idle_readers` are workers that have read the submission's metadata and can become readers of pairs.
+    `gold_shelf` is what is known of gold's files, for the cache of a worker that compares; `idle_readers` are workers that have read the
+    submission's metadata and can become readers of pairs.
     """
 
     jobs: int
@@ -45,6 +46,7 @@ class Work:
     judges: ForkServer | None = None
     budget: Budget | None = None
     links: Sequence[Path] | None = None
+    gold_shelf: bytes = b""
     idle_readers: list[IdleWorker] = field(default_factory=list)
 
 
@@ -96,6 +98,7 @@ def local(work: Work) -> Pool:
         budget=work.budget,
         open_one=open_one,
         links=work.links,
+        gold_shelf=work.gold_shelf,
     )
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from evalsuite.core.dataclasses import dataclass, replace
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FAULTS, FaultError, Side, describe, hint_of, side_of
 from evalsuite.core.status import FURTHER_SCORERS, UNJUDGED_BY, further_result_row
 from evalsuite.core.types import Answer, Check, Fault, GoldInstance, Reads, Result, Rule, Score, Status, Task
@@ -218,8 +218,8 @@ _JSON_FILES, _TEXT_FILES = (".json", ".jsonl"), (".txt", ".md")
 class ReadRequest:
     """What a reader of the submission gets: the place of the answer and the wanted payloads. No gold.
 
-    `private` is the table of an SQL answer, or `COPY`. `databases` are the files that a query runs on, prepared by its `evaluator`. Of
-    several table checks the first one that names a `dialect` says how the answer is written.
+    `private` is the table of an SQL answer, or `COPY`; `digests` are those of what was copied. `databases` are the files that a query runs
+    on, prepared by its `evaluator`. Of several table checks the first one that names a `dialect` says how the answer is written.
     """
 
     folder: str
@@ -230,6 +230,7 @@ class ReadRequest:
     table_names: tuple[str, ...] | None
     limits: Mapping[str, int | float]
     private: str | None = None
+    digests: Mapping[str, str] = field(default_factory=dict)
     databases: tuple[str, ...] = ()
     evaluator: str = ""
     dialect: Dialect = DEFAULT
@@ -360,7 +361,7 @@ def modules_of(tasks: Sequence[Task]) -> list[str]:
     """Return the modules that every worker would import to score these tasks, each with an answer."""
     modules = scorer_modules({check.scorer for task in tasks for check in task.instance.checks})
     if any(opens_files(task) and wants_database(task) for task in tasks):
-        modules |= {"duckdb", "fsspec", "numpy"}
+        modules |= {"duckdb", "numpy"}
     elif any(opens_files(task) and size_of(task) >= PACKED_BYTES for task in tasks):
         modules.add("numpy")
     return sorted(modules)

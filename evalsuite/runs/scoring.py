@@ -4,7 +4,6 @@ Notes are hints for a reader and change no score. They are computed in the paren
 bytes.
 """
 
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -200,7 +199,7 @@ def _identical(task: Task, result: Result, gold_inodes: frozenset[tuple[int, int
         with files.open(name) as submitted:
             for gold in _gold_names(task):
                 with open_trusted(task.gold_folder / resolve_in_side(task.instance.instance_id, gold), limit_bytes=limit) as file:
-                    if _size(file) == _size(submitted) and _same_bytes(file, submitted):
+                    if _same_bytes(file, submitted):
                         return gold
     except (FaultError, OSError):
         return ""
@@ -227,18 +226,14 @@ def _gold_names(task: Task) -> Iterator[str]:
             yield from (name for name in (gold if isinstance(gold, list) else [gold]) if isinstance(name, str))
 
 
-def _size(file: BinaryIO) -> int:
-    return os.fstat(file.fileno()).st_size
-
-
 def _same_bytes(first: BinaryIO, second: BinaryIO) -> bool:
-    """Return whether two files of one size are equal; stops at the first block that differs."""
+    """Return whether two files are equal; stops at the first block that differs."""
     first.seek(0)
     second.seek(0)
     while block := first.read(1 << 20):
         if block != second.read(len(block)):
             return False
-    return True
+    return not second.read(1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -396,6 +391,7 @@ def _open_resources(planned: Planned, fork_server: ForkServer | None, judges: Fo
         judges=judges,
         budget=planned.budget,
         links=planned.links,
+        gold_shelf=planned.gold_files.to_shelf(),
         idle_readers=planned.idle_readers,
     )
     pool = open_executor(options.executor, work)

@@ -77,6 +77,7 @@ class Setup:
 
     `readable` are the paths that each role may read if the kernel has Landlock. Without `opens_files` all answers are texts, and nothing is
     read for them. `needs_numpy`: the fork server has imported numpy for them, and duckdb for databases; a worker forked before has neither.
+    `gold_shelf` goes into the judge's cache of gold files.
     """
 
     isolation: str
@@ -85,10 +86,11 @@ class Setup:
     gold_inodes: frozenset[tuple[int, int]]
     opens_files: bool = True
     needs_numpy: bool = False
+    gold_shelf: bytes = b""
 
     def to_bytes(self, role: str) -> bytes:
         """Return the set-up message of a worker."""
-        more = {} if role == "reader" else worker_setup()
+        more = {} if role == "reader" else {**worker_setup(), "shelf": self.gold_shelf}
         return pack_setup(self.limits, self.readable.get(role, ()), sandboxed=self.isolation != "none", more=more)
 
 
@@ -103,6 +105,7 @@ def set_up(
     opens_files: bool = True,
     needs_numpy: bool = False,
     links: Sequence[Path] | None = None,
+    gold_shelf: bytes = b"",
 ) -> Setup:
     """Return the set-up of a run's worker pairs: the reader may read the submission and never gold, the judge the reverse.
 
@@ -123,6 +126,7 @@ def set_up(
         gold_inodes=gold_inodes,
         opens_files=opens_files,
         needs_numpy=needs_numpy,
+        gold_shelf=gold_shelf,
     )
 
 
@@ -179,7 +183,10 @@ class WorkerPair:
         self.stage()
         self._n_reading = 0
         requests = [read_request(task) for task in tasks if opens_files(task)]
-        with_files = [replace(request, private=COPY) if request.instance_id in self.private else request for request in requests]
+        with_files = [
+            replace(request, private=COPY, digests=copied[1]) if (copied := self.private.get(request.instance_id)) else request
+            for request in requests
+        ]
         try:
             self.order(self.judge, pack_call(_JUDGE if "judge" in self.workers else _SCORE, order, pack_tasks(tasks)))
             if (reader := self.workers.get("reader")) is not None and with_files:
@@ -382,11 +389,12 @@ class Pool:
         fork_server: ForkServer | None = None,
         budget: Budget | None = None,
         links: Sequence[Path] | None = None,
+        gold_shelf: bytes = b"",
     ) -> None:
         self.jobs, self.isolation, self.gold_inodes = jobs, isolation, gold_inodes
         self._built: Sequence[str] = ()
         self._open_one, self._order, self._fork_server, self._budget = open_one, order, fork_server, budget
-        self._owns_fork_server, self._links = fork_server is None, links
+        self._owns_fork_server, self._links, self._gold_shelf = fork_server is None, links, gold_shelf
         self._pairs: list[WorkerPair] = []
         self._opened: list[WorkerPair] = []
         self._again: deque[tuple[Task, str]] = deque()
@@ -498,6 +506,7 @@ class Pool:
             opens_files=any(map(opens_files, tasks)),
             needs_numpy="numpy" in self._modules,
             links=self._links,
+            gold_shelf=self._gold_shelf,
         )
 
     def _pair_results(self, tasks: Sequence[Task], budget: Budget) -> Iterator[Result]:

@@ -41,5 +41,9 @@ def worker_setup() -> dict[str, Any]:
 
 
 def prepare_worker(setup: Mapping[str, Any]) -> None:
-    """Register the scorers and metrics of `worker_setup` in a worker."""
+    """Register the scorers and metrics of `worker_setup` in a worker, and fill its cache of gold files."""
     SCORERS.register_all(setup["plugins"], setup["metrics"])
+    if setup.get("shelf"):
+        from evalsuite.readers.load_answer import SHELF
+
+        SHELF.take(setup["shelf"])

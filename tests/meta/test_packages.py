@@ -33,7 +33,6 @@ HEAVY = {
     "httpx",
     "jinja2",
     "sqlglot",
-    "fsspec",
     "markupsafe",
 }
 FILES = {path.relative_to(ROOT).with_suffix("").as_posix().removesuffix("/__init__").replace("/", "."): path for path in MODULES}

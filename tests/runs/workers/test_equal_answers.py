@@ -1,0 +1,118 @@
+"""Answers with the bytes of gold: a judge takes gold for them, and says what it says of an answer that was read."""
+
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from evalsuite.core.types import Table
+from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.load_answer import SHELF, read_gold_copy
+from evalsuite.runs.plan import plan
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
+from evalsuite.runs.task_execution import read_equal
+
+BIG = "n,t\n" + "".join(f"{i},text {i}\n" for i in range(30_000))
+VIEW = "CREATE TABLE t AS SELECT 1 AS a; CREATE VIEW v AS SELECT a FROM t"
+# name -> scorer, further parameters, files: the same on both sides.
+CASES: dict[str, tuple[str, dict[str, Any], dict[str, str]]] = {
+    "small": ("table_match", {}, {"r.csv": "a,b\n1,x\n2,\n"}),
+    "packed": ("table_match", {"ignore_order": True}, {"r.csv": BIG[:40_000]}),
+    "big": ("table_match", {"condition_cols": [1]}, {"r.csv": BIG}),
+    "odd": ("table_match", {}, {"r.csv": 'a,b\n1,"x"y\n'}),
+    "ragged": ("table_match", {}, {"r.csv": "a,b\n1,2,3\n4,5,6\n"}),
+    "broken": ("table_match", {}, {"r.csv": 'a,b\n1,"x\n'}),
+    "empty": ("table_match", {}, {"r.csv": ""}),
+    "plain text": ("table_match", {}, {"r.txt": "a\n1\n"}),
+    "semicolons": ("table_match", {"delimiter": ";"}, {"r.csv": "a;b\n1;2\n"}),
+    "latin": ("table_match", {}, {"r.csv": "a\n\udce9\n"}),
+    "several": ("tables_match", {"condition_cols": [[], [0]]}, {"r.csv": "a\n1\n", "s.csv": "b,c\n2,3\n"}),
+    "database": ("duckdb_match", {}, {"r.duckdb": "CREATE TABLE t AS SELECT range AS a, 'x' AS b FROM range(9)"}),
+    "packed rows": ("duckdb_match", {}, {"r.duckdb": "CREATE TABLE t AS SELECT range AS a FROM range(5000)"}),
+    "view": ("duckdb_match", {"condition_tabs": ["v"], "reference": "dbt"}, {"r.duckdb": VIEW}),
+}
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    """Files of an instance; a database from the statements that make it."""
+    folder.mkdir(parents=True)
+    for name, content in files.items():
+        if name.endswith(".duckdb"):
+            with duckdb.connect(str(folder / name)) as connection:
+                connection.execute(content)
+        else:
+            (folder / name).write_bytes(content.encode(errors="surrogateescape"))
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> tuple[Path, Path]:
+    """A submission that is a copy of gold, and its gold; one answer of each kind differs in a cell."""
+    gold, submission = tmp_path / "gold", tmp_path / "submission"
+    spec, metadata = [], []
+    for name, (scorer, more, files) in CASES.items():
+        write(gold / name, files)
+        write(submission / name, {})
+        for file in files:
+            (submission / name / file).write_bytes((gold / name / file).read_bytes())
+        value: Any = list(files) if scorer == "tables_match" else next(iter(files))
+        spec.append({"instance_id": name, "evaluation": {"func": scorer, "parameters": {"gold": value, **more}}})
+        metadata.append({"instance_id": name, "answer_type": "files" if len(files) > 1 else "file", "answer_or_path": value})
+    for name, content in {"small": "a,b\n1,x\n3,\n", "big": BIG.replace("text 7\n", "text 8\n")}.items():
+        write(gold / f"{name} differs", CASES[name][2])
+        write(submission / f"{name} differs", {"r.csv": content})
+        spec.append({"instance_id": f"{name} differs", "evaluation": {"func": "table_match", "parameters": {"gold": "r.csv"}}})
+        metadata.append({"instance_id": f"{name} differs", "answer_type": "file", "answer_or_path": "r.csv"})
+    (gold / "copies_eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in spec))
+    (submission / "results_metadata.jsonl").write_text("".join(json.dumps(line) + "\n" for line in metadata))
+    return submission, gold
+
+
+def test_a_copy_of_gold_gets_the_same_result(sides: tuple[Path, Path]) -> None:
+    """With workers gold is taken for an equal answer, without isolation each file is read: results are equal but for the seconds."""
+    both = []
+    for isolation in ("process", "none"):
+        found = run(*sides, RunOptions(isolation=isolation, jobs=2, save=False)).results
+        both.append({result.instance_id: {**asdict(result), "seconds": 0} for result in found})
+    assert both[0] == both[1]
+    assert {name for name, result in both[0].items() if result["official"] == 1} >= {"small", "packed", "big", "several", "database"}
+    assert {name for name, result in both[0].items() if result["official"] == 0} >= {"small differs", "big differs"}
+
+
+def test_which_answers_are_taken_from_gold(sides: tuple[Path, Path]) -> None:
+    """Those that are read as gold is: no other kind of file, nothing that is a fault, and no database that has views or many rows."""
+    submission, gold = sides
+    taken = {}
+    for task in plan(read_gold(gold), read_submission(submission), rules="official", limits=resolve_limits()):
+        assert task.answer is not None
+        paths = [task.answer.value] if isinstance(task.answer.value, str) else task.answer.value
+        data = {path: (submission / task.instance.instance_id / path).read_bytes() for path in paths}
+        payloads = read_equal(task, {path: (len(content), hashlib.sha256(content).hexdigest()) for path, content in data.items()})
+        if payloads is not None:
+            taken[task.instance.instance_id] = payloads
+        assert read_equal(task, {}) is None
+    assert set(taken) == {"small", "packed", "big", "odd", "ragged", "semicolons", "several", "database"}
+    assert [table.name for table in taken["several"]["tables"]] == ["r.csv", "s.csv"]
+
+
+def test_gold_that_changes_is_no_copy(sides: tuple[Path, Path]) -> None:
+    """A digest of what gold was, and a log next to a database, which is read with it: the answer is read itself."""
+    _, gold = sides
+    limits = resolve_limits()
+    for form, name, file in (("table", "small", "r.csv"), ("database", "database", "r.duckdb")):
+        place = gold / name / file
+        digest = hashlib.sha256(place.read_bytes()).hexdigest()
+        known = {"folder": gold, "instance_id": name, "limits": limits, "parameters": {"gold": file}}
+        found = read_gold_copy(form, file, None, digest, file, **known)
+        assert isinstance(found if form == "table" else found["t"], Table)
+        if form == "database":
+            place.with_name("r.duckdb.wal").touch()
+        else:
+            place.write_text("a,b\n1,x\n5,\n")
+        assert read_gold_copy(form, file, None, digest, file, **known) is None
+    assert SHELF.n_read > 0
