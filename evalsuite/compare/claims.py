@@ -43,8 +43,8 @@ _CONTRASTS: Final = word_set("but yet however")
 _CLAIM_ENDS: Final = CONCESSIONS | _CONTRASTS | word_set("because and followed ahead , ; ( ) — –") | {"\n"}
 _CLAUSE_STARTS: Final = _ADVERBS | BRACKETS | CONCESSIONS | _CONTRASTS | word_set("and because since as # - | : – — that")
 _PRONOUNS: Final = _RESULTS | word_set("it it's that's one more only right")
-_SUPERLATIVES: Final = word_set("""most least fewest top first best worst leader won wins leads led tops topped ahead higher larger bigger
-    greater stronger better""")
+_SUPERLATIVES: Final = word_set("""most least fewest top first best worst leader won wins leads led tops topped peaked ahead higher larger
+    bigger greater stronger better""")
 _NOUNS_IN_EST: Final = word_set(
     "interest forest request guest test latest west suggest harvest rest midwest northwest southwest modest honest"
 )
@@ -122,10 +122,10 @@ class Claims:
         return bool(is_second or is_wrong)
 
     def _is_apart(self, start: int, end: int) -> bool:
-        """Whether a place is a sentence or a line of its own, or an attribute of something: `directed by James Cameron`."""
+        """Whether a place is a sentence or a line of its own, an attribute of something (`directed by Ann`) or chosen."""
         near = self._text[max(0, start - REACH) : start]
         before, behind = near.rstrip(" \"'*_`“„«"), self._text[end : end + REACH].lstrip("\"'*_`”» ")
-        if _ATTRIBUTE_BEFORE.search(near):
+        if _ATTRIBUTE_BEFORE.search(near) or (near[-1:] == "(" and self._text[end : end + 1] == ")"):
             return True
         begins = not before or before[-1] in ".\n:;!" or before.lower().endswith(_LAST_BEFORE)
         return begins and (not behind or behind[0] in ".\n,;!(-–—") and not _LIST_ITEM.search(before)
@@ -184,16 +184,20 @@ class Claims:
             start = tokens[first][1]
             if last == first and any(self._text[start : start + len(gold)].casefold() == gold for gold in self._golds):
                 last += 1
-            if last > first:
+            if last > first and _BEFORE_OBJECT.isdisjoint(words[first - 1 : first]):
                 self._read_name(tokens, words, (first, last), before)
+            elif last > first and self._is_gold(start, tokens[last - 1][2]) and any(map(_is_superlative, words)):
+                # `orders from Paris were the highest` claims Paris, unless something else is named in the clause
+                others = [*tokens[0 if before else 1 : first], *tokens[last:]]
+                if not any(self._is_like(word) for word, _, _ in others):
+                    self._add(start, tokens[last - 1][2])
             first = last + 1
 
     def _read_name(self, tokens: Sequence[Token], words: list[str], name: tuple[int, int], before: str) -> None:
         first, last = name
         is_subject = last < len(words) and (words[last].isalpha() or words[last] in BRACKETS or words[last] == ",")
-        is_object = not _BEFORE_OBJECT.isdisjoint(words[first - 1 : first])
         is_open = not _OTHERS.isdisjoint(words[:first]) or not (_MODALS | WRONG_WORDS).isdisjoint(words[last:])
-        if not is_subject or is_object or is_open or words[first] in _NO_NAMES:
+        if not is_subject or is_open or words[first] in _NO_NAMES:
             return
         is_gold = self._is_gold(tokens[first][1], tokens[last - 1][2])
         if any(map(_is_superlative, words[last:])) and not _has_ordinal(words):
@@ -265,8 +269,8 @@ def _begins_clause(words: list[str], k: int) -> bool:
 _LAST_BEFORE: Final = ("yes,", ", so", ", hence", ", thus", ", therefore")
 _LIST_ITEM: Final = lazy_pattern(r"\n\W*(?:[2-9]|\d\d)[.):]\Z")
 _ATTRIBUTE_BEFORE: Final = lazy_pattern(
-    r"(?:[,(] ?(?:which (?:is|was) )?|\b(?:it|this|he|she|they) (?:is|was|were) )(?:\w+e[dn]|made|led|run|held|won) (?:by|in|at) (?:the )?"
-    rf"{OPEN}\Z",
+    r"(?:(?:[,(] ?(?:which (?:is|was) )?|\b(?:it|this|he|she|they) (?:is|was|were) )(?:\w+e[dn]|made|led|run|held|won) (?:by|in|at)"
+    rf"(?: the)? |\b(?:go(?:ing)? with|choose|pick) ){OPEN}\Z",
     re.IGNORECASE,
 )
 # Words without which a place is no aside.
@@ -303,7 +307,7 @@ _NO_ANSWER: Final = lazy_pattern(
     r"|\bplease (?:confirm|clarify|provide|specify|upload|share)\b"
     r"|\b(?:unable|it(?: is|['’]s)(?: not)? (?:im)?possible|no way|not enough|insufficient) (?:\w+ )?to\b"
     rf"|\b(?:could|can)(?:{_NOT}|not) be (?:found|{_FINDS})"
-    r"|\b(?:timed out|timeout|query failed(?!;)|(?:is|was|are|were) empty|error|traceback)\b"
+    r"|\b(?:timed out|timeout|query failed(?!;)|(?:is|was|are|were) empty|error(?=[:\"']| on | at | \d| code)|traceback)"
     r"|\b(?:not|n['’]t) (?:stated|specified|mentioned|available|answerable|found|provided|recorded)\b"
     rf"|(?:merely|only|just|a wild|pure|would be) (?:an? |my )?guess|\bdo(?:es)?{_NOT} (?:specify|state|mention|say|provide|exist)\b"
     r"|[\"']\s?:\s?null\b",
@@ -332,7 +336,8 @@ def has_no_answer(text: str, golds: Collection[str] = ()) -> bool:
 
 
 _STATED_BEFORE: Final = lazy_pattern(
-    r"(?:^|[\n:=→>|]|\b(?:is|are|was|were|of|be|to|so|get|got|answer|total|count|returned|returns|gives|equals))[\s\"'*_`(\[]*[$€£-]*\Z",
+    r"(?:^|[\n:=→>|]|\b(?:is|are|was|were|of|be|to|so|get|got|answer|total|count|returned|returns|gives|equals|found|has|have|had"
+    r"|contains|shows|exactly|about|around|roughly|approx(?:imately|\.)?)|~),?[\s\"'*_`(\[]*[$€£-]*\Z",
     re.IGNORECASE,
 )
 
