@@ -124,17 +124,17 @@ def _stands_in(text: str, item: str, meanings: Mapping[str, frozenset[str]]) -> 
         meant = looks_like(char)
         similar_chars = [other for other, looks in meanings.items() if looks & meant]
         classes.append("[" + "".join(map(re.escape, {char, *meant, *similar_chars})) + "]")
-    return _stands_apart(re.compile("".join(classes)), text)
+    return _is_whole_word(re.compile("".join(classes)), text)
 
 
 def _is_drawn_in(text: str, item: str) -> bool:
     """Whether the item is in the text after mapping look-alike strokes: `AIice` is Alice."""
     if len(item) < _FEWEST_LOOKED_AT or not any(char in _SAME_SHAPE for char in item):
         return False
-    return _stands_apart(re.compile("".join(f"[{re.escape(char)}{_SAME_SHAPE.get(char, '')}]" for char in item)), text)
+    return _is_whole_word(re.compile("".join(f"[{re.escape(char)}{_SAME_SHAPE.get(char, '')}]" for char in item)), text)
 
 
-def _stands_apart(pattern: re.Pattern[str], text: str) -> bool:
+def _is_whole_word(pattern: re.Pattern[str], text: str) -> bool:
     """Whether a match begins and ends at a word boundary."""
     at = 0
     while (match := pattern.search(text, at)) is not None:
@@ -145,7 +145,7 @@ def _stands_apart(pattern: re.Pattern[str], text: str) -> bool:
     return False
 
 
-def numbers_named(answer: str, golds: Sequence[str]) -> dict[Decimal, str]:
+def find_named_numbers(answer: str, golds: Sequence[str]) -> dict[Decimal, str]:
     """The golds that are numeric tokens of the answer, each with what makes it doubtful ("" for one that is stated).
 
     Groups separated by spaces are one number, unless one is itself a gold.
@@ -209,7 +209,7 @@ def match_text_strictly(
     lines = fold(answer, keep_lines=True)
     text = lines.replace("\n", " ")
     # Computed once, and only if a gold is a number: both lists can have hundreds of entries.
-    numbers = cache(lambda: numbers_named(answer, golds))
+    numbers = cache(lambda: find_named_numbers(answer, golds))
     folded_golds = frozenset(map(fold, golds))
     denials = Denials(lines)
     claims = cache(lambda: _claims(answer, lines, golds, folded_golds))
@@ -231,7 +231,7 @@ def _missing_text(text: str, missing: Sequence[str], doubts: Sequence[str], conj
         return Strict(value=0.0, reason=is_doubted(*doubted), kind=doubted[1], details=details)
     inside = next((item for item in missing if fold(item) in text), None)
     if inside is not None:
-        word = word_around(text, fold(inside))
+        word = find_word(text, fold(inside))
         return Strict(value=0.0, reason=part_of_word(inside, word), kind="part of a word", details=details)
     return Strict(value=0.0, reason=lacks(len(missing), len(doubts), conj), kind="lacking", details=details)
 
@@ -315,7 +315,7 @@ def occurrences(text: str, part: str) -> Iterator[tuple[int, int]]:
         at = text.find(part, at + 1)
 
 
-def word_around(text: str, part: str) -> str:
+def find_word(text: str, part: str) -> str:
     """The word that contains `part`: everything up to the next spaces, plus the neighbouring word if that is only the part itself."""
     at = text.find(part)
     start, end = text.rfind(" ", 0, at) + 1, at + len(part)
@@ -623,11 +623,11 @@ class _Closeness:
             return _is_near(form, item.share, rounding=not is_whole(gold))
         if form is not gold and item.shift and abs(exact_of(gold)) <= 1:
             return False  # a share with its sign is no percent figure: 4200% is not 0.42
-        if any(exact_of(form) == exact_of(reading) for reading in item.candidates) or self.within_own(item, form):
+        if any(exact_of(form) == exact_of(reading) for reading in item.candidates) or self.is_within_own(item, form):
             return True
         return not item.is_scaled and _is_near(_scale_by(form, item.shift), _scale_by(written, item.shift), rounding=not is_whole(gold))
 
-    def within_own(self, item: Value, form: int | Number) -> bool:
+    def is_within_own(self, item: Value, form: int | Number) -> bool:
         """Whether a reading is within the check's own tolerance."""
         g = exact_of(form)
         return self.own.own and any(is_within(abs(g - exact_of(reading)), g, self.own) for reading in item.candidates)
@@ -670,7 +670,7 @@ def _odd_form(gold: int | Number, items: Sequence[Value], near: _Closeness) -> N
         elif exact_of(gold) < 0:
             causes.append("sign")
         elif is_far:
-            causes.append("own tolerance" if near.own.own and near.within_own(item, gold) else "rounding")
+            causes.append("own tolerance" if near.own.own and near.is_within_own(item, gold) else "rounding")
         else:
             causes.append(None)
     return None if None in causes else causes[0]

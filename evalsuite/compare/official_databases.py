@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from evalsuite.compare.duckdb_fetchdf_compat import unsupported_type
 from evalsuite.compare.messages import shorten, unreadable_type
 from evalsuite.compare.official_cells import Reference
-from evalsuite.compare.official_tables import all_of, match_pair
+from evalsuite.compare.official_tables import combine_scores, match_pair
 from evalsuite.compare.table_diff import Comparisons
 from evalsuite.compare.table_parameters import list_problem, needs_quotes
 from evalsuite.core.dataclasses import replace
@@ -39,7 +39,7 @@ def match_database(
         )
         reason = f"table {shorten(name)}: {score.reason}"
         scores.append(replace(score, reason=reason, details={**score.details, "table": name}))
-    return all_of(scores)
+    return combine_scores(scores)
 
 
 def _match_one(

@@ -124,7 +124,7 @@ class OfficialColumns:
         pairs = (pair for pair in zip(a, b, strict=True) if not (self.empty_is_zero and not NA_WORDS.isdisjoint(pair)))
         return any(surely_unequal(x, y) for x, y in pairs)
 
-    def differing(self, i: int, k: int) -> Any:
+    def differing_rows(self, i: int, k: int) -> Any:
         """The rows, in order, in which two columns differ; None if undecided."""
         import numpy as np
 
@@ -267,7 +267,7 @@ class OfficialColumns:
             return False
         return self.evidence.compute_once(("wide", side, column), lambda: self.evidence.columns[side][column].has_long_integer(_WIDE))
 
-    def unpaired(self, i: int, k: int) -> tuple[int, Sequence[int]] | None:
+    def count_unmatched(self, i: int, k: int) -> tuple[int, Sequence[int]] | None:
         """`count_unmatched` of two columns; None if undecided."""
         import numpy as np
 
@@ -374,7 +374,7 @@ class Side:
     def __len__(self) -> int:
         return len(self.chosen)
 
-    def first(self, n_rows: int) -> "Side":
+    def head(self, n_rows: int) -> "Side":
         """The same columns with only the first rows."""
         return self if n_rows >= self.table.n_rows else Side(first_rows(self.table, n_rows), self.chosen, self.ignore_order, self.reference)
 
@@ -385,11 +385,11 @@ class Side:
     def column(self, position: int) -> Column:
         """A chosen column, ready to be compared."""
         if position not in self._columns:
-            column = self.unsorted(position)
+            column = self.unsorted_column(position)
             self._columns[position] = column.sort() if self.ignore_order else column
         return self._columns[position]
 
-    def unsorted(self, position: int) -> Column:
+    def unsorted_column(self, position: int) -> Column:
         """A chosen column in the order of its rows."""
         column = self._column_at(position)
         return column.with_zeros() if self.reference in RESULT_SUITES else column
@@ -515,13 +515,13 @@ def _closest_column(expected: "Side", predicted: "Side", n_found: int, evidence:
     names = [k for k in range(n_predicted) if predicted.header(k) == expected.header(n_found)]
     if names and expected.ignore_order and n_ranked < n_rows:
         return min(names, key=lambda k: abs(i - k)), "name"
-    gold_start, predicted_start = (side.first(n_ranked) for side in (expected, predicted))
-    column, ranks = gold_start.unsorted(n_found), list[tuple[int, bool, int, int]]()
+    gold_start, predicted_start = (side.head(n_ranked) for side in (expected, predicted))
+    column, ranks = gold_start.unsorted_column(n_found), list[tuple[int, bool, int, int]]()
     for k in sorted(range(n_predicted), key=lambda k: k not in names):
         if expected.ignore_order:
-            n_differ, _ = count_unmatched(column.values[:n_ranked], predicted_start.unsorted(k).values[:n_ranked])
+            n_differ, _ = count_unmatched(column.values[:n_ranked], predicted_start.unsorted_column(k).values[:n_ranked])
         else:
-            n_differ = len(differing_rows(column, predicted_start.unsorted(k), n_ranked))
+            n_differ = len(differing_rows(column, predicted_start.unsorted_column(k), n_ranked))
         ranks.append((n_differ, k not in names, abs(i - k), k))
     return min(ranks)[-1], "closest" if n_ranked == n_rows else "sampled"
 
@@ -535,7 +535,7 @@ def _count_unmatched(
     """
     i, k = sides[0].chosen[at[0]], at[1]
     cell: Callable[[int, int], Any]
-    if columns is not None and (unpaired := columns.unpaired(i, k)) is not None:
+    if columns is not None and (unpaired := columns.count_unmatched(i, k)) is not None:
         big, (n, rows) = columns, unpaired
 
         def cell(side: int, row: int) -> Any:
@@ -567,7 +567,7 @@ def _differing_cells(
 ) -> tuple[str, dict[str, int]]:
     """How many cells of a gold and a predicted column (at: positions in their sides) differ in order, as words and details."""
     i, k = sides[0].chosen[at[0]], at[1]
-    rows = columns.differing(i, k) if columns is not None else None
+    rows = columns.differing_rows(i, k) if columns is not None else None
     if rows is not None and columns is not None:
         cells = columns.value(0, i, rows[0]), columns.value(1, k, rows[0])
     else:
@@ -588,7 +588,7 @@ def _whole_columns(sides: tuple[Side, Side], at: tuple[int, int], columns: Offic
     for side, position in zip(sides, at, strict=True):
         if columns is not None and not columns.is_database:
             side, position = Side(side.table, [side.chosen[position]], side.ignore_order, side.reference), 0
-        whole.append(side.unsorted(position))
+        whole.append(side.unsorted_column(position))
     return whole[0], whole[1]
 
 
@@ -727,7 +727,7 @@ def match_table_list(
         scores.append(_with_position(score, "table", index + 1, len(golds), name))
         if score.official == 0:
             break
-    return all_of(scores)
+    return combine_scores(scores)
 
 
 def match_pair(
@@ -747,7 +747,7 @@ def match_pair(
     return match_table(prediction, gold, needed=needed, ignore_order=ignore_order, reference=reference, comparisons=comparisons)
 
 
-def all_of(scores: Sequence[Score]) -> Score:
+def combine_scores(scores: Sequence[Score]) -> Score:
     """The score of a check that needs every part: the first 0, else the first that cannot be scored, else 1."""
     for value in (0.0, None):
         for score in scores:

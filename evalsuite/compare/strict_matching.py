@@ -126,7 +126,7 @@ def _match(
 def _match_in_order(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: bool, evidence: TableDiff) -> Matching:
     """Compare each column with its likely partner first; the others are compared only for a column whose partner is unequal."""
     guesses = likely_columns(gold, predicted)
-    _look_at(gold, [predicted[k] for k in guesses or ()], evidence)
+    _compare_pairs(gold, [predicted[k] for k in guesses or ()], evidence)
     twins, near = evidence.with_head(1, range(len(predicted))), FirstRows(predicted, evidence, heeds_labels)
     chosen: dict[int, int] = {}
     candidates: list[list[int]] = []
@@ -135,14 +135,14 @@ def _match_in_order(gold: Sequence[Column], predicted: Sequence[Column], heeds_l
         first = [guesses[i]] if guesses is not None else same_heads[:_TWINS_TRIED]
         free = (k for k in first if k not in chosen and near.may_be(column, k))
         partner = next((k for k in free if column_fits(column, predicted[k], evidence)), None)
-        options = [partner] if partner is not None else _first_fitting(column, predicted, near.of(column), chosen, evidence)
+        options = [partner] if partner is not None else _first_fitting(column, predicted, near.possible_columns(column), chosen, evidence)
         candidates.append(options)
         partner = next((k for k in options if k not in chosen), None)
         if partner is not None:
             chosen[partner] = i
     if all(candidates) and len(chosen) < len(gold):
         # The assignment is computed only if each column has a candidate.
-        candidates = list(map(near.fitting, gold))
+        candidates = list(map(near.equal_columns, gold))
     if len(chosen) == len(gold):
         return matched_as([k for k, _ in sorted(chosen.items(), key=lambda pair: pair[1])])
     return verdict_of_candidates(candidates, "equal")
@@ -182,11 +182,11 @@ class FirstRows:
         """Whether labels, if they count, allow that predicted column k is a gold column."""
         return not (self.heeds_labels and gold.contradicts(self.predicted[k]))
 
-    def fitting(self, gold: Column) -> list[int]:
+    def equal_columns(self, gold: Column) -> list[int]:
         """The predicted columns (index) that equal a gold column, likely ones first."""
-        return [k for k in self.of(gold) if column_fits(gold, self.predicted[k], self.evidence)]
+        return [k for k in self.possible_columns(gold) if column_fits(gold, self.predicted[k], self.evidence)]
 
-    def of(self, gold: Column) -> list[int]:
+    def possible_columns(self, gold: Column) -> list[int]:
         """The predicted columns (index) that first rows, and labels if they count, do not rule out for a gold column; likely ones first."""
         cell: Cell = _head(0, gold, self.evidence)[self.row]
         always, numbers, others = self._columns
@@ -211,7 +211,7 @@ def _is_beyond_floats(cell: Cell) -> bool:
     return isinstance(cell, int | Number) and place(cell) is None
 
 
-def _look_at(gold: Sequence[Column], partners: Sequence[Column], evidence: TableDiff) -> None:
+def _compare_pairs(gold: Sequence[Column], partners: Sequence[Column], evidence: TableDiff) -> None:
     """Compute the unlike rows of all pairs that may be equal at once."""
     pairs = zip(gold, partners, strict=False)
     evidence.look((column.position, partner.position) for column, partner in pairs if heads_fit(column, partner, evidence))
@@ -641,7 +641,7 @@ def _too_few(matching: Matching) -> tuple[list[int], list[int]]:
 
 def _rows(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], n_rows: int, evidence: TableDiff) -> Strict:
     partners = [predicted[k] for k in matching.assignment if k is not None]
-    n_left, at, complete = _rows_left(gold, partners, evidence)
+    n_left, at, complete = _count_unmatched(gold, partners, evidence)
     details: dict[str, Any] = {"n_rows": n_rows, "n_rows_disagree": n_left}
     if not n_left:
         return Strict(value=0.0, reason=ROWS_UNPAIRED, kind="rows scrambled", details=details)
@@ -659,7 +659,7 @@ def _rows(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column
     return Strict(value=0.0, reason=reason, kind="rows scrambled", details=details)
 
 
-def _rows_left(gold: Sequence[Column], partners: Sequence[Column], evidence: TableDiff) -> tuple[int, int, bool]:
+def _count_unmatched(gold: Sequence[Column], partners: Sequence[Column], evidence: TableDiff) -> tuple[int, int, bool]:
     """(How many gold rows have no partner, the first of them, whether that number is exact.)"""
     coded, complete = CodedColumns(gold, partners, evidence), True
     rows = coded.rows()

@@ -62,7 +62,7 @@ from evalsuite.trees.treeval_metrics import (
     choose_metrics,
     create_tree_metrics,
     is_of_shape,
-    measured,
+    measure,
     names_of,
     normalise,
     text_metric,
@@ -189,7 +189,7 @@ class Walk(Columns):
         total = np.zeros(len(got))
         for metric in leaf.metrics:
             raw = np.full(len(got), worst(metric), dtype=np.float64)
-            raw[fine] = np.nan_to_num(measured(metric, "scores", left, right))
+            raw[fine] = np.nan_to_num(measure(metric, "scores", left, right))
             total += normalise(metric, raw)
             values = raw.tolist()
             if sizes is not None:

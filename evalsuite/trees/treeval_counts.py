@@ -24,7 +24,7 @@ from evalsuite.trees.treeval_metrics import (
     ExactMatch,
     Levenshtein,
     Metric,
-    measured,
+    measure,
     normalise,
     worst,
 )
@@ -506,7 +506,7 @@ class TreevalGrid(Grid):
         """Compare values; a container in the place of a value gets the worst score."""
         fine = scalars(got)
         for k, metric in enumerate(leaf.metrics):
-            raw = measured(metric, "matrix", want, pick(got, fine))
+            raw = measure(metric, "matrix", want, pick(got, fine))
             if len(fine) < len(got):
                 whole = np.full((len(want), len(got)), worst(metric))
                 whole[:, fine] = raw

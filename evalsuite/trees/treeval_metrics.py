@@ -333,7 +333,7 @@ def text_metric(name: str, metric: TextMetric) -> Metric:
     return PairMetric(name=name, function=evaluated, score_range=ends, higher_is_better=better, signature=metric.signature)
 
 
-def measured(metric: Metric, kind: Literal["scores", "matrix"], references: Sequence[Any], predictions: Sequence[Any]) -> Floats:
+def measure(metric: Metric, kind: Literal["scores", "matrix"], references: Sequence[Any], predictions: Sequence[Any]) -> Floats:
     """Return the metric's `scores` (n) or `matrix` (n x m). Raises `FaultError` if a plugin's fails, or returns another shape or NaN."""
     make = getattr(metric, kind)
     if isinstance(metric, ExactMatch | Levenshtein):
