@@ -248,7 +248,7 @@ def _place(folder: Path, *, by_files: bool) -> Place | None:
         return _archive_place(folder)
     if why := why_no_folder(folder, "folder"):
         return _broken_place(folder, why)
-    name = folder.resolve().name
+    name = _own_name(folder)
     if is_submission(folder) or (by_files and holds_answers(folder)):
         return Place(name=name, folder=folder)
     return Place(name=name, folder=folder, is_run=True) if holds_run(folder) else None
@@ -263,7 +263,12 @@ def _is_other_archive(item: Path) -> bool:
 
 
 def _broken_place(folder: Path, why: str) -> Place:
-    return Place(name=folder.resolve().name, folder=folder, fault=why)
+    return Place(name=_own_name(folder), folder=folder, fault=why)
+
+
+def _own_name(folder: Path) -> str:
+    """Return the name by which a folder was given: of a link the link's, which says more than that of its target."""
+    return Path(os.path.abspath(folder)).name  # noqa: PTH100 - `resolve` would follow the link
 
 
 def _is_same_path(a: Path, b: Path) -> bool:

@@ -131,6 +131,15 @@ def test_runs_and_folders_of_runs(place: Path, capsys: pytest.CaptureFixture[str
     assert "FORCED" in rank(capsys, ".evalsuite/runs", "--force")
 
 
+def test_a_link_has_its_own_name(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Teams are often links into a store of uploads: the board names the team, and counts an upload once."""
+    (place / "subs").rename(place / "store")
+    (place / "subs").mkdir()
+    for team, upload in (("blue", "alice"), ("red", "bob"), ("twin", "bob")):
+        (place / "subs" / team).symlink_to(place / "store" / upload)
+    assert [row["name"] for row in json.loads(rank(capsys, "subs", "--json"))["rows"]] == ["blue", "red"]
+
+
 def test_broken_submissions_are_rows(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A folder without metadata and one whose metadata is a folder stand last with their faults; the exit code says so."""
     (place / "subs" / "empty").mkdir()
