@@ -211,13 +211,14 @@ def as_number(exact: Decimal, *, is_plain: bool) -> int | Number:
     return int(exact) if is_plain and exact.adjusted() < _MOST_DIGITS else number_of(exact)
 
 
-# Numbers in words, which are read where a text has no digits; `one` is more often a pronoun.
+# Numbers in words, which are read where a text has no digits; `one` is more often a pronoun, `the three` and `the top five` say no number.
 _BELOW_TEN: Final = "zero one two three four five six seven eight nine"
 _TEENS: Final = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
 _TEN_WORDS: Final = "- - twenty thirty forty fifty sixty seventy eighty ninety"
 _ONES, _TENS = f"{_BELOW_TEN} {_TEENS}".split(), _TEN_WORDS.split()
 _NUMBER_WORD: Final = lazy_pattern(
-    rf"(?<![\w-])(?:(?P<tens>{'|'.join(_TENS[2:])})(?:[- ](?P<ones>{'|'.join(_ONES[1:10])}))?|(?P<word>zero|{'|'.join(_ONES[2:])}))"
+    r"(?<![\w-])(?<!\bthe )(?<!\bthese )(?<!\bthose )(?<!\ball )(?<!\btop )(?<!\bfirst )(?<!\blast )(?<!\bother )(?<!\banother )"
+    rf"(?:(?P<tens>{'|'.join(_TENS[2:])})(?:[- ](?P<ones>{'|'.join(_ONES[1:10])}))?|(?P<word>zero|{'|'.join(_ONES[2:])}))"
     r"(?![\w-]| hundred| dozen| and a| th)",
     re.IGNORECASE,
 )
