@@ -33,7 +33,12 @@ class RecordError(EvalsuiteError, ValueError):
 
 
 class MetricError(EvalsuiteError, ValueError):
-    """Invalid inputs or options of a metric. `code` is a short identifier of the problem, such as `no_reference`."""
+    """Invalid inputs or options of a metric.
+
+    Attributes:
+        code: a short identifier of the problem, such as `no_reference`.
+        hint: how to solve it, or empty.
+    """
 
     def __init__(self, message: str, *, code: str = "", hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -59,8 +64,14 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregate:
-    """Summary statistics of n values. `std` is the sample standard deviation, None for one value. Nulls are excluded and counted in
-    `n_null`.
+    """Summary statistics of n values.
+
+    Attributes:
+        mean, median, min, max: of the values that are not null.
+        std: the sample standard deviation (n - 1), None for one value.
+        std_population: the standard deviation of the values as a whole population (n).
+        count: the number of values that are not null.
+        n_null: the number of nulls.
     """
 
     mean: float

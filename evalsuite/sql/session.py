@@ -46,7 +46,11 @@ REASONS = {
 class Connection:
     """The description of one database: plain data that is pickled to a worker and opened there.
 
-    `options` can contain secrets: neither `repr` nor `str` nor an error shows any of its values.
+    Attributes:
+        name: the name of the connection, for messages.
+        engine: a name in `ENGINES`, such as `duckdb`, `sqlite` or `postgres`.
+        database: a file for an embedded engine, else the name of the database.
+        options: further settings of the engine. They can contain secrets: `repr`, `str` and errors show none of the values.
     """
 
     name: str
@@ -59,9 +63,15 @@ class Connection:
 class QueryLimits:
     """The limits of one statement.
 
-    `seconds` wall clock · `rows`, `columns` of the result · `held_bytes` of cells if they are in memory · `result_bytes` of a result in all
-    · `memory_mib` of an embedded engine · `billed_bytes` that BigQuery may bill · `sql_bytes` length of the statement · `clock` the frozen
-    time of the statement, in seconds since 1970 (0: the real clock).
+    Attributes:
+        seconds: elapsed time of the statement.
+        rows, columns: size of the result.
+        held_bytes: bytes of cells that are in memory at once.
+        result_bytes: bytes of the whole result.
+        memory_mib: memory of an embedded engine, in MiB.
+        billed_bytes: bytes that BigQuery may bill.
+        sql_bytes: length of the statement.
+        clock: frozen time of the statement, in seconds since 1970 (0: the real clock).
     """
 
     seconds: float = 10

@@ -55,7 +55,14 @@ COLUMNS = {"match": "matches", "mismatch": "mismatches", "omission": "omissions"
 
 @dataclass(frozen=True, slots=True)
 class ComparatorResult:
-    """What a comparator returns: a score in [0, 1], its name, a reason, and whether the field counts at all."""
+    """The verdict of a comparator on one field.
+
+    Attributes:
+        score: in [0, 1]; 1 is right.
+        comparator: the name of the comparator.
+        reason: one sentence that explains the score, or None.
+        skip: whether the field is left out of all numbers.
+    """
 
     score: float
     comparator: str = ""

@@ -1,6 +1,7 @@
 """Names that a person may import are found, however files are renamed."""
 
 import importlib
+import inspect
 import sys
 
 import pytest
@@ -44,3 +45,15 @@ def test_modules_that_the_documentation_of_0_2_names_are_still_imported(module: 
 def test_the_old_modules_are_all_tried() -> None:
     """The table of old modules has no line that no test imports."""
     assert list(OLD) == list(evalsuite._OLD_MODULES)
+
+
+def test_help_of_a_public_name_is_enough_to_use_it() -> None:
+    """A function says what it takes and returns, a class what it has; the builder of metrics has a method for each part instead."""
+    public = {name: getattr(evalsuite, name) for name in evalsuite.__all__ if name != "MetricBuilder"}
+    asked = {name: ["Args:", "Returns:"] if inspect.isfunction(value) else [] for name, value in public.items() if callable(value)}
+    lacking = {name: [title for title in titles if title not in str(inspect.getdoc(public[name]))] for name, titles in asked.items()}
+    bare = [
+        name for name in asked if isinstance(public[name], type) and not {"Args:", "Attributes:"} & {*inspect.getdoc(public[name]).split()}
+    ]
+    assert len(asked) > 25
+    assert ({name: titles for name, titles in lacking.items() if titles}, bare) == ({}, [])

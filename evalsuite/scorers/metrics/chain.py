@@ -63,7 +63,10 @@ def _adder(name: str) -> Callable[..., "MetricBuilder"]:
 
 
 class MetricBuilder:
-    """Collects parts in order; `build` combines them. One part gives that metric itself, several a `Composite`."""
+    """Collects parts in order. `build` returns a `Composite` of them, or of a single part that metric itself.
+
+    Each method (`f1`, `rouge`, `custom`, ...) adds a part with a `weight` and the options of the metric, and returns the builder.
+    """
 
     def __init__(self) -> None:
         self._parts: list[Part] = []

@@ -100,10 +100,13 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Composite(Metric):
-    """Metrics mapped to [0, 1], more is better, combined by `aggregation`; each part is scored once.
+    """Metrics mapped to [0, 1], more is better, combined to one score; each part is scored once.
 
-    `on_missing`, for a part without a value: `null` makes the composite undefined, `renormalise` leaves the part out, `zero` counts it 0.
-    An unbounded part (TER, readability) needs a `scale`. A part with the name of an earlier one becomes `name#2`.
+    Attributes:
+        parts: the metrics with their weights. An unbounded one (TER, readability) needs a `scale`. A part with the name of an earlier one
+            becomes `name#2`.
+        aggregation: how the values of the parts become one, see `AGGREGATIONS`.
+        on_missing: for a part without a value, `null` makes the composite undefined, `renormalise` leaves the part out, `zero` counts 0.
     """
 
     name: ClassVar[str] = "composite"
