@@ -75,6 +75,21 @@ _get_metric = get_metric
 def get_metric(name, /, **options):
     return _get_metric(name, **{key: value for key, value in options.items() if not _is_off(f"parameter {name} {key}")})
 """,
+    "evalsuite/scorers/metrics/scorer.py": """
+import functools
+from _switch import is_off as _is_off
+
+_plain_scorer_of = _scorer_of
+
+def _scorer_of(make, kind, *rest):
+    function = _plain_scorer_of(make, kind, *rest)
+
+    @functools.wraps(function)
+    def call(*arguments, **parameters):
+        return function(*arguments, **{key: value for key, value in parameters.items() if not _is_off(f"parameter {kind.name} {key}")})
+
+    return call
+""",
     "evalsuite/gold/suite_yaml.py": """
 from _switch import is_off as _is_off
 
@@ -236,16 +251,21 @@ def _text_of(item: Any) -> str:
     return f"{item.nodeid}\n{_source(item.function)}\n{parameters}"
 
 
+def _names(text: str, pattern: re.Pattern[str], context: str) -> int:
+    """Which of a feature and its context a text names: none, one or both."""
+    return (pattern.search(text) is not None) + (context in text)
+
+
 def _tests_that_name(name: str, items: Sequence[Any]) -> list[Any]:
     """Those of which the text names a feature and its command or scorer, then those of which the module does; short ones first."""
     kind, *words = name.split()
     word, context = words[-1], words[-2] if len(words) > 1 else "suite.yaml" * (kind == "key")
     pattern = re.compile(rf"""["']{word}["']|\b{word}[=:]""" if kind in ("parameter", "key") else rf"(?<![\w-])(?:{word})\b")
     near: dict[Any, tuple[int, int]] = {}
-    modules = {item.module for item in items}
-    naming = {module for module in modules if context in (whole := _source(module)) and pattern.search(whole) is not None}
+    naming = {module for module in {item.module for item in items} if _names(_source(module), pattern, context) == 2}
     for item in items:
-        if item.module in naming:
-            text = _text_of(item)
-            near[item] = 2 - (pattern.search(text) is not None) - (context in text), len(text)
+        # The cases of a test may be in another module.
+        n_named = _names(_text_of(item), pattern, context)
+        if n_named == 2 or item.module in naming:
+            near[item] = 2 - n_named, len(_text_of(item))
     return sorted(near, key=near.__getitem__)

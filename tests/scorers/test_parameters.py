@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import sacrebleu
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
 from evalsuite.core.registry import check_parameters
 from evalsuite.core.types import Fault, Table
@@ -90,6 +91,22 @@ def test_what_a_parameter_changes(
         score = SCORERS.load(name).score(text, gold=gold, **{key: options[key] for key in keys})
         found.append((score.details.get("raw", score.official), score.strict))
     assert found == [pytest.approx(without), pytest.approx(with_it)]
+
+
+@pytest.mark.parametrize(
+    ("cell", "gold", "options"),
+    [("6", "5", {"abs_tol": 1}), ("105", "100", {"rel_tol": 0.05}), ("17.5%", "0.175", {"percentage": True})],
+)
+def test_tolerances_of_tables(cell: str, gold: str, options: dict[str, Any]) -> None:
+    """For one table, for each of several and for those of a database; a database has no percent signs."""
+    answer, expected = (Table(header=("a",), columns=((text,),), n_rows=1, name="t") for text in (cell, gold))
+    sides: dict[str, tuple[Any, Any]] = {"table_match": (answer, expected), "tables_match": ([answer], [expected])}
+    if "percentage" not in options:
+        typed = [replace(one, columns=((int(one.columns[0][0]),),), types=("INTEGER",)) for one in (answer, expected)]
+        sides["duckdb_match"] = ({"t": typed[0]}, {"t": typed[1]})
+    for name, (found, right) in sides.items():
+        assert SCORERS.load(name).score(found, gold=right).strict == 0
+        assert SCORERS.load(name).score(found, gold=right, **options).strict == 1
 
 
 TREE = {"a": "Oslo", "b": {"c": "Bergen", "d": 7}}
