@@ -207,6 +207,7 @@ class Features:
         for name in chosen:
             number, log = self._names.index(name), Path("log.txt")
             wanted = naming[name][: N_TRIED * 3 if name.startswith("parameter ") else N_TRIED]
+            n_failing = 0
             _switch().forget()
             code = _in_fork(lambda wanted=wanted, number=number: _run(wanted, number), log)
             while code == 1:
@@ -215,12 +216,13 @@ class Features:
                 item = next(item for item in wanted if item.nodeid == failed)
                 if _in_fork(lambda item=item: _run([item], -1), log) == 0:
                     break
+                n_failing += 1
                 wanted = wanted[wanted.index(item) + 1 :]
                 code = _in_fork(lambda wanted=wanted, number=number: _run(wanted, number), log)
             if code != 1:
                 self.unnoticed.append(name)
                 reach = "reached" if number in _switch().reached() else "not reached"
-                print(f"  UNNOTICED {name}: {len(naming[name])} tests name it, {reach}, code {code}", flush=True)
+                print(f"  UNNOTICED {name}: {len(naming[name])} tests name it, {reach}, {n_failing} fail anyway, code {code}", flush=True)
         print(f"{len(chosen) - len(self.unnoticed)} of {len(chosen)} features are noticed", flush=True)
         return True
 

@@ -6,6 +6,7 @@ The history is the run folders themselves. Next to them is the score of each gol
 import fnmatch
 import json
 import os
+import time
 from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -142,8 +143,14 @@ def find_runs(
         if (suite is None or fnmatch.fnmatchcase(entry.suite, suite))
         and (model is None or fnmatch.fnmatchcase(str(entry.metadata.get("model_name", "")), model))
         and (tag is None or tag in entry.tags)
-        and since.replace("-", "") <= entry.name <= until.replace("-", "") + "~"
+        and since.replace("-", "") <= _began(entry.folder) <= until.replace("-", "") + "~"
     ]
+
+
+def _began(folder: Path) -> str:
+    """Return the time that begins a run's name; for a name without one, when the run was finished."""
+    name = folder.name[:_SECOND]
+    return name if _BEGAN.fullmatch(name) else time.strftime("%Y%m%d-%H%M%S", time.gmtime(_written_ns(folder) / 1e9))
 
 
 def _all_entries(root: Path) -> Iterator[RunEntry]:

@@ -79,6 +79,7 @@ def test_examples_choose_the_parameters(place: Path, capsys: pytest.CaptureFixtu
     first, second = (entry["evaluation"]["parameters"] for entry in spec(place / "gold"))  # type: ignore[index]
     assert first == {"gold": "q1.csv", "ignore_order": True, "condition_cols": [0]}
     assert second == {"gold": "q2.csv", "ignore_order": False}
+    assert "q1: ignore_order true, condition_cols [0] by 1 good and 1 bad example" in capsys.readouterr().out
     (place / "bad/q2/one.csv").unlink()
     assert main(["init", "--gold-from", "src", "--good", "good", "--bad", "bad", "--to", "other", "--name", "mine"]) == EXIT_OK
     assert (place / "other/suite.yaml").read_text() == 'name: "mine"\n'

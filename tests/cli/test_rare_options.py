@@ -382,3 +382,26 @@ def test_hidden_gold_in_a_merged_run(place: Path, capsys: pytest.CaptureFixture[
         shown(capsys, "merge", "part1", "part2", "--out", f"whole{at}", "-o", f"{at}.json", *more)
         outputs.append("contains 'yes'" in Path(f"{at}.json").read_text())
     assert outputs == [False, True]
+
+
+def test_a_report_of_samples(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`samples -o` writes what is printed to a file, in the format of its ending."""
+    text_gold(Path("gold"), a="y").joinpath("x_eval.jsonl").unlink()
+    text_submission(Path("other"), a="n")
+    printed = as_json(capsys, "samples", "sub", "other", "--gold", "gold", "--isolation", "none", "-o", "samples.json")
+    assert json.loads(Path("samples.json").read_text())["models"] == printed["models"]
+
+
+def test_the_filters_of_a_list_of_runs(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each of `runs list` leaves out what it does not fit."""
+    text_gold(Path("gold"), a="y").joinpath("x_eval.jsonl").unlink()
+    assert main(["run", "sub", "--gold", "gold", "--out", ".evalsuite/runs/mine", "-q", "--isolation", "none"]) == 0
+    assert main(["runs", "tag", "mine", "--add", "best"]) == 0
+    filters = (
+        ("--suite", "go*", "x*"),
+        ("--tag", "best", "worst"),
+        ("--since", "2020-01-01", "2999-01-01"),
+        ("--until", "2999-01-01", "2020-01-01"),
+    )
+    for option, *words in filters:
+        assert ["none of 1 runs" in shown(capsys, "runs", "list", option, word) for word in words] == [False, True]

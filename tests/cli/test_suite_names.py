@@ -98,3 +98,5 @@ def test_judge_of_a_leaderboard_and_of_rescore(
     for model in ("kind", "harsh"):
         assert main(["samples", "answers", "others", "--gold", "gold", "--judge", f"{model}.yaml", "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["models"][0]["mean"] == found[model]
+        assert main(["compare", "answers", "others", "--gold", "gold", "--judge", f"{model}.yaml", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["candidates"][0]["total"]["b"] == found[model]

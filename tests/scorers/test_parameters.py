@@ -91,6 +91,8 @@ def test_what_a_parameter_changes(
         score = SCORERS.load(name).score(text, gold=gold, **{key: options[key] for key in keys})
         found.append((score.details.get("raw", score.official), score.strict))
     assert found == [pytest.approx(without), pytest.approx(with_it)]
+    # A flip of a text says whether the excluded word was inside another one.
+    assert name != "string_match" or found[1] != (0, 1) or score.flip.startswith("exclude inside a word: ")
 
 
 @pytest.mark.parametrize(
