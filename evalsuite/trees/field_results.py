@@ -561,7 +561,8 @@ class FieldReport(Report):
         at = None if record.f1 is None else len(self.records)
         self.records.append((record.record_id, record.precision, record.recall, record.f1))
         if record.reason and not self.reason:
-            self.reason = f"record {record.record_id}: {record.reason}" if self._has_several else record.reason
+            is_named = self._has_several and record.record_id is not None
+            self.reason = f"record {record.record_id}: {record.reason}" if is_named else record.reason
         for row in record.field_results:
             status = row.status
             self.add(at, row.schema_path, status, row.score, row.gold_value, row.extracted_value)

@@ -606,7 +606,7 @@ class Scoring:
             value = None
         alternatives = inspect(value, self.limits, where=f"record {label!r}")
         rows = list(Walk(self, alternatives=alternatives).one_sided(self.node, value, "omission" if missing else "hallucination", "", ()))
-        reason = "gold's record was not submitted" if missing else "gold has no such record"
+        reason = "gold's record was not submitted" if missing else "a submitted record is not in gold"
         reason = extracted.reason if isinstance(extracted, Lost) else reason
         precision, recall, f1 = totals.add(rows, failed=True)
         return RecordResult(label, rows, gold if missing else None, None if missing else extracted, precision, recall, f1, reason)

@@ -146,6 +146,7 @@ def test_a_record_that_is_missing_is_named() -> None:
     gold = [{"id": at, "a": "x"} for at in range(3)]
     assert score("tree_match", gold[:2], gold=gold, id_field="id").strict_reason.startswith("record 2: gold's record was not submitted; ")
     assert score("tree_match", [], gold=gold[:1]).strict_reason.startswith("gold's record was not submitted")
+    assert score("tree_match", gold, gold=gold[:2]).strict_reason.startswith("a submitted record is not in gold; ")
 
 
 def test_a_shuffled_file_scores_the_same_under_both_scorers() -> None:
