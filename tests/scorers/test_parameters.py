@@ -66,6 +66,7 @@ WITHOUT_AND_WITH: list[tuple[str, str, Any, dict[str, Any], tuple[float, float |
     ("f1", "a  b", "a b", {"normalize_whitespace": False}, (1, 1), (0.8, 0.8)),
     ("rouge", "b a", "a b", {"kind": "rouge1"}, (0.5, 0.5), (1, 1)),
     ("rouge", "a", "a b", {"part": "precision"}, (2 / 3, 2 / 3), (1, 1)),
+    ("rouge", "a", "!", {"kind": "rouge1", "part": "recall"}, (0, 0), (0, 0)),
     ("rouge", "\u00e9", "\u00e9", {"tokenizer": "unicode"}, (0, 0), (1, 1)),
     ("rouge", "running", "run", {"use_stemmer": True}, (0, 0), (1, 1)),
     ("levenshtein", "abcd", "acbd", {"edits": "damerau"}, (0.5, 0.5), (0.75, 0.75)),

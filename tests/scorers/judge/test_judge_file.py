@@ -72,7 +72,7 @@ def test_only_what_moves_a_verdict_makes_runs_incomparable(place: Path, serve: S
         assert other != plain
     (place / "gold" / "own").mkdir()
     (place / "gold" / "own" / "llm_judge.txt").write_text("Rate {{prediction}}")
-    assert "prompts=" in signature(prompts="own")
+    assert "prompts=7d7dac9f|" in signature(prompts="own")
 
 
 @pytest.mark.parametrize(

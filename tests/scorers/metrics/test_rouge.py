@@ -81,6 +81,7 @@ STEMS = {
     "adjust", "adoption": "adopt", "effective": "effect", "probate": "probat", "rate": "rate", "cease": "ceas", "controll":
     "control", "roll": "roll", "skies": "sky", "by": "by", "tied": "tie", "cried": "cri", "dying": "die", "yield": "yield",
     "sayings": "say", "ally": "alli", "radically": "radic", "oiled": "oil", "owing": "owe", "aging": "age", "beginning": "begin",
+    "finally": "final",
 }  # fmt: skip
 
 
