@@ -42,7 +42,7 @@ def query_files(task: Task, check: Check, *, live: bool = False) -> list[Path]:
     reads = SCORERS.load(check.scorer).marker.reads
     if reads not in TABLES | TEXTS or (reads in TEXTS and not is_temporal(check)):
         return []
-    if names_queries(check) or lacks_gold(task, check):
+    if lacks_gold(task, check):
         return find_queries(task, check)
     files = find_queries(task, check) if live else []
     return [] if reads == "tables" and len(files) != len(gold_names(check)) else files

@@ -35,6 +35,9 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, str]]] = {
     "several": ("tables_match", {"condition_cols": [[], [0]]}, {"r.csv": "a\n1\n", "s.csv": "b,c\n2,3\n"}),
     "database": ("duckdb_match", {}, {"r.duckdb": "CREATE TABLE t AS SELECT range AS a, 'x' AS b FROM range(9)"}),
     "packed rows": ("duckdb_match", {}, {"r.duckdb": "CREATE TABLE t AS SELECT range AS a FROM range(5000)"}),
+    "no name": ("table_match", {"gold": [1]}, {"r.csv": "a\n1\n"}),
+    "no list": ("table_match", {"gold": 5}, {"r.csv": "a\n1\n"}),
+    "warned": ("table_match", {"ignore_order": [True]}, {"r.csv": "a\n1\n"}),
     "view": ("duckdb_match", {"condition_tabs": ["v"], "reference": "dbt"}, {"r.duckdb": VIEW}),
 }
 
