@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from evalsuite.compare.numbers import FEWEST_DECIMALS, NOISE_FLOOR, NOISE_REL, Tolerance
+from evalsuite.compare.numbers import FEWEST_DECIMALS, NOISE_BEYOND, NOISE_FLOOR, NOISE_REL, Tolerance
 from evalsuite.compare.official_cells import ABS_TOL, NA_WORDS, NUMERIC, typed_column
 from evalsuite.compare.string_columns import NUMBER_KINDS, WORD, Block, Packed
 from evalsuite.compare.table_hashes import ArrayCache
@@ -30,7 +30,12 @@ _POINT, _LOWER_E, _UPPER_E, _BLANK = b".eE "
 # Strict comparisons closer to the limit than this share of gold are left to exact arithmetic.
 _NOISE: Final = 4e-15
 WHOLE: Final = -1
+# Numbers that show more decimals count as showing this many.
+MOST_DECIMALS: Final = 100
 _AT_ONCE: Final = 65_536
+_CHUNK: Final = 131_072
+# Numbers of which one is a rounding of the other differ by less than this share of either.
+_MOST_ROUNDED: Final = 0.06
 _FIRST_CELLS: Final = 16
 
 
@@ -54,8 +59,8 @@ class Numbers:
 
     @cached_property
     def digits(self) -> "np.ndarray[Any, Any] | None":
-        """The number of digits that each cell shows after its point: `WHOLE` without point and exponent, 0 with an exponent. None if
-        unknown.
+        """The number of decimals that each cell shows: `WHOLE` without point and exponent; an exponent shifts them, down to 0, which
+        promises nothing. None if unknown.
         """
         import numpy as np
 
@@ -66,7 +71,11 @@ class Numbers:
         behind = np.where(points < ends, ends - points - 1, WHOLE).astype(np.int8)
         for sign in (_LOWER_E, _UPPER_E):
             if bytes([sign]) in words.tobytes():
-                behind[_byte_places(words, sign) < ends] = 0
+                places = _byte_places(words, sign)
+                rows = np.flatnonzero(places < ends)
+                shown = np.maximum(places[rows] - points[rows] - 1, 0) - _whole_numbers(words[rows], places[rows] + 1, ends[rows])
+                # A number too small for a float reads as 0.
+                behind[rows] = np.where(self.values[rows] == 0, 0, np.clip(shown, 0, MOST_DECIMALS))
         return behind
 
     def take(self, rows: "np.ndarray[Any, Any]") -> "Numbers":
@@ -113,6 +122,18 @@ def _byte_places(words: "np.ndarray[Any, Any]", sign: int) -> "np.ndarray[Any, A
             break
         rows = np.flatnonzero(~is_there) if isinstance(rows, slice) else rows[~is_there]
     return firsts
+
+
+def _whole_numbers(words: "np.ndarray[Any, Any]", starts: Any, stops: Any) -> "np.ndarray[Any, Any]":
+    """The integer in the bytes from start to stop of each row of words, of at most a million."""
+    import numpy as np
+
+    text, rows, values = words.view(np.uint8), np.arange(len(words)), np.zeros(len(words), np.int64)
+    for at in range(int((stops - starts).max(initial=0))):
+        signs = text[rows, np.minimum(starts + at, text.shape[1] - 1)]
+        is_digit = (starts + at < stops) & (signs >= ord("0"))
+        values = np.where(is_digit, np.minimum(values * 10 + signs - ord("0"), 10**6), values)
+    return np.where(text[rows, np.minimum(starts, text.shape[1] - 1)] == ord("-"), -values, values)
 
 
 def join_blocks(parts: Iterable[Numbers | None], n: int) -> Numbers | None:
@@ -268,6 +289,91 @@ def _are_roundings(a: Any, b: Any, gold_digits: Any, predicted_digits: Any) -> A
     inside = np.abs(a - b) + _NOISE * np.maximum(np.abs(a), np.abs(b)) < 0.4999999999 * unit
     # Digits of 0 mean an exponent, which does not show how many decimals were written.
     return inside & (predicted_digits != 0) & (np.minimum(decimals_of_prediction, gold_digits) <= 15) & (coarse > 10.0000001 * unit)
+
+
+def widest(tolerance: Tolerance, values: Any, decimals: Any = FEWEST_DECIMALS) -> Any:
+    """How far two equal numbers near these values can be apart if each shows at least so many decimals; a generous upper bound."""
+    import numpy as np
+
+    size = np.abs(values) * 1.1 + 0.01
+    if tolerance.own:
+        share = tolerance.rel / (1 - tolerance.rel) if tolerance.rel < 1 else np.inf
+        return np.maximum(np.maximum(tolerance.abs, share * size), 1e-9) * 1.001 + 1e-15 * size
+    rounding = np.minimum(0.5 * 10.0 ** -np.maximum(FEWEST_DECIMALS, decimals).astype(float), _MOST_ROUNDED * np.abs(values))
+    noise = np.minimum(NOISE_REL * size, np.maximum(NOISE_FLOOR, NOISE_BEYOND * size))
+    # Beyond 2^53 an integer may be a different one as a double.
+    return (np.maximum(rounding, noise) + np.where(size >= SAFE_WHOLE, 1e-12 * size, 0) + 1e-9) * 1.001 + 1e-15 * size
+
+
+def fewest_decimals(numbers: Numbers) -> int:
+    """The fewest decimals that a number shows."""
+    import numpy as np
+
+    return 0 if numbers.digits is None else int(numbers.digits[~np.isnan(numbers.values)].min(initial=MOST_DECIMALS))
+
+
+def number_groups(values: Any, digits: Any, is_gold: Any, tolerance: Tolerance) -> tuple[Any, Any]:
+    """(The group of each number, whether each group may contain unequal numbers.) Equal numbers are always in one group.
+
+    Groups are the chains whose gaps exceed every tolerance. A group is not loose if even its most distant numbers are certainly equal, at
+    the most decimals that they show.
+    """
+    import numpy as np
+
+    order = np.argsort(values).astype(np.int32)
+    ordered = values[order]
+    # Exponents do not show how many decimals were written.
+    fewest = max(0, int(digits.min(initial=MOST_DECIMALS)))
+    largest = max(-float(ordered[0]), float(ordered[-1])) if len(ordered) else 0.0
+    if not tolerance.own and bool((digits == WHOLE).all()) and largest < SAFE_WHOLE:
+        starts = np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)]
+        loose = np.zeros(np.count_nonzero(starts), bool)
+    else:
+        gaps = ((b - a, np.maximum(np.abs(a), np.abs(b))) for a, b in in_parts(ordered[:-1], ordered[1:]))
+        starts = np.concatenate([[True], *(gap > widest(tolerance, size, fewest) for gap, size in gaps)])[: len(ordered)]
+        begins = np.append(np.flatnonzero(starts), len(ordered))
+        loose = np.zeros(len(begins) - 1, bool)
+        for at in range(0, len(loose), _CHUNK):
+            ends = begins[at : at + _CHUNK + 1]
+            rows = order[ends[0] : ends[-1]]
+            tight = _are_tight(ordered[ends[0] : ends[-1]], digits[rows], is_gold[rows], ends[:-1] - ends[0], tolerance)
+            loose[at : at + _CHUNK] = ~tight
+    groups = np.empty(len(order), np.int32)
+    groups[order] = np.cumsum(starts, dtype=np.int32) - 1
+    return groups, loose
+
+
+def _are_tight(values: Any, digits: Any, is_gold: Any, starts: Any, tolerance: Tolerance) -> Any:
+    """Whether all gold numbers of each group certainly equal all predicted ones; groups of one side alone count as tight."""
+    import numpy as np
+
+    size, stops = np.abs(values), np.append(starts[1:], len(values)) - 1
+    low, high = np.minimum.reduceat(size, starts), np.maximum.reduceat(size, starts)
+    # The numbers are in ascending order, so the first and the last of a side are its ends.
+    ends = [
+        function.reduceat(np.where(side_mask, values, other), starts)
+        for side_mask in (is_gold, ~is_gold)
+        for function, other in ((np.minimum, np.inf), (np.maximum, -np.inf))
+    ]
+    with np.errstate(invalid="ignore"):
+        distance = np.maximum(ends[3] - ends[0], ends[1] - ends[2])
+    has_exponent = np.maximum.reduceat(digits == 0, starts)
+    same = (values[starts] == values[stops]) & (high < SAFE_WHOLE) & ~((high == 0) & has_exponent)
+    one_sided = ~np.isfinite(distance)
+    if tolerance.own:
+        within = distance + _NOISE * high < np.maximum(tolerance.rel * low, tolerance.abs)
+        return one_sided | within | (same & np.maximum.reduceat(digits == WHOLE, starts) & np.minimum.reduceat(digits == WHOLE, starts))
+    near = distance + _NOISE * high < np.minimum(NOISE_REL * low, NOISE_FLOOR)
+    gold_digits = np.where(is_gold, digits, MOST_DECIMALS), np.where(is_gold, digits, WHOLE)
+    decimals = np.where(digits == WHOLE, 0, digits)
+    other_digits = np.where(is_gold, MOST_DECIMALS, decimals), np.where(is_gold, 0, decimals)
+    least = np.minimum(np.minimum.reduceat(gold_digits[0], starts), np.minimum.reduceat(other_digits[0], starts))
+    most = np.minimum(np.maximum.reduceat(gold_digits[1], starts), np.maximum.reduceat(other_digits[1], starts))
+    units = 10.0 ** -np.arange(16.0)
+    rounded = distance + _NOISE * high < 0.4999999999 * units.take(np.clip(most, FEWEST_DECIMALS, 15))
+    rounded &= (low > 10.0000001 * units.take(np.clip(least, FEWEST_DECIMALS, 15))) & (most <= 15) & ~has_exponent
+    rounded &= np.minimum.reduceat(gold_digits[0], starts) > 0
+    return one_sided | same | ((near | rounded) & (low > 0) & (high < SAFE_WHOLE) & (np.sign(values[starts]) == np.sign(values[stops])))
 
 
 def surely_unequal(gold: str, predicted: str) -> bool:

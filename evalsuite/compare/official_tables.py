@@ -57,7 +57,7 @@ from evalsuite.compare.official_cells import (
     surely_equal,
     typed_column,
 )
-from evalsuite.compare.string_columns import NUMBER_KINDS, first_rows, has_long_integer
+from evalsuite.compare.string_columns import NUMBER_KINDS, WORD, first_rows, has_long_integer
 from evalsuite.compare.table_diff import BulkDiff, Comparisons, TableDiff
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import count_words, describe
@@ -71,6 +71,7 @@ _ROWS_TRIED: Final = 5
 _WIDE: Final = 16
 _PLAIN: Final = 1e15
 _LONGEST_NA: Final = max(map(len, NA_WORDS))
+_NA_WORDS: Final = sorted({int.from_bytes(word.encode()[:WORD], "little") for word in NA_WORDS})
 # Decimals of a database with more digits are not always the float that their text denotes.
 _EXACT_DIGITS: Final = 15
 
@@ -109,7 +110,7 @@ class OfficialColumns:
     def are_equal(self, i: int, k: int) -> bool | None:
         """Whether gold column i equals predicted column k, None if undecided."""
         if self.ignore_order:
-            return self._as_bags(i, k)
+            return self.evidence.compute_once(("bags", i, k, self.empty_is_zero), lambda: self._as_bags(i, k))
         if self._are_heads_apart(i, k):
             return False
         if not self.is_database and not len(self.evidence.unlike(i, k)):
@@ -189,11 +190,20 @@ class OfficialColumns:
 
     def _are_rest_empty(self, i: int, k: int) -> bool:
         """Whether the cells of two columns of text that remain when equal ones are paired off are empty."""
-        for side, rows in enumerate(self.evidence.spare([i], [k])):
-            for part in (rows[:_ROWS_TRIED], rows[_ROWS_TRIED:]):
-                if not self._are_empty(side, (i, k)[side], part).all():
-                    return False
-        return True
+        if self._filled_bag(0, i) != self._filled_bag(1, k):
+            return False
+        return all(bool(self._are_empty(side, (i, k)[side], rows).all()) for side, rows in enumerate(self.evidence.spare([i], [k])))
+
+    def _filled_bag(self, side: int, column: int) -> int:
+        """The sum of the hashes of the cells that are not empty."""
+
+        def compute() -> int:
+            import numpy as np
+
+            are_empty = self._are_empty(side, column, np.arange(self.evidence.n_rows))
+            return int(self.evidence.hashes.cells(side, column)[~are_empty].sum(dtype=np.uint64))
+
+        return self.evidence.compute_once(("filled", side, column, self.evidence.hashes.are_numbered), compute)
 
     def _numbers_as_bags(self, i: int, k: int, gold: Kind, predicted: Kind) -> bool | None:
         """Compare in ascending order: if numbers can be paired within the tolerance at all, the i-th smallest pair with each other."""
@@ -299,7 +309,8 @@ class OfficialColumns:
         """Whether cells in some rows are NA words, of which only short ones have to be read."""
         import numpy as np
 
-        are_empty = self.evidence.columns[side][column].lengths()[rows] <= _LONGEST_NA
+        cells = self.evidence.columns[side][column]
+        are_empty = (cells.lengths()[rows] <= _LONGEST_NA) & np.isin(cells.first_words(rows), _NA_WORDS)
         short = np.flatnonzero(are_empty)
         are_empty[short] = [text in self.na_words for text in self.evidence.raw_cells(side, column, rows[short])]
         return are_empty

@@ -18,15 +18,20 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evalsuite.compare.bipartite_matching import assignments, saturating_flow
 from evalsuite.compare.number_columns import (
-    SAFE_WHOLE,
+    MOST_DECIMALS,
     WHOLE,
     Numbers,
+    fewest_decimals,
     in_order,
     in_parts,
     is_surely_text,
+    number_groups,
+    numbers_of,
+    plain_words,
     surely_strictly_equal,
+    widest,
 )
-from evalsuite.compare.numbers import FEWEST_DECIMALS, NOISE_BEYOND, NOISE_FLOOR, NOISE_REL, Number, Tolerance
+from evalsuite.compare.numbers import Number, Tolerance
 from evalsuite.compare.strict_columns import (
     Column,
     Matching,
@@ -44,9 +49,10 @@ from evalsuite.compare.strict_columns import (
     show,
     verdict_of_candidates,
 )
+from evalsuite.compare.string_columns import text_block
 from evalsuite.compare.table_diff import BulkDiff, TableDiff
 from evalsuite.compare.table_hashes import stable_order
-from evalsuite.compare.values import Cell, plain_amount
+from evalsuite.compare.values import Cell, plain_amounts
 from evalsuite.core.dataclasses import dataclass, replace
 
 if TYPE_CHECKING:
@@ -54,17 +60,14 @@ if TYPE_CHECKING:
 
 # Up to this many near numbers of two columns are paired cell by cell for a reason.
 MOST_LEFT: Final = 20_000
-_CHUNK: Final = 131_072
 _AT_ONCE: Final = 65_536
 _FEW: Final = 500
-_FIRST: Final = 16
+# Two columns are compared at this many of their numbers in ascending order before all their cells are.
+_RANKS: Final = 64
 _MOST_TIGHTENED: Final = 4_000
 # About this many cells of columns are kept as numbers and hashes, 26 bytes each.
 _HELD_CELLS: Final = 1_500_000
-_NOISE: Final = 4e-15
 _DAY: Final = 86_400 * 10**9
-# Numbers that show more decimals count as showing this many.
-_MOST_DIGITS: Final = 100
 # The decimals of a number beyond floats, whose value is NaN like that of a text.
 _HUGE: Final = -2
 
@@ -76,35 +79,6 @@ def cells_of(evidence: TableDiff, side: int, column: Column, rows: Any) -> list[
     if column.read is read_native:
         return list(map(column.read, texts))
     return [by_text[text] if text in by_text else by_text.setdefault(text, column.read(text)) for text in texts]
-
-
-def widest(tolerance: Tolerance, values: Any, decimals: int = FEWEST_DECIMALS) -> Any:
-    """How far two equal numbers near these values can be apart if each shows at least so many decimals; a generous upper bound."""
-    import numpy as np
-
-    size = np.abs(values) * 1.1 + 0.01
-    if tolerance.own:
-        share = tolerance.rel / (1 - tolerance.rel) if tolerance.rel < 1 else np.inf
-        return np.maximum(np.maximum(tolerance.abs, share * size), 1e-9) * 1.001 + 1e-15 * size
-    rounding = 0.5 * 10.0 ** -max(FEWEST_DECIMALS, decimals)
-    noise = np.minimum(NOISE_REL * size, np.maximum(NOISE_FLOOR, NOISE_BEYOND * size))
-    # Beyond 2^53 an integer may be a different one as a double.
-    return (np.maximum(rounding, noise) + np.where(size >= SAFE_WHOLE, 1e-12 * size, 0) + 1e-9) * 1.001 + 1e-15 * size
-
-
-def are_apart(evidence: BulkDiff, gold: Column, predicted: Column) -> bool:
-    """Whether two columns of equally many numbers cannot be paired: if they can at all, then the i-th smallest with the i-th smallest."""
-    import numpy as np
-
-    places = (0, gold.position), (1, predicted.position)
-    a, b = (evidence.numbers.column(*place) for place in places)
-    if a is None or b is None:
-        return False
-    # The fewest decimals that a number of either column shows.
-    decimals = min(0 if side.digits is None else int(side.digits[~np.isnan(side.values)].min(initial=100)) for side in (a, b))
-    sides = [ordered for place in places if (ordered := evidence.numbers.sorted_values(*place)) is not None]
-    parts = ((np.abs(x - y), np.maximum(np.abs(x), np.abs(y))) for x, y in in_parts(*sides))
-    return any(bool((distance > widest(gold.tolerance, size, decimals)).any()) for distance, size in parts)
 
 
 CELL_CAP: Final = 5_000_000
@@ -247,6 +221,26 @@ class Codes(NamedTuple):
         return np.bincount(self.gold, minlength=n) - np.bincount(self.predicted, minlength=n)
 
 
+class Sketch(NamedTuple):
+    """What columns that can be paired share: how many cells are no numbers, the sum of their hashes, and, nearly, the numbers at some
+    ranks in ascending order. `decimals` are the fewest that a number shows.
+    """
+
+    n_others: int
+    others: int
+    ranks: "np.ndarray[Any, Any]"
+    decimals: int
+
+
+def _sketch_of(numbers: Numbers, names: "np.ndarray[Any, Any]") -> Sketch:
+    import numpy as np
+
+    ordered, is_other = in_order(numbers.values.copy()), np.isnan(numbers.values)
+    ranks = ordered[np.linspace(0, len(ordered) - 1, _RANKS).astype(int)] if len(ordered) else np.zeros(_RANKS)
+    others = int(names[is_other].sum(dtype=np.uint64))
+    return Sketch(len(numbers.values) - len(ordered), others, ranks, fewest_decimals(numbers))
+
+
 class CodedColumns:
     """The columns of two tables, compared with rows in any order: each pair of columns as `Codes`, rows as combinations of codes."""
 
@@ -263,6 +257,8 @@ class CodedColumns:
         self.work = Work(free=12 * evidence.n_rows * len(gold))
         self._evidence, self._ties = evidence, ties
         self._pairs: dict[tuple[int, int], tuple[Column, Column]] = {}
+        self._near: dict[int, list[int]] = {}
+        self._offers_by_kind: dict[tuple[str, bool], dict[tuple[int, int], tuple[np.ndarray[Any, Any], ...]]] = {}
 
     @cached_property
     def evidence(self) -> BulkDiff:
@@ -501,15 +497,35 @@ class CodedColumns:
         first = np.empty(len(distinct), np.int64)
         first[places[::-1]] = np.arange(len(odd))[::-1]
         ascending = np.argsort(first)
-        read: list[tuple[float, int, Cell]] = [(np.nan, WHOLE, None)] * len(first)
-        for at, cell in zip(ascending.tolist(), written.cells(odd[first[ascending]]), strict=True):
-            read[at] = _read_number(cell, column)
-        floats, decimals, cells = zip(*read, strict=True) if read else ((), (), ())
-        values[odd], digits[odd] = np.array(floats, np.float64)[places], np.array(decimals, np.int16)[places]
-        names[odd] = self._names(cells, is_value=is_value)[places]
+        read = self._read_cells(written.cells(odd[first[ascending]]), column, is_value=is_value)
+        places = np.argsort(ascending)[places]
+        values[odd], digits[odd], names[odd] = (part[places] for part in read)
         read_numbers = Numbers(values)
         read_numbers.digits = digits
         return read_numbers, names, hashes
+
+    def _read_cells(self, written: Sequence[Any], column: Column, *, is_value: bool) -> "tuple[np.ndarray[Any, Any], ...]":
+        """`_read` of some cells as written: plain words and plain amounts of money all at once, the others one by one."""
+        import numpy as np
+
+        n = len(written)
+        values, digits, names, left = np.full(n, np.nan), np.full(n, WHOLE, np.int16), np.zeros(n, np.uint64), np.arange(n)
+        if not is_value and n:
+            # An empty cell has no first byte.
+            texts = [text.strip() or " " for text in written]
+            names, left = self.evidence.hashes.of_texts(texts), np.flatnonzero(~plain_words(text_block(texts))[:, 0])
+            amounts = plain_amounts([texts[at] for at in left.tolist()])
+            numbers = numbers_of(text_block(list(filter(None, amounts))), 0)
+            if numbers is not None and numbers.digits is not None:
+                is_amount = np.array([amount is not None for amount in amounts], bool)
+                values[left[is_amount]], digits[left[is_amount]] = numbers.values, numbers.digits
+                left = left[~is_amount]
+        read = [_read_number(written[at], column) for at in left.tolist()]
+        if read:
+            floats, decimals, cells = zip(*read, strict=True)
+            values[left], digits[left] = floats, decimals
+            names[left] = self._names(cells, is_value=is_value)
+        return values, digits, names
 
     def _names(self, cells: Sequence[Cell], *, is_value: bool = False) -> "np.ndarray[Any, Any]":
         """A hash for each cell that is not a number, equal for equal cells; that of a plain text in a CSV file is the hash of the text."""
@@ -538,15 +554,61 @@ class CodedColumns:
         return list(islice((k for k in candidates if self.is_alike(i, k)), 1))
 
     def _options(self, i: int) -> list[int]:
-        candidates = [k for k in self._near_columns(i) if self.is_alike(i, k) or self.can_pair(i, k)]
+        candidates = [k for k in self._near_columns(i) if self.is_alike(i, k) or self._can_pair(*self.pair(i, k))]
         candidates = in_likely_order(self.gold[i], self.predicted, candidates)
         return sorted(candidates, key=partial(self._distance, i)) if len(candidates) > 1 else candidates
 
     def _near_columns(self, i: int) -> list[int]:
-        """The predicted columns that labels, numbers of empty cells, and first and last numbers do not rule out for gold column i."""
-        reach = partial(widest, self.gold[i].tolerance)
-        possible = self.evidence.numbers.may_equal(self.gold[i].position, [column.position for column in self.predicted], reach)
-        return [k for k in possible.nonzero()[0].tolist() if self.may_be(i, k)]
+        """The predicted columns that labels, kinds of cells and sketches do not rule out for gold column i."""
+        if i not in self._near:
+            self._near[i] = self._find_near_columns(i)
+        return self._near[i]
+
+    def _find_near_columns(self, i: int) -> list[int]:
+        import numpy as np
+
+        gold, reach = self.gold[i], partial(widest, self.gold[i].tolerance)
+        possible = self.evidence.numbers.may_equal(gold.position, [column.position for column in self.predicted], reach)
+        if any(column.has_percent for column in (gold, *self.predicted)):
+            return [k for k in possible.nonzero()[0].tolist() if self.may_be(i, k)]
+        sketch = self._sketch(0, gold)
+        if (offers := self._offers(self._kind(0, gold)).get(sketch[:2])) is None:
+            return []
+        ks, ranks, decimals = (part[possible[offers[0]]] for part in offers)
+        size = np.maximum(np.abs(ranks), np.abs(sketch.ranks))
+        with np.errstate(invalid="ignore"):
+            are_far = np.abs(ranks - sketch.ranks) > widest(gold.tolerance, size, np.minimum(sketch.decimals, decimals)[:, None])
+        return [k for k in ks[~are_far.any(axis=1)].tolist() if self.may_be(i, k)]
+
+    def _offers(self, kind: str) -> "dict[tuple[int, int], tuple[np.ndarray[Any, Any], ...]]":
+        """(The predicted columns that a gold column of this kind may match, their ranks, their fewest decimals), by number and hashes of
+        the cells that are no numbers.
+        """
+        import numpy as np
+
+        name = kind, self.evidence.hashes.are_numbered
+        if name not in self._offers_by_kind:
+            groups: dict[tuple[int, int], list[Any]] = {}
+            for k, column in enumerate(self.predicted):
+                if {kind, self._kind(1, column)} != {"plain", "text"}:
+                    sketch = self._sketch(1, column)
+                    groups.setdefault(sketch[:2], []).append((k, *sketch[2:]))
+            self._offers_by_kind[name] = {others: tuple(map(np.array, zip(*group, strict=True))) for others, group in groups.items()}
+        return self._offers_by_kind[name]
+
+    def _kind(self, side: int, column: Column) -> str:
+        """`plain` for a column that contains only plain numbers, `text` if its first cells show that it does not."""
+        if self.evidence.numbers.summary(side, column.position).are_plain:
+            return "plain"
+        are_text = (
+            (not isinstance(text, str) or is_surely_text(text)) and (cell := column.read(text)) is not None and place(cell) is None
+            for text in self.evidence.heads[side].columns[column.position]
+        )
+        return "text" if any(are_text) else ""
+
+    def _sketch(self, side: int, column: Column) -> "Sketch":
+        name = ("sketch", side, self._twin(side, column), column.read, self.evidence.hashes.are_numbered)
+        return self.evidence.compute_once(name, lambda: _sketch_of(*self._cells(side, column)[:2]))
 
     def _distance(self, i: int, k: int) -> float:
         """The summed distance of the numbers of two columns after sorting both."""
@@ -565,22 +627,12 @@ class CodedColumns:
                 return False
         return True
 
-    def can_pair(self, i: int, k: int) -> bool:
-        """Whether two columns with different texts can be paired cell by cell, in one reading of percent signs."""
-        return self._can_pair(*self.pair(i, k))
-
     def _can_pair(self, gold: Column, predicted: Column) -> bool:
+        """Whether two columns with different texts can be paired cell by cell."""
         name = ("can pair", self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read)
         return self.evidence.compute_once(name, lambda: not self._cannot_pair(gold, predicted) and self._is_pair(gold, predicted))
 
     def _is_pair(self, gold: Column, predicted: Column) -> bool:
-        import numpy as np
-
-        (expected, names, _), (numbers, head, _) = self._cells(0, gold), self._cells(1, predicted)
-        if not _may_pair(expected.values, numbers.values, gold.tolerance):
-            return False
-        if any(not (names == name).any() for name in head[:_FIRST][np.isnan(numbers.values[:_FIRST])]):
-            return False
         codes = self._codes(gold, predicted)
         if not codes.have_equal_bags:
             return False
@@ -603,23 +655,23 @@ class CodedColumns:
         return [np.flatnonzero(is_open[row_codes]) for row_codes in (codes.gold, codes.predicted)]
 
     def _cannot_pair(self, gold: Column, predicted: Column) -> bool:
-        """Whether numbers would be paired with text, or are too far apart in ascending order."""
+        """Whether numbers would be paired with other cells, or are too far apart in ascending order: if two columns of equally many
+        numbers can be paired at all, then the i-th smallest with the i-th smallest.
+        """
         name = ("apart", self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read)
         return self.evidence.compute_once(name, lambda: self._are_apart(gold, predicted))
 
     def _are_apart(self, gold: Column, predicted: Column) -> bool:
-        left, right = (self.evidence.numbers.summary(side, column.position) for side, column in enumerate((gold, predicted)))
-        if left.are_numbers and right.are_numbers:
-            return left.n_empty != right.n_empty or are_apart(self.evidence, gold, predicted)
-        return (left.are_plain and self._has_text(1, predicted)) or (right.are_plain and self._has_text(0, gold))
+        import numpy as np
 
-    def _has_text(self, side: int, column: Column) -> bool:
-        """Whether the first cells of a column show that it does not contain only numbers."""
-        head = self.evidence.heads[side].columns[column.position]
-        return any(
-            (not isinstance(text, str) or is_surely_text(text)) and (cell := column.read(text)) is not None and place(cell) is None
-            for text in head
-        )
+        sides = self._cells(0, gold)[0], self._cells(1, predicted)[0]
+        decimals = min(fewest_decimals(side) for side in sides)
+        ordered = [in_order(side.values.copy()) for side in sides]
+        if len(ordered[0]) != len(ordered[1]):
+            return True
+        parts = ((np.abs(x - y), np.maximum(np.abs(x), np.abs(y))) for x, y in in_parts(*ordered))
+        with np.errstate(invalid="ignore"):
+            return any(bool((distance > widest(gold.tolerance, size, decimals)).any()) for distance, size in parts)
 
     def search(self, options: Sequence[Sequence[int]], otherwise: Matching, first_try: Sequence[int] | None) -> Matching:
         """The first assignment under which the rows agree, else `otherwise`; `first_try` is known to fail. Raises `CapReachedError`."""
@@ -681,16 +733,6 @@ class RowCodes(NamedTuple):
         return np.arange(len(self.gold)), np.argsort(self.predicted)[self.gold]
 
 
-def _may_pair(gold: Any, predicted: Any, tolerance: Tolerance) -> bool:
-    """Whether two columns have equally many numbers (NaN for other cells), of which the first and the last may be equal."""
-    import numpy as np
-
-    ends = np.array([[function.reduce(side, initial=np.nan) for function in (np.fmin, np.fmax)] for side in (gold, predicted)])
-    with np.errstate(invalid="ignore"):
-        is_far = np.abs(ends[0] - ends[1]) > widest(tolerance, np.maximum(*np.abs(ends)))
-    return np.count_nonzero(np.isnan(gold)) == np.count_nonzero(np.isnan(predicted)) and not is_far.any()
-
-
 def last_rows(groups: Any, n: Any) -> Any:
     """The last `n[group]` rows of each group, in ascending order; none where that is negative."""
     import numpy as np
@@ -706,80 +748,13 @@ def _read_number(written: Any, column: Column) -> tuple[float, int, Cell]:
 
     A number that is too small for a float shows 0 decimals, which promises nothing.
     """
-    if column.read is not read_native and (plain := plain_amount(written)) is not None:
-        point = plain.find(".")
-        return float(plain), len(plain) - point - 1 if point >= 0 else WHOLE, None
     cell = column.read(written)
     value = place(cell)
     if value is None:
         return math.nan, _HUGE if isinstance(cell, int | Number) else WHOLE, cell
     if not isinstance(cell, Number):
         return value, WHOLE, None
-    return value, 0 if cell.value == 0 and cell.exact else min(cell.decimals, _MOST_DIGITS), None
-
-
-def number_groups(values: Any, digits: Any, is_gold: Any, tolerance: Tolerance) -> tuple[Any, Any]:
-    """(The group of each number, whether each group may contain unequal numbers.) Equal numbers are always in one group.
-
-    Groups are the chains whose gaps exceed every tolerance. A group is not loose if even its most distant numbers are certainly equal, at
-    the most decimals that they show.
-    """
-    import numpy as np
-
-    order = np.argsort(values).astype(np.int32)
-    ordered = values[order]
-    # Exponents do not show how many decimals were written.
-    fewest = max(0, int(digits.min(initial=_MOST_DIGITS)))
-    largest = max(-float(ordered[0]), float(ordered[-1])) if len(ordered) else 0.0
-    if not tolerance.own and bool((digits == WHOLE).all()) and largest < SAFE_WHOLE:
-        starts = np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)]
-        loose = np.zeros(np.count_nonzero(starts), bool)
-    else:
-        gaps = ((b - a, np.maximum(np.abs(a), np.abs(b))) for a, b in in_parts(ordered[:-1], ordered[1:]))
-        starts = np.concatenate([[True], *(gap > widest(tolerance, size, fewest) for gap, size in gaps)])[: len(ordered)]
-        begins = np.append(np.flatnonzero(starts), len(ordered))
-        loose = np.zeros(len(begins) - 1, bool)
-        for at in range(0, len(loose), _CHUNK):
-            ends = begins[at : at + _CHUNK + 1]
-            rows = order[ends[0] : ends[-1]]
-            tight = _are_tight(ordered[ends[0] : ends[-1]], digits[rows], is_gold[rows], ends[:-1] - ends[0], tolerance)
-            loose[at : at + _CHUNK] = ~tight
-    groups = np.empty(len(order), np.int32)
-    groups[order] = np.cumsum(starts, dtype=np.int32) - 1
-    return groups, loose
-
-
-def _are_tight(values: Any, digits: Any, is_gold: Any, starts: Any, tolerance: Tolerance) -> Any:
-    """Whether all gold numbers of each group certainly equal all predicted ones; groups of one side alone count as tight."""
-    import numpy as np
-
-    size, stops = np.abs(values), np.append(starts[1:], len(values)) - 1
-    low, high = np.minimum.reduceat(size, starts), np.maximum.reduceat(size, starts)
-    # The numbers are in ascending order, so the first and the last of a side are its ends.
-    ends = [
-        function.reduceat(np.where(side_mask, values, other), starts)
-        for side_mask in (is_gold, ~is_gold)
-        for function, other in ((np.minimum, np.inf), (np.maximum, -np.inf))
-    ]
-    with np.errstate(invalid="ignore"):
-        distance = np.maximum(ends[3] - ends[0], ends[1] - ends[2])
-    has_exponent = np.maximum.reduceat(digits == 0, starts)
-    same = (values[starts] == values[stops]) & (high < SAFE_WHOLE) & ~((high == 0) & has_exponent)
-    one_sided = ~np.isfinite(distance)
-    if tolerance.own:
-        within = distance + _NOISE * high < np.maximum(tolerance.rel * low, tolerance.abs)
-        return one_sided | within | (same & np.maximum.reduceat(digits == WHOLE, starts) & np.minimum.reduceat(digits == WHOLE, starts))
-    near = distance + _NOISE * high < np.minimum(NOISE_REL * low, NOISE_FLOOR)
-    gold_digits = np.where(is_gold, digits, _MOST_DIGITS), np.where(is_gold, digits, WHOLE)
-    decimals = np.where(digits == WHOLE, 0, digits)
-    other_digits = np.where(is_gold, _MOST_DIGITS, decimals), np.where(is_gold, 0, decimals)
-    least = np.minimum(np.minimum.reduceat(gold_digits[0], starts), np.minimum.reduceat(other_digits[0], starts))
-    most = np.minimum(np.maximum.reduceat(gold_digits[1], starts), np.maximum.reduceat(other_digits[1], starts))
-    units = 10.0 ** -np.arange(16.0)
-    rounded = distance + _NOISE * high < 0.4999999999 * units.take(np.clip(most, FEWEST_DECIMALS, 15))
-    rounded &= (low > 10.0000001 * units.take(np.clip(least, FEWEST_DECIMALS, 15))) & (most <= 15) & ~has_exponent
-    rounded &= np.minimum.reduceat(gold_digits[0], starts) > 0
-    return one_sided | same | ((near | rounded) & (low > 0) & (high < SAFE_WHOLE) & (np.sign(values[starts]) == np.sign(values[stops])))
+    return value, 0 if cell.value == 0 and cell.exact else min(cell.decimals, MOST_DECIMALS), None
 
 
 def _canonical(cell: Cell, is_value: bool) -> str:

@@ -661,13 +661,18 @@ def _rows(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column
 
 def _count_unmatched(gold: Sequence[Column], partners: Sequence[Column], evidence: TableDiff) -> tuple[int, int, bool]:
     """(How many gold rows have no partner, the first of them, whether that number is exact.)"""
-    coded, complete = CodedColumns(gold, partners, evidence), True
-    rows = coded.rows()
+    import numpy as np
+
+    coded = CodedColumns(gold, partners, evidence)
+    rows, is_loose = coded.rows(), np.zeros(evidence.n_rows, bool)
     # Rows that are written alike have a partner for certain.
-    spare, _ = evidence.spare([column.position for column in gold], [column.position for column in partners])
+    spare, others = coded.evidence.spare([column.position for column in gold], [column.position for column in partners])
     for at in range(len(gold)):
         codes = coded.codes(at, at)
         rows = rows.split(codes, even_if_unequal=True) or rows
-        complete = complete and not codes.is_loose[codes.gold[spare]].any()
+        is_loose |= codes.is_loose[codes.gold]
+        are_open = np.isin(rows.gold[spare], rows.predicted[others])
+        if not are_open.any():
+            break
     surplus = rows.surplus()
-    return int(surplus[surplus > 0].sum()), int((surplus[rows.gold] > 0).argmax()), complete
+    return int(surplus[surplus > 0].sum()), int(spare[(surplus[rows.gold[spare]] > 0).argmax()]), not (are_open & is_loose[spare]).any()

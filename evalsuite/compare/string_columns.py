@@ -454,10 +454,16 @@ class PackedColumn(Sequence[Any]):
         if self.kind:
             return rows
         # The bytes of a word compare like text if the first is the highest.
-        words = [block.words(block.starts[part, self.place], block.lengths[part, self.place]) for block, part in self.packed.rows(rows)]
-        begins = np.concatenate(words).byteswap()
+        begins = self.first_words(rows).byteswap()
         first: np.ndarray[Any, Any] = rows[begins == begins.min()]
         return first
+
+    def first_words(self, rows: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+        """The first bytes of the cells in some rows (ascending, from 0), as words."""
+        import numpy as np
+
+        words = [block.words(block.starts[part, self.place], block.lengths[part, self.place]) for block, part in self.packed.rows(rows)]
+        return np.concatenate([np.empty(0, np.uint64), *words])
 
     def lengths(self) -> "np.ndarray[Any, Any]":
         """The bytes of each cell."""

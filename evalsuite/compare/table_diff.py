@@ -159,38 +159,37 @@ class TableDiff:
         The key consists of as few as possible of these pairs of columns; decimals are tried last, and only if nothing else tells rows
         apart.
         """
-        key: list[tuple[tuple[int, int], set[int], set[int]]] = []
-        gold_rows, predicted_rows = set[int](), set[int]()
-        for pair, gold_alike, predicted_alike in self._rows_alike(row, pairs):
-            if key and not predicted_alike & predicted_rows:
-                continue
-            gold_rows, predicted_rows = (gold_rows & gold_alike, predicted_rows & predicted_alike) if key else (gold_alike, predicted_alike)
-            key.append((pair, gold_alike, predicted_alike))
-            if len(gold_rows) == len(predicted_rows) == 1:
-                break
-        if len(gold_rows) != 1 or len(predicted_rows) != 1:
-            return None
-        for part in key[:-1]:
-            rest = [item for item in key if item is not part]
-            if _is_unique([gold_alike for _, gold_alike, _ in rest]) and _is_unique([predicted_alike for _, _, predicted_alike in rest]):
-                key = rest
-        columns = tuple(pair for pair, _, _ in key)
-        return RowByKey(min(predicted_rows), columns, tuple(str(self.raw_cells(0, i, [row])[0]) for i, _ in columns))
-
-    def _rows_alike(self, row: int, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], set[int], set[int]]]:
-        """(Pair of columns, the gold and the predicted rows that are written like a gold row there), for cells that say something."""
         cells = {pair: cell for pair in pairs if (cell := self.raw_cells(0, pair[0], [row])[0]) not in (None, "")}
         if len(cells) * self.n_rows > _MOST_SEARCHED:
-            return
+            return None
+        key, rows = list[tuple[int, int]](), self._all_rows
         for pair in sorted(cells, key=lambda pair: "." in str(cells[pair])):
-            predicted_alike = set(self._rows_of(1, pair[1], cells[pair]))
-            gold_alike = set(self._rows_of(0, pair[0], cells[pair])) if predicted_alike else predicted_alike
-            if predicted_alike and max(len(gold_alike), len(predicted_alike)) <= _MOST_ALIKE:
-                yield pair, gold_alike, predicted_alike
+            alike = self._rows_alike(rows, pair, cells[pair])
+            if alike[1] and (key or max(map(len, alike)) <= _MOST_ALIKE):
+                key, rows = [*key, pair], alike
+            if len(rows[0]) == len(rows[1]) == 1:
+                break
+        else:
+            return None
+        for part in key[:-1]:
+            rest, rows_of_rest = [pair for pair in key if pair != part], self._all_rows
+            for pair in rest:
+                rows_of_rest = self._rows_alike(rows_of_rest, pair, cells[pair])
+            key = rest if len(rows_of_rest[0]) == len(rows_of_rest[1]) == 1 else key
+        return RowByKey(rows[1][0], tuple(key), tuple(str(cells[pair]) for pair in key))
 
-    def _rows_of(self, side: int, column: int, cell: Any) -> Iterable[int]:
-        """The rows of a column (side 0: gold's) whose cells equal this one."""
-        return (row for row, value in enumerate((self.gold, self.predicted)[side].columns[column]) if value == cell)
+    @property
+    def _all_rows(self) -> tuple[Sequence[int], Sequence[int]]:
+        return range(self.n_rows), range(self.n_rows)
+
+    def _rows_alike(self, rows: tuple[Sequence[int], Sequence[int]], pair: tuple[int, int], cell: Any) -> tuple[list[int], list[int]]:
+        """Those of some gold and predicted rows in which a pair of columns contains this cell, as it is written."""
+        predicted = self._rows_of(1, pair[1], cell, rows[1])
+        return self._rows_of(0, pair[0], cell, rows[0]) if predicted else [], predicted
+
+    def _rows_of(self, side: int, column: int, cell: Any, rows: Sequence[int]) -> list[int]:
+        """Those of some rows of a column (side 0: gold's) whose cells equal this one."""
+        return [row for row, written in zip(rows, self.raw_cells(side, column, rows), strict=True) if written == cell]
 
     def spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Rows, Rows]:
         """The gold and the predicted rows that remain when rows that are written alike in these columns are paired off from the top."""
@@ -257,8 +256,8 @@ class BulkDiff(TableDiff):
 
         return self.compute_once(("plain", side), lambda: np.concatenate(list(map(plain_words, self._packed[side].blocks()))))
 
-    def _rows_of(self, side: int, column: int, cell: Any) -> Iterable[int]:
-        return self.columns[side][column].rows_of(cell)
+    def _rows_of(self, side: int, column: int, cell: Any, rows: Sequence[int]) -> list[int]:
+        return list(self.columns[side][column].rows_of(cell)) if len(rows) == self.n_rows else super()._rows_of(side, column, cell, rows)
 
     def spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Rows, Rows]:
         """As in `TableDiff`."""
@@ -269,11 +268,6 @@ class BulkDiff(TableDiff):
         for side, positions in enumerate((columns, partners)):
             self.hashes.compute_bags(side, positions)
         return all(map(self.hashes.may_be_alike, columns, partners)) and super().are_permuted(columns, partners)
-
-
-def _is_unique(rows: Sequence[set[int]]) -> bool:
-    """Whether one row is in all of these sets."""
-    return len(set.intersection(*rows)) == 1
 
 
 def compare(gold: Table, predicted: Table) -> TableDiff:

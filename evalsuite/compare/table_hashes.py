@@ -112,6 +112,11 @@ class HashedRows:
         """Whether cells of gold column i and predicted column k with equal hashes are written alike, tested on the lowest hashes."""
         return self._is_confirmed(hashed, [i], [k])
 
+    @property
+    def are_numbered(self) -> bool:
+        """Whether numbers of texts have replaced hashes."""
+        return self._numbers is not None
+
     def number_texts(self) -> None:
         """Give different texts different numbers from now on, because hashes of different texts were equal."""
         self._numbers = self._numbers or {}

@@ -20,7 +20,7 @@ from evalsuite.compare.number_columns import plain_words
 from evalsuite.compare.numbers import Number, Tolerance
 from evalsuite.compare.strict_columns import equal
 from evalsuite.compare.string_columns import pack
-from evalsuite.compare.values import Percent, find_numbers, number_at_start, number_readings, plain_amount, read_cell
+from evalsuite.compare.values import Percent, find_numbers, number_at_start, number_readings, plain_amounts, read_cell
 from evalsuite.core.types import Table
 from tests.conftest import ROOT
 from tests.models import strict_table
@@ -134,8 +134,8 @@ def test_plain_words_are_only_texts(texts: list[str]) -> None:
 @examples(500)
 @given(AMOUNTS | st.from_regex(r"[+-]?[$€]?[+-]?[0-9]{1,4}(,[0-9]{3}){0,3}(\.[0-9]{0,3})?", fullmatch=True))
 def test_a_plain_amount_is_what_the_reader_of_cells_reads(text: str) -> None:
-    """`plain_amount` gives the number of the same value and decimals, or leaves the text to `read_cell`."""
-    if (plain := plain_amount(text)) is not None:
+    """`plain_amounts` gives the number of the same value and decimals, or leaves the text to `read_cell`."""
+    if (plain := plain_amounts([text])[0]) is not None:
         assert read_cell(text) == read_cell(plain)
         assert isinstance(read_cell(plain), int | Number)
 
