@@ -178,6 +178,15 @@ def test_lists_of_tables_match_have_an_entry_a_table(n_golds: int, options: dict
     assert (found.official, found.fault) == ((None, Fault(code="BAD_SPEC", detail=why)) if why else (1.0, None))
 
 
+def test_tables_of_a_database() -> None:
+    """Without names all of gold's tables count, with names those alone."""
+    right, wrong = (Table(header=("a",), columns=((cell,),), n_rows=1, types=("INTEGER",), name="t") for cell in (1, 2))
+    scored = SCORERS.load("duckdb_match").score
+    for names, expected in ((["t"], 1), (["t", "u"], 0), (None, 0)):
+        found = scored({"t": right, "u": wrong}, gold={"t": right, "u": right}, **({} if names is None else {"condition_tabs": names}))
+        assert (found.official, found.strict) == (expected, expected)
+
+
 COLUMNS, CSV_HINT = "[0, 2] for one gold table, [[0, 2], [1]] for a list of two", "how the CSV files of the answer and of gold are written"
 ORDERS = "one value for each gold table"
 NUMBERS = "numbers may be written as 17.5, '17.5', '1,234' or '17.5%'"

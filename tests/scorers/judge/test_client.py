@@ -381,6 +381,14 @@ def test_replies_on_a_tape(tmp_path: Path) -> None:
         RecordedReplies(tmp_path / "new" / "tape.jsonl" / "x", "record").put(asked[0], Reply(text=""))
 
 
+def test_parameters_of_a_check_reach_the_provider(serve: Serve, judge_at: Make) -> None:
+    """Temperature and length of a reply are those of the check, by default the scorer's."""
+    server = serve(lambda *_: "4")
+    for more in ({}, {"temperature": 0.7, "max_tokens": 9}):
+        llm_judge("x", judge_at(server), gold="y", **more)
+    assert [(body["temperature"], body["max_tokens"]) for body in server.asked] == [(0.1, 50), (0.7, 9)]
+
+
 def test_the_sizes_of_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of one model, of so many requests and bytes at most; a request that is larger alone is sent alone."""
     monkeypatch.setattr("evalsuite.scorers.judge.client.MOST_REQUESTS", 2)
