@@ -263,6 +263,8 @@ def _tests_that_name(name: str, items: Sequence[Any]) -> list[Any]:
     kind, *words = name.split()
     word, context = words[-1], words[-2] if len(words) > 1 else "suite.yaml" * (kind == "key")
     pattern = re.compile(rf"""["']{word}["']|\b{word}[=:]""" if kind in ("parameter", "key") else rf"(?<![\w-])(?:{word})\b")
+    if kind == "exit":
+        pattern, context = re.compile(rf"== {word}\b|code={word}\b|returncode, .*\({word}\b"), "main("
     near: dict[Any, tuple[int, int]] = {}
     naming = {module for module in {item.module for item in items} if _names(_source(module), pattern, context) == 2}
     for item in items:
