@@ -214,12 +214,17 @@ Equal = dict[str, tuple[Mapping[str, Any], Mapping[str, str]]]
 
 
 def _find_equal(tasks: Sequence[Task], reader: socket.socket | None) -> Equal:
-    """Find the answers with the same bytes as gold, tell the reader which they are, and read gold in their place."""
+    """Find the answers with the same bytes as gold, tell the reader which they are, and read gold in their place.
+
+    Raises `FullError` if the reader is full: its last message before it ended.
+    """
     from evalsuite.runs.task_execution import read_equal
 
     assert reader is not None
     equal: Equal = {}
-    rows = json.loads(_receive(reader, _MOST_DIGESTS))
+    if (frame := _receive(reader, _MOST_DIGESTS)) == FULL:
+        raise FullError
+    rows = json.loads(frame)
     until = time.monotonic() + PROCESS.limits["seconds"] * _AHEAD
     for task, files in zip(tasks, rows, strict=True):
         if time.monotonic() >= until:
