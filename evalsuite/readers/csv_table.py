@@ -1,4 +1,4 @@
-"""Read CSV files; no other module reads CSV. A `Dialect` says how the files of a check are written. There are three modes.
+"""Read CSV files; no other module reads CSV. There are three modes.
 
 - *exact*, `read_csv_table`: the cells that pandas.read_csv would return, because the reference reads answers and gold with it. A normal
   file goes through the csv module; what the two read differently (bytes after a closing quote, lone carriage returns, lines of blanks) is
@@ -13,19 +13,19 @@
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from evalsuite.compare.messages import other_delimiter
 from evalsuite.compare.string_columns import Block, OddError, UnreadTable
-from evalsuite.core.dataclasses import dataclass, fields
 from evalsuite.core.errors import FaultError, UsageError, count_words, reason_of
 from evalsuite.core.import_ref import ImportRef, LazyModule
 from evalsuite.core.types import Table
+from evalsuite.readers.csv_dialect import DEFAULT, Dialect, detect_dialect
 from evalsuite.readers.limits import BIG_BYTES, PACKED_BYTES, Limits
 
 if TYPE_CHECKING:
@@ -35,82 +35,6 @@ if TYPE_CHECKING:
     import numpy as np
 else:
     lzma, zlib = LazyModule("lzma"), LazyModule("zlib")
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """Each field is a parameter of the checks of CSV files, for the answer and for gold.
-
-    Attributes:
-        delimiter: the character between two cells.
-        encoding: Python's name of the encoding.
-        decimal: the character before the decimals of a number.
-    """
-
-    delimiter: str = ","
-    encoding: str = "utf-8"
-    decimal: str = "."
-
-    @classmethod
-    def from_parameters(cls, parameters: Mapping[str, Any]) -> "Dialect":
-        """The dialect of a check with these parameters."""
-        return cls(**{field.name: parameters[field.name] for field in fields(cls) if isinstance(parameters.get(field.name), str)})
-
-    def problem(self) -> str:
-        """Why no file can be written in this dialect, "" if one can."""
-        if len(self.delimiter) != 1 or self.delimiter in '"\r\n':
-            return f"delimiter {self.delimiter!r} is not one character between cells"
-        if len(self.decimal) != 1 or self.decimal == self.delimiter or self.decimal.isalnum():
-            return f"decimal {self.decimal!r} is not one character, or separates cells too"
-        try:
-            "".encode(self.encoding)
-        except LookupError:
-            return f"encoding {self.encoding!r} is unknown"
-        return ""
-
-    def rewritten(self, data: bytes) -> bytes:
-        """The bytes of a file in the default dialect. Raises FaultError BAD_ENCODING, BAD_CSV; BAD_SPEC if it is no dialect."""
-        if self == DEFAULT:
-            return data
-        if why := self.problem():
-            # The person who wrote the check is at fault, not the answer.
-            raise FaultError("BAD_SPEC", why, side="setup")
-        try:
-            text = data.decode(self.encoding).removeprefix("\ufeff")
-        except UnicodeDecodeError:
-            raise FaultError("BAD_ENCODING") from None
-        import csv
-        from io import StringIO
-
-        written = StringIO()
-        try:
-            rows = csv.reader(StringIO(text, newline=""), delimiter=self.delimiter, strict=True)
-            csv.writer(written, lineterminator="\n").writerows(map(self._cells, rows))
-        except csv.Error:
-            raise FaultError("BAD_CSV", "the rows cannot be separated") from None
-        return written.getvalue().encode()
-
-    def _cells(self, row: Iterable[str]) -> list[str]:
-        if self.decimal == DEFAULT.decimal:
-            return list(row)
-        import re
-
-        number = re.compile(rf"\s*[+-]?\d*{re.escape(self.decimal)}\d+([eE][+-]?\d+)?\s*", re.ASCII)
-        return [cell.replace(self.decimal, DEFAULT.decimal) if number.fullmatch(cell) else cell for cell in row]
-
-
-DEFAULT: Final = Dialect()
-
-
-def detect_dialect(head: bytes, delimiters: str = ",;\t|") -> Dialect:
-    """The dialect of a file by its first bytes: UTF-16 by its mark, the delimiter that makes the most columns of the first line."""
-    import csv
-
-    has_mark = head[:2] in (b"\xff\xfe", b"\xfe\xff")
-    encoding = "utf-16" if has_mark and any(map(str.isascii, head.decode("utf-16", "replace"))) else DEFAULT.encoding
-    line = head.decode(encoding, "replace").lstrip("\ufeff").partition("\n")[0][:10_000]
-    return Dialect(delimiter=max(delimiters, key=lambda sign: len(next(csv.reader([line], delimiter=sign), []))), encoding=encoding)
-
 
 _CHUNK = 1 << 20
 _WIDE_CHUNK = 4 << 20

@@ -13,7 +13,7 @@ from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FAULTS, FaultError, Side, describe, hint_of, side_of
 from evalsuite.core.status import FURTHER_SCORERS, UNJUDGED_BY, further_result_row
 from evalsuite.core.types import Answer, Check, Fault, GoldInstance, Reads, Result, Rule, Score, Status, Task
-from evalsuite.readers.csv_table import DEFAULT, Dialect
+from evalsuite.readers.csv_dialect import DEFAULT, Dialect
 from evalsuite.readers.limits import PACKED_BYTES
 from evalsuite.readers.paths import AnswerFiles, Inode
 from evalsuite.sandbox.limits import Budget, size_of

@@ -13,7 +13,7 @@ from evalsuite.core.errors import count_words
 from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.registry import scorer
 from evalsuite.core.types import Fault, Problem, Rule, Score, Table
-from evalsuite.readers.csv_table import Dialect
+from evalsuite.readers.csv_dialect import Dialect
 
 OFFICIAL_ONLY: frozenset[Rule] = frozenset({"official"})
 

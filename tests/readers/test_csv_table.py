@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Table
 from evalsuite.readers import csv_table
-from evalsuite.readers.csv_table import Dialect, read_csv_table
+from evalsuite.readers.csv_dialect import Dialect
+from evalsuite.readers.csv_table import read_csv_table
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.scorers.table_match import table_problems
 from tests.conftest import corpus

@@ -45,7 +45,7 @@ from evalsuite.gold.connection_files import Connections, read_connections
 from evalsuite.gold.errata import read_errata
 from evalsuite.gold.layouts import read_gold
 from evalsuite.gold.spec import names_queries
-from evalsuite.readers.csv_table import Dialect
+from evalsuite.readers.csv_dialect import Dialect
 from evalsuite.readers.duckdb_tables import unnamed_copy
 from evalsuite.readers.gold_files import gold_hash, gold_inodes
 from evalsuite.readers.limits import CLOCK, Limits, resolve_limits
