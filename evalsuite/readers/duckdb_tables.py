@@ -27,7 +27,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final
 
-from evalsuite.compare.string_columns import NULL, Block, OddError, UnreadTable, kind_of
+from evalsuite.compare.string_columns import NULL, Block, OddError, UnreadTable, kind_of, memory_of, packed_of
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
 from evalsuite.core.import_ref import lazy_pattern
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 
 _MAGIC = b"DUCK"
+_SMALL_BYTES: Final = 8 << 20
 _BLOCK: Final = 1 << 20
 # After a file of more bytes the connection is closed: it would keep the memory that reading took.
 _LONG: Final = 8 << 20
@@ -553,8 +554,7 @@ def read_duckdb(
     """
     with attach_answer(source, limits) as connection:
         catalog = _Catalog(connection, "answer", stem)
-        table_names = catalog.table_names() if names is None else names
-        return {name: catalog.read(name, limits, as_it_comes=as_it_comes) for name in table_names}
+        return {name: catalog.read(name, limits, as_it_comes=as_it_comes) for name in (catalog.table_names() if names is None else names)}
 
 
 def open_duckdb(source: Path, *, names: Sequence[str] | None, limits: Limits, stem: str = "") -> dict[str, Table | UnreadTable | Fault]:
@@ -562,8 +562,7 @@ def open_duckdb(source: Path, *, names: Sequence[str] | None, limits: Limits, st
     attached = partial(attach_answer, source, limits)
     with attached() as connection:
         catalog = _Catalog(connection, "answer", stem)
-        table_names = catalog.table_names() if names is None else names
-        return {name: catalog.open(name, limits, attached) for name in table_names}
+        return {name: catalog.open(name, limits, attached) for name in (catalog.table_names() if names is None else names)}
 
 
 def duckdb_table_names(source: Path | BinaryIO, *, limits: Limits) -> list[str]:
@@ -579,8 +578,14 @@ def read_trusted_duckdb(path: Path, *, names: Sequence[str] | None, limits: Limi
     """
     with attach_gold(path, limits) as connection:
         catalog = _Catalog(connection, "gold")
-        table_names = catalog.table_names() if names is None else names
-        return {name: catalog.read(name, limits, as_it_comes=as_it_comes) for name in table_names}
+        return {name: catalog.read(name, limits, as_it_comes=as_it_comes) for name in (catalog.table_names() if names is None else names)}
+
+
+def is_read_as_an_answer(path: Path, tables: Mapping[str, Any]) -> bool:
+    """Whether an answer with the bytes of a gold database gives the same tables under its limits: small, plain, and without a log."""
+    is_plain = all(isinstance(table, Table) and packed_of(table) is None for table in tables.values())
+    is_logged = path.with_name(f"{path.name}.wal").exists()
+    return is_plain and not is_logged and path.stat().st_size + sum(map(memory_of, tables.values())) < _SMALL_BYTES
 
 
 def trusted_table_names(path: Path, *, limits: Limits) -> list[str]:

@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, overload
 
-from evalsuite.compare.string_columns import memory_of, packed_of
+from evalsuite.compare.string_columns import memory_of
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS, FaultError
 from evalsuite.core.import_ref import LazyModule, lazy_pattern
@@ -92,8 +92,6 @@ def broken_record(line: int, cause: str, text: str, limits: Limits) -> Obj:
 
 
 MOST_BYTES: Final = 64 << 20
-# A database of fewer bytes is read the same way under the limits of an answer.
-_SMALL_DATABASE: Final = 8 << 20
 
 
 class FileCache:
@@ -301,9 +299,7 @@ def read_gold_copy(form: str, name: str, size: int | None, digest: str, gold_nam
             return None
         if form != "database":
             return replace(copy, name=name) if gold_name.lower().endswith(".csv") and name.lower().endswith(".csv") else None
-        is_small = (_bytes_of(copy, place.stat().st_size) or MOST_BYTES) < _SMALL_DATABASE
-        is_plain = all(isinstance(table, Table) and packed_of(table) is None for table in copy.values())
-        return copy if is_small and is_plain and not place.with_name(f"{place.name}.wal").exists() else None
+        return copy if duckdb_tables.is_read_as_an_answer(place, copy) else None
     except (FaultError, OSError):
         return None
 

@@ -387,13 +387,11 @@ class AnswerFiles:
 
     def open(self, path: str, *, query: bool = False) -> BinaryIO:
         """An open handle on a file of the instance's folder; a file that ends in .sql only as a `query`. Raises `FaultError`."""
-        if path.lower().endswith(".sql") and not query:
-            raise FaultError("SQL_NOT_ALLOWED")
         if path in self._contents:
             return io.BytesIO(self._contents[path])
         handle = self._opened.pop(path, None)
         if handle is None or (handle[1] and not query):
-            handle = self._open_confined(path, query=query), query
+            handle = self.open_unread(path, query=query), query
         seen = self._seen.setdefault(path, FileDigest())
         self._opened[path] = handle
         self._close(MOST_OPEN)
@@ -404,7 +402,10 @@ class AnswerFiles:
             return io.BytesIO(content)
         return open_digesting(reopen(handle[0]), seen)
 
-    def _open_confined(self, path: str, *, query: bool) -> BufferedReader:
+    def open_unread(self, path: str, *, query: bool = False) -> BufferedReader:
+        """The file itself, as `open` opens it; what is read of it is not digested. Raises `FaultError`."""
+        if path.lower().endswith(".sql") and not query:
+            raise FaultError("SQL_NOT_ALLOWED")
         limit = math.inf if query else self._limits["file_bytes"]
         try:
             return open_confined(self._folder, resolve_in_side(self._instance_id, path), limit_bytes=limit, gold_inodes=self._gold_inodes)

@@ -1,5 +1,6 @@
 """Namespaces from inside: who a process is there, what it can still read, and that nothing outlives process 1."""
 
+import contextlib
 import json
 import os
 import signal
@@ -32,14 +33,14 @@ print(json.dumps([entered, found, os.getuid(), _capabilities(), *came]))
 # A worker's child that leaves its group and session, and ignores whoever asks it to end.
 LEAVES = """
 import os, signal, sys, time
-from evalsuite.sandbox.linux_layers import enter_process_namespace, number_outside
+from evalsuite.sandbox.linux_layers import enter_process_namespace, outer_process_id
 assert enter_process_namespace() and os.getpid() == 1
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             signal.signal(number, signal.SIG_IGN)
-        print(number_outside(), flush=True)
+        print(outer_process_id(), flush=True)
         time.sleep(60)
     os._exit(0)
 time.sleep(60)
@@ -67,8 +68,11 @@ def test_nothing_outlives_process_1() -> None:
     with started([sys.executable, "-c", LEAVES], cwd=ROOT, stdout=-1) as process:
         assert process.stdout is not None
         left = Path("/proc") / process.stdout.readline().strip()
+        assert left.name.isdecimal()
         assert left.is_dir()
         process.send_signal(signal.SIGKILL)
         process.wait()
-        while left.is_dir() and "State:\tZ" not in (left / "status").read_text():
-            time.sleep(0.01)
+        # Its status cannot be read any more once it is gone.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            while "State:\tZ" not in (left / "status").read_text():
+                time.sleep(0.01)

@@ -68,7 +68,7 @@ def test_confusion_says_who_said_what() -> None:
     assert len(confusion(["a", 1], [None, 1]).labels) == 3
     with pytest.raises(StatsError, match="not listed"):
         confusion([1, 2], [1, 1], labels=[1])
-    with pytest.raises(StatsError, match="1 labels against 2"):
+    with pytest.raises(StatsError, match="1 label against 2"):
         confusion([1], [1, 2])
 
 

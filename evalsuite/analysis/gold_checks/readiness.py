@@ -50,7 +50,7 @@ from evalsuite.readers.duckdb_tables import unnamed_copy
 from evalsuite.readers.gold_files import gold_hash, gold_inodes
 from evalsuite.readers.limits import CLOCK, Limits, resolve_limits
 from evalsuite.readers.load_answer import read_answer, read_query
-from evalsuite.readers.paths import AnswerFiles, FromRoot, open_confined, resolve_in_side
+from evalsuite.readers.paths import AnswerFiles, FromRoot
 from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.batch_scoring import Execute, pipeline
 from evalsuite.runs.databases import Databases, connection_of
@@ -240,8 +240,7 @@ class _AnswerValidator:
             if answer.answer_type == "answer":
                 fault, note = self.calls.call(_LOOK, *reading) if form == "tree" else fault_and_note(*reading)
             else:
-                name, most = resolve_in_side(answer.instance_id, value), self.limits["file_bytes"]
-                with open_confined(self.submission.folder, name, limit_bytes=most, gold_inodes=self.inodes) as source:
+                with AnswerFiles(*place).open_unread(value) as source:
                     n_bytes = os.fstat(source.fileno()).st_size
                     with unnamed_copy(source, n_bytes) if form == "database" else nullcontext() as copy:
                         fault, note = self.calls.call(_LOOK, *reading, copy=copy, n_bytes=n_bytes)

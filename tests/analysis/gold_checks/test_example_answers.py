@@ -130,7 +130,7 @@ def test_a_tolerance_makes_the_suite_strict(tmp_path: Path, monkeypatch: pytest.
     write(Path("bad/t.csv"), ["k", "v"], [["b", "2000"], ["a", "112"]])
     assert main(["init", "--gold-from", "tables", "--good", "good", "--bad", "bad"]) == 0
     shown = capsys.readouterr().out
-    assert "t: ignore_order true, abs_tol {'v': 0.5} by 1 good and 1 bad examples" in shown
+    assert "t: ignore_order true, abs_tol {'v': 0.5} by 1 good and 1 bad example" in shown
     assert "rules: strict" in Path("gold/suite.yaml").read_text()
     write(Path("submission_template/t/t.csv"), ["k", "v"], [["b", "2000.2"], ["a", "100.6"]])
     assert main(["run", "submission_template", "--gold", "gold", "--no-save", "--quiet"]) == 0
