@@ -28,6 +28,7 @@ from evalsuite.runs.plan import plan
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.runs.worker_pool import Pool, Setup, WorkerPair, open_pair, set_up
+from evalsuite.sandbox import fork_server
 from evalsuite.sandbox.fork_server import ForkServer, Worker, worker_environment
 from evalsuite.sandbox.limits import descendants
 from evalsuite.sandbox.messages import reply
@@ -496,6 +497,23 @@ def test_a_worker_that_keeps_its_memory_is_replaced(tmp_path: Path) -> None:
     pool = Pool(jobs=1, isolation="process", gold_inodes=frozenset(), open_one=open_one)
     assert [result.official for result in pool.results(tasks_of(submission, gold))] == [1] * 8
     assert len(opened) == 8
+
+
+@linux
+@pytest.mark.parametrize("n", [1, 2, 5, 24])
+def test_a_reader_that_is_full_between_two_orders_costs_nothing(n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader that says to its judge that it is full after each `n`th answer, the last of an order or not, costs no answer its score."""
+    full = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from itertools import count; from evalsuite.runs import answer_workers as w; "
+        f"at = count(1); w.Memory.is_short = lambda *_, of_files=None: of_files is None and next(at) % {n} == 0; "
+    )
+    monkeypatch.setattr(fork_server, "_CODE", full + fork_server._CODE)
+    submission, gold = tables(tmp_path, 40, n_rows=3)
+    for at in range(0, 40, 3):
+        (submission / f"t{at}" / "t.csv").write_text("id,v\n1,2\n")
+    pool = Pool(jobs=1, isolation="process", gold_inodes=frozenset())
+    results = {result.instance_id: (result.fault, result.official) for result in pool.results(tasks_of(submission, gold))}
+    assert results == {f"t{at}": (None, float(at % 3 > 0)) for at in range(40)}
 
 
 def test_a_thousand_bad_paths_do_not_nest(tmp_path: Path) -> None:
