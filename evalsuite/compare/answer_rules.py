@@ -237,7 +237,7 @@ def _missing_text(text: str, missing: Sequence[str], doubts: Sequence[str], conj
 
 
 def _claims(answer: str, lines: str, golds: Sequence[str], folded_golds: Collection[str]) -> Claims:
-    """What a folded answer claims; names are told from other words by their capitals or digits, as gold is."""
+    """What a folded answer claims; a name has capitals or digits as gold has."""
     text = fold(answer, keep_lines=True, keep_case=True)
     return Claims(text if len(text) == len(lines) else lines, folded_golds, kind_of(golds[0]))
 
