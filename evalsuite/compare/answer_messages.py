@@ -38,6 +38,11 @@ def lacks(n_missing: int, n_golds: int, conj: Literal["and", "or"]) -> str:
     return f"the answer lacks {f'all {n_golds} gold texts' if conj == 'or' else f'{n_missing} of {n_golds} gold texts'}"
 
 
+def in_part(reason: str) -> str:
+    """A reason that is about what the answer declares (`Final answer: ...`), not about the rest of it."""
+    return f"{reason}, in the part of the answer that counts"
+
+
 def part_of_word(text: str, word: str) -> str:
     """The answer contains a gold text only as a part of a longer word."""
     return f"part of a word: {shorten(text)} occurs only inside {shorten(word)}"

@@ -38,6 +38,7 @@ from evalsuite.compare.answer_messages import (
     contains_excluded,
     cut,
     hedged,
+    in_part,
     is_denied,
     is_doubted,
     lacks,
@@ -204,8 +205,16 @@ def match_text_strictly(
     forbidden = excluded_token(answer, exclude)
     if forbidden is not None:
         return Strict(value=0.0, reason=contains_excluded(forbidden), kind="exclude")
-    golds = [gold] if isinstance(gold, str) else list(gold)
-    answer = _part_that_counts(answer, gold, conj)
+    part = _part_that_counts(answer, gold, conj)
+    return _name_part(_match_part(part, [gold] if isinstance(gold, str) else list(gold), conj), is_part=part != answer)
+
+
+def _name_part(verdict: Strict, *, is_part: bool) -> Strict:
+    """The verdict; a reason for a refusal says that it is about a part of the answer only."""
+    return replace(verdict, reason=in_part(verdict.reason)) if is_part and not verdict.value else verdict
+
+
+def _match_part(answer: str, golds: Sequence[str], conj: Literal["and", "or"]) -> Strict:
     lines = fold(answer, keep_lines=True)
     text = lines.replace("\n", " ")
     # Computed once, and only if a gold is a number: both lists can have hundreds of entries.
@@ -491,9 +500,12 @@ def match_number_strictly(
     forbidden = excluded_token(answer, exclude)
     if forbidden is not None:
         return Strict(value=0.0, reason=contains_excluded(forbidden), kind="exclude")
-    golds = _distinct_golds(gold)
-    answer = _part_that_counts(answer, gold, conj)
+    part = _part_that_counts(answer, gold, conj)
     near = _Closeness(percentage=percentage, own=_own_tolerance(precision, abs_tol, rel_tol))
+    return _name_part(_match_numbers(part, _distinct_golds(gold), conj, near), is_part=part != answer)
+
+
+def _match_numbers(answer: str, golds: Sequence[int | Number], conj: Literal["and", "or"], near: "_Closeness") -> Strict:
     short_golds, most = _short_golds(golds), _MOST_DIFFERENT + len(golds)
     numbers, values = _read_values(answer, golds, near, short_golds, most)
     by_gold, candidates = _match_golds(values, golds, near)

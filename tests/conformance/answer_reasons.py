@@ -4,14 +4,18 @@ import ast
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import regex
 
+from evalsuite.compare.answer_messages import in_part
+from evalsuite.compare.claims import declared_answer
 from tests.models import official_number
 
 QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+
+IN_PART = in_part("")
 
 
 @dataclass(frozen=True)
@@ -149,8 +153,11 @@ CHECKS: list[tuple[str, Callable[[Said, re.Match[str]], str]]] = [
 
 def untrue_of_answer(said: Said) -> str:
     """What is wrong with a reason, empty where it is true."""
+    reason = said.reason.removesuffix(IN_PART)
+    if reason != said.reason:
+        said = replace(said, answer=declared_answer(said.answer))
     for pattern, check in CHECKS:
-        found = re.fullmatch(pattern, said.reason, re.DOTALL)
+        found = re.fullmatch(pattern, reason, re.DOTALL)
         if found is not None:
             return check(said, found)
     return "a reason nobody checks"

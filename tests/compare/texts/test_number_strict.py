@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalsuite.compare import doubts
-from evalsuite.compare.answer_rules import match_number_strictly
+from evalsuite.compare.answer_rules import match_number_strictly, match_text_strictly
 from evalsuite.compare.numbers import exact_of
 from evalsuite.compare.values import find_numbers
 from evalsuite.scorers import SCORERS
@@ -236,3 +236,13 @@ def test_an_answer_of_very_many_numbers_is_read_until_it_is_hedged() -> None:
     assert match_number_strictly("; ".join(near[:-1]), 42, abs_tol=1).value == 1
     assert match_number_strictly("; ".join(near), 42, abs_tol=1).kind == "hedged"
     assert match_number_strictly("42; " * 5000, 42).value == 1
+
+
+def test_a_reason_about_a_part_says_so() -> None:
+    """An answer that declares something else than gold is not said to lack it everywhere; a whole answer has no such words."""
+    part = ", in the part of the answer that counts"
+    assert match_number_strictly("42 is close, but the answer is 58", 42).reason == f"gold 42 is missing: closest is 58{part}"
+    assert match_number_strictly("It was 42. Final answer: unknown", 42).reason == f"no number in the answer{part}"
+    assert match_text_strictly("Peru is close, but the answer is Chile", "Peru").reason == f"the answer lacks the gold text{part}"
+    assert match_text_strictly("Chile", "Peru").reason == "the answer lacks the gold text"
+    assert match_number_strictly("Final answer: 42", 42).reason == "contains 42"
