@@ -60,10 +60,11 @@ def gold_audit(
         raise UsageError(f"--seconds cannot be {seconds:g}", hint="a number of seconds above 0")
     opt.load_plugins(plugin)
     form = opt.check_choice("json" if json_ else form, AUDIT_FORMATS, "--format")
-    chosen = opt.parse_rules(rules) or "official"
+    given = opt.parse_rules(rules)
     with ProgressBar() as progress:
         how = {"seconds": seconds, "seed": seed, "progress": progress, "databases": databases, **workers.options()}
         audit = audit_gold(gold, only=opt.parse_ids(only), most=most, **how)
+    chosen = given or audit.rules
     print_document(audit_document(audit, rules=chosen, most=top), form)
     caught = audit.share_caught(chosen)
     if fail_under is not None and caught is not None and caught < fail_under:

@@ -550,7 +550,7 @@ class Registry:
         """
         module = module_of(path.resolve())
         if module.__name__ in PART_MODULES:
-            self.additions.parts[f"parts of {path.name}"] = path.resolve()
+            self.additions.parts[f"parts of {path.resolve()}"] = path.resolve()
         scorers = [
             name for name, value in vars(module).items() if is_own(value, module) and (hasattr(value, "__evalsuite__") or is_batch(value))
         ]

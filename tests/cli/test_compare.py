@@ -212,7 +212,7 @@ def test_two_folders_of_one_name_are_told_apart(place: Path, capsys: pytest.Capt
     """Equal labels get the number in which they were given."""
     write_submission(place / "v2/good", GOOD)
     assert main(["compare", "good", "v2/good", "-q"]) == 0
-    assert capsys.readouterr().out == "done: good #2: the same on every instance (no gate set)\n"
+    assert capsys.readouterr().out == "done: good #2: the same on every compared instance (no gate set)\n"
 
 
 def test_runs_of_a_suite_are_known_by_their_name(

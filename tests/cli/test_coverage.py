@@ -67,7 +67,7 @@ def test_a_comparison_with_a_part_says_what_it_leaves_out(place: Path) -> None:
     shown = evalsuite("compare", "part", "whole", "-o", "c.md", "-o", "c.html", "-o", "c.json", cwd=place).stdout
     lines = shown.splitlines()
     assert lines[0].endswith(f"{PART} paired")
-    assert lines[-1] == f"done: whole: the same on every instance on {PART} (no gate set)"
+    assert lines[-1] == f"done: whole: the same on every compared instance on {PART} (no gate set)"
     assert "3 instances only in whole, left out (b, d, e)" in shown
     assert all(PART in (place / file).read_text(encoding="utf-8") for file in ("c.md", "c.html"))
     assert json.loads((place / "c.json").read_text(encoding="utf-8"))["part_of"] == 5

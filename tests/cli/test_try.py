@@ -60,7 +60,7 @@ def test_keep_saves_the_suite_and_its_runs(place: Path, capsys: pytest.CaptureFi
     run = ["suite", "run", "mine", "--from", "qa.csv", "--candidate"]
     assert main([*run, "b", "again"]) == EXIT_OK
     assert main(["compare", "again", "b"]) == EXIT_OK
-    assert "the same on every instance" in capsys.readouterr().out
+    assert "the same on every compared instance" in capsys.readouterr().out
     assert first["candidates"][0]["total"]["losses"] == 13
 
 

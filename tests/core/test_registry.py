@@ -424,11 +424,14 @@ def test_files_that_fail(own: Registry, tmp_path: Path, text: str, why: str) -> 
 
 
 def test_a_file_may_only_have_parts(own: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A comparator of trees makes a file a plugin, known to workers by its path."""
+    """A comparator of trees makes a file a plugin, known to workers by its path: files of one name in two folders are two."""
     monkeypatch.setattr(registry, "PART_MODULES", set())
-    file = tmp_path / "near.py"
-    file.write_text("from evalsuite.core import registry\nregistry.PART_MODULES.add(__name__)\n")
-    assert (own.load_file(file), own.additions.parts) == ([], {"parts of near.py": file})
+    files = [tmp_path / "near.py", tmp_path / "far" / "near.py"]
+    files[1].parent.mkdir()
+    for file in files:
+        file.write_text("from evalsuite.core import registry\nregistry.PART_MODULES.add(__name__)\n")
+        assert own.load_file(file) == []
+    assert [*own.additions.parts.values()] == files
     other = Registry(own.bundled, metric_scorer=ImportRef("evalsuite.scorers.metrics.scorer:metric_scorer"), group="evalsuite.nothing")
     other.register_all(own.registered_plugins(), {"near": {"bleu": {}}})
     assert (other.additions.parts, other.additions.metrics) == (own.additions.parts, {"near": {"bleu": {}}})

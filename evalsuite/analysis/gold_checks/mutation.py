@@ -37,6 +37,7 @@ from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.load_answer import read_pair
 from evalsuite.readers.paths import FromRoot, resolve_in_side
 from evalsuite.runs.executors import default_jobs
+from evalsuite.runs.plan import rules_of
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.sandbox.temp_dirs import TempDir
 from evalsuite.scorers import SCORERS
@@ -119,7 +120,10 @@ def share(verdicts: Sequence[Verdict], rule: Rule) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """The result of an audit: the checks, those not audited as (check, reason), and how many a time limit left out."""
+    """The result of an audit: the checks, those not audited as (check, reason), and how many a time limit left out.
+
+    `rules` are those of a run's score by default: strict if all instances are trees, else official.
+    """
 
     name: str
     checks: tuple[Audited, ...]
@@ -127,6 +131,7 @@ class Audit:
     n_answers: int
     n_left: int
     seed: int
+    rules: Rule = "official"
 
     def kinds(self) -> dict[tuple[str, bool], dict[Rule, tuple[int, int]]]:
         """Return (kind, right) -> rule -> (misjudged answers, answers that count), in order of first occurrence."""
@@ -300,7 +305,7 @@ def audit_gold(
                 results.add(instance, check, None, (), str(why))
         with closing(Pool(jobs=how["jobs"], isolation=isolation, gold_inodes=gold_inodes(gold.folder), order=ORDER)) as pool:
             results.add_all(tasks, pool.results([task for _, _, task in tasks.values()]), options)
-    return results.audit(seed)
+    return results.audit(seed, rules_of(gold, None))
 
 
 def add_patches(gold: Gold) -> Gold:
@@ -357,7 +362,7 @@ class _AuditResults:
             if options.is_over:
                 break
 
-    def audit(self, seed: int) -> Audit:
+    def audit(self, seed: int, rules: Rule) -> Audit:
         """Return all of it."""
         checks = tuple(self.audited[at] for at in sorted(self.audited))
         return Audit(
@@ -367,6 +372,7 @@ class _AuditResults:
             n_answers=sum(len(check.verdicts) for check in checks),
             n_left=self.n_work - len(checks) - len(self.untried),
             seed=seed,
+            rules=rules,
         )
 
 

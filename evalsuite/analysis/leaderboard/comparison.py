@@ -656,7 +656,7 @@ def _add_verdict(candidate: Candidate, alpha: float) -> Candidate:
     if total.is_significant(alpha):
         words = "worse" if total.is_regression(alpha) else "better"
     elif total.n and not total.wins + total.losses:
-        words = "the same on every instance"
+        words = "the same on every compared instance"
     elif not total.n:
         words = "nothing to pair"
     return replace(candidate, verdict=words, is_regression=total.is_regression(alpha))

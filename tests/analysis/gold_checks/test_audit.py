@@ -282,8 +282,8 @@ def test_advice_names_a_parameter() -> None:
     assert "ignore_order on" in advice("rows reordered", "strict", "table_match", right=True)
 
 
-def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    """The three formats say the same, the gate is held to the share caught, and mistakes have a hint."""
+def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The three formats say the same, the gate is held to the share caught, and mistakes have a hint; trees are strict by default."""
     words = ["gold", "audit", str(ROOT / "gold"), "--only", "sales_007", "--isolation", "none"]
     assert main(words) == 0
     shown = capsys.readouterr().out
@@ -298,6 +298,10 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     for mistake in (["--format", "html"], ["--seconds", "0"], ["--only", "nobody"]):
         assert main([*words, *mistake]) == 2
         assert "hint:" in capsys.readouterr().err
+    spec = {"instance_id": "a", "evaluation": {"func": "tree_match", "parameters": {"gold": {"name": "Ann"}}}}
+    (tmp_path / "t_eval.jsonl").write_text(json.dumps(spec))
+    assert main(["gold", "audit", str(tmp_path), "--isolation", "none"]) == 0
+    assert "0 of 1 checks misjudge answers under strict rules" in capsys.readouterr().out
 
 
 def test_reports_make_text_harmless(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_many_candidates_are_adjusted_together() -> None:
     assert b.p == pytest.approx(2 / 64)
     assert b.p_adjusted == pytest.approx(6 / 64)
     assert (c.p_adjusted, d.p_adjusted) == (1, 1)
-    assert [one.verdict for one in found.candidates] == ["no difference shown", "the same on every instance", "no difference shown"]
+    assert [c.verdict for c in found.candidates] == ["no difference shown", "the same on every compared instance", "no difference shown"]
 
 
 def test_parts_are_adjusted_over_all_their_rows() -> None:

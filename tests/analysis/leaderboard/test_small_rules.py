@@ -334,7 +334,7 @@ def test_a_comparison_names_the_rules_it_was_made_under() -> None:
 @pytest.mark.parametrize(
     ("first", "second", "verdict"),
     [
-        ([1.0, 0.0, 0.5], [1.0, 0.0, 0.5], "the same on every instance"),
+        ([1.0, 0.0, 0.5], [1.0, 0.0, 0.5], "the same on every compared instance"),
         ([1.0, 0.0], [0.0, 1.0], "no difference shown"),
         ([0.0] * 8, [1.0] * 8, "better"),
         ([1.0] * 8, [0.0] * 8, "worse"),
