@@ -4,7 +4,7 @@ All pairs of two lists are computed at once, as matrices of counters and leaf sc
 
 Also reproduces the reference implementation for values in the wrong container, including where it raises or never returns. It distinguishes
 leaf, list and object by the first predicted value of the batch that has one, and treats the others as the same; each pair of items of a
-list of objects is a separate batch. The reasons for missing numbers are those of the specification (B1 to B11).
+list of objects is a separate batch.
 """
 
 import math

@@ -39,7 +39,7 @@ def close(ours: Any, theirs: Any) -> bool:
 
 
 def expected(case: dict[str, Any]) -> dict[str, Any]:
-    """The record; where bug B5 bit, what it would be without."""
+    """The record; where the reference counted the wrong surplus items, what it would be without that bug."""
     found: dict[str, Any] = case.get("expected_sound", case["expected"])
     return found
 
@@ -90,7 +90,7 @@ def test_means_by_level_equal_the_record(step: int) -> None:
 
 @pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
 def test_sound_equals_the_record(step: int) -> None:
-    """The sound numbers are the recorded ones as well, but for ties (their own rule), wrong containers (rule S2) and what equals what.
+    """The sound numbers are the recorded ones as well, but for ties (their own rule), wrong containers and what equals what.
 
     Of every third case, and of all under `slow`.
     That rule is replaced (numbers equal in value only, no boolean or text is one), so the reference's own metrics stand in for it here.
