@@ -28,7 +28,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate, zip_longest
 from pathlib import Path
@@ -92,10 +92,19 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
     "summary": ("runs/summary.py", ("tests/runs/test_summary.py",)),
     "trees": ("trees/*.py", ("tests/trees", "tests/conformance/test_recorded_data.py")),
 }
-# A list of [file, text of the line, change, why no test can notice it].
+# A list of [function, statement, change with its number among those that look the same, why no test can notice it]. Names in statements
+# and changes do not count, so that an entry outlives a rename.
+_WORDS = {"and", "or", "not", "in", "is", "if", "else", "for", "while", "return", "pass", "lambda", "None", "True", "False", "del", "raise"}
+
+
+def shape(text: str) -> str:
+    """A text of Python with `_` for each name: what a rename leaves as it is."""
+    return re.sub(r""""[^"]*"|'[^']*'|[^\W\d]\w*""", lambda found: found[0] if found[0][0] in "\"'" or found[0] in _WORDS else "_", text)
+
+
 EQUIVALENT: dict[tuple[str, str, str], str] = {
-    (file, line, what): reason
-    for file, line, what, reason in map(json.loads, (ROOT / "tests/data/equivalent_changes.jsonl").read_text().splitlines())
+    (function, shape(statement), shape(what)): reason
+    for function, statement, what, reason in map(json.loads, (ROOT / "tests/data/equivalent_changes.jsonl").read_text().splitlines())
 }
 
 # A package of this project is imported by the fork alone.
@@ -134,6 +143,9 @@ class Change:
     before: str
     line_text: str
     at_import: bool
+    function: str
+    statement: str
+    nth: int
 
     @property
     def what(self) -> str:
@@ -143,7 +155,12 @@ class Change:
     @property
     def reason(self) -> str:
         """Why no test can notice it, or an empty text."""
-        return EQUIVALENT.get((self.file, self.line_text, self.what), "")
+        return EQUIVALENT.get(self.key, "")
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What `EQUIVALENT` lists it by."""
+        return self.function, shape(self.statement), shape(f"{self.what} #{self.nth}")
 
 
 def changed_nodes(node: ast.AST) -> Iterator[str]:
@@ -186,11 +203,31 @@ def changes(file: str) -> Iterator[Change]:
 
     tree = ast.parse(source)
     numbers = {id(node): number for number, node in enumerate(ast.walk(tree))}
+    owners = dict(_owners(tree, Path(file).stem))
+    n_before = Counter[tuple[str, str, str]]()
     for node, at_import in _behaviour(tree):
         place: Any = node.test if isinstance(node, ast.If | ast.IfExp | ast.While) else node
         for text in changed_nodes(node):
             new = text if isinstance(place, ast.stmt) else f"({text})"
-            yield Change(file, place.lineno, numbers[id(place)], new, text_of(place), lines[place.lineno - 1].strip(), at_import)
+            at = place.lineno
+            owner = owners[id(node)]
+            change = Change(file, at, numbers[id(place)], new, text_of(place), lines[at - 1].strip(), at_import, *owner, nth=1)
+            n_before[change.key] += 1
+            yield replace(change, nth=n_before[change.key])
+
+
+def _owners(node: ast.AST, function: str, statement: str = "") -> Iterator[tuple[int, tuple[str, str]]]:
+    """The function (after its class and module) or constant, and the first line of the statement of each node, by the node's id."""
+    for child in ast.iter_child_nodes(node):
+        name, line = function, statement
+        if isinstance(child, ast.stmt | ast.match_case):
+            line = next(text for text in ast.unparse(child).splitlines() if not text.startswith("@") and text)
+        if isinstance(child, ast.FunctionDef | ast.ClassDef):
+            name = f"{function}.{child.name}"
+        elif isinstance(node, ast.Module) and isinstance(child, ast.Assign | ast.AnnAssign):
+            name = f"{function}.{ast.unparse(child.targets[0] if isinstance(child, ast.Assign) else child.target)}"
+        yield id(child), (name, line)
+        yield from _owners(child, name, line)
 
 
 def with_switches(source: str, sample: Sequence[tuple[int, Change]]) -> str:
