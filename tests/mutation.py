@@ -1,4 +1,4 @@
-"""`python -m tests.mutation [PACKAGE ...|--changed]`: change one place of a package at a time, and see whether its tests notice.
+"""`python -m tests.mutation [PACKAGE|FILE ...|--changed]`: change one place of a package at a time, and see whether its tests notice.
 
 Changed are comparisons, operators, constants (not texts), conditions, results and whole statements. A seed draws a sample of places. A copy
 of the project contains all changes of the sample, each behind a switch. One process imports it and collects the package's quick tests; one
@@ -583,7 +583,7 @@ def _measure_features(words: Sequence[str], n: int) -> int:
 def main() -> int:
     """Exit code 1 where fewer than 95 % are killed."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__.splitlines()[0])
-    parser.add_argument("packages", nargs="*", metavar="PACKAGE", help=", ".join(PACKAGES))
+    parser.add_argument("packages", nargs="*", metavar="PACKAGE", help=f"{', '.join(PACKAGES)}, or a file")
     parser.add_argument("--at", action="append", default=[], metavar="FILE:LINE", help="all changes of a line, with the package's tests")
     parser.add_argument("--tests", nargs="*", metavar="PATH", help="these tests in place of the package's")
     parser.add_argument("--changed", action="store_true", help="the lines that differ from main, for at most a minute")
@@ -602,7 +602,7 @@ def main() -> int:
             parts[file] = [change for change in changes(file) if (file, change.line) in places], _tests_of(file)
     else:
         for name in asked.packages or PACKAGES:
-            pattern, tests = PACKAGES[name]
+            pattern, tests = (name.removeprefix("evalsuite/"), _tests_of(name)) if name.endswith(".py") else PACKAGES[name]
             files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "evalsuite").glob(pattern))
             found = [change for file in files for change in changes(file)]
             parts[name] = [one for one in found if not asked.at or f"{one.file}:{one.line}" in asked.at], tests

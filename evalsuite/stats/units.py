@@ -75,8 +75,8 @@ def pooled_fields(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
     return dict(sorted(pooled.items(), key=lambda item: (item[1]["f1"], item[0])))
 
 
-def pooled_confusions(results: Sequence[Result], most: int = 10) -> list[dict[str, Any]]:
-    """Return the confusions of n results, the commonest first: {path, status, expected, got, n}."""
+def pooled_confusions(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """Return the ten commonest confusions of n results, the commonest first: {path, status, expected, got, n}."""
     counts: dict[str, dict[str, Any]] = {}
     for result in results:
         confusions = result.detail("confusions")
@@ -84,7 +84,7 @@ def pooled_confusions(results: Sequence[Result], most: int = 10) -> list[dict[st
             key = repr((row["path"], row["status"], row["expected"], row["got"]))
             pooled = counts.setdefault(key, {**row, "n": 0})
             pooled["n"] += row["n"]
-    return sorted(counts.values(), key=lambda row: -int(row["n"]))[:most]
+    return sorted(counts.values(), key=lambda row: -int(row["n"]))[:10]
 
 
 def listed_fields(result: Result) -> list[Mapping[str, Any]]:

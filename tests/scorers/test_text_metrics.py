@@ -102,7 +102,7 @@ def test_an_unbounded_metric_has_no_score_without_a_scale(name: str, gold: str |
         ("f1", {"gold": "a", "variant": "issue_set", "tokens": "char"}),
         ("jaro_winkler", {"gold": "a", "prefix_weight": 0.3}),
         ("ter", {"gold": "a", "scale": [100, 0]}),
-        ("python_unit_testing", {"gold": "a", "memory_mib": 1}),
+        ("python_unit_testing", {"gold": "a", "memory_mib": 63}),
         ("pass_at_k", {"gold": "a", "memory_mib": 1}),
         ("pass_at_k", {"gold": "a", "k": 0}),
         ("composite", {"gold": "a", "parts": [{"ter": {}}]}),
@@ -113,6 +113,7 @@ def test_an_unbounded_metric_has_no_score_without_a_scale(name: str, gold: str |
 def test_bad_gold_is_found_before_the_run(name: str, parameters: dict[str, Any]) -> None:
     """What the metric would refuse is a problem of gold."""
     assert [problem.code for problem in check_parameters(scorer(name), parameters)] == ["BAD_SPEC"]
+    assert list(check_parameters(scorer("python_unit_testing"), {"gold": "a", "memory_mib": 64})) == []
 
 
 def test_a_missing_extra_is_of_the_setup(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,6 +111,9 @@ def test_the_likelihood_of_clusters(totals: list[tuple[float, int]]) -> None:
     assert found.low <= low + 1e-9
     assert found.high >= high - 1e-9
     assert _likely_means(scores, totals, 0.95) == pytest.approx((low, high), abs=1e-9)
+    # A score that varies a quarter as much as right and wrong answers counts as four of them.
+    four = _likely_means([0.0, 1.0] * 16, [(4.0, 8)] * 4, 0.95)
+    assert _likely_means([0.25, 0.75] * 4, [(1.0, 2)] * 4, 0.95) == pytest.approx(four, abs=1e-9)
 
 
 def test_what_few_clusters_cannot_show() -> None:
@@ -288,7 +291,7 @@ def test_confusions_are_counted() -> None:
     other = {**one, "got": "z", "n": 3}
     results = [a_result(details={"confusions": [one, other]}), a_result(details={"confusions": [{**one, "n": 5}]})]
     assert units.pooled_confusions(results) == [{**one, "n": 7}, other]
-    assert units.pooled_confusions(results, most=1) == [{**one, "n": 7}]
+    assert len(units.pooled_confusions([a_result(details={"confusions": [{**one, "got": str(at)}]}) for at in range(12)])) == 10
 
 
 @pytest.mark.parametrize(("centre", "n"), [(0.3, 50), (0.5, 4), (0.9, 1), (0.5, 1), (0.2, 1.0001), (0.4, 0.99)])

@@ -105,7 +105,7 @@ def test_scorer() -> None:
     """One record or several; where the reference raises official is 0 with the reason, strict stands."""
     schema = {"a": ["string"], "b": "integer"}
     right = tree_score({"a": ["x", "y"], "b": 1}, gold={"a": ["y", "x"], "b": 1}, schema=schema)
-    assert (right.official, right.strict) == (1, 1)
+    assert (right.official, right.strict, right.flip) == (1, 1, "")
     empty = tree_score({"a": [], "b": 1}, gold={"a": [], "b": 1}, schema=schema)
     assert (empty.official, empty.strict, empty.flip) == (0, 1, "the reference raises")
     assert "hang" in empty.reason

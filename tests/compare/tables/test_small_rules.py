@@ -96,6 +96,13 @@ def test_the_cause_of_a_flip(answer: str, gold: str, flip: str) -> None:
     assert (score.official != score.strict, score.flip.partition(":")[0]) == (True, flip)
 
 
+def test_options_of_each_gold_cause_a_flip_only_if_they_differ_from_what_the_reference_reads() -> None:
+    """It reads any list as `ignore_order`, and sorted as text 9.999 is not where 10.0 is."""
+    answer, gold = text_table([["10.0", "20.0"]]), text_table([["9.999", "20.0"]])
+    flips = [table_match(answer, gold=gold, ignore_order=[one], abs_tol=0.01).flip.partition(":")[0] for one in (True, False)]
+    assert flips == ["own tolerance", "per-gold options"]
+
+
 def test_official_equality_of_arrays() -> None:
     """Each pair as `math.isclose` has it, with empty equal to empty."""
     values = [math.inf, -math.inf, math.nan, 0.0, 1.0, 1.005, 1.0100001, 1e12, 1e12 + 900, 1e12 + 1100, -1e12]

@@ -155,4 +155,4 @@ def test_an_endpoint_that_takes_no_batches_scores_nobody_wrong(batches: Any) -> 
     _folders(server, base_url=server.base_url.replace("/v1", "/v2"))
     done = _scored()
     assert {one.status for one in done.results} == {"unscored"}
-    assert "HTTP 404" in done.results[0].reason
+    assert "HTTP 404: no such address or model" in done.results[0].reason

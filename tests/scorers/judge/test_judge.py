@@ -250,6 +250,24 @@ def test_qa_correctness(serve: Serve, judge_at: Make, word: str, value: float | 
     assert all(text in prompt_of(server.asked[0]) for text in ("in 1870", "The mill", "When?"))
 
 
+CLAIM = '{"claims": [{"claim": "a", "supported": ?}]}'
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong", "most_tokens"),
+    [
+        ("qa_correctness", "1", "0", 100),
+        ("hallucination", CLAIM.replace("?", "true"), CLAIM.replace("?", "false"), 2000),
+    ],
+)
+def test_categories_have_a_majority(serve: Serve, judge_at: Make, name: str, right: str, wrong: str, most_tokens: int) -> None:
+    """Two of three verdicts decide, each asked for at temperature 0."""
+    server = serve(saying(right, wrong, right))
+    score = SCORERS.load(name).function("x", judge_at(server, repeats=3), context="c")
+    assert (score.official, score.details["judge"]["agreement"]) == (1, pytest.approx(2 / 3))
+    assert [(body["temperature"], body["max_tokens"]) for body in server.asked] == [(0, most_tokens)] * 3
+
+
 def preferring(text: str) -> Callable[[dict[str, Any], int], str]:
     """A judge that prefers the summary with this text, wherever it stands."""
     return lambda body, _: "0" if text in prompt_of(body).partition("<summary-1")[0] else "1"
