@@ -128,7 +128,7 @@ def read_spec(
     *,
     layout: str = "original",
     entries: ReadEntries = read_objects,
-    plugins: bool = True,
+    plugins: bool,
 ) -> Gold:
     """Return the gold of one spec file, with `make(entry, where, suite)` for each entry. Raises as `read_gold` does."""
     make = make or instance_of

@@ -235,7 +235,7 @@ def _flip_on_grid(units: Sequence[int]) -> tuple[float, float]:
     return max(least, float(chances[: at + 1].sum())), max(least, float(chances[at:].sum()))
 
 
-def clustered_p(totals: Sequence[float], sizes: Sequence[int], digits: int = 9) -> float:
+def clustered_p(totals: Sequence[float], sizes: Sequence[int], digits: int) -> float:
     """Return the two-sided p of a mean difference when the signs of whole clusters are flipped; one of many on a board.
 
     `totals` are the sums of the differences in each cluster of `sizes` pairs, `digits` the significant decimals. Exact if the flips can

@@ -126,7 +126,7 @@ def gold_findings(
     schema: Any,
     id_field: str | None = None,
     *,
-    warn_missing: bool = True,
+    warn_missing: bool,
     strict_types: bool = False,
     comparators: Named | None = None,
     transforms: Named | None = None,

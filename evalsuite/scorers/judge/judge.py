@@ -455,7 +455,7 @@ class Pair(Protocol):
 class SemanticJudge:
     """`judge_batch(pairs)` returns 1.0, 0.0 or None for each; also callable. At most `most_pairs` go into one call."""
 
-    def __init__(self, judge: Judge, *, most_pairs: int = 25) -> None:
+    def __init__(self, judge: Judge, *, most_pairs: int) -> None:
         self._judge, self._most_pairs = judge, most_pairs
 
     def judge_batch(self, items: Sequence[Pair]) -> list[float | None]:

@@ -184,7 +184,7 @@ class BertScore(Metric):
         return f"{self.name} ({TINY}: spellings only)" if self.embedder is None and self.model == TINY else self.name
 
 
-def embedder_of(model: str | None, layer: int = -1) -> Embedder:
+def embedder_of(model: str | None, layer: int) -> Embedder:
     """Return the embedder of a model's name. Raises `MetricError` if there is none."""
     if model is None:
         raise MetricError("bertscore needs `model`, the folder of a local model", code="no_model", hint=MODEL_HINT)

@@ -331,6 +331,10 @@ def test_the_semantic_comparator_asks_many_pairs_at_once(serve: Serve, judge_at:
     assert len(server.asked) == 2
     assert "1. field='a.b' gold='gold 0' extracted='found 0'" in prompt_of(server.asked[0])
     assert comparator.judge_batch([]) == []
+    # By default 25 pairs are one call.
+    for n in (25, 26):
+        semantic_comparator(judge_at(server)).judge_batch([Item("c", n, at) for at in range(n)])
+    assert len(server.asked) == 2 + 1 + 2
 
 
 @pytest.mark.parametrize("reply", ['{"results": [1]}', '{"results": [1, 1, 1]}', "yes"], ids=["short", "long", "no list"])
