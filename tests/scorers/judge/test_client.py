@@ -111,13 +111,19 @@ def test_a_refusal_stops_all_calls(serve: Serve, judge_at: Make, status: int) ->
     assert len(server.asked) == 1
 
 
-def test_a_bad_request_concerns_itself_alone(serve: Serve, judge_at: Make) -> None:
-    """HTTP 400 is not retried, and the next request goes out."""
-    server = serve(lambda _, n: Say(status=400) if n == 1 else GOOD)
-    client = judge_at(server).client
-    with pytest.raises(FaultError, match="HTTP 400"):
-        client.ask(request("too long"))
-    assert client.ask(request("short")).text == GOOD
+def test_what_a_status_means(serve: Serve, judge_at: Make) -> None:
+    """What may pass is asked again, by fewer calls at once after some; a bad request is not, and the next request goes out."""
+    fewer = {429: 4, 503: 4, 529: 4}
+    for status in (400, 402, 405, 407, 408, 409, 410, 424, 425, 426, 428, 429, 430, 499, 500, 501, 503, 504, 528, 529, 530):
+        server = serve(lambda _, n, status=status: Say(status=status) if n == 1 else GOOD)  # type: ignore[misc]
+        client = judge_at(server, concurrency=8, cache="").client
+        if status in (408, 409, 425, 429) or status >= 500:
+            assert client.ask(request()).text == GOOD
+            assert int(client._pace.allowed) == fewer.get(status, 8), status
+        else:
+            with pytest.raises(FaultError, match=f"HTTP {status}"):
+                client.ask(request("too long"))
+            assert client.ask(request("short")).text == GOOD
 
 
 def test_a_redirect_is_not_followed(serve: Serve, judge_at: Make) -> None:
