@@ -66,7 +66,7 @@ def with_margin(
     comparisons: Comparisons,
     terms: Terms,
     order_by: Any = (),
-    any_gold: bool,
+    any_gold: bool = False,
 ) -> Score:
     """The score with `details.margin`: for n tables against their golds the largest, with `any_gold` for one table the smallest.
 
