@@ -72,7 +72,12 @@ def test_a_lasting_fault_is_a_fault_with_a_reason(serve: Serve, judge_at: Make, 
 def test_waits_grow_and_a_retry_after_is_honoured(serve: Serve, tmp_path: Path) -> None:
     """The waits double with jitter; a Retry-After in seconds or as a date is waited for where it is longer."""
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
-    says = [Say(status=500), Say(status=500), Say(status=429, headers={"Retry-After": "300"}), Say(status=503, headers={"Retry-After": date})]
+    says = [
+        Say(status=500),
+        Say(status=500),
+        Say(status=429, headers={"Retry-After": "300"}),
+        Say(status=503, headers={"Retry-After": date}),
+    ]
     server = serve(lambda _, n: says[n - 1] if n <= len(says) else GOOD)
     waits: list[float] = []
     client = Client(Settings(base_url=server.base_url, model="m", cache="", backoff_seconds=1), wait=waits.append)
