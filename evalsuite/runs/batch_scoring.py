@@ -3,10 +3,10 @@
 The judge's cache stores the replies: a killed run starts again and asks only for what is missing.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
@@ -23,23 +23,6 @@ if TYPE_CHECKING:
     from evalsuite.scorers.judge import Judge
 
     Read = tuple[Task, Prediction, dict[str, str]]
-
-
-# Score tasks: one result per task, as soon as it is known.
-Execute = Callable[[Sequence[Task]], Iterator[Result]]
-
-
-class Stage(Protocol):
-    """Yield the results of its own tasks, and pass the others on to the stages behind it."""
-
-    def __call__(self, tasks: Sequence[Task], rest: Execute) -> Iterator[Result]: ...
-
-
-def pipeline(stages: Sequence[Stage], last: Execute) -> Execute:
-    """Return the stages as one; `last` scores what none of them takes."""
-    for stage in reversed(stages):
-        last = partial(stage, rest=last)
-    return last
 
 
 # Payloads that these checks may also read. A tree is scored here only if its schema asks the judge.
@@ -71,19 +54,20 @@ class BatchScoring:
         """Return the same stage with nothing spent."""
         return BatchScoring(self._gold, self._gold_inodes, invalid_as=self._invalid_as)
 
-    def results(self, tasks: Sequence[Task], rest: Execute) -> Iterator[Result]:
-        """Yield one result per task as soon as it is known; judged ones come last."""
-        suite = self._gold.suite.extra
-        batched = [task for task in tasks if is_batch(task) or ("judge" in suite and asks_judge(task))]
-        names = {task.instance.instance_id for task in batched}
-        yield from rest([task for task in tasks if task.instance.instance_id not in names])
-        if batched:
+    def takes(self, task: Task) -> bool:
+        """Return whether this stage scores a task."""
+        return is_batch(task) or ("judge" in self._gold.suite.extra and asks_judge(task))
+
+    def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
+        """Yield one result per task as soon as it is known."""
+        if tasks:
             from evalsuite.scorers.judge import Judge, read_settings
 
-            self._judge = Judge(read_settings(suite.get("judge", {}), folder=self._gold.folder), ledger=self._ledger)
-            if self._judge.settings.batch:
+            settings = read_settings(self._gold.suite.extra.get("judge", {}), folder=self._gold.folder)
+            self._judge = Judge(settings, ledger=self._ledger)
+            if settings.batch:
                 self._judge.client.take_batches(self._under_way)
-            for result in score_batches(batched, self._judge, self._gold_inodes):
+            for result in score_batches(tasks, self._judge, self._gold_inodes):
                 yield _as_wrong(result) if self._invalid_as == "zero" else result
 
     def cost(self) -> dict[str, Any] | None:

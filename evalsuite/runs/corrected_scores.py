@@ -15,7 +15,7 @@ from evalsuite.core.errors import UsageError
 from evalsuite.core.status import ZERO, is_ungraded
 from evalsuite.core.types import Result, Rule, Task
 from evalsuite.gold.errata import ERRATA_FILE, Errata, Erratum
-from evalsuite.runs.batch_scoring import Execute
+from evalsuite.runs.executors import Execute
 from evalsuite.runs.run_files import write_atomically
 from evalsuite.runs.run_folder import labels_path
 from evalsuite.runs.summary import summarise

@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import filterfalse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from evalsuite.core.types import Check, Fault, Gold, GoldInstance, Result, Task
 from evalsuite.readers.limits import CLOCK
 from evalsuite.readers.paths import AnswerFiles, file_name
 from evalsuite.runs import gold_queries
-from evalsuite.runs.batch_scoring import Execute
+from evalsuite.runs.executors import Execute, pipeline
 from evalsuite.runs.gold_queries import ComputedGold, GoldQueryRunner, check_as_of, is_scored_by, is_temporal, lacks_gold, query_files
 from evalsuite.runs.instance_checks import applicable_checks, asks_pair, fault_result, is_pair, reads_of, skip_unscorable, unjudged_result
 from evalsuite.sandbox.temp_dirs import TempDir
@@ -47,7 +48,7 @@ def has_query(task: Task) -> bool:
 
 
 class SqlAnswers:
-    """Stage that runs the queries among the answers and passes every answer on.
+    """Stage of the answers that are queries: it runs them, and has `score` compare their tables.
 
     `folder` receives the tables; it, `connections` and `queries` are opened only if there is a query to run.
     """
@@ -58,51 +59,35 @@ class SqlAnswers:
         connections: "Callable[[], Connections]",
         queries: "Callable[[], QueryPool]",
         folder: Callable[[], Path],
+        score: Execute,
         gold_inodes: frozenset[tuple[int, int]] = frozenset(),
         ves: bool = False,
         tell: Callable[[str], None] | None = None,
     ) -> None:
-        self._connections, self._queries, self._ves = connections, queries, ves
+        self._connections, self._queries, self._score, self._ves = connections, queries, score, ves
         self._folder, self._gold_inodes = folder, gold_inodes
         self._tell, self._estimated = tell, 0
         self._ran: dict[str, QueryOutcome] = {}
         self._places: dict[str, Path] = {}
         self._digests: dict[str, dict[str, str]] = {}
 
-    def results(self, tasks: Sequence[Task], rest: Execute) -> Iterator[Result]:
+    def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """Yield one result per task as soon as it is known."""
-        queried, pairs, plain = list[Task](), list[Task](), list[Task]()
-        for task in tasks:
-            (queried if has_query(task) else pairs if is_pair(task) else plain).append(task)
-        if len(plain) == len(tasks):
-            yield from rest(tasks)
-            return
-        to_time: dict[str, Task] = {}
+        queried, pairs = list(filter(has_query, tasks)), list(filterfalse(has_query, tasks))
         steps = [self.with_databases(task) for task in pairs]
         self._report_before(queried, pairs, steps)
-        for step in steps:
-            if isinstance(step, Task):
-                plain.append(step)
-                to_time.update({step.instance.instance_id: step} if self._ves else {})
-            else:
-                yield step
+        yield from (step for step in steps if isinstance(step, Result))
+        with_files = {step.instance.instance_id: step for step in steps if isinstance(step, Task)}
         right: list[Result] = []
-        for start in range(0, len(queried) or 1, _AT_ONCE):
-            ready: list[Task] = []
-            for done in self._execute_query(queried[start : start + _AT_ONCE]):
-                if isinstance(done, Task):
-                    ready.append(done)
-                else:
-                    yield self._describe(done)
-            # Tasks that need no connection come first.
-            for result in rest([*plain, *ready]):
-                if result.official == 1 and result.instance_id in to_time:
-                    right.append(result)
-                else:
-                    yield self._describe(result)
-            plain = []
+        for result in self._score(list(with_files.values())):
+            if self._ves and result.official == 1:
+                right.append(result)
+            else:
+                yield result
+        for start in range(0, len(queried), _AT_ONCE):
+            yield from map(self._describe, pipeline([self._execute_query, self._score], queried[start : start + _AT_ONCE]))
         # When nothing else is running.
-        yield from self._time_query(right, to_time)
+        yield from self._time_query(right, with_files)
 
     def _report_before(self, queried: Sequence[Task], pairs: Sequence[Task], steps: Sequence[Task | Result]) -> None:
         """Report, before the first query runs, how many cannot run here and what the others will bill."""
@@ -270,6 +255,11 @@ def connection_of(task: Task, connections: "Connections") -> "Connection | None"
     return connections.of_instance(task.instance, next(parameter_sets, None))
 
 
+def runs_query(task: Task) -> bool:
+    """Return whether `SqlAnswers` scores a task: a query gives its table, or a check runs the answer next to gold's query."""
+    return has_query(task) or is_pair(task)
+
+
 def hangs_on_database(task: Task) -> bool:
     """Return whether more than the bytes of both folders can change the verdict."""
     return has_query(task) or asks_pair(task.instance.checks) or any(check.computed is not None for check in task.instance.checks)
@@ -384,11 +374,12 @@ class Databases:
         self,
         run_folder: Path | None,
         gold_inodes: frozenset[tuple[int, int]],
+        score: Execute,
         *,
         ves: bool = False,
         tell: Callable[[str], None] | None = None,
     ) -> SqlAnswers:
-        """Return the stage that runs SQL answers; it writes tables to the run's folder if there is one.
+        """Return the stage that runs SQL answers; it writes tables to the run's folder if there is one, and `score` compares them.
 
         With `ves`, right answers of pairs are timed against gold's query. `tell` receives the bytes that queries will bill before they run.
         """
@@ -396,6 +387,7 @@ class Databases:
             connections=self.connections,
             queries=lambda: self._cached_queries("sql"),
             folder=lambda: (run_folder / FOLDER).absolute() if run_folder is not None else self.make_folder(FOLDER),
+            score=score,
             gold_inodes=gold_inodes,
             ves=ves,
             tell=tell,

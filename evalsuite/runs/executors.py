@@ -1,10 +1,11 @@
-"""Executors by name. Each takes tasks and yields one result per task in order of completion; all give the same results.
+"""Executors by name, and the pipeline of a run, in which an executor is one stage.
 
-`local` is the pool of worker pairs of `worker_pool`; `dask` is `dask_pool`.
+An executor takes tasks and yields one result per task in order of completion; all give the same results. `local` is the pool of worker
+pairs of `worker_pool`; `dask` is `dask_pool`.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -25,6 +26,38 @@ EXECUTORS: dict[str, ImportRef] = {
     "dask": ImportRef("evalsuite.runs.dask_pool:DaskPool", "the workers of a dask cluster, or of one made for the run on this machine"),
 }
 _ADDRESS = lazy_pattern(r"(?:(?:tcp|tls|ucx|wss?)://)?[^/\s]+:\d{1,5}")
+
+# Score tasks: one result per task, as soon as it is known.
+Execute = Callable[[Sequence[Task]], Iterator[Result]]
+# Yield the results of some tasks, as soon as they are known, and the tasks that are left to the next stage.
+Stage = Callable[[Sequence[Task]], Iterator[Task | Result]]
+
+
+def stage_of(takes: Callable[[Task], bool], score: Execute) -> Stage:
+    """Return the stage that scores the tasks that it `takes`."""
+
+    def stage(tasks: Sequence[Task]) -> Iterator[Task | Result]:
+        own = list[Task]()
+        for task in tasks:
+            if takes(task):
+                own.append(task)
+            else:
+                yield task
+        yield from score(own)
+
+    return stage
+
+
+def pipeline(stages: Sequence[Stage], tasks: Sequence[Task]) -> Iterator[Result]:
+    """Yield one result per task. Each stage ends before the next one starts; the last one leaves no task."""
+    for stage in stages:
+        left = list[Task]()
+        for item in stage(tasks):
+            if isinstance(item, Result):
+                yield item
+            else:
+                left.append(item)
+        tasks = left
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from evalsuite.core.status import kind_of
 from evalsuite.core.types import Result, Task
 from evalsuite.readers.gold_files import GoldFiles
 from evalsuite.readers.paths import FromRoot, Inode, content_digest, open_confined, resolve_in_side
-from evalsuite.runs.batch_scoring import Execute, is_batch
+from evalsuite.runs.batch_scoring import is_batch
 from evalsuite.runs.instance_checks import is_pair, skip_unscorable
 from evalsuite.runs.run_files import result_of, whole_line
 from evalsuite.scorers import SCORERS
@@ -49,12 +49,18 @@ class ScoreCache:
         self._fresh, self._keys = list[Result](), bytearray()
         self._places: list[str] = []
 
-    def load_results(self, tasks: Sequence[Task]) -> dict[str, Result]:
-        """Return cached results by instance id. Results of the other tasks can then be stored."""
-        results = dict[str, Result]()
+    def results(self, tasks: Sequence[Task]) -> Iterator[Task | Result]:
+        """Yield the cached result of each task, or the task; its result can then be stored."""
         for at in range(0, len(tasks), _AT_ONCE):
-            states = [(task, state) for task in tasks[at : at + _AT_ONCE] if (state := self._state_of(task)) is not None]
-            some = [task for task, _ in states]
+            some, states = list[Task](), list[tuple[Task, str]]()
+            for task in tasks[at : at + _AT_ONCE]:
+                may_be_cached = is_pair(task) or (skip_unscorable(task) is None and not is_batch(task))
+                state = self._state_of(task) if may_be_cached else None
+                if state is None:
+                    yield task
+                else:
+                    some.append(task)
+                    states.append((task, state))
             # A file is hashed only if another answer to its instance is cached.
             places = self._memo.get_all("scored", [self._place(task) for task in some if _names_files(task)])
             keys = {
@@ -67,20 +73,12 @@ class ScoreCache:
             for task, state in states:
                 name = task.instance.instance_id
                 try:
-                    results[name] = result_of(stored[keys[name]], instance_id=name)
+                    yield result_of(stored[keys[name]], instance_id=name)
                 except (KeyError, ValueError, TypeError):
                     self._open[name] = task
                     if state:
                         self._states[name] = state
-        return results
-
-    def results(self, tasks: Sequence[Task], rest: Execute) -> Iterator[Result]:
-        """Yield one result per task: cached ones first, then new ones, which are stored if they may be."""
-        hits = self.load_results([task for task in tasks if is_pair(task) or (skip_unscorable(task) is None and not is_batch(task))])
-        yield from hits.values()
-        for result in rest([task for task in tasks if task.instance.instance_id not in hits]):
-            yield result
-            self.keep(result)
+                    yield task
 
     def keep(self, result: Result) -> None:
         """Store a cacheable result under the digests of the bytes that it was computed on."""

@@ -29,9 +29,9 @@ from evalsuite.readers.submission_files import (
     uncertain_instances,
 )
 from evalsuite.runs import WORKER_MODULES
-from evalsuite.runs.batch_scoring import BatchScoring, pipeline
-from evalsuite.runs.databases import SqlAnswers, hangs_on_database
-from evalsuite.runs.executors import Executor, Work, check_executor, open_executor
+from evalsuite.runs.batch_scoring import BatchScoring
+from evalsuite.runs.databases import SqlAnswers, hangs_on_database, runs_query
+from evalsuite.runs.executors import Executor, Stage, Work, check_executor, open_executor, pipeline, stage_of
 from evalsuite.runs.plan import Planned, by_tag, plan_run, warnings_of
 from evalsuite.runs.run_folder import SCHEMA_VERSION, RunFolder, claim, new_folder, root_of
 from evalsuite.runs.run_options import RunOptions, receipt
@@ -355,7 +355,7 @@ class InterruptedRun(KeyboardInterrupt):
 class Opened:
     """Open resources of one run: executor, SQL, judge batches, cache, run folder.
 
-    `known` are the results that an interrupted run left in `folder`, by instance id.
+    `earlier_results` are those that an interrupted run left in `folder`, by instance id.
     """
 
     pool: Executor
@@ -363,16 +363,24 @@ class Opened:
     batches: BatchScoring
     cache: "ScoreCache | None"
     folder: RunFolder | None
-    cached_results: Mapping[str, Result]
+    earlier_results: Mapping[str, Result]
 
-    def execute(self, tasks: Sequence[Task], *, is_first: bool = True) -> Iterator[Result]:
-        """Yield results from these stages: cached results, batches for a judge, SQL answers, then worker processes for the rest.
+    def stages(self, *, is_first: bool = True) -> list[Stage]:
+        """Return the way of a task to its result: each stage scores some tasks and leaves the others to the next one.
 
         Without `is_first`, for answers to changed gold, there is no cache, and the cost of the judge is not that of the run.
         """
-        cache = [self.cache.results] if self.cache is not None and is_first else []
         batches = self.batches if is_first else self.batches.unspent()
-        return pipeline([*cache, batches.results, self.sql.results], self.pool.results)(tasks)
+        return [
+            # The results of the same bytes in earlier runs.
+            *([self.cache.results] if self.cache is not None and is_first else []),
+            # Worker processes of this machine or of a cluster.
+            stage_of(lambda task: not (batches.takes(task) or runs_query(task)), self.pool.results),
+            # A judge, and scorers that need all answers at once.
+            stage_of(batches.takes, batches.results),
+            # Queries; workers compare their tables.
+            self.sql.results,
+        ]
 
 
 @contextmanager
@@ -404,12 +412,12 @@ def _open_resources(planned: Planned, fork_server: ForkServer | None, judges: Fo
         base = planned.signature.replace(gold.hash, "")
         cache = ScoreCache(options.cache, base=base, gold=planned.gold_files, gold_inodes=inodes, state_of=state_of)
     place = folder.path if folder is not None else None
-    sql = planned.databases.sql_answers(place, inodes, ves=options.ves, tell=options.tell)
+    sql = planned.databases.sql_answers(place, inodes, pool.results, ves=options.ves, tell=options.tell)
     batches = BatchScoring(gold, inodes, invalid_as=options.invalid_as, folder=place)
     try:
         if folder is not None and not gold.suite.extra.get("hidden"):
             planned.living.freeze(folder.path)
-        yield Opened(pool=pool, sql=sql, batches=batches, cache=cache, folder=folder, cached_results=earlier_results)
+        yield Opened(pool=pool, sql=sql, batches=batches, cache=cache, folder=folder, earlier_results=earlier_results)
     except KeyboardInterrupt as stop:
         raise InterruptedRun(_saved_words(folder, len(planned.tasks))) from stop
     finally:
@@ -454,11 +462,12 @@ def _execute(planned: Planned, opened: Opened, progress: Progress | None) -> Ite
     All of them are known when this returns; each is released when it is taken.
     """
     tasks, folder = planned.tasks, opened.folder
-    results = {name: opened.cached_results[name] for task in tasks if (name := task.instance.instance_id) in opened.cached_results}
-    rest = [task for task in tasks if task.instance.instance_id not in results]
-    for result in opened.execute(rest):
+    results = {name: opened.earlier_results[name] for task in tasks if (name := task.instance.instance_id) in opened.earlier_results}
+    for result in pipeline(opened.stages(), [task for task in tasks if task.instance.instance_id not in results]):
         if folder is not None:
             folder.append(result)
+        if opened.cache is not None:
+            opened.cache.keep(result)
         results[result.instance_id] = result
         if progress is not None:
             progress(len(results), len(tasks))
@@ -479,7 +488,7 @@ def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], start
     if planned.errata is not None:
         from evalsuite.runs.corrected_scores import correct, warn_unapplied
 
-        corrections = correct(tasks, results, planned.errata, partial(opened.execute, is_first=False), rules=planned.rules)
+        corrections = correct(tasks, results, planned.errata, partial(pipeline, opened.stages(is_first=False)), rules=planned.rules)
         unapplied = warn_unapplied(planned.errata, tasks)
     read = read_of(tasks, {result.instance_id: result for result in results})
     contents = file_contents(planned.submission, known=read) if options.save else {}

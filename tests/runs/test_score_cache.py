@@ -5,13 +5,15 @@ import os
 import sqlite3
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
 import pytest
 
+from evalsuite.core.types import Result, Task
 from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.score_cache import ScoreCache
 from evalsuite.runs.scoring import Run, run
 from tests.processes import side_by_side
 
@@ -47,18 +49,16 @@ def scored(place: Path, **options: object) -> Run:
 
 def was_asked(place: Path) -> bool:
     """Whether a further run still has to score the table: looked at where the cache answers."""
-    from evalsuite.runs.score_cache import ScoreCache
-
     found: list[bool] = []
-    original = ScoreCache.load_results
+    original = ScoreCache.results
 
-    def known(self: ScoreCache, tasks: object) -> object:
-        answer = original(self, tasks)  # type: ignore[arg-type]
-        found.append("t" not in answer)
-        return answer
+    def known(self: ScoreCache, tasks: Sequence[Task]) -> Iterator[Task | Result]:
+        items = list(original(self, tasks))
+        found.append(not any(isinstance(item, Result) and item.instance_id == "t" for item in items))
+        return iter(items)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ScoreCache, "load_results", known)
+        patch.setattr(ScoreCache, "results", known)
         scored(place)
     return found[0]
 
@@ -148,16 +148,14 @@ def by_bytes(path: Path, text: str) -> None:
 
 def after_hashing(patch: pytest.MonkeyPatch, then: Callable[[], object]) -> None:
     """Have something done between the cache's look at the files and the workers'."""
-    from evalsuite.runs.score_cache import ScoreCache
+    original = ScoreCache.results
 
-    original = ScoreCache.load_results
-
-    def known(self: ScoreCache, tasks: object) -> object:
-        found = original(self, tasks)  # type: ignore[arg-type]
+    def known(self: ScoreCache, tasks: Sequence[Task]) -> Iterator[Task | Result]:
+        items = list(original(self, tasks))
         then()
-        return found
+        return iter(items)
 
-    patch.setattr(ScoreCache, "load_results", known)
+    patch.setattr(ScoreCache, "results", known)
 
 
 @pytest.mark.parametrize("isolation", ["process", "none"])

@@ -26,7 +26,8 @@ from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot
 from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.batch_scoring import is_batch
-from evalsuite.runs.databases import Databases
+from evalsuite.runs.databases import Databases, runs_query
+from evalsuite.runs.executors import pipeline, stage_of
 from evalsuite.runs.instance_checks import applicable_checks
 from evalsuite.runs.plan import plan
 from evalsuite.runs.submission_reader import read_submission_in_worker
@@ -103,12 +104,12 @@ def explain_results(
             # Gold from a query costs a query: a report, which explains many instances, uses what the run kept.
             live = any(result.detail("gold_from") == "query" for result in results.values())
             tasks = list(queries.gold_queries(tasks, live=live).tasks)
-        answers, proofs = queries.sql_answers(None, inodes), None
+        answers, proofs = queries.sql_answers(None, inodes, pool.results), None
         if edits:
             from evalsuite.analysis.explain.query_proofs import QueryProofs
 
             proofs = QueryProofs(queries, answers, inodes, isolation, fork_server)
-        for result in answers.results(tasks, pool.results):
+        for result in pipeline([stage_of(runs_query, answers.results), pool.results], tasks):
             yield result.instance_id, _evidence_of(result, tasks, proofs)
 
 

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -49,8 +50,8 @@ from evalsuite.core.types import RULES, Answer, Check, Fault, Gold, GoldInstance
 from evalsuite.readers.csv_table import read_csv_table
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import DEFAULT_LIMITS
-from evalsuite.runs.batch_scoring import Execute, pipeline
-from evalsuite.runs.databases import Databases
+from evalsuite.runs.databases import Databases, runs_query
+from evalsuite.runs.executors import Execute, pipeline, stage_of
 from evalsuite.runs.gold_queries import find_queries
 from evalsuite.runs.task_execution import Prediction, judge, usable_parameters
 from evalsuite.runs.worker_pool import Pool
@@ -548,7 +549,7 @@ def audit_pairs(
         closing(Databases(gold, scratch, limits=limits, folder=folder, **start)) as databases,
         closing(Pool(gold_inodes=inodes, **start)) as pool,
     ):
-        execute = pipeline([databases.sql_answers(None, inodes).results], pool.results)
+        execute = partial(pipeline, [stage_of(runs_query, databases.sql_answers(None, inodes, pool.results).results), pool.results])
         for instance, check in pairs:
             if options.is_over:
                 break

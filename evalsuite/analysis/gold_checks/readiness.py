@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import asdict
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -52,9 +52,8 @@ from evalsuite.readers.limits import CLOCK, Limits, resolve_limits
 from evalsuite.readers.load_answer import read_answer, read_query
 from evalsuite.readers.paths import AnswerFiles, FromRoot
 from evalsuite.runs import WORKER_MODULES
-from evalsuite.runs.batch_scoring import Execute, pipeline
-from evalsuite.runs.databases import Databases, connection_of
-from evalsuite.runs.executors import default_jobs
+from evalsuite.runs.databases import Databases, connection_of, runs_query
+from evalsuite.runs.executors import Execute, default_jobs, pipeline, stage_of
 from evalsuite.runs.gold_queries import by_the_clock, is_temporal, query_files
 from evalsuite.runs.history import GoldSelfScore, signature_of
 from evalsuite.runs.instance_checks import applicable_checks
@@ -443,7 +442,8 @@ def check_gold(
         trials, untried = _trials(gold, sql.gold_queries(tasks, submitted=False).tasks)
         inodes = gold_inodes(gold.folder)
         with closing(Pool(jobs=jobs, isolation=isolation, gold_inodes=inodes)) as pool:
-            _submit(trials, pipeline([sql.sql_answers(None, inodes).results], pool.results), gold, scratch, limits, progress)
+            execute = partial(pipeline, [stage_of(runs_query, sql.sql_answers(None, inodes, pool.results).results), pool.results])
+            _submit(trials, execute, gold, scratch, limits, progress)
     unasked = [trial for trial in trials if trial.results and all(result.fault in UNSCORED for result in trial.results)]
     untried += [_make_untried(trial.instance, trial.check, FAULTS[trial.results[0].fault or "NO_JUDGE"].message) for trial in unasked]
     trials = [trial for trial in trials if all(trial is not other for other in unasked)]

@@ -11,17 +11,20 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evalsuite.core.errors import EvalsuiteError, UsageError
+from evalsuite.core.types import Result, Task
 from evalsuite.core.version import __version__
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.gold_files import gold_hash, gold_inodes
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.runs.executors import Work, open_executor
+from evalsuite.runs.executors import Work, open_executor, pipeline, stage_of
+from evalsuite.runs.instance_checks import missing_result
 from evalsuite.runs.plan import plan
 from evalsuite.runs.rescoring import Shard, merge
 from evalsuite.runs.run_options import RunOptions
@@ -47,6 +50,23 @@ def texts(folder: Path, n: int = N_TEXTS, *, func: str = "string_match", odd: st
     (gold / "text_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in specs))
     (submission / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return submission, gold
+
+
+def test_each_stage_gets_what_the_earlier_ones_left(tmp_path: Path) -> None:
+    """A stage starts after the one before it has ended, and every task is scored once, by the first stage that takes it."""
+    submission, gold = texts(tmp_path, 4)
+    tasks = plan(read_gold(gold), read_submission(submission), rules=None, limits=resolve_limits())
+    calls: list[str] = []
+
+    def scored(name: str, some: Sequence[Task]) -> Iterator[Result]:
+        for task in some:
+            calls.append(f"{name} {task.instance.instance_id}")
+            yield missing_result(task)
+
+    stages = [stage_of(lambda task: task in tasks[2:], partial(scored, "first")), partial(scored, "second")]
+    results = [result.instance_id for result in pipeline(stages, tasks)]
+    assert calls == ["first text_00002", "first text_00003", "second text_00000", "second text_00001"]
+    assert results == [call.partition(" ")[2] for call in calls]
 
 
 @pytest.fixture(scope="module")
