@@ -1,5 +1,6 @@
 """Decisions: one verdict, several by repeats and models, pairs in both orders, batches of fields."""
 
+import json
 import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -61,6 +62,16 @@ def test_no_verdict_is_no_score(serve: Serve, judge_at: Make) -> None:
     assert score.fault.code == "NO_VERDICT"
     assert score.details["judge"]["verdicts"] == [{"model": "m", "value": None, "label": "", "raw": "I cannot decide."}]
     assert len(server.asked) == 2
+
+
+def test_how_much_of_a_reply_is_kept(serve: Serve, judge_at: Make) -> None:
+    """300 characters in the verdicts, 4,000 in the transcript, also of the first reply, and 200 of the judge's reason."""
+    long = "I like it. " * 500
+    judge = llm_judge("x", judge_at(serve(saying(long))), gold="y").details["judge"]
+    [verdict], [row] = judge["verdicts"], judge["transcript"]
+    assert (verdict["raw"], row["reply"], row["unreadable"]) == (long[:300], long[:4000], long[:4000])
+    reply = json.dumps({"score": 4, "reason": long})
+    assert llm_judge("x", judge_at(serve(saying(reply))), gold="z").reason == f"the judge says 4 of 5: {long[:200]}"
 
 
 def test_a_second_try_may_bring_the_verdict(serve: Serve, judge_at: Make) -> None:

@@ -52,6 +52,8 @@ SCORES = [
     ("½", None, "a fraction sign"),
     ("", None, "empty"),
     ("{" * 50_000, None, "many braces"),
+    ("Score: 4.\n" + "a" * 19_990, 0.8, "20,000 characters"),
+    ("Score: 4.\n" + "a" * 19_991, None, "20,001 characters"),
     ('{"a":' * 20_000, None, "deep"),
 ]
 
