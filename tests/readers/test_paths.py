@@ -66,14 +66,16 @@ def test_a_plain_file_and_one_in_a_subfolder_are_opened(tmp_path: Path, way: str
         ("md:x", "the path names a drive or a URL scheme"),
         ("C:/r.csv", "the path names a drive or a URL scheme"),
         ("a\\r.csv", "the path contains a backslash; write '/'"),
-        ("a/" * 600 + "b", "the path is longer than 1024 bytes"),
-        ("x" * 300, "a part of the path is longer than 255 bytes"),
+        ("a/" * 512 + "b", "the path is longer than 1024 bytes"),
+        ("x" * 256, "a part of the path is longer than 255 bytes"),
         ("é" * 128, "a part of the path is longer than 255 bytes"),
     ],
 )
 def test_a_path_that_could_leave_the_folder_is_refused_before_anything_is_opened(tmp_path: Path, path: str, detail: str) -> None:
     """The text of the path alone decides."""
     assert fault(tmp_path, path) == ("BAD_PATH", detail)
+    for longest in ("a/" * 511 + "bc", "x" * 255):
+        assert fault(tmp_path, longest)[0] == "MISSING_FILE"
 
 
 @needs_links
@@ -215,8 +217,8 @@ def test_names_of_files_for_instances() -> None:
     odd = [".", "..", ".a", "a" * 300, "a" * 299 + "b", "ü" * 100]
     names = [paths.file_name(name) for name in odd]
     assert len({*names, *map(paths.file_name, ("a", "%"))}) == len(odd) + 2
-    assert all(not name.startswith(".") and len(name) <= paths._LONGEST_NAME + 13 for name in names)
-    longest = "a" * paths._LONGEST_NAME
+    assert all(not name.startswith(".") and len(name) <= 133 for name in names)
+    longest = "a" * 120
     assert (paths.file_name(longest), paths.file_name(longest + "a")[:-12]) == (longest, longest + "-")
 
 
