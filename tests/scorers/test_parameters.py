@@ -1,5 +1,6 @@
 """Parameters of scorers by the name under which gold gives them: each changes the verdict, to what its own library or rule says."""
 
+import math
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from evalsuite.core.errors import FaultError
 from evalsuite.core.registry import check_parameters
 from evalsuite.core.types import Fault, Table
 from evalsuite.scorers import SCORERS
+from evalsuite.scorers.metrics.prose import DISCLAIMER
 from evalsuite.trees.treeval import treeval_score
 
 LONG, NEAR = "the small cat sat down on the old mat", "the small cats sit on an old mat !"
@@ -45,8 +47,10 @@ def test_options_of_sacrebleu(name: str, text: str, gold: str, options: dict[str
     assert scored(text, gold=gold).details["raw"] != pytest.approx(expected, abs=1e-3)
 
 
+# One of them has no value for a text without words.
+WITH_NO_VALUE = ["exact_match", {"readability": {}, "scale": [0, 100]}]
 # Scorer, answer, gold, a parameter, and (raw value or official verdict, strict verdict) without it and with it.
-WITHOUT_AND_WITH: list[tuple[str, str, Any, dict[str, Any], tuple[float, float | None], tuple[float, float | None]]] = [
+WITHOUT_AND_WITH: list[tuple[str, str, Any, dict[str, Any], tuple[float | None, float | None], tuple[float | None, float | None]]] = [
     ("string_match", "Oslo", "Oslo", {"exclude": ["slo"]}, (1, 1), (0, 1)),
     ("string_match", "Oslo", ["Oslo", "Rome"], {"conj": "and"}, (1, 1), (0, 0)),
     ("number_match", "17.5", 0.175, {"percentage": True}, (0, 0), (1, 1)),
@@ -78,12 +82,17 @@ WITHOUT_AND_WITH: list[tuple[str, str, Any, dict[str, Any], tuple[float, float |
     ("readability", "The cat sat on the mat.", None, {"scale": [0, 200]}, (116.145, None), (116.145, 0.580725)),
     ("composite", "cat", "the cat", {"parts": ["exact_match", "f1"], "aggregation": "min"}, (0.5, 0.5), (0, 0)),
     ("composite", "cat", "the cat", {"parts": ["exact_match", "f1"], "aggregation": "max"}, (0.5, 0.5), (1, 1)),
+    ("composite", "...", "...", {"parts": WITH_NO_VALUE, "on_missing": "zero"}, (None, None), (0.5, 0.5)),
+    ("composite", "...", "...", {"parts": WITH_NO_VALUE, "on_missing": "renormalise"}, (None, None), (1, 1)),
+    ("bleu", "a cat", "a cat is there", {"effective_order": False}, (100 / math.e, 1 / math.e), (0, 0)),
+    ("bertscore", "a cat", "the cat sat", {"model": "tiny", "precision_weight": None}, (0.45, 0.45), (8 / 17, 8 / 17)),
+    ("hedging_language", " ".join(reversed(DISCLAIMER.split())), None, {"model": "tiny"}, (0, 1), (1, 0)),
 ]
 
 
 @pytest.mark.parametrize(("name", "text", "gold", "options", "without", "with_it"), WITHOUT_AND_WITH)
 def test_what_a_parameter_changes(
-    name: str, text: str, gold: Any, options: dict[str, Any], without: tuple[float, float], with_it: tuple[float, float]
+    name: str, text: str, gold: Any, options: dict[str, Any], without: tuple[Any, Any], with_it: tuple[Any, Any]
 ) -> None:
     """The verdict without the last parameter, which is that of its default, and with it."""
     *others, last = options

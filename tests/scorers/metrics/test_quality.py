@@ -110,6 +110,8 @@ def test_bertscore_downloads_nothing(tmp_path: Path) -> None:
         get_metric("bertscore").evaluate("a", "a")
     with pytest.raises(MetricError, match="no local folder"):
         get_metric("bertscore", model="microsoft/deberta-v3-base").evaluate("a", "a")
+    for name in ("bertscore", "hedging_language"):
+        assert get_metric(name, model="models/m", layer=3).signature != get_metric(name, model="models/m").signature
 
 
 def test_bertscore_says_which_extra_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
