@@ -101,7 +101,7 @@ def test_an_unbounded_metric_has_no_score_without_a_scale(name: str, gold: str |
         ("exact_match", {"gold": []}),
         ("f1", {"gold": "a", "variant": "issue_set", "tokens": "char"}),
         ("jaro_winkler", {"gold": "a", "prefix_weight": 0.3}),
-        ("ter", {"gold": "a", "scale": [100, 0]}),
+        *(("ter", {"gold": "a", "scale": scale}) for scale in ([100, 0], [5, 5], [5], [0, 5, 9])),
         ("python_unit_testing", {"gold": "a", "memory_mib": 63}),
         ("pass_at_k", {"gold": "a", "memory_mib": 1}),
         ("pass_at_k", {"gold": "a", "k": 0}),
