@@ -4,7 +4,7 @@ import json
 import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -381,14 +381,35 @@ def test_bad_parameters_are_found_when_gold_is_read(parameters: dict[str, Any], 
     assert any(says in problem.message for problem in check_parameters(SCORERS.load("llm_judge"), parameters))
 
 
+LEAST = {"timeout_seconds": 0.001, "concurrency": 1, "repeats": 1, "most_chars": 1} | dict.fromkeys(
+    (
+        "requests_per_minute",
+        "tokens_per_minute",
+        "retries",
+        "backoff_seconds",
+        "price_per_1k_prompt",
+        "price_per_1k_completion",
+        "max_cost",
+    ),
+    0,
+)
+
+
+@pytest.mark.parametrize(("key", "least"), LEAST.items())
+def test_the_least_that_a_setting_may_be(key: str, least: float) -> None:
+    """Itself, and nothing below it; without a limit there is none above either, but no infinity."""
+    assert getattr(read_settings({key: least}), key) == least
+    for wrong in (least - 0.0005 if key == "timeout_seconds" else least - 1, float("inf")):
+        with pytest.raises(UsageError, match=rf"^judge\.{key} must be "):
+            read_settings({key: wrong})
+
+
 @pytest.mark.parametrize(
     ("section", "says"),
     [
         ({"modle": "m"}, "modle"),
         ({"api_key": "sk-secret"}, "api_key"),
         ({"key_env": 5}, "key_env"),
-        ({"concurrency": 0}, "at least 1"),
-        ({"timeout_seconds": -1}, "at least"),
         ({"aggregate": "median"}, "aggregate"),
         ({"models": "a"}, "models"),
     ],
@@ -403,4 +424,12 @@ def test_settings_are_checked(section: dict[str, Any], says: str) -> None:
 def test_settings_have_defaults() -> None:
     """An empty section is all defaults, and `cache: false` keeps no cache."""
     assert read_settings({}) == Settings()
+    usual = {"timeout_seconds": 60, "concurrency": 8, "retries": 4, "backoff_seconds": 0.5, "repeats": 1, "most_chars": 60_000}
+    assert {key: value for key, value in asdict(Settings()).items() if value} == {
+        **usual,
+        "provider": "openai",
+        "aggregate": "auto",
+        "cache": ".evalsuite/judge",
+        "cassette_mode": "replay",
+    }
     assert read_settings({"cache": False}).cache == ""

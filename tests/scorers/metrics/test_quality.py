@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -52,6 +53,19 @@ def test_specificity_says_which_extra_it_needs(monkeypatch: pytest.MonkeyPatch) 
         get_metric("specificity").evaluate("Oslo is a city")
     assert caught.value.hint == extra_line("wordfreq")
     assert get_metric("specificity").evaluate("...") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "rare"), [("a", 1.0), ("b", 0.5), ("a c", 0.25), ("a/c!", 0.25), ("c", 0.0), ("c c d", 0.0), ("e e d", 1.0)]
+)
+def test_rare_words(text: str, rare: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """1 up to a mean frequency of 4 in 10,000, 0 from 8 on, with 10 for every commoner word; a third of it is the specificity's."""
+    per_10_000 = {"a": 4, "b": 6, "c": 500, "d": 9, "e": 0}
+    known = SimpleNamespace(word_frequency=lambda word, language: per_10_000[word] / 10_000 if language == "en" else 0)
+    monkeypatch.setitem(sys.modules, "wordfreq", known)
+    found = get_metric("specificity").detailed_evaluate(text)
+    assert found.details == {"vague": 1.0, "rare": pytest.approx(rare), "proper": 0.0}
+    assert found.value == pytest.approx(0.33 * (1 + rare))
 
 
 @pytest.mark.parametrize(
