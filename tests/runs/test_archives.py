@@ -17,7 +17,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import FaultError
-from evalsuite.readers.archives import stream_files, without_ending
+from evalsuite.readers.archives import ArchiveChecks, stream_files, without_ending
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.leaderboard_entries import Unpacker, _write
 from tests.cli.test_run import text_gold, text_submission
@@ -294,6 +294,27 @@ def test_other_archives_are_named(place: Path, capsys: pytest.CaptureFixture[str
     assert main(["leaderboard", "subs", "--isolation", "none"]) == 0
     assert "late.rar left out: an archive is .zip, .tar, .tar.gz or .tgz" in capsys.readouterr().out
     assert without_ending("a.tar.GZ") == "a"
+
+
+def test_what_a_limit_still_allows() -> None:
+    """Files and an archive of exactly so many bytes, so many members, 32 folders in each other; one more of any is a fault."""
+    checks = ArchiveChecks(LIMITS)
+    for name in "abc":
+        checks.hold(999_999, name)
+        checks.hold(1, name, so_far=999_999)
+    for _ in range(1_000):
+        checks.count()
+    checks.folder("a/" * 31 + "b")
+    refused: list[tuple[str, Callable[[], None]]] = [
+        ("TOO_LARGE", lambda: checks.hold(1, "a", so_far=1_000_000)),
+        ("LIMIT", lambda: checks.hold(1, "d")),
+        ("LIMIT", checks.count),
+        ("BAD_PATH", lambda: checks.folder("a/" * 32 + "b")),
+    ]
+    for code, more in refused:
+        with pytest.raises(FaultError) as raised:
+            more()
+        assert raised.value.fault.code == code
 
 
 @pytest.mark.slow
