@@ -76,7 +76,7 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
         (
             *("tests/readers", "tests/gold", "tests/compare/tables/test_big_tables.py", "tests/runs/test_archives.py"),
             *("tests/runs/test_submitted_files.py", "tests/runs/test_query_pairs.py", "tests/scorers/test_duckdb_match_big.py"),
-            *("tests/cli/test_validate.py", "tests/analysis/explain/test_bare_files.py"),
+            *("tests/cli/test_validate.py", "tests/analysis/explain/test_bare_files.py", "tests/runs/workers/test_equal_answers.py"),
         ),
     ),
     "receipts": (
