@@ -1,5 +1,6 @@
 """The hash of a submission: the same for the same content, another for another byte, and remembered only as long as nobody touched it."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -19,7 +20,7 @@ from evalsuite.readers import submission as reading
 from evalsuite.readers import submission_files
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.submission import read_metadata
-from evalsuite.readers.submission_files import cached_hash, submission_hash
+from evalsuite.readers.submission_files import cached_hash, file_contents, submission_hash
 from evalsuite.runs import plan
 from evalsuite.runs import scoring as running
 from evalsuite.runs.history_index import find_scored, key_of
@@ -92,6 +93,8 @@ def test_every_change_is_seen(folder: Path, what: str, settled: None) -> None:
     after = known(folder, memo)
     assert after == plain(folder)
     assert after != before
+    fault = {"gone": "MISSING_FILE", "link": "BAD_PATH", "folder link": "BAD_PATH"}.get(what)
+    assert file_contents(read_submission(folder))["f/r.csv"] == (fault or hashlib.sha256(file.read_bytes()).hexdigest())
 
 
 def test_an_untouched_folder_is_not_read(folder: Path, settled: None, monkeypatch: pytest.MonkeyPatch) -> None:
