@@ -290,7 +290,7 @@ def open_pair(
     pair, judging = WorkerPair(workers={}), judges if judges is not None and judges.alive else fork_server
     try:
         if setup.isolation == "none":
-            pair.workers["fused"] = fork_server.fork()
+            pair.workers["fused"] = fork_server.fork(sandboxed=False)
         elif setup.opens_files:
             idle = idle_readers.pop() if idle_readers else None
             fits = idle is not None and not setup.needs_numpy and list(idle.readable) == list(setup.readable["reader"])

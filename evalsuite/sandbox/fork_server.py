@@ -23,7 +23,7 @@ from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import EvalsuiteError
 from evalsuite.core.import_ref import ImportRef, LazyModule
 from evalsuite.core.runtime import load_msgspec, signals_blocked
-from evalsuite.sandbox.linux_layers import PACKAGE
+from evalsuite.sandbox.linux_layers import PACKAGE, fork_process_1
 from evalsuite.sandbox.messages import ANSWER, CALL, FORK, ORDER, REAP, ClosedError, Frames
 from evalsuite.sandbox.temp_dirs import remove_stale_temp_dirs
 from evalsuite.sandbox.worker_sandbox import can_fork
@@ -130,13 +130,16 @@ class ForkServer:
         with contextlib.suppress(OSError), self._lock, signals_blocked():
             self._control.sendall(ORDER.pack(CALL, len(order)) + order)
 
-    def fork(self, data: socket.socket | None = None) -> Worker:
-        """Fork a worker in its own session, with cwd `/` and no descriptors but its sockets. Raises `EvalsuiteError`."""
+    def fork(self, data: socket.socket | None = None, *, sandboxed: bool = True) -> Worker:
+        """Fork a worker in its own session, with cwd `/` and no descriptors but its sockets. Raises `EvalsuiteError`.
+
+        `sandboxed`: it will enter the sandbox, and gets the user namespace that this needs.
+        """
         parent_end, child_end = socket.socketpair()
         with child_end:
             passed = [child_end.fileno(), *([data.fileno()] if data is not None else [])]
             self._has_forked = True
-            pid = self._order(ORDER.pack(FORK, 0), passed)
+            pid = self._order(ORDER.pack(FORK, sandboxed), passed)
         if pid < 0:
             parent_end.close()
             raise start_error()
@@ -236,7 +239,11 @@ def fork_ahead(modules: Collection[str]) -> None:
 
     control, child_end = socket.socketpair()
     with child_end, signals_blocked(), contextlib.suppress(OSError):
-        if pid := os.fork():
+        try:
+            pid = fork_process_1()
+        except OSError:
+            pid = os.fork()
+        if pid:
             _ahead.append((_Forked(pid), control))
         else:
             continue_as_fork_server(child_end, worker_environment())

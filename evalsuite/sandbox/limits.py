@@ -440,6 +440,9 @@ def check_limits(limits: Mapping[str, int | float], *, seconds: float = 0.0, n_b
         seconds: The longest time of one answer, if that is more than the limit `seconds`.
         n_bytes: The largest file that is written or copied.
     """
+    if sys.platform.startswith("linux") and not Path("/proc/self/fd").is_dir():
+        # Without it no process finds the private copy of a database.
+        raise UsageError("this machine shows a process no files of its own: /proc is not mounted", hint="mount -t proc proc /proc")
     memory = int(limits["memory_mib"])
     if memory < LEAST_MEMORY_MIB:
         message = f"limit memory_mib is {memory}: a worker takes {LEAST_MEMORY_MIB} MiB of address space before it reads an answer"

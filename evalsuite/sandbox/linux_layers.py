@@ -16,6 +16,8 @@ The numbers are the kernel's own and never change (`linux/sched.h`, `linux/mount
 import ctypes
 import os
 import signal
+import socket
+import stat
 import struct
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -41,6 +43,12 @@ _O_PATH = 0o10000000
 PACKAGE = Path(evalsuite.__file__).resolve().parent
 # Paths that duckdb reads; without the first two it aborts.
 SYSTEM = ("/proc/self", "/sys/fs/cgroup", "/dev/null", "/dev/urandom")
+
+
+@cache
+def libc() -> ctypes.CDLL:
+    """Return the C library of this process."""
+    return ctypes.CDLL(None, use_errno=True)
 
 
 @cache
@@ -76,7 +84,7 @@ def restrict_files(
             _allow(ruleset, path, _READ_DIR)
         for path in writable:
             _allow(ruleset, path, rights)
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         _syscall(_RESTRICT_SELF, ruleset, 0)
     finally:
         os.close(ruleset)
@@ -127,7 +135,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
         return
     try:
         # The kernel refuses folder-only rights for a file.
-        rights &= ~0 if os.path.isdir(path) else _OF_FILES  # noqa: PTH112
+        rights &= ~0 if stat.S_ISDIR(os.fstat(descriptor).st_mode) else _OF_FILES
         rule = struct.pack("=Qi", rights, descriptor)
         _syscall(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, rule, 0)
     finally:
@@ -135,7 +143,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
 
 
 def _syscall(number: int, *arguments: int | bytes | None) -> int:
-    call = ctypes.CDLL(None, use_errno=True).syscall
+    call = libc().syscall
     call.restype = ctypes.c_long
     converted = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
     answer = int(call(ctypes.c_long(number), *converted))
@@ -203,22 +211,29 @@ def restrict_calls(*, own_files: bool = False, native: bool = True) -> bool:
     """
     if not can_filter():
         return False
-    code = b"".join(_program(own_files=own_files, native=native))
+    # Signals to this process only. The filter compares the process id, which a child could not share, and no child can be created.
+    own_signals = _call_rule(_numbers(_SOME)["tgkill"], [*_jump_if_equal(0, [os.getpid()]), _refuse()])
+    code = b"".join([common_rules(own_files=own_files, native=native), *own_signals, _refuse()])
     buffer = ctypes.create_string_buffer(code)
     header = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-    return bool(libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, header, 0, 0) == 0)
+    libc().prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    return bool(libc().prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, header, 0, 0) == 0)
 
 
+@cache
 def _numbers(table: str) -> dict[str, int]:
     at = _MACHINES[os.uname().machine][1]
     rows = (row.split() for line in table.strip().splitlines() for row in line.split("·"))
     return {name: int(numbers[at]) for name, *numbers in rows if numbers[at] != "-"}
 
 
-def _program(*, own_files: bool, native: bool) -> Iterator[bytes]:
-    """Yield the filter in classic BPF, 8 bytes per instruction."""
+@cache
+def common_rules(*, own_files: bool = False, native: bool = True) -> bytes:
+    """Return the part of the filter that is the same in all processes, in classic BPF, 8 bytes per instruction."""
+    return b"".join(_common_rules(own_files=own_files, native=native))
+
+
+def _common_rules(*, own_files: bool, native: bool) -> Iterator[bytes]:
     yield _instruction(_LOAD, _MACHINE)
     yield _instruction(_EQUAL, _MACHINES[os.uname().machine][0], yes=1)
     yield _instruction(_RETURN, _KILL)
@@ -231,8 +246,6 @@ def _program(*, own_files: bool, native: bool) -> Iterator[bytes]:
     yield from _call_rule(some["ioctl"], [*_jump_if_equal(1, _IOCTLS), _refuse()])
     yield from _call_rule(some["prctl"], [*_jump_if_equal(0, _PRCTLS), _refuse()])
     yield from _call_rule(some["socketpair"], [*_jump_if_equal(0, [_AF_UNIX]), _refuse()])
-    # Signals to this process only. The filter compares the process id, which a child could not share, and no child can be created.
-    yield from _call_rule(some["tgkill"], [*_jump_if_equal(0, [os.getpid()]), _refuse()])
     # Read its own limits, set none.
     asks = [*_unless_zero(0), *_unless_zero(2), _instruction(_RETURN, _ALLOW), _refuse()]
     yield from _call_rule(some["prlimit64"], asks)
@@ -245,7 +258,6 @@ def _program(*, own_files: bool, native: bool) -> Iterator[bytes]:
     for number in allowed:
         yield _instruction(_EQUAL, number, no=1)
         yield _instruction(_RETURN, _ALLOW)
-    yield _refuse()
 
 
 def _instruction(code: int, value: int, *, yes: int = 0, no: int = 0) -> bytes:
@@ -320,7 +332,7 @@ _READ_ALL, _SET_GROUPS, _SET_USERS = 1 << 2, 1 << 6, 1 << 7
 def die_with_parent() -> None:
     """Ask the kernel to kill this process when its parent dies (Linux), so that a killed run leaves no worker behind."""
     if sys.platform.startswith("linux"):
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        libc().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def was_killed(status: int) -> bool:
@@ -334,7 +346,7 @@ def was_killed(status: int) -> bool:
 def adopt_orphans() -> None:
     """Adopt orphaned descendants (Linux), so that this process can wait for all of them."""
     if sys.platform.startswith("linux"):
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        libc().prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 @cache
@@ -343,43 +355,41 @@ def can_enter_namespaces() -> bool:
     if not sys.platform.startswith("linux"):
         return False
     try:
-        child = os.fork()
+        child, _, is_apart = fork_worker(has_namespace=True)
     except OSError:
         # Inside another sandbox no process can be started.
         return False
     if child == 0:
-        entered = False
+        has_entered = False
         try:
-            entered = enter_namespaces()
+            has_entered = is_apart and enter_namespaces()
         finally:
-            os._exit(not entered)
+            os._exit(not has_entered)
     return os.waitpid(child, 0)[1] == 0
 
 
 def enter_namespaces() -> bool:
-    """Enter new user, network, IPC and mount namespaces; return whether that worked. Call it from the only thread.
+    """Enter new network, IPC and mount namespaces in a child that `fork_worker` put into a user namespace; return whether that worked.
 
-    The process stays the same user for files outside. A superuser's process keeps the user map and the right to read, because it may score
-    files that other users submitted; without the right to set users, which that needs, it enters nothing.
+    The process stays the same user for files outside. A superuser's process keeps the right to read, because it may score files that other
+    users submitted.
     """
-    if not sys.platform.startswith("linux"):
-        return False
     # A user has rights only in the namespace that the fork server made: with them a worker would read what the user may not.
-    libc, held = ctypes.CDLL(None, use_errno=True), _capabilities() if os.geteuid() == 0 else 0
-    if not _enter(libc, USERS | NETWORK | IPC | MOUNTS):
+    kept = _READ_ALL if os.geteuid() == 0 else 0
+    if libc().unshare(NETWORK | IPC | MOUNTS) != 0:
         return False
-    libc.mount(b"none", b"/", None, PRIVATE, None)
+    libc().mount(b"none", b"/", None, PRIVATE, None)
     attributes = struct.pack("4Q", _READ_ONLY, 0, 0, 0)
-    libc.syscall(_MOUNT_SETATTR, _HERE, b"/", _RECURSIVE, attributes, len(attributes))
-    drop_capabilities(libc, kept=held & _READ_ALL)
+    libc().syscall(_MOUNT_SETATTR, _HERE, b"/", _RECURSIVE, attributes, len(attributes))
+    drop_capabilities(kept=kept)
     # A change of credentials may clear the parent-death signal.
     die_with_parent()
     return True
 
 
-def drop_capabilities(libc: ctypes.CDLL, *, kept: int = 0) -> bool:
+def drop_capabilities(*, kept: int = 0) -> bool:
     """Drop all superuser rights in every namespace, except `kept`. Return whether that worked."""
-    return bool(libc.capset(struct.pack("Ii", _CAPABILITIES_3, 0), struct.pack("6I", kept, kept, 0, 0, 0, 0)) == 0)
+    return bool(libc().capset(struct.pack("Ii", _CAPABILITIES_3, 0), struct.pack("6I", kept, kept, 0, 0, 0, 0)) == 0)
 
 
 def enter_process_namespace() -> bool:
@@ -388,16 +398,36 @@ def enter_process_namespace() -> bool:
     The kernel kills everything in the namespace when that process ends. The calling process stays outside as the parent, waits, and ends
     with its child; killing either ends both. Call it from the only thread.
     """
-    if not sys.platform.startswith("linux") or not _enter(ctypes.CDLL(None, use_errno=True), USERS | PROCESSES):
+    try:
+        inside = fork_process_1()
+    except OSError:
         return False
-    die_with_parent()
-    inside = os.fork()
     if inside:
         os.closerange(3, os.sysconf("SC_OPEN_MAX"))
         os.waitpid(inside, 0)
         os._exit(0)
     die_with_parent()
     return True
+
+
+def fork_process_1() -> int:
+    """Fork a child as process 1 of a new process namespace; return its id, 0 in the child. Raises OSError if the system refuses.
+
+    Call it from the only thread: what C libraries registered to be called at forks is not called.
+    """
+    return _fork(USERS | PROCESSES)[0]
+
+
+def fork_worker(*, has_namespace: bool) -> tuple[int, int, bool]:
+    """Fork a child, with `has_namespace` in a user namespace of its own if possible.
+
+    Returns its process id (0 in the child), its id in /proc, and whether it has the namespace. Raises OSError if no process can be started.
+    """
+    try:
+        return _fork(USERS if has_namespace else 0)
+    except PermissionError:
+        # The system forbids to map its users.
+        return _fork(0)
 
 
 def outer_process_id() -> int:
@@ -408,45 +438,78 @@ def outer_process_id() -> int:
         return os.getpid()
 
 
-def _enter(libc: ctypes.CDLL, kinds: int) -> bool:
-    """Enter new namespaces of these kinds, including a user namespace, as the same user. Return whether that worked."""
-    needed = _SET_USERS | _SET_GROUPS
-    if os.geteuid() == 0:
-        return _capabilities() & needed == needed and _enter_as_superuser(libc, kinds)
-    uid, gid = os.geteuid(), os.getegid()
-    if libc.unshare(kinds) != 0:
-        return False
-    for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
-        Path(f"/proc/self/{name}").write_text(text)
-    return True
+# What a child says to its parent first: its id in /proc, and whether it waits for the map of its users.
+_INTRODUCTION: Final = struct.Struct("<q?")
+# The number of the system call.
+_CLONE: Final = {"x86_64": 56, "aarch64": 220, "riscv64": 220, "ppc64le": 120}
 
 
-def _enter_as_superuser(libc: ctypes.CDLL, kinds: int) -> bool:
-    """Enter with all users of the current namespace. Only a process that stays outside may write that map."""
-    maps = {name: Path(f"/proc/self/{name}").read_text().splitlines() for name in ("uid_map", "gid_map")}
-    same = {name: "".join("{0} {0} {2}\n".format(*line.split()) for line in lines) for name, lines in maps.items()}
-    pid, (read_end, write_end) = outer_process_id(), os.pipe()
-    outside = os.fork()
-    if outside == 0:
-        done = 1
+def _fork(kinds: int) -> tuple[int, int, bool]:
+    """Fork a child in new namespaces of these kinds, as the same user. Only a process that stays outside may map more than one user."""
+    maps = _user_maps(os.geteuid()) if kinds else {}
+    here, there = socket.socketpair()
+    with here, there:
+        pid = _clone(kinds) if kinds & PROCESSES else os.fork()
+        if pid == 0:
+            here.close()
+            return 0, 0, _introduce(there, kinds if maps else 0)
+        there.close()
         try:
-            os.close(write_end)
-            if os.read(read_end, 1):
-                for name, text in same.items():
-                    Path(f"/proc/{pid}/{name}").write_text(text)
-                done = 0
-        finally:
-            os._exit(done)
-    os.close(read_end)
-    entered = libc.unshare(kinds) == 0
-    if entered:
-        os.write(write_end, b"!")
-    os.close(write_end)
-    _, status = os.waitpid(outside, 0)
-    if entered and was_killed(os.waitstatus_to_exitcode(status)):
-        # Without its user map this process could read no file, and the answer would be blamed.
-        raise OSError("the process that writes the user map of a namespace was killed")
-    return entered and status == 0
+            outer, is_apart = _INTRODUCTION.unpack(here.recv(_INTRODUCTION.size))
+            for name, text in maps.items() if is_apart else ():
+                Path(f"/proc/{outer}/{name}").write_text(text)
+            here.sendall(b"!")
+        except (OSError, struct.error) as error:
+            here.close()
+            os.waitpid(pid, 0)
+            raise error if isinstance(error, OSError) else ChildProcessError from error
+    return pid, outer, is_apart
+
+
+def _introduce(parent: socket.socket, kinds: int) -> bool:
+    """Enter the namespaces in the child, and return whether that worked as soon as the parent has mapped its users."""
+    may_run = b""
+    try:
+        is_apart = bool(kinds & PROCESSES or (kinds and libc().unshare(kinds) == 0))
+        parent.sendall(_INTRODUCTION.pack(outer_process_id(), is_apart))
+        may_run = parent.recv(1)
+    finally:
+        # The parent is gone, or could not map them: nothing may return into its code.
+        if not may_run:
+            os._exit(1)
+    return is_apart
+
+
+def _clone(kinds: int) -> int:
+    """Do what `os.fork` does, with the child in new namespaces: process 1 of one cannot be a process that exists."""
+    if not sys.platform.startswith("linux") or not _user_maps(os.geteuid()) or (number := _CLONE.get(os.uname().machine)) is None:
+        raise PermissionError
+    # Python's lock stays with this thread during the call.
+    python = ctypes.PyDLL(None, use_errno=True)
+    python.PyOS_BeforeFork()
+    pid = python.syscall(*map(ctypes.c_long, (number, kinds | signal.SIGCHLD, 0, 0, 0, 0)))
+    error = ctypes.get_errno()
+    (python.PyOS_AfterFork_Parent if pid else python.PyOS_AfterFork_Child)()
+    if pid < 0:
+        raise OSError(error, os.strerror(error))
+    return int(pid)
+
+
+@cache
+def _user_maps(user: int) -> dict[str, str]:
+    """Return the files of /proc that map this user, or as a superuser all users of this namespace, to the same in a new one.
+
+    Empty if this process may not write them. A process that maps one user may set no groups.
+    """
+    if not sys.platform.startswith("linux"):
+        return {}
+    if user != 0:
+        return {"setgroups": "deny", "uid_map": f"{user} {user} 1", "gid_map": f"{os.getegid()} {os.getegid()} 1"}
+    needed = _SET_USERS | _SET_GROUPS
+    if _capabilities() & needed != needed:
+        return {}
+    maps = {name: Path(f"/proc/self/{name}").read_text().splitlines() for name in ("uid_map", "gid_map")}
+    return {name: "".join("{0} {0} {2}\n".format(*line.split()) for line in lines) for name, lines in maps.items()}
 
 
 def _capabilities() -> int:

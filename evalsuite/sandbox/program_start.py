@@ -4,7 +4,6 @@ The test's process is process 1 of a process namespace, the program's process 1 
 kills the program's. The program's process is forked before the test's process has read any input.
 """
 
-import ctypes
 import os
 import socket
 import struct
@@ -25,6 +24,7 @@ from evalsuite.sandbox.linux_layers import (
     USERS,
     die_with_parent,
     drop_capabilities,
+    libc,
     parts_without,
     restrict_calls,
     restrict_files,
@@ -84,13 +84,12 @@ def begin(memory_mib: int, seconds: float, installed: Sequence[str], *, jailed: 
     if not jailed:
         _divide(limits, None)
     die_with_parent()
-    libc = ctypes.CDLL(None, use_errno=True)
     uid, gid = os.getuid(), os.getgid()
-    _must(libc.unshare(USERS | PROCESSES | NETWORK | MOUNTS | IPC))
+    _must(libc().unshare(USERS | PROCESSES | NETWORK | MOUNTS | IPC))
     for name, text in (("setgroups", "deny"), ("uid_map", f"65534 {uid} 1"), ("gid_map", f"65534 {gid} 1")):
         with open(f"/proc/self/{name}", "w") as file:  # noqa: PTH123 - one line of the kernel's
             file.write(text)
-    os._exit(EXIT_KILLED if _in_child(limits, lambda: _divide(limits, _Sandbox(libc, limits))) else 0)
+    os._exit(EXIT_KILLED if _in_child(limits, lambda: _divide(limits, _Sandbox(limits))) else 0)
 
 
 def _in_child(limits: Limits, run: Callable[[], Any]) -> bool:
@@ -124,21 +123,21 @@ def _was_killed(child: int, limits: Limits, *, by_code: bool = False) -> bool:
 class _Sandbox:
     """Sandbox of both sides: a no-exec folder in memory, and the rights that each side gives up."""
 
-    def __init__(self, libc: ctypes.CDLL, limits: Limits) -> None:
-        self._libc, self._library = libc, [*_standard_library(), *limits.installed]
+    def __init__(self, limits: Limits) -> None:
+        self._library = [*_standard_library(), *limits.installed]
         self.own = next(
             folder
             for folder in _OWN_FOLDERS
             if not any(Path(path).is_relative_to(folder) for path in self._library) and Path(folder).is_dir()
         )
-        _must(libc.mount(b"none", b"/", None, PRIVATE, None))
+        _must(libc().mount(b"none", b"/", None, PRIVATE, None))
         flags, room = _NO_SUID | _NO_DEVICES | _NO_PROGRAMS, f"size={_OWN_FOLDER_MIB}m,nr_inodes=4096"
-        _must(libc.mount(b"none", self.own.encode(), b"tmpfs", flags, room.encode()))
+        _must(libc().mount(b"none", self.own.encode(), b"tmpfs", flags, room.encode()))
         os.chdir(self.own)
 
     def divide_processes(self) -> None:
         """Give the children of this process a process namespace."""
-        _must(self._libc.unshare(PROCESSES))
+        _must(libc().unshare(PROCESSES))
 
     def enter(self) -> None:
         """Enter the sandbox, for good."""
@@ -146,7 +145,7 @@ class _Sandbox:
             self._library, listed=[sysconfig.get_path("stdlib")], writable=[self.own, "/dev/null"], system=["/dev/urandom"]
         )
         # No superuser rights, not even inside; no memory that is both writable and executable.
-        if not (readable and drop_capabilities(self._libc) and restrict_calls(own_files=True, native=False)):
+        if not (readable and drop_capabilities() and restrict_calls(own_files=True, native=False)):
             os._exit(1)
 
 

@@ -109,9 +109,15 @@ _STARTUP_SECONDS = 60.0
 
 
 def readable_paths(readable: Iterable[str], hidden: Iterable[str]) -> list[str]:
-    """Return the paths that a worker may read: libraries and `readable`, without what is below `hidden` paths."""
-    hidden = list(hidden)
-    return [part for path in (*library_paths(), *map(os.path.realpath, readable)) for part in parts_without(path, hidden)]
+    """Return the paths that a worker may read: libraries and `readable`, without what is below `hidden` paths. None is below another."""
+    hidden, outermost = list(hidden), list[str]()
+    parts = [
+        f"{part.rstrip('/')}/" for path in (*library_paths(), *map(os.path.realpath, readable)) for part in parts_without(path, hidden)
+    ]
+    for part in sorted(parts):
+        if not outermost or not part.startswith(outermost[-1]):
+            outermost.append(part)
+    return [part.rstrip("/") or "/" for part in outermost]
 
 
 class RpcClient:
@@ -278,9 +284,9 @@ class RpcClient:
                 if self._has_peer:
                     self._peer, worker_end = socket.socketpair()
                     with worker_end:
-                        self._worker = worker = self._fork_server.fork(worker_end)
+                        self._worker = worker = self._fork_server.fork(worker_end, sandboxed=self._sandboxed)
                 else:
-                    self._worker = worker = self._fork_server.fork()
+                    self._worker = worker = self._fork_server.fork(sandboxed=self._sandboxed)
             if self._modules:
                 self._fork_server.load(self._modules)
             try:

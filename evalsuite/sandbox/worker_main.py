@@ -19,7 +19,7 @@ from evalsuite.core.errors import EvalsuiteError, FaultError
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.plugin_calls import failure
 from evalsuite.core.runtime import collect_rarely, load_msgspec
-from evalsuite.sandbox.linux_layers import adopt_orphans, die_with_parent, enter_process_namespace, outer_process_id
+from evalsuite.sandbox.linux_layers import adopt_orphans, die_with_parent, enter_process_namespace, fork_worker, libc
 from evalsuite.sandbox.messages import (
     ANSWER,
     CALL,
@@ -36,7 +36,7 @@ from evalsuite.sandbox.messages import (
     send,
 )
 from evalsuite.sandbox.temp_dirs import descriptor_path
-from evalsuite.sandbox.worker_sandbox import enter_sandbox, reduce_address_space
+from evalsuite.sandbox.worker_sandbox import enter_sandbox, prepare_sandbox, reduce_address_space
 
 with contextlib.suppress(ModuleNotFoundError):  # absent on Windows, where this process calls what a worker would
     import resource
@@ -72,7 +72,7 @@ def _replace_environment(environment: Mapping[str, str]) -> None:
     for value in os.environb.values():
         if len(value) > 1:
             ctypes.memset(id(value) + bytes.__basicsize__ - 1, 0, len(value))
-    ctypes.CDLL(None).clearenv()
+    libc().clearenv()
     os.environ.clear()
     os.environ.update(environment)
     time.tzset()
@@ -100,9 +100,10 @@ def serve_forks(control: int, modules: Sequence[str]) -> None:
         signal.signal(stop, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     die_with_parent()
-    if not enter_process_namespace():
+    if os.getpid() != 1 and not enter_process_namespace():
         adopt_orphans()
     reduce_address_space()
+    prepare_sandbox()
     # Worker process ids as the parent sees them -> as this process sees them; they differ inside a process namespace.
     children: dict[int, int] = {}
     load_msgspec()
@@ -114,20 +115,18 @@ def serve_forks(control: int, modules: Sequence[str]) -> None:
             function, arguments = pickle.loads(parent.recv(number, socket.MSG_WAITALL))
             ImportRef(function).load()(*arguments)
         elif what == FORK:
-            read_end, write_end = os.pipe()
-            pid = os.fork()
+            pid = answer = -1
+            # The system may have no process left.
+            with contextlib.suppress(OSError):
+                pid, answer, has_namespace = fork_worker(has_namespace=bool(number))
             if pid == 0:
                 parent.close()
-                os.close(read_end)
-                os.write(write_end, ANSWER.pack(outer_process_id()))
-                os.close(write_end)
-                _run_worker(passed, fork_server=own_pid)
-            for descriptor in (write_end, *passed):
+                _run_worker(passed, fork_server=own_pid, has_namespace=has_namespace)
+            for descriptor in passed:
                 os.close(descriptor)
-            answer = os.read(read_end, ANSWER.size) or ANSWER.pack(-1)
-            os.close(read_end)
-            children[ANSWER.unpack(answer)[0]] = pid
-            parent.sendall(answer)
+            if pid > 0:
+                children[answer] = pid
+            parent.sendall(ANSWER.pack(answer))
         else:
             _, status = os.waitpid(children.pop(number), 0)
             parent.sendall(ANSWER.pack(os.waitstatus_to_exitcode(status)))
@@ -159,7 +158,7 @@ def import_for_workers(modules: Sequence[str]) -> None:
     gc.freeze()
 
 
-def _run_worker(passed: Sequence[int], *, fork_server: int) -> None:
+def _run_worker(passed: Sequence[int], *, fork_server: int, has_namespace: bool) -> None:
     """Run as a worker. Does not return."""
     os.setsid()
     gc.enable()
@@ -169,7 +168,7 @@ def _run_worker(passed: Sequence[int], *, fork_server: int) -> None:
     sockets = [socket.socket(fileno=number) for number in passed]
     try:
         if os.getppid() == fork_server:
-            main(*sockets)
+            main(*sockets, has_namespace=has_namespace)
     except (ClosedError, BrokenPipeError, ConnectionResetError):
         pass
     except BaseException:  # the parent records its death as WORKER_DIED; it must not return into the fork server's code
@@ -193,7 +192,7 @@ class FullError(BaseException):
     """This worker keeps so much memory that it ends; another one takes the remaining answers."""
 
 
-def main(parent: socket.socket, peer: socket.socket | None = None) -> None:
+def main(parent: socket.socket, peer: socket.socket | None = None, *, has_namespace: bool) -> None:
     """Serve calls until the parent closes its socket.
 
     The first frame is the pickled set-up, sent by the trusted parent: `limits`; `readable`, the paths that this worker may read;
@@ -202,7 +201,7 @@ def main(parent: socket.socket, peer: socket.socket | None = None) -> None:
     setup = pickle.loads(receive(parent, most=LONGEST_REQUEST) or b"")
     if prepare := setup.get("prepare"):
         ImportRef(prepare).load()(setup)
-    features = enter_sandbox(setup["readable"], setup["limits"]) if setup["sandboxed"] else []
+    features = enter_sandbox(setup["readable"], setup["limits"], has_namespace=has_namespace) if setup["sandboxed"] else []
     PROCESS.peer = peer
     send(parent, reply(features))
     serve(parent, setup["limits"])

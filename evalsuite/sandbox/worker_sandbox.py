@@ -3,7 +3,6 @@
 It only takes rights away; a feature that the system lacks is left out and named in the run's receipt.
 """
 
-import ctypes
 import os
 import select
 import signal
@@ -17,8 +16,10 @@ from evalsuite.sandbox.limits import can_limit_by_job
 from evalsuite.sandbox.linux_layers import (
     can_enter_namespaces,
     can_filter,
+    common_rules,
     enter_namespaces,
     landlock_version,
+    libc,
     restrict_calls,
     restrict_files,
 )
@@ -52,12 +53,12 @@ def can_fork() -> bool:
     return sys.platform != "win32" and all(hasattr(*pair) for pair in needed)
 
 
-def enter_sandbox(readable: Iterable[str], limits: Mapping[str, int | float]) -> list[str]:
+def enter_sandbox(readable: Iterable[str], limits: Mapping[str, int | float], *, has_namespace: bool) -> list[str]:
     """Enter the sandbox, for good, and return the names of the active features. Call it from the only thread.
 
-    The process may read only below the paths `readable`.
+    The process may read only below the paths `readable`. `has_namespace`: it has its own user namespace (`linux_layers.fork_worker`).
     """
-    inside = enter_namespaces()
+    inside = has_namespace and enter_namespaces()
     files = restrict_files(readable)
     limit_resources(limits, alone=inside)
     # Last: it refuses the system calls that the other features need.
@@ -124,6 +125,13 @@ def limit_resources(limits: Mapping[str, int | float], *, alone: bool = False) -
         resource.setrlimit(kind, (value, value))
 
 
+def prepare_sandbox() -> None:
+    """Compute what the workers that this process forks need to enter the sandbox."""
+    landlock_version()
+    if can_filter():
+        common_rules()
+
+
 def reduce_address_space() -> None:
     """Make libraries that are imported later use little of the address space that `memory_mib` limits.
 
@@ -131,4 +139,4 @@ def reduce_address_space() -> None:
     """
     os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
     with suppress(OSError, AttributeError, TypeError):
-        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
+        libc().mallopt(_M_ARENA_MAX, 1)

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import resource
+import shutil
 import sys
 from pathlib import Path
 
@@ -136,6 +137,18 @@ def test_machines_that_lack_anything_move_no_verdict(n: int, tmp_path: Path) -> 
     assert len(machines) == n
     assert [machine for machine in machines if machine["moved"] or machine["code"] not in (0, 2, 4)] == []
     assert [machine for machine in machines if "--debug" in machine["complaint"]] == [], "each error names what is missing"
+
+
+@linux
+@pytest.mark.parametrize("isolation", ["process", "none"])
+def test_a_machine_without_proc_is_refused(isolation: str, tmp_path: Path) -> None:
+    """Without /proc no private copy of a database can be opened, which would be a 0 of the answer: one error, and nothing is scored."""
+    mount = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+    if shutil.which("unshare") is None or finished([*mount, "true"]).returncode != 0:
+        pytest.skip("this system lets no user mount a file system of his own (unshare)")
+    words = ["run", EXAMPLE, "--gold", GOLD, "--out", tmp_path / "run", "--isolation", isolation]
+    done = finished([*mount, sys.executable, "-m", "evalsuite", *words], cwd=ROOT)
+    assert (done.returncode, "/proc is not mounted" in done.stderr, (tmp_path / "run").exists()) == (2, True, False), done.stderr
 
 
 def test_less_address_space_than_a_worker_needs_is_refused() -> None:

@@ -17,8 +17,11 @@ from tests.processes import finished, started
 pytestmark = pytest.mark.skipif(not can_enter_namespaces(), reason="this machine gives no namespaces")
 INSIDE = """
 import json, os, sys
-from evalsuite.sandbox.linux_layers import enter_namespaces, _capabilities
-entered = enter_namespaces()
+from evalsuite.sandbox.linux_layers import enter_namespaces, fork_worker, _capabilities
+child, _, apart = fork_worker(has_namespace=True)
+if child:
+    os._exit(os.waitpid(child, 0)[1] != 0)
+entered = apart and enter_namespaces()
 names = ("user", "net", "ipc", "mnt")
 found = {name: os.readlink(f"/proc/self/ns/{name}") for name in names}
 def tried(act):
@@ -28,7 +31,8 @@ def tried(act):
         return error.errno
 came = [tried(lambda: open(sys.argv[1]).read()), tried(lambda: open(sys.argv[1], "w")), tried(lambda: os.chmod(sys.argv[1], 0o600))]
 open("/dev/null", "w").write("x")
-print(json.dumps([entered, found, os.getuid(), _capabilities(), *came]))
+print(json.dumps([entered, found, os.getuid(), _capabilities(), *came]), flush=True)
+os._exit(0)
 """
 # A worker's child that leaves its group and session, and ignores whoever asks it to end.
 LEAVES = """

@@ -105,14 +105,19 @@ PROBES = {
 }
 INSIDE = """
 import ctypes, json, os, resource, socket, subprocess, sys, time
+from evalsuite.sandbox.linux_layers import die_with_parent, fork_worker
 from evalsuite.sandbox.worker_sandbox import enter_sandbox as lock_in
+child, _, apart = fork_worker(has_namespace=True)
+if child:
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+die_with_parent()
 libc = ctypes.CDLL(None, use_errno=True)
 def must(answer):
     if answer < 0:
         raise OSError(ctypes.get_errno(), 'refused')
 told = json.loads(sys.argv[1])
 OWN, OTHER, RUN, COPY, PARENT = told['places']
-walls = lock_in(told['readable'], told['limits'])
+walls = lock_in(told['readable'], told['limits'], has_namespace=apart)
 assert open(OWN).read() == 'own'
 came = {}
 for kind, acts in told['probes'].items():
@@ -196,7 +201,8 @@ def test_only_python_m_imports_files_of_the_folder(tmp_path: Path) -> None:
 
 def test_the_probes_can_succeed(tmp_path: Path) -> None:
     """Outside of walls most of them do: what is refused is refused by the walls."""
-    code = INSIDE.replace("walls = lock_in(told['readable'], told['limits'])", "walls = []")
+    code = INSIDE.replace("walls = lock_in(told['readable'], told['limits'], has_namespace=apart)", "walls = []").replace("=True", "=False")
+    assert "lock_in(" not in code
     file = tmp_path / "f"
     file.write_text("own")
     harmless: dict[str, Any] = {
