@@ -218,7 +218,7 @@ def _farthest(evidence: BulkDiff, i: int, k: int, rows: Any) -> Any:
     """The row with the largest difference of two columns of numbers, or the first in which one is empty; else some of the rows."""
     import numpy as np
 
-    a, b = evidence.numbers.column(0, i), evidence.numbers.column(1, k)
+    a, b = evidence.columns[0][i].numbers(), evidence.columns[1][k].numbers()
     if a is None or b is None:
         return rows[:_MOST_READ]
     distances = np.abs(a.values[rows] - b.values[rows])
@@ -232,7 +232,7 @@ def _bulk_margin(evidence: BulkDiff, gold: Column, predicted: Column, work: _Wor
     i, k = gold.position, predicted.position
     if evidence.hashes.has_same_texts(i, k):
         return 0.0
-    a, b = evidence.numbers.column(0, i), evidence.numbers.column(1, k)
+    a, b = evidence.columns[0][i].numbers(), evidence.columns[1][k].numbers()
     if a is None or b is None:
         rows = evidence.spare([i], [k])
         if len(rows[0]) > _MOST_READ:
@@ -243,7 +243,7 @@ def _bulk_margin(evidence: BulkDiff, gold: Column, predicted: Column, work: _Wor
         return inf if any(isinstance(cell, int | Number) for cell in [*left, *right]) else _sorted_margin(left, right)
     # Sorting and comparing numbers in bulk.
     work.take(0.2 * len(a.values))
-    x, y = evidence.numbers.sorted_values(0, i), evidence.numbers.sorted_values(1, k)
+    x, y = evidence.columns[0][i].sorted_numbers(), evidence.columns[1][k].sorted_numbers()
     if x is None or y is None or len(x) != len(y):
         return inf
     ends = []

@@ -1,19 +1,16 @@
-"""Columns of packed text as numpy floats, each parsed on first use, with at most two kept in memory.
+"""Columns of packed text as numpy floats, and how equal they are under both rules.
 
 Strict comparisons also need how each number was written (its decimals), and which cells are words or dates that no other text equals.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.compare.numbers import FEWEST_DECIMALS, NOISE_BEYOND, NOISE_FLOOR, NOISE_REL, Tolerance
 from evalsuite.compare.official_cells import ABS_TOL, NA_WORDS, NUMERIC, typed_column
-from evalsuite.compare.string_columns import NUMBER_KINDS, WORD, Block, Packed
-from evalsuite.compare.table_hashes import ArrayCache
+from evalsuite.compare.packed_text import NUMBER_KINDS, WORD, Block
 from evalsuite.compare.values import STARTS_OF_VALUES, WORDS_WITH_VALUE
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.types import Table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,14 +38,17 @@ _FIRST_CELLS: Final = 16
 
 @dataclass()
 class Numbers:
-    """Some cells as floats, NaN if empty; `written` are their words (n x width, padded with blanks) and the number of significant bytes of
-    each.
-
-    `written` is None if the numbers were not parsed by numpy.
+    """Some cells as floats, NaN if empty, and the number of decimals that each shows: `WHOLE` without point and exponent; an exponent
+    shifts them, down to 0, which promises nothing. `digits` is None if unknown.
     """
 
     values: "np.ndarray[Any, Any]"
-    written: "tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None" = None
+    digits: "np.ndarray[Any, Any] | None"
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the arrays."""
+        return self.values.nbytes + (0 if self.digits is None else self.digits.nbytes)
 
     @property
     def are_safe(self) -> bool:
@@ -57,34 +57,25 @@ class Numbers:
 
         return all(bool(np.isinf(part[np.abs(part) >= SAFE_NUMBER]).all()) for (part,) in in_parts(self.values))
 
-    @cached_property
-    def digits(self) -> "np.ndarray[Any, Any] | None":
-        """The number of decimals that each cell shows: `WHOLE` without point and exponent; an exponent shifts them, down to 0, which
-        promises nothing. None if unknown.
-        """
-        import numpy as np
-
-        if self.written is None:
-            return None
-        words, ends = self.written
-        points = _byte_places(words, _POINT)
-        behind = np.where(points < ends, ends - points - 1, WHOLE).astype(np.int8)
-        for sign in (_LOWER_E, _UPPER_E):
-            if bytes([sign]) in words.tobytes():
-                places = _byte_places(words, sign)
-                rows = np.flatnonzero(places < ends)
-                shown = np.maximum(places[rows] - points[rows] - 1, 0) - _whole_numbers(words[rows], places[rows] + 1, ends[rows])
-                # A number too small for a float reads as 0.
-                behind[rows] = np.where(self.values[rows] == 0, 0, np.clip(shown, 0, MOST_DECIMALS))
-        return behind
-
     def take(self, rows: "np.ndarray[Any, Any]") -> "Numbers":
         """Some of the cells."""
-        if self.written is not None:
-            return Numbers(self.values[rows], (self.written[0][rows], self.written[1][rows]))
-        part = Numbers(self.values[rows])
-        part.digits = None if self.digits is None else self.digits[rows]
-        return part
+        return Numbers(self.values[rows], None if self.digits is None else self.digits[rows])
+
+
+def _digits_of(words: Any, ends: Any, values: Any) -> "np.ndarray[Any, Any]":
+    """The decimals that cells show, given their words (n x width, padded with blanks) and the number of significant bytes of each."""
+    import numpy as np
+
+    points = _byte_places(words, _POINT)
+    behind = np.where(points < ends, ends - points - 1, WHOLE).astype(np.int8)
+    for sign in (_LOWER_E, _UPPER_E):
+        if bytes([sign]) in words.tobytes():
+            places = _byte_places(words, sign)
+            rows = np.flatnonzero(places < ends)
+            shown = np.maximum(places[rows] - points[rows] - 1, 0) - _whole_numbers(words[rows], places[rows] + 1, ends[rows])
+            # A number too small for a float reads as 0.
+            behind[rows] = np.where(values[rows] == 0, 0, np.clip(shown, 0, MOST_DECIMALS))
+    return behind
 
 
 def in_parts(*columns: "np.ndarray[Any, Any]") -> "Iterator[tuple[np.ndarray[Any, Any], ...]]":
@@ -137,7 +128,7 @@ def _whole_numbers(words: "np.ndarray[Any, Any]", starts: Any, stops: Any) -> "n
 
 
 def join_blocks(parts: Iterable[Numbers | None], n: int) -> Numbers | None:
-    """The n cells of several blocks in order, without their bytes; one part is in memory at a time.
+    """The n cells of several blocks in order; one part is in memory at a time.
 
     None if one part is None, or there is none.
     """
@@ -155,9 +146,7 @@ def join_blocks(parts: Iterable[Numbers | None], n: int) -> Numbers | None:
             digits[begin:end] = part.digits
     if not end:
         return None
-    whole = Numbers(values)
-    whole.digits = digits if are_known else None
-    return whole
+    return Numbers(values, digits if are_known else None)
 
 
 def numbers_of(block: Block, column: int, *, kind: str = "") -> Numbers | None:
@@ -218,7 +207,7 @@ def _parse(block: Block, starts: Any, lengths: Any) -> Numbers | None:
     empty = np.isnan(numbers)
     if len(values) != len(starts) or (empty & (lengths != 0) & (lengths != len("null"))).any():
         return None
-    return Numbers(numbers, (cells, _without_blanks(block, starts, lengths)))
+    return Numbers(numbers, _digits_of(cells, _without_blanks(block, starts, lengths), numbers))
 
 
 def _without_blanks(block: Block, starts: Any, lengths: Any) -> Any:
@@ -399,102 +388,6 @@ def _any_number(text: str) -> float | None:
 def is_surely_text(text: str) -> bool:
     """Whether a cell makes its column a text column, whatever the other cells contain."""
     return text not in NA_WORDS and _any_number(text) is None
-
-
-# About this many numbers of columns are kept, 9 bytes each, and at least two columns.
-_HELD_NUMBERS: Final = 1_500_000
-_SORTED: Final = "sorted"
-
-
-class Summary(NamedTuple):
-    """The content of a packed column: whether all cells are numbers or empty, whether all are integers, the number of empty cells, the
-    first and the last number.
-
-    `are_plain` means that none is written like 007, which the strict rules take for text.
-    """
-
-    are_numbers: bool
-    n_empty: int = 0
-    low: float = 0.0
-    high: float = 0.0
-    is_whole: bool = False
-    are_plain: bool = False
-
-
-class NumberColumns:
-    """Parsed numbers of gold (side 0) and of a predicted table (side 1); `heads` are their first rows as text."""
-
-    def __init__(self, packed: Sequence[Packed], heads: Sequence[Table], held: ArrayCache) -> None:
-        self._packed, self._heads, self._held = packed, heads, held
-        self._known: dict[Any, Any] = {}
-
-    def column(self, side: int, column: int) -> Numbers | None:
-        """A packed column as numbers, NaN if empty; None if a cell is something else, or not a plain double. The last two results are
-        cached.
-        """
-        import numpy as np
-
-        held = self._held.arrays_of("numbers")
-        if (side, column) not in held:
-            packed = self._packed[side]
-            if len(held) > (most := max(1, _HELD_NUMBERS // max(1, packed.n_rows))):
-                for old_key in [name for name in held if name != _SORTED][:-most]:
-                    del held[old_key]
-            parsed = join_blocks((numbers_of(block, column, kind=packed.kinds[column]) for block in packed.blocks()), packed.n_rows)
-            held[side, column] = parsed if parsed is not None and parsed.are_safe and not np.isinf(parsed.values).any() else None
-        numbers: Numbers | None = held[side, column]
-        return numbers
-
-    def sorted_values(self, side: int, column: int) -> "np.ndarray[Any, Any] | None":
-        """The numbers of a packed column in ascending order; None if `column` is None. Gold's last result is cached."""
-        held = self._held.arrays_of("numbers")
-        if side == 0 and held.get(_SORTED, (None,))[0] == column:
-            return held[_SORTED][1]  # type: ignore[no-any-return]
-        if side == 0:
-            held.pop(_SORTED, None)
-        numbers = self.column(side, column)
-        ordered = in_order(numbers.values.copy()) if numbers is not None else None
-        if side == 0:
-            held[_SORTED] = column, ordered
-        return ordered
-
-    def summary(self, side: int, column: int) -> Summary:
-        """The summary of a packed column."""
-        import numpy as np
-
-        name = ("summary", side, column)
-        if name not in self._known:
-            is_text = not self._packed[side].kinds[column] and any(map(is_surely_text, self._heads[side].columns[column]))
-            numbers = None if is_text else self.column(side, column)
-            summary = Summary(False)
-            if numbers is not None:
-                n_empty = int(np.isnan(numbers.values).sum())
-                is_whole = numbers.digits is not None and not n_empty and bool((numbers.digits == WHOLE).all())
-                # Neither function counts NaN.
-                ends = (np.fmin.reduce(numbers.values), np.fmax.reduce(numbers.values)) if n_empty < len(numbers.values) else (0.0, 0.0)
-                summary = Summary(True, n_empty, float(ends[0]), float(ends[1]), is_whole=is_whole, are_plain=numbers.digits is not None)
-            self._known[name] = summary
-        known_summary: Summary = self._known[name]
-        return known_summary
-
-    def may_equal(self, gold: int, predicted: Sequence[int], reach: Callable[[Any], Any]) -> "np.ndarray[Any, Any]":
-        """Which predicted columns may equal a gold column in some order: by numbers of empty cells, and by first and last numbers, which
-        differ by `reach` of the larger one at most.
-        """
-        import numpy as np
-
-        gold_ends, name = self.summary(0, gold), ("ends", tuple(predicted))
-        if not gold_ends.are_numbers:
-            return np.ones(len(predicted), bool)
-        if name not in self._known:
-            summaries = [self.summary(1, column) for column in predicted]
-            self._known[name] = [np.array(part) for part in list(zip(*summaries, strict=True))[:4]]
-        are_numbers, n_empty, low, high = self._known[name]
-        possible: np.ndarray[Any, Any] = n_empty == gold_ends.n_empty
-        for gold_end, others in ((gold_ends.low, low), (gold_ends.high, high)):
-            possible &= np.abs(gold_end - others) <= reach(np.maximum(abs(gold_end), np.abs(others)))
-        possible |= ~are_numbers
-        return possible
 
 
 _WORDS: Final = [word.encode() for word in WORDS_WITH_VALUE]

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import compress
 from typing import Any, Final, NamedTuple
 
+from evalsuite.compare.columns import first_rows, has_long_integer
 from evalsuite.compare.duckdb_fetchdf_compat import column_of, database_columns, turns_into_floats
 from evalsuite.compare.messages import (
     LONGEST_FLOAT,
@@ -57,7 +58,7 @@ from evalsuite.compare.official_cells import (
     surely_equal,
     typed_column,
 )
-from evalsuite.compare.string_columns import NUMBER_KINDS, WORD, first_rows, has_long_integer
+from evalsuite.compare.packed_text import NUMBER_KINDS
 from evalsuite.compare.table_diff import BulkDiff, Comparisons, TableDiff
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import count_words, describe
@@ -70,8 +71,6 @@ _ROWS_TRIED: Final = 5
 # An integer of this many characters may be written differently as a float, or exceed 64 bits.
 _WIDE: Final = 16
 _PLAIN: Final = 1e15
-_LONGEST_NA: Final = max(map(len, NA_WORDS))
-_NA_WORDS: Final = sorted({int.from_bytes(word.encode()[:WORD], "little") for word in NA_WORDS})
 # Decimals of a database with more digits are not always the float that their text denotes.
 _EXACT_DIGITS: Final = 15
 
@@ -96,7 +95,6 @@ class OfficialColumns:
         self.evidence, self.ignore_order, self.empty_is_zero = evidence, ignore_order, empty_is_zero
         self.tables, self.chosen = (evidence.gold, evidence.predicted), (list(chosen), list(range(len(evidence.predicted.columns))))
         self.is_database = evidence.gold.types is not None
-        self.na_words = frozenset[str]() if self.is_database else NA_WORDS
 
     def can_judge(self) -> bool:
         """Whether, in a database, no cell is empty, and texts are sorted alike on both sides if rows may be in any order."""
@@ -119,7 +117,7 @@ class OfficialColumns:
 
     def _are_heads_apart(self, i: int, k: int) -> bool:
         """Whether the first rows show that two columns differ in order."""
-        a, b = self.evidence.heads[0].columns[i], self.evidence.heads[1].columns[k]
+        a, b = self.evidence.columns[0][i].head, self.evidence.columns[1][k].head
         if self.is_database:
             return not columns_equal(self._column(0, i, a), self._column(1, k, b))
         pairs = (pair for pair in zip(a, b, strict=True) if not (self.empty_is_zero and not NA_WORDS.isdisjoint(pair)))
@@ -147,7 +145,10 @@ class OfficialColumns:
             values = self._fill_empty(self._values(0, i)), self._fill_empty(self._values(1, k))
             unequal = (part[~officially_equal(values[0][part], values[1][part])] for (part,) in in_parts(rows))
         elif kinds == ("text", "text"):
-            unequal = (part[~(self._are_empty(0, i, part) & self._are_empty(1, k, part))] for (part,) in in_parts(rows))
+            unequal = (
+                part[~(self.evidence.columns[0][i].are_null(part) & self.evidence.columns[1][k].are_null(part))]
+                for (part,) in in_parts(rows)
+            )
         else:
             unequal = (self._unequal_cells(i, k, part) for (part,) in in_parts(rows))
         return (part for part in unequal if len(part))
@@ -192,7 +193,9 @@ class OfficialColumns:
         """Whether the cells of two columns of text that remain when equal ones are paired off are empty."""
         if self._filled_bag(0, i) != self._filled_bag(1, k):
             return False
-        return all(bool(self._are_empty(side, (i, k)[side], rows).all()) for side, rows in enumerate(self.evidence.spare([i], [k])))
+        return all(
+            bool(self.evidence.columns[side][(i, k)[side]].are_null(rows).all()) for side, rows in enumerate(self.evidence.spare([i], [k]))
+        )
 
     def _filled_bag(self, side: int, column: int) -> int:
         """The sum of the hashes of the cells that are not empty."""
@@ -200,10 +203,10 @@ class OfficialColumns:
         def compute() -> int:
             import numpy as np
 
-            are_empty = self._are_empty(side, column, np.arange(self.evidence.n_rows))
-            return int(self.evidence.hashes.cells(side, column)[~are_empty].sum(dtype=np.uint64))
+            are_empty = self.evidence.columns[side][column].are_null(np.arange(self.evidence.n_rows))
+            return int(self.evidence.columns[side][column].hashes()[~are_empty].sum(dtype=np.uint64))
 
-        return self.evidence.compute_once(("filled", side, column, self.evidence.hashes.are_numbered), compute)
+        return self.evidence.compute_once(("filled", side, column, self.evidence.arrays.keys.are_numbers), compute)
 
     def _numbers_as_bags(self, i: int, k: int, gold: Kind, predicted: Kind) -> bool | None:
         """Compare in ascending order: if numbers can be paired within the tolerance at all, the i-th smallest pair with each other."""
@@ -226,12 +229,12 @@ class OfficialColumns:
         return bool(officially_equal(_by_text(a, gold.is_whole), _by_text(b, predicted.is_whole)).all())
 
     def _values(self, side: int, column: int) -> Any:
-        numbers = self.evidence.numbers.column(side, column)
+        numbers = self.evidence.columns[side][column].numbers()
         assert numbers is not None
         return numbers.values
 
     def _sorted_values(self, side: int, column: int) -> Any:
-        ordered = self.evidence.numbers.sorted_values(side, column)
+        ordered = self.evidence.columns[side][column].sorted_numbers()
         assert ordered is not None
         return ordered
 
@@ -249,9 +252,9 @@ class OfficialColumns:
             type_, is_text = (self.tables[side].types or ())[column], self.evidence.columns[side][column].kind == "text"
             if is_text or (type_.startswith("DECIMAL(") and int(type_[len("DECIMAL(") :].split(",")[0]) > _EXACT_DIGITS):
                 return Kind("text" if is_text else "value")
-        elif any(map(is_surely_text, self.evidence.heads[side].columns[column])):
+        elif any(map(is_surely_text, self.evidence.columns[side][column].head)):
             return Kind("" if self.is_wide(side, column) else "text")
-        summary = self.evidence.numbers.summary(side, column)
+        summary = self.evidence.columns[side][column].summary
         if not summary.are_numbers:
             return Kind("value") if self.is_database else self._no_numbers(side, column)
         if summary.n_empty == self.evidence.n_rows:
@@ -299,21 +302,11 @@ class OfficialColumns:
             rows = self.evidence.spare([i], [k])
             # Equal texts among numbers are numbers too, which equal no text.
             rows = rows if kinds[0] == kinds[1] else (np.arange(self.evidence.n_rows),) * 2
-            are_empty = [self._are_empty(side, column, rows[side]) for side, column in ((0, i), (1, k))]
+            are_empty = [self.evidence.columns[side][column].are_null(rows[side]) for side, column in ((0, i), (1, k))]
             filled, empty = rows[0][~are_empty[0]], rows[0][are_empty[0]][int(are_empty[1].sum()) :]
             n_filled = len(filled)
         remaining: Any = np.sort(np.concatenate([filled, empty]))
         return n_filled + len(empty), remaining
-
-    def _are_empty(self, side: int, column: int, rows: Any) -> Any:
-        """Whether cells in some rows are NA words, of which only short ones have to be read."""
-        import numpy as np
-
-        cells = self.evidence.columns[side][column]
-        are_empty = (cells.lengths()[rows] <= _LONGEST_NA) & np.isin(cells.first_words(rows), _NA_WORDS)
-        short = np.flatnonzero(are_empty)
-        are_empty[short] = [text in self.na_words for text in self.evidence.raw_cells(side, column, rows[short])]
-        return are_empty
 
     def _same_text_columns(self) -> dict[int, list[int]]:
         """For each chosen gold column the predicted ones that likely contain its text: by their first rows, or in any order by hash."""
@@ -337,7 +330,7 @@ class OfficialColumns:
         all_columns = self.chosen[1]
         if self.empty_is_zero or self.kind(0, i).name != "number" or not (self.ignore_order or self.evidence.n_rows < len(all_columns)):
             return all_columns
-        return compress(all_columns, self.evidence.numbers.may_equal(i, all_columns, official_reach))
+        return compress(all_columns, self.evidence.may_equal(i, all_columns, official_reach))
 
     def partners(self) -> list[int] | None:
         """The first equal predicted column of each needed one, up to the first without one; None if undecided."""
@@ -462,7 +455,8 @@ def compare_sides(gold: Side, predicted: Side, evidence: TableDiff) -> Score:
 
 def is_safe_text(table: Table, chosen: Sequence[int] | None = None) -> bool:
     """Whether no cell of these text columns (None: all) may be an integer beyond the range of floats."""
-    return not has_long_integer(table, LONGEST_FLOAT + 1, chosen)
+    places = range(len(table.columns)) if chosen is None else chosen
+    return not any(has_long_integer(table.columns[index], LONGEST_FLOAT + 1) for index in places)
 
 
 def _twin(gold: Side, position: int, predicted: Side) -> int | None:

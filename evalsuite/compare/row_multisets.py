@@ -32,6 +32,7 @@ from evalsuite.compare.number_columns import (
     widest,
 )
 from evalsuite.compare.numbers import Number, Tolerance
+from evalsuite.compare.packed_text import text_block
 from evalsuite.compare.strict_columns import (
     Column,
     Matching,
@@ -49,8 +50,7 @@ from evalsuite.compare.strict_columns import (
     show,
     verdict_of_candidates,
 )
-from evalsuite.compare.string_columns import text_block
-from evalsuite.compare.table_diff import BulkDiff, TableDiff
+from evalsuite.compare.table_diff import TableDiff
 from evalsuite.compare.table_hashes import stable_order
 from evalsuite.compare.values import Cell, plain_amounts
 from evalsuite.core.dataclasses import dataclass, replace
@@ -65,8 +65,6 @@ _FEW: Final = 500
 # Two columns are compared at this many of their numbers in ascending order before all their cells are.
 _RANKS: Final = 64
 _MOST_TIGHTENED: Final = 4_000
-# About this many cells of columns are kept as numbers and hashes, 26 bytes each.
-_HELD_CELLS: Final = 1_500_000
 _DAY: Final = 86_400 * 10**9
 # The decimals of a number beyond floats, whose value is NaN like that of a text.
 _HUGE: Final = -2
@@ -255,15 +253,10 @@ class CodedColumns:
         self.gold, self.predicted, self.heeds_labels = gold, predicted, heeds_labels
         # The comparisons that a correct answer needs do not count, twice: each column alone, its partner, and four at the end.
         self.work = Work(free=12 * evidence.n_rows * len(gold))
-        self._evidence, self._ties = evidence, ties
+        self.evidence, self._ties = evidence, ties
         self._pairs: dict[tuple[int, int], tuple[Column, Column]] = {}
         self._near: dict[int, list[int]] = {}
         self._offers_by_kind: dict[tuple[str, bool], dict[tuple[int, int], tuple[np.ndarray[Any, Any], ...]]] = {}
-
-    @cached_property
-    def evidence(self) -> BulkDiff:
-        """The differences of the two tables, computed in bulk."""
-        return self._evidence.in_bulk()
 
     def pair(self, i: int, k: int) -> tuple[Column, Column]:
         """Gold column i and predicted column k, percent signs in the first reading in which they can be paired."""
@@ -367,7 +360,7 @@ class CodedColumns:
 
     def _is_decimal(self, i: int) -> bool:
         """Whether the first cells of a gold column contain decimals: such a column says least about which rows belong together."""
-        return any("." in str(cell) for cell in self.evidence.heads[0].columns[self.gold[i].position])
+        return any("." in str(cell) for cell in self.evidence.columns[0][self.gold[i].position].head)
 
     def _loose(self, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         return [pair for pair in pairs if self.codes(*pair).is_loose.any()]
@@ -378,7 +371,7 @@ class CodedColumns:
 
         gold, predicted = self.pair(i, k)
         if self.is_alike(i, k):
-            hashes = [self.evidence.hashes.cells(side, column.position) for side, column in enumerate((gold, predicted))]
+            hashes = [self.evidence.columns[side][column.position].hashes() for side, column in enumerate((gold, predicted))]
             is_same = np.array_equal(hashes[0][left], hashes[1][right])
             if is_same and self.evidence.hashes.are_confirmed(hashes, gold.position, predicted.position):
                 return True
@@ -445,8 +438,7 @@ class CodedColumns:
         sides = self._cells(0, gold), self._cells(1, predicted)
         hashes = [hashed for _, _, hashed in sides if hashed is not None]
         if len(hashes) == len(sides) and not self.evidence.hashes.are_confirmed(hashes, gold.position, predicted.position):
-            self.evidence.hashes.number_texts()
-            self.evidence.arrays.arrays_of("cells").clear()
+            self.evidence.arrays.keys.number_texts()
             sides = self._cells(0, gold), self._cells(1, predicted)
         n, is_text = self.evidence.n_rows, np.isnan(np.concatenate([numbers.values for numbers, _, _ in sides]))
         values = np.concatenate([numbers.values for numbers, _, _ in sides])[~is_text]
@@ -475,24 +467,20 @@ class CodedColumns:
 
     def _cells(self, side: int, column: Column) -> "tuple[Numbers, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]":
         """(The cells that are numbers, NaN elsewhere; a number for each other cell, equal for equal cells; the hashes used, if any.)"""
-        held, name = self.evidence.arrays.arrays_of("cells"), (side, column.position, column.read)
-        if name not in held:
-            for old_key in list(held)[: -max(1, _HELD_CELLS // self.evidence.n_rows)]:
-                del held[old_key]
-            held[name] = self._read(side, column)
-        cells: tuple[Numbers, np.ndarray[Any, Any], np.ndarray[Any, Any] | None] = held[name]
-        return cells
+        name = ("cells", column.read, self.evidence.arrays.keys.are_numbers)
+        return self.evidence.columns[side][column.position].array(name, lambda: self._read(side, column))
 
     def _read(self, side: int, column: Column) -> "tuple[Numbers, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]":
         import numpy as np
 
-        numbers = self.evidence.numbers.column(side, column.position)
+        written = self.evidence.columns[side][column.position]
+        numbers = written.numbers()
         if numbers is not None and numbers.digits is not None:
             return numbers, np.broadcast_to(self._names([None]), len(numbers.values)), None
-        written, hashes = self.evidence.columns[side][column.position], self.evidence.hashes.cells(side, column.position)
+        hashes = written.hashes()
         names, values, digits = hashes.copy(), np.full(len(hashes), np.nan), np.zeros(len(hashes), np.int16)
         is_value = bool(written.kind)
-        odd = np.arange(len(hashes)) if is_value else np.flatnonzero(~self.evidence.plain_words(side)[:, column.position])
+        odd = np.arange(len(hashes)) if is_value else np.flatnonzero(~written.plain_words())
         distinct, places = np.unique(names[odd], return_inverse=True)
         first = np.empty(len(distinct), np.int64)
         first[places[::-1]] = np.arange(len(odd))[::-1]
@@ -500,9 +488,7 @@ class CodedColumns:
         read = self._read_cells(written.cells(odd[first[ascending]]), column, is_value=is_value)
         places = np.argsort(ascending)[places]
         values[odd], digits[odd], names[odd] = (part[places] for part in read)
-        read_numbers = Numbers(values)
-        read_numbers.digits = digits
-        return read_numbers, names, hashes
+        return Numbers(values, digits), names, hashes
 
     def _read_cells(self, written: Sequence[Any], column: Column, *, is_value: bool) -> "tuple[np.ndarray[Any, Any], ...]":
         """`_read` of some cells as written: plain words and plain amounts of money all at once, the others one by one."""
@@ -513,7 +499,7 @@ class CodedColumns:
         if not is_value and n:
             # An empty cell has no first byte.
             texts = [text.strip() or " " for text in written]
-            names, left = self.evidence.hashes.of_texts(texts), np.flatnonzero(~plain_words(text_block(texts))[:, 0])
+            names, left = self.evidence.arrays.keys.of_texts(texts), np.flatnonzero(~plain_words(text_block(texts))[:, 0])
             amounts = plain_amounts([texts[at] for at in left.tolist()])
             numbers = numbers_of(text_block(list(filter(None, amounts))), 0)
             if numbers is not None and numbers.digits is not None:
@@ -529,7 +515,7 @@ class CodedColumns:
 
     def _names(self, cells: Sequence[Cell], *, is_value: bool = False) -> "np.ndarray[Any, Any]":
         """A hash for each cell that is not a number, equal for equal cells; that of a plain text in a CSV file is the hash of the text."""
-        return self.evidence.hashes.of_texts([_canonical(cell, is_value) for cell in cells])
+        return self.evidence.arrays.keys.of_texts([_canonical(cell, is_value) for cell in cells])
 
     def nearest(self, gold: Cell, rows: Any) -> "np.ndarray[Any, Any]":
         """The first of some rows of the only predicted column, and the row whose number is nearest to a gold cell."""
@@ -568,8 +554,8 @@ class CodedColumns:
         import numpy as np
 
         gold, reach = self.gold[i], partial(widest, self.gold[i].tolerance)
-        possible = self.evidence.numbers.may_equal(gold.position, [column.position for column in self.predicted], reach)
-        if any(column.has_percent for column in (gold, *self.predicted)):
+        possible = self.evidence.may_equal(gold.position, [column.position for column in self.predicted], reach)
+        if gold.has_percent or self._has_percent:
             return [k for k in possible.nonzero()[0].tolist() if self.may_be(i, k)]
         sketch = self._sketch(0, gold)
         if (offers := self._offers(self._kind(0, gold)).get(sketch[:2])) is None:
@@ -580,13 +566,17 @@ class CodedColumns:
             are_far = np.abs(ranks - sketch.ranks) > widest(gold.tolerance, size, np.minimum(sketch.decimals, decimals)[:, None])
         return [k for k in ks[~are_far.any(axis=1)].tolist() if self.may_be(i, k)]
 
+    @cached_property
+    def _has_percent(self) -> bool:
+        return any(column.has_percent for column in self.predicted)
+
     def _offers(self, kind: str) -> "dict[tuple[int, int], tuple[np.ndarray[Any, Any], ...]]":
         """(The predicted columns that a gold column of this kind may match, their ranks, their fewest decimals), by number and hashes of
         the cells that are no numbers.
         """
         import numpy as np
 
-        name = kind, self.evidence.hashes.are_numbered
+        name = kind, self.evidence.arrays.keys.are_numbers
         if name not in self._offers_by_kind:
             groups: dict[tuple[int, int], list[Any]] = {}
             for k, column in enumerate(self.predicted):
@@ -598,16 +588,16 @@ class CodedColumns:
 
     def _kind(self, side: int, column: Column) -> str:
         """`plain` for a column that contains only plain numbers, `text` if its first cells show that it does not."""
-        if self.evidence.numbers.summary(side, column.position).are_plain:
+        if self.evidence.columns[side][column.position].summary.are_plain:
             return "plain"
         are_text = (
             (not isinstance(text, str) or is_surely_text(text)) and (cell := column.read(text)) is not None and place(cell) is None
-            for text in self.evidence.heads[side].columns[column.position]
+            for text in self.evidence.columns[side][column.position].head
         )
         return "text" if any(are_text) else ""
 
     def _sketch(self, side: int, column: Column) -> "Sketch":
-        name = ("sketch", side, self._twin(side, column), column.read, self.evidence.hashes.are_numbered)
+        name = ("sketch", side, self._twin(side, column), column.read, self.evidence.arrays.keys.are_numbers)
         return self.evidence.compute_once(name, lambda: _sketch_of(*self._cells(side, column)[:2]))
 
     def _distance(self, i: int, k: int) -> float:

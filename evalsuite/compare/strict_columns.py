@@ -133,19 +133,6 @@ def in_readings(gold: "Column", predicted: "Column") -> "list[tuple[Column, Colu
 Verdict = Literal["equal", "labels", "no column", "not injective", "rows", "shape", "limit"]
 
 
-class CachedColumn(list[Any]):
-    """A column as a list, which must not be changed, with its parsed cells: a column is compared several times."""
-
-    def __init__(self, written: Iterable[Any]) -> None:
-        super().__init__(written)
-        self.parsed: dict[bool, Cells] = {}
-
-
-def with_cache(table: Table) -> Table:
-    """The table with columns that cache their parsed cells."""
-    return replace(table, columns=tuple(column if isinstance(column, CachedColumn) else CachedColumn(column) for column in table.columns))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
     """A column as cells; `name` is its header, `position` its index in its own table (from 0), `label` its folded name if that identifies
@@ -311,7 +298,7 @@ def read_columns(table: Table, chosen: Sequence[int], terms: Terms = PLAIN_TERMS
     reader, columns = read if table.types is None else read_native, []
     for index in chosen:
         written = table.columns[index]
-        cells = getattr(written, "parsed", {}).setdefault(terms.percentage, Cells(written, reader))
+        cells = getattr(written, "parsed", {}).setdefault(("strict", terms.percentage), Cells(written, reader))
         column = Column(
             cells=cells,
             name=table.header[index] if index < len(table.header) else "",

@@ -241,7 +241,7 @@ def heads_fit(gold: Column, predicted: Column, evidence: TableDiff) -> bool:
 
 def _head(side: int, column: Column, evidence: TableDiff) -> list[Cell]:
     name = ("head", side, column.position, column.read)
-    return evidence.compute_once(name, lambda: list(map(column.read, evidence.heads[side].columns[column.position])))
+    return evidence.compute_once(name, lambda: list(map(column.read, evidence.columns[side][column.position].head)))
 
 
 def column_fits(gold: Column, predicted: Column, evidence: TableDiff) -> bool:

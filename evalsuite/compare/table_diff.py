@@ -6,31 +6,19 @@ Equal text is equal under every rule, so only cells that are written differently
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, ClassVar, Final, NamedTuple, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
 
-from evalsuite.compare.number_columns import NumberColumns, plain_words
-from evalsuite.compare.official_cells import raw_column
-from evalsuite.compare.strict_columns import with_cache
-from evalsuite.compare.string_columns import (
-    Packed,
-    PackedColumn,
-    equal_cells,
-    first_rows,
-    is_same_run,
-    pack,
-    pack_values,
-    packed_of,
-    side_by_side,
-)
-from evalsuite.compare.table_hashes import ArrayCache, HashedRows, spare_rows
-from evalsuite.core.dataclasses import replace
+from evalsuite.compare.columns import PACKED_CELLS, Arrays, Column, packed_of, with_columns
+from evalsuite.compare.packed_text import Packed, equal_cells, is_same_run, side_by_side
+from evalsuite.compare.table_hashes import HashedRows, spare_rows
 from evalsuite.core.types import Table
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Result = TypeVar("Result")
 
-# From this many cells of one side on, packed text is worth the import of numpy.
-PACKED_CELLS: Final = 2_000
-_HEAD_ROWS: Final = 16
 # About this many cells of a small table are looked at to tell which column is nearest.
 _RANKED_CELLS: Final = 20_000
 _AT_ONCE: Final = 4_096
@@ -51,17 +39,25 @@ class RowByKey(NamedTuple):
 
 
 class TableDiff:
-    """A gold and a predicted table of equally many rows, compared cell by cell; `tables` are the two as read.
+    """A gold and a predicted table of equally many rows, compared cell by cell; `columns` are those of either, `tables` the two as read.
 
     `cell_cost` is what reading a cell costs, in cells that a verdict compares.
     """
 
     cell_cost: ClassVar[int] = 2
 
-    def __init__(self, gold: Table, predicted: Table, tables: tuple[Table, Table]) -> None:
-        self.gold, self.predicted, self.tables = gold, predicted, tables
-        self.heads = first_rows(gold, _HEAD_ROWS), first_rows(predicted, _HEAD_ROWS)
+    def __init__(self, gold: Table, predicted: Table) -> None:
+        self.tables, self.arrays = (gold, predicted), Arrays()
+        # Cells of databases are compared as values, unless both tables are packed.
+        by_value = not (gold.types is predicted.types is None) and (packed_of(gold) is None or packed_of(predicted) is None)
+        self.gold, self.predicted = (with_columns(table, self.arrays, by_value=by_value) for table in self.tables)
+        self.columns: tuple[Sequence[Column], Sequence[Column]] = (self.gold.columns, self.predicted.columns)  # type: ignore[assignment]
         self._results: dict[Any, Any] = {}
+
+    @cached_property
+    def hashes(self) -> HashedRows:
+        """The hashes of rows and columns, and what they show."""
+        return HashedRows(self.columns, self.arrays)
 
     @property
     def n_rows(self) -> int:
@@ -74,10 +70,6 @@ class TableDiff:
             self._results[name] = compute()
         result: Result = self._results[name]
         return result
-
-    def in_bulk(self) -> "BulkDiff":
-        """The same two tables compared in bulk, whatever their size and types."""
-        return self.compute_once("bulk", lambda: BulkDiff(self.gold, self.predicted, self.tables))
 
     def try_in_bulk(self, compute: "Callable[[BulkDiff], Result | None]") -> Result | None:
         """What a function finds out in bulk; None where comparing cell by cell is quicker, or if the function returns None."""
@@ -98,12 +90,12 @@ class TableDiff:
             self._results.update((("unlike", *pair), rows) for pair, rows in zip(new, self._unlike_rows(new), strict=True))
 
     def _unlike_rows(self, pairs: Sequence[tuple[int, int]]) -> list[Rows]:
-        return [_unlike_cells(self.gold, self.predicted, *pair) for pair in pairs]
+        return [_unlike_cells(self.columns[0][i], self.columns[1][k]) for i, k in pairs]
 
     def is_same_text(self, i: int, k: int) -> bool:
         """Whether two columns are written alike in every row."""
         types = self.gold.types, self.predicted.types
-        if self.heads[0].columns[i] != self.heads[1].columns[k] or (types[0] and types[1] and types[0][i] != types[1][k]):
+        if self.columns[0][i].head != self.columns[1][k].head or (types[0] and types[1] and types[0][i] != types[1][k]):
             return False
         return not len(self.unlike(i, k))
 
@@ -116,7 +108,7 @@ class TableDiff:
 
     def head(self, side: int, column: int) -> tuple[str, ...]:
         """The first cells of a column, in a form that distinguishes values of different types."""
-        return tuple(map(repr, self.heads[side].columns[column]))
+        return tuple(map(repr, self.columns[side][column].head))
 
     def identical(self, chosen: Sequence[int]) -> list[int] | None:
         """For each chosen gold column a predicted column of its own with the very same values in the same order, or None.
@@ -146,12 +138,32 @@ class TableDiff:
 
     def raw_cells(self, side: int, column: int, rows: Rows) -> list[Any]:
         """The cells of a column (side 0: gold's) in some rows as written."""
-        cells = (self.gold, self.predicted)[side].columns[column]
-        return [cells[row] for row in rows]
+        return self.columns[side][column].cells(rows)
 
     def first_cell(self, side: int, column: int, rows: Rows) -> Any:
         """The first cell of a column in some rows in the order of texts."""
-        return min(self.raw_cells(side, column, rows), key=str)
+        return self.columns[side][column].first_cell(rows)
+
+    def may_equal(self, i: int, chosen: Sequence[int], reach: Callable[[Any], Any]) -> "np.ndarray[Any, Any]":
+        """Which of some predicted columns may equal gold column i in some order: by numbers of empty cells, and by first and last numbers,
+        which differ by `reach` of the larger one at most.
+        """
+        import numpy as np
+
+        gold = self.columns[0][i].summary
+        if not gold.are_numbers:
+            return np.ones(len(chosen), bool)
+
+        def ends() -> list[Any]:
+            summaries = [self.columns[1][column].summary for column in chosen]
+            return [np.array(part) for part in list(zip(*summaries, strict=True))[:4]]
+
+        are_numbers, n_empty, low, high = self.compute_once(("ends", tuple(chosen)), ends)
+        possible: np.ndarray[Any, Any] = n_empty == gold.n_empty
+        for gold_end, others in ((gold.low, low), (gold.high, high)):
+            possible &= np.abs(gold_end - others) <= reach(np.maximum(abs(gold_end), np.abs(others)))
+        possible |= ~are_numbers
+        return possible
 
     def row_by_key(self, row: int, pairs: Sequence[tuple[int, int]]) -> RowByKey | None:
         """The only predicted row that is written like a gold row in a key that no other row has on either side; None if there is none.
@@ -189,13 +201,15 @@ class TableDiff:
 
     def _rows_of(self, side: int, column: int, cell: Any, rows: Sequence[int]) -> list[int]:
         """Those of some rows of a column (side 0: gold's) whose cells equal this one."""
+        if len(rows) == self.n_rows:
+            return self.columns[side][column].rows_of(cell)
         return [row for row, written in zip(rows, self.raw_cells(side, column, rows), strict=True) if written == cell]
 
     def spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Rows, Rows]:
         """The gold and the predicted rows that remain when rows that are written alike in these columns are paired off from the top."""
         gold, predicted = (
-            list(zip(*(_names(table, at) for at in positions), strict=True))
-            for table, positions in ((self.gold, columns), (self.predicted, partners))
+            list(zip(*(side[at].texts() for at in positions), strict=True))
+            for side, positions in zip(self.columns, (columns, partners), strict=True)
         )
         return spare_rows(gold, Counter(predicted)), spare_rows(predicted, Counter(gold))
 
@@ -205,23 +219,9 @@ class TableDiff:
 
 
 class BulkDiff(TableDiff):
-    """Two tables as packed text, compared by numpy: `columns` are those of either side, `numbers` and `hashes` are derived from them."""
+    """Two tables as packed text, compared by numpy."""
 
     cell_cost = 15
-
-    def __init__(self, gold: Table, predicted: Table, tables: tuple[Table, Table]) -> None:
-        packed = _pack_sides(gold, predicted)
-        self.columns: tuple[tuple[PackedColumn, ...], ...] = tuple(side.columns() for side in packed)
-        gold, predicted = (replace(table, columns=columns) for table, columns in zip((gold, predicted), self.columns, strict=True))
-        super().__init__(gold, predicted, tables)
-        self.arrays = ArrayCache(gold.n_rows)
-        self.numbers = NumberColumns(packed, self.heads, self.arrays)
-        self.hashes = HashedRows(packed, self.arrays)
-        self._packed = packed
-
-    def in_bulk(self) -> "BulkDiff":
-        """These two tables."""
-        return self
 
     def try_in_bulk(self, compute: "Callable[[BulkDiff], Result | None]") -> Result | None:
         """As in `TableDiff`."""
@@ -229,10 +229,11 @@ class BulkDiff(TableDiff):
 
     def n_sampled(self, n_columns: int) -> int:
         """As in `TableDiff`."""
-        return self.heads[0].n_rows
+        return len(self.columns[0][0].head)
 
     def _unlike_rows(self, pairs: Sequence[tuple[int, int]]) -> list[Rows]:
-        return [self._without_equal(*pair, rows) for pair, rows in zip(pairs, _unlike_packed(*self._packed, pairs), strict=True)]
+        unlike = _unlike_packed(self.columns[0][0].packed, self.columns[1][0].packed, pairs)
+        return [self._without_equal(*pair, rows) for pair, rows in zip(pairs, unlike, strict=True)]
 
     def _without_equal(self, i: int, k: int, rows: Rows) -> Rows:
         """The rows without those in which the cells of a database are equal values: 0.0 and -0.0, 1.0 and 1.00."""
@@ -241,23 +242,6 @@ class BulkDiff(TableDiff):
         if len(rows) and self.columns[0][i].kind == self.columns[1][k].kind and self.columns[0][i].kind in ("float", "decimal"):
             return np.array([row for row, a, b in self.cells(i, k, rows) if a != b], np.int64)
         return rows
-
-    def raw_cells(self, side: int, column: int, rows: Rows) -> list[Any]:
-        """As in `TableDiff`."""
-        return self.columns[side][column].cells(rows)
-
-    def first_cell(self, side: int, column: int, rows: Rows) -> Any:
-        """As in `TableDiff`."""
-        return super().first_cell(side, column, self.columns[side][column].first_rows_of(rows))
-
-    def plain_words(self, side: int) -> Any:
-        """`plain_words` of all cells of a side (n_rows x n_columns)."""
-        import numpy as np
-
-        return self.compute_once(("plain", side), lambda: np.concatenate(list(map(plain_words, self._packed[side].blocks()))))
-
-    def _rows_of(self, side: int, column: int, cell: Any, rows: Sequence[int]) -> list[int]:
-        return list(self.columns[side][column].rows_of(cell)) if len(rows) == self.n_rows else super()._rows_of(side, column, cell, rows)
 
     def spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Rows, Rows]:
         """As in `TableDiff`."""
@@ -274,20 +258,7 @@ def compare(gold: Table, predicted: Table) -> TableDiff:
     """The differences of two tables of equally many rows; the number of cells decides how they are compared, not their source."""
     is_small = gold.n_rows * max(len(gold.columns), len(predicted.columns)) < PACKED_CELLS
     are_plain = (packed_of(gold) is not None and packed_of(predicted) is not None) or gold.types is predicted.types is None
-    if not is_small and gold.columns and predicted.columns and are_plain:
-        return BulkDiff(gold, predicted, (gold, predicted))
-    return TableDiff(with_cache(gold), with_cache(predicted), (gold, predicted))
-
-
-def _pack_sides(gold: Table, predicted: Table) -> tuple[Packed, Packed]:
-    sides = packed_of(gold), packed_of(predicted)
-    if sides[0] is not None and sides[1] is not None:
-        return sides[0], sides[1]
-    if not gold.types is predicted.types is None:
-        return pack_values(gold, predicted)
-    # Comparing lists that are equal is faster than packing them.
-    gold_text, are_same = pack(gold), not any(sides) and gold.columns == predicted.columns
-    return gold_text, gold_text if are_same else pack(predicted)
+    return (BulkDiff if not is_small and gold.columns and predicted.columns and are_plain else TableDiff)(gold, predicted)
 
 
 class Comparisons:
@@ -323,16 +294,10 @@ def _are_texts_in_place(gold: Table, predicted: Table, chosen: Sequence[int]) ->
     return all(i < n_shared and gold.columns[i] == predicted.columns[i] for i in chosen)
 
 
-def _names(table: Table, column: int) -> Sequence[Any]:
-    """A name for each cell of a column, equal for cells that are written alike."""
-    return raw_column(table, column) if table.types is None else [(type(cell), repr(cell)) for cell in table.columns[column]]
-
-
-def _unlike_cells(gold: Table, predicted: Table, i: int, k: int) -> list[int]:
-    sides = [raw_column(table, at) if table.types is None else table.columns[at] for table, at in ((gold, i), (predicted, k))]
-    pairs = enumerate(zip(*sides, strict=True))
-    if gold.types is predicted.types is None:
-        return [] if sides[0] == sides[1] else [row for row, (x, y) in pairs if x != y]
+def _unlike_cells(gold: Column, predicted: Column) -> list[int]:
+    pairs = enumerate(zip(gold, predicted, strict=True))
+    if not (gold.kind or predicted.kind):
+        return [] if gold == predicted else [row for row, (x, y) in pairs if x != y]
     return [row for row, (x, y) in pairs if x is not y and (type(x) is not type(y) or x != y) and not (x != x and y != y)]
 
 

@@ -6,11 +6,11 @@ select, are compared directly. If one of those differs, the comparison stops usi
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any, Final
 
-from evalsuite.compare.string_columns import Keys, Packed, equal_cells, text_block
+from evalsuite.compare.columns import Arrays, Column, hash_columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,115 +19,44 @@ if TYPE_CHECKING:
 _AT_ONCE: Final = 65_536
 # At most this many hashes of single cells are in memory at a time.
 _MOST_CELLS: Final = 4_000_000
-# The hashes of all cells of tables with at most this many are cached, 8 bytes each.
-_MOST_KEPT: Final = 2_500_000
 # This many different rows are compared directly if the hashes are equal.
 _SAMPLED: Final = 16
 _LOWEST: Final = 512
 # Up to this many rows, cells are compared without hashes.
 _FEW: Final = 200
-_LONG: Final = 300_000
-
-
-class ArrayCache:
-    """Arrays as long as a table, by kind. At a million rows only those of one kind are kept."""
-
-    def __init__(self, n_rows: int) -> None:
-        self._is_long, self._kinds = n_rows > _LONG, dict[str, dict[Any, Any]]()
-
-    def arrays_of(self, kind: str) -> dict[Any, Any]:
-        """The arrays of a kind; those of another kind are released if they are long."""
-        if self._is_long and kind not in self._kinds:
-            self._kinds.clear()
-        return self._kinds.setdefault(kind, {})
-
-    def clear(self) -> None:
-        """Release long arrays."""
-        if self._is_long:
-            self._kinds.clear()
+# About so many bytes for each row are needed to pair rows off.
+_WORK_BYTES: Final = 48
 
 
 class HashedRows:
-    """The hashes of gold (side 0) and of a predicted table (side 1), computed on demand."""
+    """The hashes of the columns of gold (side 0) and of a predicted table (side 1), computed on demand."""
 
-    def __init__(self, packed: Sequence[Packed], held: ArrayCache) -> None:
-        self._packed, self._held, self._columns = packed, held, [side.columns() for side in packed]
+    def __init__(self, columns: Sequence[Sequence[Column]], arrays: Arrays) -> None:
+        self._columns, self._arrays = columns, arrays
         self._known: dict[Any, Any] = {}
         self._alike: dict[tuple[int, int], bool] = {}
         # A number for each column (side, column) that was found alike with another; columns with the same number are all alike.
         self._groups: dict[tuple[int, int], int] = {}
-        self._keys: Keys | None = None
-        # The numbers of texts, once they replace hashes.
-        self._numbers: dict[str, int] | None = None
 
     def rows(self, side: int, columns: Sequence[int]) -> "np.ndarray[Any, Any]":
-        """A number for each row of some packed columns in this order: equal for equal texts, and almost never otherwise. The last result
-        is cached.
-        """
-        import numpy as np
+        """A number for each row of some columns in this order: equal for equal texts, and almost never otherwise."""
 
-        held, name = self._held.arrays_of("hashes"), tuple(columns)
-        if side not in held or held[side][0] != name:
-            held.pop(side, None)
-            hashes = np.empty(self._packed[side].n_rows, np.uint64)
-            sums = np.zeros(len(columns), np.uint64)
-            for begin, hashed in self._cells(side, columns):
+        def compute() -> "np.ndarray[Any, Any]":
+            import numpy as np
+
+            chosen = [self._columns[side][column] for column in columns]
+            hashes, sums = np.empty(len(chosen[0]), np.uint64), np.zeros(len(columns), np.uint64)
+            for begin, hashed in hash_columns(chosen):
                 sums += hashed.sum(axis=0, dtype=np.uint64)
-                hashes[begin : begin + len(hashed)] = self._secret.of_rows(hashed)
+                hashes[begin : begin + len(hashed)] = self._arrays.keys.of_rows(hashed)
             self._known.update((("bag", side, column), int(sums[at])) for at, column in enumerate(columns))
-            held[side] = name, hashes
-        row_hashes: np.ndarray[Any, Any] = held[side][1]
-        return row_hashes
+            return hashes
 
-    @property
-    def _secret(self) -> Keys:
-        self._keys = self._keys or Keys()
-        return self._keys
-
-    def _cells(self, side: int, columns: Sequence[int]) -> "Iterator[tuple[int, np.ndarray[Any, Any]]]":
-        """(row, hashes of the cells of some columns from that row on), block by block. Those of smaller tables are cached."""
-        import numpy as np
-
-        end, packed = 0, self._packed[side]
-        for block in packed.blocks():
-            begin, end = end, end + len(block)
-            if packed.n_rows * packed.width > _MOST_KEPT:
-                yield begin, block.hashes(columns, self._secret)
-                continue
-            names = [("cells", side, column, begin) for column in columns]
-            new = [name for name in names if name not in self._known]
-            hashed = block.hashes([column for _, _, column, _ in new], self._secret)
-            self._known.update(zip(new, hashed.T, strict=True))
-            yield begin, np.column_stack([self._known[name] for name in names])
-
-    def cells(self, side: int, column: int) -> "np.ndarray[Any, Any]":
-        """A number for each cell of a packed column: equal for equal texts, and almost never otherwise."""
-        import numpy as np
-
-        if self._numbers is not None:
-            return self.of_texts(self._columns[side][column].texts())
-        return np.concatenate([hashed[:, 0] for _, hashed in self._cells(side, [column])])
+        return self._arrays.once(("rows", side, *columns), compute)
 
     def are_confirmed(self, hashed: "Sequence[np.ndarray[Any, Any]]", i: int, k: int) -> bool:
         """Whether cells of gold column i and predicted column k with equal hashes are written alike, tested on the lowest hashes."""
         return self._is_confirmed(hashed, [i], [k])
-
-    @property
-    def are_numbered(self) -> bool:
-        """Whether numbers of texts have replaced hashes."""
-        return self._numbers is not None
-
-    def number_texts(self) -> None:
-        """Give different texts different numbers from now on, because hashes of different texts were equal."""
-        self._numbers = self._numbers or {}
-
-    def of_texts(self, texts: Sequence[str]) -> "np.ndarray[Any, Any]":
-        """The same number for each of some texts."""
-        import numpy as np
-
-        if (numbers := self._numbers) is not None:
-            return np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.uint64)
-        return text_block(texts).hashes([0], self._secret)[:, 0]
 
     def compute_bags(self, side: int, columns: Sequence[int]) -> None:
         """Compute the `bag` of several columns in one pass."""
@@ -162,7 +91,7 @@ class HashedRows:
         if len(rows[0]) <= _FEW:
             are_alike = [self._same_texts(pair, rows) for pair in candidates]
         else:
-            step = max(1, _MOST_CELLS // self._packed[0].n_rows)
+            step = max(1, _MOST_CELLS // len(self._columns[0][0]))
             parts = (candidates[start : start + step] for start in range(0, len(candidates), step))
             are_alike = [is_alike for part in parts for is_alike in self._same_columns(part)]
         self._alike.update(zip(candidates, are_alike, strict=True))
@@ -195,8 +124,8 @@ class HashedRows:
 
         sides = []
         for side, columns in enumerate(zip(*pairs, strict=True)):
-            hashes = np.empty((len(columns), self._packed[side].n_rows), np.uint64)
-            for begin, hashed in self._cells(side, columns):
+            hashes = np.empty((len(columns), len(self._columns[side][0])), np.uint64)
+            for begin, hashed in hash_columns([self._columns[side][column] for column in columns]):
                 hashes[:, begin : begin + len(hashed)] = hashed.T
             sides.append(hashes)
         cells = zip(pairs, *sides, strict=True)
@@ -225,7 +154,7 @@ class HashedRows:
         """A column of the same table that contains the same texts, row by row: the first that was asked for, often the column itself."""
         name = ("twin", side, column)
         if name not in self._known:
-            first = self._known.setdefault(("first", side, self._packed[side].kinds[column], self.bag(side, column)), column)
+            first = self._known.setdefault(("first", side, self._columns[side][column].kind, self.bag(side, column)), column)
             self._known[name] = column if first == column else self._twin_by_order(side, first, column)
         twin: int = self._known[name]
         return twin
@@ -236,10 +165,9 @@ class HashedRows:
 
         first = 0
         for column in columns:
-            digest = blake2b(self.cells(side, column).tobytes()).digest()
+            digest = blake2b(self._columns[side][column].hashes().tobytes()).digest()
             first = self._known.setdefault(("order", side, digest), column)
-        blocks = self._packed[side].blocks()
-        return first if all(bool(equal_cells(block, [first], block, [columns[-1]]).all()) for block in blocks) else columns[-1]
+        return first if self._columns[side][first].equals(self._columns[side][columns[-1]]) else columns[-1]
 
     def spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Any, Any]:
         """The gold and the predicted rows that remain when rows that are written alike in these columns are paired off from the top."""
@@ -251,14 +179,14 @@ class HashedRows:
 
     def _same_kinds(self, columns: Sequence[int], partners: Sequence[int]) -> bool:
         """Whether equal texts of these columns are equal cells."""
-        gold, predicted = (side.kinds for side in self._packed)
-        return [gold[i] for i in columns] == [predicted[k] for k in partners]
+        gold, predicted = self._columns
+        return [gold[i].kind for i in columns] == [predicted[k].kind for k in partners]
 
     def _spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Any, Any]:
         import numpy as np
 
         if not self._same_kinds(columns, partners):
-            return np.arange(self._packed[0].n_rows), np.arange(self._packed[1].n_rows)
+            return np.arange(len(self._columns[0][0])), np.arange(len(self._columns[1][0]))
         name = ("spare", tuple(columns), tuple(partners))
         if name in self._known:
             rows: tuple[Any, Any] = self._known[name]
@@ -269,8 +197,8 @@ class HashedRows:
         elif _same_bag(*hashed):
             spare = np.empty(0, np.int64), np.empty(0, np.int64)
         else:
-            # No other reference exists, so that the sorting function can free them.
-            self._held.clear()
+            # In long tables no other reference exists then, so that the sorting function can free them.
+            self._arrays.make_room(_WORK_BYTES * len(hashed[0]))
             spare = _spare_hashes(hashed)
         self._known[name] = spare
         return spare

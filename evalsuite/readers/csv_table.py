@@ -20,8 +20,9 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from evalsuite.compare.columns import UnreadTable
 from evalsuite.compare.messages import other_delimiter
-from evalsuite.compare.string_columns import Block, OddError, UnreadTable
+from evalsuite.compare.packed_text import Block, OddError
 from evalsuite.core.errors import FaultError, UsageError, count_words, reason_of
 from evalsuite.core.import_ref import ImportRef, LazyModule
 from evalsuite.core.types import Table

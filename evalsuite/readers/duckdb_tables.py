@@ -27,7 +27,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final
 
-from evalsuite.compare.string_columns import NULL, Block, OddError, UnreadTable, kind_of, memory_of, packed_of
+from evalsuite.compare.columns import UnreadTable, memory_of, packed_of
+from evalsuite.compare.packed_text import NULL, Block, OddError, kind_of
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
 from evalsuite.core.import_ref import lazy_pattern

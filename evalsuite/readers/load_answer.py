@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, overload
 
-from evalsuite.compare.string_columns import memory_of
+from evalsuite.compare.columns import memory_of
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS, FaultError
 from evalsuite.core.import_ref import LazyModule, lazy_pattern

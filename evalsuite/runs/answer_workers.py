@@ -20,7 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from evalsuite.compare.string_columns import BLOCK, OddError, UnreadTable, packed_table
+from evalsuite.compare.columns import UnreadTable, packed_table
+from evalsuite.compare.packed_text import BLOCK, OddError
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
 from evalsuite.core.import_ref import ImportRef

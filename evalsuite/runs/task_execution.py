@@ -14,8 +14,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from evalsuite.compare.columns import UnreadTable, as_values
 from evalsuite.compare.messages import cheap_margins
-from evalsuite.compare.string_columns import UnreadTable, as_values
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FAULTS, FaultError, describe, machine_fault, reason_of, side_of
 from evalsuite.core.plugin_calls import OFFICIAL_CALLBACK, OfficialError, allowing_programs, failure, late_strict, official_only

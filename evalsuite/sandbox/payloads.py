@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
-from evalsuite.compare.string_columns import UnreadTable, from_message, to_message
+from evalsuite.compare.columns import UnreadTable, from_message, to_message
 from evalsuite.core.types import SQLITE_CELLS, Fault, Table
 
 _INT64 = 1 << 63

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.compare.string_columns import OddError, UnreadTable, packed_of
+from evalsuite.compare.columns import UnreadTable, packed_of
+from evalsuite.compare.packed_text import OddError
 from evalsuite.core.errors import FaultError
 from evalsuite.readers import csv_table
 from evalsuite.readers import csv_table as csv_blocks

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from evalsuite.compare import table_diff
-from evalsuite.compare.string_columns import packed_of
+from evalsuite.compare.columns import packed_of
 from evalsuite.core.types import Fault, Table
 from evalsuite.readers import duckdb_tables
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb

@@ -41,8 +41,8 @@ from evalsuite.analysis.gold_checks.generated_answers import (
     tree_mutants,
     tree_variants,
 )
+from evalsuite.compare.columns import with_columns
 from evalsuite.compare.messages import verdicts_only
-from evalsuite.compare.strict_columns import with_cache
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UNSCORED, EvalsuiteError, FaultError
 from evalsuite.core.registry import Scorer
@@ -350,7 +350,7 @@ def _first_rows(gold: Any) -> Any:
 
 def _cache_columns(gold: Table) -> Table:
     """Return the table with cached text columns: all answers made from it share most of them."""
-    return gold if gold.types is not None else with_cache(gold)
+    return gold if gold.types is not None else with_columns(gold)
 
 
 def _accept_by_rule(entry: Scorer, form: Any, parameters: Mapping[str, Any], blocked: frozenset[Rule]) -> Taken:

@@ -19,9 +19,9 @@ from typing import Any
 from evalsuite.analysis.gold_checks.generated_answers import NoOwnAnswerError, lost_files, own_answers
 from evalsuite.analysis.gold_checks.lint import REFUSING, lint
 from evalsuite.analysis.gold_checks.lint_values import IGNORE_KEY
+from evalsuite.compare.columns import UnreadTable
 from evalsuite.compare.messages import other_delimiter
 from evalsuite.compare.official_cells import RESULT_SUITES
-from evalsuite.compare.string_columns import UnreadTable
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FAULTS, UNSCORED, EvalsuiteError, FaultError, describe, did_you_mean, error_sentence
 from evalsuite.core.registry import CONNECTION_PARAMETERS

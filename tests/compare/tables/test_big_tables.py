@@ -11,11 +11,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalsuite.compare import table_diff
+from evalsuite.compare.columns import packed_table, with_columns
 from evalsuite.compare.numbers import Tolerance
 from evalsuite.compare.official_tables import OfficialColumns, is_safe_text
+from evalsuite.compare.packed_text import OddError, packed_block
 from evalsuite.compare.row_multisets import CodedColumns, match_rows
 from evalsuite.compare.strict_columns import equal, read_columns
-from evalsuite.compare.string_columns import OddError, pack, packed_block, packed_table
 from evalsuite.compare.values import read_cell
 from evalsuite.core.types import Score, Table
 from evalsuite.readers import csv_table
@@ -341,8 +342,9 @@ def test_plain_answers_need_no_exact_rules(ignore_order: bool) -> None:
 def test_cells_of_any_script_are_packed(rows: list[list[str | None]]) -> None:
     """What is unpacked again is what went in, be a character one byte or four."""
     columns = tuple(map(list, zip(*rows, strict=True)))
-    packed = pack(Table(header=("a", "b"), columns=columns, n_rows=len(rows)))
-    assert [list(column) for column in packed.columns()] == [[cell or "" for cell in column] for column in columns]
+    packed = with_columns(Table(header=("a", "b"), columns=columns, n_rows=len(rows))).columns[0].packed
+    table = packed_table(("a", "b"), "", packed.frames)
+    assert [list(column) for column in table.columns] == [[cell or "" for cell in column] for column in columns]
 
 
 GOLD_CELLS = st.sampled_from(

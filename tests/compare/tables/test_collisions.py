@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from evalsuite.compare.official_tables import match_table
+from evalsuite.compare.packed_text import Block, Keys, pack_lists
 from evalsuite.compare.strict_tables import judge_table
-from evalsuite.compare.string_columns import Block, Keys, pack
 from evalsuite.compare.table_diff import Comparisons
-from evalsuite.compare.table_hashes import ArrayCache, HashedRows
 from evalsuite.core.types import Table
 
 N_ROWS = 7_000
@@ -82,7 +81,7 @@ def attacks_on_sums() -> Iterator[tuple[str, str]]:
 def test_no_pair_of_texts_collides_more_often_than_chance(n_keys: int) -> None:
     """Whatever two texts are, under new keys 8 bits of either half of their hashes agree about once in 256, and all of them never."""
     pairs = list(attacks_on_sums())
-    block = next(pack(Table(header=("a",), columns=([text for pair in pairs for text in pair],), n_rows=2 * len(pairs))).blocks())
+    block = next(pack_lists([[text for pair in pairs for text in pair]]).blocks())
     n_high, n_low = np.zeros(len(pairs), int), np.zeros(len(pairs), int)
     for _ in range(n_keys):
         hashed = block.hashes([0], Keys())[:, 0].reshape(-1, 2)
@@ -98,7 +97,7 @@ def test_no_pair_of_texts_collides_more_often_than_chance(n_keys: int) -> None:
 def test_rows_of_the_same_cells_elsewhere_have_other_hashes() -> None:
     """Cells exchanged within a row, within a column or in a square of rows: no hash of a row stays, whatever the keys are."""
     cells = [("a", "b"), ("b", "a"), ("a", "a"), ("b", "b"), ("", "ab"), ("ab", ""), ("a\0", "b"), ("a", "\0b")]
-    block = next(pack(Table(header=("x", "y"), columns=tuple(map(list, zip(*cells, strict=True))), n_rows=len(cells))).blocks())
+    block = next(pack_lists(list(map(list, zip(*cells, strict=True)))).blocks())
     for _ in range(2_000):
         keys = Keys()
         assert len(np.unique(keys.of_rows(block.hashes([0, 1], keys)))) == len(cells)
@@ -145,14 +144,12 @@ def test_a_hash_that_tells_nothing_changes_no_verdict(broken: object, monkeypatc
 
 def test_each_comparison_has_keys_of_its_own() -> None:
     """What one comparison showed of its hashes is worth nothing in the next."""
-    packed = [pack(table(gold_rows()))] * 2
-    first, second = (HashedRows(packed, Comparisons().compare(table(gold_rows()), table(gold_rows())).hashes._held) for _ in range(2))
+    first, second = (Comparisons().compare(table(gold_rows()), table(gold_rows())).hashes for _ in range(2))
     assert not set(first.rows(0, [0, 1]).tolist()) & set(second.rows(0, [0, 1]).tolist())
 
 
 def test_equal_hashes_of_different_texts_are_not_confirmed() -> None:
     """Rows with equal hashes are looked at: the same text confirms them, another one does not."""
-    sides = [pack(table([("a",)])), pack(table([("b",)]))]
-    for packed, are_confirmed in (([sides[0]] * 2, True), (sides, False)):
-        hashes = HashedRows(packed, ArrayCache(1))
+    for other, are_confirmed in (("a", True), ("b", False)):
+        hashes = Comparisons().compare(table([("a",)]), table([(other,)])).hashes
         assert hashes.are_confirmed([np.zeros(1, np.uint64)] * 2, 0, 0) is are_confirmed

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from evalsuite.compare.number_columns import numbers_of, surely_strictly_equal
 from evalsuite.compare.numbers import Number, Tolerance, numbers_equal, reach
+from evalsuite.compare.packed_text import Block
 from evalsuite.compare.strict_columns import can_pair, places_of
-from evalsuite.compare.string_columns import Block
 from evalsuite.compare.values import read_cell
 from tests.models import strict_table
 from tests.properties import examples

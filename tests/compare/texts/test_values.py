@@ -18,10 +18,9 @@ from evalsuite.compare.characters import MOST_MARKS, clean
 from evalsuite.compare.dates import instant_of
 from evalsuite.compare.number_columns import plain_words
 from evalsuite.compare.numbers import Number, Tolerance
+from evalsuite.compare.packed_text import pack_lists
 from evalsuite.compare.strict_columns import equal
-from evalsuite.compare.string_columns import pack
 from evalsuite.compare.values import Percent, find_numbers, number_at_start, number_readings, plain_amounts, read_cell
-from evalsuite.core.types import Table
 from tests.conftest import ROOT
 from tests.models import strict_table
 from tests.properties import examples
@@ -126,7 +125,7 @@ def test_cells_are_those_of_the_model(texts: list[str]) -> None:
 @given(st.lists(AMOUNTS | MOMENTS | WORDS, min_size=1, max_size=8))
 def test_plain_words_are_only_texts(texts: list[str]) -> None:
     """Two different texts of columns that are compared as text are never equal cells."""
-    blocks = [next(iter(pack(Table(header=("a",), columns=((text,),), n_rows=1)).blocks())) for text in texts]
+    blocks = [next(iter(pack_lists([[text]]).blocks())) for text in texts]
     plain = [text for text, block in zip(texts, blocks, strict=True) if plain_words(block).all()]
     assert [(a, b) for a, b in combinations(plain, 2) if a != b and _cells_equal(a, b)] == []
 

@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.compare.string_columns import frame_of, packed_table
+from evalsuite.compare.columns import packed_table
+from evalsuite.compare.packed_text import frame_of
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.types import Fault, Table
 from evalsuite.readers.duckdb_tables import open_duckdb, read_duckdb
