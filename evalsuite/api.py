@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.core.errors import UsageError
+from evalsuite.core.errors import UsageError, naming_lost_folder
 from evalsuite.core.plugin_calls import allowing_programs, trusting_plugins
 from evalsuite.core.registry import Scorer, check_parameters
 from evalsuite.core.types import Rule, Score, Table
@@ -34,7 +34,7 @@ def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: A
         The run: n results in gold order, `run.summary` with all numbers, `run.folder`, where it was saved.
 
     Raises:
-        EvalsuiteError: a folder that cannot be read as a whole, or an unknown option.
+        EvalsuiteError: a folder that cannot be read as a whole, an unknown option, or a working folder that was deleted.
     """
     from dataclasses import fields
 
@@ -52,7 +52,7 @@ def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: A
     from evalsuite.reports.test_suite import read_reported_run
 
     SCORERS.begin_call()
-    with trusting_plugins(Path(gold_dir)):
+    with naming_lost_folder(), trusting_plugins(Path(gold_dir)):
         return read_reported_run(run(Path(result_dir), Path(gold_dir), RunOptions(**options)))
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import evalsuite
 from evalsuite.cli import main
-from evalsuite.core.errors import GoldError
+from evalsuite.core.errors import GoldError, UsageError
 from tests.processes import finished
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -109,6 +109,16 @@ def test_calls_in_threads_keep_their_scorers(answers: Path, tmp_path: Path) -> N
     assert alone[0] != alone[1]
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(score, golds * 4)) == alone * 4
+
+
+def test_a_working_folder_that_is_gone_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a bare FileNotFoundError without a name, wherever the folders of the call are."""
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    for submission, gold in ((EXAMPLE, GOLD), (Path("sub"), Path("gold"))):
+        with pytest.raises(UsageError, match="the current folder does not exist any more"):
+            evalsuite.evaluate(submission, gold, save=False)
 
 
 def test_debug_ends_with_its_command(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from evalsuite.core.errors import (
     UsageError,
     describe,
     join_names,
+    naming_lost_folder,
     reason_of,
 )
 from evalsuite.core.runtime import install_line, missing_packages, program
@@ -40,7 +41,7 @@ def run_command_line(arguments: list[str], *, ends_process: bool) -> int:
     if fixes:
         arguments.remove("--fix")
     try:
-        with _debug_log() if debug else nullcontext(), _stop_on_signals(ends_process=ends_process):
+        with _debug_log() if debug else nullcontext(), _stop_on_signals(ends_process=ends_process), naming_lost_folder():
             _prepare(arguments, ends_process=ends_process)
             return _dispatch_with_cure(arguments) if fixes else _dispatch(arguments)
     except (EvalsuiteError, FaultError) as error:
@@ -55,9 +56,6 @@ def run_command_line(arguments: list[str], *, ends_process: bool) -> int:
         # Fallback for OS errors: an invalid path, missing permissions, a full disk.
         if debug:
             raise
-        if isinstance(error, FileNotFoundError) and _has_no_working_directory():
-            _complain("the current folder does not exist any more", "change to another folder", arguments)
-            return EXIT_USAGE
         place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes | os.PathLike) else ""
         hint = "check the name, the free space and your permissions" if place else "--debug shows where"
         _complain(f"{place}{reason_of(error)}", hint, arguments)
@@ -88,14 +86,6 @@ def _debug_log() -> Iterator[None]:
     finally:
         root.setLevel(level)
         root.handlers[:] = handlers
-
-
-def _has_no_working_directory() -> bool:
-    try:
-        os.getcwd()  # noqa: PTH109 - pathlib is not imported here
-    except FileNotFoundError:
-        return True
-    return False
 
 
 class _Interruption:

@@ -6,7 +6,8 @@ they can contain paths and submission text; they go to the debug log.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Literal
 
 from evalsuite.core.dataclasses import dataclass
@@ -78,6 +79,21 @@ def reason_of(error: OSError) -> str:
     if isinstance(error, FileExistsError):
         return "expected a folder, found a file"
     return error.strerror or type(error).__name__
+
+
+@contextmanager
+def naming_lost_folder() -> Iterator[None]:
+    """Raise `UsageError` in place of an error of the block that comes from a working folder that was deleted."""
+    try:
+        yield
+    except FileNotFoundError:
+        import os
+
+        try:
+            os.getcwd()  # noqa: PTH109 - pathlib is not imported here
+        except FileNotFoundError:
+            raise UsageError("the current folder does not exist any more", hint="change to another folder") from None
+        raise
 
 
 CHECK_HINT = "check free space and write permission"

@@ -1,8 +1,7 @@
 """Read tables and views of an untrusted DuckDB file: copied, attached locked down, never queried by a bare name.
 
-Gold and submissions have a connection each, and neither can open the other's files.
-
-A crafted file can still kill the process (it makes duckdb segfault), so submissions are read in a worker.
+Gold and submissions have a connection each, and neither can open the other's files. A crafted file can still kill the process (it makes
+duckdb segfault), so submissions are read in a worker.
 
 Big tables of plain types are read as packed text, which duckdb writes. Functions are called by their full name, so that no macro of the
 file can replace them.
@@ -24,7 +23,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final
 
 from evalsuite.compare.columns import UnreadTable, memory_of, packed_of
@@ -40,7 +39,6 @@ from evalsuite.sandbox.temp_dirs import TempDir, descriptor_path
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
 
 _MAGIC = b"DUCK"
 _SMALL_BYTES: Final = 8 << 20
@@ -255,16 +253,18 @@ class _DescriptorFiles(_FileSystem):
 
 
 def _register_descriptor_files(connection: "DuckDBPyConnection") -> None:
-    """Register `_DescriptorFiles`. duckdb imports fsspec for the class, so a module with that one class is in its place meanwhile."""
-    before, module = sys.modules.get("fsspec"), ModuleType("fsspec")
-    vars(module)["AbstractFileSystem"] = _FileSystem
-    sys.modules["fsspec"] = module
+    """Register `_DescriptorFiles`. duckdb imports fsspec for the class, so a module with that one class is in its place meanwhile.
+
+    The steps are C functions in one call of `list`: no other thread runs between them, so none can import that module.
+    """
+    before, module = dict[str, Any](), SimpleNamespace(AbstractFileSystem=_FileSystem)
+    put: list[partial[Any]] = [partial(before.update, sys.modules), partial(sys.modules.update, fsspec=module)]
+    restore: list[partial[Any]] = [partial(sys.modules.pop, "fsspec", None), partial(sys.modules.update, before)]
     try:
-        connection.register_filesystem(_DescriptorFiles())
-    finally:
-        del sys.modules["fsspec"]
-        if before is not None:
-            sys.modules["fsspec"] = before
+        list(map(partial.__call__, [*put, partial(connection.register_filesystem, _DescriptorFiles()), *restore]))
+    except BaseException:
+        list(map(partial.__call__, restore))
+        raise
 
 
 def _check_magic(handle: BinaryIO) -> None:

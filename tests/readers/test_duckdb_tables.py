@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import sys
 import tempfile
+import threading
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Fault, Table
-from evalsuite.readers.duckdb_tables import duckdb_table_names, read_duckdb, read_trusted_duckdb
+from evalsuite.readers.duckdb_tables import attach_answer, duckdb_table_names, read_duckdb, read_trusted_duckdb
 from evalsuite.readers.limits import resolve_limits
 
 T = "create table t as select * from (values (1, 'a', 10.5), (2, 'b', null)) x(id, name, v)"
@@ -64,6 +66,30 @@ def test_gold_is_read_in_a_folder_of_any_name(tmp_path: Path, name: bytes) -> No
     table = read_trusted_duckdb(folder / "r.duckdb", names=None, limits=resolve_limits({}))["t"]
     assert isinstance(table, Table)
     assert table.n_rows == 2
+
+
+def test_no_thread_finds_what_stands_in_for_fsspec(tmp_path: Path) -> None:
+    """duckdb needs a class of that module to open a private copy; a thread that imports the module at that moment gets the module."""
+    file, seen, is_over = make(tmp_path / "r.duckdb", T), list[object](), threading.Event()
+
+    def look() -> None:
+        while not is_over.is_set():
+            # A module that was imported has a specification.
+            seen.extend(module for module in [sys.modules.get("fsspec")] if module and not getattr(module, "__spec__", None))
+
+    thread, interval = threading.Thread(target=look), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread.start()
+    try:
+        for _ in range(20):
+            # After an error the connection, with what was registered in it, is closed.
+            with pytest.raises(FaultError), file.open("rb") as handle, attach_answer(handle, resolve_limits({})) as connection:
+                connection.execute("SELECT * FROM answer.none")
+    finally:
+        sys.setswitchinterval(interval)
+        is_over.set()
+        thread.join()
+    assert seen == []
 
 
 def test_names_are_the_base_tables_of_main_sorted_as_show_tables_sorts(tmp_path: Path) -> None:
