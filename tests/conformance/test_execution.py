@@ -15,8 +15,7 @@ KEYS = {"bird-ex": "bird_ex", "test-suite": "test_suite"}
 NOT_JUDGED = {"bird-ex": "no_answer_empty_gold", "test-suite": "two_statements"}
 
 
-@pytest.mark.parametrize("rules", KEYS)
-@pytest.mark.parametrize(("handed_in", "gold"), [("pred.json", "gold.sql"), ("predict.txt", "gold.txt")])
+@pytest.mark.parametrize(("handed_in", "gold", "rules"), [("pred.json", "gold.sql", "bird-ex"), ("predict.txt", "gold.txt", "test-suite")])
 def test_recorded_verdicts(handed_in: str, gold: str, rules: str, tmp_path: Path) -> None:
     """One line a pair in gold's order with the recorded score; an answer that fails is 0, and nothing is anybody else's fault."""
     folder, out = corpus("execution"), tmp_path / "run"

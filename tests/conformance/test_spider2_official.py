@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from evalsuite.scorers import SCORERS
-from tests.conformance.recorded import EXEMPT, UNUSED, expected, scored, submissions
+from tests.conformance.recorded import EXEMPT, UNUSED, cases, expected, submissions
 from tests.conftest import corpus, is_default_corpus
 
 pytestmark = pytest.mark.conformance
@@ -25,14 +25,12 @@ def test_recorded_cases_are_there() -> None:
 @pytest.mark.parametrize("name", FOLDERS)
 def test_official_equals_the_record(name: str) -> None:
     """Every recorded 0 or 1 is our official score (a null official agrees with a 0), but for the two mutations refused by design."""
-    results = {result.instance_id: result for result in scored(name).results}
     differing, exempted, agreed = [], Counter[str](), 0
-    for row in expected(name):
+    for row, result in cases(name):
         assert set(row["funcs"]) <= set(SCORERS.names()), f"unknown scorer in {row['instance_id']}: {row['funcs']}"
         if row["mutation"] in EXEMPT:
             exempted[row["mutation"]] += 1
         elif row["score"] in (0, 1):
-            result = results[row["instance_id"]]
             if (result.official or 0) == row["score"]:
                 agreed += 1
             else:
@@ -45,9 +43,7 @@ def test_official_equals_the_record(name: str) -> None:
 @pytest.mark.parametrize("name", FOLDERS)
 def test_nothing_dies_where_the_reference_died(name: str) -> None:
     """Where the record is null (the reference's run dies) there is a status and a reason."""
-    results = {result.instance_id: result for result in scored(name).results}
-    for row in expected(name):
-        result = results[row["instance_id"]]
+    for row, result in cases(name):
         assert result.status in STATUSES
         assert result.status != "scorer_fault", (row["instance_id"], row["mutation"], result.reason)
         if row["score"] is None and row["mutation"] not in UNUSED:

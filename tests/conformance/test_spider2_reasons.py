@@ -12,7 +12,7 @@ from evalsuite.core.types import Result
 from tests.conformance import predicates as p
 from tests.conformance.answer_reasons import Said, untrue_of_answer
 from tests.conformance.reasons import PREFIX, Claim, untrue
-from tests.conformance.recorded import expected, scored, submissions
+from tests.conformance.recorded import cases, submissions
 
 pytestmark = pytest.mark.conformance
 FOLDERS = submissions()
@@ -58,14 +58,11 @@ def pair_of(name: str, instance_id: str, tables: list[p.Pair], at: int, *, reaso
     return p.Pair(tables[0].prediction, gold, p.needed(parameters.get("condition_cols"), at, gold), order)
 
 
-@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", IN_LINE)
-def test_reasons_on_tables_are_true(name: str, step: int) -> None:
-    """Of every third result (of all under `slow`) that a table check decided, both reasons hold on the files."""
-    results = {result.instance_id: result for result in scored(name).results}
+def test_reasons_on_tables_are_true(name: str) -> None:
+    """Of every result that a table check decided, both reasons hold on the files."""
     wrong, right = [], Counter[str]()
-    for row in expected(name)[::step]:
-        result = results[row["instance_id"]]
+    for row, result in cases(name):
         if result.scorer not in SCORERS or result.fault or result.status != "scored" or "checks" in result.details:
             continue
         for claim in claims(name, result):
@@ -82,10 +79,8 @@ def test_reasons_on_tables_are_true(name: str, step: int) -> None:
 @pytest.mark.parametrize("name", IN_LINE)
 def test_reasons_on_answers_are_true(name: str) -> None:
     """Of every result that a single text or number check decided, both reasons hold on the answer and gold."""
-    results = {result.instance_id: result for result in scored(name).results}
     wrong, n_right = [], 0
-    for row in expected(name):
-        result = results[row["instance_id"]]
+    for row, result in cases(name):
         checks = [c for c in p.gold_instances()[row["instance_id"]].checks if c.scorer in ("string_match", "number_match")]
         if result.scorer not in ("string_match", "number_match") or result.fault or len(checks) != 1:
             continue
@@ -103,10 +98,8 @@ def test_reasons_on_answers_are_true(name: str) -> None:
 @pytest.mark.parametrize("name", IN_LINE)
 def test_reasons_on_databases_are_true(name: str) -> None:
     """Of every result on a database the named table, columns, numbers of rows and gold's cell are there."""
-    results = {result.instance_id: result for result in scored(name).results}
     wrong, n_right = [], 0
-    for row in expected(name):
-        result = results[row["instance_id"]]
+    for row, result in cases(name):
         if result.scorer != "duckdb_match" or result.fault or "table" not in result.details.get("strict", {}):
             continue
         details = result.details["strict"]

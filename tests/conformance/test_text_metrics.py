@@ -1,5 +1,6 @@
 """Metrics and composites equal the recorded values of the originals, case by case within each case's tolerance."""
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,6 +13,7 @@ from evalsuite.scorers.metrics import get_metric
 from evalsuite.scorers.metrics.bertscore import greedy_match
 from evalsuite.scorers.metrics.composite import combine
 from evalsuite.scorers.metrics.prose import rare, vague
+from tests.conformance.recorded import is_in_part
 from tests.conformance.text_kinds import ALL_KINDS, JUDGE_KINDS, METRIC_KINDS, STATISTICS_KINDS, SUITE_KINDS, cases_of, recorded_cases
 from tests.conftest import is_default_corpus
 
@@ -144,6 +146,10 @@ OURS: dict[str, Callable[[Case], Any]] = {
 }
 
 
+# Of these every case is replayed in the line too.
+CHEAP = METRIC_KINDS - {"bleu_corpus", "bleu_sentence", "levenshtein", "python_unit_testing", "rouge", "ter_corpus", "ter_sentence"}
+
+
 def differs(ours: Any, recorded: Any, tolerance: float) -> bool:
     """Whether a value is not the recorded one; of an object every recorded key counts."""
     if isinstance(recorded, dict):
@@ -174,7 +180,7 @@ def test_recorded_cases_are_there() -> None:
 def test_metric_equals_the_record(kind: str) -> None:
     """Every recorded case of the kind is our value within its tolerance."""
     differing = []
-    for case in cases_of(kind):
+    for case in (case for case in cases_of(kind) if kind in CHEAP or is_in_part(json.dumps(case))):
         try:
             ours = OURS[kind](case)
         except EvalsuiteError as error:

@@ -52,7 +52,7 @@ class Place:
 
     def run(self, *options: str, code: int = 0) -> tuple[dict[str, Any], dict[str, Any]]:
         """(the one result, `run.json`) of a new run that ends with this exit code."""
-        where = ["--gold", str(self.gold), "--databases", str(self.folder / "databases"), "--jobs", "1", "-q"]
+        where = ["--gold", str(self.gold), "--databases", str(self.folder / "databases"), "--isolation", "none", "-q"]
         assert main(["run", str(self.submission), *where, *options]) == code
         folder = max((self.folder / ".evalsuite" / "runs").iterdir(), key=lambda run: (run / "run.json").stat().st_mtime_ns)
         row = json.loads((folder / "results.jsonl").read_text())

@@ -20,7 +20,7 @@ from tests.terminal.pty_harness import answers_signals
 __all__ = ["made"]
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for workers in /proc")
-STOPS = [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGHUP]
+STOPS = [signal.SIGINT, *(pytest.param(stop, marks=pytest.mark.slow) for stop in (signal.SIGTERM, signal.SIGHUP))]
 # So many results are there before the first file is read: answers that are missing, refused or plain text.
 WITHOUT_FILES = 14
 
@@ -81,13 +81,13 @@ def test_interrupted_at_any_time(tmp_path: Path) -> None:
     """From its first moment to its last a run ends with 130 and one line, or with its own end; never with an error or a half folder."""
     submission, gold = make(tmp_path, n=8)
     seen = set()
-    for step in range(8):
+    for step in range(6):
         out, marker = tmp_path / f"run-{step}", tmp_path / "marker"
         with start(command(submission, gold, "--quiet", "--out", out), marker) as process:
             while not answers_signals(process):
                 time.sleep(0.005)
-            time.sleep(step * 0.15)
-            process.send_signal(signal.SIGTERM)
+            time.sleep(step * 0.2)
+            process.send_signal((signal.SIGTERM, signal.SIGHUP)[step % 2])
             _, complaint = process.communicate()
         seen.add(process.returncode)
         assert process.returncode in (130, 0), (step, complaint)
@@ -128,7 +128,7 @@ gate.missing_packages = traced
 raise SystemExit(main())
 """
 _EVERYWHERE = [("__set_name__", n) for n in range(5, 60)] + [("cb", n) for n in (1, 10, 100)] + [("", n) for n in range(5, 1500, 8)]
-_SOME = [("__set_name__", 6), ("__set_name__", 40), ("cb", 3), ("", 300), ("", 600), ("", 1000), ("", 1400)]
+_SOME = [("__set_name__", 6), ("cb", 3), ("", 300), ("", 900), ("", 1400)]
 
 
 _WRAPPED = """
@@ -201,7 +201,7 @@ def test_interrupted_at_a_function(places: list[tuple[str, int]], tmp_path: Path
         shutil.rmtree(out, ignore_errors=True)
 
 
-@pytest.mark.parametrize("delays", [(0, 0.004), pytest.param((0, 0.001, 0.003, 0.006, 0.01), marks=pytest.mark.slow)], ids=len)
+@pytest.mark.parametrize("delays", [(0.002,), pytest.param((0, 0.001, 0.003, 0.006, 0.01), marks=pytest.mark.slow)], ids=len)
 def test_too_late_to_stop(delays: tuple[float, ...], tmp_path: Path) -> None:
     """A signal that comes when all is done and saved, while the interpreter takes itself down, does not hide the exit code."""
     submission, gold = make(tmp_path, n=1)

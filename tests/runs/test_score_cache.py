@@ -158,9 +158,18 @@ def after_hashing(patch: pytest.MonkeyPatch, then: Callable[[], object]) -> None
     patch.setattr(ScoreCache, "results", known)
 
 
-@pytest.mark.parametrize("isolation", ["process", "none"])
-@pytest.mark.parametrize("exchange", [by_name, by_bytes])
-@pytest.mark.parametrize(("honest", "swapped"), [(RIGHT, WRONG), (WRONG, RIGHT), (BIG_RIGHT, BIG_WRONG)], ids=["right", "wrong", "big"])
+@pytest.mark.parametrize(
+    ("honest", "swapped", "exchange", "isolation"),
+    [
+        (RIGHT, WRONG, by_name, "process"),
+        (RIGHT, WRONG, by_bytes, "none"),
+        (WRONG, RIGHT, by_bytes, "process"),
+        (WRONG, RIGHT, by_name, "none"),
+        (BIG_RIGHT, BIG_WRONG, by_bytes, "process"),
+        (BIG_RIGHT, BIG_WRONG, by_name, "none"),
+    ],
+    ids=["right-name", "right-bytes", "wrong-bytes", "wrong-name", "big-bytes", "big-name"],
+)
 def test_an_exchanged_answer_poisons_nobody(place: Path, honest: str, swapped: str, exchange: Exchange, isolation: str) -> None:
     """What was hashed and what was judged are two files: the next answer with the bytes that were hashed is judged by itself."""
     (place / "gold" / "t" / "g.csv").write_text(BIG_RIGHT if honest == BIG_RIGHT else RIGHT)

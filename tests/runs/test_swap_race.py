@@ -1,6 +1,6 @@
 """An attacker who exchanges files while they are read: verdicts are kept under the bytes that they were made of, in both directions.
 
-4 tries in the test line; 1,000 with `EVALSUITE_SWAPS=1000 pytest -m slow tests/runs/test_swap_race.py`.
+2 tries in the test line; 1,000 with `EVALSUITE_SWAPS=1000 pytest -m slow tests/runs/test_swap_race.py`.
 """
 
 import json
@@ -78,7 +78,7 @@ def swap(folder: Path, tries: int) -> None:
 
 def test_a_swapped_file_moves_nobody_elses_verdict(tmp_path: Path) -> None:
     """A few tries, what is kept of all of them together."""
-    swap(tmp_path, 4)
+    swap(tmp_path, 2)
 
 
 @pytest.mark.slow

@@ -176,9 +176,11 @@ def test_attacks_are_refused(made: Made, worker: Worker, tmp_path: Path) -> None
     gold.write_text(f"x\n{CANARY}\n")
     before = _digests(tmp_path)
     for text, codes in BOTH + (SQLITE if made.kind == "sqlite" else DUCKDB):
+        if made.kind == "folder" and TIMEOUT in codes:
+            continue  # the engine of a folder is DuckDB's, and so are its clock and its memory
         filled = text.replace("{gold}", str(gold)).replace("{out}", str(tmp_path / "out")).replace("{other}", str(other))
         # Short only where the clock is what must end it: on a busy machine a refusal may take its time.
-        code, said = worker.run(made.connection, filled, QueryLimits(seconds=0.5 if TIMEOUT in codes else 30, memory_mib=512))
+        code, said = worker.run(made.connection, filled, QueryLimits(seconds=0.3 if TIMEOUT in codes else 30, memory_mib=512))
         assert code in codes, (filled[:80], code, said[:200])
         assert CANARY not in said
         assert str(tmp_path) not in said

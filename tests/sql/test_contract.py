@@ -141,7 +141,7 @@ def test_limits_of_size(made: Made) -> None:
 @running_engines
 def test_cut_off_at_the_time_limit(made: Made) -> None:
     """An endless statement ends as TIMEOUT, and the connection's next statement runs."""
-    assert refused(made.endless, made.connection, QueryLimits(seconds=1)) == "TIMEOUT"
+    assert refused(made.endless, made.connection, QueryLimits(seconds=0.3)) == "TIMEOUT"
     assert run_answer("SELECT 1 AS one", made.connection, LIMITS).columns[0][0] == 1
 
 

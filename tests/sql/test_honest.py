@@ -27,7 +27,7 @@ from tests.sql import honest, postgres_server, upstream
 
 LIMITS = QueryLimits(seconds=30, memory_mib=1024)
 # Of every so many one is run in the test line.
-STEP = 16
+STEP = 32
 READER = "honest_reader"
 
 
@@ -99,7 +99,7 @@ def test_honest_statements_run(made: tuple[Connection, list[str]], tmp_path: Pat
     _check_written(connection, STEP)
     _check_called(connection, called, STEP)
     with contextlib.closing(open_session(connection, LIMITS)) as session:
-        for text in honest.written(connection.engine)[:: STEP * 16]:
+        for text in honest.written(connection.engine)[:: STEP * 8]:
             statement = only_statement(text, ENGINES[connection.engine].dialect)
             assert write_result(session, statement, connection, LIMITS, tmp_path / "result.csv").place.exists()
 

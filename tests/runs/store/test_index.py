@@ -172,17 +172,17 @@ def test_a_broken_index_is_made_anew(content: bytes, runs: Path) -> None:
     assert (runs / INDEX).stat().st_size > 9000
 
 
-def test_a_block_that_the_disk_lost_is_made_anew(runs: Path) -> None:
-    """Blocks that a power cut left as zeros: whichever of them it is, the answer is right."""
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_block_that_the_disk_lost_is_made_anew(step: int, runs: Path) -> None:
+    """Blocks that a power cut left as zeros: whichever of them it is (of every fourth, and of all under `slow`), the answer is right."""
     query(ALL, runs)
-    whole, wrong, n_damaged = (runs / INDEX).read_bytes(), [], 0
-    for at in range(0, len(whole), 4096):
-        if any(block := whole[at : at + 4096]):
-            n_damaged += 1
-            (runs / INDEX).write_bytes(whole[:at] + bytes(len(block)) + whole[at + len(block) :])
-            if query(ALL, runs)[1] != as_it_is(runs):
-                wrong.append(at)
-    assert n_damaged > 3
+    whole, wrong = (runs / INDEX).read_bytes(), []
+    filled = [at for at in range(0, len(whole), 4096) if any(whole[at : at + 4096])]
+    for at in filled[::step]:
+        (runs / INDEX).write_bytes(whole[:at] + bytes(len(whole[at : at + 4096])) + whole[at + 4096 :])
+        if query(ALL, runs)[1] != as_it_is(runs):
+            wrong.append(at)
+    assert len(filled) > 3
     assert wrong == []
 
 
@@ -217,12 +217,12 @@ def test_among_runs_are_runs_alone(runs: Path) -> None:
 def test_many_at_once(runs: Path) -> None:
     """Questions asked side by side, with no index at first, all get the answer."""
     answers: list[Any] = []
-    threads = [threading.Thread(target=lambda: answers.append(query(ALL, runs)[1])) for _ in range(6)]
+    threads = [threading.Thread(target=lambda: answers.append(query(ALL, runs)[1])) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert answers == [as_it_is(runs)] * 6
+    assert answers == [as_it_is(runs)] * 4
 
 
 def test_somebody_else_writes_it(runs: Path) -> None:

@@ -34,6 +34,7 @@ from tests.conftest import ROOT
 from tests.processes import started
 from tests.runs.made import make, without_seconds
 
+pytestmark = pytest.mark.usefixtures("quick_fork_servers")
 N_TEXTS = 3000
 
 
@@ -84,14 +85,14 @@ def cluster() -> Iterator[Any]:
 
 
 def test_jobs_and_isolation_give_the_same_results(tmp_path: Path) -> None:
-    """Tables, databases, broken files and texts: `--jobs 1`, `--jobs 2` and no isolation write the same `results.jsonl` but for seconds."""
+    """Tables, databases, broken files and texts: `--jobs 1`, `--jobs 4` and no isolation write the same `results.jsonl` but for seconds."""
     submission, gold = make(tmp_path, n=24)
-    ways = {"one": RunOptions(jobs=1), "two": RunOptions(jobs=2), "none": RunOptions(jobs=1, isolation="none")}
+    ways = {"one": RunOptions(jobs=1), "four": RunOptions(jobs=4), "none": RunOptions(jobs=2, isolation="none")}
     for name, options in ways.items():
         run(submission, gold, replace(options, out=tmp_path / name))
     written = {name: without_seconds(tmp_path / name) for name in ways}
     assert len(written["one"]) == 24
-    assert written["two"] == written["none"] == written["one"]
+    assert written["four"] == written["none"] == written["one"]
 
 
 def test_dask_gives_the_same_results(cluster: Any, tmp_path: Path) -> None:

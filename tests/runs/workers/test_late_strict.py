@@ -1,7 +1,9 @@
 """A strict verdict that takes too long is no verdict, and the official one that was known before stands."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from evalsuite.analysis.receipts.verification import read_claims
 from evalsuite.cli.prediction import check_prediction
 from evalsuite.core.plugin_calls import late_strict
-from evalsuite.core.types import Result, Score
+from evalsuite.core.types import Result, Rule, Score
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
@@ -20,6 +22,7 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.scorers import SCORERS
+from tests.runs.workers.test_executors import texts
 
 pytestmark = pytest.mark.usefixtures("quick_fork_servers")
 
@@ -61,10 +64,11 @@ CASES = {
 }
 
 
-@pytest.fixture
-def folders(tmp_path: Path) -> tuple[Path, Path]:
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """(submission, gold): an answer for each kind of scorer, all right; strict rules sleep over each that says "slow"."""
     SCORERS.begin_call()
+    tmp_path = tmp_path_factory.mktemp("late")
     plugin = tmp_path / "sleepers.py"
     plugin.write_text(
         SLEEPERS.format("slow") + "\nfrom evalsuite.core.registry import scorer\nfrom evalsuite.core.types import Score\n\n\n"
@@ -87,10 +91,10 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
     return submission, gold
 
 
-def scored(folders: tuple[Path, Path], *, rules: str = "official", isolation: str = "process") -> dict[str, Result]:
-    """The results of all answers with a second each."""
+def scored(folders: tuple[Path, Path], *, rules: Rule = "official", isolation: str = "process", only: Any = ()) -> dict[str, Result]:
+    """The results of answers with a second each."""
     submission, gold = folders
-    tasks = plan(read_gold(gold), read_submission(submission), rules=rules, limits=resolve_limits({"seconds": 1}))  # type: ignore[arg-type]
+    tasks = plan(read_gold(gold), read_submission(submission), rules=rules, limits=resolve_limits({"seconds": 1}), only=only)
     pool = Pool(jobs=2, isolation=isolation, gold_inodes=gold_inodes(gold))
     return {result.instance_id: result for result in pool.results(tasks)}
 
@@ -98,40 +102,37 @@ def scored(folders: tuple[Path, Path], *, rules: str = "official", isolation: st
 LATE = {"table", "several", "tables", "database", "tree"}
 
 
-@pytest.mark.parametrize("isolation", ["process", "none"])
-def test_the_official_verdict_stands(isolation: str, folders: tuple[Path, Path]) -> None:
-    """Of each scorer that judges twice the official 1 is kept; strict is null, and its fault says why."""
-    results = scored(folders, isolation=isolation)
-    assert {name: r.official for name, r in results.items()} == dict.fromkeys(CASES, 1.0)
-    assert {name for name, r in results.items() if r.strict is None} == LATE
-    for name in LATE:
-        result = results[name]
-        assert (result.status, result.fault, result.score) == ("scored", None, 1.0)
-        assert result.strict_fault is not None
-        assert result.strict_fault.code == "TIMEOUT"
-        assert json.loads(result_line(result))["strict_fault"] == result.strict_fault.to_json()
-        assert result_of(whole_line(result)) == result
-        assert "TIMEOUT" in result.details["reasons"]["strict"]
+def test_the_official_verdict_stands_and_a_late_one_is_not_remembered(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    """Of each scorer that judges twice the official 1 is kept, strict is null and its fault says why; the cache of scores keeps none of it.
+
+    What took too long today may be there in time tomorrow.
+    """
+    options = RunOptions(out=tmp_path / "run", rules="official", jobs=2, limits={"seconds": 1}, cache=tmp_path / "cache")
+    first = {result.instance_id: result for result in run(*folders, options).results}
+    for results in (first, scored(folders, isolation="none", only=("several", "tree", "text"))):
+        assert {name: r.official for name, r in results.items()} == dict.fromkeys(results, 1.0)
+        late = LATE.intersection(results)
+        assert {name for name, r in results.items() if r.strict is None} == late
+        for name in late:
+            result = results[name]
+            assert (result.status, result.fault, result.score) == ("scored", None, 1.0)
+            assert result.strict_fault is not None
+            assert result.strict_fault.code == "TIMEOUT"
+            assert json.loads(result_line(result))["strict_fault"] == result.strict_fault.to_json()
+            assert result_of(whole_line(result)) == result
+            assert "TIMEOUT" in result.details["reasons"]["strict"]
+    again = run(*folders, replace(options, out=tmp_path / "again", isolation="process"))
+    assert {result.instance_id for result in again.results if result.strict_fault} == LATE
+    saved = {result.instance_id: result.strict_fault for result in read_results(tmp_path / "again" / "results.jsonl")}
+    assert {name: fault.code for name, fault in saved.items() if fault} == dict.fromkeys(LATE, "TIMEOUT")
+    assert read_claims(tmp_path / "run")[1] is not None, "the form is that of a run"
 
 
 def test_under_strict_rules_it_is_unscored(folders: tuple[Path, Path]) -> None:
     """Where the strict verdict is the score there is none: `unscored`, never a 0."""
-    results = scored(folders, rules="strict")
+    results = scored(folders, rules="strict", only=("table", "tree", "text"))
     assert {(r.status, r.score, r.official, r.fault) for name, r in results.items() if name in LATE} == {("unscored", None, 1.0, "TIMEOUT")}
     assert {r.score for name, r in results.items() if name not in LATE} == {1}
-
-
-def test_a_late_verdict_is_not_remembered(folders: tuple[Path, Path], tmp_path: Path) -> None:
-    """What took too long today may be there in time tomorrow: the cache of scores keeps none of it."""
-    options = RunOptions(out=tmp_path / "run", jobs=2, limits={"seconds": 1}, cache=tmp_path / "cache")
-    first = {result.instance_id: result for result in run(*folders, options).results}
-    assert {name for name, result in first.items() if result.strict is None} == LATE
-    again = run(*folders, RunOptions(out=tmp_path / "again", jobs=2, limits={"seconds": 1}, cache=tmp_path / "cache", isolation="process"))
-    assert {result.instance_id for result in again.results if result.strict_fault} == LATE
-    assert again.folder is not None
-    saved = {result.instance_id: result.strict_fault for result in read_results(again.folder / "results.jsonl")}
-    assert {name: fault.code for name, fault in saved.items() if fault} == dict.fromkeys(LATE, "TIMEOUT")
-    assert read_claims(tmp_path / "run")[1] is not None, "the form is that of a run"
 
 
 def test_the_late_check_is_named_whichever_decides(folders: tuple[Path, Path]) -> None:
@@ -147,39 +148,32 @@ def test_the_late_check_is_named_whichever_decides(folders: tuple[Path, Path]) -
     assert combine(task, [late, strict], seconds=0).strict_fault is None
 
 
-@pytest.mark.parametrize("name", ["table", "tables", "database", "tree"])
+@pytest.mark.parametrize("name", ["tables", "tree"])
 def test_a_check_of_files_keeps_the_official_verdict(
     name: str, folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`check SCORER` on files says what `run` says of them."""
     monkeypatch.setitem(DEFAULT_LIMITS, "seconds", 1)
-    func, parameters, answer = CASES[name]
+    func, _, answer = CASES[name]
     if name == "tree":
         (folders[0] / "answer.json").write_text(str(answer))
         (folders[1] / "gold.json").write_text(str(answer))
-        given, gold, words = [str(folders[0] / "answer.json")], [str(folders[1] / "gold.json")], []
+        given, gold = [str(folders[0] / "answer.json")], [str(folders[1] / "gold.json")]
     else:
-        given = [str(folders[0] / name / one) for one in ([answer] if isinstance(answer, str) else answer)]
-        own = parameters["gold"]
-        gold = [str(folders[1] / name / one) for one in ([own] if isinstance(own, str) else own)]
-        words = [f"--condition-tabs={tab}" for tab in parameters.get("condition_tabs", [])]
-    assert check_prediction(func, given, gold, words, "official", None, as_json=True)[0] == 1
+        given, gold = ([str(side / name / file) for file in answer] for side in folders)
+    assert check_prediction(func, given, gold, [], "official", None, as_json=True)[0] == 1
     found = json.loads(capsys.readouterr().out)
     assert (found["official"], found["strict"], found["fault"], found["strict_fault"]["code"]) == (1, None, None, "TIMEOUT")
     assert "TIMEOUT" in found["strict_reason"]
 
 
-def test_an_official_verdict_that_is_late_is_a_timeout(folders: tuple[Path, Path]) -> None:
+def test_an_official_verdict_that_is_late_is_a_timeout(tmp_path: Path) -> None:
     """Official rules that take too long leave nothing known of the answer."""
-    plugin = folders[0].parent / "slower.py"
+    plugin = tmp_path / "slower.py"
     plugin.write_text(
         "import time\nfrom evalsuite.core.registry import scorer\nfrom evalsuite.core.types import Score\n\n\n"
         '@scorer(reads="text")\ndef slower(prediction: str, *, gold: str) -> Score:\n    """Late."""\n    time.sleep(600)\n'
     )
     SCORERS.load_file(plugin)
-    spec = {"instance_id": "late", "evaluation": {"func": "slower", "parameters": {"gold": "x"}}}
-    line = {"instance_id": "late", "answer_type": "answer", "answer_or_path": "x"}
-    (folders[1] / "x_eval.jsonl").write_text(json.dumps(spec) + "\n")
-    (folders[0] / "results_metadata.jsonl").write_text(json.dumps(line) + "\n")
-    (result,) = scored(folders).values()
+    (result,) = scored(texts(tmp_path, 1, func="slower")).values()
     assert (result.status, result.fault, result.official, result.strict) == ("timeout", "TIMEOUT", 0.0, 0.0)

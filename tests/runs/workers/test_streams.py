@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.parametrize("isolation", ["process", "none"])
+@pytest.mark.parametrize("isolation", ["process", pytest.param("none", marks=pytest.mark.slow)])
 def test_verdicts_of_a_lane(folder: Path, isolation: str, tmp_path: Path) -> None:
     """Each answer gets its own verdict and none disturbs the next."""
     assert (folder / "gold" / "equal" / "t.csv").stat().st_size > BIG_BYTES
