@@ -96,7 +96,7 @@ def test_means_by_level_equal_the_record() -> None:
 def test_sound_equals_the_record() -> None:
     """The sound numbers are the recorded ones as well, but for ties (their own rule), wrong containers and what equals what.
 
-    That last rule is replaced (numbers equal in value only, no boolean or text is one), so the reference's own metrics stand in for it here.
+    That last rule is replaced (numbers equal in value only, no boolean or text is one), so the reference's own metrics stand in here.
     """
     corpus("treeval")
     differing, superseded = [], 0

@@ -137,7 +137,9 @@ ENTRANCES: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
 def test_every_entrance_gives_the_same(tmp_path: Path, name: str) -> None:
     """Every form at every entrance gives one strict value; the wrong field alone is wrong; both kinds of trees agree over the forms."""
     forms = all_forms(tmp_path)
-    found = {(entrance, form): call(forms[form], ANSWERS[name]) for entrance, call in ENTRANCES.items() for form in forms}
+    # Every form at one entrance, and a class and a file at every one.
+    pairs = [(entrance, form) for entrance in ENTRANCES for form in forms if entrance == "tree_match" or form in ("pydantic", "path")]
+    found = {(entrance, form): ENTRANCES[entrance](forms[form], ANSWERS[name]) for entrance, form in pairs}
     assert len(set(found.values())) == 1, found
     wrong = {row.schema_path for row in evaluate([GOLD], [ANSWERS[name]], Invoice).records[0].field_results if row.score != 1}
     if name in WRONG:

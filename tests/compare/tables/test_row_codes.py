@@ -111,12 +111,12 @@ def case(seed: int, most_rows: int = 14) -> tuple[Table, Table, Terms]:
     return a, b, drawn.choice(TERMS)
 
 
-@pytest.mark.parametrize("block", [0, *(pytest.param(block, marks=pytest.mark.slow) for block in range(1, 40))])
+@pytest.mark.parametrize("block", [0, *(pytest.param(block, marks=pytest.mark.slow) for block in range(1, 120))])
 def test_codes_give_the_verdicts_of_every_pairing_tried(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """300 drawn tables a block, as lists and as packed text: the verdict of the plain model, and the same fact that decides it."""
+    """100 drawn tables a block, as lists and as packed text: the verdict of the plain model, and the same fact that decides it."""
     values = set()
     monkeypatch.setattr(strict_matching, "MOST_UNLIKE", 0)
-    for seed in range(300 * block, 300 * (block + 1)):
+    for seed in range(100 * block, 100 * (block + 1)):
         gold, answer, terms = case(seed, most_rows=5)
         found, ignore_order = [], seed % 3 > 0
         for most in (0, 1 << 60):
@@ -131,11 +131,11 @@ def test_codes_give_the_verdicts_of_every_pairing_tried(block: int, monkeypatch:
     assert values == {0.0, 1.0}
 
 
-@pytest.mark.parametrize("block", [0, *(pytest.param(block, marks=pytest.mark.slow) for block in range(1, 40))])
+@pytest.mark.parametrize("block", [0, *(pytest.param(block, marks=pytest.mark.slow) for block in range(1, 120))])
 def test_packed_tables_get_the_official_counts_of_lists(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """300 drawn tables a block, both orders and all references: the same verdict, closest column and number of differing cells."""
+    """100 drawn tables a block, both orders and all references: the same verdict, closest column and number of differing cells."""
     n_wrong = 0
-    for seed in range(300 * block, 300 * (block + 1)):
+    for seed in range(100 * block, 100 * (block + 1)):
         gold, answer, _ = case(seed)
         found, reference = [], ("original", "lite", "dbt")[seed % 7 % 3]
         for most in (0, 1 << 60):
@@ -144,7 +144,7 @@ def test_packed_tables_get_the_official_counts_of_lists(block: int, monkeypatch:
             found.append((score.official, *(score.details.get(name) for name in ("gold_column", "predicted_column", "n_differ"))))
         assert found[0] == found[1], (seed, gold.columns, answer.columns, reference)
         n_wrong += found[0][0] == 0
-    assert n_wrong > 50
+    assert n_wrong > 15
 
 
 # Calls of Python functions for each cell of both tables; the search cell by cell makes 30 and more. Up to 20,000 cells of one column are
@@ -152,11 +152,9 @@ def test_packed_tables_get_the_official_counts_of_lists(block: int, monkeypatch:
 MOST_CALLS = 12.0
 LINE = (
     "one cell",
-    "two cells swapped",
     "one column scrambled",
     "moved and jittered",
     "rows twice",
-    "integers as floats",
     "NULL spellings",
     "unrelated",
 )
@@ -170,8 +168,8 @@ def as_table(frame: Any) -> Table:
 
 @pytest.mark.parametrize("kind", [kind if kind in LINE else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS])
 def test_no_difference_costs_python_calls_for_each_cell(kind: str) -> None:
-    """Both verdicts with reason on 6,000 rows of 3 columns, in order and in any order."""
-    gold, answer = map(as_table, KINDS[kind](table_of(6_000, 3)))
+    """Both verdicts with reason on 3,000 rows of 3 columns, in order and in any order."""
+    gold, answer = map(as_table, KINDS[kind](table_of(3_000, 3)))
     for ignore_order in (False, True):
         table_match(answer, gold=gold, ignore_order=ignore_order)
         n_calls = calls_of(partial(table_match, answer, gold=gold, ignore_order=ignore_order))
@@ -203,8 +201,7 @@ WIDE = {
 }
 
 
-@pytest.mark.parametrize("ignore_order", [False, True])
-@pytest.mark.parametrize("kind", WIDE)
+@pytest.mark.parametrize(("kind", "ignore_order"), [(kind, at % 2 == 0) for at, kind in enumerate([*WIDE, "one cell"])])
 def test_columns_of_wide_tables_are_not_compared_pair_by_pair(kind: str, ignore_order: bool) -> None:
     """Four times as many columns take at most six times as many calls: pair by pair they would take sixteen times as many."""
     n_calls = []
@@ -219,13 +216,12 @@ def test_columns_of_wide_tables_are_not_compared_pair_by_pair(kind: str, ignore_
     assert n_calls[1] <= 6 * n_calls[0]
 
 
-@pytest.mark.parametrize("packed_cells", [0, 1 << 30])
-@pytest.mark.parametrize("keys", [("unit",), ("region", "year")])
+@pytest.mark.parametrize(("keys", "packed_cells"), [(("unit",), 0), (("unit",), 1 << 30), (("region", "year"), 0)])
 def test_the_reason_names_the_planted_cell_by_its_key(keys: tuple[str, ...], packed_cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A number changed in one row of many, rows in any order: both reasons name the row by its key, with both cells of that row."""
     monkeypatch.setattr(table_diff, "PACKED_CELLS", packed_cells)
     drawn = Random(7)
-    for _ in range(60):
+    for _ in range(20):
         n = drawn.randrange(4, 40)
         columns: dict[str, list[str]] = {"unit": [f"u {at}" for at in range(n)]}
         if len(keys) == 2:
