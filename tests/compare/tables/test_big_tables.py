@@ -99,55 +99,11 @@ def decided(gold: bytes, answer: bytes, *, ignore_order: bool = False) -> tuple[
 
 LIKELY = ["1", "2", "3", "7", "1.0", "1.5", "1.50", "2.25", "a", "b", "bc", "", "100.004", "100.0"]
 TRAPS = [
-    *(
-        "9.999",
-        "10.001",
-        "-0.0",
-        "0.0",
-        "0",
-        "007",
-        "7",
-        "9007199254740992",
-        "9007199254740993",
-        "inf",
-        "1e308",
-        "-inf",
-        "nan",
-        "NA",
-        "null",
-    ),
-    *(
-        "None",
-        "True",
-        "true",
-        "False",
-        "2023-1-05",
-        "2023-01-05",
-        "2023-01-05T00:00:00",
-        "1_000",
-        "1000",
-        "1e3",
-        "+5",
-        "5",
-        ".5",
-        "0.5",
-        "5.",
-    ),
-    *(
-        " x",
-        "x",
-        "x,y",
-        "9223372036854775808",
-        "-1",
-        "18446744073709551615",
-        "é",
-        "e\u0301",
-        "1.23456789",
-        "1.2346",
-        "0.00004",
-        "12345.678",
-    ),
-    *("12345.68", "1.0000000001", "-1.5", "1.5000000001", "١", "99999999999999999999999", "9" * 310, "0.004", "0.013"),
+    *("9.999", "10.001", "-0.0", "0.0", "0", "007", "7", "9007199254740992", "9007199254740993", "inf", "1e308", "-inf", "nan", "NA"),
+    *("null", "None", "True", "true", "False", "2023-1-05", "2023-01-05", "2023-01-05T00:00:00", "1_000", "1000", "1e3", "+5", "5", ".5"),
+    *("0.5", "5.", " x", "x", "x,y", "9223372036854775808", "-1", "18446744073709551615", "é", "e\u0301", "1.23456789", "1.2346"),
+    *("0.00004", "12345.678", "12345.68", "1.0000000001", "-1.5", "1.5000000001", "١", "99999999999999999999999", "9" * 310),
+    *("0.004", "0.013"),
 ]
 cells = st.one_of(st.sampled_from(LIKELY), st.sampled_from(LIKELY), st.sampled_from(TRAPS))
 
@@ -236,8 +192,7 @@ NAMED = {
 }
 
 
-@pytest.mark.parametrize("ignore_order", [False, True])
-@pytest.mark.parametrize("beside", [[], ["text"]])
+@pytest.mark.parametrize(("beside", "ignore_order"), [([], False), (["text"], True)])
 @pytest.mark.parametrize("name", NAMED)
 def test_traps(name: str, beside: list[str], ignore_order: bool) -> None:
     """Each place where a quick look could differ from the exact rules."""
@@ -264,8 +219,7 @@ def test_shapes(change: str, kind: str, ignore_order: bool) -> None:
 
 
 @pytest.mark.parametrize("header", [["min", "max"], ["max", "min"], ["MAX", "min"], ["lowest", "highest"], ["max", "x"]])
-@pytest.mark.parametrize("ignore_order", [False, True])
-@pytest.mark.parametrize("labels", ["judge", "ignore"])
+@pytest.mark.parametrize(("ignore_order", "labels"), [(False, "judge"), (True, "judge"), (True, "ignore")])
 def test_labels(header: list[str], ignore_order: bool, labels: str) -> None:
     """Columns that bear each other's names, in their places and moved, and twins."""
     low, high = [f"{k}.25" for k in range(30)], [f"{k + 40}.5" for k in range(30)]
@@ -315,7 +269,7 @@ def test_no_answer_gets_the_verdict_of_another(ignore_order: bool, monkeypatch: 
     """One gold table beside many answers, each forgotten before the next: what is kept of a comparison belongs to its two tables."""
     monkeypatch.setattr(table_diff, "PACKED_CELLS", 0)
     gold = streamed(written([["a", "b"] * 9]))
-    for right in random.Random(5).choices([True, False], k=60):
+    for right in random.Random(5).choices([True, False], k=30):
         answer = streamed(written([["a", "b" if right else "c"] * 9]))
         score = table_match(answer, gold=gold, ignore_order=ignore_order)
         assert (score.official, score.strict) == (right, right)

@@ -22,51 +22,13 @@ from tests.models import strict_table
 NEAR = (0.001, 0.0049, 0.5, 1.005, 2.004, 2.005, 2.006, 10.01, 10.015, 12.345, 12.3449, 12.35, 99.995, 100.0)
 STEPS = (0, 0, 0, 1e-10, 5e-9, 0.004, 0.005, 0.006, -0.005)
 WORDS = (
-    "a",
-    "b",
-    "A",
-    " a",
-    "a ",
-    "NULL",
-    "",
-    "nan",
-    "true",
-    "True",
-    "false",
-    "NA",
-    "#NA",
-    "\\N",
-    "inf",
-    "-inf",
-    "é",
-    "Ł5",
-    "city 5",
-    "x1234",
+    *("a", "b", "A", " a", "a ", "NULL", "", "nan", "true", "True", "false", "NA", "#NA", "\\N", "inf", "-inf", "é", "Ł5"),
+    *("city 5", "x1234"),
 )
 DATES = ("2023-01-05", "2023-01-05 00:00:00", "2023-01-05T00:00:00Z", "2023-01-06", "2023-13-05", "Jan 5, 2023", "5 Jan 2023", "01/02/2024")
 ODD = (
-    *(
-        "1,234",
-        "1234",
-        "1234.0",
-        "$5",
-        "5",
-        "5.0",
-        "007",
-        "7",
-        "(5)",
-        "-5",
-        "1e3",
-        "1000",
-        "0.0",
-        "-0",
-        "0",
-        "1e-400",
-        "12%",
-        "4120,33",
-        "4120.33",
-    ),
-    *("9007199254740993", "9007199254740992.0", "9007199254740992", "USD 5", "5 EUR", "(1,250)", "-1250", "1.234"),
+    *("1,234", "1234", "1234.0", "$5", "5", "5.0", "007", "7", "(5)", "-5", "1e3", "1000", "0.0", "-0", "0", "1e-400", "12%", "4120,33"),
+    *("4120.33", "9007199254740993", "9007199254740992.0", "9007199254740992", "USD 5", "5 EUR", "(1,250)", "-1250", "1.234"),
 )
 TERMS = (Terms(), Terms(), Terms(), Terms(abs_tol=0.01), Terms(rel_tol=0.001), Terms(abs_tol=1.0), Terms(rel_tol=0.0))
 
@@ -201,11 +163,11 @@ WIDE = {
 }
 
 
-@pytest.mark.parametrize(("kind", "ignore_order"), [(kind, at % 2 == 0) for at, kind in enumerate([*WIDE, "one cell"])])
+@pytest.mark.parametrize(("kind", "ignore_order"), [(kind, at % 2 == 0) for at, kind in enumerate(WIDE)])
 def test_columns_of_wide_tables_are_not_compared_pair_by_pair(kind: str, ignore_order: bool) -> None:
     """Four times as many columns take at most six times as many calls: pair by pair they would take sixteen times as many."""
     n_calls = []
-    for n_columns in (100, 400):
+    for n_columns in (40, 160):
         columns = [[f"{(31 * row + 7 * at) % 9973}.{(row + at) % 100:02d}" for row in range(20)] for at in range(n_columns)]
         if kind == "two cells swapped":
             # The first and the last numbers of all columns are equal.
