@@ -87,7 +87,7 @@ def go_on(submission: Path, gold: Path, out: Path) -> None:
 def walk(folder: Path, step: int, *, earlier: bool) -> tuple[int, list[str]]:
     """(n moments, what came out wrong) of a run into a new folder, or into one that holds an `earlier` run of another submission.
 
-    Of the moments at which it is killed again every `step`-th is tried, other ones for each first moment.
+    Every `step // 10`-th moment is tried, and with each every `step`-th one at which it is killed again, other ones for each.
     """
     gold = text_gold(folder / "gold", a="Paris", b="Rome", c="Oslo")
     submission, other = (text_submission(folder / name, a=name, b="It is Rome", c="Oslo") for name in ("one", "two"))
@@ -95,7 +95,7 @@ def walk(folder: Path, step: int, *, earlier: bool) -> tuple[int, list[str]]:
     assert whole is not None
     if earlier:
         run(other, gold, RunOptions(out=folder / "earlier", **HERE))
-    for moment in count(1):
+    for moment in count(1, max(1, step // 10)):
         for second in count(1 + moment % step, step):
             out = folder / f"run-{moment}-{second}"
             if earlier:

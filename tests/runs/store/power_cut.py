@@ -163,5 +163,7 @@ if __name__ == "__main__":
     # The disk of this machine has no part in it.
     os.fsync = lambda _: None
     with forked_fork_servers(), fork_server_for() as server, share(server):
-        found = {name: cut_runs(base / name, int(sys.argv[2]), earlier=name == "earlier") for name in ("new", "earlier")}
-    print(json.dumps({**found, "site": cut_sites(base / "site", int(sys.argv[2]))}))
+        # The longer ones in larger steps.
+        step = int(sys.argv[2])
+        found = {"new": cut_runs(base / "new", step, earlier=False), "earlier": cut_runs(base / "earlier", 2 * step - 1, earlier=True)}
+    print(json.dumps({**found, "site": cut_sites(base / "site", 4 * step - 3)}))
