@@ -127,11 +127,11 @@ def test_seven_by_seven_by_brute_force(seed: int) -> None:
     assert evaluate([gold], [found], schema).mean_f1 == pytest.approx(best_f1(schema, gold, found), abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_order_of_unordered_lists_moves_anything(seed: int) -> None:
     """Shuffling every list on either side leaves every score, count and row as it was, to the last digit."""
     source = random.Random(seed)
-    for _ in range(60):
+    for _ in range(30):
         gold, found = ([draw(source, SCHEMA, 4, "ab") for _ in range(2)] for _ in range(2))
         before = numbers(evaluate(gold, found, SCHEMA))
         assert numbers(evaluate(gold, [shuffled(source, record) for record in found], SCHEMA)) == before
@@ -217,7 +217,7 @@ def test_a_key_with_a_fallback() -> None:
 TREEVAL = {"name": "string", "items": [{"x": "string", "y": "string", "tags": ["string"], "parts": [{"k": "string", "v": "string"}]}]}
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_treeval_no_order_moves_anything(seed: int) -> None:
     """The same for Treeval: shuffled lists on either side, lists inside lists too, give the same numbers to the last digit."""
     source = random.Random(seed)

@@ -212,5 +212,5 @@ def peak_bytes(scorer: str, n: int, *, wrong: bool) -> int:
 def test_memory_grows_little_with_each_record(scorer: str, wrong: bool, most: int) -> None:
     """No row is kept, right or wrong: each record adds a bounded number of bytes to the peak."""
     peak_bytes(scorer, 3, wrong=wrong)
-    few, many = (peak_bytes(scorer, n, wrong=wrong) for n in (200, 800))
-    assert (many - few) / 600 < most
+    few, many = (peak_bytes(scorer, n, wrong=wrong) for n in (100, 400))
+    assert (many - few) / 300 < most

@@ -302,15 +302,16 @@ def test_a_suite_takes_the_same(tmp_path: Path, scorer: str) -> None:
     """An instance's `schema` in each form, and the default of suite.yaml in each form, give the values of the scorer."""
     plain = annotate_xeval(Invoice)
     forms = {**IN_SUITE, "dict": plain, "text": json.dumps(plain)}
-    schemas = {f"{form}_{at}": value for form, value in forms.items() for at in range(len(ANSWERS))}
-    answers = dict(zip(schemas, list(ANSWERS.values()) * len(forms), strict=True))
-    expected = [evalsuite.score(scorer, answer, gold=GOLD, schema=Invoice).strict for answer in ANSWERS.values()]
+    some = [ANSWERS[name] for name in ("right", "date", "long text", "nested decimal", "container", "line missing", "field invented")]
+    schemas = {f"{form}_{at}": value for form, value in forms.items() for at in range(len(some))}
+    answers = dict(zip(schemas, some * len(forms), strict=True))
+    expected = [evalsuite.score(scorer, answer, gold=GOLD, schema=Invoice).strict for answer in some]
     if scorer == "tree_match":
-        assert expected == [evaluate([GOLD], [answer], Invoice).mean_f1 for answer in ANSWERS.values()]
+        assert expected == [evaluate([GOLD], [answer], Invoice).mean_f1 for answer in some]
     sub = submitted(tmp_path / "sub", answers)
     run = evalsuite.evaluate(sub, gold_folder(tmp_path / "gold", scorer=scorer, schemas=schemas), save=False, rules="strict")
     assert [result.strict for result in run.results] == expected * len(forms)
-    one_form = dict(list(answers.items())[: len(ANSWERS)])
+    one_form = dict(list(answers.items())[: len(some)])
     shutil.rmtree(sub)
     submitted(sub, one_form)
     # One default is read for both scorers.
