@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalsuite.core.errors import FaultError
@@ -19,7 +19,7 @@ from evalsuite.sql import open_session
 from evalsuite.sql.execution import execute, write_result
 from evalsuite.sql.result_csv import CsvFile, CsvText
 from evalsuite.sql.session import Connection, QueryLimits
-from tests.properties import examples
+from tests.properties import examples, is_full
 from tests.sql.conftest import ENGINES, Made, TimeTaken
 from tests.sql.csv_model import csv_form
 
@@ -125,7 +125,9 @@ def test_moments_at_midnight_show_days(made: Made) -> None:
         assert written(asked, made.connection).endswith(shown + b',2024-02-29,"c,\n 00:00:00",2024-02-29 00:00:00,\n')
 
 
-def check_some_columns(data: st.DataObject) -> None:
+@settings(max_examples=1000 if is_full() else 12, deadline=None)
+@given(data=st.data())
+def test_duckdb_writes_what_python_would(data: st.DataObject) -> None:
     """Columns of any types, NULL among them, come out of DuckDB's own text byte by byte as from Python's cells."""
     import duckdb
 
@@ -142,21 +144,6 @@ def check_some_columns(data: st.DataObject) -> None:
         assert written("SELECT * FROM t", connection) == modelled("SELECT * FROM t", connection)
 
 
-@examples(20)
-@given(data=st.data())
-def test_duckdb_writes_what_python_would(data: st.DataObject) -> None:
-    """What DuckDB writes of columns of any types is what Python would write of their cells."""
-    check_some_columns(data)
-
-
-@pytest.mark.slow
-@examples(1000)
-@given(data=st.data())
-def test_duckdb_writes_what_python_would_at_length(data: st.DataObject) -> None:
-    """The same of a thousand results."""
-    check_some_columns(data)
-
-
 def outcome(of: Callable[[str, Connection], bytes], sql: str, connection: Connection) -> bytes | Fault:
     """The text of a result, or the fault that there is instead."""
     try:
@@ -165,7 +152,9 @@ def outcome(of: Callable[[str, Connection], bytes], sql: str, connection: Connec
         return error.fault
 
 
-def check_some_of_postgres(data: st.DataObject, connection: Connection) -> None:
+@settings(max_examples=2000 if is_full() else 20, deadline=None)
+@given(data=st.data())
+def test_postgres_writes_what_python_would(postgres: Connection, data: st.DataObject) -> None:
     """Columns of any types come out of the server's own text byte by byte as from psycopg's cells, or end in the same fault."""
     types = data.draw(st.lists(st.sampled_from(sorted(POSTGRES_CELLS)), min_size=1, max_size=6))
     rows = data.draw(st.lists(st.tuples(*(st.none() | POSTGRES_CELLS[type_] for type_ in types)), min_size=1, max_size=6))
@@ -176,22 +165,7 @@ def check_some_of_postgres(data: st.DataObject, connection: Connection) -> None:
 
     values = ", ".join(f"({', '.join(map(literal, row, types))})" for row in rows)
     sql = f"SELECT * FROM (VALUES {values}) AS t"
-    assert outcome(written, sql, connection) == outcome(modelled, sql, connection)
-
-
-@examples(20)
-@given(data=st.data())
-def test_postgres_writes_what_python_would(postgres: Connection, data: st.DataObject) -> None:
-    """What PostgreSQL writes of columns of any types is what Python would write of their cells."""
-    check_some_of_postgres(data, postgres)
-
-
-@pytest.mark.slow
-@examples(2000)
-@given(data=st.data())
-def test_postgres_writes_what_python_would_at_length(postgres: Connection, data: st.DataObject) -> None:
-    """The same of two thousand results."""
-    check_some_of_postgres(data, postgres)
+    assert outcome(written, sql, postgres) == outcome(modelled, sql, postgres)
 
 
 def test_floats_in_a_later_batch(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,8 +13,9 @@ from evalsuite.core.types import Score, Table
 from evalsuite.scorers import SCORERS
 from tests.compare.tables import test_big_tables, test_table_strict
 from tests.compare.texts import test_numbers
+from tests.properties import is_full
 
-LINE, LONG = 800, 100_000
+N = 100_000 if is_full() else 300
 SHARE = {"tables": 0.5, "numbers": 0.3, "texts": 0.2}
 PLAIN = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 WRITTEN = re.compile(r"[,$€£¥()\u2012\u2013\u2212]|USD|EUR|GBP|\d['\u2019\s]\d|\d\.\d{3}\.")
@@ -199,53 +199,29 @@ def check_texts(answer: str, gold: Any, options: dict[str, Any]) -> None:
     hold(score, "text", Case([answer, *([gold] if isinstance(gold, str) else gold)], options))
 
 
-def examples(kind: str, n: int) -> settings:
-    """So many cases of a kind, of n in all."""
-    return settings(max_examples=int(n * SHARE[kind]), deadline=None)
+def examples(kind: str) -> settings:
+    """The cases of a kind, of `N` in all."""
+    return settings(max_examples=int(N * SHARE[kind]), deadline=None)
 
 
-@examples("tables", LINE)
+@examples("tables")
 @given(TABLES, OPTIONS)
 def test_tables(case: tuple[list[list[str]], list[list[str]]], options: dict[str, Any]) -> None:
     """Tables of text and of a database; on plain numbers in order strict is inside official."""
     check_tables(case, options)
 
 
-@examples("numbers", LINE)
+@examples("numbers")
 @given(NUMBERS)
 def test_numbers_in_answers(case: tuple[str, Any, dict[str, Any]]) -> None:
     """Numbers in an answer."""
     check_numbers(*case)
 
 
-@examples("texts", LINE)
+@examples("texts")
 @given(TEXTS)
 def test_texts(case: tuple[str, Any, dict[str, Any]]) -> None:
     """Texts in an answer."""
-    check_texts(*case)
-
-
-@pytest.mark.slow
-@examples("tables", LONG)
-@given(TABLES, OPTIONS)
-def test_many_tables(case: tuple[list[list[str]], list[list[str]]], options: dict[str, Any]) -> None:
-    """The same on many more tables."""
-    check_tables(case, options)
-
-
-@pytest.mark.slow
-@examples("numbers", LONG)
-@given(NUMBERS)
-def test_many_numbers_in_answers(case: tuple[str, Any, dict[str, Any]]) -> None:
-    """The same on many more numbers."""
-    check_numbers(*case)
-
-
-@pytest.mark.slow
-@examples("texts", LONG)
-@given(TEXTS)
-def test_many_texts(case: tuple[str, Any, dict[str, Any]]) -> None:
-    """The same on many more texts."""
     check_texts(*case)
 
 
