@@ -21,12 +21,13 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from tests.conformance import predicates as p
 from tests.conformance.recorded import gold_folder, submission_folder, submissions
+from tests.properties import is_full
 from tests.sql.csv_model import csv_form
 
-pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("shared_fork_server")]
+pytestmark = [pytest.mark.conformance, *([pytest.mark.slow] if is_full() else []), pytest.mark.usefixtures("shared_fork_server")]
 FOLDERS = submissions()
 # The mixed folders are draws of the same mutations: the line looks at one of them beside the exact one.
-IN_LINE = [pytest.param(name, marks=[] if at < 2 else [pytest.mark.slow]) for at, name in enumerate(FOLDERS)]
+IN_LINE = FOLDERS if is_full() else FOLDERS[:2]
 # What a run adds to a score's own details.
 ADDED = ("gold_from", "n_columns", "flip", "reasons", "warnings", "fault", "hint", "forensics", "notes")
 
@@ -125,28 +126,14 @@ def assert_commands(name: str, step: int, capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.parametrize("name", IN_LINE)
 def test_commands(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A few of the recorded cases."""
-    assert_commands(name, 301, capsys)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FOLDERS)
-def test_more_commands(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """More of them: each `check` of an instance is a whole run."""
-    assert_commands(name, 11, capsys)
+    """A few of the recorded cases, more under `slow`: each `check` of an instance is a whole run."""
+    assert_commands(name, 11 if is_full() else 301, capsys)
 
 
 @pytest.mark.parametrize("name", IN_LINE)
 def test_doors(name: str) -> None:
-    """Some of the recorded cases."""
-    assert_doors(name, 47)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FOLDERS)
-def test_all_doors(name: str) -> None:
-    """All recorded cases."""
-    assert_doors(name, 1)
+    """Some of the recorded cases, all under `slow`."""
+    assert_doors(name, 1 if is_full() else 47)
 
 
 @pytest.mark.parametrize("name", IN_LINE)

@@ -76,12 +76,7 @@ def swap(folder: Path, tries: int) -> None:
         shutil.rmtree(folder / "runs")
 
 
-def test_a_swapped_file_moves_nobody_elses_verdict(tmp_path: Path) -> None:
-    """A few tries, what is kept of all of them together."""
-    swap(tmp_path, 2)
-
-
-@pytest.mark.slow
-def test_many_swaps(tmp_path: Path) -> None:
-    """As many as are asked for."""
-    swap(tmp_path, int(os.environ.get("EVALSUITE_SWAPS", "1000")))
+@pytest.mark.parametrize("tries", [2, pytest.param(int(os.environ.get("EVALSUITE_SWAPS", "1000")), marks=pytest.mark.slow)])
+def test_a_swapped_file_moves_nobody_elses_verdict(tries: int, tmp_path: Path) -> None:
+    """Some tries, what is kept of all of them together."""
+    swap(tmp_path, tries)

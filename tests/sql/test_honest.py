@@ -93,23 +93,18 @@ def _check_called(connection: Connection, called: Sequence[str], step: int) -> N
     assert Counter(code for _, code, _ in outcomes)["done"] > 0.7 * len(outcomes)
 
 
-def test_honest_statements_run(made: tuple[Connection, list[str]], tmp_path: Path) -> None:
-    """A part of the honest corpus and of the catalogue's functions runs, into a table and into a file, and nothing of it is refused."""
+@pytest.mark.parametrize("step", [STEP, pytest.param(1, marks=pytest.mark.slow)])
+def test_honest_statements_run(step: int, made: tuple[Connection, list[str]], tmp_path: Path) -> None:
+    """A part of more than 3,000 honest statements an engine and of the catalogue's functions (all under `slow`) runs, into a table and
+    into a file, and nothing of it is refused.
+    """
     connection, called = made
-    _check_written(connection, STEP)
-    _check_called(connection, called, STEP)
+    _check_written(connection, step)
+    _check_called(connection, called, step)
     with contextlib.closing(open_session(connection, LIMITS)) as session:
-        for text in honest.written(connection.engine)[:: STEP * 8]:
+        for text in honest.written(connection.engine)[:: step * 8]:
             statement = only_statement(text, ENGINES[connection.engine].dialect)
             assert write_result(session, statement, connection, LIMITS, tmp_path / "result.csv").place.exists()
-
-
-@pytest.mark.slow
-def test_the_whole_honest_corpus_runs(made: tuple[Connection, list[str]]) -> None:
-    """More than 3,000 honest statements an engine run, and no call of a function in its catalogue is refused."""
-    connection, called = made
-    _check_written(connection, 1)
-    _check_called(connection, called, 1)
 
 
 # What a statement that is refused has: files, secrets and extensions, or a change; in PostgreSQL the role's rights refuse some too.
