@@ -126,7 +126,7 @@ def test_odd_cells_are_compared_as_values(tmp_path: Path, types: str, cell: Any,
     assert (told, is_packed_) == (exact, packed)
 
 
-@pytest.mark.parametrize("types", [["INTEGER"], ["DOUBLE"], ["VARCHAR"], ["BIGINT", "VARCHAR"]])
+@pytest.mark.parametrize("types", [["INTEGER"], ["DOUBLE", "VARCHAR"]])
 @pytest.mark.parametrize(("gold", "answer"), [("-1", "1-"), ("-1", "-1"), ("-1", "2-"), ("-1", "01"), ("12", "-2"), ("1-2-", "2-1-")])
 def test_null_among_values(tmp_path: Path, types: list[str], gold: str, answer: str) -> None:
     """NULL (here `-`) in its place, in another one, against a value: what the reference does of it."""
@@ -134,10 +134,9 @@ def test_null_among_values(tmp_path: Path, types: list[str], gold: str, answer: 
         make(tmp_path / f"{at}.duckdb", types, [tuple(None if sign == "-" else sign for _ in types) for sign in signs])
         for at, signs in enumerate((answer, gold))
     ]
-    for ignore_order in (True, False):
-        for reference in ("original", "dbt"):
-            told, exact, packed = both_ways(*made, ignore_orders=[ignore_order], reference=reference)
-            assert (told, packed) == (exact, True)
+    for ignore_order, reference in ((True, "original"), (False, "dbt"), (False, "original")):
+        told, exact, packed = both_ways(*made, ignore_orders=[ignore_order], reference=reference)
+        assert (told, packed) == (exact, True)
 
 
 def test_a_text_is_no_date_and_no_number(tmp_path: Path) -> None:
