@@ -158,10 +158,10 @@ def _write_and_read(folder: str, number: int) -> int:
 
 
 def test_many_processes_that_write_at_once_see_whole_values(tmp_path: Path) -> None:
-    """Four processes that write and read the same keys never see a torn value or file, and leave none behind."""
-    with multiprocessing.get_context("spawn").Pool(4) as pool:
-        written = pool.starmap_async(_write_and_read, [(str(tmp_path), n) for n in range(4)])
-        assert written.get(LIMIT_SECONDS) == [0, 0, 0, 0]
+    """Two processes that write and read the same keys never see a torn value or file, and leave none behind."""
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        written = pool.starmap_async(_write_and_read, [(str(tmp_path), n) for n in range(2)])
+        assert written.get(LIMIT_SECONDS) == [0, 0]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "1", "2", "3", "4", "5", FILE]
 
 

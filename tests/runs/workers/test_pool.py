@@ -42,6 +42,12 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks i
 
 
 @pytest.fixture
+def own_fork_servers(quick_fork_servers: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fork servers are started as for a user: children of this process."""
+    monkeypatch.setattr(fork_server, "subprocess", subprocess)
+
+
+@pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every answer goes into its worker pair by itself."""
     monkeypatch.setattr("evalsuite.runs.worker_pool._MOST_TASKS", 1)
@@ -383,6 +389,7 @@ def test_each_process_dies_in_each_phase(
 
 @pytest.mark.parametrize("n_kills", [10, pytest.param(300, marks=pytest.mark.slow)])
 @linux
+@pytest.mark.usefixtures("own_fork_servers")
 def test_no_kill_from_outside_makes_a_zero(n_kills: int, tmp_path: Path) -> None:
     """Whichever workers die at whatever moment, those that fork them included, an answer that is right is right or unscored."""
     submission, gold = tables(tmp_path, 60)
@@ -521,9 +528,8 @@ def test_a_thousand_bad_paths_do_not_nest(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def pair(monkeypatch: pytest.MonkeyPatch) -> Iterator[WorkerPair]:
-    """A worker pair of the example that stands ready, of a fork server started as for a user."""
-    monkeypatch.setattr(fork_server, "subprocess", subprocess)
+def pair(own_fork_servers: None) -> Iterator[WorkerPair]:
+    """A worker pair of the example that stands ready."""
     limits = resolve_limits()
     setup = set_up(isolation="process", limits=limits, submission_folder=EXAMPLE, gold_folder=GOLD, gold_inodes=frozenset())
     server = ForkServer(EXAMPLE)
