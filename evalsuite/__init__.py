@@ -35,7 +35,7 @@ _NAMES = {
     "Part": "evalsuite.scorers.metrics",
     "QueryLimits": "evalsuite.sql.session",
     "Question": "evalsuite.scorers.judge",
-    "Score": "evalsuite.core.types",
+    "Score": "evalsuite.core.scores",
     "Settings": "evalsuite.scorers.judge",
     "TestSuite": "evalsuite.reports.test_suite",
     "assert_scores": "evalsuite.api",
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from evalsuite.core.errors import FaultError
     from evalsuite.core.metric import Aggregate, Measure, Metric, MetricError
     from evalsuite.core.registry import scorer
-    from evalsuite.core.types import Score
+    from evalsuite.core.scores import Score
     from evalsuite.reports.test_suite import TestSuite
     from evalsuite.scorers.judge import Judge, Question, Settings, needed, read_settings, semantic_comparator
     from evalsuite.scorers.judge.replies import yes_no_reading

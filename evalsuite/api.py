@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.core.errors import UsageError, naming_lost_folder
 from evalsuite.core.plugin_calls import allowing_programs, trusting_plugins
 from evalsuite.core.registry import Scorer, check_parameters
-from evalsuite.core.types import Rule, Score, Table
+from evalsuite.core.scores import Rule, Score, Table
 from evalsuite.scorers import SCORERS
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from evalsuite.cli.showing import Outputs, Reveal, check_showing, print_document
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, count_words, write_error
+from evalsuite.core.scores import EVALUATORS, Rule
 from evalsuite.core.status import check_level, level_for, redact, redact_evidence
-from evalsuite.core.types import EVALUATORS, Rule
 from evalsuite.runs.run_options import RunOptions
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_type_
 from evalsuite.core.dataclasses import dataclass, fields
 from evalsuite.core.errors import UsageError, did_you_mean
 from evalsuite.core.import_ref import ImportRef
-from evalsuite.core.types import EVALUATORS, RULES, Rule
+from evalsuite.core.scores import EVALUATORS, RULES, Rule
 
 if TYPE_CHECKING:
     from evalsuite.runs.history import RunEntry

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.errors import EXIT_OK, FAULTS, FaultError, UsageError, describe, did_you_mean
 from evalsuite.core.registry import NO_DEFAULT, Scorer, fits, readable, type_in_gold
-from evalsuite.core.types import RULES, Fault, Rule, Score
+from evalsuite.core.scores import RULES, Fault, Rule, Score
 
 if TYPE_CHECKING:
     from evalsuite.core.registry import Scorer

@@ -23,8 +23,8 @@ from evalsuite.cli.showing import (
 )
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError, count_words
+from evalsuite.core.scores import Rule
 from evalsuite.core.status import check_level, default_level, lacks_setup, redact
-from evalsuite.core.types import Rule
 from evalsuite.reports.document import percent
 from evalsuite.reports.record import record_of_entry, redact_record, score_words, unjudged_words
 from evalsuite.runs.history import (

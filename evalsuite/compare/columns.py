@@ -28,7 +28,7 @@ from evalsuite.compare.packed_text import (
     text_block,
 )
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.types import Table
+from evalsuite.core.scores import Table
 
 if TYPE_CHECKING:
     import numpy as np

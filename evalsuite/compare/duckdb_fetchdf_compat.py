@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from evalsuite.compare.official_cells import NA, NAN, NAT, Column, Items
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.types import Table
+from evalsuite.core.scores import Table
 
 Group = Literal["integer", "masked", "float", "boolean", "text", "moment", "duration", "object"]
 _SIGNED = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT"})

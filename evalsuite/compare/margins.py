@@ -24,7 +24,7 @@ from evalsuite.compare.strict_tables import chosen_columns, columns_for, labels_
 from evalsuite.compare.table_diff import BulkDiff, Comparisons, TableDiff
 from evalsuite.compare.values import Cell
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.types import Fault, Score, Table
+from evalsuite.core.scores import Fault, Score, Table
 
 _MOST_READ = 20_000
 # The limits on pairs of cells whose distances are all tried; lower if rows may change places, because the search for matching rows and

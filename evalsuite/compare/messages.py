@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, Protocol
 from evalsuite.compare.official_cells import is_empty
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import count_words
-from evalsuite.core.types import Fault, Score
+from evalsuite.core.scores import Fault, Score
 
 MAX_SHOWN: Final = 40
 LONGEST_FLOAT: Final = 308

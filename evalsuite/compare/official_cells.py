@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.import_ref import lazy_pattern
-from evalsuite.core.types import Table
+from evalsuite.core.scores import Table
 
 NAN: Final = float("nan")
 _NA_TEXT = "|#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NA|NULL|NaN|None|n/a|nan|null"

@@ -9,7 +9,7 @@ from evalsuite.compare.official_tables import combine_scores, match_pair
 from evalsuite.compare.table_diff import Comparisons
 from evalsuite.compare.table_parameters import list_problem, needs_quotes
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.types import Fault, Score, Table
+from evalsuite.core.scores import Fault, Score, Table
 
 
 def match_database(

@@ -62,7 +62,7 @@ from evalsuite.compare.packed_text import NUMBER_KINDS
 from evalsuite.compare.table_diff import BulkDiff, Comparisons, TableDiff
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import count_words, describe
-from evalsuite.core.types import Fault, Score, Table
+from evalsuite.core.scores import Fault, Score, Table
 
 # Up to this many rows are looked at to find one whose key the other side has too.
 _ROWS_TRIED: Final = 5

@@ -38,7 +38,7 @@ from evalsuite.compare.numbers import (
 )
 from evalsuite.compare.values import Cell, Percent, number_cell, read_cell, text_cell
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.types import Table
+from evalsuite.core.scores import Table
 
 Reading = Literal["figure", "share"]
 

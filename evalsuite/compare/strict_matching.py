@@ -64,7 +64,7 @@ from evalsuite.compare.table_diff import Rows, TableDiff
 from evalsuite.compare.values import Cell, Percent, is_written_form
 from evalsuite.compare.verdict import Strict, TableCause
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.types import Fault
+from evalsuite.core.scores import Fault
 
 # Up to this many columns with the same first rows are compared before all others.
 _TWINS_TRIED: Final = 8

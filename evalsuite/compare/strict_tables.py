@@ -11,7 +11,7 @@ from evalsuite.compare.table_parameters import is_bare
 from evalsuite.compare.verdict import Strict, join
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import describe
-from evalsuite.core.types import Fault, Score, Table
+from evalsuite.core.scores import Fault, Score, Table
 
 
 def judge_table(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
 from evalsuite.compare.columns import PACKED_CELLS, Arrays, Column, packed_of, with_columns
 from evalsuite.compare.packed_text import Packed, equal_cells, is_same_run, side_by_side
 from evalsuite.compare.table_hashes import HashedRows, spare_rows
-from evalsuite.core.types import Table
+from evalsuite.core.scores import Table
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from evalsuite.compare.official_cells import RESULT_SUITES, Reference
 from evalsuite.core.errors import count_words
-from evalsuite.core.types import Fault
+from evalsuite.core.scores import Fault
 
 Labels = Literal["judge", "ignore"]
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from evalsuite.core.dataclasses import dataclass, field
-from evalsuite.core.types import Fault, Score
+from evalsuite.core.scores import Fault, Score
 
 TableCause = Literal[
     "row pairing",

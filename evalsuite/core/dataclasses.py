@@ -235,8 +235,12 @@ def _setstate(self: "Any", state: "list[Any]") -> None:
 
 
 def _replace(instance: "Any", /, **changes: "Any") -> "Any":
-    """Return a copy of a dataclass with other values, as `dataclasses.replace`."""
+    """Return a copy of a dataclass, or of a Struct of msgspec, with other values, as `dataclasses.replace`."""
     specs = vars(type(instance)).get(_SPECS)
+    if specs is None and hasattr(instance, "__struct_fields__"):
+        from msgspec.structs import replace
+
+        return replace(instance, **changes)
     if specs is None:
         import dataclasses
 

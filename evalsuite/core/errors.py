@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Literal
 
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.types import Fault
+from evalsuite.core.scores import Fault
 
 EXIT_OK = 0
 EXIT_GATE = 1

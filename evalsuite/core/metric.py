@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, get_args, get_o
 from evalsuite.core.dataclasses import dataclass, fields
 from evalsuite.core.dataclasses import field as option
 from evalsuite.core.errors import EvalsuiteError, FaultError, MissingExtraError, count_words, did_you_mean
-from evalsuite.core.types import Fault, Reads, Score
+from evalsuite.core.scores import Fault, Reads, Score
 from evalsuite.core.version import __version__
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import Any, NoReturn, TypeVar
 
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS, FaultError, describe
-from evalsuite.core.types import Fault, Score
+from evalsuite.core.scores import Fault, Score
 
 T = TypeVar("T")
 PACKAGE = f"{Path(__file__).resolve().parents[1]}/"

@@ -23,7 +23,7 @@ from evalsuite.core import plugin_calls
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError, count_words, did_you_mean
 from evalsuite.core.import_ref import ImportRef, LazyModule
-from evalsuite.core.types import BROKEN_RECORD, Problem, Reads, Score
+from evalsuite.core.scores import BROKEN_RECORD, Problem, Reads, Score
 
 inspect = LazyModule("inspect")
 NO_DEFAULT: Any = object()

@@ -13,11 +13,14 @@ Reasons and details are texts of scorers that may quote gold; below `cells` only
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FAULTS, Side, UsageError, did_you_mean
-from evalsuite.core.types import Fault, Gold, Result, Rule, Status, Suite
+from evalsuite.core.scores import Fault, Rule, Status
+
+if TYPE_CHECKING:
+    from evalsuite.core.types import Gold, Result, Suite
 
 Worth = Literal["judged", "zero", "unjudged"]
 
@@ -93,7 +96,7 @@ UNGRADED: Final = frozenset(kind.name for kind in _TABLE if kind.worth == "unjud
 FAULTY: Final = frozenset(kind.name for kind in _TABLE if kind.is_fault)
 
 
-def kind_of(result: Result) -> Kind:
+def kind_of(result: "Result") -> Kind:
     """Return the kind of a result: its status if it was not scored, else right, wrong or partial.
 
     `measured` if there is a value without a score, `handed_in` if the verdict is hidden.
@@ -105,12 +108,12 @@ def kind_of(result: Result) -> Kind:
     return KINDS["right" if result.score == 1 else "wrong" if result.score == 0 else "partial"]
 
 
-def raw_value(result: Result) -> float | None:
+def raw_value(result: "Result") -> float | None:
     """Return the value on the metric's own scale for a measured result without a score; None for other results."""
     return own_value(result) if result.status == "scored" and result.score is None else None
 
 
-def own_value(result: Result) -> float | None:
+def own_value(result: "Result") -> float | None:
     """Return the value on the metric's own scale, with or without a score; None if the result has none."""
     raw = result.detail("raw")
     is_number = isinstance(raw, int | float) and not isinstance(raw, bool) and math.isfinite(raw)
@@ -122,20 +125,20 @@ FURTHER_SCORERS: Final = "beside"
 FURTHER_KEYS: Final = ("status", "score", "official", "strict", "reason", "fault", "details")
 
 
-def further_results(result: Result) -> dict[str, Result]:
+def further_results(result: "Result") -> "dict[str, Result]":
     """Return the result under each further scorer of the suite, by scorer; empty for a suite with one scorer."""
     rows = {name: {"strict_fault": None, **row} for name, row in (result.detail(FURTHER_SCORERS) or {}).items()}
     faults = {name: Fault(**row["strict_fault"]) if row["strict_fault"] else None for name, row in rows.items()}
     return {name: replace(result, **{**row, "scorer": name, "strict_fault": faults[name]}) for name, row in rows.items()}
 
 
-def further_result_row(result: Result) -> dict[str, Any]:
+def further_result_row(result: "Result") -> dict[str, Any]:
     """Return the entry in `details` for the result of a further scorer."""
     late = {"strict_fault": result.strict_fault.to_json()} if result.strict_fault else {}
     return {key: getattr(result, key) for key in FURTHER_KEYS} | late
 
 
-def results_by(result: Result, scorers: Sequence[str]) -> dict[str, Result]:
+def results_by(result: "Result", scorers: Sequence[str]) -> "dict[str, Result]":
     """Return the result under each scorer of a suite with several; the first makes the score. Scorers without a result are left out.
 
     A missing or unreadable answer counts 0 for each scorer.
@@ -146,7 +149,7 @@ def results_by(result: Result, scorers: Sequence[str]) -> dict[str, Result]:
     return {result.scorer or "": result, **further}
 
 
-def scorers_of(results: Iterable[Result]) -> tuple[str, ...]:
+def scorers_of(results: "Iterable[Result]") -> tuple[str, ...]:
     """Return the scorers of a suite with several, the one that makes the score first; empty for a suite with one."""
     several = [result for result in results if result.detail(FURTHER_SCORERS)]
     return tuple(dict.fromkeys(name for result in several for name in (result.scorer or "", *result.details[FURTHER_SCORERS])))
@@ -161,7 +164,7 @@ def sign_of(value: float | None) -> str:
     return f"{min(0.99, max(0.01, value)):.2f}"
 
 
-def sign_under(result: Result, value: float | None) -> str:
+def sign_under(result: "Result", value: float | None) -> str:
     """Return the sign of a result under one rule with this `value`; the sign of its status if the rule has no verdict."""
     kind = kind_of(result)
     if result.status == "scored":
@@ -169,7 +172,7 @@ def sign_under(result: Result, value: float | None) -> str:
     return sign_of(value) if value else kind.sign
 
 
-def failing_rule(result: Result, chosen: Rule) -> Rule | None:
+def failing_rule(result: "Result", chosen: Rule) -> Rule | None:
     """Return the rule under which an instance is not fully right, the chosen one first; None if both are satisfied."""
     other: Rule = "strict" if chosen == "official" else "official"
     for rule in (chosen, other):
@@ -179,17 +182,17 @@ def failing_rule(result: Result, chosen: Rule) -> Rule | None:
     return None
 
 
-def is_ungraded(result: Result) -> bool:
+def is_ungraded(result: "Result") -> bool:
     """Return whether the result was not scored because the grader's side is absent or failed. Such results are in no mean, never as a 0."""
     return result.score is None and result.status in UNGRADED
 
 
-def needs_rescoring(result: Result) -> bool:
+def needs_rescoring(result: "Result") -> bool:
     """Return whether the result, or that of a further scorer, was not scored because of the grader's side. Resumed runs score it again."""
     return is_ungraded(result) or any(map(is_ungraded, further_results(result).values()))
 
 
-def lacks_setup(result: Result) -> bool:
+def lacks_setup(result: "Result") -> bool:
     """Return whether the result was not scored because of something that the user can set up: a judge, a connection, an extra, or a machine
     with enough memory and time.
     """
@@ -217,10 +220,11 @@ def default_level(*, hidden: bool) -> str:
     return "class" if hidden else "cells"
 
 
-def level_for(suite: Suite | Gold, chosen: str | None = None) -> str:
+def level_for(suite: "Suite | Gold", chosen: str | None = None) -> str:
     """Return the level to use: the chosen one, else the default for `hidden` in suite.yaml. Raises `UsageError`."""
     check_level(chosen)
-    return chosen or default_level(hidden=(suite.suite if isinstance(suite, Gold) else suite).extra.get("hidden") is True)
+    extra: Mapping[str, Any] = suite.suite.extra if hasattr(suite, "suite") else suite.extra
+    return chosen or default_level(hidden=extra.get("hidden") is True)
 
 
 def shows(level: str, needed: str) -> bool:
@@ -228,7 +232,7 @@ def shows(level: str, needed: str) -> bool:
     return LEVELS.index(level) >= LEVELS.index(needed)
 
 
-def redact(result: Result, level: str) -> Result:
+def redact(result: "Result", level: str) -> "Result":
     """Return the result reduced to a level. At `none` its numbers are None, so totals must come from the full results."""
     if level == "cells":
         return result
@@ -245,7 +249,7 @@ def redact(result: Result, level: str) -> Result:
     return replace(result, reason=_reason(result, level, details), fault=fault, details=details)
 
 
-def _details(result: Result, level: str) -> dict[str, Any]:
+def _details(result: "Result", level: str) -> dict[str, Any]:
     details_shown: dict[str, Any] = {}
     if further := further_results(result):
         details_shown[FURTHER_SCORERS] = {name: further_result_row(redact(row, level)) for name, row in further.items()}
@@ -264,7 +268,7 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _reason(result: Result, level: str, details: Mapping[str, Any]) -> str:
+def _reason(result: "Result", level: str, details: Mapping[str, Any]) -> str:
     """Return a reason that contains only what the level allows."""
     if not shows(level, "class"):
         return ""
@@ -354,7 +358,7 @@ def redact_corrections(corrections: Mapping[str, Any]) -> dict[str, Any]:
     return {**corrections, **public}
 
 
-def redact_evidence(evidence: Mapping[str, Any], level: str, *, result: Result | None = None) -> dict[str, Any]:
+def redact_evidence(evidence: Mapping[str, Any], level: str, *, result: "Result | None" = None) -> dict[str, Any]:
     """Return one instance's evidence (`evidence.explain_results`) reduced to a level, with the reduced reason of `result` if given."""
     if level == "cells":
         return dict(evidence)

@@ -1,34 +1,62 @@
-"""Shared data types as frozen dataclasses: what readers make, scorers return and runs contain.
+"""Types of a run: gold and submission as dataclasses; what travels between processes as msgspec Structs, which copy and pickle fast.
 
-They are pickled to workers, import in a few milliseconds and import nothing else of evalsuite. Values are validated once, in `readers/`,
-where file and line are known, and trusted afterwards. Some fields are stored in a compact form, because gold, answers and results of
-100,000 instances are in memory at once.
+Values are validated once, in `readers/`, where file and line are known, and trusted afterwards. Some fields are stored in a compact form,
+because gold, answers and results of 100,000 instances are in memory at once.
 """
 
 import json
-import threading
-from collections.abc import Callable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from evalsuite.core.dataclasses import dataclass, field, replace
+from evalsuite.core.runtime import load_msgspec
+from evalsuite.core.scores import (
+    BROKEN_RECORD,
+    EVALUATORS,
+    METADATA,
+    METADATA_ARRAY,
+    RULES,
+    SQLITE_CELLS,
+    Fault,
+    Problem,
+    Reads,
+    Rule,
+    Score,
+    Status,
+    Table,
+)
 
-# Maximum number of files for which places are stored as numbers, and the bits for the line number.
+load_msgspec()
+from msgspec import Struct  # noqa: E402 - imported without what it does not need
+
+__all__ = [
+    "BROKEN_RECORD", "EVALUATORS", "METADATA", "METADATA_ARRAY", "PLACES", "RULES", "SQLITE_CELLS", "Answer", "Check", "Fault", "Gold",
+    "GoldInstance", "Problem", "Reads", "Result", "Rule", "Score", "Status", "Submission", "Suite", "Table", "Task",
+]  # fmt: skip
+
+# Files by the number that stands for their name, and how many may have one.
+PLACES: Final[dict[int, str]] = {}
 _MAX_FILES: Final = 1 << 10
 _LINE_BITS: Final = 40
-_files: list[str] = []
-_numbers: dict[str, int] = {}
-_lock = threading.Lock()
 
 
 class _CompactField:
-    """A dataclass field that is stored in another form than it is set and read."""
+    """A field of a Struct that is read in another form than it is stored."""
 
     def __init__(self, kind: type[Any], name: str) -> None:
         # The slot descriptor that this field replaces.
         self.place: Any = vars(kind)[name]
         setattr(kind, name, self)
+
+    def __get__(self, owner: Any, _: type[Any] | None = None) -> Any:
+        return self if owner is None else self.read(self.place.__get__(owner))
+
+    def read(self, stored: Any) -> Any:
+        """Return the value of the field."""
+        raise NotImplementedError
 
 
 class JsonField(_CompactField):
@@ -37,14 +65,9 @@ class JsonField(_CompactField):
     Gold and results of 100,000 instances take half the memory this way, and most results are written without parsing.
     """
 
-    def __get__(self, owner: Any, _: type[Any] | None = None) -> Any:
-        if owner is None:
-            return self
-        value = self.place.__get__(owner)
-        return _decoder()(value) if isinstance(value, bytes) else value
-
-    def __set__(self, owner: Any, value: Mapping[str, Any] | bytes) -> None:
-        self.place.__set__(owner, value)
+    def read(self, stored: Any) -> Any:
+        """Return the object."""
+        return _decoder()(stored) if isinstance(stored, bytes) else stored
 
 
 @cache
@@ -55,148 +78,51 @@ def _decoder() -> Callable[[bytes], Any]:
 
 
 class PlaceField(_CompactField):
-    """A text field that stores `file:line` as one number, in a third of the memory."""
+    """A text field that stores `file:line` as one number, in a third of the memory. `PLACES` has the names of the files."""
 
-    def __get__(self, owner: Any, _: type[Any] | None = None) -> Any:
-        if owner is None:
-            return self
-        value = self.place.__get__(owner)
-        return value if isinstance(value, str) else f"{_files[value >> _LINE_BITS]}:{value & (1 << _LINE_BITS) - 1}"
+    def read(self, stored: Any) -> Any:
+        """Return the text."""
+        return stored if isinstance(stored, str) else f"{PLACES[stored >> _LINE_BITS]}:{stored & (1 << _LINE_BITS) - 1}"
 
-    def __set__(self, owner: Any, value: str) -> None:
-        self.place.__set__(owner, _line_number(value))
+    def compact(self, owner: Any) -> None:
+        """Store the number of a new object's text."""
+        self.place.__set__(owner, _line_number(self.place.__get__(owner)))
 
 
 # Objects of the same line are created one after the other, so a small cache is enough.
 @lru_cache(maxsize=4)
-def _line_number(place: str) -> str | int:
-    """Return the number of a `file:line` text; any other text is returned unchanged."""
+def _line_number(place: str | int) -> str | int:
+    """Return the number of a `file:line` text, the same in each process; any other value is returned unchanged."""
+    if isinstance(place, int):
+        return place
     file, _, line = place.rpartition(":")
     if not (file and line.isdecimal() and line.isascii() and len(line) < 12 and line[0] != "0"):
         return place
-    if file not in _numbers:
-        with _lock:
-            if len(_files) == _MAX_FILES:
-                return place
-            _files.append(file)
-            _numbers[file] = len(_files) - 1
-    return _numbers[file] << _LINE_BITS | int(line)
+    number = zlib.crc32(file.encode("utf-8", "surrogatepass"))
+    if (len(PLACES) >= _MAX_FILES and number not in PLACES) or PLACES.setdefault(number, file) != file:
+        return place
+    return number << _LINE_BITS | int(line)
 
 
-Rule = Literal["official", "strict"]
-Status = Literal["scored", "missing", "submission_fault", "gold_fault", "scorer_fault", "timeout", "crashed", "unscored"]
-Reads = Literal["text", "number", "table", "tables", "database", "tree", "batch", "query"]
+class Message(Struct, frozen=True, gc=False):
+    """A record that travels between processes. Equal are records of equal values, whatever form they are stored in."""
 
-RULES: tuple[Rule, ...] = ("official", "strict")
-# Evaluators of query pairs: names of gold layouts, and of rules under which they give the official verdict.
-EVALUATORS = ("bird-ex", "test-suite")
-# Type of a column with SQLite values: None, 64-bit integers, floats, texts and bytes, mixed.
-SQLITE_CELLS = "SQLITE"
-# The file that makes a folder a submission.
-METADATA = "results_metadata.jsonl"
-# Read if no METADATA file exists.
-METADATA_ARRAY = "results_metadata.json"
-# The only key of an object that replaces an unreadable record of an answer: {"line", "cause"}, and "repaired" if it can be repaired.
-BROKEN_RECORD = "x-eval-broken"
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and _values(self) == _values(other)
+
+    def __hash__(self) -> int:
+        return hash(_values(self))
+
+    def __repr__(self) -> str:
+        values = zip(self.__struct_fields__, _values(self), strict=True)
+        return f"{type(self).__qualname__}({', '.join(f'{name}={value!r}' for name, value in values)})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """A coded reason why something could not be scored.
-
-    Attributes:
-        code: a key of `errors.FAULTS`.
-        detail: one sentence about this case.
-        where: `file:line`, if known.
-        side: the responsible party, if it differs from the code's default: `setup` if the machine, not the answer, reached a limit.
-    """
-
-    code: str
-    detail: str = ""
-    where: str = ""
-    side: Literal["", "setup"] = ""
-
-    def to_json(self) -> dict[str, str]:
-        """Return the value of a `strict_fault` in JSON."""
-        return {"code": self.code, "detail": self.detail}
+def _values(message: Any) -> tuple[Any, ...]:
+    return tuple([getattr(message, name) for name in message.__struct_fields__])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """A problem of one gold check, and the rules under which it prevents a verdict. Empty `blocks` is a warning."""
-
-    code: str
-    message: str
-    hint: str = ""
-    where: str = ""
-    blocks: frozenset[Rule] = frozenset(RULES)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """A table from a reader: n_columns sequences of n_rows cells each.
-
-    Attributes:
-        header: n_columns names.
-        columns: the cells. From CSV, the text in the file, or None where a short row has no field; types are inferred in `compare/`. From a
-            database, native Python values, None for NULL.
-        n_rows: the number of rows.
-        types: each column's database type; None for CSV.
-        ragged_line: the first line (1-based) with more fields than the header, or None.
-        name: the name of the table.
-        is_view: whether the rows come from a view over tables of the same database.
-    """
-
-    header: tuple[str, ...]
-    columns: tuple[Sequence[Any], ...]
-    n_rows: int
-    types: tuple[str, ...] | None = None
-    ragged_line: int | None = None
-    name: str = ""
-    is_view: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
-    """Return value of a scorer: the value under both rules, and the reasons.
-
-    Attributes:
-        official: in [0, 1]; None if the official rules cannot judge.
-        strict: in [0, 1]; None if the strict rules cannot judge.
-        reason: one sentence about the official verdict.
-        strict_reason: one sentence about the strict verdict; empty if it is the same.
-        flip: the cause if the two verdicts differ, else empty.
-        fault: why `official` is None, or the submission's fault behind a 0.
-        strict_fault: the same for `strict`.
-        details: JSON-safe details.
-    """
-
-    official: float | None
-    strict: float | None = None
-    reason: str = ""
-    strict_reason: str = ""
-    flip: str = ""
-    fault: Fault | None = None
-    strict_fault: Fault | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
-
-    def value(self, rule: Rule = "official") -> float | None:
-        """Return the value under `rule`: a number in [0, 1], or None if that rule cannot judge."""
-        return self.official if rule == "official" else self.strict
-
-    def fault_under(self, rule: Rule = "official") -> Fault | None:
-        """Return the fault under `rule`; None for a plain verdict."""
-        return self.fault if rule == "official" else self.strict_fault
-
-    def reason_for(self, rule: Rule = "official") -> str:
-        """Return the one-sentence reason of the verdict under `rule`."""
-        return self.strict_reason or self.reason if rule == "strict" else self.reason
-
-    why = reason_for  # the name in version 0.2.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(Message, frozen=True, kw_only=True):
     """One scorer with its parameters for one instance: an entry of gold's `evaluation`.
 
     `computed` is the folder that replaces gold's own if a query computed the gold of this run. `is_further` marks a further scorer of the
@@ -206,14 +132,16 @@ class Check:
     scorer: str
     parameters: Mapping[str, Any]
     where: str = ""
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = {}
     problems: tuple[Problem, ...] = ()
     computed: Path | None = None
     is_further: bool = False
 
+    def __post_init__(self) -> None:
+        _CHECK_PLACE.compact(self)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoldInstance:
+
+class GoldInstance(Message, frozen=True, kw_only=True):
     """One question of the suite: its checks, further top-level keys of gold, and its groups.
 
     `question_entry` is its entry in a file of questions: `db`, `question`, and the `engine` of its database.
@@ -222,9 +150,12 @@ class GoldInstance:
     instance_id: str
     checks: tuple[Check, ...]
     where: str = ""
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = {}
     groups: tuple[str, ...] = ()
-    question_entry: Mapping[str, str] = field(default_factory=dict)
+    question_entry: Mapping[str, str] = {}
+
+    def __post_init__(self) -> None:
+        _GOLDINSTANCE_PLACE.compact(self)
 
     @property
     def own_checks(self) -> tuple[Check, ...]:
@@ -264,8 +195,7 @@ class Gold:
     layout: str = "original"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Message, frozen=True, kw_only=True):
     """One line of a submission.
 
     Attributes:
@@ -279,6 +209,9 @@ class Answer:
     where: str = ""
     fault: Fault | None = None
     unread: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _ANSWER_PLACE.compact(self)
 
     @property
     def is_query(self) -> bool:
@@ -309,8 +242,7 @@ class Submission:
     unknown: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class Task(Message, frozen=True, kw_only=True):
     """Everything a worker needs to score one instance; no file is open yet.
 
     Attributes:
@@ -324,14 +256,13 @@ class Task:
     gold_folder: Path
     submission_folder: Path
     rules: Rule = "official"
-    limits: Mapping[str, int | float] = field(default_factory=dict)
+    limits: Mapping[str, int | float] = {}
     executed: Path | None = None
     allow_programs: bool = False
     databases: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class Result(Message, frozen=True, kw_only=True):
     """The result of one instance: one line of `results.jsonl`, in this order of keys.
 
     Attributes:
@@ -348,9 +279,9 @@ class Result:
     scorer: str | None
     reason: str
     fault: str | None
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = {}
     seconds: float = 0.0
-    digests: Mapping[str, str] = field(default_factory=dict)
+    digests: Mapping[str, str] = {}
     strict_fault: Fault | None = None
 
     def detail(self, key: str) -> Any:
@@ -380,5 +311,4 @@ def _quoted(key: str) -> bytes:
 
 _stored_details: Callable[[Result], Any] = JsonField(Result, "details").place.__get__
 JsonField(Check, "parameters")
-for _kind in (Check, GoldInstance, Answer):
-    PlaceField(_kind, "where")
+_CHECK_PLACE, _GOLDINSTANCE_PLACE, _ANSWER_PLACE = (PlaceField(kind, "where") for kind in (Check, GoldInstance, Answer))

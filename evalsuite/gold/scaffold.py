@@ -10,7 +10,7 @@ from typing import Any
 
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import UsageError, did_you_mean, join_names, write_error
-from evalsuite.core.types import METADATA, Rule
+from evalsuite.core.scores import METADATA, Rule
 from evalsuite.readers.csv_table import read_named_rows
 
 ID_COLUMNS = ("id", "instance_id")

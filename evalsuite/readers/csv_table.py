@@ -25,7 +25,7 @@ from evalsuite.compare.messages import other_delimiter
 from evalsuite.compare.packed_text import Block, OddError
 from evalsuite.core.errors import FaultError, UsageError, count_words, reason_of
 from evalsuite.core.import_ref import ImportRef, LazyModule
-from evalsuite.core.types import Table
+from evalsuite.core.scores import Table
 from evalsuite.readers.csv_dialect import DEFAULT, Dialect, detect_dialect
 from evalsuite.readers.limits import BIG_BYTES, PACKED_BYTES, Limits
 

@@ -31,7 +31,7 @@ from evalsuite.compare.packed_text import NULL, Block, OddError, kind_of
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
 from evalsuite.core.import_ref import lazy_pattern
-from evalsuite.core.types import Fault, Table
+from evalsuite.core.scores import Fault, Table
 from evalsuite.readers.json_text import quote_value
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import open_trusted

@@ -26,7 +26,7 @@ from evalsuite.compare.columns import memory_of
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS, FaultError
 from evalsuite.core.import_ref import LazyModule, lazy_pattern
-from evalsuite.core.types import BROKEN_RECORD, Fault, Table
+from evalsuite.core.scores import BROKEN_RECORD, Fault, Table
 from evalsuite.readers.csv_dialect import DEFAULT, Dialect
 from evalsuite.readers.json_text import Obj, parse_tree, read_text, read_tree
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError, MissingExtraError, UsageError
-from evalsuite.core.types import Fault, Table
+from evalsuite.core.scores import Fault, Table
 from evalsuite.readers.csv_dialect import DEFAULT, detect_dialect
 from evalsuite.readers.csv_table import read_csv_table, read_named_rows
 from evalsuite.readers.duckdb_tables import duckdb_table_names, read_duckdb

@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from evalsuite.core.errors import FaultError, reason_of
 from evalsuite.core.import_ref import LazyModule, lazy_pattern
-from evalsuite.core.types import METADATA, METADATA_ARRAY
+from evalsuite.core.scores import METADATA, METADATA_ARRAY
 from evalsuite.readers.limits import Limits
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EXIT_UNSCORABLE, count_words
+from evalsuite.core.scores import RULES, Rule
 from evalsuite.core.status import KINDS
-from evalsuite.core.types import RULES, Rule
 from evalsuite.reports.document import (
     MACHINES,
     PEOPLE,

@@ -3,14 +3,14 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import FAULTS, describe
 from evalsuite.core.import_ref import LazyModule, lazy_pattern
 from evalsuite.core.registry import NO_DEFAULT, SHARE, Scorer, are_rows, readable
-from evalsuite.core.types import GoldInstance, Result, Rule, Score, Submission
+from evalsuite.core.scores import Rule, Score
 from evalsuite.reports.document import (
     Case,
     Code,
@@ -28,6 +28,9 @@ from evalsuite.reports.document import (
 )
 from evalsuite.reports.pictures import share_bar
 from evalsuite.stats.units import CONFUSION_ROW, COUNTS, FIELD_ROW, SHARES
+
+if TYPE_CHECKING:
+    from evalsuite.core.types import GoldInstance, Result, Submission
 
 inspect, textwrap = LazyModule("inspect"), LazyModule("textwrap")
 
@@ -223,7 +226,7 @@ _DIFFERENCE = {"record": object, "path": str, "status": str, "expected": object,
 Row = Mapping[str, Any]
 
 
-def instance_text(result: Result, *, instance: GoldInstance | None = None, submission: Submission | None = None) -> str:
+def instance_text(result: "Result", *, instance: "GoldInstance | None" = None, submission: "Submission | None" = None) -> str:
     """Return the text of `instance_document`."""
     from evalsuite.reports.terminal import as_text
 
@@ -231,7 +234,7 @@ def instance_text(result: Result, *, instance: GoldInstance | None = None, submi
 
 
 def instance_document(
-    result: Result, *, instance: GoldInstance | None = None, submission: Submission | None = None, whole: Row | None = None
+    result: "Result", *, instance: "GoldInstance | None" = None, submission: "Submission | None" = None, whole: Row | None = None
 ) -> Document:
     """Build a document of `label  value`, the verdicts first, and of the tables of a score by fields; `whole` is its JSON object."""
     rows = [*_result_pairs(result), *_detail_pairs(result.details)]
@@ -304,7 +307,7 @@ def _verdicts(official: float | None, strict: float | None, *, strict_first: boo
     return rows[::-1] if strict_first else rows
 
 
-def _result_pairs(result: Result) -> Iterator[tuple[str, str]]:
+def _result_pairs(result: "Result") -> Iterator[tuple[str, str]]:
     yield "instance", result.instance_id
     yield "status", result.status + (f" ({result.fault})" if result.fault else "")
     strict_counts = result.score == result.strict and result.score != result.official
@@ -350,7 +353,7 @@ def _detail_value(value: object) -> object:
     return f"{value:.6g}" if isinstance(value, float) else plain[value] if value is None or isinstance(value, bool) else value
 
 
-def _gold_pairs(instance: GoldInstance, result: Result) -> Iterator[tuple[str, str]]:
+def _gold_pairs(instance: "GoldInstance", result: "Result") -> Iterator[tuple[str, str]]:
     yield "gold", instance.where
     for check in instance.checks:
         parameters = ", ".join(f"{key}={_cut_value(value)}" for key, value in check.parameters.items())

@@ -19,8 +19,8 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import FaultError, OutputError, SubmissionError, UsageError, describe
+from evalsuite.core.scores import METADATA, Rule
 from evalsuite.core.status import UNGRADED
-from evalsuite.core.types import METADATA, Rule
 from evalsuite.gold.errata import ERRATA_FILE, read_errata
 from evalsuite.gold.layouts import holds_answers, layout_of, read_gold
 from evalsuite.gold.suite_yaml import judge_line_in

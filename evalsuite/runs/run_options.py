@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.runtime import package_version
-from evalsuite.core.types import EVALUATORS, Rule
+from evalsuite.core.scores import EVALUATORS, Rule
 from evalsuite.core.version import __version__
 from evalsuite.readers.limits import CLOCK, clock_words
 

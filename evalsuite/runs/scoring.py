@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.import_ref import lazy_pattern
-from evalsuite.core.runtime import load_msgspec, without_collection
+from evalsuite.core.runtime import without_collection
 from evalsuite.core.status import NO_GOLD
 from evalsuite.core.types import RULES, Check, Gold, Result, Rule, Submission, Task
 from evalsuite.readers.paths import FromRoot
@@ -326,7 +326,6 @@ def run(
     """
     started, options = time.perf_counter(), options or RunOptions()
     _check(options)
-    load_msgspec()
     try:
         # The fork server imports while gold is read.
         with (

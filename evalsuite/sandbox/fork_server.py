@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import EvalsuiteError
 from evalsuite.core.import_ref import ImportRef, LazyModule
-from evalsuite.core.runtime import load_msgspec, signals_blocked
+from evalsuite.core.runtime import signals_blocked
 from evalsuite.sandbox.linux_layers import PACKAGE, fork_process_1
 from evalsuite.sandbox.messages import ANSWER, CALL, FORK, ORDER, REAP, ClosedError, Frames
 from evalsuite.sandbox.temp_dirs import remove_stale_temp_dirs
@@ -232,7 +232,6 @@ def fork_ahead(modules: Collection[str]) -> None:
             return
     except OSError:
         return
-    load_msgspec()
     for name in modules:
         ImportRef(name).load()
     from evalsuite.sandbox.worker_main import continue_as_fork_server

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from evalsuite.compare.columns import UnreadTable, from_message, to_message
-from evalsuite.core.types import SQLITE_CELLS, Fault, Table
+from evalsuite.core.scores import SQLITE_CELLS, Fault, Table
 
 _INT64 = 1 << 63
 # Extension codes of values that msgpack cannot represent.

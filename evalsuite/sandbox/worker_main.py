@@ -18,7 +18,7 @@ from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import EvalsuiteError, FaultError
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.plugin_calls import failure
-from evalsuite.core.runtime import collect_rarely, load_msgspec
+from evalsuite.core.runtime import collect_rarely
 from evalsuite.sandbox.linux_layers import adopt_orphans, die_with_parent, enter_process_namespace, fork_worker, libc
 from evalsuite.sandbox.messages import (
     ANSWER,
@@ -106,7 +106,6 @@ def serve_forks(control: int, modules: Sequence[str]) -> None:
     prepare_sandbox()
     # Worker process ids as the parent sees them -> as this process sees them; they differ inside a process namespace.
     children: dict[int, int] = {}
-    load_msgspec()
     import_for_workers(modules)
     parent, own_pid = socket.socket(fileno=control), os.getpid()
     while order := _order(parent):

@@ -8,7 +8,7 @@ from evalsuite.compare.official_cells import Reference
 from evalsuite.compare.table_parameters import Labels, list_problem, needs_quotes
 from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.registry import scorer
-from evalsuite.core.types import Fault, Problem, Score, Table
+from evalsuite.core.scores import Fault, Problem, Score, Table
 from evalsuite.scorers.table_match import OFFICIAL_ONLY
 
 _A_VIEW = Fault(code="NOT_A_TABLE", detail="found a view, expected a table: today's reference (dbt) and strict read it")

@@ -12,7 +12,7 @@ from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import count_words
 from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.registry import scorer
-from evalsuite.core.types import Problem, Score, Table
+from evalsuite.core.scores import Problem, Score, Table
 from evalsuite.sql.query_pairs import order_columns
 
 Name = Literal["bird-ex", "test-suite"]

@@ -12,7 +12,7 @@ from evalsuite.compare.table_parameters import Labels, is_bare, list_problem, ne
 from evalsuite.core.errors import count_words
 from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.registry import scorer
-from evalsuite.core.types import Fault, Problem, Rule, Score, Table
+from evalsuite.core.scores import Fault, Problem, Rule, Score, Table
 from evalsuite.readers.csv_dialect import Dialect
 
 OFFICIAL_ONLY: frozenset[Rule] = frozenset({"official"})

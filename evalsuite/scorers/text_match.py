@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from evalsuite.compare.answer_messages import EXCLUDED
 from evalsuite.core.import_ref import LazyModule
 from evalsuite.core.registry import scorer
-from evalsuite.core.types import Problem, Score
+from evalsuite.core.scores import Problem, Score
 
 if TYPE_CHECKING:
     from evalsuite.compare import answer_rules as rules

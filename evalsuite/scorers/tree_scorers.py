@@ -13,7 +13,7 @@ from evalsuite.core.errors import FaultError, count_words
 from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.registry import scorer
 from evalsuite.core.runtime import without_collection
-from evalsuite.core.types import Fault, Problem, Score
+from evalsuite.core.scores import Fault, Problem, Score
 from evalsuite.stats.units import unit_details
 from evalsuite.trees.batch_comparators import CompoundComparator, SemanticBatchComparator
 from evalsuite.trees.comparators import PROTECTED, UnknownNameError, post_processor

@@ -25,7 +25,7 @@ from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import EvalsuiteError, FaultError, MissingExtraError, error_sentence, machine_fault, reason_of, timeout_error
 from evalsuite.core.plugin_calls import failure
 from evalsuite.core.runtime import signals_blocked
-from evalsuite.core.types import Fault, Table
+from evalsuite.core.scores import Fault, Table
 from evalsuite.sandbox.fork_server import ForkServer
 from evalsuite.sandbox.limits import Alarm, Clock, Verdict
 from evalsuite.sandbox.messages import ClosedError, reply, send

@@ -24,7 +24,7 @@ from typing import Any, cast
 
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EvalsuiteError, FaultError
-from evalsuite.core.types import SQLITE_CELLS, Table
+from evalsuite.core.scores import SQLITE_CELLS, Table
 from evalsuite.sandbox.limits import Deadline
 from evalsuite.sql.session import REASONS, SQLITE, Connection, QueryLimits, blank_out, only_statement
 from evalsuite.sql.sqlite import NO_TEMPORARY_FILE, SqliteSession, is_steady, open_session, writes_nothing

@@ -22,7 +22,7 @@ from uuid import UUID
 
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FaultError, MissingExtraError, UsageError
-from evalsuite.core.types import Table
+from evalsuite.core.scores import Table
 
 MIB = 1 << 20
 _LONGEST_PART = 60

@@ -6,10 +6,13 @@ and ratios are computed from the sums.
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from evalsuite.core.registry import SHARE, are_rows
-from evalsuite.core.types import Result, Rule
+from evalsuite.core.scores import Rule
+
+if TYPE_CHECKING:
+    from evalsuite.core.types import Result
 
 SCORER = "sql_match"
 # BIRD's reward for a right answer by gold's time over its own: (at least, reward), the first that applies. BIRD's own step to 1 is
@@ -22,7 +25,7 @@ def reward_of(ratio: float) -> float:
     return next(reward for least, reward in _REWARDS if ratio >= least)
 
 
-def pair_numbers(results: Sequence[Result]) -> dict[str, Any]:
+def pair_numbers(results: "Sequence[Result]") -> dict[str, Any]:
     """Return {n, soft_f1} over the n judged pairs, with {n_timed, ves, r_ves} if right ones were timed; empty without pairs.
 
     `soft_f1` is in [0, 1]. `ves` and `r_ves` are in percent, as in BIRD: 100 times the mean of the roots of ratio and reward. Wrong,
@@ -57,7 +60,7 @@ FIELD_ROW = {"path": str, **dict.fromkeys(SHARES, SHARE), **dict.fromkeys(COUNTS
 CONFUSION_ROW = {"n": int, "path": str, "status": str, "expected": object, "got": object}
 
 
-def pooled_fields(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
+def pooled_fields(results: "Sequence[Result]") -> dict[str, dict[str, Any]]:
     """Return schema path -> matches, mismatches, omissions, hallucinations, precision, recall and F1 over n results, the worst F1 first.
 
     A mismatch may have partial credit: the credit of a result's fields is computed back from its precision, or recall if nothing was
@@ -75,7 +78,7 @@ def pooled_fields(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
     return dict(sorted(pooled.items(), key=lambda item: (item[1]["f1"], item[0])))
 
 
-def pooled_confusions(results: Sequence[Result]) -> list[dict[str, Any]]:
+def pooled_confusions(results: "Sequence[Result]") -> list[dict[str, Any]]:
     """Return the ten commonest confusions of n results, the commonest first: {path, status, expected, got, n}."""
     counts: dict[str, dict[str, Any]] = {}
     for result in results:
@@ -87,7 +90,7 @@ def pooled_confusions(results: Sequence[Result]) -> list[dict[str, Any]]:
     return sorted(counts.values(), key=lambda row: -int(row["n"]))[:10]
 
 
-def listed_fields(result: Result) -> list[Mapping[str, Any]]:
+def listed_fields(result: "Result") -> list[Mapping[str, Any]]:
     """Return the rows of the fields of a tree scorer: path, four counts and three shares each; empty for other results."""
     rows = result.detail("fields")
     fields = [row for row in (rows if isinstance(rows, list) else ()) if are_rows([row], FIELD_ROW)]
@@ -131,7 +134,7 @@ def _short(score: UnitScore) -> UnitScore:
     return int(score) if score is not None and score in (0, 1) else score
 
 
-def units_of(result: Result, rules: Rule | None = None) -> list[UnitScore] | None:
+def units_of(result: "Result", rules: Rule | None = None) -> list[UnitScore] | None:
     """Return the scores of a result's units under the rules (None: those of its score), None for a result that is one unit itself.
 
     A list of a plugin's scorer in `details["units"]` counts too, under both rules.
@@ -144,7 +147,7 @@ def units_of(result: Result, rules: Rule | None = None) -> list[UnitScore] | Non
     return scores if _are_unit_scores(scores) and len(scores) > 1 else None
 
 
-def fields_of_units(result: Result) -> dict[str, list[UnitScore]]:
+def fields_of_units(result: "Result") -> dict[str, list[UnitScore]]:
     """Return schema path -> the F1 of each of the n units; empty without a tree scorer."""
     units = result.detail("units")
     fields = units.get("fields") if isinstance(units, Mapping) else None
@@ -174,7 +177,7 @@ def mean_units(samples: Sequence[Sequence[UnitScore]]) -> list[UnitScore]:
     return [sum(scores) / len(scores) if scores else None for scores in by_unit(samples)]
 
 
-def mean_unit_details(samples: Sequence[Result]) -> dict[str, Any]:
+def mean_unit_details(samples: "Sequence[Result]") -> dict[str, Any]:
     """Return the `unit_details` of m samples of one instance as one: means unit by unit, of fields too; empty if none has units of its own.
 
     A missing answer is wrong in each unit; a field that some samples do not have in a unit counts by the others.
@@ -197,6 +200,6 @@ def mean_unit_details(samples: Sequence[Result]) -> dict[str, Any]:
     return unit_details(strict, official=official, fields=pooled)
 
 
-def n_units(results: Sequence[Result]) -> int:
+def n_units(results: "Sequence[Result]") -> int:
     """Return the number of units in the results: the number of results if each is one unit."""
     return sum(len(units_of(result) or (0,)) for result in results)

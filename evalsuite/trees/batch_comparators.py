@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from evalsuite.core import plugin_calls
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import FaultError
-from evalsuite.core.types import Fault
+from evalsuite.core.scores import Fault
 from evalsuite.trees.comparators import Registry
 from evalsuite.trees.field_matching import check_result
 from evalsuite.trees.field_results import ComparatorResult, FieldResult

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from msgspec import NODEFAULT, Struct, structs
 
 from evalsuite.core.dataclasses import dataclass, field
-from evalsuite.core.types import Fault
+from evalsuite.core.scores import Fault
 from evalsuite.stats.units import unit_details
 from evalsuite.trees.json_values import Margin, are_loosely_equal, json_name
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from evalsuite.core import plugin_calls
 from evalsuite.core.errors import FaultError, describe
 from evalsuite.core.runtime import without_collection
-from evalsuite.core.types import BROKEN_RECORD, Fault
+from evalsuite.core.scores import BROKEN_RECORD, Fault
 from evalsuite.trees.batch_comparators import Dispatcher
 from evalsuite.trees.comparators import Registry
 from evalsuite.trees.eval_schema import SchemaNode, parse_eval_schema

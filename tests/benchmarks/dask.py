@@ -17,9 +17,9 @@ N_ANSWERS = 100_000
 
 def run(scratch: Path, *, n: int = 5) -> dict[str, Any]:
     """The ratio of wall clocks (bound 2), both medians in seconds, and milliseconds for 1,000 answers on each side."""
-    from dataclasses import replace
-
     from distributed import LocalCluster
+
+    from evalsuite.core.dataclasses import replace
 
     submission, gold_folder = texts(scratch, N_ANSWERS)
     gold = read_gold(gold_folder)

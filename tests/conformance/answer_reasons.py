@@ -4,13 +4,14 @@ import ast
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import regex
 
 from evalsuite.compare.answer_messages import in_part
 from evalsuite.compare.claims import declared_answer
+from evalsuite.core.dataclasses import replace
 from tests.models import official_number
 
 QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""

@@ -4,11 +4,12 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.types import Table
 from tests.conformance.predicates import MANY_ROWS, Pair, pairable
 from tests.models import official_table, strict_table

@@ -3,11 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.types import Result
 from tests.conformance import predicates as p
 from tests.conformance.answer_reasons import Said, untrue_of_answer

@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Any
 
+import msgspec
 import pytest
 
 from evalsuite.core import types
@@ -186,7 +187,9 @@ DEFAULTS = {
 @pytest.mark.parametrize("name", DEFAULTS)
 def test_defaults_of_what_is_passed_on(name: str) -> None:
     """A task without permission runs no program, a check is the suite's own; both rules are blocked by a problem of no other kind."""
-    found = [f"{one.name}={one.default!r}" for one in dataclasses.fields(getattr(types, name)) if one.default is not dataclasses.MISSING]
+    kind = getattr(types, name)
+    all_fields: Any = msgspec.structs.fields(kind) if issubclass(kind, msgspec.Struct) else dataclasses.fields(kind)
+    found = [f"{one.name}={one.default!r}" for one in all_fields if one.default not in (dataclasses.MISSING, msgspec.NODEFAULT)]
     assert " ".join(found) == DEFAULTS[name]
     assert types.Problem(code="BAD_SPEC", message="m").blocks == {"official", "strict"}
 

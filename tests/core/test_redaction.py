@@ -1,12 +1,12 @@
 """No cell of gold is shown below level `cells`, in any part of the evidence or the result."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from evalsuite.analysis.explain.instance_evidence import explain_results
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import UsageError
 from evalsuite.core.status import LEVELS, level_for, redact, redact_evidence
 from evalsuite.core.types import Suite

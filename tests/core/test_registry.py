@@ -3,7 +3,6 @@
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 
 from evalsuite.core import registry
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.plugin_calls import (

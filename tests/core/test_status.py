@@ -3,12 +3,12 @@
 import gc
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
 
 from evalsuite.core import errors, status
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS, UsageError
 from evalsuite.core.metric import Measure, MetricError, best, on_unit
 from evalsuite.core.registry import SHARE, are_rows, fits, readable

@@ -2,12 +2,12 @@
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.reports.record import record_of_run

@@ -1,12 +1,12 @@
 """The numbers of a run: what is divided by what, and what nobody could judge."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import GoldError
 from evalsuite.core.status import further_result_row
 from evalsuite.core.types import Result, Status

@@ -18,7 +18,7 @@ from evalsuite.analysis.causes.values import plain
 from evalsuite.compare.strict_columns import key, place, read_columns
 from evalsuite.compare.values import Cell
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.types import Table
+from evalsuite.core.scores import Table
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_PLACES: Final = 12

@@ -18,7 +18,7 @@ from evalsuite.compare.strict_columns import PLAIN_TERMS, Column, Terms, equal, 
 from evalsuite.compare.strict_tables import columns_for, order_for
 from evalsuite.compare.values import Cell, number_readings
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.types import Fault, Rule, Table
+from evalsuite.core.scores import Fault, Rule, Table
 
 LONGEST_NUMBER: Final = 40
 

@@ -20,7 +20,7 @@ from evalsuite.analysis.causes.table_alignment import Alignment, match, pair_in_
 from evalsuite.analysis.causes.values import decimals, is_near, is_null, number, write_number
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import count_words
-from evalsuite.core.types import Table
+from evalsuite.core.scores import Table
 from evalsuite.readers.csv_table import csv_rows
 
 # How likely an unrelated row contains a key of gold's: one of many digits, or any.

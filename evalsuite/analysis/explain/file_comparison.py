@@ -20,7 +20,7 @@ from evalsuite.compare.strict_columns import Terms, place
 from evalsuite.compare.values import number_gold
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import UsageError, count_words, did_you_mean
-from evalsuite.core.types import Table
+from evalsuite.core.scores import Table
 from evalsuite.readers.json_text import read_tree
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.load_table import as_texts, ending_of, load_table

@@ -24,7 +24,7 @@ from evalsuite.compare.strict_columns import key
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FaultError
 from evalsuite.core.registry import Scorer
-from evalsuite.core.types import Rule, Table
+from evalsuite.core.scores import Rule, Table
 
 TRIES, TRIES_OF_MANY = 1000, 150
 # With so few wrong values any hypothesis that fits would have been named.

@@ -32,7 +32,7 @@ from evalsuite.analysis.explain.search import (
 )
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import count_words
-from evalsuite.core.types import Fault, Table
+from evalsuite.core.scores import Fault, Table
 
 MOST_ALTERNATIVES: Final = 3
 # These causes are directly visible and fit whatever gold contains.

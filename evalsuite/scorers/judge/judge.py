@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FaultError
 from evalsuite.core.registry import scorer
-from evalsuite.core.types import Fault, Score
+from evalsuite.core.scores import Fault, Score
 from evalsuite.scorers.judge.client import Client, Wait
 from evalsuite.scorers.judge.replies import NOTHING, Reading, Verdict, choice_reading, claims_reading, read_results
 from evalsuite.scorers.judge.settings import Message, Prompt, Settings, read_prompt

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Literal
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FaultError, describe
 from evalsuite.core.metric import IN_PYTHON, Measure, Metric, MetricError
-from evalsuite.core.types import Reads, Score
+from evalsuite.core.scores import Reads, Score
 from evalsuite.scorers.judge.judge import Decision, Judge, Question, question_of, score_of
 from evalsuite.scorers.judge.replies import score_reading, yes_no_reading
 from evalsuite.scorers.judge.settings import Prompt, Settings, read_prompt

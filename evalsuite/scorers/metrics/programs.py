@@ -9,7 +9,7 @@ from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import describe, machine_fault
 from evalsuite.core.metric import IN_PYTHON, Measure, Metric, MetricError
 from evalsuite.core.plugin_calls import PROGRAM_BUDGET, PROGRAMS_ALLOWED
-from evalsuite.core.types import Fault
+from evalsuite.core.scores import Fault
 from evalsuite.sandbox.program_sandbox import Ended, can_sandbox_programs, run_program
 from evalsuite.stats.samples import StatsError, pass_at_k
 

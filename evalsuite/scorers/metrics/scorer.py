@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from evalsuite.core.errors import EvalsuiteError
 from evalsuite.core.metric import Metric
 from evalsuite.core.registry import fits, scorer
-from evalsuite.core.types import Problem, Score
+from evalsuite.core.scores import Problem, Score
 from evalsuite.scorers.metrics import METRICS, metric_from
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -11,6 +11,7 @@ from evalsuite.analysis.causes.error_injection import NOTHING
 from evalsuite.analysis.causes.table_alignment import TablePair, table_pairs
 from evalsuite.analysis.causes.table_repairs import pick, rows_of, set_column, set_rows
 from evalsuite.analysis.explain.instance_evidence import explain
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
 from evalsuite.core.registry import Scorer
 from evalsuite.core.types import RULES, Fault, Rule, Table, Task

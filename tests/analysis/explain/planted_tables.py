@@ -3,7 +3,7 @@
 import random
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import (
     ROUND_CEILING,
@@ -17,6 +17,7 @@ from decimal import (
 )
 from zoneinfo import ZoneInfo
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.types import Table
 
 Random = random.Random

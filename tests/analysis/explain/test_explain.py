@@ -2,13 +2,13 @@
 
 import random
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 
 from evalsuite.analysis.causes.table_repairs import set_column
 from evalsuite.analysis.explain.instance_evidence import explain
 from evalsuite.analysis.explain.search import Budget
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.types import Table
 from evalsuite.scorers import SCORERS
 from tests.analysis.explain.planted import ROW_CAUSES, corpus

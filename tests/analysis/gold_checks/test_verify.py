@@ -3,7 +3,6 @@
 import json
 import math
 import os
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from evalsuite.analysis.receipts.verification import (
     verify,
 )
 from evalsuite.cli import main
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import UntrustedPluginError, UsageError
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.limits import resolve_limits

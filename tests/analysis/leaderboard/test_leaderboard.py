@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.analysis.leaderboard.ranking import Leaderboard, make_leaderboard
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import UsageError
 from evalsuite.runs.history_index import RunScores

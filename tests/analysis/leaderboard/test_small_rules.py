@@ -3,7 +3,6 @@
 import json
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from evalsuite.analysis.leaderboard.comparison import PairedDifference, compare
 from evalsuite.analysis.leaderboard.pairing import RunSide, SharedInstances, differing_cases, is_lower_better, side_of
 from evalsuite.analysis.leaderboard.ranking import check_trust
 from evalsuite.analysis.leaderboard.reliability import agree, find_margins, models_of, newest_samples, samples_of
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import UsageError
 from evalsuite.readers.gold_files import find_spec, gold_hash
 from evalsuite.runs.corrected_scores import Rater

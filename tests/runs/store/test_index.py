@@ -247,7 +247,7 @@ def test_what_is_hidden_stays_so(runs: Path) -> None:
     document["gold"]["hidden"] = True
     (runs / "r2/run.json").write_text(json.dumps(document), encoding="utf-8")
     query(ALL, runs)
-    from dataclasses import replace
+    from evalsuite.core.dataclasses import replace
 
     def cut(hidden: bool) -> Any:
         return (lambda result: replace(result, reason="", details={})) if hidden else None

@@ -1,12 +1,12 @@
 """The root of a run: RFC 6962's tree over what is saved, the same when rows come back from a folder."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.runs import scoring
 from evalsuite.runs.run_folder import root_of, tree_root
 from evalsuite.runs.run_options import RunOptions

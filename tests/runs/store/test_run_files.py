@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.compare.characters import MOST_MARKS
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import OutputError
 from evalsuite.core.types import Fault, Result
 from evalsuite.runs import run_files

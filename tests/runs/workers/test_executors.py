@@ -10,13 +10,13 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import EvalsuiteError, UsageError
 from evalsuite.core.types import Result, Task
 from evalsuite.core.version import __version__

@@ -508,7 +508,8 @@ def test_a_worker_that_keeps_its_memory_is_replaced(tmp_path: Path) -> None:
 def test_a_reader_that_is_full_between_two_orders_costs_nothing(n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader that says to its judge that it is full after each `n`th answer, the last of an order or not, costs no answer its score."""
     full = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from itertools import count; from evalsuite.runs import answer_workers as w; "
+        f"import sys; sys.path[:] = [{str(ROOT)!r}, *{{path!r}}]; from itertools import count; "
+        "from evalsuite.runs import answer_workers as w; "
         f"at = count(1); w.Memory.is_short = lambda *_, of_files=None: of_files is None and next(at) % {n} == 0; "
     )
     monkeypatch.setattr(fork_server, "_CODE", full + fork_server._CODE)
