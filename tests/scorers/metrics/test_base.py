@@ -241,6 +241,7 @@ def test_predictions_and_references_may_be_records() -> None:
         ("bleu", {"tokenize": "13b"}, "tokenize"),
         ("jaro_winkler", {"prefix_weight": 0.5}, "prefix_weight"),
         ("python_unit_testing", {"timeout_seconds": 0}, "timeout_seconds"),
+        ("llm_judge", {"reply": "stars"}, "reply cannot be 'stars'"),
     ],
 )
 def test_options_nobody_can_mean_are_refused(name: str, options: dict[str, Any], message: str) -> None:
