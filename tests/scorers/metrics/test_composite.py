@@ -38,6 +38,8 @@ def composite(*values: float | None, **options: Any) -> Composite:
 def test_aggregations(aggregation: str, expected: float) -> None:
     """Only the weighted ones and the harmonic mean look at the weights 1, 2, 3, whose sum does not matter."""
     assert composite(0.4, 0.5, 1.0, aggregation=aggregation).evaluate("x") == pytest.approx(expected)
+    if aggregation not in ("min", "max", "median", "geometric_mean"):
+        assert combine([0.0, 0.5], [0, 1], aggregation) == 0.5
     assert combine([0.4, 0.5, 1.0], [10, 20, 30], aggregation) == pytest.approx(combine([0.4, 0.5, 1.0], [1, 2, 3], aggregation))
 
 

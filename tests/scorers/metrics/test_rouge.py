@@ -81,7 +81,8 @@ STEMS = {
     "adjust", "adoption": "adopt", "effective": "effect", "probate": "probat", "rate": "rate", "cease": "ceas", "controll":
     "control", "roll": "roll", "skies": "sky", "by": "by", "tied": "tie", "cried": "cri", "dying": "die", "yield": "yield",
     "sayings": "say", "ally": "alli", "radically": "radic", "oiled": "oil", "owing": "owe", "aging": "age", "beginning": "begin",
-    "finally": "final",
+    "finally": "final", "yyy": "yyy", "lly": "lli", "sys": "sy", "eed": "eed", "prove": "prove", "denying": "deni", "ys": "ys",
+    "ateed": "ate", "syyed": "sy",
 }  # fmt: skip
 
 
