@@ -46,6 +46,7 @@ from evalsuite.core.registry import (
 )
 from evalsuite.core.types import BROKEN_RECORD, Fault, Score
 from evalsuite.scorers import SCORERS
+from evalsuite.scorers.metrics import METRICS, get_metric
 
 # Annotation -> (its words, values of this type, values of another one).
 TYPES: list[tuple[Any, str, list[Any], list[Any]]] = [
@@ -372,6 +373,13 @@ def own() -> Registry:
     """A registry with one bundled scorer."""
     bundled = {"string_match": SCORERS.bundled["string_match"]}
     return Registry(bundled, metric_scorer=ImportRef("evalsuite.scorers.metrics.scorer:metric_scorer"), group="evalsuite.nothing")
+
+
+def test_a_metric_with_its_options_is_summed_up_as_the_metric_is(own: Registry) -> None:
+    """By the line of its scorer, or by its own description if it is none."""
+    for name, summary in (("f1", METRICS["f1"].summary), ("rouge1", get_metric("rouge1").description)):
+        own.register_metric(f"my {name}", {name: {}})
+        assert own.load(f"my {name}").summary == summary != ""
 
 
 def test_scorers_of_a_file(own: Registry, tmp_path: Path) -> None:

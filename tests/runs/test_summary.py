@@ -10,7 +10,7 @@ from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import GoldError
 from evalsuite.core.status import further_result_row
 from evalsuite.core.types import Result, Status
-from evalsuite.runs.summary import score_or_mean, summarise
+from evalsuite.runs.summary import score_or_mean, summarise, tags_by_instance
 from evalsuite.stats.intervals import clustered_score_interval, few_clusters_note, interval_of_units, score_interval, t_interval
 from tests.properties import examples
 
@@ -82,7 +82,7 @@ def test_a_histogram_is_for_graded_scores() -> None:
 def test_parts_have_their_own_rows() -> None:
     """By scorer and by group the same numbers over fewer instances; a flip is named with its cause."""
     flipped = result("f", 1.0, strict=0.0, details={"flip": "case: Oslo"})
-    summary = summarise([flipped, WRONG], rules="official", groups={"f": ("hard",), "b": ("hard", "easy")})
+    summary = summarise([flipped, WRONG], rules="official", groups=tags_by_instance([("hard", "fb"), ("easy", "b")]))
     assert {tag: (row["n"], row["score"]) for tag, row in summary.by_group.items()} == {"hard": (2, 0.5), "easy": (1, 0.0)}
     assert (summary.by_scorer["string_match"]["n_right_official"], summary.by_scorer["string_match"]["n_right_strict"]) == (1, 0)
     assert [(flip["instance_id"], flip["kind"]) for flip in summary.flips] == [("f", "case")]
@@ -185,22 +185,23 @@ def test_one_answer_of_many_units() -> None:
 def test_a_scale_without_a_range() -> None:
     """What a metric measured on its own scale makes no score; its mean has a row and, where there is nothing else, the summary."""
     measured = [
-        replace(result(name, None, scorer="perplexity", details={"raw": raw}), status="scored") for name, raw in (("r", 2.0), ("s", 5.0))
+        replace(result(name, None, scorer="perplexity", details={"raw": raw}), status="scored") for name, raw in (("r", 0.25), ("s", 0.5))
     ]
     absent = result("t", 0.0, status="missing", scorer="perplexity")
     found = summarise([*measured, absent, RIGHT, WRONG], rules="official")
-    spread = t_interval([2.0, 5.0])
+    spread = t_interval([0.25, 0.5])
     assert (found.score, found.raw, found.chosen.n) == (0.5, None, 2)
     # A scorer whose metric measured some answers, and scored another: that one makes the score.
     mixed = summarise([*measured, absent, result("u", 1.0, scorer="perplexity")], rules="official")
     assert (mixed.score, mixed.chosen.n) == (1.0, 1)
     own = found.by_scorer["perplexity"]
     assert {name: own[name] for name in ("n", "n_units", "raw", "n_measured", "raw_interval_95", "score")} == {
-        **{"n": 3, "n_units": 3, "raw": 3.5, "n_measured": 2, "raw_interval_95": [spread.low, spread.high], "score": None}
+        **{"n": 3, "n_units": 3, "raw": 0.375, "n_measured": 2, "raw_interval_95": [spread.low, spread.high], "score": None}
     }
     alone = summarise([*measured, absent], rules="official").raw
     ends = [spread.low, spread.high]
-    assert alone == {"scorer": "perplexity", "n": 3, "n_measured": 2, "mean": 3.5, "se": spread.se, "interval_95": ends}
+    assert alone == {"scorer": "perplexity", "n": 3, "n_measured": 2, "mean": 0.375, "se": spread.se, "interval_95": ends}
+    assert summarise([measured[0], replace(measured[1], scorer="ter")], rules="official").raw is None
 
 
 def test_values_beside_scores() -> None:

@@ -61,6 +61,7 @@ def test_functions_take_part_under_their_own_name() -> None:
     found = metric.detailed_evaluate("a b", "a b")
     assert list(found.details["parts"]) == ["f1", "half", "rouge1", "bleu", "ter"]
     assert found.value == 1
+    assert [part["weight"] for part in found.details["parts"].values()] == [3, 1, 1, 1, 1]
 
 
 def test_one_part_is_that_metric_itself() -> None:
