@@ -349,17 +349,18 @@ def new_folder(root: Path, label: str, *, now: datetime | None = None) -> Path:
     """Create a free folder `<root>/<yyyymmdd-hhmmss>-<label>`; created at once, so that two runs never share one."""
     stamp = (now or datetime.now(UTC)).strftime("%Y%m%d-%H%M%S")
     slug = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in label).strip("-.")[:40] or "run"
-    for attempt in range(1, 10_000):
-        folder = root / (f"{stamp}-{slug}" if attempt == 1 else f"{stamp}-{slug}-{attempt}")
+    folder, n = root / f"{stamp}-{slug}", 1
+    while True:
         try:
             folder.mkdir(parents=True)
+            break
         except FileExistsError:
-            continue
+            n += 1
+            folder = root / f"{stamp}-{slug}-{n}"
         except OSError as error:
             raise cannot_write_run(folder, error) from error
-        keep_out_of_git(root)
-        return folder
-    raise OutputError(f"no free run folder name under {root}")
+    keep_out_of_git(root)
+    return folder
 
 
 def root_of(tasks: Sequence[Task], results: Sequence[Result], gold: Mapping[str, str], contents: Mapping[str, str]) -> str:
