@@ -49,6 +49,15 @@ def test_a_write_that_ends_early_leaves_nothing(tmp_path: Path, monkeypatch: pyt
     assert [(place.name, place.read_bytes()) for place in tmp_path.iterdir()] == [(UNITS, before)]
 
 
+@pytest.mark.parametrize("units", [["a", "b", "c"], [True, False, True], [1.0, "b", 0.0]])
+def test_lists_of_other_values_stay(units: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plugin may write into its details what it wants: only numbers are units."""
+    monkeypatch.setattr(run_files, "MOST_IN_LINE", 2)
+    row = result("q", 0.5, details={"units": units})
+    assert list(move_units(tmp_path, [row])) == [row]
+    assert not (tmp_path / UNITS).exists()
+
+
 @given(st.data())
 @examples(25)
 def test_what_was_set_apart_comes_back(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:

@@ -52,6 +52,17 @@ SCORES = [
     ("½", None, "a fraction sign"),
     ("", None, "empty"),
     ("{" * 50_000, None, "many braces"),
+    ("Score: 1.<think>x</think>2</think>Score: 4", 0.8, "thoughts that began in the prompt"),
+    ("On a scale of 1 to 5, and for clarity on a scale of 1 to 5: Score: 4", 0.8, "its scale twice"),
+    ("Score: 4. Correction: it was 1999.", 0.8, "a correction off the scale"),
+    ("4\n\nClarity score: 2", 0.8, "a number alone before that of a part"),
+    ("It is good.\n4", 0.8, "a later line"),
+    ("It is good.\n4 because of the dates", None, "a later line with more"),
+    ("I rate it 4 of 5.", 0.8, "of the scale in a sentence"),
+    ("I rate it 4, because it is fine unless the dates are wrong.", None, "a condition soon after"),
+    ("if" + " bb" * 65 + " b the score: 4", None, "a condition 200 characters before"),
+    ("if" + " bb" * 66 + " the score: 4", 0.8, "a condition 201 characters before"),
+    ("{'a': 1, 'score': 4, 'b': 2}!", 0.8, "Python quotes and a sign"),
     ("Score: 4.\n" + "a" * 19_990, 0.8, "20,000 characters"),
     ("Score: 4.\n" + "a" * 19_991, None, "20,001 characters"),
     ('{"a":' * 20_000, None, "deep"),
@@ -92,6 +103,7 @@ YES_NO = [
 def test_yes_and_no(text: str, value: float | None) -> None:
     """A leading yes or no, or one in JSON; everything else is None."""
     assert yes_no_reading()(text).value == value
+    assert [yes_no_reading()(text).why for text in ("maybe", "yes or no")] == ["it holds no yes or no", "it names both yes and no"]
 
 
 CHOICES = [
@@ -125,6 +137,8 @@ CLAIMS = [
     ('{"claims": [{"claim": "a", "supported": false}]}', 0.0),
     ('{"claims": [{"claim": "a", "supported": false}], "verdict": "supported"}', None),
     ('{"claims": [], "verdict": "supported"}', 1.0),
+    ('{"claims": [], "verdict": "No hallucination"}', 1.0),
+    ('{"claims": [], "verdict": "not supported"}', 0.0),
     ('{"claims": []}', None),
     ('{"claims": [], "verdict": "looks fine"}', None),
     ('{"claims": [{"claim": "a", "supported": "yes"}]}', None),
