@@ -25,6 +25,11 @@ QUIET = (
 )
 
 
+def pytest_ignore_collect(config: pytest.Config) -> bool | None:
+    """Leave this folder out where `-m` does not name `extras`: its files import Selenium."""
+    return None if "extras" in config.getoption("-m") else True
+
+
 class Browser:
     """A Chromium window: the Selenium `driver`, and the few gestures that the tests share."""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import kendalltau, spearmanr
+import scipy
 
 from evalsuite.reports.viewer.views import paginate
 from evalsuite.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
@@ -135,8 +135,8 @@ def of_rank_correlation(case: Case) -> Case:
     pair = case["prediction"], case["references"]
     has_order = all(len(set(side)) > 1 for side in pair)
     return {
-        "kendall_tau_b": float(kendalltau(*pair).statistic) if has_order else None,
-        "spearman": float(spearmanr(*pair).statistic) if has_order else None,
+        "kendall_tau_b": float(scipy.stats.kendalltau(*pair).statistic) if has_order else None,
+        "spearman": float(scipy.stats.spearmanr(*pair).statistic) if has_order else None,
     }
 
 

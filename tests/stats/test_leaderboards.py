@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import kendalltau
+import scipy
 
 from evalsuite.stats.intervals import draw_indices
 from evalsuite.stats.ranking import rank_submissions, shared_ranks
@@ -79,7 +79,7 @@ def test_what_is_counted_at_once_is_what_is_counted_pair_by_pair(values: tuple[f
     for i in range(7):
         assert found.submissions[i].p_first == np.mean([not any(row > row[i]) for row in drawn])
         assert found.p_beats[i] == pytest.approx([np.mean([row[i] > row[j] for row in drawn]) for j in range(7)])
-    taus = [kendalltau(row, means).statistic for row in drawn]
+    taus = [scipy.stats.kendalltau(row, means).statistic for row in drawn]
     assert found.tau == pytest.approx(np.nanmean(taus))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from evalsuite.core.types import Result
 from evalsuite.stats import units
@@ -64,7 +64,7 @@ def test_the_prediction_powered_mean() -> None:
         estimate = left.mean() + (weight * others.mean() if n_others else 0)
         variance = np.var([*left, left.mean() - 1, left.mean() + 1], ddof=1) / n
         variance += weight**2 * np.var(others, ddof=1) / n_others if n_others > 1 else 0
-        half = stats.t.ppf(0.975, n - 1) * math.sqrt(variance)
+        half = scipy.stats.t.ppf(0.975, n - 1) * math.sqrt(variance)
         assert [found.estimate, found.se] == pytest.approx([estimate, math.sqrt(variance)], abs=1e-12)
         assert [found.low, found.high] == pytest.approx([estimate - half, estimate + half], abs=1e-9)
         assert (found.n, found.note) == (n, f"{n_others} others, weight {weight:.2f}")
@@ -95,7 +95,7 @@ def test_the_likelihood_of_clusters(totals: list[tuple[float, int]]) -> None:
     edges = np.sin(np.arange(N_MEANS + 1) / N_MEANS * np.pi / 2) ** 2
     weights = np.diff(edges) * [
         sum(
-            math.exp(sum(stats.betabinom.logpmf(total, size, p * scale, (1 - p) * scale) for total, size in totals))
+            math.exp(sum(scipy.stats.betabinom.logpmf(total, size, p * scale, (1 - p) * scale) for total, size in totals))
             for scale in 1 / ((np.arange(N_CORRELATIONS) + 0.5) / N_CORRELATIONS) ** 2 - 1
         )
         for p in middles
@@ -132,7 +132,7 @@ def test_the_interval_of_one_score_of_many_units() -> None:
     assert astuple(interval_of_units(middle, scores))[:3] == astuple(score_interval(scores))[:3]
     found, se = interval_of_units(0.5, scores), score_interval(scores).se
     assert se is not None
-    n, z = 0.25 / se**2, stats.t.ppf(0.975, 7)
+    n, z = 0.25 / se**2, scipy.stats.t.ppf(0.975, 7)
     half = z * math.sqrt(0.25 / n + z * z / (4 * n * n)) / (1 + z * z / n)
     assert [found.low, found.high] == pytest.approx([0.5 - half, 0.5 + half], abs=1e-9)
     assert (found.estimate, found.method) == (0.5, "effective size of units")

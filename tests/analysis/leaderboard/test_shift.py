@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import wasserstein_distance
 
 from evalsuite.analysis.leaderboard import compare
 from evalsuite.analysis.leaderboard.comparison import adjust_shifts, score_shift
@@ -24,7 +24,7 @@ def test_paired_shift_counts_all_exchanges(pairs: list[tuple[float, float]]) -> 
     """Distance as scipy's, p as the share of all exchanges within instances that move the scores as far."""
     found = score_shift("s", {str(i): a for i, (a, _) in enumerate(pairs)}, {str(i): b for i, (_, b) in enumerate(pairs)})
     distances = [
-        wasserstein_distance(
+        scipy.stats.wasserstein_distance(
             [b if swap else a for swap, (a, b) in zip(swaps, pairs, strict=True)],
             [a if swap else b for swap, (a, b) in zip(swaps, pairs, strict=True)],
         )
