@@ -4,13 +4,15 @@ import compileall
 import contextlib
 import gc
 import importlib
+import io
+import json
 import os
 import shutil
 import signal
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +86,36 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
             make(place)
             done.touch()
     return place
+
+
+def copy_of(make: Callable[[Path], object]) -> Any:
+    """A fixture: a copy, as the working folder of a test, of the folder that `make` fills once for all tests of a file."""
+    made: list[Path] = []
+
+    def place(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        if not made:
+            folder = tmp_path_factory.mktemp("made")
+            with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
+                make(folder)
+            made.append(folder)
+        shutil.copytree(made[0], tmp_path, symlinks=True, dirs_exist_ok=True)
+        monkeypatch.chdir(tmp_path)
+        return tmp_path
+
+    return pytest.fixture(place)
+
+
+def copy_example(folder: Path, ids: Collection[str]) -> None:
+    """Copy the example's gold and answers of these instances to `gold` and `example_submission_folder` in a folder."""
+    for name, list_ in (("gold", "demo_eval.jsonl"), ("example_submission_folder", "results_metadata.jsonl")):
+        (folder / name).mkdir()
+        for path in (ROOT / name).iterdir():
+            if path.is_file():
+                shutil.copy(path, folder / name)
+            elif path.name in ids:
+                shutil.copytree(path, folder / name / path.name)
+        lines = (ROOT / name / list_).read_text(encoding="utf-8").splitlines(keepends=True)
+        (folder / name / list_).write_text("".join(line for line in lines if json.loads(line)["instance_id"] in ids), encoding="utf-8")
 
 
 def _is_whole(config: pytest.Config) -> bool:

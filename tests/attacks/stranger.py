@@ -185,8 +185,13 @@ def crawl(folder: Path | None, **_: object) -> None:
     assert len(seen) > 5, seen
 
 
+def _looked_at(folder: Path) -> dict[str, tuple[int, int]]:
+    """What tells that something below a folder was written."""
+    return {str(path): (path.lstat().st_mtime_ns, path.lstat().st_size) for path in folder.rglob("*")}
+
+
 def main(place: Path, chosen: list[list[str]]) -> None:
-    """Call the commands, each in a fresh copy of the place, and print a JSON object a line: what was executed, and how each one ended."""
+    """Call the commands, each in a clean copy of the place, and print a JSON object a line: what was executed, and how each one ended."""
     import evalsuite.cli
     import evalsuite.reports.viewer.app
     from evalsuite.core.registry import _import_file
@@ -195,8 +200,12 @@ def main(place: Path, chosen: list[list[str]]) -> None:
     evalsuite.reports.viewer.app.serve = crawl
     copy = place.parent / "copy"
     hook = Executed(copy)
+    clean: dict[str, tuple[int, int]] | None = None
     for line in chosen or list(lines()):
-        shutil.copytree(place, copy)
+        if clean is None or _looked_at(copy) != clean:
+            shutil.rmtree(copy, ignore_errors=True)
+            shutil.copytree(place, copy)
+            clean = _looked_at(copy)
         os.chdir(copy)
         said = io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
@@ -211,7 +220,6 @@ def main(place: Path, chosen: list[list[str]]) -> None:
         _import_file.cache_clear()
         hook.found.clear()
         os.chdir("/")
-        shutil.rmtree(copy)
         for file in left:
             Path(file).unlink(missing_ok=True)
 

@@ -21,6 +21,12 @@ pytestmark = pytest.mark.usefixtures("shared_fork_server")
 Capture = pytest.CaptureFixture[str]
 
 
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No run of the person who starts the tests is the last one."""
+    monkeypatch.chdir(tmp_path)
+
+
 def shown(capsys: Capture, *arguments: object) -> tuple[int, str, str]:
     """(exit code, stdout, stderr) of `evalsuite check` in this process."""
     code = main(["check", *map(str, arguments)])

@@ -17,6 +17,7 @@ from evalsuite.cli import main
 from evalsuite.cli.commands import COMMANDS, LISTED, grouped_name, page, plain_name
 from evalsuite.cli.parser import SECTIONS, HelpCommand, leaves, load_command
 from tests.cli.test_run import text_gold, text_submission, write_lines
+from tests.conftest import copy_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -76,34 +77,32 @@ def _odd_forms(folder: Path) -> None:
     (folder / "loop").symlink_to("loop")
 
 
-@pytest.fixture
-def things(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def make_things(folder: Path) -> None:
     """Provide one thing of each kind in the working folder."""
-    monkeypatch.chdir(tmp_path)
-    text_gold(tmp_path / "gold", a="Paris", b="Rome")
-    text_submission(tmp_path / "sub", a="Paris", b="Oslo")
-    text_submission(tmp_path / "sub2", a="Paris", b="Rome")
+    text_gold(folder / "gold", a="Paris", b="Rome")
+    text_submission(folder / "sub", a="Paris", b="Oslo")
+    text_submission(folder / "sub2", a="Paris", b="Rome")
     shutil.make_archive("packed", "zip", "sub")
     shutil.make_archive("packed", "gztar", "sub")
     for name, total in (("one", 5), ("two", 6)):
-        (tmp_path / name).mkdir()
+        (folder / name).mkdir()
         for i in range(3):
             record = {"vendor": f"v{i}", "lines": [{"sku": "x", "n": total if i == 1 else i}]}
-            (tmp_path / name / f"r{i}.json").write_text(json.dumps(record), encoding="utf-8")
-        write_lines(tmp_path / f"{name}.jsonl", *(json.loads(file.read_text()) for file in sorted((tmp_path / name).iterdir())))
-        write_lines(tmp_path / f"flat_{name}.jsonl", {"a": 1, "b": total}, {"a": 2, "b": 3})
-        (tmp_path / f"flat_{name}.json").write_text(json.dumps([{"a": 1, "b": total}]), encoding="utf-8")
-        _table(tmp_path / f"{name}.csv", ["region", "revenue"], ["EMEA", total], ["APAC", 3])
-        (tmp_path / f"{name}.tsv").write_text(f"region\trevenue\nEMEA\t{total}\n", encoding="utf-8")
-        _database(tmp_path / f"{name}.sqlite", "Paris", str(total))
+            (folder / name / f"r{i}.json").write_text(json.dumps(record), encoding="utf-8")
+        write_lines(folder / f"{name}.jsonl", *(json.loads(file.read_text()) for file in sorted((folder / name).iterdir())))
+        write_lines(folder / f"flat_{name}.jsonl", {"a": 1, "b": total}, {"a": 2, "b": 3})
+        (folder / f"flat_{name}.json").write_text(json.dumps([{"a": 1, "b": total}]), encoding="utf-8")
+        _table(folder / f"{name}.csv", ["region", "revenue"], ["EMEA", total], ["APAC", 3])
+        (folder / f"{name}.tsv").write_text(f"region\trevenue\nEMEA\t{total}\n", encoding="utf-8")
+        _database(folder / f"{name}.sqlite", "Paris", str(total))
     _table(
-        tmp_path / "answers.csv",
+        folder / "answers.csv",
         ["id", "question", "answer", "gpt", "claude"],
         [1, "2+2?", 4, 4, 5],
         [2, "capital", "Rome", "Oslo", "Rome"],
     )
-    _table(tmp_path / "one_model.csv", ["prompt", "ground_truth", "response"], ["2+2?", 4, 4], ["3+3?", 6, 7])
-    (tmp_path / "sample_one.jsonl").write_text(
+    _table(folder / "one_model.csv", ["prompt", "ground_truth", "response"], ["2+2?", 4, 4], ["3+3?", 6, 7])
+    (folder / "sample_one.jsonl").write_text(
         "\n".join(
             json.dumps(
                 {
@@ -129,20 +128,22 @@ def things(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "vars": {},
         "response": {"output": "x"},
     }
-    (tmp_path / "foo.json").write_text(json.dumps({"results": {"results": [row]}}), encoding="utf-8")
-    _bird(tmp_path / "bird", "dev_gold.sql", "dev_databases")
-    _bird(tmp_path / "spider", "dev_gold.sql", "database")
-    (tmp_path / "predicted.json").write_text(json.dumps({"0": f"{QUERY}\t----- bird -----\tgeo", "1": QUERY}), encoding="utf-8")
-    (tmp_path / "predicted.txt").write_text(f"{QUERY}\n{QUERY}\n", encoding="utf-8")
-    _lite(tmp_path / "checkout" / "spider2-lite", "local001", "bq001")
-    _lite(tmp_path / "checkout" / "spider2-snow", "sf001", "sf002")
-    (tmp_path / "snow_answers").mkdir()
-    _table(tmp_path / "snow_answers" / "sf001.csv", ["a"], [1])
-    (tmp_path / "notes.md").write_text("# notes\n", encoding="utf-8")
-    _odd_forms(tmp_path)
+    (folder / "foo.json").write_text(json.dumps({"results": {"results": [row]}}), encoding="utf-8")
+    _bird(folder / "bird", "dev_gold.sql", "dev_databases")
+    _bird(folder / "spider", "dev_gold.sql", "database")
+    (folder / "predicted.json").write_text(json.dumps({"0": f"{QUERY}\t----- bird -----\tgeo", "1": QUERY}), encoding="utf-8")
+    (folder / "predicted.txt").write_text(f"{QUERY}\n{QUERY}\n", encoding="utf-8")
+    _lite(folder / "checkout" / "spider2-lite", "local001", "bq001")
+    _lite(folder / "checkout" / "spider2-snow", "sf001", "sf002")
+    (folder / "snow_answers").mkdir()
+    _table(folder / "snow_answers" / "sf001.csv", ["a"], [1])
+    (folder / "notes.md").write_text("# notes\n", encoding="utf-8")
+    _odd_forms(folder)
     assert main(["run", "sub", "--gold", "gold", "--out", "saved", "--quiet"]) == 0
     assert main(["run", "sub2", "--gold", "gold", "--out", "saved2", "--quiet"]) == 0
-    return tmp_path
+
+
+things = copy_of(make_things)
 
 
 LITE_GOLD = "checkout/spider2-lite/evaluation_suite/gold"

@@ -85,7 +85,7 @@ def with_logins(made: Checkout) -> Checkout:
 @pytest.mark.parametrize("layout", ["lite", pytest.param("snow", marks=pytest.mark.slow)])
 def test_no_command_asks_the_network_about_files(layout: str, tmp_path: Path) -> None:
     """Each line ends without a look-up and without a connection, though every instance has a query and a login that could be tried."""
-    made = with_logins(make_checkout(tmp_path, layout, 12))
+    made = with_logins(make_checkout(tmp_path, layout, 6))
     submit(made, tmp_path / "sub")
     submit(made, tmp_path / "other", seed=2, leave_out=3)
     lines = lines_of(made)
@@ -102,7 +102,7 @@ def test_no_command_asks_the_network_about_files(layout: str, tmp_path: Path) ->
 
 def test_a_connection_is_opened_for_what_needs_a_query_alone(tmp_path: Path) -> None:
     """The hook hears: an answer that is a query, and a submitted instance whose gold only a query gives, and --live-gold. No other."""
-    made = with_logins(make_checkout(tmp_path, "lite", 12))
+    made = with_logins(make_checkout(tmp_path, "lite", 6))
     write_lines(made.gold_folder / "spider2lite_eval.jsonl", *({"instance_id": id_, "condition_cols": []} for id_ in made.gold))
     submit(made, tmp_path / "sub")
     ids = [id_ for id_ in made.gold if (made.gold_folder / "sql" / f"{id_}.sql").is_file()]
@@ -122,7 +122,7 @@ def test_a_connection_is_opened_for_what_needs_a_query_alone(tmp_path: Path) -> 
 
 def test_placeholders_are_no_login(tmp_path: Path) -> None:
     """With the credentials that are handed out nobody is asked, even where gold is a query, or the answer, or the login is tested."""
-    made = make_checkout(tmp_path, "lite", 12)
+    made = make_checkout(tmp_path, "lite", 6)
     for table in (made.gold_folder / "exec_result").iterdir():
         table.unlink()
     submit(made, tmp_path / "sub")

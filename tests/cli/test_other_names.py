@@ -9,20 +9,21 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.suites.stored_suites import load_suite
 from tests.cli.test_run import text_gold, text_submission
+from tests.conftest import copy_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 RUN = ["--isolation", "none", "--quiet"]
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def make_runs(folder: Path) -> None:
     """Gold elsewhere than by default, two submissions and a saved run of each."""
-    monkeypatch.chdir(tmp_path)
-    text_gold(tmp_path / "truth", a="Paris", b="Rome")
+    text_gold(folder / "truth", a="Paris", b="Rome")
     for name, answer in (("one", "Rome"), ("two", "Oslo")):
-        text_submission(tmp_path / name, a="Paris", b=answer)
+        text_submission(folder / name, a="Paris", b=answer)
         assert main(["run", name, "--gold", "truth", "--out", f"runs/{name}", *RUN]) == 0
-    return tmp_path
+
+
+place = copy_of(make_runs)
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:

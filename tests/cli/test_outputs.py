@@ -11,21 +11,22 @@ from evalsuite.cli import main
 from evalsuite.core.errors import OutputError
 from evalsuite.core.import_ref import ImportRef
 from tests.cli.test_run import text_gold, text_submission
+from tests.conftest import copy_of
 from tests.processes import finished
 from tests.terminal.pty_harness import EVALSUITE
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def make_runs(folder: Path) -> None:
     """Gold of two texts, two submissions and a run of each."""
-    monkeypatch.chdir(tmp_path)
-    text_gold(tmp_path / "gold", a="Paris", b="Rome")
+    text_gold(folder / "gold", a="Paris", b="Rome")
     for name in ("one", "two"):
-        text_submission(tmp_path / "subs" / name, a="Paris", b="Rome")
+        text_submission(folder / "subs" / name, a="Paris", b="Rome")
         assert main(["run", f"subs/{name}", "--isolation", "none", "-q", "--out", name]) == 0
-    return tmp_path
+
+
+place = copy_of(make_runs)
 
 
 COMMANDS = [

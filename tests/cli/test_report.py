@@ -13,7 +13,7 @@ from evalsuite.cli import main
 from evalsuite.core.status import LEVELS
 from evalsuite.reports import BINARY, FORMATS
 from tests.cli.test_run import evalsuite, text_gold, text_submission
-from tests.conftest import ROOT
+from tests.conftest import ROOT, copy_example
 from tests.reports.made import MARKS, hidden_suite
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -170,8 +170,7 @@ def test_the_page_about_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     page = (ROOT / "docs" / "reports.md").read_text(encoding="utf-8")
     commands = re.findall(r"^evalsuite (.+)$", page, re.MULTILINE)
     assert len(commands) == 10
-    for name in ("gold", "example_submission_folder"):
-        (tmp_path / name).symlink_to(ROOT / name)
+    copy_example(tmp_path, {"sales_001", "sales_004", "hr_007", "ops_001", "geo_005", "fin_004"})
     monkeypatch.chdir(tmp_path)
     assert [main(command.split()) for command in commands] == [0] * 10
     assert {"report.html", "report.md", "results.csv", "results.json", "junit.xml", "results.parquet", "margins.html"} <= {

@@ -9,24 +9,25 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
+from tests.conftest import copy_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 ANSWERS = {"a0": "yynn", "a1": "yyyn", "b0": "nnnn", "b1": "nynn"}
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def make_runs(folder: Path) -> None:
     """Gold of four questions, a submission for each of `ANSWERS`, and their runs."""
-    monkeypatch.chdir(tmp_path)
     spec = {"func": "string_match", "parameters": {"gold": ["y"]}}
-    (tmp_path / "gold").mkdir()
+    (folder / "gold").mkdir()
     lines = [json.dumps({"instance_id": f"q{i}", "evaluation": spec}) for i in range(4)]
-    (tmp_path / "gold" / "x_eval.jsonl").write_text("\n".join(lines))
+    (folder / "gold" / "x_eval.jsonl").write_text("\n".join(lines))
     for name, answers in ANSWERS.items():
-        submission(tmp_path / name, answers)
+        submission(folder / name, answers)
         assert main(["run", name, "--gold", "gold", "--out", f"runs/{name}", "--quiet", "--isolation", "none"]) == 0
-    return tmp_path
+
+
+place = copy_of(make_runs)
 
 
 def submission(folder: Path, answers: str) -> None:

@@ -129,7 +129,7 @@ def test_no_room_moves_a_verdict(n_mib: int, alone: dict[str, tuple[float | None
 
 
 @linux
-@pytest.mark.parametrize("n", [2, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [1, pytest.param(500, marks=pytest.mark.slow)])
 def test_machines_that_lack_anything_move_no_verdict(n: int, tmp_path: Path) -> None:
     """Whatever a machine lacks, a run ends as it does everywhere, with unscored answers, or with one error: no verdict differs."""
     done = finished([sys.executable, "-m", "tests.sandbox.limit_combinations", tmp_path, 1000, n], cwd=ROOT, seconds=60 * n, check=True)

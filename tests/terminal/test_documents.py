@@ -2,10 +2,12 @@
 
 import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import copy_example
 from tests.meta.test_readme import blocks, workplace
 from tests.terminal.pty_harness import piped, run
 
@@ -22,13 +24,23 @@ BLOCKS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def place(workplace: Path) -> Path:
+    """The copy of the project, with as much of the example as the commands name, and one instance of each of its groups."""
+    named = re.findall(r"\b[a-z]+_\d{3}\b", str([block for kind in ("bash", "sh", "") for block in blocks(kind)]))
+    for name in ("gold", "example_submission_folder"):
+        shutil.rmtree(workplace / name)
+    copy_example(workplace, {*named, "hr_007", "geo_005", "fin_004"})
+    return workplace
+
+
 @pytest.mark.parametrize(("block", "columns"), BLOCKS)
-def test_documented_commands_run(block: tuple[str, ...], columns: int | None, workplace: Path) -> None:
+def test_documented_commands_run(block: tuple[str, ...], columns: int | None, place: Path) -> None:
     """The commands of a block end well one after the other (a gate that is not met is a scored run too) and print or write something."""
-    env = {"PATH": f"{workplace / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    env = {"PATH": f"{place / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"}
     for line in block:
         command = ["sh", "-c", line]
-        shown = piped(command, env=env, cwd=workplace) if columns is None else run(command, columns=columns, env=env, cwd=workplace)
+        shown = piped(command, env=env, cwd=place) if columns is None else run(command, columns=columns, env=env, cwd=place)
         assert shown.code in (0, 1), shown.screen + shown.errors
         assert shown.lines or " > " in line, line
         assert not re.search(r"^error:", f"{shown.screen}\n{shown.errors}", re.MULTILINE), shown.screen + shown.errors
