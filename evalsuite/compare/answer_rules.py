@@ -12,6 +12,9 @@ Excluded texts are found by their appearance: invisible characters and marks (st
 underscores and points are a space, and a letter or digit of another alphabet counts as each one that it looks like. Only letters and digits
 are a boundary, so an exclusion finds more than a gold does, on purpose: forbidden text must not be hidden in `New-York`.
 
+An answer that declares its answer (`Final answer:`, `so the winner is`, `\\boxed{}`, `<answer>`, a JSON key) is what it declares; what it
+works out before, strikes through or thinks aloud does not count. `claims` reads what it says about gold there.
+
 Numbers (`numbers` defines what one is). Official is Spider2's `eval_utils.number_match`. The arithmetic is the reference's, including float
 noise at the edge of the tolerance: 100.0001 - 100 is a little more than 1e-4, 5.0001 - 5 a little less. Strict: the answer must name every
 gold (or one of them, `conj="or"`), and no more different candidates than there are golds. Context never counts as a candidate: years next
@@ -24,7 +27,7 @@ off may be present.
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cache, lru_cache
 from itertools import islice
@@ -51,9 +54,8 @@ from evalsuite.compare.answer_messages import (
     too_many_numbers,
 )
 from evalsuite.compare.characters import digits_only, is_joined, is_spaceless, looks_like, spelled_out, visible
-from evalsuite.compare.claims import Claims, declared_answer, kind_of
+from evalsuite.compare.claims import Claims, is_bound
 from evalsuite.compare.dates import date_gold, places_of_date
-from evalsuite.compare.doubts import Denials, Doubt, is_bound, is_left_open
 from evalsuite.compare.numbers import (
     FEWEST_DECIMALS,
     Number,
@@ -153,13 +155,13 @@ def find_named_numbers(answer: str, golds: Sequence[str]) -> dict[Decimal, str]:
     """
     doubts: dict[Decimal, str] = {}
     text, gold_texts = digits_only(answer), {gold.strip() for gold in golds}
-    denials = Denials(text)
+    claims = Claims(text, gold_texts)
     values = {value for gold in golds if (value := number_gold(gold)) is not None}
     for value, start, end in numeric_tokens(text, gold_texts, values):
-        if is_bound(text, start, end) or (start, end) in denials:
+        if is_bound(text, start, end) or claims.denies(start, end):
             doubts[value] = "negated"
         elif doubts.get(value) != "":
-            doubts[value] = _doubt(text, start, end, gold_texts, denials)
+            doubts[value] = claims.doubt(start, end)
     return doubts
 
 
@@ -209,6 +211,56 @@ def match_text_strictly(
     return _name_part(_match_part(part, [gold] if isinstance(gold, str) else list(gold), conj), is_part=part != answer)
 
 
+# What an answer declares.
+_STRUCK: Final = lazy_pattern(r"~~[^~\n]{1,80}~~|<(del|s|strike)>[^<\n]{1,80}</\1>", re.IGNORECASE)
+_THOUGHT: Final = lazy_pattern(r"</(?:think|thinking|thought|reasoning|scratchpad)>", re.IGNORECASE)
+_DECLARED: Final = lazy_pattern(
+    r"<answer>(?P<tag>[^<]{1,400})</answer>"
+    r"|\\boxed\{(?P<box>(?:[^{}\n]|\{[^{}\n]{0,100}\}){1,200})\}"
+    r"|[\"'](?:final_?)?answer[\"']\s?:\s?(?P<value>\"(?:[^\"\\\n]|\\.){0,400}\"|'(?:[^'\\\n]|\\.){0,400}'|[^\s\"',}\[{]+)"
+    r"|^####[^\S\n]+(?P<hash>[^\n]+)\s*\Z"
+    r"|[,;]?\s(?:(?:and|so|which|that)\s)?(?:leaves|leaving|makes|making|gives|giving|yields|yielding|totall?ing|for a total of)\s"
+    r"(?P<sum>[^\s,;]+(?: [a-z]+)?)[.!]?\s*\Z"
+    r"|(?:^|[.;,]\s|\b(?:so|but|and)\s)it(?:['’]s|\sis)\s(?P<it>[$€£]?-?\d[^\s;]*)[.!]?\s*\Z"
+    r"|(?:^|[.!?;]\s)\W*(?:total|count|sum|result)\s?[:=](?P<label>(?!\s?- )[^\n;:=]*)\Z"
+    r"|(?:\bfinal answer\b|(?:^|[.!?;,:]\s|\b(?:so|but|and)\s)\W{0,12}(?:(?:so|thus|therefore|hence|the|my),? )*"
+    r"(?:correct |right |real |actual )?answer\b"
+    r"|(?:^|[.!?;,]\s|\b(?:so|but|and)\s)\W{0,4}(?:(?:so|thus|therefore|hence|in conclusion|overall),? (?:the|my|our) (?:\w+ )?\w+"
+    r"|the (?:correct|right|real|actual|true) (?:\w+ )?\w+)(?= (?:is|was|should be|must be)\b(?! not| wrong| in | un| clear\b(?!:))))"
+    r"(?=[\s*_`]*(?:[:=–—-]|(?:is|was|should|must)\b|\d|\*\*|\Z)|\n)(?P<rest>)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MAY_DECLARE: Final = lazy_pattern(
+    r"\\boxed|####|answer|\b(?:leav|mak|giv|yield|totall?)(?:es|s|ing)\b|for a total"
+    r"|\bit(?:['’]s| is) [$€£]?-?\d|\b(?:total|count|sum|result)\s?[:=]"
+    r"|\b(?:so|thus|therefore|hence|conclusion|summary|overall|correct|right|real|actual|true)\b",
+    re.IGNORECASE,
+)
+
+
+def declared_answer(answer: str) -> str:
+    """The part of an answer that counts: what it declares as its answer where it does, else all of it but what is struck through."""
+    text = answer
+    if "~~" in text or "</" in text:
+        text = _STRUCK.sub(" ", text)
+        behind_thoughts = _THOUGHT.split(text)[-1]
+        text = behind_thoughts if behind_thoughts.strip() else text
+    if not _MAY_DECLARE.search(text):
+        return text
+    last: re.Match[str] | None = None
+    for match in _DECLARED.finditer(text):
+        last = match
+    if last is None:
+        return text
+    if last["rest"] is None:
+        answer_text = last[last.lastgroup or 0]
+    else:
+        line = re.split(r"\n|(?<=[.!]) (?=\()", text[last.end() :], maxsplit=1)[0]
+        is_whole = any(map(str.isalnum, line)) and not line.rstrip(" \t*_").endswith(":")
+        answer_text = line if is_whole else text[last.end() :]
+    return answer_text if any(map(str.isalnum, answer_text)) else text
+
+
 def _name_part(verdict: Strict, *, is_part: bool) -> Strict:
     """The verdict; a reason for a refusal says that it is about a part of the answer only."""
     return replace(verdict, reason=in_part(verdict.reason)) if is_part and not verdict.value else verdict
@@ -220,9 +272,8 @@ def _match_part(answer: str, golds: Sequence[str], conj: Literal["and", "or"]) -
     # Computed once, and only if a gold is a number: both lists can have hundreds of entries.
     numbers = cache(lambda: find_named_numbers(answer, golds))
     folded_golds = frozenset(map(fold, golds))
-    denials = Denials(lines)
-    claims = cache(lambda: _claims(answer, lines, golds, folded_golds))
-    doubts = [_names(text, item, folded_golds, numbers, denials, claims) for item in golds]
+    claims = Claims(lines, folded_golds, lambda: fold(answer, keep_lines=True, keep_case=True))
+    doubts = [_names(text, item, numbers, claims) for item in golds]
     missing = [item for item, doubt in zip(golds, doubts, strict=True) if doubt]
     details: dict[str, Any] = {"n_missing": len(missing), "n_golds": len(golds)}
     if not missing or (conj == "or" and len(missing) < len(golds)):
@@ -245,20 +296,7 @@ def _missing_text(text: str, missing: Sequence[str], doubts: Sequence[str], conj
     return Strict(value=0.0, reason=lacks(len(missing), len(doubts), conj), kind="lacking", details=details)
 
 
-def _claims(answer: str, lines: str, golds: Sequence[str], folded_golds: Collection[str]) -> Claims:
-    """What a folded answer claims; a name has capitals or digits as gold has."""
-    text = fold(answer, keep_lines=True, keep_case=True)
-    return Claims(text if len(text) == len(lines) else lines, folded_golds, kind_of(golds[0]))
-
-
-def _names(
-    folded_text: str,
-    gold: str,
-    golds: Collection[str],
-    numbers: Callable[[], Mapping[Decimal, str]],
-    denials: Denials,
-    claims: Callable[[], Claims],
-) -> str:
+def _names(folded_text: str, gold: str, numbers: Callable[[], Mapping[Decimal, str]], claims: Claims) -> str:
     """ "" if the answer names one gold, by its value if it is a number, else as whole tokens; otherwise the reason why not.
 
     One place without a doubt is enough, unless the last one is denied.
@@ -268,22 +306,21 @@ def _names(
         return numbers().get(number, "lacking")
     part, doubt = fold(gold), "lacking"
     for start, end in islice(occurrences(folded_text, part), _MOST_PLACES):
-        doubt = _doubt(folded_text, start, end, golds, denials)
-        if not doubt and len(part) < len(folded_text) and claims().overrule(start, end):
+        doubt = claims.doubt(start, end)
+        if not doubt and len(part) < len(folded_text) and claims.overrules(start, end, part):
             doubt = "negated"
         if not doubt:
             last = _last_occurrence(folded_text, part)
-            return "negated" if last != start and (last, last + len(part)) in denials else ""
+            return "negated" if last != start and claims.denies(last, last + len(part)) else ""
     if doubt == "lacking" and (days := date_gold(gold)) is not None:
         for start, end in places_of_date(folded_text, days):
-            if not (doubt := _doubt(folded_text, start, end, golds, denials)):
+            if not (doubt := claims.doubt(start, end)):
                 break
     return doubt
 
 
 # An answer that doubts gold at so many places does not name it.
 _MOST_PLACES: Final = 1000
-_BEGINS_AS_NUMBER: Final = lazy_pattern(r"[-+]?[$€£¥]?\d")
 
 
 def _last_occurrence(text: str, part: str) -> int:
@@ -292,16 +329,6 @@ def _last_occurrence(text: str, part: str) -> int:
     while _goes_on_before(text, at) or _goes_on_behind(text, at + len(part)):
         at = text.rfind(part, 0, at + len(part) - 1)
     return at
-
-
-def _doubt(text: str, start: int, end: int, golds: Collection[str], denials: Denials) -> Doubt:
-    """Whether the answer denies what is at this place, or names it as one of several alternatives that are not all gold."""
-    if (start, end) in denials or (_BEGINS_AS_NUMBER.match(text, start) and is_bound(text, start, end)):
-        return "negated"
-    is_open = is_left_open(
-        text, start, end, lambda at: any(text.startswith(gold, at) for gold in golds), lambda part: any(map(part.endswith, golds))
-    )
-    return "hedged" if is_open else ""
 
 
 def fold(text: str, *, keep_lines: bool = False, keep_case: bool = False) -> str:

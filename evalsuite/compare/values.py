@@ -24,9 +24,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from evalsuite.compare.characters import LETTER, digits_only, is_joined
-from evalsuite.compare.claims import UnstatedNumbers
+from evalsuite.compare.claims import CURRENCY, NEAR, REACH, Claims, ends_with
 from evalsuite.compare.dates import DAYS, ISO_DATES, MONTHS, SPOKEN_DATES, instant_of
-from evalsuite.compare.doubts import CURRENCY, NEAR, REACH, ends_with
 from evalsuite.compare.numbers import Number, as_number, digits_of_words, number_of
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.import_ref import lazy_pattern
@@ -255,7 +254,7 @@ def _in_plain_signs(answer: str) -> str:
 
 def _numbers_of(text: str, short_golds: frozenset[str]) -> Iterator[Value]:
     context, labels, skipped = (_Spans(pattern, text) for pattern in (_CONTEXT, _LABEL, _NO_NUMBER))
-    unstated = UnstatedNumbers(text)
+    claims = Claims(text)
     plain_values: dict[tuple[Role, str, str], Value] = {}
     at = total_at = 0
     while (match := _next_number(text, at, short_golds)) is not None:
@@ -272,9 +271,9 @@ def _numbers_of(text: str, short_golds: frozenset[str]) -> Iterator[Value]:
             yield replace(value, span=match.span())
         elif fraction is not None and short_golds.isdisjoint(fraction.group("over", "under")):
             at = fraction.end()
-            yield _fraction(fraction, "denied" if fraction.span() in unstated else "")
+            yield _fraction(fraction, "denied" if claims.leaves_out(*fraction.span()) else "")
         elif (sign := _sign_of(match)) is not None:
-            role = "denied" if match.span() in unstated else role
+            role = "denied" if claims.leaves_out(*match.span()) else role
             part = _whole_of(match, role)
             total_at = total_at if part is None else part.end()
             is_plain = part is None and match[0].isdigit()

@@ -10,7 +10,7 @@ from typing import Any
 import regex
 
 from evalsuite.compare.answer_messages import in_part
-from evalsuite.compare.claims import declared_answer
+from evalsuite.compare.answer_rules import declared_answer
 from evalsuite.core.dataclasses import replace
 from tests.models import official_number
 

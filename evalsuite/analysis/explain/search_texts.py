@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final, TypeVar
 
 from evalsuite.analysis.causes import ERROR_HYPOTHESES
@@ -233,9 +233,9 @@ def _correct_phrases(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
     """Correct a phrase of the answer that equals gold but for one hypothesis; first each gold alone, then all at once."""
     texts = [gold for gold in golds if isinstance(gold, str) and gold.strip()]
     one_is_enough = judge.parameters.get("conj") != "and"
-    phrases = list[tuple[str, str, Cause]]()
+    phrases, windows = list[tuple[str, str, Cause]](), _Windows(answer)
     for gold in texts:
-        phrase = _find_wrong_phrase(answer, gold)
+        phrase = _find_wrong_phrase(windows, gold)
         if phrase is None:
             continue
         start, stop, cause = phrase
@@ -248,13 +248,10 @@ def _correct_phrases(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
     yield [cause for _, _, cause in phrases], _put_phrases(answer, phrases)
 
 
-def _find_wrong_phrase(answer: str, gold: str) -> tuple[int, int, Cause] | None:
+def _find_wrong_phrase(windows: "_Windows", gold: str) -> tuple[int, int, Cause] | None:
     """Return (start, end, cause) of the first phrase of the answer that equals gold but for one hypothesis."""
-    bare = alphanumeric(gold)
-    for start, stop in _windows(answer, gold):
-        window = answer[start:stop]
-        if window.isascii() and gold.isascii() and alphanumeric(window) != bare:
-            continue
+    for start, stop in islice(windows.like(gold), MOST_WINDOWS):
+        window = windows.answer[start:stop]
         pairs = [Pair(gold, window)]
         for hypothesis in _hypotheses(_TEXT_LAWS):
             fixed = hypothesis.fix(pairs)
@@ -270,19 +267,34 @@ def _put_phrases(answer: str, phrases: Sequence[tuple[str, str, Cause]]) -> str:
     return answer
 
 
-def _windows(answer: str, gold: str) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of the phrases of the answer that may be gold's: about as many words, cut at words."""
-    words = [match.span() for match in _WORD.finditer(answer)]
-    n, seen = len(_WORD.findall(gold)), 0
-    for size in sorted({max(1, n + d) for d in (-3, -2, -1, 0, 1, 2)}, key=lambda size: abs(size - n)):
-        for i in range(len(words) - size + 1):
-            seen += 1
-            if seen > MOST_WINDOWS:
-                return
-            start, stop = words[i][0], words[i + size - 1][1]
-            while stop > start + 1 and answer[stop - 1] in _STOPS and not gold.endswith(answer[stop - 1]):
-                stop -= 1
-            yield start, stop
+class _Windows:
+    """The phrases of an answer by their letters and figures: an answer of many phrases is read once, not once for each gold."""
+
+    def __init__(self, answer: str) -> None:
+        self.answer = answer
+        self._words = [match.span() for match in _WORD.finditer(answer)]
+        # By the number of words: where the phrases of these letters begin, under None those whose letters may be written differently.
+        self._starts: dict[int, dict[str | None, list[int]]] = {}
+
+    def like(self, gold: str) -> Iterator[tuple[int, int]]:
+        """Yield (start, end) of the phrases that may be gold's: about as many words, cut at words, with gold's letters in ASCII."""
+        n = len(_WORD.findall(gold))
+        for size in sorted({max(1, n + d) for d in (-3, -2, -1, 0, 1, 2)}, key=lambda size: abs(size - n)):
+            starts = self._starts_of(size)
+            alike = starts.get(alphanumeric(gold), []) + starts.get(None, []) if gold.isascii() else chain(*starts.values())
+            for i in sorted(alike):
+                start, stop = self._words[i][0], self._words[i + size - 1][1]
+                while stop > start + 1 and self.answer[stop - 1] in _STOPS and not gold.endswith(self.answer[stop - 1]):
+                    stop -= 1
+                yield start, stop
+
+    def _starts_of(self, size: int) -> dict[str | None, list[int]]:
+        if size not in self._starts:
+            starts = self._starts[size] = {}
+            for i in range(len(self._words) - size + 1):
+                window = self.answer[self._words[i][0] : self._words[i + size - 1][1]]
+                starts.setdefault(alphanumeric(window) if window.isascii() else None, []).append(i)
+        return self._starts[size]
 
 
 def _complete_answer(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:

@@ -5,7 +5,9 @@ from collections import Counter
 
 import pytest
 
+from evalsuite.analysis.causes.error_hypotheses import alphanumeric
 from evalsuite.analysis.causes.table_repairs import set_column
+from evalsuite.analysis.explain import search_texts
 from evalsuite.analysis.explain.instance_evidence import explain
 from evalsuite.analysis.explain.search import Budget
 from evalsuite.core.dataclasses import replace
@@ -135,6 +137,23 @@ def test_words_may_be_joined() -> None:
     parameters = {"gold": ["Pitching Machine", "Batting Cage"], "conj": "and"}
     found = explain(SCORERS.load("string_match"), "Sold: Pitching_Machine, Batting-Cage.", parameters, rules="official")
     assert [cause["name"] for cause in found["causes"]] == ["spaces", "spaces"]
+
+
+def test_an_answer_of_many_phrases_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The letters of its phrases are compared with those of every gold, and not read again for each one."""
+    n_read = 0
+
+    def count(text: str) -> str:
+        nonlocal n_read
+        n_read += 1
+        return alphanumeric(text)
+
+    monkeypatch.setattr(search_texts, "alphanumeric", count)
+    golds = [f"Company {chr(65 + n)}{chr(70 + n)} Ltd" for n in range(20)]
+    parameters = {"gold": golds, "conj": "and"}
+    found = explain(SCORERS.load("string_match"), ", ".join(golds).replace(" Ltd", "_Ltd"), parameters, rules="strict")
+    assert found["cause"] == "spaces"
+    assert n_read <= 7 * 3 * len(golds)
 
 
 def test_rules_that_refuse_gold_leave_it_to_the_others() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evalsuite.compare import doubts
 from evalsuite.compare.answer_rules import match_number_strictly, match_text_strictly
+from evalsuite.compare.claims import Claims
 from evalsuite.compare.numbers import exact_of
 from evalsuite.compare.values import find_numbers
 from evalsuite.scorers import SCORERS
@@ -215,14 +215,14 @@ def test_any_text_gets_a_verdict(text: str, gold: int) -> None:
 def test_a_long_text_of_denials_is_read_up_to_a_limit(unit: str, value: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """At most 2,000 places of a text are read for denials; the verdict is that of a short text."""
     n_read = 0
-    read = doubts._is_denied
+    read = Claims._is_denied
 
-    def count(text: str, start: int, end: int) -> bool:
+    def count(claims: Claims, start: int, end: int) -> bool:
         nonlocal n_read
         n_read += 1
-        return read(text, start, end)
+        return read(claims, start, end)
 
-    monkeypatch.setattr(doubts, "_is_denied", count)
+    monkeypatch.setattr(Claims, "_is_denied", count)
     assert match_number_strictly(unit * 3, 42).value == match_number_strictly(unit * 5_000, 42).value == value
     assert n_read <= 2_000 + 6
 

@@ -85,6 +85,8 @@ WORDS = st.text(alphabet="aAbé1 .-ßﬁ東\u00a0\u0301", min_size=1, max_size=6
         ("a b", ["a", "b"], {"conj": "and"}, 1, "and: all"),
         ("a", ["a", "b"], {"conj": "and"}, 0, "and: not one"),
         ("b", ["a", "b"], {"conj": "or"}, 1, "or: one"),
+        ("Peru is close, but Chile has the most orders.", ["A1", "Peru"], {}, 0, "each gold is only mentioned next to names of its kind"),
+        ("A1 is close, but Chile has the most orders.", ["A1", "Peru"], {}, 1, "and not next to names of another kind"),
         ("", "a", {}, 0, "an empty answer"),
     ],
 )
