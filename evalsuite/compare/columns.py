@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, overload
 
@@ -44,6 +44,8 @@ HEAD_ROWS: Final = 16
 _MOST_BYTES: Final = 48 << 20
 # The approximate size of a cell as a Python value.
 _CELL_BYTES: Final = 64
+# Two columns of numbers are compared at this many ranks before all their cells are.
+_N_RANKS: Final = 64
 _NULL_TEXT: Final = NULL.decode(errors="surrogateescape")
 _LONGEST_NA: Final = max(map(len, NA_WORDS))
 _NA_STARTS: Final = sorted({int.from_bytes(word.encode()[:WORD], "little") for word in NA_WORDS})
@@ -118,9 +120,9 @@ class Column(Sequence[Any]):
     kind: str
     place: int
 
-    def __init__(self, arrays: Arrays) -> None:
+    def __init__(self, arrays: Arrays, results: dict[Hashable, Any] | None = None) -> None:
         self.arrays = arrays
-        self._results: dict[Hashable, Any] = {}
+        self.results: dict[Hashable, Any] = {} if results is None else results
         # Distinguishes its arrays from those of other columns.
         self._name = object()
 
@@ -128,6 +130,11 @@ class Column(Sequence[Any]):
     def packed(self) -> Packed:
         """The packed text of its table."""
         raise NotImplementedError
+
+    @property
+    def type(self) -> str:
+        """Its type in a database, "" for text."""
+        return self.packed.types[self.place]
 
     def cells(self, rows: Iterable[int]) -> list[Any]:
         """The cells in some rows (ascending, from 0): texts, or the values of a database."""
@@ -152,9 +159,9 @@ class Column(Sequence[Any]):
 
     def once(self, name: Hashable, compute: Callable[[], Result]) -> Result:
         """The result of a function, which is called once for each name; for results that are no arrays."""
-        if name not in self._results:
-            self._results[name] = compute()
-        result: Result = self._results[name]
+        if name not in self.results:
+            self.results[name] = compute()
+        result: Result = self.results[name]
         return result
 
     def array(self, name: Hashable, compute: Callable[[], Result]) -> Result:
@@ -204,6 +211,20 @@ class Column(Sequence[Any]):
 
         numbers = self.numbers()
         return None if numbers is None else self.array("sorted", lambda: in_order(numbers.values.copy()))
+
+    def ranks(self) -> "np.ndarray[Any, Any]":
+        """The numbers at some ranks in ascending order, the first and the last among them; for a column of numbers that are not all
+        empty.
+        """
+        import numpy as np
+
+        def compute() -> "np.ndarray[Any, Any]":
+            ordered = self.sorted_numbers()
+            assert ordered is not None
+            ranks: np.ndarray[Any, Any] = ordered[np.linspace(0, len(ordered) - 1, _N_RANKS).astype(int)]
+            return ranks
+
+        return self.once("ranks", compute)
 
     @cached_property
     def summary(self) -> Summary:
@@ -349,30 +370,20 @@ class PackedColumn(Column):
         return rows
 
 
-class _ListTable:
-    """The lists of one table, which are packed together when the first of them is needed as packed text."""
-
-    def __init__(self) -> None:
-        self.columns: list[ListColumn] = []
-
-    @cached_property
-    def packed(self) -> Packed:
-        return pack_lists([column.texts() for column in self.columns])
-
-
 class ListColumn(list[Any], Column):
-    """A column as a list of cells, which must not be changed; `parsed` is what rules make of the cells, which outlives a comparison."""
+    """A column as a list of cells, which must not be changed; its `results` outlive a comparison."""
 
-    def __init__(self, cells: Iterable[Any], kind: str, table: _ListTable, arrays: Arrays, parsed: dict[Hashable, Any]) -> None:
+    def __init__(
+        self, cells: Iterable[Any], kind: str, place: int, pack: Callable[[], Packed], arrays: Arrays, results: dict[Hashable, Any]
+    ) -> None:
         super().__init__(cells)
-        Column.__init__(self, arrays)
-        self.kind, self.place, self.parsed, self._table = kind, len(table.columns), parsed, table
-        table.columns.append(self)
+        Column.__init__(self, arrays, results)
+        self.kind, self.place, self._pack = kind, place, pack
 
     @property
     def packed(self) -> Packed:
         """As in `Column`."""
-        return self._table.packed
+        return self._pack()
 
     def cells(self, rows: Iterable[int]) -> list[Any]:
         """As in `Column`."""
@@ -408,13 +419,16 @@ def with_columns(table: Table, arrays: Arrays | None = None, *, by_value: bool =
 
     `by_value` compares the cells as values even if they are packed.
     """
-    arrays, packed, lists = arrays or Arrays(), packed_of(table), _ListTable()
+    arrays, packed = arrays or Arrays(), packed_of(table)
     if packed is not None and not by_value:
         return replace(table, columns=_packed_columns(packed, arrays))
-    kind, columns = "value" if by_value or table.types is not None else "", []
+    kind, columns = "value" if by_value or table.types is not None else "", list[ListColumn]()
+    # The lists of a table are packed together when the first of them is needed as packed text.
+    pack = cache(lambda: pack_lists([column.texts() for column in columns]))
     for place, written in enumerate(table.columns):
         cells = raw_column(table, place) if table.types is None else written
-        columns.append(ListColumn(cells, kind, lists, arrays, getattr(written, "parsed", {})))
+        results = written.results if isinstance(written, ListColumn) and written.kind == kind else {}
+        columns.append(ListColumn(cells, kind, place, pack, arrays, results))
     return replace(table, columns=tuple(columns))
 
 
@@ -455,6 +469,13 @@ class UnreadTable:
             return packed_table(self.header, self.name, self.frames(), self.types)
         except OddError:
             return self.source.read_table()
+
+
+def are_worth_arrays(gold: Table, predicted: Table) -> bool:
+    """Whether two tables are compared as packed text: both have columns, of plain types, and one has many cells."""
+    is_small = gold.n_rows * max(len(gold.columns), len(predicted.columns)) < PACKED_CELLS
+    are_packed = packed_of(gold) is not None and packed_of(predicted) is not None
+    return not is_small and bool(gold.columns and predicted.columns) and (are_packed or gold.types is predicted.types is None)
 
 
 def packed_of(table: Table) -> Packed | None:
@@ -501,18 +522,8 @@ def as_values(form: Any) -> Any:
     if isinstance(form, list):
         return [as_values(table) for table in form]
     if isinstance(form, Table):
-        return as_lists(form)
+        return form if packed_of(form) is None else replace(form, columns=tuple(map(list, form.columns)))
     return {name: as_values(table) for name, table in form.items()} if isinstance(form, Mapping) else form
-
-
-def as_lists(table: Table) -> Table:
-    """The table with its cells as Python values."""
-    return replace(table, columns=tuple(map(list, table.columns))) if packed_of(table) is not None else table
-
-
-def first_rows(table: Table, n: int) -> Table:
-    """The first n rows as a plain table."""
-    return replace(table, columns=tuple(column[:n] for column in table.columns), n_rows=min(n, table.n_rows))
 
 
 def has_long_integer(column: Sequence[str | None], n_characters: int) -> bool:

@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal
 
-from evalsuite.compare.official_cells import NA, NAN, NAT, Column, Items
+from evalsuite.compare.official_cells import NA, NAN, NAT, Items, Vector
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.scores import Table
 
@@ -48,7 +48,7 @@ class _Fetched:
         return self.group in ("integer", "float")
 
 
-def database_columns(table: Table, needed: Sequence[int] | None = None) -> list[Column]:
+def database_columns(table: Table, needed: Sequence[int] | None = None) -> list[Vector]:
     """The lists of `fetchdf().iloc[:, needed].transpose().values.tolist()` for a database table, NULL as `NA`, `NAT`, NaN or None."""
     assert table.types is not None
     chosen = range(len(table.columns)) if needed is None else needed
@@ -56,23 +56,23 @@ def database_columns(table: Table, needed: Sequence[int] | None = None) -> list[
     if (alone := _one_group(fetched, table.n_rows)) is not None:
         return alone
     if all(column.is_number for column in fetched) and _become_floats([column.type for column in fetched]):
-        return [Column(list(map(float, column.values)), "number") for column in fetched]
+        return [Vector(list(map(float, column.values)), "number") for column in fetched]
     return [_column(column) for column in fetched]
 
 
-def _one_group(fetched: Sequence[_Fetched], n_rows: int) -> list[Column] | None:
+def _one_group(fetched: Sequence[_Fetched], n_rows: int) -> list[Vector] | None:
     """The columns of a frame whose types all belong to one group with values of its own, None for other frames."""
     groups = {column.group for column in fetched}
     if groups == {"moment"} and not any(column.type in _ZONED for column in fetched):
         return _moment_columns(fetched)
     if groups == {"duration"}:
-        return [Column([None if cell is NAT else timedelta(0) + cell for cell in column.values], "moment") for column in fetched]
+        return [Vector([None if cell is NAT else timedelta(0) + cell for cell in column.values], "moment") for column in fetched]
     if groups == {"masked"} and n_rows == 1 and len({column.type for column in fetched}) == 1 and fetched[0].type != "BOOLEAN":
-        return [Column([NAN], "number") for _ in fetched]
+        return [Vector([NAN], "number") for _ in fetched]
     return None
 
 
-def column_of(cells: Sequence[Any], table: Table, chosen: Sequence[int], column: int) -> Column:
+def column_of(cells: Sequence[Any], table: Table, chosen: Sequence[int], column: int) -> Vector:
     """Some cells of one chosen column, equal to `database_columns` for plain types if no chosen column has an empty cell."""
     names = [(table.types or ())[index].upper() for index in chosen]
     fetched = _fetch(cells, (table.types or ())[column])
@@ -80,7 +80,7 @@ def column_of(cells: Sequence[Any], table: Table, chosen: Sequence[int], column:
     if groups == {"moment"}:
         return _moment_columns([fetched])[0]
     if groups <= {"integer", "float"} and _become_floats(names):
-        return Column(list(map(float, fetched.values)), "number")
+        return Vector(list(map(float, fetched.values)), "number")
     return _column(fetched)
 
 
@@ -160,11 +160,11 @@ def _duration(cell: Any) -> Any:
     return Duration(cell.days, cell.seconds, cell.microseconds) if isinstance(cell, timedelta) else cell
 
 
-def _moment_columns(fetched: Sequence[_Fetched]) -> list[Column]:
+def _moment_columns(fetched: Sequence[_Fetched]) -> list[Vector]:
     """A frame of timestamps only keeps numpy's values: datetime and None, or nanoseconds if one column is in nanoseconds."""
     in_nanoseconds = any(column.type == "TIMESTAMP_NS" for column in fetched)
     convert: Callable[[Any], Any] = _nanoseconds if in_nanoseconds else lambda cell: cell
-    return [Column([None if cell is NAT else convert(cell) for cell in column.values], "moment") for column in fetched]
+    return [Vector([None if cell is NAT else convert(cell) for cell in column.values], "moment") for column in fetched]
 
 
 def _nanoseconds(cell: Any) -> Any:
@@ -181,11 +181,11 @@ def _become_floats(names: Iterable[str]) -> bool:
     return not types <= _INTEGERS or ("UBIGINT" in types and bool(types & _SIGNED))
 
 
-def _column(column: _Fetched) -> Column:
+def _column(column: _Fetched) -> Vector:
     if column.group in ("integer", "float", "boolean"):
-        return Column(column.values, "number")
+        return Vector(column.values, "number")
     if column.group == "text":
-        return Column(column.values, "text")
+        return Vector(column.values, "text")
     if column.group in ("moment", "duration") or all(cell is None for cell in column.values):
-        return Column(column.values, "moment")
-    return Column(column.values, "other")
+        return Vector(column.values, "moment")
+    return Vector(column.values, "other")

@@ -17,8 +17,7 @@ from typing import Any
 from evalsuite.compare.messages import are_reasons_wanted, is_every_margin_wanted
 from evalsuite.compare.number_columns import in_parts
 from evalsuite.compare.numbers import Number, Tolerance, as_margin, exact_of, upward
-from evalsuite.compare.row_multisets import cells_of
-from evalsuite.compare.strict_columns import Column, Terms, key, likely_columns, read_columns
+from evalsuite.compare.strict_columns import StrictColumn, Terms, key, likely_columns, read_columns
 from evalsuite.compare.strict_matching import match_columns
 from evalsuite.compare.strict_tables import chosen_columns, columns_for, labels_of, order_for, ties_of
 from evalsuite.compare.table_diff import BulkDiff, Comparisons, TableDiff
@@ -160,7 +159,7 @@ def _smallest_margin(
     return candidates[at] if at < len(candidates) else inf
 
 
-def _distances(gold: Sequence[Column], predicted: Sequence[Column], *, in_order: bool) -> Iterator[float]:
+def _distances(gold: Sequence[StrictColumn], predicted: Sequence[StrictColumn], *, in_order: bool) -> Iterator[float]:
     """The distances of numbers that may be compared: with fixed row order only the largest of each pair of columns can change a verdict."""
     for column in gold:
         for other in predicted:
@@ -190,7 +189,7 @@ def _table_margin(evidence: TableDiff, chosen: Sequence[int], partners: Mapping[
     return needed
 
 
-def _column_margin(evidence: TableDiff, gold: Column, predicted: Column, ignore_order: bool, work: _Work) -> float:
+def _column_margin(evidence: TableDiff, gold: StrictColumn, predicted: StrictColumn, ignore_order: bool, work: _Work) -> float:
     if evidence.is_same_text(gold.position, predicted.position):
         # No cell needs to be parsed.
         return 0.0
@@ -199,7 +198,7 @@ def _column_margin(evidence: TableDiff, gold: Column, predicted: Column, ignore_
         if margin is not None:
             return margin
         work.count_cells(evidence, evidence.n_rows)
-        return _sorted_margin(list(gold.cells), list(predicted.cells))
+        return _sorted_margin(gold.cells, predicted.cells)
     unlike: Any = evidence.unlike(gold.position, predicted.position)
     if len(unlike) > _MOST_READ:
         farthest = evidence.try_in_bulk(lambda bulk: _farthest(bulk, gold.position, predicted.position, unlike))
@@ -226,24 +225,24 @@ def _farthest(evidence: BulkDiff, i: int, k: int, rows: Any) -> Any:
     return rows[[np.argmax(np.nan_to_num(distances, nan=0.0, posinf=np.inf))]]
 
 
-def _bulk_margin(evidence: BulkDiff, gold: Column, predicted: Column, work: _Work) -> float:
+def _bulk_margin(evidence: BulkDiff, gold: StrictColumn, predicted: StrictColumn, work: _Work) -> float:
     import numpy as np
 
     i, k = gold.position, predicted.position
     if evidence.hashes.has_same_texts(i, k):
         return 0.0
-    a, b = evidence.columns[0][i].numbers(), evidence.columns[1][k].numbers()
+    a, b = gold.source.numbers(), predicted.source.numbers()
     if a is None or b is None:
         rows = evidence.spare([i], [k])
         if len(rows[0]) > _MOST_READ:
             return inf
         work.count_cells(evidence, len(rows[0]))
-        left, right = cells_of(evidence, 0, gold, rows[0]), cells_of(evidence, 1, predicted, rows[1])
+        left, right = gold.cells_at(rows[0]), predicted.cells_at(rows[1])
         # Numbers among other values: which of them are compared is unknown.
         return inf if any(isinstance(cell, int | Number) for cell in [*left, *right]) else _sorted_margin(left, right)
     # Sorting and comparing numbers in bulk.
     work.take(0.2 * len(a.values))
-    x, y = evidence.columns[0][i].sorted_numbers(), evidence.columns[1][k].sorted_numbers()
+    x, y = gold.source.sorted_numbers(), predicted.source.sorted_numbers()
     if x is None or y is None or len(x) != len(y):
         return inf
     ends = []
@@ -254,8 +253,7 @@ def _bulk_margin(evidence: BulkDiff, gold: Column, predicted: Column, work: _Wor
     places = [np.flatnonzero(side.values == number)[:1] for side, number in zip((a, b), numbers, strict=True)]
     if not all(map(len, places)):
         return 0.0
-    cells = [evidence.raw_cells(side, column, part)[0] for side, column, part in zip((0, 1), (i, k), places, strict=True)]
-    widest = _distance(gold.read(cells[0]), predicted.read(cells[1]))
+    widest = _distance(gold.cell(places[0][0]), predicted.cell(places[1][0]))
     return upward(widest) if widest is not None else inf
 
 

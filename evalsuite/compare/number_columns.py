@@ -4,13 +4,12 @@ Strict comparisons also need how each number was written (its decimals), and whi
 """
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evalsuite.compare.numbers import FEWEST_DECIMALS, NOISE_BEYOND, NOISE_FLOOR, NOISE_REL, Tolerance
 from evalsuite.compare.official_cells import ABS_TOL, NA_WORDS, NUMERIC, typed_column
 from evalsuite.compare.packed_text import NUMBER_KINDS, WORD, Block
 from evalsuite.compare.values import STARTS_OF_VALUES, WORDS_WITH_VALUE
-from evalsuite.core.dataclasses import dataclass
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,19 +35,13 @@ _MOST_ROUNDED: Final = 0.06
 _FIRST_CELLS: Final = 16
 
 
-@dataclass()
-class Numbers:
+class Numbers(NamedTuple):
     """Some cells as floats, NaN if empty, and the number of decimals that each shows: `WHOLE` without point and exponent; an exponent
     shifts them, down to 0, which promises nothing. `digits` is None if unknown.
     """
 
     values: "np.ndarray[Any, Any]"
     digits: "np.ndarray[Any, Any] | None"
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes of the arrays."""
-        return self.values.nbytes + (0 if self.digits is None else self.digits.nbytes)
 
     @property
     def are_safe(self) -> bool:
@@ -224,14 +217,7 @@ def differ_officially(a: Any, b: Any) -> Any:
     """Whether numbers are farther from each other than the official tolerance, beyond all rounding."""
     import numpy as np
 
-    return np.abs(a - b) > official_reach(np.maximum(np.abs(a), np.abs(b)))
-
-
-def official_reach(size: Any) -> Any:
-    """How far numbers of a size may be from officially equal ones at most."""
-    import numpy as np
-
-    return 1.001 * np.maximum(ABS_TOL, 1e-9 * size)
+    return np.abs(a - b) > 1.001 * np.maximum(ABS_TOL, 1e-9 * np.maximum(np.abs(a), np.abs(b)))
 
 
 def officially_equal(gold: "np.ndarray[Any, Any]", predicted: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":

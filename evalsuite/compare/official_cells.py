@@ -228,7 +228,7 @@ class Items(tuple[Any, ...]):
 
 
 @dataclass(slots=True)
-class Column:
+class Vector:
     """A column of n_rows values as the reference compares them; `other` means that comparing its cells can raise."""
 
     values: list[Any]
@@ -239,14 +239,14 @@ class Column:
         """Whether no comparison of its cells can raise."""
         return self.nature != "other"
 
-    def sort(self) -> "Column":
+    def sort(self) -> "Vector":
         """The column sorted on its own, as the reference does if rows may be in any order."""
         simple = self.nature == "number" or (self.nature == "text" and "nan" not in self.values and 0 not in self.values)
-        return Column(sorted(self.values, key=str if simple else _sort_key), self.nature)
+        return Vector(sorted(self.values, key=str if simple else _sort_key), self.nature)
 
-    def with_zeros(self) -> "Column":
+    def with_zeros(self) -> "Vector":
         """The column with the integer 0 for each empty cell, in text columns too (the references of Spider 2.0 Lite and Snow)."""
-        return Column([0 if is_empty(value) else value for value in self.values], self.nature)
+        return Vector([0 if is_empty(value) else value for value in self.values], self.nature)
 
 
 def _sort_key(value: Any) -> tuple[bool, str, bool]:
@@ -289,7 +289,7 @@ def _plainly_equal(gold: Any, predicted: Any) -> bool:
     return bool(gold == predicted)
 
 
-def columns_equal(gold: Column, predicted: Column) -> bool:
+def columns_equal(gold: Vector, predicted: Vector) -> bool:
     """Whether two columns are equal cell by cell; raises `Uncomparable` at the first pair for which the reference raises."""
     if len(gold.values) != len(predicted.values):
         return False
@@ -304,7 +304,7 @@ def columns_equal(gold: Column, predicted: Column) -> bool:
     return all(map(cells_equal, gold.values, predicted.values))
 
 
-def differing_rows(gold: Column, predicted: Column, n_rows: int) -> list[int]:
+def differing_rows(gold: Vector, predicted: Vector, n_rows: int) -> list[int]:
     """The first `n_rows` rows (from 0) in which two columns differ; a pair that cannot be compared counts as different."""
     if all(column.nature in ("text", "number") for column in (gold, predicted)) and any(map(_has_only_texts, (gold, predicted))):
         # No text equals a number, and two texts are compared as Python does; an empty cell equals an empty one.
@@ -352,7 +352,7 @@ def _name(value: Any) -> Any:
     return value if isinstance(value, str | datetime) else repr(value)
 
 
-def _has_only_texts(column: Column) -> bool:
+def _has_only_texts(column: Vector) -> bool:
     """Whether all cells are texts or empty, none of them written as the integer 0."""
     return column.nature == "text" and all(type(value) is str or value is NAN for value in column.values)
 

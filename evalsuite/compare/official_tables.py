@@ -11,10 +11,9 @@ reference whatever their frames make of them, as long as no cell is empty, becau
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import compress
 from typing import Any, Final, NamedTuple
 
-from evalsuite.compare.columns import first_rows, has_long_integer
+from evalsuite.compare.columns import Column, has_long_integer
 from evalsuite.compare.duckdb_fetchdf_compat import column_of, database_columns, turns_into_floats
 from evalsuite.compare.messages import (
     LONGEST_FLOAT,
@@ -37,7 +36,6 @@ from evalsuite.compare.number_columns import (
     in_order,
     in_parts,
     is_surely_text,
-    official_reach,
     officially_equal,
     surely_unequal,
 )
@@ -45,10 +43,10 @@ from evalsuite.compare.official_cells import (
     NA_WORDS,
     NAN,
     RESULT_SUITES,
-    Column,
     Reference,
     Typed,
     Uncomparable,
+    Vector,
     columns_equal,
     count_unmatched,
     differing_rows,
@@ -105,6 +103,9 @@ class OfficialColumns:
         become = {turns_into_floats((table.types or ())[at] for at in side) for table, side in zip(self.tables, self.chosen, strict=True)}
         return not self.ignore_order or len(become) == 1
 
+    def _pair(self, i: int, k: int) -> tuple[Column, Column]:
+        return self.evidence.columns[0][i], self.evidence.columns[1][k]
+
     def are_equal(self, i: int, k: int) -> bool | None:
         """Whether gold column i equals predicted column k, None if undecided."""
         if self.ignore_order:
@@ -117,7 +118,7 @@ class OfficialColumns:
 
     def _are_heads_apart(self, i: int, k: int) -> bool:
         """Whether the first rows show that two columns differ in order."""
-        a, b = self.evidence.columns[0][i].head, self.evidence.columns[1][k].head
+        a, b = (column.head for column in self._pair(i, k))
         if self.is_database:
             return not columns_equal(self._column(0, i, a), self._column(1, k, b))
         pairs = (pair for pair in zip(a, b, strict=True) if not (self.empty_is_zero and not NA_WORDS.isdisjoint(pair)))
@@ -136,45 +137,43 @@ class OfficialColumns:
 
         if not len(self.evidence.unlike(i, k)) and self.is_database:
             return iter(())
-        kinds = self.kind(0, i).name, self.kind(1, k).name
+        gold, predicted = self._pair(i, k)
+        kinds = self.kind(gold).name, self.kind(predicted).name
         if "" in kinds or ("bool" in kinds and not self.is_database):
             return None
         # Cells that are written alike are equal in columns of one kind.
         rows = self.evidence.unlike(i, k) if kinds[0] == kinds[1] else np.arange(self.evidence.n_rows)
         if kinds == ("number", "number"):
-            values = self._fill_empty(self._values(0, i)), self._fill_empty(self._values(1, k))
+            values = [self._fill_empty(_values(column)) for column in self._pair(i, k)]
             unequal = (part[~officially_equal(values[0][part], values[1][part])] for (part,) in in_parts(rows))
         elif kinds == ("text", "text"):
-            unequal = (
-                part[~(self.evidence.columns[0][i].are_null(part) & self.evidence.columns[1][k].are_null(part))]
-                for (part,) in in_parts(rows)
-            )
+            unequal = (part[~(gold.are_null(part) & predicted.are_null(part))] for (part,) in in_parts(rows))
         else:
             unequal = (self._unequal_cells(i, k, part) for (part,) in in_parts(rows))
         return (part for part in unequal if len(part))
 
     def _unequal_cells(self, i: int, k: int, rows: Any) -> Any:
-        gold, predicted = (self._column(side, at, self.evidence.raw_cells(side, at, rows)) for side, at in ((0, i), (1, k)))
+        gold, predicted = (self._column(side, at, self.evidence.columns[side][at].cells(rows)) for side, at in ((0, i), (1, k)))
         return rows[differing_rows(gold, predicted, len(rows))]
 
-    def _column(self, side: int, column: int, cells: Sequence[Any]) -> Column:
+    def _column(self, side: int, column: int, cells: Sequence[Any]) -> Vector:
         """Some cells of a column as the reference compares them."""
         if self.is_database:
             return column_of(cells, self.tables[side], self.chosen[side], column)
-        kind, empty = self.kind(side, column), 0 if self.empty_is_zero else NAN
+        kind, empty = self.kind(self.evidence.columns[side][column]), 0 if self.empty_is_zero else NAN
         if kind.name != "number":
-            return Column([empty if cell in NA_WORDS else cell for cell in cells], "text")
+            return Vector([empty if cell in NA_WORDS else cell for cell in cells], "text")
         read = int if kind.is_whole else float
-        return Column([empty if cell in NA_WORDS else read(cell) for cell in cells], "number")
+        return Vector([empty if cell in NA_WORDS else read(cell) for cell in cells], "number")
 
     def value(self, side: int, column: int, row: int) -> Any:
         """A cell as the reference compares it."""
-        return self._column(side, column, self.evidence.raw_cells(side, column, [row])).values[0]
+        return self._column(side, column, self.evidence.columns[side][column].cells([row])).values[0]
 
     def _as_bags(self, i: int, k: int) -> bool | None:
         if self.evidence.hashes.has_same_texts(i, k):
-            return None if self.is_wide(0, i) else True
-        gold, predicted = self.kind(0, i), self.kind(1, k)
+            return None if self.is_wide(self.evidence.columns[0][i]) else True
+        gold, predicted = map(self.kind, self._pair(i, k))
         names = {gold.name, predicted.name}
         if "" in names:
             return None
@@ -186,27 +185,25 @@ class OfficialColumns:
             return gold.n_true == predicted.n_true
         if names == {"bool", "number"}:
             return False if differ_officially(gold.low, predicted.low) or differ_officially(gold.high, predicted.high) else None
-        kinds = {side[at].kind for side, at in zip(self.evidence.columns, (i, k), strict=True)}
+        kinds = {column.kind for column in self._pair(i, k)}
         return False if len(kinds) == 1 and NUMBER_KINDS.isdisjoint(kinds) else None
 
     def _are_rest_empty(self, i: int, k: int) -> bool:
         """Whether the cells of two columns of text that remain when equal ones are paired off are empty."""
-        if self._filled_bag(0, i) != self._filled_bag(1, k):
+        gold, predicted = self._pair(i, k)
+        if self._filled_bag(gold) != self._filled_bag(predicted):
             return False
-        return all(
-            bool(self.evidence.columns[side][(i, k)[side]].are_null(rows).all()) for side, rows in enumerate(self.evidence.spare([i], [k]))
-        )
+        return all(bool(column.are_null(rows).all()) for column, rows in zip((gold, predicted), self.evidence.spare([i], [k]), strict=True))
 
-    def _filled_bag(self, side: int, column: int) -> int:
+    def _filled_bag(self, column: Column) -> int:
         """The sum of the hashes of the cells that are not empty."""
 
         def compute() -> int:
             import numpy as np
 
-            are_empty = self.evidence.columns[side][column].are_null(np.arange(self.evidence.n_rows))
-            return int(self.evidence.columns[side][column].hashes()[~are_empty].sum(dtype=np.uint64))
+            return int(column.hashes()[~column.are_null(np.arange(len(column)))].sum(dtype=np.uint64))
 
-        return self.evidence.compute_once(("filled", side, column, self.evidence.arrays.keys.are_numbers), compute)
+        return column.array(("filled", column.arrays.keys.are_numbers), compute)
 
     def _numbers_as_bags(self, i: int, k: int, gold: Kind, predicted: Kind) -> bool | None:
         """Compare in ascending order: if numbers can be paired within the tolerance at all, the i-th smallest pair with each other."""
@@ -216,8 +213,8 @@ class OfficialColumns:
             gold.n_empty != predicted.n_empty or differ_officially(gold.low, predicted.low) or differ_officially(gold.high, predicted.high)
         ):
             return False
-        a, b = (self._fill_empty(self._values(side, column)) for side, column in ((0, i), (1, k)))
-        x, y = (in_order(side.copy()) for side in (a, b)) if self.empty_is_zero else (self._sorted_values(0, i), self._sorted_values(1, k))
+        a, b = (self._fill_empty(_values(column)) for column in self._pair(i, k))
+        x, y = (in_order(side.copy()) for side in (a, b)) if self.empty_is_zero else map(_sorted_values, self._pair(i, k))
         if len(x) != len(y) or any(bool(differ_officially(*part).any()) for part in in_parts(x, y)):
             return False
         if self.is_database or (self.empty_is_zero and (gold.n_empty or predicted.n_empty)):
@@ -228,68 +225,56 @@ class OfficialColumns:
             return True
         return bool(officially_equal(_by_text(a, gold.is_whole), _by_text(b, predicted.is_whole)).all())
 
-    def _values(self, side: int, column: int) -> Any:
-        numbers = self.evidence.columns[side][column].numbers()
-        assert numbers is not None
-        return numbers.values
-
-    def _sorted_values(self, side: int, column: int) -> Any:
-        ordered = self.evidence.columns[side][column].sorted_numbers()
-        assert ordered is not None
-        return ordered
-
     def _fill_empty(self, values: Any) -> Any:
         import numpy as np
 
         return np.where(np.isnan(values), 0.0, values) if self.empty_is_zero else values
 
-    def kind(self, side: int, column: int) -> Kind:
+    def kind(self, column: Column) -> Kind:
         """The type that pandas gives a column."""
-        return self.evidence.compute_once(("kind", side, column), lambda: self._kind(side, column))
+        return column.once("kind", lambda: self._kind(column))
 
-    def _kind(self, side: int, column: int) -> Kind:
+    def _kind(self, column: Column) -> Kind:
         if self.is_database:
-            type_, is_text = (self.tables[side].types or ())[column], self.evidence.columns[side][column].kind == "text"
-            if is_text or (type_.startswith("DECIMAL(") and int(type_[len("DECIMAL(") :].split(",")[0]) > _EXACT_DIGITS):
-                return Kind("text" if is_text else "value")
-        elif any(map(is_surely_text, self.evidence.columns[side][column].head)):
-            return Kind("" if self.is_wide(side, column) else "text")
-        summary = self.evidence.columns[side][column].summary
+            if column.kind == "text" or (column.kind == "decimal" and int(column.type[len("DECIMAL(") :].split(",")[0]) > _EXACT_DIGITS):
+                return Kind("text" if column.kind == "text" else "value")
+        elif any(map(is_surely_text, column.head)):
+            return Kind("" if self.is_wide(column) else "text")
+        summary = column.summary
         if not summary.are_numbers:
-            return Kind("value") if self.is_database else self._no_numbers(side, column)
-        if summary.n_empty == self.evidence.n_rows:
+            return Kind("value") if self.is_database else self._no_numbers(column)
+        if summary.n_empty == len(column):
             return Kind("")
         is_whole = summary.is_whole
         # Integers with an empty cell become floats.
         if not (is_whole or summary.n_empty or summary.are_plain or self.is_database):
-            is_whole = typed_column(list(self.tables[side].columns[column])).kind in ("int", "uint")
+            is_whole = typed_column(list(column)).kind in ("int", "uint")
         return Kind("number", is_whole, summary.n_empty, low=summary.low, high=summary.high)
 
-    def _no_numbers(self, side: int, column: int) -> Kind:
-        texts = Counter(self.evidence.columns[side][column])
+    def _no_numbers(self, column: Column) -> Kind:
+        texts = Counter(column)
         if any(map(is_surely_text, texts)):
-            return Kind("" if self.is_wide(side, column) else "text")
+            return Kind("" if self.is_wide(column) else "text")
         if not {text.lower() for text in texts} <= {"true", "false"}:
             return Kind("")
         n_true = sum(n for text, n in texts.items() if text.lower() == "true")
-        return Kind("bool", n_true=n_true, low=float(n_true == self.evidence.n_rows), high=float(n_true > 0))
+        return Kind("bool", n_true=n_true, low=float(n_true == len(column)), high=float(n_true > 0))
 
-    def is_wide(self, side: int, column: int) -> bool:
+    def is_wide(self, column: Column) -> bool:
         """Whether a cell of a text file may be an integer that is written differently as a float, or exceeds 64 bits."""
-        if self.is_database:
-            return False
-        return self.evidence.compute_once(("wide", side, column), lambda: self.evidence.columns[side][column].has_long_integer(_WIDE))
+        return not self.is_database and column.once("wide", lambda: column.has_long_integer(_WIDE))
 
     def count_unmatched(self, i: int, k: int) -> tuple[int, Sequence[int]] | None:
         """`count_unmatched` of two columns; None if undecided."""
         import numpy as np
 
-        kinds = self.kind(0, i).name, self.kind(1, k).name
+        gold, predicted = self._pair(i, k)
+        kinds = self.kind(gold).name, self.kind(predicted).name
         if self.empty_is_zero or not set(kinds) <= {"number", "text"}:
             return None
         if kinds == ("number", "number"):
-            values, x, y = self._values(0, i), self._sorted_values(0, i), self._sorted_values(1, k)
-            n_empty, n_shared = self.kind(1, k).n_empty, min(len(x), len(y))
+            values, x, y = _values(gold), _sorted_values(gold), _sorted_values(predicted)
+            n_empty, n_shared = self.kind(predicted).n_empty, min(len(x), len(y))
             # Numbers are paired in ascending order, up to the first that does not equal its counterpart without a look at the others.
             start = int(np.argmin(np.append(officially_equal(x[:n_shared], y[:n_shared]), False)))
             n_filled = n_numbers_left(x[start:].data, y[start:].data)
@@ -302,7 +287,7 @@ class OfficialColumns:
             rows = self.evidence.spare([i], [k])
             # Equal texts among numbers are numbers too, which equal no text.
             rows = rows if kinds[0] == kinds[1] else (np.arange(self.evidence.n_rows),) * 2
-            are_empty = [self.evidence.columns[side][column].are_null(rows[side]) for side, column in ((0, i), (1, k))]
+            are_empty = gold.are_null(rows[0]), predicted.are_null(rows[1])
             filled, empty = rows[0][~are_empty[0]], rows[0][are_empty[0]][int(are_empty[1].sum()) :]
             n_filled = len(filled)
         remaining: Any = np.sort(np.concatenate([filled, empty]))
@@ -326,11 +311,27 @@ class OfficialColumns:
         return near
 
     def _possible(self, i: int) -> Iterable[int]:
-        """The predicted columns that may equal gold column i by their first and last numbers, if reading all costs less than comparing."""
-        all_columns = self.chosen[1]
-        if self.empty_is_zero or self.kind(0, i).name != "number" or not (self.ignore_order or self.evidence.n_rows < len(all_columns)):
+        """The predicted columns that may equal gold column i in some order by their numbers of empty cells, first and last numbers, and
+        numbers at other ranks, if reading all costs less than comparing.
+        """
+        import numpy as np
+
+        (gold, _), all_columns = self._pair(i, 0), self.chosen[1]
+        if self.empty_is_zero or self.kind(gold).name != "number" or not (self.ignore_order or len(gold) < len(all_columns)):
             return all_columns
-        return compress(all_columns, self.evidence.may_equal(i, all_columns, official_reach))
+
+        def summaries() -> list[Any]:
+            return [np.array(part) for part in list(zip(*(column.summary for column in self.evidence.columns[1]), strict=True))[:4]]
+
+        are_numbers, n_empty, low, high = self.evidence.compute_once("summaries", summaries)
+        possible = n_empty == gold.summary.n_empty
+        for end, others in ((gold.summary.low, low), (gold.summary.high, high)):
+            possible &= ~differ_officially(end, others)
+        near = np.flatnonzero(possible & are_numbers)
+        if len(near) > 1:
+            ranks = np.stack([self.evidence.columns[1][k].ranks() for k in near.tolist()])
+            possible[near] = ~differ_officially(gold.ranks(), ranks).any(axis=1)
+        return np.flatnonzero(possible | ~are_numbers).tolist()
 
     def partners(self) -> list[int] | None:
         """The first equal predicted column of each needed one, up to the first without one; None if undecided."""
@@ -354,6 +355,18 @@ class OfficialColumns:
         return partners
 
 
+def _values(column: Column) -> Any:
+    numbers = column.numbers()
+    assert numbers is not None
+    return numbers.values
+
+
+def _sorted_values(column: Column) -> Any:
+    ordered = column.sorted_numbers()
+    assert ordered is not None
+    return ordered
+
+
 def _by_text(values: Any, is_whole: bool) -> Any:
     """Numbers sorted by their text, as the reference sorts them."""
     import numpy as np
@@ -370,30 +383,33 @@ class Side:
         self.chosen = chosen
         self.ignore_order = ignore_order
         self.reference = reference
-        self._columns: dict[int, Column] = {}
+        self._columns: dict[int, Vector] = {}
         self._raw: dict[int, list[str]] = {}
         self._typed: list[Typed] | None = None
-        self._native: list[Column] | None = None
+        self._native: list[Vector] | None = None
 
     def __len__(self) -> int:
         return len(self.chosen)
 
     def head(self, n_rows: int) -> "Side":
         """The same columns with only the first rows."""
-        return self if n_rows >= self.table.n_rows else Side(first_rows(self.table, n_rows), self.chosen, self.ignore_order, self.reference)
+        if n_rows >= self.table.n_rows:
+            return self
+        head = replace(self.table, columns=tuple(column[:n_rows] for column in self.table.columns), n_rows=n_rows)
+        return Side(head, self.chosen, self.ignore_order, self.reference)
 
     def header(self, position: int) -> str:
         """The folded header of a chosen column."""
         return self.table.header[self.chosen[position]].casefold()
 
-    def column(self, position: int) -> Column:
+    def column(self, position: int) -> Vector:
         """A chosen column, ready to be compared."""
         if position not in self._columns:
             column = self.unsorted_column(position)
             self._columns[position] = column.sort() if self.ignore_order else column
         return self._columns[position]
 
-    def unsorted_column(self, position: int) -> Column:
+    def unsorted_column(self, position: int) -> Vector:
         """A chosen column in the order of its rows."""
         column = self._column_at(position)
         return column.with_zeros() if self.reference in RESULT_SUITES else column
@@ -418,7 +434,7 @@ class Side:
             return all(self._column_at(position).safe for position in range(len(self)))
         return is_safe_text(self.table, self.chosen)
 
-    def _column_at(self, position: int) -> Column:
+    def _column_at(self, position: int) -> Vector:
         if self.table.types is not None:
             if self._native is None:
                 self._native = database_columns(self.table, self.chosen)
@@ -434,10 +450,10 @@ class Side:
         return self._typed
 
 
-def _as_column(typed: Typed) -> Column:
+def _as_column(typed: Typed) -> Vector:
     if typed.overflows:
-        return Column(typed.values, "other")
-    return Column(typed.values, "text" if typed.kind in ("text", "raw") else "number")
+        return Vector(typed.values, "other")
+    return Vector(typed.values, "text" if typed.kind in ("text", "raw") else "number")
 
 
 def compare_sides(gold: Side, predicted: Side, evidence: TableDiff) -> Score:
@@ -467,7 +483,7 @@ def _twin(gold: Side, position: int, predicted: Side) -> int | None:
     return next((index for index in range(len(predicted)) if predicted.fingerprint(index) == print_of_gold), None)
 
 
-def _first_equal(gold: Column, predicted: Side) -> int | None:
+def _first_equal(gold: Vector, predicted: Side) -> int | None:
     """The first equal predicted column; the order is the reference's, because a column that cannot be compared ends the search (not in
     dbt).
     """
@@ -584,7 +600,7 @@ def _differing_cells(
     return cells_differ(len(rows), evidence.n_rows, first), {"n_differ": len(rows), "first_row": row}
 
 
-def _whole_columns(sides: tuple[Side, Side], at: tuple[int, int], columns: OfficialColumns | None) -> tuple[Column, Column]:
+def _whole_columns(sides: tuple[Side, Side], at: tuple[int, int], columns: OfficialColumns | None) -> tuple[Vector, Vector]:
     """The values of two columns (at: positions in their sides) in the order of their rows.
 
     A column of a big text file is typed alone: it has the values that it has in its frame, except how integers are represented.
@@ -669,7 +685,7 @@ def match_column_cells(prediction: Table, gold: Table, column: int, *, ignore_or
 
 
 def _is_some_column(cell: str, predicted: Side) -> bool:
-    characters = Column(sorted(cell) if predicted.ignore_order else list(cell), "text")
+    characters = Vector(sorted(cell) if predicted.ignore_order else list(cell), "text")
     try:
         return any(columns_equal(characters, predicted.column(position)) for position in range(len(predicted)))
     except Uncomparable:

@@ -277,6 +277,7 @@ class Packed:
 
     def __init__(self, width: int, frames: Iterable[bytes], types: Sequence[str] | None = None) -> None:
         self.width = width
+        self.types = tuple(types or [""] * width)
         self.kinds = [""] * width if types is None else [kind_of(type_) or "" for type_ in types]
         if types is not None and (len(types) != width or "" in self.kinds):
             raise ValueError("packed columns of other types")
@@ -371,17 +372,8 @@ def text_block(texts: Sequence[str]) -> Block:
 
     whole_text = "".join(texts)
     sizes = map(len, texts) if whole_text.isascii() else (len(text.encode()) for text in texts)
-    return block_of(whole_text.encode(), np.fromiter(sizes, np.int32, len(texts)))
-
-
-def block_of(data: bytes, lengths: "np.ndarray[Any, Any]") -> Block:
-    """A column of text from concatenated cells (lengths in bytes). Raises ValueError if they do not fit."""
-    import numpy as np
-
-    ends = np.cumsum(lengths, dtype=np.int64)
-    if (int(ends[-1]) if len(ends) else 0) != len(data) or (lengths < 0).any():
-        raise ValueError("the lengths of a column do not fit its text")
-    return Block(data, (ends - lengths).reshape(-1, 1), lengths.astype(np.int64).reshape(-1, 1))
+    lengths = np.fromiter(sizes, np.int64, len(texts))
+    return Block(whole_text.encode(), (np.cumsum(lengths) - lengths).reshape(-1, 1), lengths.reshape(-1, 1))
 
 
 def pack_lists(columns: Sequence[Sequence[str]]) -> Packed:

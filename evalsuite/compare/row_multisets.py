@@ -9,7 +9,6 @@ codes so far, and the choice is dropped if the two sides' multisets of classes d
 cells that are not all equal to each other, a maximum flow between the rows of each class decides.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
@@ -18,24 +17,18 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evalsuite.compare.bipartite_matching import assignments, saturating_flow
 from evalsuite.compare.number_columns import (
-    MOST_DECIMALS,
-    WHOLE,
-    Numbers,
     fewest_decimals,
     in_order,
     in_parts,
-    is_surely_text,
     number_groups,
-    numbers_of,
-    plain_words,
     surely_strictly_equal,
     widest,
 )
-from evalsuite.compare.numbers import Number, Tolerance
-from evalsuite.compare.packed_text import text_block
+from evalsuite.compare.numbers import Tolerance
 from evalsuite.compare.strict_columns import (
-    Column,
+    HUGE,
     Matching,
+    StrictColumn,
     all_pairs_equal,
     can_pair,
     equal,
@@ -46,13 +39,11 @@ from evalsuite.compare.strict_columns import (
     matched_as,
     place,
     places_of,
-    read_native,
-    show,
     verdict_of_candidates,
 )
 from evalsuite.compare.table_diff import TableDiff
 from evalsuite.compare.table_hashes import stable_order
-from evalsuite.compare.values import Cell, plain_amounts
+from evalsuite.compare.values import Cell
 from evalsuite.core.dataclasses import dataclass, replace
 
 if TYPE_CHECKING:
@@ -62,21 +53,7 @@ if TYPE_CHECKING:
 MOST_LEFT: Final = 20_000
 _AT_ONCE: Final = 65_536
 _FEW: Final = 500
-# Two columns are compared at this many of their numbers in ascending order before all their cells are.
-_RANKS: Final = 64
 _MOST_TIGHTENED: Final = 4_000
-_DAY: Final = 86_400 * 10**9
-# The decimals of a number beyond floats, whose value is NaN like that of a text.
-_HUGE: Final = -2
-
-
-def cells_of(evidence: TableDiff, side: int, column: Column, rows: Any) -> list[Cell]:
-    """The cells of a column in some rows; equal texts share one object."""
-    by_text: dict[str, Cell] = {}
-    texts = evidence.raw_cells(side, column.position, rows)
-    if column.read is read_native:
-        return list(map(column.read, texts))
-    return [by_text[text] if text in by_text else by_text.setdefault(text, column.read(text)) for text in texts]
 
 
 CELL_CAP: Final = 5_000_000
@@ -172,7 +149,11 @@ def _without_equal_rows(gold: Rows, predicted: Rows) -> tuple[Rows, Rows]:
 
 
 def match_rows(
-    gold: Sequence[Column], predicted: Sequence[Column], evidence: TableDiff, heeds_labels: bool, ties: Sequence[int] | None = None
+    gold: Sequence[StrictColumn],
+    predicted: Sequence[StrictColumn],
+    evidence: TableDiff,
+    heeds_labels: bool,
+    ties: Sequence[int] | None = None,
 ) -> Matching:
     """The verdict where rows may be in any order, or only rows of the same number in `ties` (one for each row) may change places."""
     coded = CodedColumns(gold, predicted, evidence, heeds_labels, ties)
@@ -219,33 +200,13 @@ class Codes(NamedTuple):
         return np.bincount(self.gold, minlength=n) - np.bincount(self.predicted, minlength=n)
 
 
-class Sketch(NamedTuple):
-    """What columns that can be paired share: how many cells are no numbers, the sum of their hashes, and, nearly, the numbers at some
-    ranks in ascending order. `decimals` are the fewest that a number shows.
-    """
-
-    n_others: int
-    others: int
-    ranks: "np.ndarray[Any, Any]"
-    decimals: int
-
-
-def _sketch_of(numbers: Numbers, names: "np.ndarray[Any, Any]") -> Sketch:
-    import numpy as np
-
-    ordered, is_other = in_order(numbers.values.copy()), np.isnan(numbers.values)
-    ranks = ordered[np.linspace(0, len(ordered) - 1, _RANKS).astype(int)] if len(ordered) else np.zeros(_RANKS)
-    others = int(names[is_other].sum(dtype=np.uint64))
-    return Sketch(len(numbers.values) - len(ordered), others, ranks, fewest_decimals(numbers))
-
-
 class CodedColumns:
     """The columns of two tables, compared with rows in any order: each pair of columns as `Codes`, rows as combinations of codes."""
 
     def __init__(
         self,
-        gold: Sequence[Column],
-        predicted: Sequence[Column],
+        gold: Sequence[StrictColumn],
+        predicted: Sequence[StrictColumn],
         evidence: TableDiff,
         heeds_labels: bool = False,
         ties: Sequence[int] | None = None,
@@ -254,11 +215,11 @@ class CodedColumns:
         # The comparisons that a correct answer needs do not count, twice: each column alone, its partner, and four at the end.
         self.work = Work(free=12 * evidence.n_rows * len(gold))
         self.evidence, self._ties = evidence, ties
-        self._pairs: dict[tuple[int, int], tuple[Column, Column]] = {}
+        self._pairs: dict[tuple[int, int], tuple[StrictColumn, StrictColumn]] = {}
         self._near: dict[int, list[int]] = {}
         self._offers_by_kind: dict[tuple[str, bool], dict[tuple[int, int], tuple[np.ndarray[Any, Any], ...]]] = {}
 
-    def pair(self, i: int, k: int) -> tuple[Column, Column]:
+    def pair(self, i: int, k: int) -> tuple[StrictColumn, StrictColumn]:
         """Gold column i and predicted column k, percent signs in the first reading in which they can be paired."""
         if (i, k) not in self._pairs:
             readings = in_readings(self.gold[i], self.predicted[k])
@@ -360,7 +321,7 @@ class CodedColumns:
 
     def _is_decimal(self, i: int) -> bool:
         """Whether the first cells of a gold column contain decimals: such a column says least about which rows belong together."""
-        return any("." in str(cell) for cell in self.evidence.columns[0][self.gold[i].position].head)
+        return any("." in str(cell) for cell in self.gold[i].source.head)
 
     def _loose(self, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         return [pair for pair in pairs if self.codes(*pair).is_loose.any()]
@@ -371,9 +332,9 @@ class CodedColumns:
 
         gold, predicted = self.pair(i, k)
         if self.is_alike(i, k):
-            hashes = [self.evidence.columns[side][column.position].hashes() for side, column in enumerate((gold, predicted))]
+            hashes = [column.source.hashes() for column in (gold, predicted)]
             is_same = np.array_equal(hashes[0][left], hashes[1][right])
-            if is_same and self.evidence.hashes.are_confirmed(hashes, gold.position, predicted.position):
+            if is_same and self.evidence.hashes.are_confirmed(hashes, [gold.position], [predicted.position]):
                 return True
         return not any(map(len, self.unequal_in_order(i, k, left, right)))
 
@@ -384,9 +345,9 @@ class CodedColumns:
         import numpy as np
 
         gold, predicted = self.pair(i, k)
-        (a, names, mine_hashed), (b, others, theirs_hashed) = self._cells(0, gold), self._cells(1, predicted)
+        (a, names, mine_hashed), (b, others, theirs_hashed) = gold.arrays(), predicted.arrays()
         hashes = [hashed for hashed in (mine_hashed, theirs_hashed) if hashed is not None]
-        are_sure = len(hashes) < 2 or self.evidence.hashes.are_confirmed(hashes, gold.position, predicted.position)
+        are_sure = len(hashes) < 2 or self.evidence.hashes.are_confirmed(hashes, [gold.position], [predicted.position])
         for start, stop in pairwise((0, *range(min(_FEW, len(left)), len(left), _AT_ONCE), len(left))):
             rows = left[start:stop], right[start:stop]
             x, y = a.take(rows[0]), b.take(rows[1])
@@ -394,13 +355,13 @@ class CodedColumns:
             size = np.maximum(np.abs(x.values), np.abs(y.values))
             unequal = (is_text[0] != is_text[1]) | (np.abs(x.values - y.values) > widest(gold.tolerance, size))
             are_named_alike = names[rows[0]] == others[rows[1]]
-            unequal |= is_text[0] & ~are_named_alike & ((x.digits != _HUGE) | (y.digits != _HUGE))
+            unequal |= is_text[0] & ~are_named_alike & ((x.digits != HUGE) | (y.digits != HUGE))
             sure = np.where(is_text[0], are_named_alike, surely_strictly_equal(x, y, gold.tolerance)) & are_sure
             places = np.flatnonzero(~sure & ~unequal)
             # A part of rows in any order reads every block.
             order = np.argsort(rows[1][places], kind="stable")
-            cells = cells_of(self.evidence, 0, gold, rows[0][places])
-            for at, cell in zip(order.tolist(), cells_of(self.evidence, 1, predicted, rows[1][places[order]]), strict=True):
+            cells = gold.cells_at(rows[0][places])
+            for at, cell in zip(order.tolist(), predicted.cells_at(rows[1][places[order]]), strict=True):
                 unequal[places[at]] = cells[at] is not cell and not equal(cells[at], cell, gold.tolerance)
             yield start + np.flatnonzero(unequal)
 
@@ -418,7 +379,7 @@ class CodedColumns:
         gold_loose, predicted_loose = (np.flatnonzero(is_loose[side]) for side in (rows.gold, rows.predicted))
         self.work.look(_LOOKS_AT_END * len(loose) * len(gold_loose))
         gold_rows, predicted_rows = (
-            _count_by_class(classes[chosen].tolist(), [cells_of(self.evidence, side, self.pair(*pair)[side], chosen) for pair in loose])
+            _count_by_class(classes[chosen].tolist(), [self.pair(*pair)[side].cells_at(chosen) for pair in loose])
             for side, classes, chosen in ((0, rows.gold, gold_loose), (1, rows.predicted, predicted_loose))
         )
         tolerances = [self.gold[i].tolerance for i, _ in loose]
@@ -428,18 +389,18 @@ class CodedColumns:
         """The codes of gold column i and predicted column k."""
         return self._codes(*self.pair(i, k))
 
-    def _codes(self, gold: Column, predicted: Column) -> Codes:
+    def _codes(self, gold: StrictColumn, predicted: StrictColumn) -> Codes:
         name = ("codes", self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read)
         return self.evidence.compute_once(name, lambda: self._compute_codes(gold, predicted))
 
-    def _compute_codes(self, gold: Column, predicted: Column) -> Codes:
+    def _compute_codes(self, gold: StrictColumn, predicted: StrictColumn) -> Codes:
         import numpy as np
 
-        sides = self._cells(0, gold), self._cells(1, predicted)
+        sides = gold.arrays(), predicted.arrays()
         hashes = [hashed for _, _, hashed in sides if hashed is not None]
-        if len(hashes) == len(sides) and not self.evidence.hashes.are_confirmed(hashes, gold.position, predicted.position):
+        if len(hashes) == len(sides) and not self.evidence.hashes.are_confirmed(hashes, [gold.position], [predicted.position]):
             self.evidence.arrays.keys.number_texts()
-            sides = self._cells(0, gold), self._cells(1, predicted)
+            sides = gold.arrays(), predicted.arrays()
         n, is_text = self.evidence.n_rows, np.isnan(np.concatenate([numbers.values for numbers, _, _ in sides]))
         values = np.concatenate([numbers.values for numbers, _, _ in sides])[~is_text]
         digits = np.concatenate([numbers.digits for numbers, _, _ in sides])[~is_text]
@@ -451,7 +412,7 @@ class CodedColumns:
         self._tighten(codes, gold, predicted)
         return codes
 
-    def _tighten(self, codes: Codes, gold: Column, predicted: Column) -> None:
+    def _tighten(self, codes: Codes, gold: StrictColumn, predicted: StrictColumn) -> None:
         """Mark loose groups as tight if all their cells are equal, as long as few rows are in loose groups."""
         import numpy as np
 
@@ -460,68 +421,16 @@ class CodedColumns:
             return
         groups: dict[int, tuple[dict[Cell, None], dict[Cell, None]]] = {}
         for side, (column, row_codes) in enumerate(((gold, codes.gold), (predicted, codes.predicted))):
-            for group, cell in zip(row_codes[rows[side]].tolist(), cells_of(self.evidence, side, column, rows[side]), strict=True):
+            for group, cell in zip(row_codes[rows[side]].tolist(), column.cells_at(rows[side]), strict=True):
                 groups.setdefault(group, ({}, {}))[side][cell] = None
         for group, (gold_cells, predicted_cells) in groups.items():
             codes.is_loose[group] = not all_pairs_equal(list(gold_cells), list(predicted_cells), gold.tolerance)
-
-    def _cells(self, side: int, column: Column) -> "tuple[Numbers, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]":
-        """(The cells that are numbers, NaN elsewhere; a number for each other cell, equal for equal cells; the hashes used, if any.)"""
-        name = ("cells", column.read, self.evidence.arrays.keys.are_numbers)
-        return self.evidence.columns[side][column.position].array(name, lambda: self._read(side, column))
-
-    def _read(self, side: int, column: Column) -> "tuple[Numbers, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]":
-        import numpy as np
-
-        written = self.evidence.columns[side][column.position]
-        numbers = written.numbers()
-        if numbers is not None and numbers.digits is not None:
-            return numbers, np.broadcast_to(self._names([None]), len(numbers.values)), None
-        hashes = written.hashes()
-        names, values, digits = hashes.copy(), np.full(len(hashes), np.nan), np.zeros(len(hashes), np.int16)
-        is_value = bool(written.kind)
-        odd = np.arange(len(hashes)) if is_value else np.flatnonzero(~written.plain_words())
-        distinct, places = np.unique(names[odd], return_inverse=True)
-        first = np.empty(len(distinct), np.int64)
-        first[places[::-1]] = np.arange(len(odd))[::-1]
-        ascending = np.argsort(first)
-        read = self._read_cells(written.cells(odd[first[ascending]]), column, is_value=is_value)
-        places = np.argsort(ascending)[places]
-        values[odd], digits[odd], names[odd] = (part[places] for part in read)
-        return Numbers(values, digits), names, hashes
-
-    def _read_cells(self, written: Sequence[Any], column: Column, *, is_value: bool) -> "tuple[np.ndarray[Any, Any], ...]":
-        """`_read` of some cells as written: plain words and plain amounts of money all at once, the others one by one."""
-        import numpy as np
-
-        n = len(written)
-        values, digits, names, left = np.full(n, np.nan), np.full(n, WHOLE, np.int16), np.zeros(n, np.uint64), np.arange(n)
-        if not is_value and n:
-            # An empty cell has no first byte.
-            texts = [text.strip() or " " for text in written]
-            names, left = self.evidence.arrays.keys.of_texts(texts), np.flatnonzero(~plain_words(text_block(texts))[:, 0])
-            amounts = plain_amounts([texts[at] for at in left.tolist()])
-            numbers = numbers_of(text_block(list(filter(None, amounts))), 0)
-            if numbers is not None and numbers.digits is not None:
-                is_amount = np.array([amount is not None for amount in amounts], bool)
-                values[left[is_amount]], digits[left[is_amount]] = numbers.values, numbers.digits
-                left = left[~is_amount]
-        read = [_read_number(written[at], column) for at in left.tolist()]
-        if read:
-            floats, decimals, cells = zip(*read, strict=True)
-            values[left], digits[left] = floats, decimals
-            names[left] = self._names(cells, is_value=is_value)
-        return values, digits, names
-
-    def _names(self, cells: Sequence[Cell], *, is_value: bool = False) -> "np.ndarray[Any, Any]":
-        """A hash for each cell that is not a number, equal for equal cells; that of a plain text in a CSV file is the hash of the text."""
-        return self.evidence.arrays.keys.of_texts([_canonical(cell, is_value) for cell in cells])
 
     def nearest(self, gold: Cell, rows: Any) -> "np.ndarray[Any, Any]":
         """The first of some rows of the only predicted column, and the row whose number is nearest to a gold cell."""
         import numpy as np
 
-        value, numbers = place(gold), self._cells(1, self.predicted[0])[0].values[rows]
+        value, numbers = place(gold), self.predicted[0].arrays().numbers.values[rows]
         if value is None or np.isnan(numbers).all():
             return rows[:_FEW]  # type: ignore[no-any-return]
         return np.union1d(rows[:_FEW], rows[[np.nanargmin(np.abs(numbers - value))]])
@@ -553,14 +462,13 @@ class CodedColumns:
     def _find_near_columns(self, i: int) -> list[int]:
         import numpy as np
 
-        gold, reach = self.gold[i], partial(widest, self.gold[i].tolerance)
-        possible = self.evidence.may_equal(gold.position, [column.position for column in self.predicted], reach)
+        gold = self.gold[i]
         if gold.has_percent or self._has_percent:
-            return [k for k in possible.nonzero()[0].tolist() if self.may_be(i, k)]
-        sketch = self._sketch(0, gold)
-        if (offers := self._offers(self._kind(0, gold)).get(sketch[:2])) is None:
+            return [k for k in range(len(self.predicted)) if self.may_be(i, k)]
+        sketch = gold.sketch()
+        if (offers := self._offers(gold.kind).get(sketch[:2])) is None:
             return []
-        ks, ranks, decimals = (part[possible[offers[0]]] for part in offers)
+        ks, ranks, decimals = offers
         size = np.maximum(np.abs(ranks), np.abs(sketch.ranks))
         with np.errstate(invalid="ignore"):
             are_far = np.abs(ranks - sketch.ranks) > widest(gold.tolerance, size, np.minimum(sketch.decimals, decimals)[:, None])
@@ -580,25 +488,11 @@ class CodedColumns:
         if name not in self._offers_by_kind:
             groups: dict[tuple[int, int], list[Any]] = {}
             for k, column in enumerate(self.predicted):
-                if {kind, self._kind(1, column)} != {"plain", "text"}:
-                    sketch = self._sketch(1, column)
+                if {kind, column.kind} != {"plain", "text"}:
+                    sketch = column.sketch()
                     groups.setdefault(sketch[:2], []).append((k, *sketch[2:]))
             self._offers_by_kind[name] = {others: tuple(map(np.array, zip(*group, strict=True))) for others, group in groups.items()}
         return self._offers_by_kind[name]
-
-    def _kind(self, side: int, column: Column) -> str:
-        """`plain` for a column that contains only plain numbers, `text` if its first cells show that it does not."""
-        if self.evidence.columns[side][column.position].summary.are_plain:
-            return "plain"
-        are_text = (
-            (not isinstance(text, str) or is_surely_text(text)) and (cell := column.read(text)) is not None and place(cell) is None
-            for text in self.evidence.columns[side][column.position].head
-        )
-        return "text" if any(are_text) else ""
-
-    def _sketch(self, side: int, column: Column) -> "Sketch":
-        name = ("sketch", side, self._twin(side, column), column.read, self.evidence.arrays.keys.are_numbers)
-        return self.evidence.compute_once(name, lambda: _sketch_of(*self._cells(side, column)[:2]))
 
     def _distance(self, i: int, k: int) -> float:
         """The summed distance of the numbers of two columns after sorting both."""
@@ -606,7 +500,7 @@ class CodedColumns:
 
         if self.is_alike(i, k):
             return 0.0
-        lines = (in_order(self._cells(side, column)[0].values.copy()) for side, column in enumerate(self.pair(i, k)))
+        lines = (in_order(column.arrays().numbers.values.copy()) for side, column in enumerate(self.pair(i, k)))
         return float(np.abs(np.subtract(*lines)).sum())
 
     def fits_none(self, i: int) -> bool:
@@ -617,26 +511,26 @@ class CodedColumns:
                 return False
         return True
 
-    def _can_pair(self, gold: Column, predicted: Column) -> bool:
+    def _can_pair(self, gold: StrictColumn, predicted: StrictColumn) -> bool:
         """Whether two columns with different texts can be paired cell by cell."""
         name = ("can pair", self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read)
         return self.evidence.compute_once(name, lambda: not self._cannot_pair(gold, predicted) and self._is_pair(gold, predicted))
 
-    def _is_pair(self, gold: Column, predicted: Column) -> bool:
+    def _is_pair(self, gold: StrictColumn, predicted: StrictColumn) -> bool:
         codes = self._codes(gold, predicted)
         if not codes.have_equal_bags:
             return False
         rows = self.open_rows(gold, predicted, codes)
-        return can_pair(cells_of(self.evidence, 0, gold, rows[0]), cells_of(self.evidence, 1, predicted, rows[1]), gold.tolerance)
+        return can_pair(gold.cells_at(rows[0]), predicted.cells_at(rows[1]), gold.tolerance)
 
-    def open_rows(self, gold: Column, predicted: Column, codes: Codes) -> "list[np.ndarray[Any, Any]]":
+    def open_rows(self, gold: StrictColumn, predicted: StrictColumn, codes: Codes) -> "list[np.ndarray[Any, Any]]":
         """The gold and the predicted rows in loose groups of two columns in which the i-th smallest numbers are not surely equal."""
         import numpy as np
 
         is_uneven, sides = codes.surplus() != 0, []
-        for side, column, row_codes in ((0, gold, codes.gold), (1, predicted, codes.predicted)):
+        for column, row_codes in ((gold, codes.gold), (predicted, codes.predicted)):
             rows = np.flatnonzero((codes.is_loose & ~is_uneven)[row_codes])
-            numbers = self._cells(side, column)[0].take(rows)
+            numbers = column.arrays().numbers.take(rows)
             order = np.argsort(numbers.values)
             sides.append((numbers.take(order), row_codes[rows[order]]))
         (a, groups), (b, _) = sides
@@ -644,17 +538,17 @@ class CodedColumns:
         is_open[groups[~surely_strictly_equal(a, b, gold.tolerance)]] = True
         return [np.flatnonzero(is_open[row_codes]) for row_codes in (codes.gold, codes.predicted)]
 
-    def _cannot_pair(self, gold: Column, predicted: Column) -> bool:
+    def _cannot_pair(self, gold: StrictColumn, predicted: StrictColumn) -> bool:
         """Whether numbers would be paired with other cells, or are too far apart in ascending order: if two columns of equally many
         numbers can be paired at all, then the i-th smallest with the i-th smallest.
         """
         name = ("apart", self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read)
         return self.evidence.compute_once(name, lambda: self._are_apart(gold, predicted))
 
-    def _are_apart(self, gold: Column, predicted: Column) -> bool:
+    def _are_apart(self, gold: StrictColumn, predicted: StrictColumn) -> bool:
         import numpy as np
 
-        sides = self._cells(0, gold)[0], self._cells(1, predicted)[0]
+        sides = gold.arrays().numbers, predicted.arrays().numbers
         decimals = min(fewest_decimals(side) for side in sides)
         ordered = [in_order(side.values.copy()) for side in sides]
         if len(ordered[0]) != len(ordered[1]):
@@ -682,7 +576,7 @@ class CodedColumns:
         """A name that predicted columns share if they contain the same texts, row by row, and the same label if labels count."""
         return self._twin(1, self.predicted[k]), self.predicted[k].label if self.heeds_labels else None
 
-    def _twin(self, side: int, column: Column) -> int:
+    def _twin(self, side: int, column: StrictColumn) -> int:
         return self.evidence.hashes.twin(side, column.position)
 
 
@@ -731,32 +625,3 @@ def last_rows(groups: Any, n: Any) -> Any:
     ordered = groups[order]
     from_end = np.cumsum(np.bincount(groups, minlength=len(n)))[ordered] - np.arange(len(ordered))
     return np.sort(order[from_end <= n[ordered]])
-
-
-def _read_number(written: Any, column: Column) -> tuple[float, int, Cell]:
-    """(The number of a cell or NaN, its decimals as `Numbers.digits` gives them, the cell if it is no number.)
-
-    A number that is too small for a float shows 0 decimals, which promises nothing.
-    """
-    cell = column.read(written)
-    value = place(cell)
-    if value is None:
-        return math.nan, _HUGE if isinstance(cell, int | Number) else WHOLE, cell
-    if not isinstance(cell, Number):
-        return value, WHOLE, None
-    return value, 0 if cell.value == 0 and cell.exact else min(cell.decimals, MOST_DECIMALS), None
-
-
-def _canonical(cell: Cell, is_value: bool) -> str:
-    """A text for a cell that is not a number: its own for a text, and for a date the form that `plain_words` accepts.
-
-    In a database (`is_value`) no text is a date.
-    """
-    if cell is None:
-        return ""
-    kind, value = cell if isinstance(cell, tuple) else ("int", cell)
-    if kind == "text" and not is_value:
-        return str(value)
-    if kind == "instant" and value % _DAY == 0 and (date := show(cell))[10:] == " 00:00:00":
-        return date[:10]
-    return f"\0{kind} {value}"

@@ -17,14 +17,25 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import partial
-from typing import Any, Final, Literal, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 from evalsuite.compare.bipartite_matching import bipartite_matching
+from evalsuite.compare.columns import Column, with_columns
 from evalsuite.compare.dates import nanoseconds
+from evalsuite.compare.number_columns import (
+    MOST_DECIMALS,
+    WHOLE,
+    Numbers,
+    fewest_decimals,
+    in_order,
+    is_surely_text,
+    numbers_of,
+    plain_words,
+)
 from evalsuite.compare.numbers import (
     SLACK,
     ZERO_TOL,
@@ -36,11 +47,21 @@ from evalsuite.compare.numbers import (
     numbers_equal,
     reach,
 )
-from evalsuite.compare.values import Cell, Percent, number_cell, read_cell, text_cell
+from evalsuite.compare.packed_text import text_block
+from evalsuite.compare.values import Cell, Percent, number_cell, plain_amounts, read_cell, text_cell
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.scores import Table
 
+if TYPE_CHECKING:
+    import numpy as np
+
 Reading = Literal["figure", "share"]
+# Two columns are compared at this many of their numbers in ascending order before all their cells are.
+N_RANKS: Final = 64
+# The decimals of a number beyond floats, whose value is NaN like that of a text.
+HUGE: Final = -2
+_DAY: Final = 86_400 * 10**9
+_READ_PERCENT: Final = partial(read_cell, percentage=True)
 
 
 def read_native(value: Any) -> Cell:
@@ -123,7 +144,7 @@ def show(cell: Cell) -> str:
     return repr(value) if kind == "text" else str(value)
 
 
-def in_readings(gold: "Column", predicted: "Column") -> "list[tuple[Column, Column]]":
+def in_readings(gold: "StrictColumn", predicted: "StrictColumn") -> "list[tuple[StrictColumn, StrictColumn]]":
     """A gold and a predicted column in each reading of their percent signs: as figures, then as shares; one if they have none."""
     if not (gold.has_percent or predicted.has_percent):
         return [(gold, predicted)]
@@ -133,15 +154,34 @@ def in_readings(gold: "Column", predicted: "Column") -> "list[tuple[Column, Colu
 Verdict = Literal["equal", "labels", "no column", "not injective", "rows", "shape", "limit"]
 
 
+class Sketch(NamedTuple):
+    """What columns that can be paired share: how many cells are no numbers, the sum of their hashes, and, nearly, the numbers at some
+    ranks in ascending order. `decimals` are the fewest that a number shows.
+    """
+
+    n_others: int
+    others: int
+    ranks: "np.ndarray[Any, Any]"
+    decimals: int
+
+
+class CellArrays(NamedTuple):
+    """The cells that are numbers, NaN elsewhere; a number for each other cell, equal for equal cells; the hashes used, if any."""
+
+    numbers: Numbers
+    names: "np.ndarray[Any, Any]"
+    hashes: "np.ndarray[Any, Any] | None" = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
-    """A column as cells; `name` is its header, `position` its index in its own table (from 0), `label` its folded name if that identifies
-    it.
+class StrictColumn:
+    """A column as the strict rules read its cells; `name` is its header, `position` its index in its own table (from 0), `label` its folded
+    name if that identifies it.
 
     `has_percent` is true if cells contain percent signs that can be read in two ways; `read` parses a written cell.
     """
 
-    cells: Sequence[Cell]
+    source: Column
     name: str
     position: int
     tolerance: Tolerance = field(default_factory=Tolerance)
@@ -149,13 +189,139 @@ class Column:
     has_percent: bool = False
     read: Callable[[Any], Cell] = read_cell
 
-    def contradicts(self, other: "Column") -> bool:
+    @property
+    def cells(self) -> list[Cell]:
+        """All cells."""
+        return self.source.once(("cells", self.read), lambda: self._read_all(self.source))
+
+    @property
+    def head(self) -> list[Cell]:
+        """The cells in the first rows."""
+        return self.source.once(("head", self.read), lambda: list(map(self.read, self.source.head)))
+
+    def cells_at(self, rows: Any) -> list[Cell]:
+        """The cells in some rows (ascending, from 0)."""
+        return self._read_all(self.source.cells(rows))
+
+    def cell(self, row: int) -> Cell:
+        """The cell in a row."""
+        return self.cells_at([row])[0]
+
+    def _read_all(self, written: Iterable[Any]) -> list[Cell]:
+        """Parsed cells; equal texts share one object."""
+        if self.read is read_native:
+            return list(map(self.read, written))
+        by_text: dict[Any, Cell] = {}
+        return [by_text[text] if text in by_text else by_text.setdefault(text, self.read(text)) for text in written]
+
+    def contradicts(self, other: "StrictColumn") -> bool:
         """Whether the labels show that a gold and a predicted column are different columns."""
         return None not in (self.label, other.label) and self.label != other.label
 
-    def in_reading(self, reading: Reading) -> "Column":
+    def in_reading(self, reading: Reading) -> "StrictColumn":
         """The column with all percent signs read in one way."""
         return replace(self, read=PercentReader(self.read, reading), has_percent=False)
+
+    @property
+    def kind(self) -> str:
+        """`plain` for a column that contains only plain numbers, `text` if its first cells show that it does not."""
+
+        def find() -> str:
+            if self.source.summary.are_plain:
+                return "plain"
+            may_be_text = (
+                cell for text, cell in zip(self.source.head, self.head, strict=True) if not isinstance(text, str) or is_surely_text(text)
+            )
+            return "text" if any(cell is not None and place(cell) is None for cell in may_be_text) else ""
+
+        return self.source.once(("kind", self.read), find)
+
+    def sketch(self) -> Sketch:
+        """What it shares with the columns that it can be paired with."""
+
+        def compute() -> Sketch:
+            import numpy as np
+
+            numbers, names, _ = self.arrays()
+            ordered, is_other = in_order(numbers.values.copy()), np.isnan(numbers.values)
+            ranks = ordered[np.linspace(0, len(ordered) - 1, N_RANKS).astype(int)] if len(ordered) else np.zeros(N_RANKS)
+            others = int(names[is_other].sum(dtype=np.uint64))
+            return Sketch(len(numbers.values) - len(ordered), others, ranks, fewest_decimals(numbers))
+
+        return self.source.array(("sketch", self.read, self.source.arrays.keys.are_numbers), compute)
+
+    def arrays(self) -> CellArrays:
+        """The cells as arrays."""
+        return self.source.array(("cells", self.read, self.source.arrays.keys.are_numbers), self._compute_arrays)
+
+    def _compute_arrays(self) -> CellArrays:
+        import numpy as np
+
+        source, keys = self.source, self.source.arrays.keys
+        numbers = source.numbers()
+        if numbers is not None and numbers.digits is not None:
+            return CellArrays(numbers, np.broadcast_to(keys.of_texts([""]), len(numbers.values)))
+        hashes = source.hashes()
+        names, values, digits = hashes.copy(), np.full(len(hashes), np.nan), np.zeros(len(hashes), np.int16)
+        odd = np.arange(len(hashes)) if source.kind else np.flatnonzero(~source.plain_words())
+        distinct, places = np.unique(names[odd], return_inverse=True)
+        first = np.empty(len(distinct), np.int64)
+        first[places[::-1]] = np.arange(len(odd))[::-1]
+        ascending = np.argsort(first)
+        read = self._read_distinct(source.cells(odd[first[ascending]]))
+        places = np.argsort(ascending)[places]
+        values[odd], digits[odd], names[odd] = (part[places] for part in read)
+        return CellArrays(Numbers(values, digits), names, hashes)
+
+    def _read_distinct(self, written: Sequence[Any]) -> "tuple[np.ndarray[Any, Any], ...]":
+        """(Numbers, decimals, names) of some cells as written: plain words and amounts of money all at once, the others one by one."""
+        import numpy as np
+
+        n, keys = len(written), self.source.arrays.keys
+        values, digits, names, left = np.full(n, np.nan), np.full(n, WHOLE, np.int16), np.zeros(n, np.uint64), np.arange(n)
+        if not self.source.kind and n:
+            # An empty cell has no first byte.
+            texts = [text.strip() or " " for text in written]
+            names, left = keys.of_texts(texts), np.flatnonzero(~plain_words(text_block(texts))[:, 0])
+            amounts = plain_amounts([texts[at] for at in left.tolist()])
+            numbers = numbers_of(text_block(list(filter(None, amounts))), 0)
+            if numbers is not None and numbers.digits is not None:
+                is_amount = np.array([amount is not None for amount in amounts], bool)
+                values[left[is_amount]], digits[left[is_amount]] = numbers.values, numbers.digits
+                left = left[~is_amount]
+        if len(left):
+            floats, decimals, cells = zip(*(_number_of(self.read(written[at])) for at in left.tolist()), strict=True)
+            values[left], digits[left] = floats, decimals
+            names[left] = keys.of_texts([_canonical(cell, is_value=bool(self.source.kind)) for cell in cells])
+        return values, digits, names
+
+
+def _number_of(cell: Cell) -> tuple[float, int, Cell]:
+    """(The number of a cell or NaN, its decimals as `Numbers.digits` gives them, the cell if it is no number.)
+
+    A number that is too small for a float shows 0 decimals, which promises nothing.
+    """
+    value = place(cell)
+    if value is None:
+        return math.nan, HUGE if isinstance(cell, int | Number) else WHOLE, cell
+    if not isinstance(cell, Number):
+        return value, WHOLE, None
+    return value, 0 if cell.value == 0 and cell.exact else min(cell.decimals, MOST_DECIMALS), None
+
+
+def _canonical(cell: Cell, *, is_value: bool) -> str:
+    """A text for a cell that is not a number: its own for a text, and for a date the form that `plain_words` accepts.
+
+    In a database (`is_value`) no text is a date.
+    """
+    if cell is None:
+        return ""
+    kind, value = cell if isinstance(cell, tuple) else ("int", cell)
+    if kind == "text" and not is_value:
+        return str(value)
+    if kind == "instant" and value % _DAY == 0 and (date := show(cell))[10:] == " 00:00:00":
+        return date[:10]
+    return f"\0{kind} {value}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +350,7 @@ def matched_as(assignment: Iterable[int]) -> Matching:
     return Matching(verdict="equal", assignment=chosen, candidates=tuple((k,) for k in chosen))
 
 
-def likely_columns(gold: Sequence[Column], predicted: Sequence[Column]) -> list[int] | None:
+def likely_columns(gold: Sequence[StrictColumn], predicted: Sequence[StrictColumn]) -> list[int] | None:
     """For each gold column the predicted column of the same name; for repeated or missing names the one in the same place. None if already
     taken.
     """
@@ -201,7 +367,7 @@ def likely_columns(gold: Sequence[Column], predicted: Sequence[Column]) -> list[
     return list(guesses)
 
 
-def in_likely_order(gold: Column, predicted: Sequence[Column], chosen: Iterable[int]) -> list[int]:
+def in_likely_order(gold: StrictColumn, predicted: Sequence[StrictColumn], chosen: Iterable[int]) -> list[int]:
     """Columns with an equal header first, then the one in the same place, then the rest in order."""
     return sorted(chosen, key=lambda k: (predicted[k].name != gold.name, predicted[k].position != gold.position, k))
 
@@ -261,54 +427,24 @@ class Terms:
 PLAIN_TERMS: Final = Terms()
 
 
-class Cells(Sequence[Cell]):
-    """The cells of a column, each parsed on first access and at most once; equal texts share one object."""
-
-    def __init__(self, written: Sequence[Any], read: Callable[[Any], Cell]) -> None:
-        self._written, self.read = written, read
-        self._all: list[Cell] | None = None
-
-    def __len__(self) -> int:
-        return len(self._written)
-
-    def __iter__(self) -> Iterator[Cell]:
-        if self._all is None:
-            self._all = self._read_all(self._written)
-        return iter(self._all)
-
-    @overload
-    def __getitem__(self, at: int) -> Cell: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Cell]: ...
-    def __getitem__(self, at: int | slice) -> Cell | list[Cell]:
-        if self._all is not None:
-            return self._all[at]
-        return self._read_all(self._written[at]) if isinstance(at, slice) else self.read(self._written[at])
-
-    def _read_all(self, written: Sequence[Any]) -> list[Cell]:
-        if self.read is read_native:
-            return list(map(self.read, written))
-        by_text: dict[Any, Cell] = {}
-        return [by_text[text] if text in by_text else by_text.setdefault(text, self.read(text)) for text in written]
-
-
-def read_columns(table: Table, chosen: Sequence[int], terms: Terms = PLAIN_TERMS, *, labelled: Sequence[str | None] = ()) -> list[Column]:
-    """The chosen columns as cells that are parsed on first access."""
-    read = partial(read_cell, percentage=True) if terms.percentage else read_cell
-    reader, columns = read if table.types is None else read_native, []
+def read_columns(
+    table: Table, chosen: Sequence[int], terms: Terms = PLAIN_TERMS, *, labelled: Sequence[str | None] = ()
+) -> list[StrictColumn]:
+    """The chosen columns, with cells that are parsed when they are asked for."""
+    read = (_READ_PERCENT if terms.percentage else read_cell) if table.types is None else read_native
+    sources = table.columns if isinstance(next(iter(table.columns), None), Column) else with_columns(table).columns
+    columns = []
     for index in chosen:
-        written = table.columns[index]
-        cells = getattr(written, "parsed", {}).setdefault(("strict", terms.percentage), Cells(written, reader))
-        column = Column(
-            cells=cells,
+        column = StrictColumn(
+            source=cast("Column", sources[index]),
             name=table.header[index] if index < len(table.header) else "",
             position=index,
             tolerance=terms.tolerance(table, index),
             label=labelled[index] if index < len(labelled) else None,
-            read=reader,
-            has_percent=terms.percentage and any(isinstance(cell, Percent) for cell in cells),
+            read=read,
         )
-        columns.append(column)
+        has_percent = terms.percentage and any(isinstance(cell, Percent) for cell in column.cells)
+        columns.append(replace(column, has_percent=True) if has_percent else column)
     return columns
 
 

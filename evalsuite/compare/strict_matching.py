@@ -41,14 +41,13 @@ from evalsuite.compare.row_multisets import (
     MOST_LEFT,
     CapReachedError,
     CodedColumns,
-    cells_of,
     last_rows,
     match_rows,
 )
 from evalsuite.compare.strict_columns import (
-    Column,
     Matching,
     Places,
+    StrictColumn,
     equal,
     in_likely_order,
     in_readings,
@@ -73,8 +72,8 @@ _ROWS_TRIED: Final = 5
 
 
 def match_columns(
-    gold: Sequence[Column],
-    predicted: Sequence[Column],
+    gold: Sequence[StrictColumn],
+    predicted: Sequence[StrictColumn],
     *,
     n_gold: int,
     n_predicted: int,
@@ -98,14 +97,14 @@ def match_columns(
     return heeding if heeding.verdict in ("equal", "limit") else replace(matching, verdict="labels")
 
 
-def contradicting_pairs(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column]) -> list[tuple[int, int]]:
+def contradicting_pairs(matching: Matching, gold: Sequence[StrictColumn], predicted: Sequence[StrictColumn]) -> list[tuple[int, int]]:
     """The pairs of a full assignment (indices) whose labels contradict each other."""
     return [(i, k) for i, k in enumerate(matching.assignment) if k is not None and gold[i].contradicts(predicted[k])]
 
 
 def _match(
-    gold: Sequence[Column],
-    predicted: Sequence[Column],
+    gold: Sequence[StrictColumn],
+    predicted: Sequence[StrictColumn],
     ordered: bool,
     ties: Sequence[int] | None,
     evidence: TableDiff,
@@ -123,10 +122,12 @@ def _match(
     return replace(bag_match, moved=True) if bag_match.is_equal else matching
 
 
-def _match_in_order(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: bool, evidence: TableDiff) -> Matching:
+def _match_in_order(gold: Sequence[StrictColumn], predicted: Sequence[StrictColumn], heeds_labels: bool, evidence: TableDiff) -> Matching:
     """Compare each column with its likely partner first; the others are compared only for a column whose partner is unequal."""
     guesses = likely_columns(gold, predicted)
-    _compare_pairs(gold, [predicted[k] for k in guesses or ()], evidence)
+    likely = zip(gold, [predicted[k] for k in guesses or ()], strict=False)
+    # The unlike rows of all pairs that may be equal are computed at once.
+    evidence.look((column.position, partner.position) for column, partner in likely if heads_fit(column, partner))
     twins, near = evidence.with_head(1, range(len(predicted))), FirstRows(predicted, evidence, heeds_labels)
     chosen: dict[int, int] = {}
     candidates: list[list[int]] = []
@@ -154,14 +155,14 @@ class FirstRows:
     Columns that one cell cannot rule out are always among the results: those with percent signs, or with an integer too large for a float.
     """
 
-    def __init__(self, predicted: Sequence[Column], evidence: TableDiff, heeds_labels: bool) -> None:
+    def __init__(self, predicted: Sequence[StrictColumn], evidence: TableDiff, heeds_labels: bool) -> None:
         self.predicted, self.evidence, self.heeds_labels = predicted, evidence, heeds_labels
         self._known: dict[Tolerance, Places] = {}
 
     @cached_property
     def row(self) -> int:
         """The row in which most predicted columns differ."""
-        heads = [_head(1, column, self.evidence) for column in self.predicted]
+        heads = [column.head for column in self.predicted]
         return max(range(len(heads[0])), key=lambda row: len({key(head[row]) for head in heads}))
 
     @cached_property
@@ -169,7 +170,7 @@ class FirstRows:
         """The columns that are always among the results, those with a number in the row, and the others by their cell."""
         always, numbers, others = list[int](), list[int](), dict[Any, list[int]]()
         for k, column in enumerate(self.predicted):
-            cell = _head(1, column, self.evidence)[self.row]
+            cell = column.head[self.row]
             if column.has_percent or _is_beyond_floats(cell):
                 always.append(k)
             elif place(cell) is not None:
@@ -178,17 +179,17 @@ class FirstRows:
                 others.setdefault(cell, []).append(k)
         return always, numbers, others
 
-    def may_be(self, gold: Column, k: int) -> bool:
+    def may_be(self, gold: StrictColumn, k: int) -> bool:
         """Whether labels, if they count, allow that predicted column k is a gold column."""
         return not (self.heeds_labels and gold.contradicts(self.predicted[k]))
 
-    def equal_columns(self, gold: Column) -> list[int]:
+    def equal_columns(self, gold: StrictColumn) -> list[int]:
         """The predicted columns (index) that equal a gold column, likely ones first."""
         return [k for k in self.possible_columns(gold) if column_fits(gold, self.predicted[k], self.evidence)]
 
-    def possible_columns(self, gold: Column) -> list[int]:
+    def possible_columns(self, gold: StrictColumn) -> list[int]:
         """The predicted columns (index) that first rows, and labels if they count, do not rule out for a gold column; likely ones first."""
-        cell: Cell = _head(0, gold, self.evidence)[self.row]
+        cell = gold.head[self.row]
         always, numbers, others = self._columns
         near: Sequence[int] = range(len(self.predicted))
         if not gold.has_percent and not _is_beyond_floats(cell):
@@ -196,12 +197,12 @@ class FirstRows:
                 [numbers[at] for at in self._places(gold.tolerance).find_near(cell)] if place(cell) is not None else others.get(cell, [])
             )
             near = [*always, *near_rows]
-        fitting = (k for k in near if self.may_be(gold, k) and heads_fit(gold, self.predicted[k], self.evidence))
+        fitting = (k for k in near if self.may_be(gold, k) and heads_fit(gold, self.predicted[k]))
         return in_likely_order(gold, self.predicted, fitting)
 
     def _places(self, tolerance: Tolerance) -> Places:
         if tolerance not in self._known:
-            cells = [_head(1, self.predicted[k], self.evidence)[self.row] for k in self._columns[1]]
+            cells = [self.predicted[k].head[self.row] for k in self._columns[1]]
             self._known[tolerance] = Places.from_numbers(cells, tolerance)
         return self._known[tolerance]
 
@@ -211,14 +212,8 @@ def _is_beyond_floats(cell: Cell) -> bool:
     return isinstance(cell, int | Number) and place(cell) is None
 
 
-def _compare_pairs(gold: Sequence[Column], partners: Sequence[Column], evidence: TableDiff) -> None:
-    """Compute the unlike rows of all pairs that may be equal at once."""
-    pairs = zip(gold, partners, strict=False)
-    evidence.look((column.position, partner.position) for column, partner in pairs if heads_fit(column, partner, evidence))
-
-
 def _first_fitting(
-    gold: Column, predicted: Sequence[Column], near: Sequence[int], chosen: Mapping[int, int], evidence: TableDiff
+    gold: StrictColumn, predicted: Sequence[StrictColumn], near: Sequence[int], chosen: Mapping[int, int], evidence: TableDiff
 ) -> list[int]:
     """The fitting ones of some predicted columns up to the first that no other gold column has: one candidate is enough for now."""
     evidence.look([(gold.position, predicted[k].position) for k in near])
@@ -231,29 +226,23 @@ def _first_fitting(
     return options
 
 
-def heads_fit(gold: Column, predicted: Column, evidence: TableDiff) -> bool:
+def heads_fit(gold: StrictColumn, predicted: StrictColumn) -> bool:
     """Whether the first rows of two columns allow that they are equal."""
     if gold.has_percent or predicted.has_percent:
         return True
-    a, b = _head(0, gold, evidence), _head(1, predicted, evidence)
-    return all(x is y or equal(x, y, gold.tolerance) for x, y in zip(a, b, strict=True))
+    return all(x is y or equal(x, y, gold.tolerance) for x, y in zip(gold.head, predicted.head, strict=True))
 
 
-def _head(side: int, column: Column, evidence: TableDiff) -> list[Cell]:
-    name = ("head", side, column.position, column.read)
-    return evidence.compute_once(name, lambda: list(map(column.read, evidence.columns[side][column.position].head)))
-
-
-def column_fits(gold: Column, predicted: Column, evidence: TableDiff) -> bool:
+def column_fits(gold: StrictColumn, predicted: StrictColumn, evidence: TableDiff) -> bool:
     """Whether a predicted column equals gold in every row. The first rows are compared first."""
     if gold.has_percent or predicted.has_percent:
         return any(column_fits(*pair, evidence) for pair in in_readings(gold, predicted))
-    if not heads_fit(gold, predicted, evidence):
+    if not heads_fit(gold, predicted):
         return False
     return not any(map(len, unequal_rows(gold, predicted, evidence)))
 
 
-def unequal_rows(gold: Column, predicted: Column, evidence: TableDiff) -> Iterator[Rows]:
+def unequal_rows(gold: StrictColumn, predicted: StrictColumn, evidence: TableDiff) -> Iterator[Rows]:
     """The rows with unequal cells in row order, in parts."""
     i, k = gold.position, predicted.position
     unlike = evidence.unlike(i, k)
@@ -287,7 +276,7 @@ class Unmatched:
     bound: str = ""
 
 
-def unmatched_in_order(gold: Column, predicted: Column, evidence: TableDiff) -> Unmatched:
+def unmatched_in_order(gold: StrictColumn, predicted: StrictColumn, evidence: TableDiff) -> Unmatched:
     """The rows whose cells differ, up to a limit."""
     parts, rows = unequal_rows(gold, predicted, evidence), list[int]()
     for part in parts:
@@ -295,7 +284,7 @@ def unmatched_in_order(gold: Column, predicted: Column, evidence: TableDiff) -> 
         if len(rows) > MOST_COUNTED:
             break
     is_more = len(rows) > MOST_COUNTED and any(map(len, islice(parts, 1)))
-    first = [column.read(evidence.raw_cells(side, column.position, rows[:1])[0]) for side, column in enumerate((gold, predicted)) if rows]
+    first = [column.cell(rows[0]) for column in (gold, predicted) if rows]
     return Unmatched(
         rows=rows[:MOST_COUNTED] if is_more else rows,
         first=first[0] if rows else None,
@@ -304,7 +293,7 @@ def unmatched_in_order(gold: Column, predicted: Column, evidence: TableDiff) -> 
     )
 
 
-def unmatched_in_bags(gold: Column, predicted: Column, evidence: TableDiff) -> Unmatched:
+def unmatched_in_bags(gold: StrictColumn, predicted: StrictColumn, evidence: TableDiff) -> Unmatched:
     """`unmatched_in_any_order` for big tables. Only loose groups, the first unmatched cell and some partners are read."""
     import numpy as np
 
@@ -314,7 +303,7 @@ def unmatched_in_bags(gold: Column, predicted: Column, evidence: TableDiff) -> U
         surplus = np.where(codes.is_loose, 0, codes.surplus())
         loose = tuple(coded.open_rows(*coded.pair(0, 0), codes))
         if max(map(len, loose)) <= MOST_LEFT:
-            left = cells_of(evidence, 0, gold, loose[0]), cells_of(evidence, 1, predicted, loose[1])
+            left = gold.cells_at(loose[0]), predicted.cells_at(loose[1])
             unmatched = unmatched_in_any_order(*left, gold.tolerance)
             bound, near, loose = unmatched.bound, list(unmatched.partners), (loose[0][unmatched.rows], loose[1][:0])
         else:
@@ -327,10 +316,10 @@ def unmatched_in_bags(gold: Column, predicted: Column, evidence: TableDiff) -> U
         rows, others = evidence.spare([gold.position], [predicted.position])
     if not len(rows):
         return Unmatched(rows=[], first=None, partners=[])
-    (expected,) = cells_of(evidence, 0, gold, rows[:1])
+    expected = gold.cell(rows[0])
     if len(others) > MOST_PARTNERS:
         others = coded.nearest(expected, others)
-    return Unmatched(rows=rows, first=expected, partners=[*near, *cells_of(evidence, 1, predicted, others)], bound=bound)
+    return Unmatched(rows=rows, first=expected, partners=[*near, *predicted.cells_at(others)], bound=bound)
 
 
 def unmatched_in_any_order(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> Unmatched:
@@ -434,7 +423,7 @@ def _same_with_zeros(gold: Cell, predicted: Cell) -> bool:
 
 
 def cause_of_acceptance(
-    matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], evidence: TableDiff | None, *, ordered: bool
+    matching: Matching, gold: Sequence[StrictColumn], predicted: Sequence[StrictColumn], evidence: TableDiff | None, *, ordered: bool
 ) -> TableCause:
     """Why the reference may reject what strict accepts, derived from the first cells that are equal but written differently."""
     if matching.moved:
@@ -447,13 +436,13 @@ def cause_of_acceptance(
     return "dtype of other columns" if ordered else "row pairing"
 
 
-def _differently_written(gold: Column, predicted: Column, evidence: TableDiff, ordered: bool) -> tuple[Any, Any] | None:
+def _differently_written(gold: StrictColumn, predicted: StrictColumn, evidence: TableDiff, ordered: bool) -> tuple[Any, Any] | None:
     """The written forms of a gold and a predicted cell that are compared with each other and are not written alike."""
     i, k = gold.position, predicted.position
     if ordered:
         return next(((a, b) for _, a, b in evidence.cells(i, k, evidence.unlike(i, k)[:1])), None)
     spare = evidence.spare([i], [k])
-    return (evidence.first_cell(0, i, spare[0]), evidence.first_cell(1, k, spare[1])) if len(spare[0]) and len(spare[1]) else None
+    return (gold.source.first_cell(spare[0]), predicted.source.first_cell(spare[1])) if len(spare[0]) and len(spare[1]) else None
 
 
 def kind_of_form(gold: Cell, predicted: Cell, written: tuple[Any, Any], *, ordered: bool, own_tolerance: bool) -> TableCause:
@@ -480,8 +469,8 @@ def kind_of_form(gold: Cell, predicted: Cell, written: tuple[Any, Any], *, order
 
 def explain(
     matching: Matching,
-    gold: Sequence[Column],
-    predicted: Sequence[Column],
+    gold: Sequence[StrictColumn],
+    predicted: Sequence[StrictColumn],
     evidence: TableDiff | None,
     *,
     n_gold: int,
@@ -506,7 +495,7 @@ def explain(
     return _rows(matching, gold, predicted, n_gold, evidence)
 
 
-def _shape(gold: Sequence[Column], predicted: Sequence[Column], n_gold: int, n_predicted: int) -> Strict:
+def _shape(gold: Sequence[StrictColumn], predicted: Sequence[StrictColumn], n_gold: int, n_predicted: int) -> Strict:
     if n_gold != n_predicted:
         return Strict(
             value=0.0, reason=row_count(n_predicted, n_gold), kind="row count", details={"n_rows": n_predicted, "n_gold_rows": n_gold}
@@ -516,7 +505,7 @@ def _shape(gold: Sequence[Column], predicted: Sequence[Column], n_gold: int, n_p
     return Strict(value=0.0, reason=reason, kind=kind, details={"n_columns": len(predicted)})
 
 
-def _labels(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column]) -> Strict:
+def _labels(matching: Matching, gold: Sequence[StrictColumn], predicted: Sequence[StrictColumn]) -> Strict:
     i, k = contradicting_pairs(matching, gold, predicted)[0]
     namesake = next(column for column in predicted if column.label == gold[i].label)
     reason = labels_contradict(_name_of(gold[i]), _name_of(predicted[k]), _name_of(namesake))
@@ -524,11 +513,13 @@ def _labels(matching: Matching, gold: Sequence[Column], predicted: Sequence[Colu
     return Strict(value=0.0, reason=reason, kind="labels", details=details)
 
 
-def _name_of(column: Column) -> tuple[int, str]:
+def _name_of(column: StrictColumn) -> tuple[int, str]:
     return column.position, column.name
 
 
-def _no_column(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], ordered: bool, evidence: TableDiff) -> Strict:
+def _no_column(
+    matching: Matching, gold: Sequence[StrictColumn], predicted: Sequence[StrictColumn], ordered: bool, evidence: TableDiff
+) -> Strict:
     column = gold[next(i for i, options in enumerate(matching.candidates) if not options)]
     nearest, why = nearest_column(column, predicted, ordered, evidence)
     unmatched = (unmatched_in_order if ordered else unmatched_in_bags)(column, nearest, evidence)
@@ -554,16 +545,16 @@ def _no_column(matching: Matching, gold: Sequence[Column], predicted: Sequence[C
         details["predicted_cell"] = cut(show(predicted_cell))
     if unmatched.bound:
         details[unmatched.bound.strip().replace(" ", "_")] = True
-    differ = cells_differ(len(unmatched.rows), len(column.cells), first, bound=unmatched.bound)
+    differ = cells_differ(len(unmatched.rows), len(column.source), first, bound=unmatched.bound)
     reason = no_match(column.position, column.name, closest(header, nearest.position, differ, why=why))
     return Strict(value=0.0, reason=reason, kind=cause_of_refusal(expected, predicted_cell), details=details)
 
 
 def _cell_by_key(
     matching: Matching,
-    gold: Sequence[Column],
-    predicted: Sequence[Column],
-    pair: tuple[Column, Column],
+    gold: Sequence[StrictColumn],
+    predicted: Sequence[StrictColumn],
+    pair: tuple[StrictColumn, StrictColumn],
     unmatched: Unmatched,
     evidence: TableDiff,
 ) -> tuple[int, Cell, Cell, str] | None:
@@ -576,14 +567,15 @@ def _cell_by_key(
     for row in map(int, unmatched.rows[:_ROWS_TRIED]):
         if (partner := evidence.row_by_key(row, pairs)) is None:
             continue
-        places = (0, column, row), (1, nearest, partner.row)
-        gold_cell, predicted_cell = (source.read(evidence.raw_cells(side, source.position, [at])[0]) for side, source, at in places)
+        gold_cell, predicted_cell = column.cell(row), nearest.cell(partner.row)
         if not equal(gold_cell, predicted_cell, column.tolerance):
             return row, gold_cell, predicted_cell, cell_of_row(nearest.name, partner.cells, cut(show(predicted_cell)), cut(show(gold_cell)))
     return None
 
 
-def nearest_column(gold: Column, predicted: Sequence[Column], ordered: bool, evidence: TableDiff) -> tuple[Column, Closeness]:
+def nearest_column(
+    gold: StrictColumn, predicted: Sequence[StrictColumn], ordered: bool, evidence: TableDiff
+) -> tuple[StrictColumn, Closeness]:
     """The predicted column to compare gold's with in the reason, and why this one.
 
     The column of the same name, unless another one differs in less than half as many cells; else the one that differs least. Of many
@@ -594,11 +586,11 @@ def nearest_column(gold: Column, predicted: Sequence[Column], ordered: bool, evi
     namesakes = [column for column in predicted if column.name.casefold() == gold.name.casefold()]
     if namesakes and not (ordered or all_rows):
         return min(namesakes, key=lambda column: abs(column.position - gold.position)), "name"
-    cells = _first_cells(0, gold, limit, evidence)
+    cells = _first_cells(gold, limit)
     keys = Counter() if ordered else Counter(map(key, cells))
     ranks: dict[int, tuple[float, int]] = {}
     for column in sorted(predicted, key=lambda column: column.name.casefold() != gold.name.casefold()):
-        others = _first_cells(1, column, limit, evidence)
+        others = _first_cells(column, limit)
         if ordered:
             n_differ = sum(not equal(a, b, gold.tolerance) for a, b in zip(cells, others, strict=True))
         else:
@@ -611,12 +603,11 @@ def nearest_column(gold: Column, predicted: Sequence[Column], ordered: bool, evi
     return best, "closest" if all_rows else "sampled"
 
 
-def _first_cells(side: int, column: Column, n: int, evidence: TableDiff) -> Sequence[Cell]:
-    head = _head(side, column, evidence)
-    return head[:n] if n <= len(head) else column.cells[:n]
+def _first_cells(column: StrictColumn, n: int) -> Sequence[Cell]:
+    return column.head[:n] if n <= len(column.head) else column.cells[:n]
 
 
-def _one_for_two(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column]) -> Strict:
+def _one_for_two(matching: Matching, gold: Sequence[StrictColumn], predicted: Sequence[StrictColumn]) -> Strict:
     golds, offers = _too_few(matching)
     reason = one_for_two([_name_of(gold[i]) for i in golds], [_name_of(predicted[k]) for k in offers])
     details = {"gold_columns": [gold[i].position + 1 for i in golds], "predicted_columns": [predicted[k].position + 1 for k in offers]}
@@ -639,27 +630,27 @@ def _too_few(matching: Matching) -> tuple[list[int], list[int]]:
     return sorted(golds), sorted(offers)
 
 
-def _rows(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], n_rows: int, evidence: TableDiff) -> Strict:
+def _rows(matching: Matching, gold: Sequence[StrictColumn], predicted: Sequence[StrictColumn], n_rows: int, evidence: TableDiff) -> Strict:
     partners = [predicted[k] for k in matching.assignment if k is not None]
     n_left, at, complete = _count_unmatched(gold, partners, evidence)
     details: dict[str, Any] = {"n_rows": n_rows, "n_rows_disagree": n_left}
     if not n_left:
         return Strict(value=0.0, reason=ROWS_UNPAIRED, kind="rows scrambled", details=details)
-    cells = [column.read(evidence.raw_cells(0, column.position, [at])[0]) for column in gold]
+    cells = [column.cell(at) for column in gold]
     row_cells = ", ".join(cut(show(cell)) for cell in cells[:4]) + (", ..." if len(gold) > 4 else "")
     details |= {"first_row": at + 1, "gold_row": [cut(show(cell)) for cell in cells]}
     reason = rows_scrambled(n_rows, n_left, at + 1, row_cells, is_exact=complete)
     pairs = [(column.position, partner.position) for column, partner in zip(gold, partners, strict=True)]
     if (partner := evidence.row_by_key(at, pairs)) is not None:
         for gold_cell, column, other in zip(cells, gold, partners, strict=True):
-            predicted_cell = other.read(evidence.raw_cells(1, other.position, [partner.row])[0])
+            predicted_cell = other.cell(partner.row)
             if not equal(gold_cell, predicted_cell, column.tolerance):
                 reason += f"; {cell_of_row(other.name, partner.cells, cut(show(predicted_cell)), cut(show(gold_cell)))}"
                 break
     return Strict(value=0.0, reason=reason, kind="rows scrambled", details=details)
 
 
-def _count_unmatched(gold: Sequence[Column], partners: Sequence[Column], evidence: TableDiff) -> tuple[int, int, bool]:
+def _count_unmatched(gold: Sequence[StrictColumn], partners: Sequence[StrictColumn], evidence: TableDiff) -> tuple[int, int, bool]:
     """(How many gold rows have no partner, the first of them, whether that number is exact.)"""
     import numpy as np
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from evalsuite.compare.columns import with_columns
 from evalsuite.compare.messages import ignored_columns, kitchen_sink, ragged_line, rows_match, shorten, table_count
-from evalsuite.compare.strict_columns import PLAIN_TERMS, Column, Matching, Terms, key, labels, read_columns
+from evalsuite.compare.strict_columns import PLAIN_TERMS, Matching, StrictColumn, Terms, key, labels, read_columns
 from evalsuite.compare.strict_matching import cause_of_acceptance, explain, match_columns
 from evalsuite.compare.table_diff import Comparisons
 from evalsuite.compare.table_parameters import is_bare
@@ -87,7 +88,7 @@ def ties_of(gold: Table, order_by: Sequence[int]) -> list[int] | None:
     """
     if not order_by or not all(0 <= index < len(gold.columns) for index in order_by):
         return None
-    columns = [column.cells for column in read_columns(gold, order_by)]
+    columns = [column.cells for column in read_columns(with_columns(gold), order_by)]
     names: dict[Any, int] = {}
     return [names.setdefault(tuple(map(key, row)), len(names)) for row in zip(*columns, strict=True)]
 
@@ -216,7 +217,7 @@ def chosen_columns(needed: Sequence[int], n_columns: int) -> list[int]:
 
 
 def _details(
-    matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], needed: Sequence[int], table: Table
+    matching: Matching, gold: Sequence[StrictColumn], predicted: Sequence[StrictColumn], needed: Sequence[int], table: Table
 ) -> dict[str, Any]:
     pairs = [[gold[i].position + 1, predicted[k].position + 1] for i, k in enumerate(matching.assignment) if k is not None]
     details: dict[str, Any] = {"n_found": sum(bool(c) for c in matching.candidates), "n_needed": len(gold), "assignment": pairs}

@@ -7,15 +7,12 @@ Equal text is equal under every rule, so only cells that are written differently
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
-from evalsuite.compare.columns import PACKED_CELLS, Arrays, Column, packed_of, with_columns
+from evalsuite.compare.columns import Arrays, Column, are_worth_arrays, packed_of, with_columns
 from evalsuite.compare.packed_text import Packed, equal_cells, is_same_run, side_by_side
 from evalsuite.compare.table_hashes import HashedRows, spare_rows
 from evalsuite.core.scores import Table
-
-if TYPE_CHECKING:
-    import numpy as np
 
 Result = TypeVar("Result")
 
@@ -134,36 +131,7 @@ class TableDiff:
         """(row, gold cell, predicted cell) of some rows, as written."""
         for start in range(0, len(rows), _AT_ONCE):
             part = rows[start : start + _AT_ONCE]
-            yield from zip(map(int, part), self.raw_cells(0, i, part), self.raw_cells(1, k, part), strict=True)
-
-    def raw_cells(self, side: int, column: int, rows: Rows) -> list[Any]:
-        """The cells of a column (side 0: gold's) in some rows as written."""
-        return self.columns[side][column].cells(rows)
-
-    def first_cell(self, side: int, column: int, rows: Rows) -> Any:
-        """The first cell of a column in some rows in the order of texts."""
-        return self.columns[side][column].first_cell(rows)
-
-    def may_equal(self, i: int, chosen: Sequence[int], reach: Callable[[Any], Any]) -> "np.ndarray[Any, Any]":
-        """Which of some predicted columns may equal gold column i in some order: by numbers of empty cells, and by first and last numbers,
-        which differ by `reach` of the larger one at most.
-        """
-        import numpy as np
-
-        gold = self.columns[0][i].summary
-        if not gold.are_numbers:
-            return np.ones(len(chosen), bool)
-
-        def ends() -> list[Any]:
-            summaries = [self.columns[1][column].summary for column in chosen]
-            return [np.array(part) for part in list(zip(*summaries, strict=True))[:4]]
-
-        are_numbers, n_empty, low, high = self.compute_once(("ends", tuple(chosen)), ends)
-        possible: np.ndarray[Any, Any] = n_empty == gold.n_empty
-        for gold_end, others in ((gold.low, low), (gold.high, high)):
-            possible &= np.abs(gold_end - others) <= reach(np.maximum(abs(gold_end), np.abs(others)))
-        possible |= ~are_numbers
-        return possible
+            yield from zip(map(int, part), self.columns[0][i].cells(part), self.columns[1][k].cells(part), strict=True)
 
     def row_by_key(self, row: int, pairs: Sequence[tuple[int, int]]) -> RowByKey | None:
         """The only predicted row that is written like a gold row in a key that no other row has on either side; None if there is none.
@@ -171,7 +139,7 @@ class TableDiff:
         The key consists of as few as possible of these pairs of columns; decimals are tried last, and only if nothing else tells rows
         apart.
         """
-        cells = {pair: cell for pair in pairs if (cell := self.raw_cells(0, pair[0], [row])[0]) not in (None, "")}
+        cells = {pair: cell for pair in pairs if (cell := self.columns[0][pair[0]].cells([row])[0]) not in (None, "")}
         if len(cells) * self.n_rows > _MOST_SEARCHED:
             return None
         key, rows = list[tuple[int, int]](), self._all_rows
@@ -196,14 +164,15 @@ class TableDiff:
 
     def _rows_alike(self, rows: tuple[Sequence[int], Sequence[int]], pair: tuple[int, int], cell: Any) -> tuple[list[int], list[int]]:
         """Those of some gold and predicted rows in which a pair of columns contains this cell, as it is written."""
-        predicted = self._rows_of(1, pair[1], cell, rows[1])
-        return self._rows_of(0, pair[0], cell, rows[0]) if predicted else [], predicted
 
-    def _rows_of(self, side: int, column: int, cell: Any, rows: Sequence[int]) -> list[int]:
-        """Those of some rows of a column (side 0: gold's) whose cells equal this one."""
-        if len(rows) == self.n_rows:
-            return self.columns[side][column].rows_of(cell)
-        return [row for row, written in zip(rows, self.raw_cells(side, column, rows), strict=True) if written == cell]
+        def alike(side: int) -> list[int]:
+            column = self.columns[side][pair[side]]
+            if len(rows[side]) == self.n_rows:
+                return column.rows_of(cell)
+            return [row for row, written in zip(rows[side], column.cells(rows[side]), strict=True) if written == cell]
+
+        predicted = alike(1)
+        return alike(0) if predicted else [], predicted
 
     def spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Rows, Rows]:
         """The gold and the predicted rows that remain when rows that are written alike in these columns are paired off from the top."""
@@ -256,9 +225,7 @@ class BulkDiff(TableDiff):
 
 def compare(gold: Table, predicted: Table) -> TableDiff:
     """The differences of two tables of equally many rows; the number of cells decides how they are compared, not their source."""
-    is_small = gold.n_rows * max(len(gold.columns), len(predicted.columns)) < PACKED_CELLS
-    are_plain = (packed_of(gold) is not None and packed_of(predicted) is not None) or gold.types is predicted.types is None
-    return (BulkDiff if not is_small and gold.columns and predicted.columns and are_plain else TableDiff)(gold, predicted)
+    return (BulkDiff if are_worth_arrays(gold, predicted) else TableDiff)(gold, predicted)
 
 
 class Comparisons:

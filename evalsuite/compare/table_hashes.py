@@ -54,10 +54,6 @@ class HashedRows:
 
         return self._arrays.once(("rows", side, *columns), compute)
 
-    def are_confirmed(self, hashed: "Sequence[np.ndarray[Any, Any]]", i: int, k: int) -> bool:
-        """Whether cells of gold column i and predicted column k with equal hashes are written alike, tested on the lowest hashes."""
-        return self._is_confirmed(hashed, [i], [k])
-
     def compute_bags(self, side: int, columns: Sequence[int]) -> None:
         """Compute the `bag` of several columns in one pass."""
         if any(("bag", side, column) not in self._known for column in columns):
@@ -129,9 +125,9 @@ class HashedRows:
                 hashes[:, begin : begin + len(hashed)] = hashed.T
             sides.append(hashes)
         cells = zip(pairs, *sides, strict=True)
-        return [_same_bag(gold, predicted) and self._is_confirmed([gold, predicted], [i], [k]) for (i, k), gold, predicted in cells]
+        return [_same_bag(gold, predicted) and self.are_confirmed([gold, predicted], [i], [k]) for (i, k), gold, predicted in cells]
 
-    def _is_confirmed(self, hashed: "Sequence[np.ndarray[Any, Any]]", columns: Sequence[int], partners: Sequence[int]) -> bool:
+    def are_confirmed(self, hashed: "Sequence[np.ndarray[Any, Any]]", columns: Sequence[int], partners: Sequence[int]) -> bool:
         """Whether rows with equal hashes are written alike, tested on the rows with the lowest hashes of either side."""
         import numpy as np
 
@@ -192,7 +188,7 @@ class HashedRows:
             rows: tuple[Any, Any] = self._known[name]
             return rows
         hashed = [self.rows(0, columns), self.rows(1, partners)]
-        if not self._is_confirmed(hashed, columns, partners):
+        if not self.are_confirmed(hashed, columns, partners):
             spare = self._spare_texts(columns, partners)
         elif _same_bag(*hashed):
             spare = np.empty(0, np.int64), np.empty(0, np.int64)

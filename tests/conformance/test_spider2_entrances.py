@@ -12,7 +12,6 @@ import pytest
 import evalsuite
 from evalsuite.analysis.explain.instance_evidence import explain_results
 from evalsuite.cli import main
-from evalsuite.compare import table_diff
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Result, Score, Table
 from evalsuite.readers import csv_table
@@ -152,7 +151,7 @@ def test_how_cells_are_looked_at_does_not_matter(name: str, monkeypatch: pytest.
     for path, parameters in list(table_cases(name).values())[::23]:
         found = []
         for most in (0, 1 << 60):
-            monkeypatch.setattr(table_diff, "PACKED_CELLS", most)
+            monkeypatch.setattr("evalsuite.compare.columns.PACKED_CELLS", most)
             score = by_check(path, parameters)
             found.append((score.official, score.strict) if score is not None else None)
         assert found[0] == found[1], path

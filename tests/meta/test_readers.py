@@ -50,7 +50,7 @@ def test_values_have_one_reader() -> None:
 
 
 # Names of the stores of tables, and the files that may use them: they build, pack, hash or compare the cells of big tables.
-STORES = {"Block", "Packed", "PackedColumn", "ListColumn", "PACKED_CELLS", "packed", "packed_of", "as_lists", "NULL"}
+STORES = {"Block", "Packed", "PackedColumn", "ListColumn", "PACKED_CELLS", "packed", "packed_of", "NULL"}
 BUILDERS = {"readers/csv_table.py", "readers/duckdb_tables.py"}
 STORAGE = {"compare/columns.py", "compare/number_columns.py", "compare/table_diff.py"}
 

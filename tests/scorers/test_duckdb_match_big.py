@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from evalsuite.compare import table_diff
 from evalsuite.compare.columns import packed_of
 from evalsuite.core.types import Fault, Table
 from evalsuite.readers import duckdb_tables
@@ -40,7 +39,7 @@ CELLS: dict[str, list[Any]] = {
 def _lowered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every table counts as big."""
     monkeypatch.setattr(duckdb_tables, "PACKED_ROWS", 1)
-    monkeypatch.setattr(table_diff, "PACKED_CELLS", 1)
+    monkeypatch.setattr("evalsuite.compare.columns.PACKED_CELLS", 1)
 
 
 def make(path: Path, types: list[str], rows: list[tuple[Any, ...]], *more: str) -> Path:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from evalsuite.analysis.causes.values import Pair, instants
 from evalsuite.compare.bipartite_matching import best_assignment, best_sparse_assignment
 from evalsuite.compare.official_cells import ABS_TOL
-from evalsuite.compare.strict_columns import PLAIN_TERMS, Column, Terms, equal, key, place, read_columns
+from evalsuite.compare.strict_columns import PLAIN_TERMS, StrictColumn, Terms, equal, key, place, read_columns
 from evalsuite.compare.strict_tables import columns_for, order_for
 from evalsuite.compare.values import Cell, number_readings
 from evalsuite.core.dataclasses import dataclass, field, replace
@@ -145,7 +145,7 @@ class Alignment:
 class _Cells:
     """Both sides' cells and their keys, read once."""
 
-    def __init__(self, gold: Sequence[Column], predicted: Sequence[Column], sides: tuple[Table, Table], rules: Rule) -> None:
+    def __init__(self, gold: Sequence[StrictColumn], predicted: Sequence[StrictColumn], sides: tuple[Table, Table], rules: Rule) -> None:
         self.gold, self.predicted, self.rules = gold, predicted, rules
         self._raw = ([sides[0].columns[c.position] for c in gold], [sides[1].columns[c.position] for c in predicted])
         self.gold_keys = [self._keys(c.cells, raw) for c, raw in zip(gold, self._raw[0], strict=True)]
@@ -221,7 +221,7 @@ def _likeness(cells: _Cells, j: int, k: int) -> float:
     return 2 * shared + (1.0 if same_name else 0.0) + same_kind + placed
 
 
-def _is_numeric(column: Column) -> bool:
+def _is_numeric(column: StrictColumn) -> bool:
     seen = [place(cell) is not None for cell in column.cells[:200] if cell is not None]
     return sum(seen) * 2 > len(seen)
 

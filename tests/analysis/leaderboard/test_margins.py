@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import evalsuite
 from evalsuite.analysis.explain.instance_evidence import add_margins
 from evalsuite.analysis.leaderboard.reliability import find_margins
-from evalsuite.compare import margins, table_diff
+from evalsuite.compare import margins
 from evalsuite.compare.messages import cheap_margins
 from evalsuite.core.types import Result, Score, Table
 from evalsuite.reports import FORMATS
@@ -44,7 +44,7 @@ def margin(folder: Path, answer: str, **parameters: Any) -> float | None:
     found = []
     for most in (0, 1 << 60):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(table_diff, "PACKED_CELLS", most)
+            patch.setattr("evalsuite.compare.columns.PACKED_CELLS", most)
             score = evalsuite.score("table_match", str(handed_in), gold=str(gold), **parameters)
         found.append(score.details["margin"])
     assert found[0] == found[1]
@@ -110,7 +110,7 @@ def test_no_smaller_tolerance_turns_a_table(tables: Any, options: dict[str, Any]
     """The margin is what the rule itself says, whichever columns and rows go together."""
     gold, made = (Table(header=tuple(f"c{k}" for k in range(len(side))), columns=tuple(side), n_rows=len(side[0])) for side in tables)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table_diff, "PACKED_CELLS", 0 if is_packed else 1 << 60)
+        patch.setattr("evalsuite.compare.columns.PACKED_CELLS", 0 if is_packed else 1 << 60)
         score = table_match(made, gold=gold, **options)
         strict = lambda tolerance: table_match(made, gold=gold, abs_tol=tolerance, **options).strict  # noqa: E731
         assert turns_at(score.details["margin"], score.strict == 1, strict)

@@ -68,7 +68,7 @@ def both(gold: bytes, answer: bytes, **parameters: Any) -> tuple[Score, Score]:
     scores = []
     for most in (0, 1 << 60):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(table_diff, "PACKED_CELLS", most)
+            patch.setattr("evalsuite.compare.columns.PACKED_CELLS", most)
             scores.append(table_match(as_read(answer), gold=as_read(gold), **parameters))
     return scores[0], scores[1]
 
@@ -85,7 +85,7 @@ def decided(gold: bytes, answer: bytes, *, ignore_order: bool = False) -> tuple[
     if a.n_rows != b.n_rows:
         return 0.0, 0.0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table_diff, "PACKED_CELLS", 0)
+        patch.setattr("evalsuite.compare.columns.PACKED_CELLS", 0)
         seen = table_diff.compare(b, a)
     # As `match_table` asks before it asks them.
     is_safe = is_safe_text(a)
@@ -267,7 +267,7 @@ def test_own_tolerance() -> None:
 @pytest.mark.parametrize("ignore_order", [False, True])
 def test_no_answer_gets_the_verdict_of_another(ignore_order: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """One gold table beside many answers, each forgotten before the next: what is kept of a comparison belongs to its two tables."""
-    monkeypatch.setattr(table_diff, "PACKED_CELLS", 0)
+    monkeypatch.setattr("evalsuite.compare.columns.PACKED_CELLS", 0)
     gold = streamed(written([["a", "b"] * 9]))
     for right in random.Random(5).choices([True, False], k=30):
         answer = streamed(written([["a", "b" if right else "c"] * 9]))
@@ -346,7 +346,7 @@ def test_arrays_find_the_rows_that_single_cells_show_unequal(columns: tuple[list
     """Arrays and single cells name the same rows."""
     first, second = (Table(header=("a",), columns=(cells,), n_rows=len(cells)) for cells in columns)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table_diff, "PACKED_CELLS", 0)
+        patch.setattr("evalsuite.compare.columns.PACKED_CELLS", 0)
         evidence = table_diff.compare(first, second)
     rows, coded = (
         evidence.unlike(0, 0),

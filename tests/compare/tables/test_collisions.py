@@ -152,4 +152,4 @@ def test_equal_hashes_of_different_texts_are_not_confirmed() -> None:
     """Rows with equal hashes are looked at: the same text confirms them, another one does not."""
     for other, are_confirmed in (("a", True), ("b", False)):
         hashes = Comparisons().compare(table([("a",)]), table([(other,)])).hashes
-        assert hashes.are_confirmed([np.zeros(1, np.uint64)] * 2, 0, 0) is are_confirmed
+        assert hashes.are_confirmed([np.zeros(1, np.uint64)] * 2, [0], [0]) is are_confirmed

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evalsuite.compare import strict_matching, table_diff
+from evalsuite.compare import strict_matching
 from evalsuite.compare.official_tables import match_table
 from evalsuite.compare.strict_columns import Terms
 from evalsuite.compare.strict_tables import judge_table
@@ -82,7 +82,7 @@ def test_codes_give_the_verdicts_of_every_pairing_tried(block: int, monkeypatch:
         gold, answer, terms = case(seed, most_rows=5)
         found, ignore_order = [], seed % 3 > 0
         for most in (0, 1 << 60):
-            monkeypatch.setattr(table_diff, "PACKED_CELLS", most)
+            monkeypatch.setattr("evalsuite.compare.columns.PACKED_CELLS", most)
             strict = judge_table(answer, gold, terms, ignore_order=ignore_order)
             found.append((strict.value, strict.reason.split()[0] if strict.value == 0 else ""))
         assert found[0] == found[1], (seed, gold.columns, answer.columns, terms)
@@ -101,7 +101,7 @@ def test_packed_tables_get_the_official_counts_of_lists(block: int, monkeypatch:
         gold, answer, _ = case(seed)
         found, reference = [], ("original", "lite", "dbt")[seed % 7 % 3]
         for most in (0, 1 << 60):
-            monkeypatch.setattr(table_diff, "PACKED_CELLS", most)
+            monkeypatch.setattr("evalsuite.compare.columns.PACKED_CELLS", most)
             score = match_table(answer, gold, ignore_order=seed % 2 > 0, reference=reference)  # type: ignore[arg-type]
             found.append((score.official, *(score.details.get(name) for name in ("gold_column", "predicted_column", "n_differ"))))
         assert found[0] == found[1], (seed, gold.columns, answer.columns, reference)
@@ -181,7 +181,7 @@ def test_columns_of_wide_tables_are_not_compared_pair_by_pair(kind: str, ignore_
 @pytest.mark.parametrize(("keys", "packed_cells"), [(("unit",), 0), (("unit",), 1 << 30), (("region", "year"), 0)])
 def test_the_reason_names_the_planted_cell_by_its_key(keys: tuple[str, ...], packed_cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A number changed in one row of many, rows in any order: both reasons name the row by its key, with both cells of that row."""
-    monkeypatch.setattr(table_diff, "PACKED_CELLS", packed_cells)
+    monkeypatch.setattr("evalsuite.compare.columns.PACKED_CELLS", packed_cells)
     drawn = Random(7)
     for _ in range(20):
         n = drawn.randrange(4, 40)
@@ -206,7 +206,7 @@ def test_the_reason_names_the_planted_cell_by_its_key(keys: tuple[str, ...], pac
 @pytest.mark.parametrize("packed_cells", [0, 1 << 30])
 def test_no_reason_pairs_cells_of_rows_without_a_common_key(packed_cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that no cell identifies on both sides: the reasons name gold's cell alone, never one of another row."""
-    monkeypatch.setattr(table_diff, "PACKED_CELLS", packed_cells)
+    monkeypatch.setattr("evalsuite.compare.columns.PACKED_CELLS", packed_cells)
     gold = Table(header=("flag", "n"), columns=(["y", "y", "n", "n"], ["1", "2", "3", "4"]), n_rows=4)
     answer = replace(gold, columns=(["n", "y", "n", "y"], ["4", "2", "9", "1"]))
     score = table_match(answer, gold=gold, ignore_order=True)

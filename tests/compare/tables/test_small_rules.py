@@ -6,11 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from evalsuite.compare import table_diff
 from evalsuite.compare.bipartite_matching import _prices
 from evalsuite.compare.duckdb_fetchdf_compat import turns_into_floats
 from evalsuite.compare.number_columns import officially_equal
-from evalsuite.compare.official_cells import ABS_TOL, NAN, Column, Items, differing_rows
+from evalsuite.compare.official_cells import ABS_TOL, NAN, Items, Vector, differing_rows
 from evalsuite.compare.official_tables import resolve
 from evalsuite.scorers.duckdb_match import duckdb_match
 from evalsuite.scorers.table_match import table_match, tables_match
@@ -115,7 +114,7 @@ def test_official_equality_of_arrays() -> None:
 @pytest.fixture(params=[0, 1 << 60])
 def _any_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small tables are compared as big ones are, and as small ones."""
-    monkeypatch.setattr(table_diff, "PACKED_CELLS", request.param)
+    monkeypatch.setattr("evalsuite.compare.columns.PACKED_CELLS", request.param)
 
 
 def test_pairs_of_columns_count_from_1() -> None:
@@ -195,9 +194,9 @@ def test_frames_of_floats(types: list[str], are_floats: bool) -> None:
 
 def test_a_zero_among_texts_is_a_number() -> None:
     """For Lite and Snow an empty cell of a text column is 0, within a hundredth of a number; a text is equal to itself alone."""
-    mixed, others = Column([0, "a", NAN], "text"), Column([0.004, "a", 0], "text")
+    mixed, others = Vector([0, "a", NAN], "text"), Vector([0.004, "a", 0], "text")
     assert differing_rows(mixed, others, 3) == [2]
-    assert differing_rows(Column(["a", NAN, "b"], "text"), Column(["a", NAN, 0], "text"), 3) == [2]
+    assert differing_rows(Vector(["a", NAN, "b"], "text"), Vector(["a", NAN, 0], "text"), 3) == [2]
 
 
 def test_prices_ignore_what_rounding_leaves() -> None:

@@ -10,10 +10,9 @@ import pytest
 from evalsuite.compare import row_multisets
 from evalsuite.compare.bipartite_matching import bipartite_matching, largest_flow, saturating_flow
 from evalsuite.compare.row_multisets import CELL_CAP, EDGE_CAP, FLOW_CAP, Work
-from evalsuite.compare.strict_columns import Column
+from evalsuite.compare.strict_columns import StrictColumn, read_columns
 from evalsuite.compare.strict_matching import match_columns
 from evalsuite.compare.strict_tables import judge_table
-from evalsuite.compare.values import read_cell
 from evalsuite.compare.verdict import Strict
 from evalsuite.core.types import Table
 
@@ -215,8 +214,8 @@ def test_long_chains_of_moves_need_no_recursion() -> None:
 def test_zero_columns_and_zero_rows() -> None:
     """No row: enough columns are all that counts."""
 
-    def columns(n: int, cells: Sequence[str]) -> list[Column]:
-        return [Column(cells=[read_cell(cell) for cell in cells], name="", position=i) for i in range(n)]
+    def columns(n: int, cells: list[str]) -> list[StrictColumn]:
+        return read_columns(Table(header=("",) * n, columns=(cells,) * n, n_rows=len(cells)), range(n))
 
     assert match_columns(columns(2, []), columns(3, []), n_gold=0, n_predicted=0, ordered=False).is_equal
     assert not match_columns(columns(3, []), columns(2, []), n_gold=0, n_predicted=0, ordered=True).is_equal
