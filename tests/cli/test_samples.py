@@ -83,6 +83,9 @@ def test_unequal_samples_are_a_note(place: Path, capsys: pytest.CaptureFixture[s
     assert "fewer than 2 samples were judged of q1 (1)" in told(capsys, ["samples", "runs/a0", "runs/a1"])
     assert main(["compare", "runs/a0+runs/a1", "runs/b0"]) == 0
     assert "fewer than 2 samples were judged of q1 (1)" in capsys.readouterr().err
+    # One run is no samples.
+    assert main(["compare", "runs/a1", "runs/b0"]) == 0
+    assert "samples were judged" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
