@@ -68,7 +68,7 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
                 "tests/cli/test_samples.py",
                 "tests/cli/test_agree.py",
             ),
-            *("tests/cli/test_compare.py", "tests/runs/store/test_given_labels.py"),
+            *("tests/cli/test_compare.py", "tests/runs/store/test_given_labels.py", "tests/reports/test_comparison_files.py"),
         ),
     ),
     "readers": (
