@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
 from evalsuite.scorers.judge import Judge
 from evalsuite.scorers.judge.client import PROVIDERS, Client, Exchange, Pace
@@ -231,6 +232,11 @@ def test_an_exchange_shows_no_key(serve: Serve, monkeypatch: pytest.MonkeyPatch)
     assert [one.status for one in heard] == [500, 200]
     assert KEY not in repr(heard)
     assert heard[0].headers["x-api-key"] == "[key]"
+    server.close()
+    with pytest.raises(FaultError, match="refused"):
+        client.ask(replace(ASKED, sample=1))
+    assert (heard[-1].status, "refused" in heard[-1].text, len(heard)) == (0, True, 2 + 5)
+    assert all(0 <= one.seconds < 60 for one in heard)
 
 
 def test_requests_and_tokens_of_a_minute() -> None:
