@@ -40,6 +40,7 @@ from evalsuite.runs.history import (
     submission_folder,
     tag_run,
 )
+from evalsuite.runs.run_folder import is_held
 from evalsuite.runs.run_options import RunOptions
 
 if TYPE_CHECKING:
@@ -161,10 +162,10 @@ def _check_day(option: str, day: str) -> None:
 def _print_unreadable(runs: Path, names: set[str]) -> None:
     """Print to stderr which folders of a list are unreadable, and what to do."""
     unfinished, damaged = find_unreadable(runs, names)
-    _print_note(
-        [folder.name for folder in unfinished],
-        "not finished: `evalsuite run ... --resume DIR` continues, `runs prune --unfinished` deletes",
-    )
+    running = [folder.name for folder in unfinished if is_held(folder)]
+    stopped = [folder.name for folder in unfinished if folder.name not in running]
+    _print_note(running, "being written by another run")
+    _print_note(stopped, "not finished: `evalsuite run ... --resume DIR` continues, `runs prune --unfinished` deletes")
     _warn_of_damage([folder.name for folder in damaged])
 
 

@@ -192,7 +192,9 @@ def one_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry:
 
 
 def unfinished_error(folder: Path) -> UsageError:
-    """Return the error for a run that was interrupted."""
+    """Return the error for a run that was interrupted, or that another process writes."""
+    if is_held(folder):
+        return UsageError(f"{folder} is being written by another run", hint="wait until it ends")
     return UsageError(f"{folder} is an unfinished run", hint=f"`evalsuite run FOLDER --resume {folder}` finishes it")
 
 

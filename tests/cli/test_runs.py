@@ -10,6 +10,7 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.runs.history import find_runs, short_name
+from evalsuite.sandbox.temp_dirs import lock
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -76,6 +77,29 @@ def test_two_runs_of_one_name_are_told_apart(run: Path, capsys: pytest.CaptureFi
     error = capsys.readouterr().err
     assert "2 runs are named 'first'" in error
     assert "zz-copy" in error
+
+
+def test_a_run_that_another_process_writes_is_no_stopped_one(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No command proposes to continue or delete it; after that process has ended, they do."""
+    place = run.with_name("zz-now")
+    place.mkdir()
+    (place / ".started.json").write_text("{}")
+    descriptor = os.open(place, os.O_RDONLY)
+    lock(descriptor)
+    for words, code, text in (
+        (["runs"], 0, "note: zz-now: being written by another run"),
+        (["runs", "rm", "zz-now"], 2, "is being written"),
+    ):
+        assert main(words) == code
+        assert text in (error := capsys.readouterr().err)
+        assert "resume" not in error
+    assert main(["runs", "prune", "--keep", "9", "--unfinished"]) == 0
+    assert "no run would be deleted" in capsys.readouterr().out
+    os.close(descriptor)
+    assert main(["runs", "rm", "zz-now"]) == 2
+    assert main(["runs"]) == 0
+    assert "zz-now is an unfinished run" in (error := capsys.readouterr().err)
+    assert "note: zz-now: not finished" in error
 
 
 def test_the_last_of_several_runs_of_one_second_is_the_one_that_ended_last(run: Path) -> None:
