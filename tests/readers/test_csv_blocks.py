@@ -82,17 +82,8 @@ def test_plain_files_come_in_blocks(rows: list[list[str]], quoting: int, end: st
 @pytest.mark.parametrize(
     "data",
     [
-        b'a,b\n1,"x""y"\n',
-        b"a,b\n1\n",
-        b"a,b\n1,2,3\n",
-        b"a,b\n\n1,2\n",
-        b"a\n\n1\n",
-        b"a,b\n1,\x00\n",
-        b'"a","b"\n"1","\x00"\n',
-        b"a,b\n1,\xff\n",
-        b'"a","b"\n"1","\xff"\n',
-        b"a,b\r1,2\r",
-        b'a,b\n1,"x\n',
+        *(b'a,b\n1,"x""y"\n', b"a,b\n1\n", b"a,b\n1,2,3\n", b"a,b\n\n1,2\n", b"a\n\n1\n", b"a,b\n1,\x00\n", b'"a","b"\n"1","\x00"\n'),
+        *(b"a,b\n1,\xff\n", b'"a","b"\n"1","\xff"\n', b"a,b\r1,2\r", b'a,b\n1,"x\n'),
     ],
 )
 def test_odd_files_are_left_to_the_exact_reader(data: bytes) -> None:

@@ -16,15 +16,8 @@ pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 EXAMPLE = Path(__file__).resolve().parents[2]
 NEAR = [
-    "results_metadata.jsonl.txt",
-    "results_metadata.txt",
-    "results_metadata.csv",
-    "results_metadata.jsonl.gz",
-    "results_metadata (1).jsonl",
-    "results_metadata_final.jsonl",
-    "results_metadata",
-    "Results_Metadata.JSONL",
-    "results_metadata.JSON",
+    *("results_metadata.jsonl.txt", "results_metadata.txt", "results_metadata.csv", "results_metadata.jsonl.gz"),
+    *("results_metadata (1).jsonl", "results_metadata_final.jsonl", "results_metadata", "Results_Metadata.JSONL", "results_metadata.JSON"),
 ]
 
 

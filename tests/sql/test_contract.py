@@ -54,17 +54,9 @@ IN_SQLITE: dict[str, list[Any]] = {
 
 
 NO_SELECT = (
-    "DELETE FROM items",
-    "INSERT INTO items (id) VALUES (4)",
-    "UPDATE items SET id = 7",
-    "DROP TABLE items",
-    "CREATE TABLE other (a INTEGER)",
-    "SELECT 1; DELETE FROM items",
-    "SELECT 1; SELECT 2",
-    "/* SELECT */ DELETE FROM items -- SELECT",
-    "EXPLAIN SELECT 1",
-    "BEGIN",
-    "SET x = 1",
+    *("DELETE FROM items", "INSERT INTO items (id) VALUES (4)", "UPDATE items SET id = 7", "DROP TABLE items"),
+    *("CREATE TABLE other (a INTEGER)", "SELECT 1; DELETE FROM items", "SELECT 1; SELECT 2", "/* SELECT */ DELETE FROM items -- SELECT"),
+    *("EXPLAIN SELECT 1", "BEGIN", "SET x = 1"),
 )
 
 

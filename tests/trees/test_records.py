@@ -21,15 +21,7 @@ TREEVAL = {"a": "integer", "b": "string"}
 GOLD = [{"id": f"r{i}", "a": i, "b": f"text {i}"} for i in range(200)]
 PLAIN = [{"a": record["a"], "b": record["b"]} for record in GOLD]
 BROKEN = [
-    '{"a": 7, "b": "te',
-    '{"a": NaN, "b": "x"}',
-    '{"a": 1, "a": 2}',
-    "I could not find it.",
-    "[",
-    '{"a": 1}}',
-    '"\\ud800',
-    "\x00",
-    "{]",
+    *('{"a": 7, "b": "te', '{"a": NaN, "b": "x"}', '{"a": 1, "a": 2}', "I could not find it.", "[", '{"a": 1}}', '"\\ud800', "\x00", "{]"),
 ]
 
 

@@ -10,12 +10,7 @@ NAMES: Final = ("Ada", "Bo", "Cem", "Dana", "Eli", "Fay")
 # Columns as SQL expressions on one table, and conditions: gold and prediction differ in one of the parts.
 _COLUMNS: Final = ("name", "amount", "id", "day", "amount * 1.0", "count(*)", "sum(amount)", "max(day)", "avg(amount)", "lower(name)")
 _CONDITIONS: Final = (
-    "",
-    " WHERE amount > 10",
-    " WHERE amount >= 10",
-    " WHERE name = 'Ada'",
-    " WHERE name LIKE 'a%'",
-    " WHERE day IS NOT NULL",
+    *("", " WHERE amount > 10", " WHERE amount >= 10", " WHERE name = 'Ada'", " WHERE name LIKE 'a%'", " WHERE day IS NOT NULL"),
 )
 _ENDS: Final = ("", " GROUP BY name", " ORDER BY amount", " ORDER BY amount DESC", " ORDER BY id LIMIT 2", " ORDER BY amount LIMIT 1")
 _BROKEN: Final = ("SELECT nothing FROM sales", "SELEC 1", "SELECT 1 WHERE 0")

@@ -31,14 +31,8 @@ _VALUE, _ONCE = (
 def planted() -> Iterator[Planted]:
     """One mistake each, the right query first."""
     for clause in (
-        "region = 'N'",
-        "state <> 'void'",
-        "amount > 100",
-        "quantity BETWEEN 3 AND 6",
-        "discount IS NULL",
-        "product LIKE 'Desk%'",
-        "channel IN ('web', 'shop')",
-        "ordered >= '2022-03-01'",
+        *("region = 'N'", "state <> 'void'", "amount > 100", "quantity BETWEEN 3 AND 6", "discount IS NULL", "product LIKE 'Desk%'"),
+        *("channel IN ('web', 'shop')", "ordered >= '2022-03-01'"),
     ):
         yield Planted(f"{_ORDERS} WHERE {clause}", _ORDERS, _FILTER)
         yield Planted(f"{_ORDERS} WHERE {clause} AND region <> 'E'", f"{_ORDERS} WHERE region <> 'E'", _FILTER)

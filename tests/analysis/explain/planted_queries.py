@@ -126,12 +126,7 @@ def planted() -> Iterator[Wrong]:
     listed = "SELECT {} FROM orders WHERE id <= 10080"
     # Filters, and rows that a join drops or adds.
     for clause in (
-        "region = 'N'",
-        "state <> 'void'",
-        "amount > 100",
-        "quantity BETWEEN 3 AND 6",
-        "product LIKE 'Desk%'",
-        "discount IS NULL",
+        *("region = 'N'", "state <> 'void'", "amount > 100", "quantity BETWEEN 3 AND 6", "product LIKE 'Desk%'", "discount IS NULL"),
     ):
         column = clause.split()[0]
         yield Wrong(f"SELECT * FROM orders WHERE {clause}", "SELECT * FROM orders", ("missing filter",), (column,))

@@ -64,19 +64,8 @@ def test_wrong_tables_are_wrong(seed: int, ordered: bool) -> None:
     wrong = [*table_mutants(about, random.Random(seed)), scramble(about, random.Random(seed))]
     kinds = {edit.kind for edit in wrong if edit is not None}
     always = {
-        "plus one",
-        "last digit",
-        "one row short in a sum",
-        "labels exchanged",
-        "rows scrambled",
-        "row dropped",
-        "row doubled",
-        "one cell",
-        "value lost",
-        "times 100",
-        "sign",
-        "off by one",
-        "off by one day",
+        *("plus one", "last digit", "one row short in a sum", "labels exchanged", "rows scrambled", "row dropped", "row doubled"),
+        *("one cell", "value lost", "times 100", "sign", "off by one", "off by one day"),
     }
     assert kinds == always | {"NULL to 0"} | ({"wrong order"} if ordered else set())
     for edit in wrong:

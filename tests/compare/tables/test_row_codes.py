@@ -112,14 +112,7 @@ def test_packed_tables_get_the_official_counts_of_lists(block: int, monkeypatch:
 # Calls of Python functions for each cell of both tables; the search cell by cell makes 30 and more. Up to 20,000 cells of one column are
 # read to count those that differ.
 MOST_CALLS = 12.0
-LINE = (
-    "one cell",
-    "one column scrambled",
-    "moved and jittered",
-    "rows twice",
-    "NULL spellings",
-    "unrelated",
-)
+LINE = ("one cell", "one column scrambled", "moved and jittered", "rows twice", "NULL spellings", "unrelated")
 
 
 def as_table(frame: Any) -> Table:

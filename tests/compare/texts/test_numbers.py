@@ -17,18 +17,8 @@ from tests.properties import examples
 OWN = [Tolerance(own=True, abs=0.01), Tolerance(own=True, rel=0.001), Tolerance(own=True, abs=1.0, rel=0.5), Tolerance(own=True)]
 TOLERANCES = st.sampled_from([Tolerance(), Tolerance(), *OWN])
 EDGES = [
-    "0",
-    "0.0",
-    "-0.0",
-    "1e-9",
-    "1.1e-9",
-    "1e-400",
-    "9007199254740992",
-    "9007199254740993",
-    "9007199254740992.0",
-    "1e16",
-    "0.005",
-    "0.1",
+    *("0", "0.0", "-0.0", "1e-9", "1.1e-9", "1e-400", "9007199254740992", "9007199254740993", "9007199254740992.0", "1e16"),
+    *("0.005", "0.1"),
 ]
 
 
