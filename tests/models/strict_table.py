@@ -171,7 +171,7 @@ def meaning(text: str | None) -> Any:
         return float(text)
     if re.match(r"\d{4}-\d\d-\d\d", text):
         try:
-            moment = datetime.fromisoformat(re.sub(r"\s?(UTC|Z)$", "+00:00", text))
+            moment = datetime.fromisoformat(re.sub(r" ?(UTC|Z)$", "+00:00", " ".join(text.split())))
         except ValueError:
             moment = None
         if moment is not None:
