@@ -14,17 +14,7 @@ from evalsuite.reports import write
 from evalsuite.reports.record import record_of_entry
 from evalsuite.runs.history import read_run
 from evalsuite.runs.submission_reader import saved_exchanges
-from tests.attacks.corpus import (
-    CANARY,
-    RULES,
-    TEXTS,
-    Corpus,
-    database_digests,
-    duckdb_survives,
-    json_run,
-    known_kind,
-    rules_of_runs,
-)
+from tests.attacks.corpus import CANARY, RULES, TEXTS, Corpus, database_digests, duckdb_survives, json_run, known_kind, rules_of_runs
 from tests.attacks.must import ELSEWHERE, SIDE, WHOLE, Seen, broken_clauses
 from tests.properties import is_full
 

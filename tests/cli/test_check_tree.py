@@ -14,14 +14,8 @@ from evalsuite.reports.terminal import as_text
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 Capture = pytest.CaptureFixture[str]
-GOLD = [
-    {"method": "sputtering", "temperature": 300, "lab_id": "A1"},
-    {"method": "evaporation", "temperature": 450, "lab_id": "B2"},
-]
-EXTRACTED = [
-    {"method": "sputtering", "temperature": 301, "lab_id": "A1"},
-    {"method": "evaporation", "temperature": 460, "lab_id": "B3"},
-]
+GOLD = [{"method": "sputtering", "temperature": 300, "lab_id": "A1"}, {"method": "evaporation", "temperature": 450, "lab_id": "B2"}]
+EXTRACTED = [{"method": "sputtering", "temperature": 301, "lab_id": "A1"}, {"method": "evaporation", "temperature": 460, "lab_id": "B3"}]
 
 
 @pytest.fixture

@@ -96,10 +96,7 @@ def make_things(folder: Path) -> None:
         (folder / f"{name}.tsv").write_text(f"region\trevenue\nEMEA\t{total}\n", encoding="utf-8")
         _database(folder / f"{name}.sqlite", "Paris", str(total))
     _table(
-        folder / "answers.csv",
-        ["id", "question", "answer", "gpt", "claude"],
-        [1, "2+2?", 4, 4, 5],
-        [2, "capital", "Rome", "Oslo", "Rome"],
+        folder / "answers.csv", ["id", "question", "answer", "gpt", "claude"], [1, "2+2?", 4, 4, 5], [2, "capital", "Rome", "Oslo", "Rome"]
     )
     _table(folder / "one_model.csv", ["prompt", "ground_truth", "response"], ["2+2?", 4, 4], ["3+3?", 6, 7])
     (folder / "sample_one.jsonl").write_text(
@@ -199,11 +196,7 @@ RECOGNISED = [
     ("saved saved2/results.jsonl", "run", ["compare saved saved2"]),
     ("latin.csv", "unknown", ["!iconv -f LATIN1 -t UTF-8 latin.csv > latin.utf8.csv", "latin.utf8.csv"]),
     ("lines.json", "unknown", ["!cp lines.json lines.jsonl", "lines.jsonl"]),
-    (
-        "frage.csv",
-        "table",
-        ["suite try frage.csv --input Frage --reference Lösung --candidate Modell", "explain RIGHT.csv frage.csv"],
-    ),
+    ("frage.csv", "table", ["suite try frage.csv --input Frage --reference Lösung --candidate Modell", "explain RIGHT.csv frage.csv"]),
     (
         "packed_xz.tar.xz gold",
         "archive",

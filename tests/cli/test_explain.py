@@ -34,7 +34,7 @@ def hidden_suite(folder: Path) -> tuple[Path, Path]:
 
 def test_a_saved_run_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The run's folder is enough: cause, rows and SQL are shown."""
-    assert main(["run", ANSWERS, "--gold", GOLD, "--out", str(tmp_path / "run"), "--no-cache", "-q"]) == 0
+    assert main(["run", ANSWERS, "--gold", GOLD, "--out", str(tmp_path / "run"), "--no-cache", "-q", "--only", "sales_007"]) == 0
     capsys.readouterr()
     assert main(["explain", "sales_007", "--run", str(tmp_path / "run")]) == 0
     shown = capsys.readouterr().out

@@ -51,12 +51,7 @@ def test_a_reader_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_run_leaves_to_its_workers_what_is_theirs() -> None:
     """A command that scores tables and texts never imports what reads and compares them: that is done by processes of their own."""
-    theirs = {
-        "evalsuite.runs.task_execution",
-        "evalsuite.sandbox.payloads",
-        "evalsuite.readers.csv_table",
-        "evalsuite.readers.submission",
-    }
+    theirs = {"evalsuite.runs.task_execution", "evalsuite.sandbox.payloads", "evalsuite.readers.csv_table", "evalsuite.readers.submission"}
     code = (
         "import sys\nfrom evalsuite.cli import main\n"
         "main(['run', 'example_submission_folder', '--quiet', '--no-save', '--no-cache'])\n"

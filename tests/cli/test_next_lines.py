@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import shutil
 from io import StringIO
 from pathlib import Path
 
@@ -11,32 +10,32 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK
 from evalsuite.reports.terminal import Screen, print_command
-from tests.conftest import ROOT
+from tests.conftest import copy_example, copy_of
 from tests.processes import finished
 from tests.suites.test_foreign_logs import ABOUT, inspect_sample, lm_eval, promptfoo
 
-pytestmark = pytest.mark.usefixtures("shared_fork_server")
+pytestmark = pytest.mark.usefixtures("shared_fork_server", "place")
 
 # As files and columns are called that nobody meant for a shell.
 FILE, ONE, OTHER = "my données $(1) it's.csv", 'model "a" $x', "it's `b`; -v"
 TRY = ["suite", "try", FILE, "--input", "question", "--candidate", ONE]
 
 
-@pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def make_things(folder: Path) -> None:
     """A file of questions with two columns of answers, tables to begin with, logs, and the example's folders."""
-    monkeypatch.chdir(tmp_path)
     head = f'question,reference,"{ONE.replace(chr(34), chr(34) * 2)}",{OTHER}\n'
-    (tmp_path / FILE).write_text(head + "Capital of France?,Paris,Paris,Lyon\nCapital of Italy?,Rome,Rome,Rome\n")
-    (tmp_path / "ta bles").mkdir()
-    (tmp_path / "ta bles/q 1.csv").write_text("a,b\n1,2\n")
-    (tmp_path / "r.json").write_text(json.dumps(promptfoo()))
+    (folder / FILE).write_text(head + "Capital of France?,Paris,Paris,Lyon\nCapital of Italy?,Rome,Rome,Rome\n")
+    (folder / "ta bles").mkdir()
+    (folder / "ta bles/q 1.csv").write_text("a,b\n1,2\n")
+    (folder / "r.json").write_text(json.dumps(promptfoo()))
     log = {**ABOUT, "samples": [inspect_sample(at, output) for at, output in enumerate(("Paris", "Milan", "Oslo"))]}
-    (tmp_path / "log of $HOME.json").write_text(json.dumps(log))
-    (tmp_path / "samples_geo.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lm_eval()))
-    shutil.copytree(ROOT / "gold", tmp_path / "gold")
-    shutil.copytree(ROOT / "example_submission_folder", tmp_path / "my answers")
-    return tmp_path
+    (folder / "log of $HOME.json").write_text(json.dumps(log))
+    (folder / "samples_geo.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lm_eval()))
+    copy_example(folder, {"sales_001", "sales_004"})
+    (folder / "example_submission_folder").rename(folder / "my answers")
+
+
+place = copy_of(make_things)
 
 
 CREATE = ["suite", "create", "s", "--from", FILE, "--scorer", "string_match", "--input-column", "question"]

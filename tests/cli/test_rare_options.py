@@ -285,10 +285,7 @@ def test_a_damaged_run_of_an_earlier_command_is_no_cause(no_reader: Path, capsys
     assert "internal error: AssertionError" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "words",
-    ["run one --gold gold", "rescore runs/one", "compare runs/one two --gold gold", "samples one two"],
-)
+@pytest.mark.parametrize("words", ["run one --gold gold", "rescore runs/one", "compare runs/one two --gold gold", "samples one two"])
 def test_no_cache_is_no_cache(no_reader: Path, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
     """With `--no-cache` the cache of verdicts is not even opened, and without it it is."""
 

@@ -1,5 +1,7 @@
 """`evalsuite run` as a person uses it: real folders, real exit codes, exact messages."""
 
+import contextlib
+import io
 import json
 import re
 import subprocess
@@ -8,14 +10,25 @@ from pathlib import Path
 
 import pytest
 
+from evalsuite.cli import main
 from tests.command_server import command_server
 from tests.conftest import ROOT
 from tests.processes import finished
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 
 def evalsuite(*arguments: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     """Run a command in a process of its own, forked from one that has imported the package."""
     return command_server().run(arguments, cwd=cwd)
+
+
+def called(*arguments: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Run a command in this process: for tests of what it prints, writes and ends with."""
+    words, out, errors = [*map(str, arguments)], io.StringIO(), io.StringIO()
+    with contextlib.chdir(cwd), contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+        code = main(words)
+    return subprocess.CompletedProcess(words, code, out.getvalue(), errors.getvalue())
 
 
 def write_lines(path: Path, *rows: object) -> Path:
@@ -51,8 +64,7 @@ def test_example_is_scored() -> None:
     and a last line that agrees with exit code 0.
     """
     done = finished(
-        [sys.executable, "evaluate.py", "--result_dir", "example_submission_folder", "--gold_dir", "gold", "--no-save"],
-        cwd=ROOT,
+        [sys.executable, "evaluate.py", "--result_dir", "example_submission_folder", "--gold_dir", "gold", "--no-save"], cwd=ROOT
     )
     assert done.returncode == 0, done.stderr
     rows = [line for line in done.stdout.splitlines() if re.match(r" [a-z]+_\d{3} ", line)]
@@ -64,7 +76,7 @@ def test_example_is_scored() -> None:
 
 def test_denominator_is_all_of_gold(toy: tuple[Path, Path]) -> None:
     """A missing answer counts 0; the reference's ratio over what was handed in stands beside it."""
-    summary = json.loads(evalsuite("run", toy[0], "--gold", toy[1], "--json", "--no-save").stdout)["summary"]
+    summary = json.loads(called("run", toy[0], "--gold", toy[1], "--json", "--no-save").stdout)["summary"]
     assert (summary["n_gold"], summary["n_submitted"], summary["counts"]["missing"]) == (3, 2, 1)
     assert summary["score"] == pytest.approx(1 / 3)
     assert summary["reference_ratio"] == 0.5
@@ -73,7 +85,7 @@ def test_denominator_is_all_of_gold(toy: tuple[Path, Path]) -> None:
 def test_results_have_the_documented_keys(toy: tuple[Path, Path], tmp_path: Path) -> None:
     """results.jsonl holds one object per gold instance in gold order with the documented order of keys."""
     out = tmp_path / "run"
-    assert evalsuite("run", toy[0], "--gold", toy[1], "--out", out).returncode == 0
+    assert called("run", toy[0], "--gold", toy[1], "--out", out).returncode == 0
     rows = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
     assert [row["instance_id"] for row in rows] == ["a", "b", "c"]
     expected = ["instance_id", "status", "score", "official", "strict", "scorer", "reason", "fault", "details", "seconds"]
@@ -87,7 +99,7 @@ def test_two_runs_are_equal_but_for_seconds(toy: tuple[Path, Path], tmp_path: Pa
     """Two runs on equal input write the same results.jsonl, seconds left out."""
 
     def rows(out: Path) -> list[str]:
-        evalsuite("run", toy[0], "--gold", toy[1], "--out", out)
+        called("run", toy[0], "--gold", toy[1], "--out", out)
         return [line.rpartition('"seconds"')[0] for line in (out / "results.jsonl").read_text().splitlines()]
 
     first = rows(tmp_path / "one")
@@ -98,12 +110,12 @@ def test_two_runs_are_equal_but_for_seconds(toy: tuple[Path, Path], tmp_path: Pa
 def test_out_replaces_a_run_and_refuses_other_folders(toy: tuple[Path, Path], tmp_path: Path) -> None:
     """--out is the run folder itself: an earlier run is replaced, a folder with other things in it is refused and left alone."""
     out = tmp_path / "run"
-    assert evalsuite("run", toy[0], "--gold", toy[1], "--out", out).returncode == 0
-    assert evalsuite("run", toy[0], "--gold", toy[1], "--out", out).returncode == 0
+    assert called("run", toy[0], "--gold", toy[1], "--out", out).returncode == 0
+    assert called("run", toy[0], "--gold", toy[1], "--out", out).returncode == 0
     other = tmp_path / "precious"
     other.mkdir()
     (other / "thesis.txt").write_text("do not lose")
-    refused = evalsuite("run", toy[0], "--gold", toy[1], "--out", other)
+    refused = called("run", toy[0], "--gold", toy[1], "--out", other)
     assert refused.returncode == 2
     assert f"error: {other} is not empty and not a run folder" in refused.stderr
     assert [entry.name for entry in other.iterdir()] == ["thesis.txt"]
@@ -111,35 +123,35 @@ def test_out_replaces_a_run_and_refuses_other_folders(toy: tuple[Path, Path], tm
 
 def test_quiet_prints_the_last_line_only(toy: tuple[Path, Path]) -> None:
     """--quiet prints one line, the same that ends the report."""
-    assert evalsuite("run", toy[0], "--gold", toy[1], "--no-save", "--quiet").stdout == "done: 33.3 % (no gate set)\n"
+    assert called("run", toy[0], "--gold", toy[1], "--no-save", "--quiet").stdout == "done: 33.3 % (no gate set)\n"
 
 
 @pytest.mark.parametrize(("gate", "code", "line"), [("0.3", 0, "(gate 30.0 % met)"), ("0.34", 1, "below the gate of 34.0 % (exit 1)")])
 def test_gate(toy: tuple[Path, Path], gate: str, code: int, line: str) -> None:
     """--fail-under decides between exit 0 and 1, and the last line says so."""
-    done = evalsuite("run", toy[0], "--gold", toy[1], "--no-save", "--quiet", "--fail-under", gate)
+    done = called("run", toy[0], "--gold", toy[1], "--no-save", "--quiet", "--fail-under", gate)
     assert (done.returncode, line in done.stdout) == (code, True)
 
 
 def test_gate_of_the_suite(toy: tuple[Path, Path]) -> None:
     """fail_under in suite.yaml is the gate where the command line sets none."""
     (toy[1] / "suite.yaml").write_text("fail_under: 0.9\n")
-    assert evalsuite("run", toy[0], "--gold", toy[1], "--no-save", "--quiet").returncode == 1
+    assert called("run", toy[0], "--gold", toy[1], "--no-save", "--quiet").returncode == 1
 
 
 def test_strict_gate_counts_warnings(toy: tuple[Path, Path]) -> None:
     """--strict makes a warning exit 1, here an id that gold does not have."""
     with (toy[0] / "results_metadata.jsonl").open("a") as lines:
         lines.write('{"instance_id": "zzz", "answer_type": "answer", "answer_or_path": "x"}\n')
-    assert evalsuite("run", toy[0], "--gold", toy[1], "--no-save").returncode == 0
-    done = evalsuite("run", toy[0], "--gold", toy[1], "--no-save", "--strict", "--quiet")
+    assert called("run", toy[0], "--gold", toy[1], "--no-save").returncode == 0
+    done = called("run", toy[0], "--gold", toy[1], "--no-save", "--strict", "--quiet")
     assert (done.returncode, "1 warning" in done.stdout) == (1, True)
 
 
 def test_nothing_handed_in(toy: tuple[Path, Path], tmp_path: Path) -> None:
     """An empty metadata file writes a run with every row missing and exits 5."""
     (toy[0] / "results_metadata.jsonl").write_text("")
-    done = evalsuite("run", toy[0], "--gold", toy[1], "--out", tmp_path / "run", "--quiet")
+    done = called("run", toy[0], "--gold", toy[1], "--out", tmp_path / "run", "--quiet")
     assert done.returncode == 5
     rows = [json.loads(line) for line in (tmp_path / "run" / "results.jsonl").read_text().splitlines()]
     assert [row["status"] for row in rows] == ["missing"] * 3
@@ -149,14 +161,14 @@ def test_selection(toy: tuple[Path, Path]) -> None:
     """--only, --filter and --group choose instances; an unknown id or group is an error with a hint."""
 
     def count(*arguments: str) -> int:
-        done = evalsuite("run", toy[0], "--gold", toy[1], "--json", "--no-save", *arguments)
+        done = called("run", toy[0], "--gold", toy[1], "--json", "--no-save", *arguments)
         return int(json.loads(done.stdout)["summary"]["n_gold"])
 
     (toy[1] / "suite.yaml").write_text("groups:\n  capitals: [a, b]\n")
     assert (count("--only", "a,c"), count("--filter", "[ab]"), count("--group", "capitals")) == (2, 2, 2)
-    unknown = evalsuite("run", toy[0], "--gold", toy[1], "--only", "aa")
+    unknown = called("run", toy[0], "--gold", toy[1], "--only", "aa")
     assert (unknown.returncode, "error: no instance 'aa' in gold" in unknown.stderr) == (2, True)
-    group = evalsuite("run", toy[0], "--gold", toy[1], "--group", "capital")
+    group = called("run", toy[0], "--gold", toy[1], "--group", "capital")
     assert "hint: did you mean 'capitals'?" in group.stderr
 
 
@@ -174,7 +186,7 @@ def test_selection(toy: tuple[Path, Path]) -> None:
 )
 def test_bad_arguments(arguments: list[str], message: str, tmp_path: Path) -> None:
     """Arguments that cannot be meant exit 2 with one clear line, and no run folder is made."""
-    done = evalsuite(*arguments, cwd=tmp_path)
+    done = called(*arguments, cwd=tmp_path)
     assert (done.returncode, done.stderr.splitlines()[0]) == (2, message)
     assert list(tmp_path.iterdir()) == []
 
@@ -184,16 +196,16 @@ def test_hostile_text_cannot_touch_the_terminal(tmp_path: Path) -> None:
     gold = text_gold(tmp_path / "gold", a="Paris")
     sub = tmp_path / "sub"
     write_lines(sub / "results_metadata.jsonl", {"instance_id": "a", "answer_type": "file", "answer_or_path": "\x1b[2J[red]x\n\u202e.csv"})
-    shown = evalsuite("run", sub, "--gold", gold, "--no-save").stdout
+    shown = called("run", sub, "--gold", gold, "--no-save").stdout
     assert "\x1b" not in shown
     assert "\u202e" not in shown
 
 
 def test_check_shows_one_instance(toy: tuple[Path, Path]) -> None:
     """`check ID` names the verdicts, the reason, the answer and gold's line; --json gives the line of results.jsonl."""
-    shown = evalsuite("check", "a", "--result_dir", toy[0], "--gold_dir", toy[1]).stdout
+    shown = called("check", "a", "--result_dir", toy[0], "--gold_dir", toy[1]).stdout
     assert all(word in shown for word in ("official", "string_match", "toy_eval.jsonl:1", "It is Paris"))
-    row = json.loads(evalsuite("check", "b", "--result_dir", toy[0], "--gold_dir", toy[1], "--json").stdout)
+    row = json.loads(called("check", "b", "--result_dir", toy[0], "--gold_dir", toy[1], "--json").stdout)
     assert (row["instance_id"], row["score"]) == ("b", 0)
 
 
@@ -202,9 +214,9 @@ def test_extra_gold_keys_are_shown_not_blamed(tmp_path: Path) -> None:
     row = {"instance_id": "a", "instruction": "Capital of France?", "evaluation": {"func": "string_match", "parameters": {"gold": "Paris"}}}
     write_lines(tmp_path / "gold" / "toy_eval.jsonl", row)
     sub = text_submission(tmp_path / "sub", a="Paris")
-    shown = evalsuite("check", "a", "--result_dir", sub, "--gold_dir", tmp_path / "gold").stdout
+    shown = called("check", "a", "--result_dir", sub, "--gold_dir", tmp_path / "gold").stdout
     assert "Capital of France?" in shown
-    assert evalsuite("run", sub, "--gold", tmp_path / "gold", "--no-save", "--strict", "--quiet").returncode == 0
+    assert called("run", sub, "--gold", tmp_path / "gold", "--no-save", "--strict", "--quiet").returncode == 0
 
 
 def test_unknown_parameter_is_the_instances_gold_fault(tmp_path: Path) -> None:
@@ -215,7 +227,7 @@ def test_unknown_parameter_is_the_instances_gold_fault(tmp_path: Path) -> None:
     ]
     write_lines(tmp_path / "gold" / "toy_eval.jsonl", *rows)
     sub = text_submission(tmp_path / "sub", a="Paris", b="Rome")
-    run = json.loads(evalsuite("run", sub, "--gold", tmp_path / "gold", "--json", "--no-save").stdout)
+    run = json.loads(called("run", sub, "--gold", tmp_path / "gold", "--json", "--no-save").stdout)
     assert (run["summary"]["counts"]["gold_fault"], run["summary"]["counts"]["scored"]) == (1, 1)
     assert (run["summary"]["score_low"], run["summary"]["score_high"]) == (0.5, 1.0)
     assert any("did you mean 'exclude'?" in warning for warning in run["warnings"])
@@ -224,7 +236,7 @@ def test_unknown_parameter_is_the_instances_gold_fault(tmp_path: Path) -> None:
 def test_module_and_shim_and_script_are_one(toy: tuple[Path, Path]) -> None:
     """`python -m evalsuite run`, `evaluate.py` and both spellings of options print the same."""
     first = evalsuite("run", toy[0], "--gold", toy[1], "--no-save").stdout
-    second = evalsuite("run", "--result-dir", toy[0], "--gold_dir", toy[1], "--no-save").stdout
+    second = called("run", "--result-dir", toy[0], "--gold_dir", toy[1], "--no-save").stdout
     shim = [sys.executable, str(ROOT / "evaluate.py"), "--result_dir", str(toy[0]), "--gold-dir", str(toy[1]), "--no-save"]
     assert first == second == finished(shim).stdout
 
@@ -259,6 +271,6 @@ def test_files_in_another_dialect(tmp_path: Path, answer: str) -> None:
     kinds = {"one": "file", "two": "files"}
     rows = [{"instance_id": id_, "answer_type": kinds[id_], "answer_or_path": file} for id_, file in files.items()]
     write_lines(tmp_path / "sub" / "results_metadata.jsonl", *rows)
-    run = json.loads(evalsuite("run", tmp_path / "sub", "--gold", tmp_path / "gold", "--json", "--no-save").stdout)
+    run = json.loads(called("run", tmp_path / "sub", "--gold", tmp_path / "gold", "--json", "--no-save").stdout)
     score = 1.0 if answer == "1,5" else 0.0
     assert (run["summary"]["official"], run["summary"]["strict"]) == (score, score)

@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli.run_command import snapshot
-from tests.cli.test_run import evalsuite, text_gold, text_submission
+from tests.cli.test_run import called, text_gold, text_submission
 from tests.conftest import ROOT
 from tests.processes import finished, started
 from tests.terminal.pty_harness import EVALSUITE, run
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 
 @pytest.fixture
@@ -33,7 +35,7 @@ def runs(place: Path) -> list[Path]:
 
 def score(place: Path, *options: object) -> subprocess.CompletedProcess[str]:
     """`evalsuite run` there."""
-    return evalsuite("run", "sub", "--gold", "gold", *options, cwd=place)
+    return called("run", "sub", "--gold", "gold", *options, cwd=place)
 
 
 def test_failures_and_verbose(place: Path) -> None:
@@ -94,7 +96,7 @@ def test_last_failed(place: Path) -> None:
     # A run of another gold has no say.
     text_gold(place / "other", z="Kyiv")
     text_submission(place / "sub2", z="Lviv")
-    evalsuite("run", "sub2", "--gold", "other", "-q", cwd=place)
+    called("run", "sub2", "--gold", "other", "-q", cwd=place)
     text_submission(place / "sub", a="Paris", b="Rome", c="Oslo", d="Bern")
     score(place, "--lf", "--quiet")
     assert ids() == ["d"]

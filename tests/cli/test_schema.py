@@ -74,13 +74,7 @@ def test_check_lists_every_finding(tmp_path: Path, capsys: Capture) -> None:
     code, out, err = shown(capsys, "check", *words, "--strict-types", "--json")
     assert (code, err) == (1, "")
     found = [(finding["record"], finding["path"], finding["kind"]) for finding in json.loads(out)["findings"]]
-    assert sorted(found) == [
-        (7, "id", "id"),
-        (7, "n", "type"),
-        (7, "t", "missing"),
-        (7, "x", "unknown_field"),
-        (7, "y", "unknown_field"),
-    ]
+    assert sorted(found) == [(7, "id", "id"), (7, "n", "type"), (7, "t", "missing"), (7, "x", "unknown_field"), (7, "y", "unknown_field")]
     code, out, _ = shown(capsys, "check", *words, "--allow-missing")
     *lines, last = out.splitlines()
     assert (code, [line.split(": ")[:2] for line in lines]) == (1, [["record 7", "x"], ["record 7", "y"], ["record 7", "id"]])

@@ -200,13 +200,7 @@ def test_a_run_of_each_layout(tmp_path: Path, layout: str, isolation: str) -> No
     gold = gold_folder(tmp_path / "gold", ENTRIES, TABLES, layout=layout)
     done = run(submission_folder(tmp_path / "s", ANSWERS), gold, RunOptions(save=False, isolation=isolation, jobs=1))
     found = {result.instance_id: (result.official, result.strict) for result in done.results}
-    assert found == {
-        "null": (1, 0),
-        "flat": (1, 1),
-        "first": (0, 0) if layout == "lite" else (1, 0),
-        "few": (1, 1),
-        "lost": (None, None),
-    }
+    assert found == {"null": (1, 0), "flat": (1, 1), "first": (0, 0) if layout == "lite" else (1, 0), "few": (1, 1), "lost": (None, None)}
     assert f"|rules:official-{layout}|" in done.signature
     assert done.to_json()["gold"]["layout"] == layout
 

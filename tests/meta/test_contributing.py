@@ -282,9 +282,7 @@ def _picture(copy: Copy, row: Row) -> None:
     )
     name, report = row.place
     copy.insert(
-        report,
-        rf"^def {name}\b",
-        f"    from {_module(file)} import draw_dots\n    yield Picture('Dots', draw_dots(record.summary.n_gold))",
+        report, rf"^def {name}\b", f"    from {_module(file)} import draw_dots\n    yield Picture('Dots', draw_dots(record.summary.n_gold))"
     )
     folders = copy.folders("pictured", PARIS, "Paris")
     copy.commands(f"run {folders} {RUN} --quiet -o pictured/report.html")

@@ -43,10 +43,7 @@ WORDS = {
     "stood": "was",
 }
 # Words that pages may have, but not help, messages and reports.
-OWN_WORDS = {
-    "whose": "a new sentence",
-    "wherever": "if",
-}
+OWN_WORDS = {"whose": "a new sentence", "wherever": "if"}
 PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md", *(str(p.relative_to(ROOT)) for p in sorted((ROOT / "docs").rglob("*.md")))]
 
 

@@ -24,8 +24,8 @@ QA = (
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The example's folders and a file of questions in an otherwise empty working folder."""
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(ROOT / "gold", tmp_path / "gold")
-    shutil.copytree(ROOT / "example_submission_folder", tmp_path / "answers")
+    (tmp_path / "gold").symlink_to(ROOT / "gold")
+    (tmp_path / "answers").symlink_to(ROOT / "example_submission_folder")
     (tmp_path / "qa.csv").write_text(QA)
     return tmp_path
 

@@ -95,10 +95,7 @@ MARKS = ("GOLDCELL7", "918273.645", "GOLDCOLUMN9", "55443322.5", "GOLDLEAF4", "G
 def hidden_suite(folder: Path) -> tuple[Path, Path]:
     """(submission, gold) of a suite with `hidden: true` whose gold is marked in every place that a reason, flip or warning quotes."""
     gold, sub = folder / "gold", folder / "sub"
-    tables = {
-        "table": "name,value\nGOLDCELL7,1.5\nb,2\nc,3\n",
-        "near": "name,GOLDCOLUMN9\na,1.5\nb,918273.645\nc,3\n",
-    }
+    tables = {"table": "name,value\nGOLDCELL7,1.5\nb,2\nc,3\n", "near": "name,GOLDCOLUMN9\na,1.5\nb,918273.645\nc,3\n"}
     specs: dict[str, tuple[str, dict[str, Any]]] = {
         "table": ("table_match", {"gold": "t.csv"}),
         "near": ("table_match", {"gold": "t.csv"}),

@@ -64,12 +64,7 @@ def test_junit_makes_a_fault_an_error() -> None:
         "".join(as_junit(leaderboard_document(compared.ranked(BROKEN, Entry(name="odd", scores=None, fault="gone")))))
     )
     found = {case.get("name"): [(child.tag, child.get("type"), child.get("message")) for child in case] for case in root.iter("testcase")}
-    assert found == {
-        "good": [],
-        "bad": [],
-        "broken": [("error", "MISSING_FILE", BROKEN.fault)],
-        "odd": [("error", "UNREADABLE", "gone")],
-    }
+    assert found == {"good": [], "bad": [], "broken": [("error", "MISSING_FILE", BROKEN.fault)], "odd": [("error", "UNREADABLE", "gone")]}
     assert (root.get("tests"), root.get("errors"), root.get("failures")) == ("4", "2", "0")
 
 

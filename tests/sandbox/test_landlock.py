@@ -56,13 +56,7 @@ def behind_walls(readable: list[str], tries: list[Path]) -> dict[str, Any]:
 
 def readable_by(role: str, submission: Path, gold: Path) -> list[str]:
     """What a role of a run may read."""
-    setup = set_up(
-        isolation="process",
-        limits=resolve_limits(),
-        submission_folder=submission,
-        gold_folder=gold,
-        gold_inodes=frozenset(),
-    )
+    setup = set_up(isolation="process", limits=resolve_limits(), submission_folder=submission, gold_folder=gold, gold_inodes=frozenset())
     return list(setup.readable[role])
 
 

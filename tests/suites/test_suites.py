@@ -75,13 +75,7 @@ def test_what_differs_from_the_stored_suite_is_an_error(tmp_path: Path, argument
         ({"input_text_list": ["a", 2], "reference_output_list": ["x", "y"]}, UsageError, "entry 2 of the input list is int, not text"),
         ({"reference_data": Frame({"prompt": ["a"], "reference_output": ["x"]})}, UsageError, "the data has no input column 'input'"),
         ({"reference_data": Frame({"input": ["a"]}), "reference_column": "ref"}, UsageError, "the data has no reference column 'ref'"),
-        (
-            {
-                "reference_data": Frame({"input": ["a"], "reference_output": [math.nan]}),
-            },
-            UsageError,
-            "row 1: .* is blank",
-        ),
+        ({"reference_data": Frame({"input": ["a"], "reference_output": [math.nan]})}, UsageError, "row 1: .* is blank"),
     ],
 )
 def test_a_suite_that_cannot_be_made_says_why(tmp_path: Path, arguments: dict[str, object], error: type[Exception], message: str) -> None:

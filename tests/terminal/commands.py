@@ -75,13 +75,7 @@ COMMANDS = (
     Command("suite import bench", last="imported suite 'typos'", writes=True),
     Command("suite rename capitals capital_cities", last="renamed suite 'capitals' to 'capital_cities'", writes=True),
     Command("suite delete capitals", last="deleted suite 'capitals'", writes=True),
-    Command(
-        f"leaderboard {LONG} '{SPACED}' --gold gold",
-        last="done: 2 submissions ranked",
-        whole=(LONG, SPACED),
-        main=True,
-        set=True,
-    ),
+    Command(f"leaderboard {LONG} '{SPACED}' --gold gold", last="done: 2 submissions ranked", whole=(LONG, SPACED), main=True, set=True),
     Command(
         "leaderboard .evalsuite/runs/first .evalsuite/runs/second --gold gold --by scorer --anonymise --force",
         last="done: 2 submissions ranked",

@@ -3,8 +3,10 @@
 import contextlib
 import json
 import re
+import socket
 import subprocess
 import sys
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -12,7 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from evalsuite.reports.test_suite import TestSuite
+from evalsuite.reports.viewer.app import make_app
 from evalsuite.runs.history import find_runs, tag_run
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
@@ -139,6 +144,20 @@ def viewer(cwd: Path, *arguments: object, environ: Mapping[str, str] | None = No
         process.send_signal(signal.SIGINT)
         code = process.wait(timeout=120)
         assert code == 0, code
+
+
+@contextlib.contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address of the viewer over a folder, in a thread of this process: for tests of pages, not of the command."""
+    uvicorn = pytest.importorskip("uvicorn", reason="the viewer's packages are not installed (extra: view)")
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(make_app(folder), log_level="error", lifespan="off", timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    server.should_exit = True
+    thread.join()
+    listener.close()
 
 
 def ask(address: str, path: str, *, method: str = "GET", headers: Mapping[str, str] | None = None) -> Answer:

@@ -17,7 +17,7 @@ from evalsuite.reports.viewer.pages import STATIC
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run as score
 from tests.processes import started
-from tests.reports.viewer.served import ask, bench_folder, gold, submission, viewer
+from tests.reports.viewer.served import ask, bench_folder, gold, served, submission, viewer
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -109,7 +109,7 @@ def test_a_run_of_a_part_of_gold_says_so(tmp_path: Path) -> None:
     for label, only in (("whole", ()), ("part", ("text_1",))):
         how = RunOptions(runs_folder=tmp_path / ".evalsuite" / "runs", isolation="none", jobs=1, only=only, label=label)
         score(tmp_path / "first", tmp_path / "gold", how)
-    with viewer(tmp_path) as address:
+    with served(tmp_path) as address:
         suite = ask(address, "/api/v1/test_suites").json["test_suites"][0]["id"]
         assert ask(address, f"/suites/{suite}").body.count("1 of 3 instances") == 1
         runs = [one["id"] for one in ask(address, f"/api/v1/test_suites/{suite}/runs").json["test_runs"]]
@@ -181,7 +181,7 @@ def test_each_scorer_of_several_has_its_column_and_its_reason(tmp_path: Path) ->
     scorers, place = ["f1", "exact_match", "levenshtein"], tmp_path / ".evalsuite"
     suite = TestSuite("seas", scorers, input_text_list=["Which sea?"], reference_output_list=["the Black Sea"], root=place)
     suite.run("first", candidate_output_list=["the Red Sea"])
-    with viewer(tmp_path) as address:
+    with served(tmp_path) as address:
         [seas] = ask(address, "/api/v1/test_suites").json["test_suites"]
         [made] = ask(address, f"/api/v1/test_suites/{seas['id']}/runs").json["test_runs"]
         [case] = ask(address, f"/api/v1/test_suites/{seas['id']}").json["test_cases"]
@@ -209,7 +209,7 @@ def test_a_damaged_run_is_one_line_beside_the_others(tmp_path: Path) -> None:
     results.write_text(results.read_text()[:-40])
     Path(other, "run.json").write_text("{}")
     [suite] = open_library(runs, {}).suites()
-    with viewer(tmp_path) as address:
+    with served(tmp_path) as address:
         first = ask(address, "/")
         pages = {path: ask(address, path) for path in (f"/runs/{Path(cut).name}", f"/suites/{suite.id}", f"/suites/{suite.id}/leaderboard")}
         shown, gone = ask(address, f"/runs/{Path(whole).name}"), ask(address, f"/runs/{Path(other).name}")

@@ -12,7 +12,7 @@ import pytest
 import evalsuite
 from evalsuite.cli import main
 from evalsuite.runs.history import find_runs
-from tests.reports.viewer.served import CAPITALS, QUESTIONS, ask, viewer
+from tests.reports.viewer.served import CAPITALS, QUESTIONS, ask, served
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -31,8 +31,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(place: Path) -> Iterator[str]:
     """The viewer over it."""
-    with viewer(place) as found:
-        yield found.rstrip("/")
+    with served(place) as found:
+        yield found
 
 
 def label(address: str, path: str, given: Mapping[str, str], **headers: str) -> int:
