@@ -55,10 +55,13 @@ def test_every_key_is_read(tmp_path: Path) -> None:
 
 def test_reference_is_a_default_of_the_table_scorers(tmp_path: Path) -> None:
     """One line names whose official rules hold for tables; what `defaults` says of a scorer comes first."""
-    suite = read(tmp_path, "fail_under: 0\nreference: dbt\ndefaults: {duckdb_match: {reference: original}, number_match: {precision: 2}}\n")
+    suite = read(
+        tmp_path,
+        "fail_under: 0\nreference: dbt\ndefaults: {duckdb_match: {reference: original}, number_match: {precision: 2, database: d}}\n",
+    )
     assert suite.fail_under == 0.0
     assert suite.defaults == {
-        "number_match": {"precision": 2},
+        "number_match": {"precision": 2, "database": "d"},
         "table_match": {"reference": "dbt"},
         "tables_match": {"reference": "dbt"},
         "duckdb_match": {"reference": "original"},
@@ -87,6 +90,7 @@ def test_reference_is_a_default_of_the_table_scorers(tmp_path: Path) -> None:
         ("fail_under: 1.5\n", "1: fail_under must be a number from 0 to 1, found 1.5", "0.8 means 80 %"),
         ("fail_under: -0.5\n", "1: fail_under must be a number from 0 to 1, found -0.5", "0.8 means 80 %"),
         ("fail_under: true\n", "1: fail_under must be a number from 0 to 1, found True", "0.8 means 80 %"),
+        ("defaults: {ter: {scal: 1}}\n", "1: unknown parameter 'scal' of ter", "did you mean 'scale'?"),
         ("defaults: {table_mach: {}}\n", "1: unknown scorer 'table_mach'", "did you mean 'table_match'?"),
         ("judge: {since: 2026-13-45}\n", " not readable as UTF-8 text", "save the file as UTF-8; dates are written 2027-06-30"),
         ("hidden: 1\n", "1: hidden must be true or false, found 1", "true keeps gold's cells out of every report"),
