@@ -212,6 +212,7 @@ def test_converted_gold_gives_the_same_verdicts(tmp_path: Path, layout: str) -> 
     (gold / "suite.yaml").write_text("name: mine\n")
     (gold / "sql").mkdir()
     (gold / "sql" / "lost.sql").write_text("select 1")
+    (tmp_path / "converted").mkdir()
     done = convert(gold, tmp_path / "converted")
     assert (done.n_instances, done.n_files, done.notes) == (5, 7, ())
     assert (tmp_path / "converted" / "lost" / "gold.sql").read_text() == "select 1"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.core.errors import GoldError, UntrustedPluginError
+from evalsuite.core.errors import GoldError, UntrustedPluginError, UsageError
 from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.core.types import Suite
 from evalsuite.gold.layouts import read_gold
-from evalsuite.gold.suite_yaml import class_schema, read_suite, yaml_nodes
+from evalsuite.gold.suite_yaml import class_schema, judge_of, read_suite, yaml_nodes
 from evalsuite.scorers import SCORERS
 
 
@@ -39,7 +39,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         tmp_path,
         "name: sales\ndescription: what was sold\nrules: strict\nlimits: {seconds: 20}\nfail_under: 1\n"
         "groups:\n  hr: {ids: [a], prefix: hr_}\n  hard: [b]\n  both: {prefix: [x_, y_]}\n"
-        "connections:\n  main.sqlite: {engine: sqlite}\n",
+        "connections:\n  main.sqlite: {engine: sqlite}\nhidden: true\n",
     )
     assert suite == Suite(
         name="sales",
@@ -49,8 +49,21 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         fail_under=1.0,
         groups={"hr": ("a",), "hard": ("b",), "both": ()},
         group_prefixes={"hr": ("hr_",), "hard": (), "both": ("x_", "y_")},
-        extra={"connections": {"main.sqlite": {"engine": "sqlite"}}},
+        extra={"connections": {"main.sqlite": {"engine": "sqlite"}}, "hidden": True},
     )
+
+
+def test_where_a_judge_is_configured(tmp_path: Path) -> None:
+    """In suite.yaml, judge.yaml and a file of the command: each overrides those before it; without any there is no judge."""
+    read(tmp_path, "judge: {model: a, retries: 1, repeats: 2}\n")
+    (tmp_path / "gold" / "judge.yaml").write_text("model: b\nretries: 3\n")
+    (tmp_path / "own.yaml").write_text("judge: {model: c}\n")
+    assert judge_of(None, tmp_path / "gold") == {"model": "b", "retries": 3, "repeats": 2}
+    assert judge_of(tmp_path / "own.yaml", tmp_path / "gold") == {"model": "c", "retries": 3, "repeats": 2}
+    (tmp_path / "empty").mkdir()
+    assert judge_of(tmp_path / "own.yaml", tmp_path / "empty") == {"model": "c"}
+    with pytest.raises(UsageError, match="no judge is configured"):
+        judge_of(None, tmp_path / "empty")
 
 
 def test_reference_is_a_default_of_the_table_scorers(tmp_path: Path) -> None:
