@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -43,21 +43,23 @@ def make(folder: Path, *, n: int = N_INSTANCES) -> tuple[Path, Path]:
     return submission, gold
 
 
+def write_sides(submission: Path, gold: Path, cases: Mapping[str, tuple[str, Mapping[str, Any], Any]]) -> tuple[Path, Path]:
+    """(submission, gold): spec and metadata of (scorer, parameters, answer) by instance; an answer is a text, a file (`Path`) or a list."""
+    for side in (submission, gold):
+        side.mkdir(parents=True, exist_ok=True)
+    _write_lines(gold / "made_eval.jsonl", [_spec(name, scorer, dict(parameters)) for name, (scorer, parameters, _) in cases.items()])
+    rows = []
+    for name, (_, _, answer) in cases.items():
+        kind = "files" if isinstance(answer, list) else "file" if isinstance(answer, Path) else "answer"
+        rows.append({"instance_id": name, "answer_type": kind, "answer_or_path": str(answer) if kind == "file" else answer})
+    _write_lines(submission / "results_metadata.jsonl", rows)
+    return submission, gold
+
+
 def command(submission: Path, gold: Path, *arguments: object) -> list[str]:
     """The command line of a run without the cache, which would make a killed run's rest too easy."""
-    return [
-        sys.executable,
-        "-m",
-        "evalsuite",
-        "run",
-        str(submission),
-        "--gold",
-        str(gold),
-        "--no-cache",
-        "--jobs",
-        "2",
-        *map(str, arguments),
-    ]
+    fixed = ["-m", "evalsuite", "run", submission, "--gold", gold, "--no-cache", "--jobs", "2"]
+    return [sys.executable, *map(str, (*fixed, *arguments))]
 
 
 def start(words: Sequence[str], marker: Path) -> AbstractContextManager[subprocess.Popen[str]]:

@@ -1,7 +1,6 @@
 """How often a run opens each file of either side: the kernel counts, for every process of the run and every library in it."""
 
 import ctypes
-import json
 import os
 import struct
 import sys
@@ -17,6 +16,7 @@ import pytest
 from evalsuite.readers.limits import BIG_BYTES
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
+from tests.runs.made import write_sides
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux which files were opened")
 
@@ -35,7 +35,7 @@ CASES: dict[str, tuple[str, str, str]] = {
     "text": ("string_match", "r.txt", "Paris"),
 }
 # A file of gold is opened for its digest before anything is scored, and by who judges; duckdb opens a database itself, by its name.
-GOLD = {"r.csv": 2, "r.json": 2, "r.duckdb": 3, "once_eval.jsonl": 3}
+GOLD = {"r.csv": 2, "r.json": 2, "r.duckdb": 3, "made_eval.jsonl": 3}
 
 
 @contextmanager
@@ -76,16 +76,14 @@ def write(place: Path, content: str) -> None:
 def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Gold and a submission with an answer of each kind, of which one is wrong."""
     gold, submission = tmp_path_factory.mktemp("gold"), tmp_path_factory.mktemp("submission")
-    spec, metadata = [], []
+    cases: dict[str, Any] = {}
     for name, (scorer, file, content) in CASES.items():
         parameters: dict[str, Any] = {"gold": content if scorer == "string_match" else file}
         if scorer != "string_match":
             write(gold / name / file, content)
         write(submission / name / file, content.replace("1,x", "2,x") if name == "wrong" else content)
-        spec.append({"instance_id": name, "evaluation": {"func": scorer, "parameters": parameters}})
-        metadata.append({"instance_id": name, "answer_type": "file", "answer_or_path": file})
-    (gold / "once_eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in spec))
-    (submission / "results_metadata.jsonl").write_text("".join(json.dumps(line) + "\n" for line in metadata))
+        cases[name] = (scorer, parameters, Path(file))
+    write_sides(submission, gold, cases)
     return gold, submission
 
 

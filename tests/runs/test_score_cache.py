@@ -1,6 +1,5 @@
 """The score cache: an unchanged instance is never scored twice, and whatever could move a verdict misses."""
 
-import json
 import os
 import sqlite3
 import sys
@@ -16,10 +15,9 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.score_cache import ScoreCache
 from evalsuite.runs.scoring import Run, run
 from tests.processes import side_by_side
+from tests.runs.made import write_sides
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
-
-GOLD = {"func": "table_match", "parameters": {"gold": "g.csv"}}
 
 
 @pytest.fixture
@@ -27,18 +25,10 @@ def place(tmp_path: Path) -> Path:
     """One table instance and one text instance, handed in right."""
     (tmp_path / "gold" / "t").mkdir(parents=True)
     (tmp_path / "gold" / "t" / "g.csv").write_text("n\n1\n2\n")
-    rows = [
-        {"instance_id": "t", "evaluation": GOLD},
-        {"instance_id": "s", "evaluation": {"func": "string_match", "parameters": {"gold": "Paris"}}},
-    ]
-    (tmp_path / "gold" / "toy_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    cases = {"t": ("table_match", {"gold": "g.csv"}, Path("r.csv")), "s": ("string_match", {"gold": "Paris"}, "Paris")}
     (tmp_path / "sub" / "t").mkdir(parents=True)
     (tmp_path / "sub" / "t" / "r.csv").write_text("n\n1\n2\n")
-    lines = [
-        {"instance_id": "t", "answer_type": "file", "answer_or_path": "r.csv"},
-        {"instance_id": "s", "answer_type": "answer", "answer_or_path": "Paris"},
-    ]
-    (tmp_path / "sub" / "results_metadata.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_sides(tmp_path / "sub", tmp_path / "gold", cases)
     return tmp_path
 
 
@@ -82,7 +72,7 @@ def test_what_moves_a_verdict_misses(place: Path, what: str) -> None:
     elif what == "gold":
         (place / "gold" / "t" / "g.csv").write_text("n\n7\n8\n")
     elif what == "spec":
-        spec = place / "gold" / "toy_eval.jsonl"
+        spec = place / "gold" / "made_eval.jsonl"
         spec.write_text(spec.read_text().replace('"g.csv"', '"g.csv", "ignore_order": true'))
     else:
         options = {"rules": "strict"} if what == "rules" else {"limits": {"rows": 1}}
@@ -189,11 +179,8 @@ def test_an_exchanged_database_poisons_nobody(place: Path, isolation: str) -> No
     """A database is judged from a private copy: the bytes that count are those that were copied."""
     import duckdb
 
-    spec = place / "gold" / "toy_eval.jsonl"
-    check = {"func": "duckdb_match", "parameters": {"gold": "g.duckdb", "condition_tabs": ["t"]}}
-    spec.write_text(json.dumps({"instance_id": "t", "evaluation": check}) + "\n")
-    line = {"instance_id": "t", "answer_type": "file", "answer_or_path": "r.duckdb"}
-    (place / "sub" / "results_metadata.jsonl").write_text(json.dumps(line) + "\n")
+    parameters = {"gold": "g.duckdb", "condition_tabs": ["t"]}
+    write_sides(place / "sub", place / "gold", {"t": ("duckdb_match", parameters, Path("r.duckdb"))})
     answer, other = place / "sub" / "t" / "r.duckdb", place / "other.duckdb"
     for path, value in ((place / "gold" / "t" / "g.duckdb", 1), (answer, 1), (other, 2)):
         with duckdb.connect(str(path)) as connection:
@@ -228,10 +215,7 @@ def test_an_attacker_in_a_race_poisons_nobody(tmp_path: Path, tries: int) -> Non
         for side, file in (("gold", "g.csv"), ("sub", "r.csv")):
             (tmp_path / side / name).mkdir(parents=True)
             (tmp_path / side / name / file).write_text(RIGHT)
-    spec = [{"instance_id": name, "evaluation": GOLD} for name in names]
-    lines = [{"instance_id": name, "answer_type": "file", "answer_or_path": "r.csv"} for name in names]
-    for path, rows in ((tmp_path / "gold" / "toy_eval.jsonl", spec), (tmp_path / "sub" / "results_metadata.jsonl", lines)):
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_sides(tmp_path / "sub", tmp_path / "gold", {name: ("table_match", {"gold": "g.csv"}, Path("r.csv")) for name in names})
     stopped = threading.Event()
 
     def attack() -> None:

@@ -23,6 +23,7 @@ from evalsuite.scorers import SCORERS
 from tests.benchmarks import crossings
 from tests.conftest import ROOT
 from tests.processes import finished
+from tests.runs.made import write_sides
 
 pytestmark = pytest.mark.usefixtures("quick_fork_servers")
 
@@ -34,14 +35,7 @@ HEAVY = ("numpy", "pandas", "duckdb")
 def texts(folder: Path, *, func: str = "string_match", n: int = N) -> tuple[Path, Path]:
     """(submission, gold) of n texts, all right."""
     gold, submission = folder / "gold", folder / "submission"
-    for place in (gold, submission):
-        place.mkdir(parents=True)
-    names = [f"q{at}" for at in range(n)]
-    spec = [{"instance_id": name, "evaluation": {"func": func, "parameters": {"gold": f"answer {name}"}}} for name in names]
-    answers = [{"instance_id": name, "answer_type": "answer", "answer_or_path": f"answer {name}"} for name in names]
-    write(gold / "x_eval.jsonl", spec)
-    write(submission / "results_metadata.jsonl", answers)
-    return submission, gold
+    return write_sides(submission, gold, {f"q{at}": (func, {"gold": f"answer q{at}"}, f"answer q{at}") for at in range(n)})
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> None:
@@ -197,9 +191,9 @@ class DoomedClient(RpcClient):
 class DoomedForkServer(ForkServer):
     """A fork server whose worker is killed before it is set up."""
 
-    def fork(self, data: socket.socket | None = None) -> Worker:
+    def fork(self, data: socket.socket | None = None, **how: Any) -> Worker:
         """A worker that is dead where the phase says so."""
-        worker = super().fork(data)
+        worker = super().fork(data, **how)
         if DoomedClient.phases[:1] == ["starting"]:
             os.kill(worker.pid, signal.SIGKILL)
             DoomedClient.phases.pop(0)

@@ -3,7 +3,6 @@
 2 tries in the test line; 1,000 with `EVALSUITE_SWAPS=1000 pytest -m slow tests/runs/test_swap_race.py`.
 """
 
-import json
 import os
 import shutil
 import threading
@@ -17,6 +16,7 @@ from evalsuite.core.disk_cache import DiskCache
 from evalsuite.runs.leaderboard_entries import Place, Settings, score_places
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
+from tests.runs.made import write_sides
 
 HONEST, WRONG = "n\n1\n", "n\n2\n"
 
@@ -27,10 +27,7 @@ def made(folder: Path) -> tuple[Path, Path]:
     for place in (gold, honest):
         (place / "t").mkdir(parents=True)
         (place / "t" / "r.csv").write_text(HONEST)
-    spec = {"instance_id": "t", "evaluation": {"func": "table_match", "parameters": {"gold": "r.csv"}}}
-    (gold / "x_eval.jsonl").write_text(json.dumps(spec) + "\n")
-    line = {"instance_id": "t", "answer_type": "file", "answer_or_path": "r.csv"}
-    (honest / "results_metadata.jsonl").write_text(json.dumps(line) + "\n")
+    write_sides(honest, gold, {"t": ("table_match", {"gold": "r.csv"}, Path("r.csv"))})
     return gold, honest
 
 

@@ -1,14 +1,13 @@
 """Answers with the bytes of gold: a judge takes gold for them, and says what it says of an answer that was read."""
 
 import hashlib
-import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.types import Table
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
@@ -17,6 +16,7 @@ from evalsuite.runs.plan import plan
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.runs.task_execution import read_equal
+from tests.runs.made import write_sides
 
 BIG = "n,t\n" + "".join(f"{i},text {i}\n" for i in range(30_000))
 VIEW = "CREATE TABLE t AS SELECT 1 AS a; CREATE VIEW v AS SELECT a FROM t"
@@ -57,23 +57,19 @@ def write(folder: Path, files: dict[str, str]) -> None:
 def sides(tmp_path: Path) -> tuple[Path, Path]:
     """A submission that is a copy of gold, and its gold; one answer of each kind differs in a cell."""
     gold, submission = tmp_path / "gold", tmp_path / "submission"
-    spec, metadata = [], []
+    cases: dict[str, Any] = {}
     for name, (scorer, more, files) in CASES.items():
         write(gold / name, files)
         write(submission / name, {})
         for file in files:
             (submission / name / file).write_bytes((gold / name / file).read_bytes())
         value: Any = list(files) if scorer == "tables_match" else next(iter(files))
-        spec.append({"instance_id": name, "evaluation": {"func": scorer, "parameters": {"gold": value, **more}}})
-        metadata.append({"instance_id": name, "answer_type": "files" if len(files) > 1 else "file", "answer_or_path": value})
+        cases[name] = (scorer, {"gold": value, **more}, value if isinstance(value, list) and len(value) > 1 else Path(next(iter(files))))
     for name, content in {"small": "a,b\n1,x\n3,\n", "big": BIG.replace("text 7\n", "text 8\n")}.items():
         write(gold / f"{name} differs", CASES[name][2])
         write(submission / f"{name} differs", {"r.csv": content})
-        spec.append({"instance_id": f"{name} differs", "evaluation": {"func": "table_match", "parameters": {"gold": "r.csv"}}})
-        metadata.append({"instance_id": f"{name} differs", "answer_type": "file", "answer_or_path": "r.csv"})
-    (gold / "copies_eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in spec))
-    (submission / "results_metadata.jsonl").write_text("".join(json.dumps(line) + "\n" for line in metadata))
-    return submission, gold
+        cases[f"{name} differs"] = ("table_match", {"gold": "r.csv"}, Path("r.csv"))
+    return write_sides(submission, gold, cases)
 
 
 def test_a_copy_of_gold_gets_the_same_result(sides: tuple[Path, Path]) -> None:
@@ -81,10 +77,10 @@ def test_a_copy_of_gold_gets_the_same_result(sides: tuple[Path, Path]) -> None:
     both = []
     for isolation in ("process", "none"):
         found = run(*sides, RunOptions(isolation=isolation, jobs=2, save=False)).results
-        both.append({result.instance_id: {**asdict(result), "seconds": 0} for result in found})
+        both.append({result.instance_id: replace(result, seconds=0) for result in found})
     assert both[0] == both[1]
-    assert {name for name, result in both[0].items() if result["official"] == 1} >= {"small", "packed", "big", "several", "database"}
-    assert {name for name, result in both[0].items() if result["official"] == 0} >= {"small differs", "big differs"}
+    assert {name for name, result in both[0].items() if result.official == 1} >= {"small", "packed", "big", "several", "database"}
+    assert {name for name, result in both[0].items() if result.official == 0} >= {"small differs", "big differs"}
 
 
 def test_which_answers_are_taken_from_gold(sides: tuple[Path, Path]) -> None:

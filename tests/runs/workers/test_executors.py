@@ -32,7 +32,7 @@ from evalsuite.runs.scoring import run
 from evalsuite.scorers import SCORERS
 from tests.conftest import ROOT
 from tests.processes import started
-from tests.runs.made import make, without_seconds
+from tests.runs.made import make, without_seconds, write_sides
 
 pytestmark = pytest.mark.usefixtures("quick_fork_servers")
 N_TEXTS = 3000
@@ -41,16 +41,9 @@ N_TEXTS = 3000
 def texts(folder: Path, n: int = N_TEXTS, *, func: str = "string_match", odd: str = "") -> tuple[Path, Path]:
     """(submission, gold) of n text answers, every third one wrong, the last one `odd` where that is given."""
     gold, submission = folder / "gold", folder / "submission"
-    gold.mkdir()
-    submission.mkdir()
-    names = [f"text_{number:05}" for number in range(n)]
-    specs = [{"instance_id": name, "evaluation": {"func": func, "parameters": {"gold": f"city {at}"}}} for at, name in enumerate(names)]
     said = [f"city {at if at % 3 else 'x'}" for at in range(n)]
     said[-1] = odd or said[-1]
-    rows = [{"instance_id": name, "answer_type": "answer", "answer_or_path": text} for name, text in zip(names, said, strict=True)]
-    (gold / "text_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in specs))
-    (submission / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return submission, gold
+    return write_sides(submission, gold, {f"text_{at:05}": (func, {"gold": f"city {at}"}, text) for at, text in enumerate(said)})
 
 
 def test_each_stage_gets_what_the_earlier_ones_left(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.scorers import SCORERS
+from tests.runs.made import write_sides
 from tests.runs.workers.test_executors import texts
 
 pytestmark = pytest.mark.usefixtures("quick_fork_servers")
@@ -54,11 +55,11 @@ if "PYTEST_CURRENT_TEST" not in os.environ:
     strict_tables.judge_each = sleeping(strict_tables.judge_each)
     tree_match._Run.score = score
 """
-CASES = {
-    "table": ("table_match", {"gold": "t.csv"}, "t.csv"),
-    "several": ("table_match", {"gold": ["t.csv", "u.csv"]}, "t.csv"),
+CASES: dict[str, tuple[str, dict[str, Any], Any]] = {
+    "table": ("table_match", {"gold": "t.csv"}, Path("t.csv")),
+    "several": ("table_match", {"gold": ["t.csv", "u.csv"]}, Path("t.csv")),
     "tables": ("tables_match", {"gold": ["t.csv", "u.csv"]}, ["t.csv", "u.csv"]),
-    "database": ("duckdb_match", {"gold": "t.duckdb", "condition_tabs": ["t"]}, "t.duckdb"),
+    "database": ("duckdb_match", {"gold": "t.duckdb", "condition_tabs": ["t"]}, Path("t.duckdb")),
     "tree": ("tree_match", {"gold": {"a": "slow", "b": 2}}, json.dumps({"a": "slow", "b": 2})),
     "text": ("string_match", {"gold": "slow"}, "slow"),
 }
@@ -76,19 +77,13 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     )
     SCORERS.load_file(plugin)
     submission, gold = tmp_path / "submission", tmp_path / "gold"
-    spec, handed_in = [], []
-    for name, (func, parameters, answer) in CASES.items():
+    for name in CASES:
         for side in (submission, gold):
             (side / name).mkdir(parents=True)
             for file in ("t.csv", "u.csv"):
                 (side / name / file).write_text("a,b\nslow,1\nslower,2\n")
             duckdb.connect(str(side / name / "t.duckdb")).execute("CREATE TABLE t AS SELECT 'slow' a, 1 b").close()
-        kind = "answer" if name in ("tree", "text") else "files" if isinstance(answer, list) else "file"
-        spec.append({"instance_id": name, "evaluation": {"func": func, "parameters": parameters}})
-        handed_in.append({"instance_id": name, "answer_type": kind, "answer_or_path": answer})
-    (gold / "x_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in spec))
-    (submission / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in handed_in))
-    return submission, gold
+    return write_sides(submission, gold, CASES)
 
 
 def scored(folders: tuple[Path, Path], *, rules: Rule = "official", isolation: str = "process", only: Any = ()) -> dict[str, Result]:

@@ -1,6 +1,5 @@
 """The pool: a death or a time-out costs one instance, and nothing else about workers moves a result."""
 
-import json
 import mmap
 import os
 import random
@@ -35,6 +34,7 @@ from evalsuite.sandbox.worker_main import Memory
 from evalsuite.scorers import SCORERS
 from tests.conftest import ROOT
 from tests.processes import finished
+from tests.runs.made import write_sides
 from tests.runs.workers.test_executors import texts
 
 pytestmark = pytest.mark.usefixtures("quick_fork_servers")
@@ -97,20 +97,14 @@ class RiggedLane(WorkerPair):
 def tables(folder: Path, n: int, *, answer: str = "t.csv", func: str = "table_match", n_rows: int = 20) -> tuple[Path, Path]:
     """(submission, gold) of n equal tables, all handed in right; `answer` is the path that the metadata names. No rows: no files."""
     gold, submission = folder / "gold", folder / "submission"
-    spec, metadata = [], []
-    for side in (gold, submission):
-        side.mkdir()
-    for name in (f"t{at}" for at in range(n)):
-        for side in (gold, submission) if n_rows else ():
-            (side / name).mkdir()
+    for name in (f"t{at}" for at in range(n if n_rows else 0)):
+        for side in (gold, submission):
+            (side / name).mkdir(parents=True)
             (side / name / "t.csv").write_text("id,v\n" + "".join(f"{row},{row * 1.5}\n" for row in range(n_rows)))
-        scorer = {"gold": "t.csv"} if answer.endswith(".csv") else {"gold": "t.duckdb", "condition_tabs": ["t"]}
-        func = func if answer.endswith(".csv") else "duckdb_match"
-        spec.append({"instance_id": name, "evaluation": {"func": func, "parameters": scorer}})
-        metadata.append({"instance_id": name, "answer_type": "file", "answer_or_path": answer})
-    (gold / "pool_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in spec))
-    (submission / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in metadata))
-    return submission, gold
+    is_text = answer.endswith(".csv")
+    parameters = {"gold": "t.csv"} if is_text else {"gold": "t.duckdb", "condition_tabs": ["t"]}
+    case = (func if is_text else "duckdb_match", parameters, Path(answer))
+    return write_sides(submission, gold, {f"t{at}": case for at in range(n)})
 
 
 def tasks_of(submission: Path, gold: Path, **limits: float) -> list[Task]:
@@ -484,14 +478,7 @@ def test_a_worker_that_keeps_its_memory_is_replaced(tmp_path: Path) -> None:
         "    answer_workers.Memory.is_short = lambda *_, **__: True\n    return Score(official=1.0, strict=1.0)\n"
     )
     SCORERS.load_file(plugin)
-    submission, gold = tmp_path / "submission", tmp_path / "gold"
-    for folder in (submission, gold):
-        folder.mkdir()
-    names = [f"t{at}" for at in range(8)]
-    spec = [{"instance_id": name, "evaluation": {"func": "hoarder", "parameters": {"gold": "x"}}} for name in names]
-    handed_in = [{"instance_id": name, "answer_type": "answer", "answer_or_path": "x"} for name in names]
-    (gold / "x_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in spec))
-    (submission / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in handed_in))
+    submission, gold = texts(tmp_path, 8, func="hoarder")
     opened: list[WorkerPair] = []
 
     def open_one(setup: Setup, fork_server: ForkServer) -> WorkerPair:

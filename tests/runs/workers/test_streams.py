@@ -1,6 +1,5 @@
 """Big tables through a real worker pair: the reader streams, the judge compares, faults stay those of their side."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import pytest
 from evalsuite.readers.limits import BIG_BYTES, resolve_limits
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
+from tests.runs.made import write_sides
 
 ROWS = 80_000
 
@@ -27,17 +27,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "shuffled": ("id,name,value\n" + "\n".join(reversed(lines)) + "\n").encode(),
         "small": b"id,name,value\n1,a,2\n",
     }
-    spec, metadata = [], []
+    cases: dict[str, Any] = {}
     for name, data in answers.items():
         for side in ("gold", "submission"):
             (place / side / name).mkdir(parents=True)
         (place / "gold" / name / "t.csv").write_text(body)
         (place / "submission" / name / "t.csv").write_bytes(data)
-        parameters = {"gold": "t.csv", "ignore_order": name == "shuffled"}
-        spec.append({"instance_id": name, "evaluation": {"func": "table_match", "parameters": parameters}})
-        metadata.append({"instance_id": name, "answer_type": "file", "answer_or_path": "t.csv"})
-    (place / "gold" / "big_eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in spec))
-    (place / "submission" / "results_metadata.jsonl").write_text("".join(json.dumps(line) + "\n" for line in metadata))
+        cases[name] = ("table_match", {"gold": "t.csv", "ignore_order": name == "shuffled"}, Path("t.csv"))
+    write_sides(place / "submission", place / "gold", cases)
     return place
 
 
