@@ -110,7 +110,7 @@ _CUE_WORDS |= _words("""nope nah but first initially initial originally original
     what error excl case almost nearly due told wish others too any every waiting need needs mistake misconception second third fourth last
     runner considered merely only just before after since until till by prior through bar out off""")
 _CUE: Final = lazy_pattern(
-    r"(?P<word>\w+)|(?<=n)['’]t\b|(?<=\d) to\b|(?<=about) to be\b|[-–—] (?=\d)|!=|≠|<>|¬|!(?=[\w\"'])|[?❌❎✗✘✖⛔🚫👎☐]|\[ \]"
+    r"(?P<word>[^\W\d]\w*)|(?<=n)['’]t\b|(?<=\d) to\b|(?<=about) to be\b|[-–—] (?=\d)|!=|≠|<>|¬|!(?=[\w\"'])|[?❌❎✗✘✖⛔🚫👎☐]|\[ \]"
 )
 
 

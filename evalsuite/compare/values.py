@@ -268,7 +268,7 @@ def _numbers_of(text: str, short_golds: frozenset[str]) -> Iterator[Value]:
         surroundings = (role, text[max(0, start - REACH) : start], text[start : at + REACH])
         fraction = None if role else _FRACTION.match(text, start)
         if (value := plain_values.get(surroundings)) is not None:
-            yield replace(value, span=match.span())
+            yield Value(candidates=value.candidates, text=value.text, span=match.span(), role=value.role, is_year=value.is_year)
         elif fraction is not None and short_golds.isdisjoint(fraction.group("over", "under")):
             at = fraction.end()
             yield _fraction(fraction, "denied" if claims.leaves_out(*fraction.span()) else "")
