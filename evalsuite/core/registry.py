@@ -520,9 +520,10 @@ class Registry:
 
     def load(self, name: str) -> Scorer:
         """Return the scorer of that name. Raises `UnknownScorerError` with a suggestion if there is none."""
-        if name not in self.additions.known:
-            self.additions.known[name] = self._load(name)
-        return self.additions.known[name]
+        known = self.additions.known
+        if (entry := known.get(name)) is None:
+            entry = known[name] = self._load(name)
+        return entry
 
     def _load(self, name: str) -> Scorer:
         if name in self.bundled:

@@ -92,16 +92,22 @@ class PlaceField(_CompactField):
 # Objects of the same line are created one after the other, so a small cache is enough.
 @lru_cache(maxsize=4)
 def _line_number(place: str | int) -> str | int:
-    """Return the number of a `file:line` text, the same in each process; any other value is returned unchanged."""
+    """Return the number of a `file:line` text; any other value is returned unchanged."""
     if isinstance(place, int):
         return place
     file, _, line = place.rpartition(":")
     if not (file and line.isdecimal() and line.isascii() and len(line) < 12 and line[0] != "0"):
         return place
+    number = _file_number(file)
+    return place if number is None else number << _LINE_BITS | int(line)
+
+
+@lru_cache(maxsize=_MAX_FILES)
+def _file_number(file: str) -> int | None:
+    """Return the number of a file, the same in each process; None if another file has it or too many have one."""
     number = zlib.crc32(file.encode("utf-8", "surrogatepass"))
-    if (len(PLACES) >= _MAX_FILES and number not in PLACES) or PLACES.setdefault(number, file) != file:
-        return place
-    return number << _LINE_BITS | int(line)
+    is_full = len(PLACES) >= _MAX_FILES and number not in PLACES
+    return None if is_full or PLACES.setdefault(number, file) != file else number
 
 
 class Message(Struct, frozen=True, gc=False):

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
+from math import isfinite
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
@@ -113,6 +114,7 @@ PAIRS_HINT = "a file of questions and references becomes a suite: `evalsuite sui
 _NONE: dict[str, Any] = {}
 # Types of values that JSON preserves.
 _PLAIN = frozenset({str, int, bool, type(None)})
+_TEXT_ONLY = frozenset({str})
 
 
 # (entry of the spec, its place, suite) -> instance.
@@ -264,10 +266,15 @@ def _as_text(parameters: dict[str, Any]) -> Any:
 
     try:
         text = encode(parameters)
-        is_plain = _PLAIN.issuperset(map(type, parameters.values()))
+        is_plain = all(_is_plain(value) for value in parameters.values())
         return text if is_plain or repr(decode(text)) == repr(parameters) else parameters
     except (MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
         return parameters
+
+
+def _is_plain(value: Any) -> bool:
+    kind = type(value)
+    return kind in _PLAIN or (kind is list and _TEXT_ONLY.issuperset(map(type, value))) or (kind is float and isfinite(value))
 
 
 def with_further_scorers(checks: tuple[Check, ...], id_: str, where: str, suite: Suite) -> tuple[Check, ...]:

@@ -238,7 +238,8 @@ class ReadRequest:
 
 def reads_of(checks: Iterable[Check]) -> list[Reads]:
     """Return the payload that each check takes."""
-    return [SCORERS.load(check.scorer).marker.reads for check in checks]
+    known = SCORERS.additions.known
+    return [(known.get(check.scorer) or SCORERS.load(check.scorer)).marker.reads for check in checks]
 
 
 def applicable_checks(instance: GoldInstance, answer: Answer) -> tuple[Check, ...]:
