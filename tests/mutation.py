@@ -87,7 +87,13 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
         ),
     ),
     "run_folder": ("runs/run_f*.py", ("tests/runs/store", "tests/runs/test_frozen_clock.py", "tests/analysis/gold_checks/test_signing.py")),
-    "scorers": ("scorers/**/*.py", ("tests/scorers", "tests/trees", "tests/meta/test_scorer_table.py")),
+    "scorers": (
+        "scorers/**/*.py",
+        (
+            *("tests/scorers", "tests/trees", "tests/meta/test_scorer_table.py"),
+            *(f"tests/compare/tables/test_{name}.py" for name in ("small_rules", "strict_examples")),
+        ),
+    ),
     "stats": ("stats/*.py", ("tests/stats", "tests/analysis/leaderboard", "tests/conformance/test_text_statistics.py")),
     "summary": ("runs/summary.py", ("tests/runs/test_summary.py",)),
     "trees": ("trees/*.py", ("tests/trees", "tests/conformance/test_recorded_data.py")),

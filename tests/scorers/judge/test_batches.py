@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
-from evalsuite.core.errors import EvalsuiteError
+from evalsuite.core.errors import EvalsuiteError, FaultError
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import Run, run
+from evalsuite.scorers.judge import Settings
+from evalsuite.scorers.judge.client import Client
+from evalsuite.scorers.judge.transport import Request
 from tests.processes import started
 from tests.scorers.judge.batch_server import Answer, Batches, serve_batches
 from tests.scorers.judge.conftest import KEY
@@ -140,6 +143,21 @@ def test_a_killed_run_looks_for_its_batch_again(batches: Any) -> None:
     assert len(server.batches) == 1
     assert done.judge is not None
     assert done.judge["calls"] == N
+
+
+def test_a_batch_is_not_awaited_when_the_run_has_ended(batches: Any) -> None:
+    """A request that waits for a batch counts; when the calls are stopped before the batch is over, it has a reason instead of a reply."""
+    server = batches(_five, looks=10**9)
+    client = Client(Settings(base_url=server.base_url, model="m", cache="", backoff_seconds=0.001))
+    desk, asked = client.take_batches(None), Request(model="m", messages=({"role": "user", "content": "q"},))
+    assert desk.n_waiting == 0
+    with pytest.raises(FaultError, match="waits for a batch"):
+        client.ask(asked)
+    assert desk.n_waiting == 1
+    client.close()
+    desk.settle()
+    with pytest.raises(FaultError, match="the run was ended before the judge replied"):
+        client.ask(asked)
 
 
 def test_a_provider_without_batches_is_refused(batches: Any) -> None:
