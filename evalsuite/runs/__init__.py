@@ -8,12 +8,14 @@ saved runs.
 
 # Modules that a run's command and its workers import: the command imports them before it forks its fork server.
 SHARED_MODULES = (
+    "bisect",
     "hashlib",
     "msgspec.msgpack",
     "evalsuite.sandbox.worker_main",
     "evalsuite.runs.run_files",
     "evalsuite.runs.instance_checks",
     "evalsuite.readers.json_text",
+    "evalsuite.gold.original",
 )
 # Modules that workers of nearly every run import, so the fork server imports them once. The codec reads files that may begin with a byte
 # order mark.
