@@ -1,11 +1,10 @@
 """Search the causes of wrong text answers: a number or a phrase of the answer, corrected in place."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from functools import partial
 from itertools import chain, islice
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from evalsuite.analysis.causes import ERROR_HYPOTHESES
 from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis, alphanumeric
@@ -38,7 +37,6 @@ class _Token:
 
 
 Tries = Iterator[tuple[list[Cause], str]]
-_Correction = TypeVar("_Correction")
 
 
 def explain_text(judge: Judge, answer: str) -> list[Cause] | None:
@@ -139,7 +137,7 @@ def _correct_all(judge: Judge, numbers: Sequence[Decimal], tokens: Sequence[_Tok
         mended = _mend_numbers(hypothesis, numbers, tokens)
         if not mended:
             continue
-        mended = _keep_needed(judge, mended, partial(_put_numbers, answer))
+        mended = _keep_needed(judge, answer, mended)
         pairs = [number.pair for number in mended]
         together = hypothesis.fix(pairs) if len(mended) > 1 else None
         # Several numbers have the sentence that holds for them together, if there is one.
@@ -166,14 +164,14 @@ def _mend_numbers(hypothesis: ErrorHypothesis, numbers: Sequence[Decimal], token
     return mended
 
 
-def _keep_needed(judge: Judge, corrections: list[_Correction], corrected: Callable[[Sequence[_Correction]], str]) -> list[_Correction]:
+def _keep_needed(judge: Judge, answer: str, corrections: list[_Mended]) -> list[_Mended]:
     """Return the corrections without those that the scorer does not need, if it accepts the answer with all of several."""
-    if len(corrections) < 2 or not judge.passes(corrected(corrections)):
+    if len(corrections) < 2 or not judge.passes(_put_numbers(answer, corrections)):
         return corrections
     needed = corrections
     for correction in corrections:
         rest = [other for other in needed if other is not correction]
-        if rest and judge.passes(corrected(rest)):
+        if rest and judge.passes(_put_numbers(answer, rest)):
             needed = rest
     return needed
 
@@ -244,7 +242,9 @@ def _correct_phrases(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
         phrases.append((answer[start:stop], gold, cause))
     if len(phrases) <= one_is_enough:
         return
-    phrases = _keep_needed(judge, phrases, partial(_put_phrases, answer))
+    # Each gold is asked for by itself: the answer with all but one of many would be read as often, and for all golds.
+    needed = [phrase for phrase in phrases if not judge.set_parameters(gold=[phrase[1]]).passes(answer)]
+    phrases = needed if needed and judge.passes(_put_phrases(answer, needed)) else phrases
     yield [cause for _, _, cause in phrases], _put_phrases(answer, phrases)
 
 
