@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import sys
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.sandbox.linux_layers import can_enter_namespaces
+from tests.benchmarks.crossings import made_folders
 from tests.conftest import ROOT
 from tests.processes import finished, started
 
@@ -80,3 +82,18 @@ def test_nothing_outlives_process_1() -> None:
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             while "State:\tZ" not in (left / "status").read_text():
                 time.sleep(0.01)
+
+
+@pytest.mark.parametrize("kind", ["number", "csv"])
+def test_a_run_of_one_answer_takes_four_processes(kind: str, tmp_path: Path) -> None:
+    """The command, its fork server, a reader and a judge; no process only maps users for others, or waits for process 1."""
+    submission, gold = made_folders(kind, tmp_path)
+    # `read` finds no end of the line in that file.
+    count = '"$@"; read last < /proc/sys/kernel/ns_last_pid; echo $last'
+    apart = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "sh", "-c", count, "sh"]
+    if shutil.which("unshare") is None or finished([*apart, "true"]).stdout != "1\n":
+        pytest.skip("this system gives no user namespaces of its own, or does not say its last process (unshare)")
+    run = [sys.executable, "-m", "evalsuite", "run", submission, "--gold", gold, "--no-save", "--no-cache"]
+    done = finished([*apart, *run], cwd=ROOT)
+    # The first one is the shell.
+    assert ("done: 100.0 %" in done.stdout, int(done.stdout.split()[-1])) == (True, 5)
