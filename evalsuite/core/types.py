@@ -51,13 +51,6 @@ class _CompactField:
         self.place: Any = vars(kind)[name]
         setattr(kind, name, self)
 
-    def __get__(self, owner: Any, _: type[Any] | None = None) -> Any:
-        return self if owner is None else self.read(self.place.__get__(owner))
-
-    def read(self, stored: Any) -> Any:
-        """Return the value of the field."""
-        raise NotImplementedError
-
 
 class JsonField(_CompactField):
     """A field with a JSON object that may be set as UTF-8 bytes and is then parsed at each read.
@@ -65,8 +58,10 @@ class JsonField(_CompactField):
     Gold and results of 100,000 instances take half the memory this way, and most results are written without parsing.
     """
 
-    def read(self, stored: Any) -> Any:
-        """Return the object."""
+    def __get__(self, owner: Any, _: type[Any] | None = None) -> Any:
+        if owner is None:
+            return self
+        stored = self.place.__get__(owner)
         return _decoder()(stored) if isinstance(stored, bytes) else stored
 
 
@@ -80,8 +75,10 @@ def _decoder() -> Callable[[bytes], Any]:
 class PlaceField(_CompactField):
     """A text field that stores `file:line` as one number, in a third of the memory. `PLACES` has the names of the files."""
 
-    def read(self, stored: Any) -> Any:
-        """Return the text."""
+    def __get__(self, owner: Any, _: type[Any] | None = None) -> Any:
+        if owner is None:
+            return self
+        stored = self.place.__get__(owner)
         return stored if isinstance(stored, str) else f"{PLACES[stored >> _LINE_BITS]}:{stored & (1 << _LINE_BITS) - 1}"
 
     def compact(self, owner: Any) -> None:

@@ -60,15 +60,14 @@ class BatchScoring:
 
     def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """Yield one result per task as soon as it is known."""
-        if tasks:
-            from evalsuite.scorers.judge import Judge, read_settings
+        from evalsuite.scorers.judge import Judge, read_settings
 
-            settings = read_settings(self._gold.suite.extra.get("judge", {}), folder=self._gold.folder)
-            self._judge = Judge(settings, ledger=self._ledger)
-            if settings.batch:
-                self._judge.client.take_batches(self._under_way)
-            for result in score_batches(tasks, self._judge, self._gold_inodes):
-                yield _as_wrong(result) if self._invalid_as == "zero" else result
+        settings = read_settings(self._gold.suite.extra.get("judge", {}), folder=self._gold.folder)
+        self._judge = Judge(settings, ledger=self._ledger)
+        if settings.batch:
+            self._judge.client.take_batches(self._under_way)
+        for result in score_batches(tasks, self._judge, self._gold_inodes):
+            yield _as_wrong(result) if self._invalid_as == "zero" else result
 
     def cost(self) -> dict[str, Any] | None:
         """Return requests and cost of the judge in all attempts of this run, and the probe's findings; None if it was not asked."""

@@ -43,7 +43,8 @@ def stage_of(takes: Callable[[Task], bool], score: Execute) -> Stage:
                 own.append(task)
             else:
                 yield task
-        yield from score(own)
+        if own:
+            yield from score(own)
 
     return stage
 
@@ -57,7 +58,8 @@ def pipeline(stages: Sequence[Stage], tasks: Sequence[Task]) -> Iterator[Result]
                 yield item
             else:
                 left.append(item)
-        tasks = left
+        if not (tasks := left):
+            return
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
