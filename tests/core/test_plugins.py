@@ -195,6 +195,13 @@ def test_a_clean_copy_of_gold_is_what_was_scored(place: Path) -> None:
     assert again.returncode == 0, again.stderr
 
 
+def test_a_run_with_a_plugin_is_verified_with_it(place: Path) -> None:
+    """Its scorers are known only where the plugin is named again: without it nothing is confirmed."""
+    assert evalsuite("run", "sub", "--gold", "gold", "--plugin", "my.py", "--out", "own", "--quiet", cwd=place).returncode == 0
+    codes = [evalsuite("verify", "own", *words, cwd=place).returncode for words in ((), ("--plugin", "my.py"))]
+    assert codes == [1, 0]
+
+
 def test_gold_is_read_without_its_plugins(place: Path) -> None:
     """Of a folder that the user did not name the suite is refused, or read without its plugin; named, it is executed."""
     (place / "gold" / "my.py").write_text(PLUGIN.replace("shout_match", "loud_match"))

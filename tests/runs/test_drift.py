@@ -58,10 +58,14 @@ def test_as_a_person_reads_it(workplace: Path) -> None:
 
 
 def test_changed_gold_is_a_component(workplace: Path) -> None:
-    """Where gold changed since, the verdicts that moved are laid to gold."""
+    """Where gold changed since, or other gold is named, the verdicts that moved are laid to gold."""
+    text_gold(workplace / "new", a="Berlin", b="Rome")
+    for place in ("new", "gold"):
+        told = json.loads(evalsuite("drift", "same", "--gold", place, "--json", cwd=workplace).stdout)
+        assert [one.partition(" ")[0] for one in told["runs"][0]["components"]] == (["gold"] if place == "new" else [])
+        assert told["runs"][0]["n_moved"] == (place == "new")
     text_gold(workplace / "gold", a="Berlin", b="Rome")
     told = json.loads(evalsuite("drift", "same", "--json", cwd=workplace).stdout)
-    assert [one.partition(" ")[0] for one in told["runs"][0]["components"]] == ["gold"]
     assert told["runs"][0]["n_moved"] == 1
 
 
