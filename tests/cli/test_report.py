@@ -147,6 +147,8 @@ def test_without_output_it_is_shown(saved: tuple[Path, Path]) -> None:
     assert " slowest 1" in shown
     assert "1 more, right under every rule" in shown
     assert shown.splitlines()[-1] == "done: 33.3 % (no gate set)"
+    detail = "gold from        file"
+    assert [detail in evalsuite("report", run, *words, cwd=folder).stdout for words in ((), ("-v",))] == [False, True]
 
 
 @pytest.mark.parametrize(
