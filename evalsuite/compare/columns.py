@@ -44,8 +44,6 @@ HEAD_ROWS: Final = 16
 _MOST_BYTES: Final = 48 << 20
 # The approximate size of a cell as a Python value.
 _CELL_BYTES: Final = 64
-# Two columns of numbers are compared at this many ranks before all their cells are.
-_N_RANKS: Final = 64
 _NULL_TEXT: Final = NULL.decode(errors="surrogateescape")
 _LONGEST_NA: Final = max(map(len, NA_WORDS))
 _NA_STARTS: Final = sorted({int.from_bytes(word.encode()[:WORD], "little") for word in NA_WORDS})
@@ -96,7 +94,7 @@ def _bytes_of(value: Any) -> int:
 
 class Summary(NamedTuple):
     """The content of a column: whether all cells are numbers or empty, whether all are integers, the number of empty cells, the first and
-    the last number.
+    the last number, the fewest decimals that a number shows.
 
     `are_plain` means that none is written like 007, which the strict rules take for text.
     """
@@ -107,6 +105,7 @@ class Summary(NamedTuple):
     high: float = 0.0
     is_whole: bool = False
     are_plain: bool = False
+    decimals: int = 0
 
 
 class Column(Sequence[Any]):
@@ -213,16 +212,13 @@ class Column(Sequence[Any]):
         return None if numbers is None else self.array("sorted", lambda: in_order(numbers.values.copy()))
 
     def ranks(self) -> "np.ndarray[Any, Any]":
-        """The numbers at some ranks in ascending order, the first and the last among them; for a column of numbers that are not all
-        empty.
-        """
-        import numpy as np
+        """The numbers at some ranks in ascending order, the first and the last among them; for a column of numbers."""
+        from evalsuite.compare.number_columns import ranks_of
 
         def compute() -> "np.ndarray[Any, Any]":
             ordered = self.sorted_numbers()
             assert ordered is not None
-            ranks: np.ndarray[Any, Any] = ordered[np.linspace(0, len(ordered) - 1, _N_RANKS).astype(int)]
-            return ranks
+            return ranks_of(ordered)
 
         return self.once("ranks", compute)
 
@@ -231,7 +227,7 @@ class Column(Sequence[Any]):
         """What its numbers are."""
         import numpy as np
 
-        from evalsuite.compare.number_columns import WHOLE
+        from evalsuite.compare.number_columns import WHOLE, fewest_decimals
 
         numbers = self.numbers()
         if numbers is None:
@@ -240,7 +236,7 @@ class Column(Sequence[Any]):
         is_whole = numbers.digits is not None and not n_empty and bool((numbers.digits == WHOLE).all())
         # Neither function counts NaN.
         ends = (np.fmin.reduce(numbers.values), np.fmax.reduce(numbers.values)) if n_empty < len(numbers.values) else (0.0, 0.0)
-        return Summary(True, n_empty, float(ends[0]), float(ends[1]), is_whole=is_whole, are_plain=numbers.digits is not None)
+        return Summary(True, n_empty, float(ends[0]), float(ends[1]), is_whole, numbers.digits is not None, fewest_decimals(numbers))
 
     def hashes(self) -> "np.ndarray[Any, Any]":
         """A number for each cell: equal for equal texts, and almost never otherwise."""

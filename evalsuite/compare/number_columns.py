@@ -28,6 +28,8 @@ _NOISE: Final = 4e-15
 WHOLE: Final = -1
 # Numbers that show more decimals count as showing this many.
 MOST_DECIMALS: Final = 100
+# Two columns are compared at this many of their numbers in ascending order before all their cells are.
+_N_RANKS: Final = 64
 _AT_ONCE: Final = 65_536
 _CHUNK: Final = 131_072
 # Numbers of which one is a rounding of the other differ by less than this share of either.
@@ -83,6 +85,14 @@ def in_order(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
 
     values.sort()
     return values[: len(values) - np.count_nonzero(np.isnan(values))]
+
+
+def ranks_of(ordered: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+    """Numbers in ascending order at `_N_RANKS` ranks, the first and the last among them; zeros for no numbers."""
+    import numpy as np
+
+    ranks = np.linspace(0, len(ordered) - 1, _N_RANKS).astype(int)
+    return ordered[ranks] if len(ordered) else np.zeros(_N_RANKS)
 
 
 def _byte_places(words: "np.ndarray[Any, Any]", sign: int) -> "np.ndarray[Any, Any]":

@@ -311,8 +311,8 @@ class OfficialColumns:
         return near
 
     def _possible(self, i: int) -> Iterable[int]:
-        """The predicted columns that may equal gold column i in some order by their numbers of empty cells, first and last numbers, and
-        numbers at other ranks, if reading all costs less than comparing.
+        """The predicted columns that may equal gold column i in some order by their numbers of empty cells and their numbers at some
+        ranks, if reading all costs less than comparing.
         """
         import numpy as np
 
@@ -320,18 +320,15 @@ class OfficialColumns:
         if self.empty_is_zero or self.kind(gold).name != "number" or not (self.ignore_order or len(gold) < len(all_columns)):
             return all_columns
 
-        def summaries() -> list[Any]:
-            return [np.array(part) for part in list(zip(*(column.summary for column in self.evidence.columns[1]), strict=True))[:4]]
+        def offers() -> list[Any]:
+            columns = [(k, column) for k, column in enumerate(self.evidence.columns[1]) if column.summary.are_numbers]
+            return [np.array(part) for part in zip(*((k, column.summary.n_empty, column.ranks()) for k, column in columns), strict=True)]
 
-        are_numbers, n_empty, low, high = self.evidence.compute_once("summaries", summaries)
-        possible = n_empty == gold.summary.n_empty
-        for end, others in ((gold.summary.low, low), (gold.summary.high, high)):
-            possible &= ~differ_officially(end, others)
-        near = np.flatnonzero(possible & are_numbers)
-        if len(near) > 1:
-            ranks = np.stack([self.evidence.columns[1][k].ranks() for k in near.tolist()])
-            possible[near] = ~differ_officially(gold.ranks(), ranks).any(axis=1)
-        return np.flatnonzero(possible | ~are_numbers).tolist()
+        possible = np.ones(len(all_columns), bool)
+        if numeric := self.evidence.compute_once("offers", offers):
+            ks, n_empty, ranks = numeric
+            possible[ks] = (n_empty == gold.summary.n_empty) & ~differ_officially(gold.ranks(), ranks).any(axis=1)
+        return np.flatnonzero(possible).tolist()
 
     def partners(self) -> list[int] | None:
         """The first equal predicted column of each needed one, up to the first without one; None if undecided."""

@@ -35,6 +35,7 @@ from evalsuite.compare.number_columns import (
     is_surely_text,
     numbers_of,
     plain_words,
+    ranks_of,
 )
 from evalsuite.compare.numbers import (
     SLACK,
@@ -56,8 +57,6 @@ if TYPE_CHECKING:
     import numpy as np
 
 Reading = Literal["figure", "share"]
-# Two columns are compared at this many of their numbers in ascending order before all their cells are.
-N_RANKS: Final = 64
 # The decimals of a number beyond floats, whose value is NaN like that of a text.
 HUGE: Final = -2
 _DAY: Final = 86_400 * 10**9
@@ -242,11 +241,15 @@ class StrictColumn:
         def compute() -> Sketch:
             import numpy as np
 
+            summary = self.source.summary
+            if summary.are_plain:
+                # Its ranks are kept, even if its numbers were released.
+                empty = int(self.source.arrays.keys.of_texts([""])[0]) * summary.n_empty
+                return Sketch(summary.n_empty, empty % (1 << 64), self.source.ranks(), summary.decimals)
             numbers, names, _ = self.arrays()
             ordered, is_other = in_order(numbers.values.copy()), np.isnan(numbers.values)
-            ranks = ordered[np.linspace(0, len(ordered) - 1, N_RANKS).astype(int)] if len(ordered) else np.zeros(N_RANKS)
             others = int(names[is_other].sum(dtype=np.uint64))
-            return Sketch(len(numbers.values) - len(ordered), others, ranks, fewest_decimals(numbers))
+            return Sketch(len(numbers.values) - len(ordered), others, ranks_of(ordered), fewest_decimals(numbers))
 
         return self.source.array(("sketch", self.read, self.source.arrays.keys.are_numbers), compute)
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from evalsuite.compare import strict_matching
+from evalsuite.compare.number_columns import numbers_of
 from evalsuite.compare.official_tables import match_table
 from evalsuite.compare.strict_columns import Terms
 from evalsuite.compare.strict_tables import judge_table
@@ -129,6 +130,26 @@ def test_no_difference_costs_python_calls_for_each_cell(kind: str) -> None:
         table_match(answer, gold=gold, ignore_order=ignore_order)
         n_calls = calls_of(partial(table_match, answer, gold=gold, ignore_order=ignore_order))
         assert n_calls <= MOST_CALLS * 2 * gold.n_rows * len(gold.columns), ignore_order
+
+
+@pytest.mark.parametrize("kind", LINE)
+def test_each_column_of_numbers_is_parsed_once_and_again_only_if_released(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both rules ask the same column for its numbers; with no space for arrays the verdicts, reasons and details are the same."""
+    gold, answer = map(as_table, KINDS[kind](table_of(3_000, 10)))
+    parsed: list[tuple[int, int]] = []
+
+    def count(block: Any, column: int, **options: Any) -> Any:
+        parsed.append((id(block), column))
+        return numbers_of(block, column, **options)
+
+    monkeypatch.setattr("evalsuite.compare.number_columns.numbers_of", count)
+    for ignore_order in (False, True):
+        parsed.clear()
+        score = table_match(answer, gold=gold, ignore_order=ignore_order)
+        assert len(parsed) == len(set(parsed))
+        with monkeypatch.context() as patch:
+            patch.setattr("evalsuite.compare.columns._MOST_BYTES", 0)
+            assert table_match(answer, gold=gold, ignore_order=ignore_order) == score
 
 
 def calls_of(judge: Callable[[], object]) -> int:
