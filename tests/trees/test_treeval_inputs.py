@@ -9,6 +9,8 @@ import pytest
 
 from evalsuite.scorers.tree_scorers import tree_score
 from evalsuite.trees import PairMetric, create_tree_metrics, load_json_files, treeval_score
+from evalsuite.trees.batch_comparators import parse_judge_reply
+from evalsuite.trees.json_schema import join
 from evalsuite.trees.treeval_metrics import ExactMatch, Levenshtein, nearly_equal
 
 VALUES = [None, True, False, 0, 1, 2, 1.0, 1.00001, 1e6, 1000000.5, "", "1", "ab", 2**53, 2**53 + 1, 10**400, float("nan"), float("inf")]
@@ -99,6 +101,24 @@ def test_files_stay_in_step(tmp_path: Path) -> None:
     assert 0 < treeval_score(predictions.values, references.values, {"x": "integer"}).score < 1
     with pytest.raises(ValueError, match="two files have the id 'a'"):
         load_json_files([gold / "a.json", got / "a.json"])
+
+
+def test_what_is_said_of_fields() -> None:
+    """Items of a list are one field, and each confusion has its number; keys that are no names are quoted in a path."""
+    schema = {"a": ["string"], "b": "integer"}
+    details = tree_score([{"a": ["x", "q"], "b": 1}], gold=[{"a": ["x", "z"], "b": 2}], schema=schema).details
+    assert {field["path"] for field in details["fields"]} == {"a[]", "b"}
+    assert details["confusions"] == [
+        {"path": path, "status": "mismatch", "expected": gold, "got": got, "n": 1} for path, gold, got in (("a[]", "z", "q"), ("b", 2, 1))
+    ]
+    assert [join(*parts) for parts in (("a", "b"), ("", "b"), ("a", "b.c"), ("", "b c"))] == ["a.b", "b", "a['b.c']", "['b c']"]
+
+
+@pytest.mark.parametrize("reply", ["no", "[" * 100_000, "[1]", '{"result": [1]}'])
+def test_a_reply_without_results_has_no_scores(reply: str) -> None:
+    """Whatever else it is; in a fence each entry that is no verdict is None."""
+    assert parse_judge_reply(reply) == []
+    assert parse_judge_reply('```json\n{"results": [1, 0, null, "x"]}\n```') == [1, 0, None, None]
 
 
 def test_scorer() -> None:
