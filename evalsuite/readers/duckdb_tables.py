@@ -24,7 +24,7 @@ from datetime import datetime
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, cast
 
 from evalsuite.compare.columns import UnreadTable, memory_of, packed_of
 from evalsuite.compare.packed_text import NULL, Block, OddError, kind_of
@@ -34,7 +34,7 @@ from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.scores import Fault, Table
 from evalsuite.readers.json_text import quote_value
 from evalsuite.readers.limits import Limits
-from evalsuite.readers.paths import open_trusted
+from evalsuite.readers.paths import SharedFile, open_trusted
 from evalsuite.sandbox.temp_dirs import TempDir, descriptor_path
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ class _DescriptorFiles(_FileSystem):
 
     def open(self, path: str, _: str) -> IO[bytes]:
         """The open file."""
-        return descriptor_path(int(path.removeprefix(_DESCRIPTORS))).open("rb", buffering=0)
+        return cast("IO[bytes]", SharedFile(descriptor_path(int(path.removeprefix(_DESCRIPTORS)))))
 
 
 def _register_descriptor_files(connection: "DuckDBPyConnection") -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from io import BufferedReader, FileIO
 from pathlib import Path
+from threading import local
 from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import quote
 
@@ -449,3 +450,27 @@ class AnswerFiles:
                     left -= len(piece)
         except (FaultError, OSError):
             seen.mark_changed()
+
+
+class SharedFile(FileIO):
+    """A file in which each thread has its own position, because duckdb reads one file in several threads: it seeks, then it reads."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "rb")
+        self._places = local()
+
+    def tell(self) -> int:
+        """The position of this thread."""
+        return getattr(self._places, "at", 0)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Set the position of this thread."""
+        begin = {os.SEEK_SET: 0, os.SEEK_CUR: self.tell(), os.SEEK_END: os.fstat(self.fileno()).st_size}[whence]
+        self._places.at = begin + offset
+        return begin + offset
+
+    def read(self, size: int | None = -1) -> bytes:
+        """The next bytes of this thread."""
+        data = os.pread(self.fileno(), os.fstat(self.fileno()).st_size if size is None or size < 0 else size, self.tell())
+        self._places.at = self.tell() + len(data)
+        return data

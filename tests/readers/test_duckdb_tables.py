@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Fault, Table
+from evalsuite.readers import duckdb_tables
 from evalsuite.readers.duckdb_tables import _register_descriptor_files, duckdb_table_names, read_duckdb, read_trusted_duckdb
 from evalsuite.readers.limits import resolve_limits
 
@@ -254,3 +256,15 @@ def test_a_wal_beside_the_file_is_never_seen_and_nothing_is_left_behind(tmp_path
     assert table.n_rows == 2
     assert list((tmp_path / "scratch").iterdir()) == []
     assert sorted(place.name for place in (tmp_path / "sub").iterdir()) == ["r.duckdb", "r.duckdb.wal"]
+
+
+def test_threads_that_read_one_file_do_not_move_each_other(tmp_path: Path) -> None:
+    """duckdb seeks and reads in several threads: what one of them does between the two leaves the other's position as it is."""
+    place = tmp_path / "numbers"
+    place.write_bytes(bytes(range(200)))
+    with place.open("rb") as held, duckdb_tables._DescriptorFiles().open(f"descriptor://{held.fileno()}", "rb") as shared:
+        shared.seek(100)
+        with ThreadPoolExecutor(1) as others:
+            assert others.submit(lambda: (shared.seek(7), shared.read(2))).result() == (7, b"\7\10")
+        assert (shared.read(3), shared.tell()) == (b"def", 103)
+        assert (shared.seek(-2, 2), shared.read()) == (198, b"\xc6\xc7")
