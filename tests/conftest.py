@@ -198,6 +198,14 @@ def quick_fork_servers() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module", autouse=True)
+def no_plugins_of_other_files() -> Iterator[None]:
+    """What a file of tests adds to the scorers of this process ends with it."""
+    yield
+    if (scorers := sys.modules.get("evalsuite.scorers")) is not None:
+        scorers.SCORERS.begin_call()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def children_hear_signals() -> Iterator[None]:
     """What the caller ignores (SIGINT of a background job, SIGHUP under nohup) is ignored by the tests, not by what they start.

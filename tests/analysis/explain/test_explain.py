@@ -18,17 +18,17 @@ from tests.analysis.explain.planted import ROW_CAUSES, corpus
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 
-@pytest.mark.parametrize(("part", "n"), [(8, 16), *(pytest.param(part, 8, marks=pytest.mark.slow) for part in range(8))])
-def test_planted_causes_are_named(part: int, n: int) -> None:
-    """At least 95 % of the planted errors are named right, and none is proved to be another; the test line looks at every sixteenth one."""
-    cases = corpus()[part::n]
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 8))])
+def test_planted_causes_are_named(part: int) -> None:
+    """At least 95 % of the planted errors are named right, and none is proved to be another; the test line looks at every eighth one."""
+    cases = corpus()[part::8]
     said = [(case, case.explained()) for case in cases]
     wrong = [
         (case.name, case.rules, case.cause, found["cause"]) for case, found in said if found["proved"] and found["cause"] != case.cause
     ]
     right = sum(found["cause"] == case.cause for case, found in said)
     assert wrong == []
-    assert len(cases) >= 400 // n
+    assert len(cases) >= 50
     assert right >= 0.95 * len(cases)
 
 
