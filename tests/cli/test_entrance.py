@@ -16,6 +16,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.cli.commands import COMMANDS, LISTED, grouped_name, page, plain_name
 from evalsuite.cli.parser import SECTIONS, HelpCommand, leaves, load_command
+from evalsuite.suites.recognition import recognise
 from tests.cli.test_run import text_gold, text_submission, write_lines
 from tests.conftest import copy_of
 
@@ -408,3 +409,26 @@ def test_an_archive_keeps_its_name_in_a_comparison(things: Path, capsys: pytest.
     assert "$ evalsuite compare packed.zip sub2 --gold gold" in out
     assert "baseline packed ·" in out
     assert "unpacked" not in out
+
+
+@pytest.mark.parametrize(
+    ("names", "word", "kind", "why"),
+    [
+        (["RESULTS_METADATA.JSONL"], "RESULTS_METADATA.JSONL", "submission", ""),
+        (["run.json", "RESULTS.JSONL"], "RESULTS.JSONL", "run", ""),
+        (["A.JSON", "B.JSON"], "", "records", ""),
+        (["LOG.JSONL", "OTHER.JSONL"], "", "log", ""),
+        (["Q.CSV"], "Q.CSV", "table", ""),
+        (["X_EVAL.JSONL", "y.bin"], "", "unknown", "it contains X_EVAL.JSONL; names of gold and of answers end in lower case"),
+        (["a.SQL", "y.bin"], "", "unknown", "it contains a.SQL; names of gold and of answers end in lower case"),
+        (["x.bin", "y.bin"], "", "unknown", ""),
+    ],
+)
+def test_capitals_in_names(tmp_path: Path, names: list[str], word: str, kind: str, why: str) -> None:
+    """Files in capitals are what they are in small letters, or it is said that only those will do."""
+    row = {"doc_id": 1, "doc": {}, "target": "4", "arguments": [["2+2", {}]], "resps": [["4"]], "filtered_resps": ["4"], "exact_match": 1}
+    texts = {"LOG.JSONL": json.dumps(row), "Q.CSV": "Select a,b\n1,2\n"}
+    for name in names:
+        (tmp_path / name).write_text(texts.get(name, '{"a": {"b": [1]}}\n'), encoding="utf-8")
+    found = recognise(tmp_path / word)
+    assert (found.kind, (found.facts or {}).get("why", "")) == (kind, why)

@@ -240,7 +240,7 @@ def test_treeval_no_order_moves_anything(seed: int) -> None:
 
 @pytest.mark.parametrize("shape", [(1, 4), (2, 3), (5, 5), (4, 2), (7, 7), (9, 9), (3, 12)])
 def test_assignments_of_many_blocks_are_those_of_each_block(shape: tuple[int, int]) -> None:
-    """The sums for blocks of a matrix, many at once, are scipy's for each block."""
+    """The sums for blocks of a matrix, many at once, are scipy's for each block; what has no weight is no pair."""
     import numpy as np
     from scipy.optimize import linear_sum_assignment
 
@@ -252,6 +252,9 @@ def test_assignments_of_many_blocks_are_those_of_each_block(shape: tuple[int, in
     for i, j in np.ndindex(6, 5):
         block = matrix[i * n : (i + 1) * n, j * m : (j + 1) * m]
         assert sums[i, j] == pytest.approx(block[linear_sum_assignment(block, maximize=True)].sum())
+    one_column = np.arange(5 * m) % m == 0
+    pairs = matched_sums(np.ones((1, *matrix.shape)), np.where(one_column, 1.0, 0.0 * matrix), (np.arange(7) * n, np.arange(6) * m))
+    assert np.array_equal(pairs, np.ones((1, 6, 5)))
 
 
 @pytest.mark.parametrize("is_found", [True, False])

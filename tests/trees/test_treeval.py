@@ -82,6 +82,21 @@ def test_numbered_examples(schema: Any, predictions: Any, references: Any, count
     assert found.score == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("items", "answers", "counts"),
+    [
+        ([(1, [2]), (1, [])], [(2, []), (1, None)], (4, 4, 1, 4, 0, 0)),
+        ([(2, [1]), (2, [1, 2])], [(2, "z")], (3, 3, 3, 2, 1, 1)),
+    ],
+)
+def test_items_pair_by_what_their_lists_cost(items: Any, answers: Any, counts: tuple[int, ...]) -> None:
+    """A text in the place of a list misses the nodes of that list, so it takes the shorter one; a list left out misses itself alone."""
+    gold = [{"x": x, "b": [{"y": y} for y in inner]} for x, inner in items]
+    answer = [{"x": x, **({} if inner is None else {"b": inner})} for x, inner in answers]
+    for order in (1, -1):
+        assert tuple(score(NESTED, [{"a": answer}], [{"a": gold[::order]}]).counts) == counts
+
+
 def test_means_of_example_two_and_four() -> None:
     """A leaf that no pair shares has no mean; a wrong container is a 0 of that leaf."""
     second = score(XY, [{"a": [{"x": 2, "y": None}, {"x": 1}]}], [{"a": [{"x": 1, "y": "s"}, {"x": 2, "y": None}]}])

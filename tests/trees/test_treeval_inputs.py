@@ -146,7 +146,7 @@ def test_scorer() -> None:
         ("string", "a", 1, "exact_match", True), ("string", 5, 1, "exact_match", False), (["string"], ["a"], [1], "exact_match", True),
         (["string"], ["a"], 3, "exact_match", True), (["string"], ["a"], 3, "levenshtein", True),
         (["integer"], [3, 4], 3, "exact_match", False), (["integer"], [3, 4], True, "exact_match", False),
-        (["string"], ["a"], ["a"], "levenshtein", False),
+        (["string"], ["a"], ["a"], "levenshtein", False), (["string"], ["a"], ["a", 1], "levenshtein", True),
     ],
 )  # fmt: skip
 def test_what_the_reference_cannot_compare(schema: object, reference: object, prediction: object, metric: str, raises: bool) -> None:

@@ -11,6 +11,7 @@ from evalsuite.trees import (
     CompoundComparator,
     FakeJudge,
     FieldResult,
+    GoldValidationError,
     SchemaError,
     SemanticBatchComparator,
     TreeLimitError,
@@ -25,8 +26,9 @@ from evalsuite.trees import (
     rows_of,
     set_type_default,
     unregister,
+    validate_gold,
 )
-from evalsuite.trees.comparators import SHIPPED
+from evalsuite.trees.comparators import SHIPPED, compat_oneof, type_convert
 from evalsuite.trees.field_matching import how_aligned
 from evalsuite.trees.field_results import FieldReport, Notice, field_details
 from tests.trees.test_xeval_sound import BEST_FIT, NUMBER, SEMANTIC, TEXT, a_list, an_object, one, rows
@@ -73,6 +75,13 @@ def test_weight() -> None:
     """A field of weight 3 counts as three."""
     schema = an_object(a={**TEXT, "x-eval-weight": 3}, b=TEXT)
     assert one({"a": "x", "b": "y"}, {"a": "x", "b": "z"}, schema).mean_f1 == 0.75
+
+
+@pytest.mark.parametrize("weight", [1e-9, 1, 1e8])
+def test_how_large_weights_are_does_not_matter(weight: float) -> None:
+    """Elements in any order find their partners whatever all fields weigh, and a stranger finds none."""
+    schema = an_object(t=a_list({**TEXT, "x-eval-weight": weight}, align=BEST_FIT))
+    assert one({"t": ["a", "b", "c"]}, {"t": ["x", "b", "a"]}, schema).mean_f1 == pytest.approx(2 / 3)
 
 
 def test_threshold() -> None:
@@ -318,8 +327,6 @@ def test_parameters_are_checked_before_scoring(keys: dict[str, Any], message: st
 
 def test_an_integer_is_a_number_among_several_types() -> None:
     """Gold of a field of several types may be an integer where a number is declared, as where a number alone is."""
-    from evalsuite.trees import validate_gold
-
     kinds: list[str] = []
     schema = an_object(a={"type": ["number", "boolean"], "x-eval-compare": "exact"})
     for value in (1, 1.5, True, "text"):
@@ -414,3 +421,67 @@ def test_a_union_that_is_no_list() -> None:
     for schema in ({"anyOf": 5}, an_object(a={"anyOf": {"type": "string"}})):
         with pytest.raises(ValueError, match="anyOf must be a list"):
             resolve_schema_references(schema, compat=True, notify=quiet)
+
+
+@pytest.mark.parametrize(
+    ("value", "truth"), [(" TRUE ", True), ("0", False), (1, True), (False, False), ("yes", None), (2, None), (1.0, None), ([], None)]
+)
+def test_what_converts_to_a_boolean(value: Any, truth: bool | None) -> None:
+    """Booleans, 0, 1 and their texts in any case; all else is what it was, not false."""
+    if truth is None:
+        with pytest.raises(TypeError, match="to bool"):
+            type_convert(value, {"to": "bool"})
+    else:
+        assert type_convert(value, {"to": "bool"}) is truth
+
+
+def test_the_reference_s_oneof_takes_a_list_only() -> None:
+    """A text of values is an error as there, not a search for letters."""
+    with pytest.raises(TypeError, match="oneof needs a list 'values', got str"):
+        compat_oneof(None, "a", {"values": "abc"})
+
+
+@pytest.mark.parametrize(
+    ("gold", "ignore", "unknown"),
+    [
+        ({"id": 1, "o": {"x": "a"}}, None, ""), ({"id": 1, "o": {"id": 2}}, None, "o.id"), ({"id": 1, "m": 2}, None, "m"),
+        ({"id": 1, "o": {"n": 2}}, ["n"], ""), ({"id": 1, "o": {"m": 2}}, ["n"], "o.m"), ({"id": 1, "o": {"m": 2}}, True, ""),
+    ],
+)  # fmt: skip
+def test_fields_of_gold_that_the_schema_lacks(gold: Any, ignore: Any, unknown: str) -> None:
+    """They are refused by their path, but for the id of the record itself and what the schema ignores."""
+    schema = an_object(o={**an_object(x=TEXT), **({"x-eval-ignore": ignore} if ignore else {})})
+    if unknown:
+        with pytest.raises(GoldValidationError, match=f"field '{unknown}' is in gold but not in the schema"):
+            validate_gold([gold], schema, "id", notify=quiet)
+    else:
+        validate_gold([gold], schema, "id", notify=quiet)
+
+
+def test_a_record_of_one_side_is_shown_on_its_side() -> None:
+    """Gold without an answer and an answer without gold are each whole, with nothing on the other side."""
+    result = evaluate([{"id": 1, "a": "x"}], [{"id": 2, "a": "y"}], an_object(a=TEXT), "id")
+    assert [(one.gold, one.extracted) for one in result.records] == [({"id": 1, "a": "x"}, None), (None, {"id": 2, "a": "y"})]
+
+
+@pytest.mark.parametrize(
+    ("key", "is_key"), [(0, True), ("", True), (1.5, True), (True, False), (float("nan"), False), ([1], False), (None, False)]
+)
+def test_what_serves_as_a_key(key: Any, is_key: bool) -> None:
+    """Texts and numbers pair elements, nothing else does."""
+    items = an_object(k={"type": ["number", "string"], "x-eval-compare": "exact"}, v=NUMBER)
+    gold = {"t": [{"k": key, "v": 1}]}
+    assert one(gold, gold, an_object(t=a_list(items, align={"match_by": "key_field", "key": "k"}))).mean_f1 == float(is_key)
+
+
+def test_a_list_in_the_place_of_an_element() -> None:
+    """It is an invention among elements in any order, and takes no partner from the right one."""
+    items = an_object(x=TEXT, tags=a_list(TEXT, align=BEST_FIT))
+    found = rows({"t": [{"x": "a"}]}, {"t": [["b"], {"x": "a"}]}, an_object(t=a_list(items, align=BEST_FIT)))
+    assert [row[:2] for row in found] == [("t[0].x", "match"), ("t[-1]", "hallucination")]
+
+
+def test_properties_of_all_parts() -> None:
+    """`allOf` adds its fields to the schema's own, which win."""
+    schema = {**an_object(a={"type": "string"}), "allOf": [an_object(a={"type": "number"}, b={"type": "number"})]}
+    assert {row[:2] for row in rows({"a": "x", "b": 1}, {"a": "x", "b": 2}, schema)} == {("a", "match"), ("b", "mismatch")}

@@ -1,5 +1,6 @@
 """Which columns count, where the reference's loop over several golds ends, and small rules that hardly another test distinguishes."""
 
+import contextlib
 import itertools
 import math
 
@@ -8,6 +9,7 @@ import pytest
 
 from evalsuite.compare.bipartite_matching import _prices
 from evalsuite.compare.duckdb_fetchdf_compat import turns_into_floats
+from evalsuite.compare.messages import verdicts_only
 from evalsuite.compare.number_columns import officially_equal
 from evalsuite.compare.official_cells import ABS_TOL, NAN, Items, Vector, differing_rows
 from evalsuite.compare.official_tables import resolve
@@ -206,3 +208,13 @@ def test_prices_ignore_what_rounding_leaves() -> None:
         found = _prices(np.array([[0.0, -cheaper], [1e6, 0.0]]), columns, prices, None)
         assert found is not None
         assert (found[1] < 0) is np.bool_(lowered)
+
+
+def test_reasons_are_left_out_where_only_verdicts_are_wanted() -> None:
+    """Inside the context alone: a search over thousands of answers pays for none of them."""
+    gold, predicted = text_table([["1", "2"]]), text_table([["1", "3"]])
+    for is_wanted in (True, False, True):
+        with contextlib.nullcontext() if is_wanted else verdicts_only():
+            found = table_match(predicted, gold=gold, condition_cols=[], ignore_order=False)
+        assert (found.official, found.strict) == (0, 0)
+        assert bool(found.reason) is bool(found.strict_reason) is is_wanted

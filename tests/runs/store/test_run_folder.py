@@ -314,7 +314,8 @@ def test_where_a_run_may_be_written(tmp_path: Path, files: tuple[str, ...] | Non
         with pytest.raises(OutputError) as refused:
             claim(out)
         assert refused.value.message == f"{out} {why}"
-        assert refused.value.hint
+        hint = "name a new folder, or one with an earlier run"
+        assert refused.value.hint == ("--out names the run folder itself" if files is None else hint)
     assert claim(tmp_path / "new") == tmp_path / "new"
     if not why:
         assert claim(out) == out

@@ -1,5 +1,6 @@
 """The pool: a death or a time-out costs one instance, and nothing else about workers moves a result."""
 
+import math
 import mmap
 import os
 import random
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -17,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import EvalsuiteError
 from evalsuite.core.status import lacks_setup
 from evalsuite.core.types import Result, Task
@@ -25,10 +28,10 @@ from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
 from evalsuite.runs.instance_checks import missing_result
 from evalsuite.runs.plan import plan
-from evalsuite.runs.worker_pool import Pool, Setup, WorkerPair, open_pair, set_up
+from evalsuite.runs.worker_pool import Pool, Setup, WorkerPair, open_pair, seconds_of, set_up
 from evalsuite.sandbox import fork_server
 from evalsuite.sandbox.fork_server import ForkServer, Worker, worker_environment
-from evalsuite.sandbox.limits import descendants
+from evalsuite.sandbox.limits import Budget, descendants
 from evalsuite.sandbox.messages import reply
 from evalsuite.sandbox.worker_main import Memory
 from evalsuite.scorers import SCORERS
@@ -583,3 +586,71 @@ def test_programs_that_wait_are_not_run_when_nobody_takes_results(tmp_path: Path
     next(results)
     results.close()  # type: ignore[attr-defined]
     assert len(begun) <= 3
+
+
+@pytest.mark.parametrize("forks", [True, False])
+def test_a_closed_pool_scores_again_and_no_more_bytes_than_the_run_may_read(
+    forks: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Closing twice does no harm; what a run's bytes do not reach is named as such, with worker pairs and without."""
+    if not forks:
+        monkeypatch.setattr("evalsuite.runs.worker_pool.can_fork", lambda: False)
+    isolation = "process" if forks else "none"
+    sides = tables(tmp_path, 3)
+    n_bytes = (sides[0] / "t0" / "t.csv").stat().st_size
+    for n_scored in (3, 1):
+        pool = Pool(jobs=1, isolation=isolation, gold_inodes=frozenset(), budget=Budget(resolve_limits({"run_bytes": n_scored * n_bytes})))
+        results = list(pool.results(tasks_of(*sides)))
+        assert [(r.official, r.details.get("budget")) for r in results] == [(1, None)] * n_scored + [(0, "run_bytes")] * (3 - n_scored)
+        pool.close()
+        pool.close()
+    pool = Pool(jobs=1, isolation=isolation, gold_inodes=frozenset())
+    for _ in range(2):
+        assert [result.official for result in pool.results(tasks_of(*sides))] == [1] * 3
+        pool.close()
+
+
+def test_a_pair_that_takes_no_order_was_stopped_from_outside(pair: WorkerPair, tmp_path: Path) -> None:
+    """Its tasks are tried again, as after a kill by the system; a pair in which all run was not killed."""
+    assert pair.was_killed() is False
+    pair.judge.control.shutdown(socket.SHUT_WR)
+    pair.take(tasks_of(*tables(tmp_path, 1)), "order")
+    assert pair.was_killed() is True
+
+
+def test_a_judge_that_ends_by_itself_waits_for_the_reader_that_it_lost(pair: WorkerPair) -> None:
+    """The judge ends with 0 because its reader is gone, maybe before that shows: the reader's death is the one that counts."""
+    ours, theirs = socket.socketpair()
+
+    class Ended:
+        alive, status = False, 0
+
+        def kill(self) -> int:
+            return self.status
+
+    class Ending(Ended):
+        control = ours
+        status: Any = None
+
+        @property
+        def alive(self) -> bool:  # type: ignore[override]
+            return theirs.fileno() >= 0
+
+        def kill(self) -> int:
+            return -signal.SIGKILL
+
+    lost = WorkerPair(workers={"reader": Ending(), "judge": Ended()})  # type: ignore[dict-item]
+    end = threading.Timer(0.2, theirs.close)
+    end.start()
+    assert lost.was_killed() is True
+    end.join()
+    ours.close()
+
+
+def test_seconds_of_a_task_with_a_gold_query(pair: WorkerPair, tmp_path: Path) -> None:
+    """Without a task there is no end; a comparison with a gold query has three times the seconds, a file that is still read has one."""
+    assert seconds_of(pair, {}) == math.inf
+    (task,) = tasks_of(*tables(tmp_path, 1), seconds=10)
+    for databases, n_reading, seconds in (((), 1, 10), (("d",), 0, 10), (("d",), 1, 30)):
+        asked = WorkerPair(workers={}, tasks=deque([replace(task, databases=databases)]), _n_reading=n_reading)
+        assert seconds_of(asked, {}) == seconds
