@@ -107,6 +107,11 @@ class Summary(NamedTuple):
     are_plain: bool = False
     decimals: int = 0
 
+    @property
+    def size(self) -> float:
+        """The largest number without its sign, infinity for other cells."""
+        return max(abs(self.low), abs(self.high)) if self.are_numbers else float("inf")
+
 
 class Column(Sequence[Any]):
     """A column of a table, read like a list.

@@ -73,13 +73,12 @@ def _one_group(fetched: Sequence[_Fetched], n_rows: int) -> list[Vector] | None:
 
 
 def column_of(cells: Sequence[Any], table: Table, chosen: Sequence[int], column: int) -> Vector:
-    """Some cells of one chosen column, equal to `database_columns` for plain types if no chosen column has an empty cell."""
+    """Some cells of one chosen column, equal to `database_columns` for plain types if no integer or boolean is empty."""
     names = [(table.types or ())[index].upper() for index in chosen]
     fetched = _fetch(cells, (table.types or ())[column])
-    groups = {_find_conversion(name)[0] for name in names}
-    if groups == {"moment"}:
+    if {_find_conversion(name)[0] for name in names} == {"moment"}:
         return _moment_columns([fetched])[0]
-    if groups <= {"integer", "float"} and _become_floats(names):
+    if turns_into_floats(names):
         return Vector(list(map(float, fetched.values)), "number")
     return _column(fetched)
 

@@ -6,7 +6,7 @@ most once, and columns with equal text are accepted without typing.
 
 `Side` types columns as Python values. For big tables `OfficialColumns` creates Python values only for cells that are written
 differently, and returns None where only all values can decide. Two plain cells of a database of one type that are the same are equal to the
-reference whatever their frames make of them, as long as no cell is empty, because the typing of an empty cell depends on all others.
+reference whatever their frames make of them, except empty integers and booleans, which make a comparison fail.
 """
 
 from collections import Counter
@@ -56,7 +56,6 @@ from evalsuite.compare.official_cells import (
     surely_equal,
     typed_column,
 )
-from evalsuite.compare.packed_text import NUMBER_KINDS
 from evalsuite.compare.table_diff import BulkDiff, Comparisons, TableDiff
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import count_words, describe
@@ -64,26 +63,24 @@ from evalsuite.core.scores import Fault, Score, Table
 
 # Up to this many rows are looked at to find one whose key the other side has too.
 _ROWS_TRIED: Final = 5
-
-
 # An integer of this many characters may be written differently as a float, or exceed 64 bits.
 _WIDE: Final = 16
 _PLAIN: Final = 1e15
-# Decimals of a database with more digits are not always the float that their text denotes.
-_EXACT_DIGITS: Final = 15
+# Decimals of more places, or beyond `_PLAIN` without their point, are not always the float that their text denotes.
+_EXACT_SCALE: Final = 22
+# An empty cell of a database column of these kinds is a NaN or NaT of pandas, which can be compared with everything.
+_COMPARABLE_NULLS: Final = ("text", "float", "decimal", "date", "moment")
 
 
 class Kind(NamedTuple):
-    """The type that pandas gives a column: `number`, `bool`, `text`, `value` (other types of a database) or undecided (""); how many cells
-    are empty or true, and the first and last values.
+    """The type that pandas gives a column: `number`, `bool`, `text`, `value` (other types of a database) or undecided (""), and how many
+    cells are empty or true.
     """
 
     name: str
     is_whole: bool = False
     n_empty: int = 0
     n_true: int = 0
-    low: float = 0.0
-    high: float = 0.0
 
 
 class OfficialColumns:
@@ -93,15 +90,14 @@ class OfficialColumns:
         self.evidence, self.ignore_order, self.empty_is_zero = evidence, ignore_order, empty_is_zero
         self.tables, self.chosen = (evidence.gold, evidence.predicted), (list(chosen), list(range(len(evidence.predicted.columns))))
         self.is_database = evidence.gold.types is not None
+        frames = [[table.types[at] for at in chosen] for table, chosen in zip(self.tables, self.chosen, strict=True) if table.types]
+        self.has_like_frames = len(set(map(turns_into_floats, frames))) < 2
 
     def can_judge(self) -> bool:
-        """Whether, in a database, no cell is empty, and texts are sorted alike on both sides if rows may be in any order."""
-        if not self.is_database:
-            return True
-        if any(side[at].has_null for side, chosen in zip(self.evidence.columns, self.chosen, strict=True) for at in chosen):
-            return False
-        become = {turns_into_floats((table.types or ())[at] for at in side) for table, side in zip(self.tables, self.chosen, strict=True)}
-        return not self.ignore_order or len(become) == 1
+        """Whether, in a database, no comparison with an empty cell can raise and no column has only empty cells."""
+        columns = [side[at] for side, chosen in zip(self.evidence.columns, self.chosen, strict=True) for at in chosen]
+        with_null = [column for column in columns if self.is_database and column.has_null]
+        return all(not self.empty_is_zero and column.kind in _COMPARABLE_NULLS and self.kind(column).name for column in with_null)
 
     def _pair(self, i: int, k: int) -> tuple[Column, Column]:
         return self.evidence.columns[0][i], self.evidence.columns[1][k]
@@ -109,11 +105,9 @@ class OfficialColumns:
     def are_equal(self, i: int, k: int) -> bool | None:
         """Whether gold column i equals predicted column k, None if undecided."""
         if self.ignore_order:
-            return self.evidence.compute_once(("bags", i, k, self.empty_is_zero), lambda: self._as_bags(i, k))
+            return self.evidence.compute_once(("bags", i, k, self.empty_is_zero, self.has_like_frames), lambda: self._as_bags(i, k))
         if self._are_heads_apart(i, k):
             return False
-        if not self.is_database and not len(self.evidence.unlike(i, k)):
-            return True
         return None if (unequal := self._unequal(i, k)) is None else next(unequal, None) is None
 
     def _are_heads_apart(self, i: int, k: int) -> bool:
@@ -135,7 +129,7 @@ class OfficialColumns:
         """The rows in which two columns differ, in parts; None if undecided."""
         import numpy as np
 
-        if not len(self.evidence.unlike(i, k)) and self.is_database:
+        if not len(self.evidence.unlike(i, k)):
             return iter(())
         gold, predicted = self._pair(i, k)
         kinds = self.kind(gold).name, self.kind(predicted).name
@@ -144,7 +138,7 @@ class OfficialColumns:
         # Cells that are written alike are equal in columns of one kind.
         rows = self.evidence.unlike(i, k) if kinds[0] == kinds[1] else np.arange(self.evidence.n_rows)
         if kinds == ("number", "number"):
-            values = [self._fill_empty(_values(column)) for column in self._pair(i, k)]
+            values = list(map(self._values, self._pair(i, k)))
             unequal = (part[~officially_equal(values[0][part], values[1][part])] for (part,) in in_parts(rows))
         elif kinds == ("text", "text"):
             unequal = (part[~(gold.are_null(part) & predicted.are_null(part))] for (part,) in in_parts(rows))
@@ -179,14 +173,15 @@ class OfficialColumns:
             return None
         if "text" in names:
             return names == {"text"} and self._are_rest_empty(i, k)
-        if names == {"number"}:
-            return self._numbers_as_bags(i, k, gold, predicted)
         if names == {"bool"}:
             return gold.n_true == predicted.n_true
-        if names == {"bool", "number"}:
-            return False if differ_officially(gold.low, predicted.low) or differ_officially(gold.high, predicted.high) else None
+        if names <= {"bool", "number"}:
+            return self._numbers_as_bags(i, k, gold, predicted)
         kinds = {column.kind for column in self._pair(i, k)}
-        return False if len(kinds) == 1 and NUMBER_KINDS.isdisjoint(kinds) else None
+        if kinds == {"date", "moment"}:
+            days = [Counter(str(cell).removesuffix(" 00:00:00") for cell in column) for column in self._pair(i, k)]
+            return days[0] == days[1]
+        return None if kinds.isdisjoint({"date", "moment"}) else False
 
     def _are_rest_empty(self, i: int, k: int) -> bool:
         """Whether the cells of two columns of text that remain when equal ones are paired off are empty."""
@@ -209,60 +204,66 @@ class OfficialColumns:
         """Compare in ascending order: if numbers can be paired within the tolerance at all, the i-th smallest pair with each other."""
         import numpy as np
 
-        if not self.empty_is_zero and (
-            gold.n_empty != predicted.n_empty or differ_officially(gold.low, predicted.low) or differ_officially(gold.high, predicted.high)
-        ):
-            return False
-        a, b = (self._fill_empty(_values(column)) for column in self._pair(i, k))
-        x, y = (in_order(side.copy()) for side in (a, b)) if self.empty_is_zero else map(_sorted_values, self._pair(i, k))
+        x, y = map(self._ascending, self._pair(i, k))
         if len(x) != len(y) or any(bool(differ_officially(*part).any()) for part in in_parts(x, y)):
             return False
-        if self.is_database or (self.empty_is_zero and (gold.n_empty or predicted.n_empty)):
+        is_mixed = gold.name != predicted.name or (self.empty_is_zero and (gold.n_empty or predicted.n_empty))
+        if is_mixed or max(column.summary.size for column in self._pair(i, k)) >= _PLAIN:
             return None
-        if max(abs(gold.low), abs(gold.high), abs(predicted.low), abs(predicted.high)) >= _PLAIN:
-            return None
+        a, b = map(self._values, self._pair(i, k))
         if bool((x == y).all()) and int(np.signbit(a).sum()) == int(np.signbit(b).sum()) == int((a < 0).sum()):
             return True
         return bool(officially_equal(_by_text(a, gold.is_whole), _by_text(b, predicted.is_whole)).all())
 
-    def _fill_empty(self, values: Any) -> Any:
+    def _ascending(self, column: Column) -> Any:
+        """The numbers of a column in ascending order, where booleans are 0 and 1."""
         import numpy as np
 
-        return np.where(np.isnan(values), 0.0, values) if self.empty_is_zero else values
+        if (kind := self.kind(column)).name == "bool":
+            return np.repeat([0.0, 1.0], [len(column) - kind.n_true, kind.n_true])
+        return in_order(self._values(column)) if self.empty_is_zero else column.sorted_numbers()
+
+    def _values(self, column: Column) -> Any:
+        import numpy as np
+
+        numbers = column.numbers()
+        assert numbers is not None
+        return np.where(np.isnan(numbers.values), 0.0, numbers.values) if self.empty_is_zero else numbers.values
 
     def kind(self, column: Column) -> Kind:
         """The type that pandas gives a column."""
         return column.once("kind", lambda: self._kind(column))
 
     def _kind(self, column: Column) -> Kind:
-        if self.is_database:
-            if column.kind == "text" or (column.kind == "decimal" and int(column.type[len("DECIMAL(") :].split(",")[0]) > _EXACT_DIGITS):
-                return Kind("text" if column.kind == "text" else "value")
-        elif any(map(is_surely_text, column.head)):
+        if column.kind in ("text", "date", "moment"):
+            is_empty = column.has_null and all(cell is None for cell in column)
+            return Kind("" if is_empty else "text" if column.kind == "text" else "value")
+        if not self.is_database and any(map(is_surely_text, column.head)):
             return Kind("" if self.is_wide(column) else "text")
         summary = column.summary
-        if not summary.are_numbers:
-            return Kind("value") if self.is_database else self._no_numbers(column)
         if summary.n_empty == len(column):
             return Kind("")
-        is_whole = summary.is_whole
+        if not (summary.are_numbers and _are_floats(column)):
+            return self._no_numbers(column) if column.kind in ("", "bool") else Kind("value")
+        is_whole = summary.is_whole and column.kind in ("", "int")
         # Integers with an empty cell become floats.
         if not (is_whole or summary.n_empty or summary.are_plain or self.is_database):
             is_whole = typed_column(list(column)).kind in ("int", "uint")
-        return Kind("number", is_whole, summary.n_empty, low=summary.low, high=summary.high)
+        return Kind("number", is_whole, summary.n_empty)
 
     def _no_numbers(self, column: Column) -> Kind:
-        texts = Counter(column)
+        texts = Counter(map(str, column))
         if any(map(is_surely_text, texts)):
             return Kind("" if self.is_wide(column) else "text")
         if not {text.lower() for text in texts} <= {"true", "false"}:
             return Kind("")
-        n_true = sum(n for text, n in texts.items() if text.lower() == "true")
-        return Kind("bool", n_true=n_true, low=float(n_true == len(column)), high=float(n_true > 0))
+        return Kind("bool", n_true=sum(n for text, n in texts.items() if text.lower() == "true"))
 
     def is_wide(self, column: Column) -> bool:
-        """Whether a cell of a text file may be an integer that is written differently as a float, or exceeds 64 bits."""
-        return not self.is_database and column.once("wide", lambda: column.has_long_integer(_WIDE))
+        """Whether a cell may be an integer that is written differently as a float, or exceeds 64 bits."""
+        if self.is_database:
+            return not self.has_like_frames and column.kind == "int" and column.summary.size >= _PLAIN
+        return column.once("wide", lambda: column.has_long_integer(_WIDE))
 
     def count_unmatched(self, i: int, k: int) -> tuple[int, Sequence[int]] | None:
         """`count_unmatched` of two columns; None if undecided."""
@@ -273,7 +274,7 @@ class OfficialColumns:
         if self.empty_is_zero or not set(kinds) <= {"number", "text"}:
             return None
         if kinds == ("number", "number"):
-            values, x, y = _values(gold), _sorted_values(gold), _sorted_values(predicted)
+            values, x, y = self._values(gold), self._ascending(gold), self._ascending(predicted)
             n_empty, n_shared = self.kind(predicted).n_empty, min(len(x), len(y))
             # Numbers are paired in ascending order, up to the first that does not equal its counterpart without a look at the others.
             start = int(np.argmin(np.append(officially_equal(x[:n_shared], y[:n_shared]), False)))
@@ -352,16 +353,10 @@ class OfficialColumns:
         return partners
 
 
-def _values(column: Column) -> Any:
-    numbers = column.numbers()
-    assert numbers is not None
-    return numbers.values
-
-
-def _sorted_values(column: Column) -> Any:
-    ordered = column.sorted_numbers()
-    assert ordered is not None
-    return ordered
+def _are_floats(column: Column) -> bool:
+    """Whether the reference's values are the floats that the texts of these numbers denote."""
+    scale = int(column.type[:-1].split(",")[1]) if column.kind == "decimal" else 0
+    return not scale or (scale <= _EXACT_SCALE and column.summary.size * 10.0**scale < _PLAIN)
 
 
 def _by_text(values: Any, is_whole: bool) -> Any:

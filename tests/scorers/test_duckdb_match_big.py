@@ -24,13 +24,14 @@ CELLS: dict[str, list[Any]] = {
     "BIGINT": [0, 1, -1, 10, 100, 2**60 + 1, 10**16],
     "INTEGER": [0, 1, 10, 2],
     "UBIGINT": [0, 1, 2**64 - 1],
-    "DOUBLE": [0.0, -0.0, 1.0, -1.0, 1e16, math.nan, math.inf],
+    "DOUBLE": [0.0, -0.0, 1.0, 1.005, -1.0, 10.0, 9.995, 1e-5, 1e16, math.nan, math.inf],
     "FLOAT": [0.0, -0.0, 1.5],
     "VARCHAR": ["", "a", "A", "nan", "0", "é" * 9],
     "BOOLEAN": [True, False],
     "DATE": ["2020-01-01", "1066-10-14", "infinity"],
     "TIMESTAMP": ["2020-01-01 00:00:00", "2020-01-01 00:00:00.5"],
     "DECIMAL(10,2)": ["1.10", "-12345.67"],
+    "DECIMAL(18,3)": ["1.100", "1.105", "123456789012345.678"],
     "HUGEINT": [1, 2**100],
 }
 
@@ -77,7 +78,11 @@ def cases(draw: st.DrawFn) -> tuple[list[str], list[tuple[Any, ...]], list[str],
         other = draw(st.permutations(rows))
     if how == "changed":
         other[0] = draw(row)
-    typed = [{"INTEGER": "BIGINT", "FLOAT": "DOUBLE"}.get(type_, type_) for type_ in types] if how == "typed" else types
+    typed = (
+        [{"INTEGER": "BIGINT", "FLOAT": "DOUBLE", "DATE": "TIMESTAMP", "DECIMAL(18,3)": "DOUBLE"}.get(type_, type_) for type_ in types]
+        if how == "typed"
+        else types
+    )
     return types, rows, typed, other[1:] if how == "fewer" else other
 
 
@@ -136,6 +141,27 @@ def test_null_among_values(tmp_path: Path, types: list[str], gold: str, answer: 
     for ignore_order, reference in ((True, "original"), (False, "dbt"), (False, "original")):
         told, exact, packed = both_ways(*made, ignore_orders=[ignore_order], reference=reference)
         assert (told, packed) == (exact, True)
+
+
+@pytest.mark.parametrize("needed", [[], [1, 2], [0, 3]])
+@pytest.mark.parametrize("row", [(1, 0.5, "2.125", "2020-01-01", "2020-01-02", True, "a"), (2, 0.5, None, None, None, False, None)])
+def test_columns_in_any_order_are_not_read_as_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: tuple[Any, ...], needed: list[int]
+) -> None:
+    """One wrong number, and numbers a little off, among dates, decimals, booleans and NULL: no column is typed as Python values."""
+    types = ["BIGINT", "DOUBLE", "DECIMAL(18,3)", "DATE", "TIMESTAMP", "BOOLEAN", "VARCHAR"]
+    rows = [(3, 4.5, "7.125", "2021-01-01", "2021-01-02", True, "b"), row, (5, 8.5, "9.125", "2022-01-01", "2022-01-02", False, "c")]
+    gold = make(tmp_path / "gold.duckdb", types, rows)
+    for number, is_right in ((4.505, 1), (99.0, 0)):
+        answer = make(tmp_path / "answer.duckdb", types, [*rows[1:], (3, number, *rows[0][2:])])
+        told, exact, packed = both_ways(answer, gold, condition_cols=[needed], ignore_orders=[True])
+        assert (told, packed, told["official"]) == (exact, True, is_right if needed != [0, 3] else 1)
+        submitted = read_duckdb(answer, names=None, limits=LIMITS, as_it_comes=True)
+        expected = read_trusted_duckdb(gold, names=None, limits=LIMITS, as_it_comes=True)
+        with monkeypatch.context() as patch:
+            patch.setattr("evalsuite.compare.official_tables.Side.column", None)
+            score = duckdb_match(submitted, gold=expected, condition_cols=[needed], ignore_orders=[True])
+        assert asdict(score) == told
 
 
 def test_a_text_is_no_date_and_no_number(tmp_path: Path) -> None:
