@@ -222,12 +222,21 @@ def changes(file: str) -> Iterator[Change]:
             yield replace(change, nth=n_before[change.key])
 
 
+def _first_line(statement: ast.AST) -> str:
+    """The first line of a statement, after its decorators; what is below it is not written out."""
+    bodies: dict[str, list[Any]] = {"body": [ast.Pass()], "orelse": [], "finalbody": [], "handlers": [], "cases": [], "decorator_list": []}
+    if not isinstance(getattr(statement, "body", None), list) and not isinstance(statement, ast.Match):
+        return ast.unparse(statement).splitlines()[0]
+    fields = {name: bodies.get(name, getattr(statement, name, None)) for name in statement._fields}
+    return next(filter(None, ast.unparse(type(statement)(**fields, lineno=1)).splitlines()))
+
+
 def _owners(node: ast.AST, function: str, statement: str = "") -> Iterator[tuple[int, tuple[str, str]]]:
     """The function (after its class and module) or constant, and the first line of the statement of each node, by the node's id."""
     for child in ast.iter_child_nodes(node):
         name, line = function, statement
         if isinstance(child, ast.stmt | ast.match_case):
-            line = next(text for text in ast.unparse(child).splitlines() if not text.startswith("@") and text)
+            line = _first_line(child)
         if isinstance(child, ast.FunctionDef | ast.ClassDef):
             name = f"{function}.{child.name}"
         elif isinstance(node, ast.Module) and isinstance(child, ast.Assign | ast.AnnAssign):
