@@ -401,7 +401,9 @@ class Claims:
         return _is_crossed(before, behind) or any(rule.find(self._text, start, end) for rule in rules)
 
 
-_HAS_DATE: Final = lazy_pattern(r"(?=.*\d)(?=.*[-/ ])")
+# A date (`5 May 2021`), but no number with spaces or a sign (`1 234`, `50 %`, `-3 million`).
+_UNIT: Final = "%|percent|per cent|pct|[a-z]+illion|thousand|lakh|crore|[kmb]n?"
+_HAS_DATE: Final = lazy_pattern(rf"(?=.*\d)(?=.*[-/ ])(?![-+(]*[$€£¥]?\d[\d.,' ]*(?:{_UNIT})?\)*\Z)")
 _BEGINS_AS_NUMBER: Final = lazy_pattern(r"[-+]?[$€£¥]?\d")
 
 
