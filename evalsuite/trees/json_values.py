@@ -229,7 +229,7 @@ class Margin:
                 self._needed = max(self._needed, _distance(gold, prediction) if gold != prediction else self._needed)
             elif not is_right:
                 self._needed = None
-        except ArithmeticError:  # NaN
+        except (ArithmeticError, ValueError):  # NaN
             self._needed = None
 
     @property

@@ -1,5 +1,6 @@
 """A leaf that may be a number or a text, as pydantic writes a Decimal: numbers are compared as numbers, however they are written."""
 
+import math
 from random import Random
 from typing import Any
 
@@ -87,3 +88,17 @@ def test_tree_match_compares_numbers_by_value(prediction: Any, gold: Any, expect
     assert matched(prediction, gold, EITHER) == matched(prediction, gold, {"type": ["integer", "string", "null"]}) == expected
     if type(gold) in (int, float):
         assert matched(prediction, gold, NUMBER) == expected
+
+
+@pytest.mark.parametrize(
+    ("gold", "prediction", "margin"),
+    [
+        (1.5, 2, 0.5), (-1, 1, 2), (0.1, 0.6, 0.5), (2**60, 2**60 + 1, 1), (1, 1, 0.25), (1, "x", None),
+        (math.nan, 1, None), (math.nan, 1.0, None), (1, math.nan, None), (1.0, math.nan, None),
+    ],
+)  # fmt: skip
+def test_the_margin_of_a_number(gold: Any, prediction: Any, margin: float | None) -> None:
+    """The largest distance as written, none where no tolerance helps: a text, or NaN on either side."""
+    schema = {"type": "object", "properties": {"price": NUMBER, "n": NUMBER}}
+    found = score("tree_match", {"price": prediction, "n": 1.25}, gold={"price": gold, "n": 1}, schema=schema)
+    assert found.details["margin"] == margin

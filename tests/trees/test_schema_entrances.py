@@ -4,6 +4,7 @@ import copy
 import json
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import make_dataclass
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -561,3 +562,10 @@ def test_what_treeval_has_no_leaf_for_is_named() -> None:
         assert evalsuite.score("tree_match", {"a": value}, gold={"a": value}, schema=schema).strict == 1
     with pytest.raises(SchemaError, match="a record of Treeval is an object, this schema describes the type 'array'"):
         treeval_schema_of({"type": "array", "items": {"type": "object", "properties": {"a": {"type": "integer"}}}})
+
+
+@pytest.mark.parametrize("hint", [complex, "list[3]"])
+def test_a_field_without_a_schema(hint: Any) -> None:
+    """A class with a field that no JSON can be is refused, and it is said which type that is."""
+    with pytest.raises(SchemaError, match=r"the class Odd cannot be described as JSON Schema: TypeError: .* has no JSON Schema"):
+        parse_eval_schema(make_dataclass("Odd", [("a", hint)]))

@@ -218,3 +218,20 @@ def test_reasons_are_left_out_where_only_verdicts_are_wanted() -> None:
             found = table_match(predicted, gold=gold, condition_cols=[], ignore_order=False)
         assert (found.official, found.strict) == (0, 0)
         assert bool(found.reason) is bool(found.strict_reason) is is_wanted
+
+
+THOUSANDS = [f"{1000 + 7 * row}.009" for row in range(3000)]
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "flip"),
+    [
+        (["0.004", "-0.005", *(text[:-1] + "0" for text in THOUSANDS)], [*THOUSANDS, "-0.0045", "0"], "value taken for zero"),
+        (["0.004"] * 3000, [f"w{row}" for row in range(3000)], ""),
+        (["abc"] * 3000, THOUSANDS, ""),
+    ],
+)
+def test_why_a_long_column_differs(gold: list[str], predicted: list[str], flip: str) -> None:
+    """Of thousands of cells the nearest number, wherever it stands, is what the gold cell was taken for; texts have no distance."""
+    found = table_match(text_table([predicted]), gold=text_table([gold]), condition_cols=[], ignore_order=True)
+    assert (found.official, found.strict, found.flip.partition(":")[0]) == (float(bool(flip)), 0, flip)
