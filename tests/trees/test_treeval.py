@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalsuite.trees.json_schema import json_schema_of
 from evalsuite.trees.json_values import TreeLimitError
 from evalsuite.trees.treeval import TreevalResult, treeval_score
 from evalsuite.trees.treeval_metrics import PairMetric
@@ -153,6 +154,10 @@ def test_depth() -> None:
     found = score(nest(200, {"a": "integer"}), [nest(200, {"a": 1})], [nest(200, {"a": 1})])
     assert (tuple(found.counts), found.score) == ((201, 201, 0, 1, 0, 0), 1)
     assert score({"a": [nest(190, {"a": "integer"})]}, [{"a": [nest(190, {"a": 1})]}], [{"a": [nest(190, {"a": 1})]}]).score == 1
+    assert json_schema_of(nest(256, "string"))["type"] == "object"
+    for deeper in (json_schema_of, lambda schema: score(schema, [{}], [{}])):
+        with pytest.raises(ValueError, match=r"nested deeper than 256 at k\.k"):
+            deeper(nest(257, "string"))
     with pytest.raises(ValueError, match=r"nested deeper than 256 at k\.k"):
         score(nest(5000, {"a": "integer"}), [{}], [{}])
 

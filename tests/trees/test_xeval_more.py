@@ -314,12 +314,14 @@ def test_limits() -> None:
         ({"x-eval-compare": {"regex": {"pattern": "["}}}, "pattern"),
         ({"x-eval-transform": [{"round_digits": {}}]}, "digits"),
         ({"x-eval-transform": [{"type_convert": {"to": "date"}}]}, "'to'"),
+        ({"x-eval-compare": {"date": {"locale": "xx"}}}, "unknown locale 'xx': one of cs, da"),
+        ({1: 2}, "keys must be strings, got 1"),
         ({"x-eval-weight": 0}, "weight"),
         ({"x-eval-threshold": 2}, "threshold"),
         ({"x-eval-required": True, "x-eval-optional": True}, "either"),
     ],
 )
-def test_parameters_are_checked_before_scoring(keys: dict[str, Any], message: str) -> None:
+def test_parameters_are_checked_before_scoring(keys: dict[Any, Any], message: str) -> None:
     """A wrong parameter is an error of the schema, named with its path, not of a row."""
     with pytest.raises(SchemaError, match=f"^a: .*{message}"):
         one({}, {}, an_object(a={**TEXT, **keys}))
