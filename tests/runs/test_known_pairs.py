@@ -121,7 +121,8 @@ def test_what_may_be_another_tomorrow_is_never_taken_over_nor_run_once_for_both(
             assert state_of(["SELECT 1", query], [place], {}) is None, query
             assert not can_share_run(query, query, [str(place)], {}), query
         write(here, asked, list(asked))
-        assert not set(scored()) & set(scored())
+        # Two runs may take the same time by chance.
+        assert not set.intersection(*(set(scored()) for _ in range(3)))
 
 
 def test_a_clock_that_stands_moves_nothing(here: Path) -> None:
