@@ -152,8 +152,8 @@ def _stop_on_signals(*, ends_process: bool) -> Iterator[None]:
     try:
         with interruption.repeat_lost():
             yield
-    except RuntimeError as error:
-        # What an interruption became on its way, in class creation or an event loop.
+    except (RuntimeError, EvalsuiteError, FaultError, OSError) as error:
+        # What an interruption became on its way, in class creation or an event loop, or in a worker that was just starting.
         if interruption.seconds is None:
             raise
         raise KeyboardInterrupt from error

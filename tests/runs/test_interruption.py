@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from evalsuite.cli import gate
+from evalsuite.core.errors import EvalsuiteError
 from tests.cli.test_run import text_gold, text_submission
 from tests.processes import finished
 from tests.runs.made import command, make, start, without_seconds, without_times, workers
@@ -223,3 +225,16 @@ def test_what_the_caller_ignores_stays_ignored(tmp_path: Path) -> None:
     words = ["sh", "-c", 'trap "" HUP; "$@" & kill -HUP $!; sleep 0.5; kill -HUP $!; wait $!', "sh"]
     with start([*words, *command(submission, gold, "--no-save", "--quiet")], tmp_path / "marker") as process:
         assert (process.communicate()[0], process.returncode) == ("done: 100.0 % (no gate set)\n", 0)
+
+
+def test_an_error_that_follows_an_interruption_is_the_interruption() -> None:
+    """A worker that the signal ended while it started is no fault of what it read."""
+
+    def start_worker() -> None:
+        with gate._stop_on_signals(ends_process=False):
+            with suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGTERM)
+            raise EvalsuiteError("a worker died")
+
+    with pytest.raises(KeyboardInterrupt):
+        start_worker()
