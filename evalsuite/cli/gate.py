@@ -17,6 +17,7 @@ from evalsuite.core.errors import (
     EXIT_USAGE,
     EvalsuiteError,
     FaultError,
+    SubmissionError,
     UsageError,
     describe,
     join_names,
@@ -152,8 +153,8 @@ def _stop_on_signals(*, ends_process: bool) -> Iterator[None]:
     try:
         with interruption.repeat_lost():
             yield
-    except (RuntimeError, EvalsuiteError, FaultError, OSError) as error:
-        # What an interruption became on its way, in class creation or an event loop, or in a worker that was just starting.
+    except (RuntimeError, SubmissionError) as error:
+        # What an interruption became on its way, in class creation or an event loop, or the end of the worker that read a submission.
         if interruption.seconds is None:
             raise
         raise KeyboardInterrupt from error

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import gate
-from evalsuite.core.errors import EvalsuiteError
+from evalsuite.core.errors import SubmissionError
 from tests.cli.test_run import text_gold, text_submission
 from tests.processes import finished
 from tests.runs.made import command, make, start, without_seconds, without_times, workers
@@ -234,7 +234,7 @@ def test_an_error_that_follows_an_interruption_is_the_interruption() -> None:
         with gate._stop_on_signals(ends_process=False):
             with suppress(KeyboardInterrupt):
                 signal.raise_signal(signal.SIGTERM)
-            raise EvalsuiteError("a worker died")
+            raise SubmissionError("a worker died")
 
     with pytest.raises(KeyboardInterrupt):
         start_worker()
