@@ -42,7 +42,8 @@ def load_msgspec() -> None:
     if hasattr(os, "uname"):
         sys.modules["platform"] = SimpleNamespace(system=lambda: os.uname().sysname)  # type: ignore[assignment]
     try:
-        import_module("msgspec")
+        with signals_blocked():  # its C code drops an error of an import inside, an interruption too
+            import_module("msgspec")
     finally:
         del sys.modules["typing_extensions"]
         sys.modules.pop("platform", None)
