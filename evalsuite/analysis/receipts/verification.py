@@ -34,7 +34,7 @@ from evalsuite.runs.databases import Databases, connection_of, has_query
 from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.gold_queries import is_scored_by, query_files
 from evalsuite.runs.history import METADATA_KEYS, RunEntry, read_run, refuse_no_run
-from evalsuite.runs.instance_checks import is_pair, skip_unscorable
+from evalsuite.runs.instance_checks import skip_unscorable
 from evalsuite.runs.plan import by_tag, plan, rules_of, signature_of, warnings_of
 from evalsuite.runs.rescoring import parse_shard, place_of
 from evalsuite.runs.run_files import UNITS, is_intact, json_safe, read_json, result_line, result_of, whole_units
@@ -237,7 +237,7 @@ ELSEWHERE, AT_ONCE, UNPICKED = "not in this run", "scored with all answers at on
 class Replay:
     """The plan of a run: n tasks in gold order, `among` the tasks of which they are a shard.
 
-    By instance id: `settled` are the results that need no scoring, `outside` says why others cannot be scored again here.
+    `outside` says by instance id why some cannot be scored again here.
     """
 
     gold: Gold
@@ -248,7 +248,6 @@ class Replay:
     rules: Rule
     tasks: tuple[Task, ...]
     among: tuple[Task, ...]
-    settled: Mapping[str, Result]
     outside: Mapping[str, str]
 
     @property
@@ -282,16 +281,12 @@ def replay_of(
     tasks = all_tasks if options.shard is None else options.shard.select(all_tasks)
     patched = {entry.id: entry.instance for entry in errata.entries if entry.instance is not None} if errata is not None else {}
     databases = Databases(gold, submission.folder, limits=limits, jobs=default_jobs(), isolation="process", folder=databases_folder)
-    settled, outside = {}, {}
+    outside = {}
     with closing(databases):
         for task in tasks:
             name = task.instance.instance_id
             variants = [task, *([replace(task, instance=patched[name])] if name in patched else [])]
-            # If the databases are available, a pair of queries is run again.
-            early = [None if databases_folder is not None and is_pair(variant) else skip_unscorable(variant) for variant in variants]
-            if early[0] is not None and None not in early:
-                settled[name] = early[0]
-            elif why := _reason_not_replayable(variants, databases, live=options.live_gold):
+            if why := _reason_not_replayable(variants, databases, live=options.live_gold):
                 outside[name] = why
     return Replay(
         gold=gold,
@@ -302,7 +297,6 @@ def replay_of(
         rules=rules_of(gold, chosen),
         tasks=tuple(tasks),
         among=tuple(all_tasks),
-        settled=settled,
         outside=outside,
     )
 
@@ -531,7 +525,7 @@ def verify(
     permitted = allow_programs and replay.options.allow_programs
     ids, left_out, seed = _draw_sample(replay, sample, seed)
     how = replace(replay.options, allow_programs=permitted, isolation=isolation, jobs=jobs)
-    fresh, second_run = _score_again(replay, ids, places, how, progress)
+    fresh, second_run = _score_again(ids, places, how, progress)
     left_out |= _find_unscorable(fresh, claims, programs=replay.options.allow_programs and not permitted)
     fresh = {name: row for name, row in fresh.items() if name not in left_out}
     rows = expected_rows(replay, fresh, claims)
@@ -569,15 +563,14 @@ def _places(claims: Claims, gold: Path | None, submission: Path | None, question
 
 
 def _score_again(
-    replay: Replay, ids: Sequence[str], places: Mapping[str, Path], options: RunOptions, progress: Progress | None
+    ids: Sequence[str], places: Mapping[str, Path], options: RunOptions, progress: Progress | None
 ) -> tuple[dict[str, Result], Run | None]:
     """Return (the results of these instances now, the run that scored them, None if none needs scoring)."""
-    fresh, second_run = {name: replay.settled[name] for name in ids if name in replay.settled}, None
-    if unsettled := tuple(name for name in ids if name not in replay.settled):
-        options = replace(options, only=unsettled, pattern=None, group=None, shard=None, metadata={}, ves=False)
-        second_run = run(places["submission"], places["gold"], options, progress=progress)
-        fresh |= {row.instance_id: row for row in second_run.results}
-    return fresh, second_run
+    if not ids:
+        return {}, None
+    options = replace(options, only=tuple(ids), pattern=None, group=None, shard=None, metadata={}, ves=False)
+    second_run = run(places["submission"], places["gold"], options, progress=progress)
+    return {row.instance_id: row for row in second_run.results}, second_run
 
 
 def _check_gold(claims: Claims, folder: Path, questions: Path | None) -> tuple[Finding, Gold | None]:

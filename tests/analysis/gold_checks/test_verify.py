@@ -3,8 +3,10 @@
 import json
 import math
 import os
+import re
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,8 +25,11 @@ from evalsuite.analysis.receipts.verification import (
 from evalsuite.cli import main
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import UntrustedPluginError, UsageError
+from evalsuite.core.version import __version__
+from evalsuite.gold.connection_files import Connections, Entry
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.limits import resolve_limits
+from evalsuite.runs.plan import plan
 from evalsuite.runs.run_folder import RESULTS, RUN
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.submission_reader import read_submission_in_worker
@@ -270,6 +275,8 @@ def test_what_verifying_needs(made: Path, monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(UsageError, match=r"made with the questions of q\.json") as lacks:
         checked(made)
     assert lacks.value.hint == "--questions FILE: one that you trust"
+    (made / "other.jsonl").write_text('{"instance_id": "capital", "question": "Which?"}\n')
+    assert checked(made, questions=made / "other.jsonl").good
     reseal(made / "run", lambda said, _: said["options"].pop("questions"))
     assert checked(made).good
     metadata = made / "sub" / "results_metadata.jsonl"
@@ -287,7 +294,9 @@ def test_what_verifying_needs(made: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_what_a_judge_or_a_connection_says_is_left_out(made: Path) -> None:
-    """A batch that a plugin scores needs no judge; where connections cannot be read, a query may lead anywhere."""
+    """A batch that a plugin scores needs no judge, but no sample has a part of it; where connections cannot be read, a query may lead
+    anywhere, else to a server, or to a file that is not in the folder of databases.
+    """
     gold = read_gold(made / "gold")
     claims = read_claims(made / "run")[1]
     assert claims is not None
@@ -311,8 +320,35 @@ def test_what_a_judge_or_a_connection_says_is_left_out(made: Path) -> None:
         ]
         assert verification._leads_away(task, databases)
         assert verification._leads_away(task, databases, gold=True)
+        sampled = replace(replay, tasks=(own, *replay.tasks[1:]))
+        ids, left_out, seed = verification._draw_sample(sampled, 2, 5)
+        assert (len(ids), left_out.pop(task.instance.instance_id), [*left_out.values()]) == (
+            2,
+            "scored with all answers at once",
+            ["not in the sample"],
+        )
+        assert (seed, verification._draw_sample(sampled, 3, 5)[0]) == (5, replay.ids[1:])
+        assert verification._draw_sample(sampled, 4, 5) == (replay.ids, {}, None)
     finally:
         SCORERS.objects.pop(name)
+
+
+@pytest.mark.parametrize(
+    ("engine", "has_folder", "answer_leads_away", "gold_leads_away"),
+    [("", True, False, False), ("sqlite", False, True, True), ("sqlite", True, False, True), ("postgres", True, True, True)],
+)
+def test_where_a_query_leads(made: Path, engine: str, has_folder: bool, answer_leads_away: bool, gold_leads_away: bool) -> None:
+    """To a server, or to a file: one in the folder of databases counts for gold's own queries only."""
+    login = {"host": "db", "user": "u", "password": "p"} if engine == "postgres" else {"database": "x.sqlite"}
+    known = {"x": Entry(name="x", engine=engine, where="", folder=made, options=login, instances=("capital",))} if engine else {}
+    databases: Any = SimpleNamespace(connections=lambda: Connections(entries=known, databases=made if has_folder else None))
+    gold = read_gold(made / "gold")
+    submission = read_submission_in_worker(made / "sub", gold, resolve_limits(), isolation="none")
+    task = plan(gold, submission, rules="official", limits=resolve_limits())[0]
+    assert (verification._leads_away(task, databases), verification._leads_away(task, databases, gold=True)) == (
+        answer_leads_away,
+        gold_leads_away,
+    )
 
 
 class Whole:
@@ -343,8 +379,16 @@ def test_what_a_run_says_of_itself(made: Path) -> None:
     assert {text for name, text in found.items() if name.startswith("metadata.")} == {"not recorded"}
     assert main(["runs", "tag", str(made / "run"), "--add", "first"]) == 0
     (made / "gold").rename(made / "moved")
-    reseal(made / "run", lambda said, _: said["metadata"].update(model_name="small"))
-    found = dict(checked(made, gold=made / "moved").claimed)
+    reseal(
+        made / "run",
+        lambda said, _: said.update(
+            metadata={"model_name": "small"}, signature=re.sub("evalsuite:[^|]*", "evalsuite:0.0.1", said["signature"])
+        ),
+    )
+    again = checked(made, gold=made / "moved")
+    found = dict(again.claimed)
+    assert (again.exit_code, {name for name in found if name.startswith("signature")}) == (0, {"signature.evalsuite"})
+    assert found["signature.evalsuite"] == f"0.0.1 then, {__version__} now"
     assert found["metadata.model_name"] == "small"
     assert found["gold.folder"] == f"{made / 'gold'}, checked was {made / 'moved'}"
     assert found["tags"] == "#first"

@@ -86,6 +86,7 @@ EXCUSES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "a shard": lambda said: said["options"].update(shard="1/1"),
     "a day": lambda said: said["options"].update(as_of="2026-11-21"),
     "other rules": lambda said: said.update(signature=said["signature"].replace("rules:official", "rules:default")),
+    "unknown rules": lambda said: said.update(signature=said["signature"].replace("rules:official", "rules:lenient")),
     "a plugin": lambda said: said.update(signature=said["signature"] + "|plugins:123456789012"),
     "errata": lambda said: said.update(corrections={"day": "2026-11-21", "hash": "1" * 12, "applied": []}),
 }

@@ -41,6 +41,7 @@ def test_a_receipt_fits_its_submission_and_gold(receipt: Path, capsys: pytest.Ca
     code, found = verified(receipt, capsys, *BOTH[:2])
     assert (code, [one["name"] for one in found["findings"] if one["good"]]) == (4, ["submission"])
     assert found["not_verified"] == {"rows": "scoring needs gold: --gold DIR"}
+    assert set(found["claimed"]) == {"submission", "signature", "root", "seal", "score", "received"}
     code, found = verified(receipt, capsys)
     assert (code, found["findings"], found["claimed"]["score"]) == (4, [], "0.75")
 
