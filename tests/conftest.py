@@ -21,7 +21,7 @@ import pytest
 from evalsuite.core.runtime import collect_rarely
 from evalsuite.sandbox.fork_server import ForkServer, fork_server_for, share
 from tests.command_server import close_command_server, forked_fork_servers
-from tests.properties import load_profile
+from tests.properties import is_full, load_profile
 
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN = time.monotonic()
@@ -116,6 +116,16 @@ def copy_example(folder: Path, ids: Collection[str]) -> None:
                 shutil.copytree(path, folder / name / path.name)
         lines = (ROOT / name / list_).read_text(encoding="utf-8").splitlines(keepends=True)
         (folder / name / list_).write_text("".join(line for line in lines if json.loads(line)["instance_id"] in ids), encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """(submission, gold) of the example, not to be changed: in the test line one or two instances of each kind, else all."""
+    if is_full():
+        return ROOT / "example_submission_folder", ROOT / "gold"
+    some = {"sales_001", "sales_003", "sales_004", "sales_005", "sales_010", "hr_007", "ops_001", "ops_007", "geo_005", "fin_004"}
+    folder = made_once(tmp_path_factory, "some_of_the_example", lambda place: copy_example(place, some))
+    return folder / "example_submission_folder", folder / "gold"
 
 
 def _is_whole(config: pytest.Config) -> bool:

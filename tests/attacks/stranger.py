@@ -195,33 +195,36 @@ def main(place: Path, chosen: list[list[str]]) -> None:
     import evalsuite.cli
     import evalsuite.reports.viewer.app
     from evalsuite.core.registry import _import_file
+    from evalsuite.sandbox.fork_server import fork_server_for, share
     from evalsuite.scorers import SCORERS
 
     evalsuite.reports.viewer.app.serve = crawl
     copy = place.parent / "copy"
-    hook = Executed(copy)
-    clean: dict[str, tuple[int, int]] | None = None
-    for line in chosen or list(lines()):
-        if clean is None or _looked_at(copy) != clean:
-            shutil.rmtree(copy, ignore_errors=True)
-            shutil.copytree(place, copy)
-            clean = _looked_at(copy)
-        os.chdir(copy)
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            try:
-                code = evalsuite.cli.main(line)
-            except SystemExit as ended:
-                code = ended.code
-        left = [str(file) for file in (copy / "EXECUTED", place.resolve() / "EXECUTED") if file.exists()]
-        executed = [*hook.found, *SCORERS.additions.loaded, *left]
-        print(json.dumps({"line": line, "code": code, "executed": executed, "said": said.getvalue()}))
-        # The next command begins as in a process of its own.
-        _import_file.cache_clear()
-        hook.found.clear()
-        os.chdir("/")
-        for file in left:
-            Path(file).unlink(missing_ok=True)
+    # Runs start their workers as for a user; all other commands fork theirs from one server.
+    with fork_server_for() as server:
+        hook = Executed(copy)
+        clean: dict[str, tuple[int, int]] | None = None
+        for line in chosen or list(lines()):
+            if clean is None or _looked_at(copy) != clean:
+                shutil.rmtree(copy, ignore_errors=True)
+                shutil.copytree(place, copy)
+                clean = _looked_at(copy)
+            os.chdir(copy)
+            said = io.StringIO()
+            with share(None if line[0] == "run" else server), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+                try:
+                    code = evalsuite.cli.main(line)
+                except SystemExit as ended:
+                    code = ended.code
+            left = [str(file) for file in (copy / "EXECUTED", place.resolve() / "EXECUTED") if file.exists()]
+            executed = [*hook.found, *SCORERS.additions.loaded, *left]
+            print(json.dumps({"line": line, "code": code, "executed": executed, "said": said.getvalue()}))
+            # The next command begins as in a process of its own.
+            _import_file.cache_clear()
+            hook.found.clear()
+            os.chdir("/")
+            for file in left:
+                Path(file).unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

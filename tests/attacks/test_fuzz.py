@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("shared_fork_server")
 # Mutations of the test line; with `-m slow` as many as EVALSUITE_FUZZ says, in rounds of this many.
 ROUND = 200
 # Of the first round the line does as many.
-LINE = 100
+LINE = 60
 SHARES = {"duckdb": 0.3, "csv": 0.3, "json": 0.2, "metadata": 0.2}
 N_ROWS = 40
 ROWS = [(1000 + 7 * n, f"customer {chr(97 + n % 26)}{n}", 12.5 + 31 * n) for n in range(N_ROWS)]
@@ -183,7 +183,7 @@ def skip_unknown(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", SHARES)
 def test_damaged_files(kind: str, tmp_path: Path) -> None:
-    """100 mutations in all (200 in full): no death reaches the run, and no damaged answer that differs in a needed cell is called right."""
+    """60 mutations in all (200 in full): no death reaches the run, and no damaged answer that differs in a needed cell is called right."""
     skip_unknown(kind)
     play_round(tmp_path, kind, seed=0)
 

@@ -20,9 +20,9 @@ SECRET = "S3CRET-of-gold"
 ANSWERS = {"q1": "Paris it is", "q2": "Rome it is"}
 LINES = [json.dumps({"instance_id": name, "answer_type": "answer", "answer_or_path": text}) + "\n" for name, text in ANSWERS.items()]
 HOSTILE: dict[str, Callable[[Path], object]] = {
-    "broken UTF-8": lambda path: path.write_bytes(b"\xff\n" * 500_000),
-    "deep nesting": lambda path: path.write_text(LINES[0] + '{"a":' + "[" * 1_000_000),
-    "one long line": lambda path: path.write_bytes(b'{"instance_id": "' + bytes(100_000_000)),
+    "broken UTF-8": lambda path: path.write_bytes(b"\xff\n" * 100_000),
+    "deep nesting": lambda path: path.write_text(LINES[0] + '{"a":' + "[" * 200_000),
+    "one long line": lambda path: path.write_bytes(b'{"instance_id": "' + bytes(20_000_000)),
     "a pipe": os.mkfifo,
     "gold itself": lambda path: path.symlink_to(path.parent.parent / "gold" / "x_eval.jsonl"),
 }
@@ -38,7 +38,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ]
     (tmp_path / "gold").mkdir()
     (tmp_path / "gold" / "x_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in spec))
-    how = ["--gold", "gold", "--isolation", "none", "--no-cache", "--quiet", "--limit", "seconds=0.5"]
+    how = ["--gold", "gold", "--isolation", "none", "--no-cache", "--quiet", "--limit", "seconds=0.2"]
     for name, lines, folder in (("team", LINES, "runs/a"), ("other", [LINES[0], LINES[1].replace("Rome", SECRET)], "runs/b")):
         (tmp_path / name).mkdir()
         (tmp_path / name / METADATA).write_text("".join(lines))

@@ -1,4 +1,4 @@
-"""`python -m tests.sandbox.limit_combinations FOLDER SEED N`: the example on N machines that each lack something, at random.
+"""`python -m tests.sandbox.limit_combinations FOLDER SUBMISSION GOLD SEED N`: answers on N machines that each lack something, at random.
 
 A machine has limits of a process (address space, data, open files, size of a file, CPU seconds, processes), those of a control group
 (memory, CPU quota, processes), a small disk for the run and for temporary files, no /dev/shm, no /proc, or a user without rights; most of
@@ -10,7 +10,7 @@ import os
 import random
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,23 +68,12 @@ def drawn(chance: random.Random) -> dict[str, Any]:
     }
 
 
-def outcome(machine: dict[str, Any], folder: Path) -> dict[str, Any]:
+def outcome(machine: dict[str, Any], folder: Path, sides: Sequence[str]) -> dict[str, Any]:
     """Exit code, last words on stderr, and the rows that the run saved, also in a journal."""
     folder.mkdir(mode=0o777)
     disk, saved = folder / "disk", folder / "saved"
     disk.mkdir()
-    words = [
-        "run",
-        "example_submission_folder",
-        "--gold",
-        "gold",
-        "--out",
-        disk / "run",
-        "--quiet",
-        "--no-cache",
-        "--jobs",
-        machine["jobs"],
-    ]
+    words = ["run", sides[0], "--gold", sides[1], "--out", disk / "run", "--quiet", "--no-cache", "--jobs", machine["jobs"]]
     start = [sys.executable, "-c", START, repr(machine["limits"]), machine["user"], *words]
     lines = [f"mount -t tmpfs -o size={machine['disk']}k none {disk}"] if machine["disk"] else []
     lines += [f"chmod 777 {disk}", "mkdir -p /var/tmp", f"export TMPDIR={disk} HOME={disk}"]
@@ -142,18 +131,18 @@ def moved(rows: list[dict[str, Any]], alone: dict[str, tuple[Any, Any]]) -> Iter
                 yield f"{row['instance_id']} {rule}: {right} became {row[rule]} ({row['status']} {row['fault']}: {row['reason'][:120]})"
 
 
-def main(base: Path, seed: int, n: int) -> None:
+def main(base: Path, *sides: str, seed: int, n: int) -> None:
     """Print the outcome of n machines."""
     base.chmod(0o777)
     everything = {"limits": {}, "groups": {}, "disk": 0, "absent": [], "user": 0, "jobs": 2}
-    alone = {row["instance_id"]: (row["official"], row["strict"]) for row in outcome(everything, base / "alone")["rows"]}
-    assert len(alone) == 40, alone
+    alone = {row["instance_id"]: (row["official"], row["strict"]) for row in outcome(everything, base / "alone", sides)["rows"]}
+    assert alone
     for at in range(seed, seed + n):
         machine = drawn(random.Random(at))
-        found = outcome(machine, base / str(at))
+        found = outcome(machine, base / str(at), sides)
         rows = found.pop("rows")
         print(json.dumps({"seed": at, **machine, **found, "n_rows": len(rows), "moved": list(moved(rows, alone))}), flush=True)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    main(Path(sys.argv[1]), *sys.argv[2:4], seed=int(sys.argv[4]), n=int(sys.argv[5]))

@@ -25,7 +25,8 @@ from evalsuite.sandbox.limits import check_limits, jobs_that_fit
 from tests.conftest import ROOT
 from tests.processes import finished
 
-EXAMPLE, GOLD, MIB = ROOT / "example_submission_folder", ROOT / "gold", 1 << 20
+MIB = 1 << 20
+Verdicts = dict[str, tuple[float | None, float | None]]
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits that only Linux keeps")
 
 LIMITED = """
@@ -40,23 +41,26 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-def outcome(limit: str, out: Path, *more: str) -> tuple[int, str, dict[str, tuple[float | None, float | None]]]:
-    """(exit code, complaint, both verdicts by id) of a run of the example under limits of the system."""
-    command = [sys.executable, "-c", LIMITED, limit, "run", EXAMPLE, "--gold", GOLD, "--out", out, "--quiet", "--jobs", "2", *more]
-    done = finished(command, cwd=out.parent)
-    if not (out / "results.jsonl").exists():
-        return done.returncode, done.stderr, {}
-    rows = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
-    return done.returncode, done.stderr, {row["instance_id"]: (row["official"], row["strict"]) for row in rows}
+def verdicts(run_folder: Path) -> Verdicts:
+    """Both verdicts by id that a run saved."""
+    journal = run_folder / "results.jsonl"
+    rows = [json.loads(line) for line in journal.read_text().splitlines()] if journal.exists() else []
+    return {row["instance_id"]: (row["official"], row["strict"]) for row in rows}
+
+
+def outcome(limit: str, example: tuple[Path, Path], out: Path, *more: str) -> tuple[int, str, Verdicts]:
+    """(exit code, complaint, verdicts) of a run of the example under limits of the system."""
+    words = ["run", example[0], "--gold", example[1], "--out", out, "--quiet", "--jobs", "2", *more]
+    done = finished([sys.executable, "-c", LIMITED, limit, *words], cwd=out.parent)
+    return done.returncode, done.stderr, verdicts(out)
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[float | None, float | None]]:
+def alone(example: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Verdicts:
     """The example's verdicts on a machine with room."""
     out = tmp_path_factory.mktemp("machine") / "run"
-    run(EXAMPLE, GOLD, RunOptions(out=out))
-    rows = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
-    return {row["instance_id"]: (row["official"], row["strict"]) for row in rows}
+    run(*example, RunOptions(out=out))
+    return verdicts(out)
 
 
 @linux
@@ -70,10 +74,10 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[float | N
         pytest.param("FSIZE=1000", "1000 bytes for a file", marks=pytest.mark.slow),
     ],
 )
-def test_too_little_is_said_and_nothing_is_written(limit: str, words: str, tmp_path: Path) -> None:
+def test_too_little_is_said_and_nothing_is_written(limit: str, words: str, example: tuple[Path, Path], tmp_path: Path) -> None:
     """A run that the system gives less than its limits let an answer take ends with 2 before there is a folder of it."""
-    code, complaint, verdicts = outcome(limit, tmp_path / "run")
-    assert (code, verdicts) == (EXIT_USAGE, {})
+    code, complaint, scored = outcome(limit, example, tmp_path / "run")
+    assert (code, scored) == (EXIT_USAGE, {})
     assert words in complaint
     assert "hint: raise it (ulimit" in complaint
     assert not (tmp_path / "run").exists()
@@ -105,34 +109,32 @@ ODD = [
 
 @linux
 @pytest.mark.parametrize("more", [ODD[0], pytest.param(ODD[1], marks=pytest.mark.slow)], ids=["strict", "debug"])
-def test_a_process_that_was_started_oddly(
-    more: dict[str, str], alone: dict[str, tuple[float | None, float | None]], tmp_path: Path
-) -> None:
+def test_a_process_that_was_started_oddly(more: dict[str, str], alone: Verdicts, example: tuple[Path, Path], tmp_path: Path) -> None:
     """Ignored ends of children, blocked signals, no streams, open files of others and a switched-over Python move no verdict."""
     out = tmp_path / "run"
-    code = STARTED.replace("ODD", repr(more))
-    done = finished([sys.executable, "-c", code, "run", EXAMPLE, "--gold", GOLD, "--out", out, "--no-cache"], cwd=ROOT)
-    rows = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
-    assert (done.returncode, {row["instance_id"]: (row["official"], row["strict"]) for row in rows}) == (0, alone)
+    words = ["run", example[0], "--gold", example[1], "--out", out, "--no-cache"]
+    done = finished([sys.executable, "-c", STARTED.replace("ODD", repr(more)), *words], cwd=ROOT)
+    assert (done.returncode, verdicts(out)) == (0, alone)
 
 
 @linux
 @pytest.mark.slow
 @pytest.mark.parametrize("n_mib", [120, 200, 320, 400, 500, 700, 1000, 1500, 2000, 2047, 2048, 2100, 3000])
-def test_no_room_moves_a_verdict(n_mib: int, alone: dict[str, tuple[float | None, float | None]], tmp_path: Path) -> None:
+def test_no_room_moves_a_verdict(n_mib: int, alone: Verdicts, example: tuple[Path, Path], tmp_path: Path) -> None:
     """However much address space there is: a run ends with 2, or with the verdicts that it has everywhere."""
-    plain = outcome(f"AS={n_mib * MIB}", tmp_path / "plain")
-    lowered = outcome(f"AS={n_mib * MIB}", tmp_path / "lowered", "--limit", f"memory_mib={n_mib}")
+    plain = outcome(f"AS={n_mib * MIB}", example, tmp_path / "plain")
+    lowered = outcome(f"AS={n_mib * MIB}", example, tmp_path / "lowered", "--limit", f"memory_mib={n_mib}")
     assert (plain[0] == EXIT_USAGE) == (n_mib < DEFAULT_LIMITS["memory_mib"])
-    for code, complaint, verdicts in (plain, lowered):
-        assert verdicts == ({} if code == EXIT_USAGE else alone), complaint
+    for code, complaint, scored in (plain, lowered):
+        assert scored == ({} if code == EXIT_USAGE else alone), complaint
 
 
 @linux
-@pytest.mark.parametrize("n", [1, pytest.param(500, marks=pytest.mark.slow)])
-def test_machines_that_lack_anything_move_no_verdict(n: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("seed", "n"), [(1002, 1), pytest.param(1000, 500, marks=pytest.mark.slow)])
+def test_machines_that_lack_anything_move_no_verdict(seed: int, n: int, example: tuple[Path, Path], tmp_path: Path) -> None:
     """Whatever a machine lacks, a run ends as it does everywhere, with unscored answers, or with one error: no verdict differs."""
-    done = finished([sys.executable, "-m", "tests.sandbox.limit_combinations", tmp_path, 1000, n], cwd=ROOT, seconds=60 * n, check=True)
+    words = [sys.executable, "-m", "tests.sandbox.limit_combinations", tmp_path, *example, seed, n]
+    done = finished(words, cwd=ROOT, seconds=60 * n, check=True)
     machines = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(machines) == n
     assert [machine for machine in machines if machine["moved"] or machine["code"] not in (0, 2, 4)] == []
@@ -141,12 +143,12 @@ def test_machines_that_lack_anything_move_no_verdict(n: int, tmp_path: Path) -> 
 
 @linux
 @pytest.mark.parametrize("isolation", ["process", "none"])
-def test_a_machine_without_proc_is_refused(isolation: str, tmp_path: Path) -> None:
+def test_a_machine_without_proc_is_refused(isolation: str, example: tuple[Path, Path], tmp_path: Path) -> None:
     """Without /proc no private copy of a database can be opened, which would be a 0 of the answer: one error, and nothing is scored."""
     mount = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
     if shutil.which("unshare") is None or finished([*mount, "true"]).returncode != 0:
         pytest.skip("this system lets no user mount a file system of his own (unshare)")
-    words = ["run", EXAMPLE, "--gold", GOLD, "--out", tmp_path / "run", "--isolation", isolation]
+    words = ["run", example[0], "--gold", example[1], "--out", tmp_path / "run", "--isolation", isolation]
     done = finished([*mount, sys.executable, "-m", "evalsuite", *words], cwd=ROOT)
     assert (done.returncode, "/proc is not mounted" in done.stderr, (tmp_path / "run").exists()) == (2, True, False), done.stderr
 
@@ -205,11 +207,11 @@ def test_few_open_files_lower_the_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert jobs_that_fit(8, [1], DEFAULT_LIMITS)[0] == 4
 
 
-def test_fewer_jobs_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fewer_jobs_are_said(example: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that is made slower says so, and its receipt has the number."""
     monkeypatch.setattr(limits, "memory_room", lambda: (400 * MIB, "/sys/fs/cgroup/memory/memory.limit_in_bytes"))
     said: list[str] = []
-    done = run(EXAMPLE, GOLD, RunOptions(out=tmp_path / "run", jobs=8, tell=said.append))
+    done = run(*example, RunOptions(out=tmp_path / "run", jobs=8, tell=said.append))
     (line,) = said
     assert line.startswith("--jobs 2 instead of 8: 400 MiB of memory left")
     assert done.receipt["jobs"] == 2

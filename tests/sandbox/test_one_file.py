@@ -12,12 +12,12 @@ from tests.conftest import ROOT
 from tests.processes import finished
 
 MIB = 1 << 20
-# A file system of 64 MiB for temporary files, in a mount namespace of its own.
-SMALL = 'mount -t tmpfs -o size=64m none "$1" && shift && exec "$@"'
+# A file system of 4 MiB for temporary files, in a mount namespace of its own.
+SMALL = 'mount -t tmpfs -o size=4m none "$1" && shift && exec "$@"'
 
 
 def databases(folder: Path, *, dense_mib: int) -> tuple[Path, Path]:
-    """(submission, gold) of three equal databases: one plain, one with holes up to 250 MiB, one with so many MiB of other blocks."""
+    """(submission, gold) of three equal databases: one plain, one with holes up to 32 MiB, one with so many MiB of other blocks."""
     import duckdb
 
     good = folder / "good.duckdb"
@@ -31,7 +31,7 @@ def databases(folder: Path, *, dense_mib: int) -> tuple[Path, Path]:
             (side / name).mkdir(parents=True)
             shutil.copy(good, side / name / file)
     with (submission / "sparse" / "a.duckdb").open("ab") as file:
-        file.truncate(250 * MIB)
+        file.truncate(32 * MIB)
     with (submission / "dense" / "a.duckdb").open("ab") as file:
         file.write(b"x" * (dense_mib * MIB))
     evaluations: dict[str, Any] = dict.fromkeys(names[:3], check) | {"text": {"func": "string_match", "parameters": {"gold": "Oslo"}}}
@@ -45,7 +45,7 @@ def databases(folder: Path, *, dense_mib: int) -> tuple[Path, Path]:
 @pytest.mark.parametrize("isolation", ["process", "none"])
 def test_a_database_larger_than_the_folder_for_temporary_files(isolation: str, tmp_path: Path) -> None:
     """Every one of them is right, and the folder is empty afterwards."""
-    submission, gold = databases(tmp_path, dense_mib=80)
+    submission, gold = databases(tmp_path, dense_mib=8)
     place, out = tmp_path / "tmp", tmp_path / "out"
     place.mkdir()
     words = [sys.executable, "-m", "evalsuite", "run", str(submission), "--gold", str(gold), "--no-cache", "-q", "--isolation", isolation]

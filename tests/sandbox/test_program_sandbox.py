@@ -150,21 +150,21 @@ def test_a_jail_that_the_system_kills_is_no_verdict(level: int, always: bool) ->
 )
 def test_what_a_program_does_to_itself_is_its_failure(program: str) -> None:
     """Memory, CPU time, depth and every way to end itself: a verdict, so that no program leaves the mean by it."""
-    assert ended(program, "assert True", seconds=1.0) in ("failed", "timeout")
+    assert ended(program, "assert True", seconds=0.3) in ("failed", "timeout")
 
 
 def test_nothing_outlives_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that is killed at its limit is gone, with its threads; the folder for temporary files holds nothing new."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    assert ended("while True: pass", "", seconds=1.0) == "timeout"
+    assert ended("while True: pass", "", seconds=0.3) == "timeout"
     assert [place for place in _children(os.getpid()) if b"program_start" in _words(place)] == []
     assert list(tmp_path.iterdir()) == []
 
 
 def test_all_programs_of_an_answer_share_its_seconds() -> None:
     """A list of programs that never end costs what one may take, not each of them."""
-    metric = get_metric("pass_at_k", k=1, timeout_seconds=0.5)
-    with allowing_programs(False, seconds=1.0):
+    metric = get_metric("pass_at_k", k=1, timeout_seconds=0.2)
+    with allowing_programs(False, seconds=0.4):
         found = metric.detailed_evaluate(["while True: pass"] * 40, "assert True")
     assert (found.value, found.details["c"], found.details["n"]) == (0, 0, 40)
 

@@ -10,6 +10,7 @@ import os
 import shutil
 import stat
 import sys
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from tests.runs.made import without_seconds, without_times
 from tests.runs.store.every_moment import HERE, go_on, killed
 
 LOSSES = ("content", "zeros", "names")
+MANY = 5
 
 
 class Disk:
@@ -102,22 +104,22 @@ def cut_runs(folder: Path, step: int, *, earlier: bool) -> tuple[int, list[str]]
     assert whole is not None
     if earlier:
         run(other, gold, RunOptions(out=folder / "earlier", **HERE))
-    for moment in count(1, step):
-        for loss in LOSSES:
-            out, left = folder / f"run-{moment}-{loss}", folder / f"left-{moment}-{loss}"
-            if earlier:
-                shutil.copytree(folder / "earlier", out)
-            is_cut = killed(lambda out=out: run(submission, gold, RunOptions(out=out, **HERE)), out, moment, Disk(out, left, loss))
-            if is_believed(left) is False:
-                wrong.append(f"{loss} lost before change {moment}: half a run is believed")
-            if not is_cut and is_believed(left) is None:
-                wrong.append(f"{loss} lost after the end: the finished run is lost")
-            go_on(submission, gold, left)
-            if without_seconds(left) != without_seconds(whole) or without_times(left) != without_times(whole):
-                wrong.append(f"{loss} lost before change {moment}: the run that goes on differs")
-        if not is_cut:
-            return moment - 1, wrong
-    raise AssertionError
+
+    def fail(moment: int, loss: str) -> bool:
+        out, left = folder / f"run-{moment}-{loss}", folder / f"left-{moment}-{loss}"
+        if earlier:
+            shutil.copytree(folder / "earlier", out)
+        is_cut = killed(lambda: run(submission, gold, RunOptions(out=out, **HERE)), out, moment, Disk(out, left, loss))
+        if is_believed(left) is False:
+            wrong.append(f"{loss} lost before change {moment}: half a run is believed")
+        if not is_cut and is_believed(left) is None:
+            wrong.append(f"{loss} lost after the end: the finished run is lost")
+        go_on(submission, gold, left)
+        if without_seconds(left) != without_seconds(whole) or without_times(left) != without_times(whole):
+            wrong.append(f"{loss} lost before change {moment}: the run that goes on differs")
+        return is_cut
+
+    return n_moments(step, fail), wrong
 
 
 def cut_sites(folder: Path, step: int) -> tuple[int, list[str]]:
@@ -137,19 +139,33 @@ def cut_sites(folder: Path, step: int) -> tuple[int, list[str]]:
     shutil.copytree(folder / "private", folder / "private-before")
     shutil.copytree(first, folder / "second")
     after, wrong = build(folder / "second", 20001), []
-    for moment in count(1, step):
-        for loss in LOSSES:
-            root, left = folder / f"site-{moment}-{loss}", folder / f"left-{moment}-{loss}"
-            shutil.copytree(first, root)
-            shutil.rmtree(folder / "private")
-            shutil.copytree(folder / "private-before", folder / "private")
-            is_cut = killed(lambda root=root: build(root, 20001), root, moment, Disk(root, left, loss))
-            found = pages(left / "site")
-            if found not in ((before, after) if is_cut else (after,)):
-                other = sorted(name for name in {*before, *after, *found} if found.get(name) not in (before.get(name), after.get(name)))
-                wrong.append(f"{loss} lost before change {moment}: neither the old site nor the new one: {other[:3]}")
-        if not is_cut:
-            return moment - 1, wrong
+
+    def fail(moment: int, loss: str) -> bool:
+        root, left = folder / f"site-{moment}-{loss}", folder / f"left-{moment}-{loss}"
+        shutil.copytree(first, root)
+        shutil.rmtree(folder / "private")
+        shutil.copytree(folder / "private-before", folder / "private")
+        is_cut = killed(lambda: build(root, 20001), root, moment, Disk(root, left, loss))
+        found = pages(left / "site")
+        if found not in ((before, after) if is_cut else (after,)):
+            other = sorted(name for name in {*before, *after, *found} if found.get(name) not in (before.get(name), after.get(name)))
+            wrong.append(f"{loss} lost before change {moment}: neither the old site nor the new one: {other[:3]}")
+        return is_cut
+
+    return n_moments(step, fail), wrong
+
+
+def n_moments(step: int, fail: Callable[[int, str], bool]) -> int:
+    """How many moments there are, of which each `step`-th is tried; `fail` says whether there was one.
+
+    Each kind of loss is tried at a moment in steps of less than `MANY`, else one after the other; after the end always each.
+    """
+    for turn, moment in enumerate(count(1, step)):
+        tried = LOSSES if step < MANY else (LOSSES[turn % len(LOSSES)],)
+        if not all([fail(moment, loss) for loss in tried]):
+            for loss in {*LOSSES}.difference(tried):
+                fail(moment, loss)
+            return moment - 1
     raise AssertionError
 
 

@@ -58,7 +58,7 @@ def interrupted(toy: tuple[Path, Path, Path], folder: Path, journal: bytes) -> P
     return folder
 
 
-@pytest.mark.parametrize("step", [31, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [61, pytest.param(3, marks=pytest.mark.slow)])
 def test_killed_before_any_change(tmp_path: Path, step: int) -> None:
     """Killed before each change it makes to its folder, and killed again while going on, a run ends as if nothing had been."""
     done = finished([sys.executable, "-m", "tests.runs.store.every_moment", tmp_path, step], seconds=600, cwd=ROOT, check=True)
@@ -76,7 +76,7 @@ def test_the_power_fails_before_any_change(tmp_path: Path, step: int) -> None:
     assert all(n >= 5 for n, _ in moments.values())
 
 
-@pytest.mark.parametrize("step", [37, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [71, pytest.param(5, marks=pytest.mark.slow)])
 def test_cut_at_any_byte(toy: tuple[Path, Path, Path], tmp_path: Path, step: int) -> None:
     """Cut in the middle of a character, of a line or between two, a journal gives the same results; a half line is dropped with a note."""
     submission, gold, whole = toy

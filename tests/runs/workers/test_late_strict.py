@@ -26,6 +26,7 @@ from tests.runs.made import write_sides
 from tests.runs.workers.test_executors import texts
 
 pytestmark = pytest.mark.usefixtures("quick_fork_servers")
+BRIEF = {"seconds": 0.5}
 
 # In a worker strict rules take for ever on one kind of answer.
 SLEEPERS = """
@@ -87,9 +88,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def scored(folders: tuple[Path, Path], *, rules: Rule = "official", isolation: str = "process", only: Any = ()) -> dict[str, Result]:
-    """The results of answers with a second each."""
+    """The results of answers with half a second each."""
     submission, gold = folders
-    tasks = plan(read_gold(gold), read_submission(submission), rules=rules, limits=resolve_limits({"seconds": 1}), only=only)
+    tasks = plan(read_gold(gold), read_submission(submission), rules=rules, limits=resolve_limits(BRIEF), only=only)
     pool = Pool(jobs=2, isolation=isolation, gold_inodes=gold_inodes(gold))
     return {result.instance_id: result for result in pool.results(tasks)}
 
@@ -102,7 +103,7 @@ def test_the_official_verdict_stands_and_a_late_one_is_not_remembered(folders: t
 
     What took too long today may be there in time tomorrow.
     """
-    options = RunOptions(out=tmp_path / "run", rules="official", jobs=2, limits={"seconds": 1}, cache=tmp_path / "cache")
+    options = RunOptions(out=tmp_path / "run", rules="official", jobs=2, limits=BRIEF, cache=tmp_path / "cache")
     first = {result.instance_id: result for result in run(*folders, options).results}
     for results in (first, scored(folders, isolation="none", only=("several", "tree", "text"))):
         assert {name: r.official for name, r in results.items()} == dict.fromkeys(results, 1.0)
@@ -148,7 +149,7 @@ def test_a_check_of_files_keeps_the_official_verdict(
     name: str, folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`check SCORER` on files says what `run` says of them."""
-    monkeypatch.setitem(DEFAULT_LIMITS, "seconds", 1)
+    monkeypatch.setitem(DEFAULT_LIMITS, "seconds", BRIEF["seconds"])
     func, _, answer = CASES[name]
     if name == "tree":
         (folders[0] / "answer.json").write_text(str(answer))

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -344,19 +345,23 @@ def wait(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return plugin.with_name("wait")
 
 
-KILLED = [(name, signal.SIGKILL) for name in ("reader", "judge", "fork server", "its parent")]
-
-
+# Of each pair the test line kills one today and the other tomorrow: a worker, and a process that starts workers.
+PAIRS = (("reader", "judge"), ("fork server", "its parent"))
+KILLED = [((name,), signal.SIGKILL) for names in PAIRS for name in names]
 # Another signal ends a process in the same way.
-OTHERS = (("reader", signal.SIGHUP), ("fork server", signal.SIGTERM))
+OTHERS = ((("reader",), signal.SIGHUP), (("fork server",), signal.SIGTERM))
 
 
-@pytest.mark.parametrize(("name", "stop"), [*KILLED, *(pytest.param(*one, marks=pytest.mark.slow) for one in OTHERS)])
+@pytest.mark.parametrize(
+    ("names", "stop"),
+    [*((names, signal.SIGKILL) for names in PAIRS), *(pytest.param(*one, marks=pytest.mark.slow) for one in (*KILLED, *OTHERS))],
+)
 @linux
 def test_each_process_dies_in_each_phase(
-    name: str, stop: signal.Signals, wait: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    names: Sequence[str], stop: signal.Signals, wait: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process that is ended from outside, once in each phase of its work: every answer has its right score in the end."""
+    name = names[date.today().toordinal() % len(names)]
     # A batch of answers of which each fills half a socket.
     monkeypatch.setattr("evalsuite.runs.worker_pool._MOST_BYTES", 1 << 24)
     submission, gold = tables(tmp_path, 40, func="patient", n_rows=4000)
