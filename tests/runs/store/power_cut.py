@@ -162,7 +162,7 @@ def n_moments(step: int, fail: Callable[[int, str], bool]) -> int:
     """
     for turn, moment in enumerate(count(1, step)):
         tried = LOSSES if step < MANY else (LOSSES[turn % len(LOSSES)],)
-        if not all([fail(moment, loss) for loss in tried]):
+        if False in [fail(moment, loss) for loss in tried]:
             for loss in {*LOSSES}.difference(tried):
                 fail(moment, loss)
             return moment - 1
