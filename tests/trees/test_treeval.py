@@ -3,6 +3,7 @@
 import copy
 import json
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from evalsuite.trees.treeval import TreevalResult, treeval_score
 from evalsuite.trees.treeval_metrics import PairMetric
 from tests.properties import examples
 
+TABLE = Path(__file__).with_name("treeval.txt")
 EXACT = dict.fromkeys(("string", "integer", "number", "boolean", "()"), "exact_match")
 STRINGS, XY = {"a": ["string"]}, {"a": [{"x": "integer", "y": "string"}]}
 TWO, PAIR, BRANCH = {"a": "string", "b": "string"}, {"a": "string", "b": "integer"}, {"a": {"x": "string", "y": "string"}}
@@ -348,6 +350,30 @@ def test_no_order_matters(n: int) -> None:
         other = [(turned(source, p), turned(source, r)) for p, r in source.sample(records, len(records))]
         before, after = (treeval_score([p for p, _ in batch], [r for _, r in batch], LISTS) for batch in (records, other))
         assert (before.counts, before.summary, before.per_metric) == (after.counts, after.summary, after.per_metric), records
+
+
+def test_records_of_every_kind() -> None:
+    """The table: what the reference takes a value for and where it raises, what the sound rules count, and which rows they show."""
+    lines = [line for line in TABLE.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    for source, *expected in zip(*[iter(lines)] * 3, strict=True):
+        schema, references, predictions, metrics = json.loads(source)
+        found = []
+        for compat in (True, False):
+            result = treeval_score(predictions, references, schema, types_metrics=metrics, compat=compat)
+            means = {name: rounded(mean) for name, mean in result.per_metric.items() if name not in result.summary}
+            by_type = {name: each for name, each in result.per_leaf_type.items() if name not in result.summary}
+            types = {name: each and {metric: rounded(mean) for metric, mean in each.items()} for name, each in by_type.items()}
+            rows = [
+                [row.record, row.path, row.status, rounded(row.score), *row[6:]] for row in result.rows if row.status != "match" or row.flag
+            ]
+            said = [rounded(result.score), [*map(int, result.counts)], means, types, result.reference_raises if compat else rows]
+            found.append("=> " + json.dumps(said))
+        assert found == expected, source
+
+
+def rounded(value: float | None) -> float | None:
+    """Six decimals."""
+    return None if value is None else round(value, 6)
 
 
 def test_rates_of_nothing() -> None:

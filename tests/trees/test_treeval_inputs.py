@@ -2,14 +2,12 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from evalsuite.scorers.tree_scorers import tree_score
 from evalsuite.trees import PairMetric, create_tree_metrics, load_json_files, treeval_score
-from evalsuite.trees.batch_comparators import parse_judge_reply
 from evalsuite.trees.json_schema import join
 from evalsuite.trees.treeval_metrics import ExactMatch, Levenshtein, nearly_equal
 
@@ -114,13 +112,6 @@ def test_what_is_said_of_fields() -> None:
     assert [join(*parts) for parts in (("a", "b"), ("", "b"), ("a", "b.c"), ("", "b c"))] == ["a.b", "b", "a['b.c']", "['b c']"]
 
 
-@pytest.mark.parametrize("reply", ["no", "[" * 100_000, "[1]", '{"result": [1]}'])
-def test_a_reply_without_results_has_no_scores(reply: str) -> None:
-    """Whatever else it is; in a fence each entry that is no verdict is None."""
-    assert parse_judge_reply(reply) == []
-    assert parse_judge_reply('```json\n{"results": [1, 0, null, "x"]}\n```') == [1, 0, None, None]
-
-
 def test_scorer() -> None:
     """One record or several; where the reference raises official is 0 with the reason, strict stands."""
     schema = {"a": ["string"], "b": "integer"}
@@ -138,37 +129,6 @@ def test_scorer() -> None:
         assert found.reason
         assert found.strict_reason
         json.dumps(found.details)
-
-
-@pytest.mark.parametrize(
-    ("schema", "reference", "prediction", "metric", "raises"),
-    [
-        ("string", "a", 1, "exact_match", True), ("string", 5, 1, "exact_match", False), (["string"], ["a"], [1], "exact_match", True),
-        (["string"], ["a"], 3, "exact_match", True), (["string"], ["a"], 3, "levenshtein", True),
-        (["integer"], [3, 4], 3, "exact_match", False), (["integer"], [3, 4], True, "exact_match", False),
-        (["string"], ["a"], ["a"], "levenshtein", False), (["string"], ["a"], ["a", 1], "levenshtein", True),
-    ],
-)  # fmt: skip
-def test_what_the_reference_cannot_compare(schema: object, reference: object, prediction: object, metric: str, raises: bool) -> None:
-    """An integer against a text raises there, in a list and as a lone number in the place of one; numbers against numbers do not."""
-    types = dict.fromkeys(("string", "integer"), metric)
-    result = treeval_score([{"x": prediction}], [{"x": reference}], {"x": schema}, types_metrics=types, compat=True)
-    assert bool(result.reference_raises) is raises
-
-
-@pytest.mark.parametrize(
-    ("predictions", "raises", "n_predicted"),
-    [
-        ([{"x": 1}, "uv"], False, 3), ([{"x": 1}, ["u", "v", "w"]], False, 4), (["uv", {"x": 1}], True, 2), ([{"x": 1}, "x"], True, 2),
-        ([{"x": 1}, ["x"]], True, 2), ([{"x": 1}, 3], True, 2), ([{"x": 1}, None], True, 2),
-    ],
-)  # fmt: skip
-def test_a_text_in_the_place_of_a_record(predictions: list[Any], raises: bool, n_predicted: int) -> None:
-    """The reference counts the letters of a later text as keys, none of them right; a first one, or one with the name of a key, raises."""
-    found = treeval_score(predictions, [{"x": 1}, {"x": 1}], {"x": "integer"}, compat=True)
-    assert bool(found.reference_raises) is raises
-    if not raises:
-        assert found.counts == (n_predicted, 1, 1, 1, 0, 0)
 
 
 def test_official_items_are_aligned_by_their_lists() -> None:

@@ -8,11 +8,8 @@ import pytest
 from evalsuite.trees import (
     BatchItem,
     ComparatorResult,
-    CompoundComparator,
     FakeJudge,
     FieldResult,
-    GoldValidationError,
-    SchemaError,
     SemanticBatchComparator,
     TreeLimitError,
     TreeLimits,
@@ -26,9 +23,7 @@ from evalsuite.trees import (
     rows_of,
     set_type_default,
     unregister,
-    validate_gold,
 )
-from evalsuite.trees.comparators import SHIPPED, compat_oneof, type_convert
 from evalsuite.trees.field_matching import how_aligned
 from evalsuite.trees.field_results import FieldReport, Notice, field_details
 from tests.trees.test_xeval_sound import BEST_FIT, NUMBER, SEMANTIC, TEXT, a_list, an_object, one, rows
@@ -102,63 +97,6 @@ def test_required_optional_ignored() -> None:
     assert one(gold, {**gold, "other": 1}, schema).mean_precision == 0.75
 
 
-@pytest.mark.parametrize(
-    ("name", "gold", "extracted", "params", "score"),
-    [
-        ("date", "2024-03-05", "Mar 5, 2024", {}, 1.0),
-        ("date", "2024-03-05", "5/3/2024", {"formats": ["%d/%m/%Y"]}, 1.0),
-        ("date", "2024-03-05", "2024-03-06", {"days": 1}, 1.0),
-        ("date", "2024-03-05", "2024-03-06", {}, 0.0),
-        ("date", "2024-03-05", 7, {}, 0.0),
-        ("datetime", "2024-03-05T10:00:00Z", "2024-03-05T12:00:00+02:00", {}, 1.0),
-        ("datetime", "2024-03-05T10:00:00", "2024-03-05T10:00:30", {"seconds": 10}, 0.0),
-        ("quantity", "0.3 um", "300 nm", {}, 1.0),
-        ("quantity", {"value": 300, "unit": "nm"}, "3e-7 m", {}, 1.0),
-        ("quantity", "25 °C", "298.15 K", {}, 1.0),
-        ("quantity", "1,000 g", "1 kg", {}, 1.0),
-        ("quantity", 5, "5 mm", {"unit": "mm"}, 1.0),
-        ("quantity", "5 mm", "5 mg", {}, 0.0),
-        ("quantity", "10 nm", "10.4 nm", {"abs": 0.5}, 1.0),
-        ("quantity", "2 furlong", "2 furlong", {}, 1.0),
-        ("quantity", "2 furlong", "2 miles", {}, 0.0),
-        ("quantity", "1 psi", "6894.757 Pa", {"units": {"psi": [6894.757, "Pa"]}}, 1.0),
-        ("regex", "[A-Z]\\d+", "B12", {}, 1.0),
-        ("regex", "x", "B12x", {"pattern": "b\\d+x", "ignore_case": True}, 1.0),
-        ("regex", "[", "[", {}, 1.0),
-        ("regex", "[", "]", {}, 0.0),
-        ("regex", "(a+)+b", "a" * 5000, {}, 0.0),
-        ("set", ["a", "b"], ["b", "a", "a"], {}, 1.0),
-        ("set", "a, b", "b", {}, pytest.approx(2 / 3)),
-        ("set", [1], [True], {}, 0.0),
-        ("edit_distance", "abcd", "abcx", {}, 0.75),
-        ("edit_distance", "abcd", None, {}, 0.0),
-        ("token_f1", "the big cat", "The cat", {}, pytest.approx(0.8)),
-        ("token_f1", None, None, {}, 1.0),
-    ],
-)
-def test_more_comparators(name: str, gold: Any, extracted: Any, params: Any, score: float) -> None:
-    """Dates, quantities, patterns, sets and partial credit, each with a value."""
-    assert SHIPPED[name](gold, extracted, params).score == score
-
-
-def test_register() -> None:
-    """exact cannot be taken, date can; a run's own names come first and stay with the run."""
-    schema = an_object(a={"type": "string", "x-eval-compare": "date"})
-    with pytest.raises(ValueError, match="built in"):
-        register("exact", always)
-    register("date", always)
-    try:
-        assert one({"a": "x"}, {"a": "y"}, schema).mean_f1 == 1.0
-        assert one({"a": "x"}, {"a": "y"}, schema, comparators={"date": never}).mean_f1 == 0.0
-        with pytest.raises(ValueError, match="already registered"):
-            register("date", always)
-    finally:
-        unregister("date")
-    assert one({"a": "x"}, {"a": "y"}, schema).mean_f1 == 0.0
-    with pytest.raises(SchemaError, match="did you mean 'numeric'"):
-        one({}, {}, an_object(a={"type": "number", "x-eval-compare": "numerik"}))
-
-
 def test_transforms_of_a_run() -> None:
     """A transform may be registered, or given to one run."""
     schema = an_object(a={**TEXT, "x-eval-transform": ["no_dots"]})
@@ -186,17 +124,6 @@ def test_a_batch_function() -> None:
         unregister("together")
 
 
-def test_compound() -> None:
-    """The primary carries the score; a part that both lack is left out, one that a side lacks is an omission and no score."""
-    part = {"type": "string", "x-eval-compare": "name"}
-    schema = an_object(first=part, last=part)
-    run = {"comparators": {"name": CompoundComparator(["first", "last"], "last", "name", "casefold")}}
-    full = {"first": "Ada", "last": "Lovelace"}
-    assert [row[1] for row in rows(full, {"first": "ADA", "last": "lovelace"}, schema, **run)] == ["skipped", "match"]
-    assert one({"last": "L"}, {"last": "L"}, schema, **run).mean_f1 == 1.0
-    assert [row[1] for row in rows(full, {"last": "Lovelace"}, schema, **run)] == ["omission", "mismatch"]
-
-
 def test_type_defaults() -> None:
     """The comparator of a type can be set for the process, and reset."""
     set_type_default("string", {"edit_distance": {}})
@@ -205,17 +132,6 @@ def test_type_defaults() -> None:
     finally:
         reset_type_defaults()
     assert one({"a": "abcd"}, {"a": "abcx"}, infer_schema([{"a": "abcd"}])).mean_f1 == 0.0
-
-
-def test_widen() -> None:
-    """All values decide: number over integer, nullable, several types, and the values of an enumeration."""
-    values = [{"n": 1, "m": "x", "k": "a"}, {"n": 2.5, "m": None, "k": "b"}, {"n": 3, "m": "y", "k": "a"}] * 2 + [{"p": 1}, {"p": "x"}]
-    found = infer_schema(values, widen=True, notify=quiet)["properties"]
-    assert found["n"] == {"type": "number"}
-    assert found["m"]["type"] == ["string", "null"]
-    assert found["k"] == {"type": "string", "enum": ["a", "b"]}
-    assert found["p"] == {"type": ["integer", "string"]}
-    assert infer_schema(values, notify=quiet)["properties"]["n"] == {"type": "integer"}
 
 
 class Model:
@@ -306,36 +222,6 @@ def test_limits() -> None:
             one({"a": "x"}, extracted, schema)
 
 
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"x-eval-compare": {"numeric": {"tolerance": 5}}}, "tolerance"),
-        ({"x-eval-compare": {"oneof": {}}}, "values"),
-        ({"x-eval-compare": {"regex": {"pattern": "["}}}, "pattern"),
-        ({"x-eval-transform": [{"round_digits": {}}]}, "digits"),
-        ({"x-eval-transform": [{"type_convert": {"to": "date"}}]}, "'to'"),
-        ({"x-eval-compare": {"date": {"locale": "xx"}}}, "unknown locale 'xx': one of cs, da"),
-        ({1: 2}, "keys must be strings, got 1"),
-        ({"x-eval-weight": 0}, "weight"),
-        ({"x-eval-threshold": 2}, "threshold"),
-        ({"x-eval-required": True, "x-eval-optional": True}, "either"),
-    ],
-)
-def test_parameters_are_checked_before_scoring(keys: dict[Any, Any], message: str) -> None:
-    """A wrong parameter is an error of the schema, named with its path, not of a row."""
-    with pytest.raises(SchemaError, match=f"^a: .*{message}"):
-        one({}, {}, an_object(a={**TEXT, **keys}))
-
-
-def test_an_integer_is_a_number_among_several_types() -> None:
-    """Gold of a field of several types may be an integer where a number is declared, as where a number alone is."""
-    kinds: list[str] = []
-    schema = an_object(a={"type": ["number", "boolean"], "x-eval-compare": "exact"})
-    for value in (1, 1.5, True, "text"):
-        validate_gold([{"a": value}], schema, notify=lambda notice: kinds.append(notice.message))
-    assert kinds == ["record 0: string is not among ['number', 'boolean']"]
-
-
 def test_alignment_in_order() -> None:
     """Lists are in order by default, with `match_by: null`, and with `ordered: true` next to a `match_by`."""
     for align in (None, {"match_by": None}, {"ordered": True, "match_by": "hungarian"}):
@@ -409,55 +295,6 @@ def test_details_count_what_was_decided() -> None:
     assert details["units"]["fields"] == {"a": [1, None, 0], "n": [0, None, 0]}
     assert details["units"]["scores"] == [pytest.approx(2 / 3), None, 0]
     assert (details["n_rows"], details["n_wrong"], len(details["wrong"])) == (6, 4, 4)
-
-
-def test_long_values_are_cut_in_reasons() -> None:
-    """A value of at most 60 characters is in a reason of `oneof` as it is, a longer one ends in an ellipsis after 59."""
-    for n, shown in ((58, repr("x" * 58)), (59, repr("x" * 59)[:59] + "…")):
-        result = one({"a": "x" * n}, {"a": "z"}, an_object(a={**TEXT, "x-eval-compare": {"oneof": {"values": ["y"]}}}))
-        assert result.records[0].field_results[0].reason == f"gold not in values: add {shown} to 'values', or to a list of 'groups'"
-
-
-def test_a_union_that_is_no_list() -> None:
-    """The reference's resolution needs a list under anyOf, at any depth."""
-    for schema in ({"anyOf": 5}, an_object(a={"anyOf": {"type": "string"}})):
-        with pytest.raises(ValueError, match="anyOf must be a list"):
-            resolve_schema_references(schema, compat=True, notify=quiet)
-
-
-@pytest.mark.parametrize(
-    ("value", "truth"), [(" TRUE ", True), ("0", False), (1, True), (False, False), ("yes", None), (2, None), (1.0, None), ([], None)]
-)
-def test_what_converts_to_a_boolean(value: Any, truth: bool | None) -> None:
-    """Booleans, 0, 1 and their texts in any case; all else is what it was, not false."""
-    if truth is None:
-        with pytest.raises(TypeError, match="to bool"):
-            type_convert(value, {"to": "bool"})
-    else:
-        assert type_convert(value, {"to": "bool"}) is truth
-
-
-def test_the_reference_s_oneof_takes_a_list_only() -> None:
-    """A text of values is an error as there, not a search for letters."""
-    with pytest.raises(TypeError, match="oneof needs a list 'values', got str"):
-        compat_oneof(None, "a", {"values": "abc"})
-
-
-@pytest.mark.parametrize(
-    ("gold", "ignore", "unknown"),
-    [
-        ({"id": 1, "o": {"x": "a"}}, None, ""), ({"id": 1, "o": {"id": 2}}, None, "o.id"), ({"id": 1, "m": 2}, None, "m"),
-        ({"id": 1, "o": {"n": 2}}, ["n"], ""), ({"id": 1, "o": {"m": 2}}, ["n"], "o.m"), ({"id": 1, "o": {"m": 2}}, True, ""),
-    ],
-)  # fmt: skip
-def test_fields_of_gold_that_the_schema_lacks(gold: Any, ignore: Any, unknown: str) -> None:
-    """They are refused by their path, but for the id of the record itself and what the schema ignores."""
-    schema = an_object(o={**an_object(x=TEXT), **({"x-eval-ignore": ignore} if ignore else {})})
-    if unknown:
-        with pytest.raises(GoldValidationError, match=f"field '{unknown}' is in gold but not in the schema"):
-            validate_gold([gold], schema, "id", notify=quiet)
-    else:
-        validate_gold([gold], schema, "id", notify=quiet)
 
 
 def test_a_record_of_one_side_is_shown_on_its_side() -> None:

@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 
 from evalsuite.scorers.tree_scorers import tree_match
 from evalsuite.trees import evaluate, infer_schema
-from evalsuite.trees.field_matching import FieldGrid, compat_fits
-from evalsuite.trees.field_results import Notice, tally
-from evalsuite.trees.record_scoring import Scoring, Walk
+from evalsuite.trees.field_results import Notice
 from tests.properties import examples
 
 LEAVES = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.5, 1.0]) | st.sampled_from(["a", "b", "A b", ""])
@@ -35,31 +33,6 @@ def schema_of(*records: Any, how: str | None = None) -> dict[str, Any]:
     if how and "t" in schema.get("properties", {}):
         schema["properties"]["t"]["x-eval-align"] = {"match_by": how}
     return schema
-
-
-@given(st.lists(ELEMENTS, min_size=1, max_size=4), st.lists(ELEMENTS | LEAVES, min_size=1, max_size=4))
-@examples(100)
-def test_fits_by_columns_equal_fits_by_rows(gold: Any, extracted: Any) -> None:
-    """Comparing whole columns gives what the rows of every pair give, in both modes and at any rate."""
-    schema = schema_of({"t": gold}, how="hungarian")
-    for compat in (False, True):
-        scoring = Scoring(schema if not compat else annotated(schema), compat=compat)
-        items = scoring.node.children[0].item
-        walk = Walk(scoring, alternatives=False)
-        walk.rate = 0.75
-        worth = FieldGrid(walk, items, gold, extracted).values()
-        fits = compat_fits(walk, items, gold, extracted) if compat else worth
-        for i, g in enumerate(gold):
-            for j, e in enumerate(extracted):
-                counts = tally(walk.pair(items, g, e, "", ()))
-                assert abs(fits[i][j] - (counts.f1 if compat else walk.gain_of(counts))) < 1e-12
-
-
-def annotated(schema: Any) -> Any:
-    """The schema with comparators, as the compat mode needs it."""
-    from evalsuite.trees import annotate_xeval
-
-    return annotate_xeval(copy.deepcopy(schema))
 
 
 @given(ANYTHING, ANYTHING)

@@ -1,0 +1,91 @@
+"""What is made of a schema is said exactly: each form, reference, union, key and type, the comparators that are chosen, and each error."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.trees import annotate_xeval, infer_schema, parse_eval_schema, resolve_schema_references, treeval_schema_of, validate_gold
+from evalsuite.trees.gold_validation import gold_findings
+from evalsuite.trees.json_schema import JsonRefError, as_json_schema
+
+TABLE = Path(__file__).with_name("schemas.txt")
+
+
+def check_gold(value: Any, **options: Any) -> None:
+    """Check records against the schema before them."""
+    validate_gold(value[1:], value[0], **options)
+
+
+def find_in_gold(value: Any, **options: Any) -> Any:
+    """The findings in records, with the schema before them."""
+    return [list(finding) for finding in gold_findings(value[1:], value[0], **options)]
+
+
+def parse(schema: Any, **options: Any) -> None:
+    """Read a schema into fields."""
+    parse_eval_schema(schema, **options)
+
+
+# Section of the table -> the function, and whether it makes remarks.
+READ: dict[str, tuple[Callable[..., Any], bool]] = {
+    "parse": (parse, True),
+    "parse compat": (partial(parse, compat=True), True),
+    "resolve": (resolve_schema_references, True),
+    "resolve compat": (partial(resolve_schema_references, compat=True), True),
+    "annotate": (annotate_xeval, True),
+    "annotate types": (partial(annotate_xeval, types=True), True),
+    "annotate compat": (partial(annotate_xeval, compat=True), True),
+    "infer": (infer_schema, True),
+    "infer widen": (partial(infer_schema, widen=True), True),
+    "treeval": (treeval_schema_of, False),
+    "json schema": (as_json_schema, False),
+    "validate": (check_gold, True),
+    "validate strict": (partial(check_gold, id_field="id", warn_missing=False, strict_types=True), True),
+    "findings": (partial(find_in_gold, warn_missing=True), False),
+    "findings by id": (partial(find_in_gold, id_field="id", warn_missing=False, strict_types=True), False),
+}
+
+
+def cases(section: str) -> list[list[str]]:
+    """The inputs of a section, each with its result and the remarks."""
+    text = TABLE.read_text(encoding="utf-8").partition(f"\n[{section}]\n")[2].partition("\n\n[")[0]
+    found: list[list[str]] = []
+    for line in text.splitlines():
+        if line.startswith(("=> ", "- ")):
+            found[-1].append(line)
+        else:
+            found.append([line])
+    return found
+
+
+@pytest.mark.parametrize("section", READ)
+def test_what_is_read(section: str) -> None:
+    """The table's result or error, to the letter, and its remarks in order."""
+    read, has_remarks = READ[section]
+    for source, *expected in cases(section):
+        said: list[str] = []
+
+        def say(notice: Any, said: list[str] = said) -> None:
+            said.append(f"- {notice.kind} {notice.path}: {notice.message}")
+
+        try:
+            found = "=> " + json.dumps(read(json.loads(source), **({"notify": say} if has_remarks else {})))
+        except Exception as error:
+            found = f"=> ! {type(error).__name__}: {error}"
+        assert [found, *(line for line in said if not line.startswith("- not_read"))] == expected, source
+    assert len(cases(section)) > 0
+
+
+def test_a_reference_without_a_target_has_its_path() -> None:
+    """The keys that lead to it, as the reference gives them, and the place in the schema."""
+    schema = {"properties": {"a": {"items": [{"$ref": "#/x"}]}}}
+    with pytest.raises(JsonRefError) as raised:
+        resolve_schema_references(schema, compat=True)
+    assert (raised.value.pointer, raised.value.path) == ("#/x", ["properties", "a", "items", 0])
+    with pytest.raises(JsonRefError) as raised:
+        resolve_schema_references({"properties": {"a": {"items": {"$ref": "#/x"}}}})
+    assert (raised.value.pointer, raised.value.path) == ("#/x", ["a[]"])
