@@ -126,14 +126,13 @@ ReadEntries = Callable[..., Iterable[Entry]]
 def read_spec(
     spec: Path,
     limits: Limits,
-    make: MakeInstance | None = None,
+    make: MakeInstance,
     *,
     layout: str = "original",
     entries: ReadEntries = read_objects,
     plugins: bool,
 ) -> Gold:
     """Return the gold of one spec file, with `make(entry, where, suite)` for each entry. Raises as `read_gold` does."""
-    make = make or instance_of
     suite = read_suite(spec.parent, plugins=plugins)
     name = f"{spec.resolve().parent.name}/{spec.name}"
     met = Layout()

@@ -75,6 +75,14 @@ def test_without_a_word_of_golds_side_sql_is_refused(here: Path) -> None:
     assert {(row["fault"], row["score"]) for row in scored("--databases", "dbs", code=0).values()} == {("SQL_NOT_ALLOWED", 0)}
     assert scored("--databases", "dbs", "--questions", "asked.jsonl", code=4)["local001"]["score"] == 1
     assert main(["run", "sub", "--gold", "spider2-lite/evaluation_suite/gold", "--questions", "none.jsonl", "--no-save"]) == 2
+    for line, why in (
+        ("[1]", "not a JSON object"),
+        ('{"db": "x"}', "instance_id is missing"),
+        ('{"instance_id": 1}', "instance_id is missing"),
+    ):
+        (here / "asked.jsonl").write_text('{"instance_id": "q"}\n' + line + "\n")
+        with pytest.raises(UsageError, match=rf"^asked\.jsonl:2: .*{why}"):
+            read_gold(here / "spider2-lite/evaluation_suite/gold", questions=here / "asked.jsonl")
 
 
 def test_snow_asks_snowflake_for_every_instance(here: Path) -> None:

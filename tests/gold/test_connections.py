@@ -73,13 +73,41 @@ def test_databases_folder(gold: Path, working: Path, tmp_path: Path) -> None:
     found = known.of_instance(instance, {"engine": "sqlite", "database": "hr.sqlite"})
     assert found is not None
     assert found.database == str(databases / "hr.sqlite")
-    for parameters in (
-        {"engine": "sqlite", "database": "../x"},
-        {"engine": "mysql", "database": "x"},
-        {"engine": "duckdb", "database": "hr"},
-    ):
-        with pytest.raises(EvalsuiteError):
-            known.of_instance(instance, parameters)
+    with pytest.raises(UsageError, match="not a folder") as told:
+        read_connections(gold, working=working, databases=databases / "hr.sqlite", environment={})
+    assert told.value.hint == f"name its folder: {databases}"
+    with pytest.raises(UsageError, match="no such folder"):
+        read_connections(gold, working=working, databases=databases / "none", environment={})
+    with pytest.raises(UsageError, match="the path cannot be followed"):
+        read_connections(gold, working=working, databases=Path("~nobody-of-this-name/x"), environment={})
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"engine": "sqlite", "database": "../x"}, GoldError, "q:1: the database '../x' leaves the folder of --databases"),
+        ({"engine": "sqlite", "database": "/x"}, GoldError, "q:1: the database '/x' leaves the folder of --databases"),
+        ({"engine": "sqlite", "database": "~x"}, GoldError, "q:1: the database '~x' leaves the folder of --databases"),
+        ({"engine": "mysql", "database": "x"}, GoldError, "q:1: unknown engine 'mysql'"),
+        ({"engine": "duckdb", "database": "hr"}, GoldError, "q:1: connection 'hr' is sqlite, not duckdb"),
+        ({"engine": "postgres"}, GoldError, "q:1: postgres needs a configured connection"),
+        ({"engine": "sqlite", "database": "x"}, UsageError, "q:1: the database 'x' was not found"),
+    ],
+)
+def test_databases_of_a_check_that_cannot_be_meant(
+    gold: Path, working: Path, parameters: dict[str, str], error: type[EvalsuiteError], message: str
+) -> None:
+    """The place in gold is named; a connection under its engine's name needs no database."""
+    (working / "connections.yaml").write_text("duckdb: {engine: duckdb, database: d.duckdb}\n")
+    folder = None if error is UsageError else gold
+    known = read_connections(gold, working=working, databases=folder, environment={})
+    instance = GoldInstance(instance_id="a", checks=(), where="q:1")
+    with pytest.raises(error) as told:
+        known.of_instance(instance, parameters)
+    assert told.value.message == message
+    found = known.of_instance(instance, {"engine": "duckdb"})
+    assert found is not None
+    assert found.name == "duckdb"
 
 
 def test_secrets_come_from_outside_and_stay_hidden(gold: Path, working: Path) -> None:

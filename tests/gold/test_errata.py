@@ -15,7 +15,8 @@ from evalsuite.readers.gold_files import gold_hash
 from evalsuite.reports.record import record_of_run, redact_record
 from evalsuite.reports.run_document import run_document
 from evalsuite.reports.terminal import as_text
-from tests.analysis.gold_checks.small import TABLE, scored, write_gold, write_submission
+from tests.analysis.gold_checks.small import GOLD, TABLE, scored, write_gold, write_submission
+from tests.gold.layouts import gold_folder
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -157,7 +158,9 @@ def test_a_malformed_entry_names_file_and_line(gold: Path, text: str, line: int,
     [
         ("patch: {gold: 1, presision: 2}", "unknown parameter 'presision'"),
         ("patch: {gold: []}", "gold"),
-        ("patch: 3", "patch must be a mapping"),
+        ("patch: 3", "patch must be a mapping of parameters, found 3"),
+        ("patch: {}", "patch must be a mapping of parameters, found {}"),
+        ("evaluation: []", "evaluation is empty"),
         ("evaluation: {func: number_mach, parameters: {gold: 1}}", "unknown scorer 'number_mach'"),
     ],
 )
@@ -168,6 +171,27 @@ def test_a_patch_is_checked_like_gold(gold: Path, action: str, message: str) -> 
         read_errata(read_gold(gold), day=DAY)
     assert error.value.message.startswith(f"gold/{ERRATA_FILE}:3: ")
     assert message in error.value.message
+
+
+def test_a_patch_of_two_checks_or_of_an_odd_text(tmp_path: Path) -> None:
+    """Of which check a patch is cannot be known; a text that is no name of a file stays as it is, and a file elsewhere in gold counts."""
+    check = GOLD["capital"]
+    gold = write_gold(tmp_path / "gold", {"two": [check, check], "capital": check})
+    write(gold, entry(gold, "capital", 'patch: {gold: "../x"}'))
+    errata = read_errata(read_gold(gold), day=DAY)
+    assert errata is not None
+    assert errata.entries[0].instance is not None
+    assert errata.entries[0].instance.checks[0].parameters["gold"] == "../x"
+    write(gold, entry(gold, "two", "patch: {gold: 1}"))
+    with pytest.raises(GoldError, match="'two' has 2 checks, and patch fits one") as told:
+        read_errata(read_gold(gold), day=DAY)
+    assert told.value.hint == "write the whole `evaluation` instead"
+    lite = read_gold(gold_folder(tmp_path / "lite", {"a": {}}, {"a_a.csv": "n\n1\n", "a_b.csv": "n\n1\n", "b.csv": "n\n"}))
+    before = instance_hash(lite, lite.instances[0])
+    (lite.folder / "exec_result/b.csv").write_text("n\n2\n")
+    assert instance_hash(lite, lite.instances[0]) == before
+    (lite.folder / "exec_result/a_b.csv").write_text("n\n2\n")
+    assert instance_hash(lite, lite.instances[0]) != before
 
 
 def test_an_instance_stands_once(gold: Path) -> None:

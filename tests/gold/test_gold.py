@@ -2,18 +2,20 @@
 
 import json
 import os
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evalsuite import scorers
-from evalsuite.core.errors import GoldError
+from evalsuite.core.errors import GoldError, UntrustedPluginError, UsageError
 from evalsuite.core.import_ref import ImportRef
+from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.core.registry import scorer
 from evalsuite.core.types import Problem, Score
 from evalsuite.gold.layouts import read_gold
-from evalsuite.gold.spec import EVALUATION_HINT, PAIRS_HINT
+from evalsuite.gold.spec import EVALUATION_HINT, PAIRS_HINT, check_ids
 from evalsuite.readers.gold_files import gold_hash, gold_inodes, read_gold_files
 
 
@@ -183,6 +185,32 @@ def test_the_suites_defaults_stand_under_a_checks_own_parameters(tmp_path: Path)
         {"gold": "a", "times": 3, "loud": True},
         {"gold": "x", "times": 1, "loud": True},
     ]
+
+
+def test_values_that_json_cannot_keep(tmp_path: Path) -> None:
+    """Those of YAML stay what they are: a day, a key that is a number; an id that gold lacks is told with the nearest."""
+    suite = "defaults:\n  shout_match: {times: 2026-01-02, loud: {1: [2.5, {3: x}]}}\n"
+    gold = read_gold(folder(tmp_path, entry("a"), suite=suite))
+    assert dict(gold.instances[0].checks[0].parameters) == {"gold": "a", "times": date(2026, 1, 2), "loud": {1: [2.5, {3: "x"}]}}
+    check_ids(gold, ["a"])
+    with pytest.raises(UsageError, match="no instance 'b' in gold") as told:
+        check_ids(gold, ["a", "b"])
+    assert told.value.hint == "known: a"
+
+
+def test_a_class_as_schema_of_a_check(tmp_path: Path) -> None:
+    """It is imported if the user named the folder; else it is refused, or its check has a problem."""
+    check = {"func": "tree_match", "parameters": {"gold": {"n": 1}, "schema": "python:my.py:Row"}}
+    made = folder(tmp_path, {"instance_id": "q", "evaluation": check})
+    (made / "my.py").write_text("from dataclasses import dataclass\n@dataclass\nclass Row:\n    n: int\n")
+    with pytest.raises(UntrustedPluginError):
+        read_gold(made)
+    (unexecuted,) = read_gold(made, plugins=False).instances[0].checks
+    assert [problem.message for problem in unexecuted.problems] == ["python:my.py:Row is a plugin of gold, which was not executed"]
+    assert unexecuted.parameters["schema"] == "python:my.py:Row"
+    with trusting_plugins(made):
+        (executed,) = read_gold(made).instances[0].checks
+    assert (executed.parameters["schema"]["x-eval-class"], executed.problems) == ("my.py:Row", ())
 
 
 def test_groups_come_by_name_and_by_prefix(tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.core.errors import GoldError, SubmissionError, UsageError
+from evalsuite.core.errors import GoldError, OutputError, SubmissionError, UsageError
 from evalsuite.gold.layouts import LAYOUTS, convert, layout_named, layout_of, read_gold, read_submission
+from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.paths import FromRoot, resolve_in_side
 from evalsuite.readers.submission_files import submission_files, submission_hash
 from evalsuite.runs.run_options import RunOptions
@@ -47,6 +48,62 @@ def test_unknown_layouts_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no layout 'frost'") as told:
         read_gold(gold, layout="frost")
     assert all(name in told.value.hint for name in LAYOUTS)
+    with pytest.raises(UsageError, match="--rules bird-ex is for pairs of queries"):
+        read_gold(gold, layout="bird-ex")
+    assert read_gold(gold, layout="snow").layout == "snow"
+    with pytest.raises(GoldError, match=r"^gold/spider2lite_eval\.jsonl: "):
+        read_gold(gold, {**DEFAULT_LIMITS, "metadata_bytes": 5})
+    (tmp_path / "a_eval.jsonl").write_text('{"instance_id": "a", "evaluation": {"func": "string_match", "parameters": {"gold": "x"}}}\n')
+    assert read_gold(tmp_path, layout="original").layout == "original"
+    with pytest.raises(UsageError, match="is not of the layout lite: its entries have an 'evaluation'"):
+        read_gold(tmp_path, layout="lite")
+
+
+def test_pairs_of_queries(tmp_path: Path) -> None:
+    """A line is an instance; the file of questions says more about each, if it is of these pairs, else the first has a note."""
+    about = [{"question_id": 7, "db_id": "shop", "difficulty": "simple", "question": "q?", "evidence": "e", "SQL": "x"}]
+    about += [{"db_id": "school", "difficulty": ""}, {"db_id": "school", "difficulty": 3}]
+    for name, evaluator in (("gold.sql", "bird-ex"), ("gold.TXT", "test-suite")):
+        place = tmp_path / evaluator
+        place.mkdir()
+        (place / name).write_text("SELECT 1\tshop\nSELECT 2\tschool\n\nSELECT 3\tschool\n")
+        (place / "dev.json").write_text(json.dumps(about))
+        read = read_gold(place / name)
+        assert (read.layout, read.folder) == (evaluator, place / name)
+        assert [(one.instance_id, [check.scorer for check in one.checks], one.groups) for one in read.instances] == [
+            ("0", ["sql_match"], ("simple",)),
+            ("1", ["sql_match"], ()),
+            ("3", ["sql_match"], ()),
+        ]
+        assert [dict(one.checks[0].parameters) for one in read.instances] == [
+            {"gold": f"SELECT {n}", "database": database, "evaluator": evaluator}
+            for n, database in ((1, "shop"), (2, "school"), (3, "school"))
+        ]
+        kept = {key: about[0][key] for key in ("question_id", "question", "evidence", "difficulty")}
+        assert [dict(one.extra) for one in read.instances] == [
+            {"db_id": "shop", **kept},
+            {"db_id": "school", "difficulty": ""},
+            {"db_id": "school", "difficulty": 3},
+        ]
+        assert not any(one.checks[0].problems for one in read.instances)
+        (place / "dev.json").write_text(json.dumps(about[:2]))
+        first, *others = read_gold(place / name).instances
+        (problem,) = first.checks[0].problems
+        assert (problem.code, problem.blocks, problem.where) == ("BAD_SPEC", frozenset(), first.where)
+        assert problem.message.startswith("dev.json is not read: ")
+        assert not any(one.checks[0].problems or one.groups for one in others)
+        with pytest.raises(SubmissionError, match="a folder"):
+            read_submission(place, layout=evaluator)
+        with pytest.raises(UsageError, match="--mode sql is for the layouts lite and snow"):
+            read_submission(place / name, layout=evaluator, mode="sql")
+
+
+def test_databases_of_projects_are_answers(tmp_path: Path) -> None:
+    """Without metadata, in a folder of the instance's name."""
+    (tmp_path / "q1").mkdir()
+    (tmp_path / "q1" / "x.duckdb").touch()
+    found = read_submission(tmp_path, ids={"q1"})
+    assert [(one.instance_id, one.answer_type, one.value) for one in found.answers.values()] == [("q1", "file", "x.duckdb")]
 
 
 @pytest.mark.parametrize(
@@ -120,6 +177,12 @@ def test_submissions_of_answer_files(tmp_path: Path, layout: str) -> None:
         ("b", "file", "b.csv", "b.csv"),
     ]
     assert found.notes == ("read.me is not read: answers are <id>.csv",)
+    known = read_submission(tables, layout=layout, ids={"a", "c"})
+    assert ([*known.answers], known.n_unknown, known.unknown, known.n_objects) == (["a"], 1, (("b.csv", "b"),), 2)
+    (tables / "more").write_text("")
+    for most, notes in ((2, ()), (1, ("1 more files are not read",))):
+        kept = read_submission(tables, {**DEFAULT_LIMITS, "notes": most}, layout=layout).notes
+        assert kept == (*(f"{name} is not read: answers are <id>.csv" for name in ("more", "read.me")[:most]), *notes)
     queries = read_submission(submission_folder(tmp_path / "sql", {"a.sql": "select 1"}), layout=layout)
     assert [(a.answer_type, a.value) for a in queries.answers.values()] == [("sql", "a.sql")]
 
@@ -249,6 +312,11 @@ def test_what_cannot_be_converted(tmp_path: Path) -> None:
         convert(tmp_path / "out", tmp_path / "again")
     with pytest.raises(UsageError, match="not an empty folder"):
         convert(gold, tmp_path / "out")
+    (tmp_path / "gold.sql").write_text("SELECT 1\tshop\n")
+    with pytest.raises(OutputError, match=r"gold\.sql/new"):
+        convert(gold, tmp_path / "gold.sql" / "new")
+    with pytest.raises(UsageError, match="contains pairs of queries"):
+        convert(tmp_path / "gold.sql", tmp_path / "again")
     bad = gold_folder(tmp_path / "bad", {"a/b": {}}, {})
     with pytest.raises(GoldError, match="no folder name"):
         convert(bad, tmp_path / "never")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.core.errors import GoldError, UsageError
+from evalsuite.core.errors import GoldError, OutputError, UsageError
 from evalsuite.core.types import Suite
 from evalsuite.gold.connection_files import read_connections
 from evalsuite.gold.layouts import read_gold
@@ -48,6 +48,8 @@ def test_tables_become_gold(tables: Path, tmp_path: Path) -> None:
     assert read_gold(target).suite.rules == "strict"
     with pytest.raises(UsageError, match="exists already"):
         make_gold(found, target, template, questions={}, parameters={})
+    with pytest.raises(OutputError):
+        make_gold(found, target / "suite.yaml" / "gold", template, questions={}, parameters={})
     make_gold(found, tmp_path / "named", template, questions={}, parameters={}, name='a "b": c')
     assert read_gold(tmp_path / "named").suite.name == 'a "b": c'
     again = make_gold(found, tmp_path / "other", template, questions={}, parameters={})

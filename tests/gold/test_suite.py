@@ -115,6 +115,7 @@ def test_reference_is_a_default_of_the_table_scorers(tmp_path: Path) -> None:
             "1: table_match reads a table, and the scorers of a list read one text",
             "list scorers of texts and numbers; one of files or records scores instances of its own",
         ),
+        ("scorers: [{mix: {composite: {parts: [bleuu]}}}]\n", "1: scorer 'mix': unknown metric 'bleuu'", "did you mean 'bleu'?"),
         ("scorers: [bleuu]\n", "1: unknown scorer 'bleuu'", "did you mean 'bleu'?"),
         *(
             (f"scorers: {{mine: '{place}'}}\n", f"1: scorer 'mine' cannot be {place!r}", 'write "python:FILE.py:FUNCTION"')
@@ -198,6 +199,10 @@ def test_what_a_suite_brings_is_executed_if_the_user_named_it(tmp_path: Path) ->
     assert unexecuted.extra == {"unexecuted": frozenset({"loud"}), "scorers": ("bleu", "loud", "mix")}
     assert "loud" not in SCORERS.names()
     with trusting_plugins(tmp_path / "gold"):
+        (tmp_path / "gold" / "suite.yaml").write_text(text.replace("py:shout", "py:shoot"))
+        with pytest.raises(GoldError, match=r"^gold/suite\.yaml:1: .*does not define 'shoot'"):
+            read_suite(tmp_path / "gold")
+        (tmp_path / "gold" / "suite.yaml").write_text(text)
         assert read_suite(tmp_path / "gold").extra == {"scorers": ("bleu", "loud", "mix")}
     assert [SCORERS.load("loud").score(text, gold="x").official for text in ("X", "x")] == [1.0, 0.0]
     assert SCORERS.load("mix").score("the cat", gold="the cat").official == pytest.approx(1.0)
@@ -214,5 +219,7 @@ def test_a_class_as_schema_is_imported_if_the_user_named_it(tmp_path: Path) -> N
         made = class_schema("python:my.py:Row", tmp_path, "spec:1")
         with pytest.raises(GoldError, match=r"spec:1: schema python:my.py:Raw: my.py does not define 'Raw'"):
             class_schema("python:my.py:Raw", tmp_path, "spec:1")
+        with pytest.raises(GoldError, match=r"spec:1: schema python:my.py:shout: "):
+            class_schema("python:my.py:shout", tmp_path, "spec:1")
     assert made == class_schema(f"python:{tmp_path / 'my.py'}:Row", None, "spec:1", is_named=True)
     assert made["x-eval-class"] == "my.py:Row"
