@@ -58,8 +58,8 @@ def digits_only(text: str) -> str:
         if char.isascii():
             text_digits.append(char)
         elif unicodedata.category(char) in ("Mn", "Me"):
-            if text_digits and text_digits[-1][-1:].isdigit():
-                text_digits[-1] = text_digits[-1][:-1] + LETTER
+            if text_digits and text_digits[-1].isdigit():
+                text_digits[-1] = LETTER
             else:
                 text_digits.append(char)
         else:

@@ -40,7 +40,7 @@ _DAY_NAMES: Final = lazy_pattern(rf"^(?:{DAYS})\b[.,]? ")
 _SMALL_WORDS = lazy_pattern(r"\b(?:de|del|of|the|den|le|du)\b")
 _ORDINAL = lazy_pattern(r"(?<=\d)(?:(?:st|nd|rd|th|er|re|º|ª|o)\b|°)")
 _BETWEEN = lazy_pattern(r"\s+(?:to|until|bis|au|a|al|hasta|through|till|-)\s+|\s*/\s*(?=\d{4})|\s*\.\.+\s*")
-_QUARTER = lazy_pattern(r"q([1-4])[ -/](\d{4})|(\d{4})[ -]?q([1-4])|(\d)(?:st|nd|rd|th) quarter (\d{4})")
+_QUARTER = lazy_pattern(r"q([1-4])[ -/](\d{4})|(\d{4})[ -]?q([1-4])|([1-4]) quarter (\d{4})")
 _NUMERIC = lazy_pattern(r"(\d{1,4})([-/. ])(\d{1,2})(?:\2(\d{1,4}))?\.?")
 _CLOCK_BEHIND: Final = lazy_pattern(r"[t ]\d{1,2}:\d\d.*$")
 _CLOCK_AT_END: Final = lazy_pattern(

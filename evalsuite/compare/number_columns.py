@@ -4,6 +4,7 @@ Strict comparisons also need how each number was written (its decimals), and whi
 """
 
 from collections.abc import Iterable, Iterator
+from math import isclose
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evalsuite.compare.numbers import FEWEST_DECIMALS, NOISE_BEYOND, NOISE_FLOOR, NOISE_REL, Tolerance
@@ -350,8 +351,7 @@ def _are_tight(values: Any, digits: Any, is_gold: Any, starts: Any, tolerance: T
         return one_sided | within | (same & np.maximum.reduceat(digits == WHOLE, starts) & np.minimum.reduceat(digits == WHOLE, starts))
     near = distance + _NOISE * high < np.minimum(NOISE_REL * low, NOISE_FLOOR)
     gold_digits = np.where(is_gold, digits, MOST_DECIMALS), np.where(is_gold, digits, WHOLE)
-    decimals = np.where(digits == WHOLE, 0, digits)
-    other_digits = np.where(is_gold, MOST_DECIMALS, decimals), np.where(is_gold, 0, decimals)
+    other_digits = np.where(is_gold, MOST_DECIMALS, digits), np.where(is_gold, WHOLE, digits)
     least = np.minimum(np.minimum.reduceat(gold_digits[0], starts), np.minimum.reduceat(other_digits[0], starts))
     most = np.minimum(np.maximum.reduceat(gold_digits[1], starts), np.maximum.reduceat(other_digits[1], starts))
     units = 10.0 ** -np.arange(16.0)
@@ -368,7 +368,7 @@ def surely_unequal(gold: str, predicted: str) -> bool:
     a, b = _any_number(gold), _any_number(predicted)
     if a is None or b is None:
         return True
-    return not (a == b or abs(a - b) <= max(1.01 * ABS_TOL, 1.01e-9 * max(abs(a), abs(b))) or a != a or b != b)
+    return not (isclose(a, b, rel_tol=1.01e-9, abs_tol=1.01 * ABS_TOL) or a != a or b != b)
 
 
 def _any_number(text: str) -> float | None:

@@ -91,15 +91,40 @@ def test_odd_files_are_left_to_the_exact_reader(data: bytes) -> None:
     assert cells_of(data) is None
 
 
-def test_limits_hold() -> None:
-    """Too many rows or cells are no blocks; the exact reader names the limit."""
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_quotes_around_all_fields_are_all_that_is_looked_for(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other separator is searched for, whatever the fields contain, in the first block and in those behind it."""
+    monkeypatch.setattr(csv_table, "_separators", None)
+    rows = [["a", "b", "c"], ["1,\n", "é,", ""], ["", "2", "x" * 30], *[["3", "", "4"]] * 9]
+    data = "".join(",".join(f'"{cell}"' for cell in row) + end for row in rows).encode()
+    for size in (48, 1 << 20):
+        monkeypatch.setattr(csv_table, "_CHUNK", size)
+        assert (
+            cells_of(data)
+            == cells_of(data.removesuffix(end.encode()))
+            == (rows[0], [list(column) for column in zip(*rows[1:], strict=True)])
+        )
+
+
+@pytest.mark.parametrize(("limit", "most"), [("rows", 51), ("cells", 102)])
+def test_limits_hold(limit: str, most: int) -> None:
+    """Too many rows or cells, with the header, are no blocks; the exact reader names the limit."""
     data = b"a,b\n" + b"1,2\n" * 50
-    for limit in ({"rows": 20}, {"cells": 40}):
-        source = blocks_of(data, resolve_limits(limit))
-        with pytest.raises(OddError):
-            list(source.blocks())
-        with pytest.raises(FaultError):
-            source.read_table()
+    assert sum(map(len, blocks_of(data, resolve_limits({limit: most})).blocks())) == 50
+    source = blocks_of(data, resolve_limits({limit: most - 1}))
+    with pytest.raises(OddError):
+        list(source.blocks())
+    with pytest.raises(FaultError):
+        blocks_of(data, resolve_limits({limit: 40})).read_table()
+
+
+@pytest.mark.parametrize("size", [131_072, 131_073])
+def test_a_cell_beyond_the_longest_is_left_to_the_exact_reader(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 131,072 bytes it is read in blocks, with quotes and without."""
+    monkeypatch.setattr(csv_table, "_CHUNK", 1 << 20)
+    cell = "x" * size
+    for text in (f"a,b\n{cell},1\n", f'"a","b"\n"{cell}","1"\n'):
+        assert cells_of(text.encode()) == ((["a", "b"], [[cell], ["1"]]) if size == 131_072 else None)
 
 
 def test_size_decides(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,6 +110,8 @@ def test_the_name_says_how_a_file_is_compressed(ending: str, pack: Any) -> None:
     assert fault(b"a\n1\n", f"r.csv{ending}") == ("BAD_CSV", "the compressed file cannot be unpacked")
     assert fault(packed[:-6], f"r.csv{ending}") == ("BAD_CSV", "the compressed file cannot be unpacked")
     bomb = pack(b"a\n" + b"1" * 100_000)
+    assert read(bomb, f"r.csv{ending}", file_bytes=100_002).n_rows == 1
+    assert fault(bomb, f"r.csv{ending}", file_bytes=100_001)[0] == "LIMIT"
     assert fault(bomb, f"r.csv{ending}", file_bytes=50_000) == ("LIMIT", "unpacked, the file has more than 50000 bytes (limit file_bytes)")
 
 
@@ -120,22 +122,25 @@ def test_archives_are_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "limits", "code", "word"),
+    ("data", "limit", "most", "code"),
     [
-        ("a\n1\n2\n3\n", {"rows": 2}, "LIMIT", "limit rows"),
-        ("a,b,c\n1,2,3\n", {"columns": 2}, "LIMIT", "limit columns"),
-        ("a,b\n1,2\n3,4\n", {"cells": 3}, "LIMIT", "limit cells"),
-        ("a,b\r1,2\r3,4\r", {"cells": 3}, "LIMIT", "limit cells"),
-        ("a,b\n1,2,3\n", {"columns": 2}, "LIMIT", "limit columns"),
-        ("a\n" + "x" * 200_000 + "\n", {"cell_bytes": 1000}, "LIMIT", "limit cell_bytes"),
-        ("a\n" + "1" * 100, {"file_bytes": 50}, "TOO_LARGE", "limit file_bytes"),
+        ("a\n1\n2\n3\n", "rows", 3, "LIMIT"),
+        ("a,b,c\n1,2,3\n", "columns", 3, "LIMIT"),
+        ("a,b,c\r1,2,3\r", "columns", 3, "LIMIT"),
+        ("a,b\n1,2,3\n", "columns", 3, "LIMIT"),
+        ("a,b\n1,2\n3,4\n", "cells", 4, "LIMIT"),
+        ("a,b\n1,2,3\n", "cells", 2, "LIMIT"),
+        ("a,b\r1,2\r3,4\r", "cells", 4, "LIMIT"),
+        ("a\n" + "x" * 200_000 + "\n", "cell_bytes", 200_000, "LIMIT"),
+        ("a\n" + "1" * 98, "file_bytes", 100, "TOO_LARGE"),
     ],
 )
-def test_each_cap_is_named_by_its_limit(data: str, limits: dict[str, Any], code: str, word: str) -> None:
-    """On the short way and on pandas' way alike."""
-    found, detail = fault(data, **limits)
+def test_each_cap_is_named_by_its_limit(data: str, limit: str, most: int, code: str) -> None:
+    """On the short way and on pandas' way alike, and not before it is exceeded."""
+    assert read(data, **{limit: most}).n_rows
+    found, detail = fault(data, **{limit: most - 1})
     assert found == code
-    assert word in detail
+    assert f"limit {limit}" in detail
 
 
 def test_a_cell_longer_than_the_csv_modules_own_cap_is_read() -> None:

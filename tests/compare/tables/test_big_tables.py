@@ -292,13 +292,22 @@ def test_plain_answers_need_no_exact_rules(ignore_order: bool) -> None:
     assert decided(gold, written([["z", *names[1:]], numbers]), ignore_order=ignore_order)[0] == 0.0
 
 
+PARTS = [slice(1, None), slice(-3, 5), slice(None, -1, 1), slice(None, None, 2), slice(None, None, -1), slice(4, 1, -2)]
+
+
 @given(st.lists(st.lists(st.none() | st.text('a\u00e9\u8a9e\U0001f600\n",', max_size=5), min_size=2, max_size=2), min_size=1))
 def test_cells_of_any_script_are_packed(rows: list[list[str | None]]) -> None:
     """What is unpacked again is what went in, be a character one byte or four."""
     columns = tuple(map(list, zip(*rows, strict=True)))
-    packed = with_columns(Table(header=("a", "b"), columns=columns, n_rows=len(rows))).columns[0].packed
-    table = packed_table(("a", "b"), "", packed.frames)
-    assert [list(column) for column in table.columns] == [[cell or "" for cell in column] for column in columns]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("evalsuite.compare.packed_text._ROWS_AT_ONCE", 2)
+        packed = with_columns(Table(header=("a", "b"), columns=columns, n_rows=len(rows))).columns[0].packed
+        table = packed_table(("a", "b"), "", packed.frames)
+    for column, texts in zip(table.columns, columns, strict=True):
+        cells = [cell or "" for cell in texts]
+        assert list(column) == cells
+        assert [column[part] for part in PARTS] == [cells[part] for part in PARTS]
+        assert [column[at] for at in range(-len(cells), len(cells))] == cells * 2
 
 
 GOLD_CELLS = st.sampled_from(

@@ -13,6 +13,7 @@ from evalsuite.compare.messages import verdicts_only
 from evalsuite.compare.number_columns import officially_equal
 from evalsuite.compare.official_cells import ABS_TOL, NAN, Items, Vector, differing_rows
 from evalsuite.compare.official_tables import resolve
+from evalsuite.core.types import Table
 from evalsuite.scorers.duckdb_match import duckdb_match
 from evalsuite.scorers.table_match import table_match, tables_match
 from tests.compare.tables.test_table import text_table
@@ -194,11 +195,32 @@ def test_frames_of_floats(types: list[str], are_floats: bool) -> None:
     assert turns_into_floats(types) is are_floats
 
 
+@pytest.mark.usefixtures("_any_size")
+@pytest.mark.parametrize(("large", "official"), [(10**16, 0), (10**15, 1), (10**15 - 1, 1), (-(10**16), 1)])
+def test_integers_that_turn_into_floats_on_one_side(large: int, official: int) -> None:
+    """Beside text they stay integers: `10000000000000000` is sorted before `12`, `1e+16` behind `12.0`."""
+
+    def typed(types: list[str], *columns: list[object]) -> dict[str, Table]:
+        header = tuple(f"c{at}" for at in range(len(types)))
+        return {"t": Table(header=header, columns=columns, n_rows=2, types=tuple(types), name="t")}
+
+    gold = typed(["BIGINT", "DOUBLE"], [large, 12], [1.5, 2.5])
+    answer = typed(["BIGINT", "DOUBLE", "VARCHAR"], [12, large], [2.5, 1.5], ["a", "b"])
+    score = duckdb_match(answer, gold=gold, ignore_orders=[True])
+    assert (score.official, score.strict) == (official, 1)
+
+
 def test_a_zero_among_texts_is_a_number() -> None:
     """For Lite and Snow an empty cell of a text column is 0, within a hundredth of a number; a text is equal to itself alone."""
     mixed, others = Vector([0, "a", NAN], "text"), Vector([0.004, "a", 0], "text")
     assert differing_rows(mixed, others, 3) == [2]
     assert differing_rows(Vector(["a", NAN, "b"], "text"), Vector(["a", NAN, 0], "text"), 3) == [2]
+
+
+@pytest.mark.parametrize("cells", [["nan", NAN, "o"], ["0", 0, "1"], ["1", 1, "nan", NAN, None]])
+def test_cells_that_look_alike_are_sorted_by_what_they_are(cells: list[object]) -> None:
+    """As the reference sorts: a text before the number or empty cell that is written like it, None last."""
+    assert all(Vector(list(order), "text").sort().values == cells for order in itertools.permutations(cells))
 
 
 def test_prices_ignore_what_rounding_leaves() -> None:

@@ -1,5 +1,6 @@
 """The strict table rule: held to a plain exhaustive model, and to the properties a judge would ask for."""
 
+from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -7,8 +8,12 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from evalsuite.compare.strict_columns import Terms
+from evalsuite.compare.bipartite_matching import bipartite_matching
+from evalsuite.compare.numbers import Tolerance
+from evalsuite.compare.strict_columns import Terms, equal
+from evalsuite.compare.strict_matching import unmatched_in_any_order
 from evalsuite.compare.strict_tables import judge_table
+from evalsuite.compare.values import Cell, read_cell
 from evalsuite.core.types import Table
 from tests.models import strict_table
 from tests.properties import examples
@@ -142,6 +147,28 @@ def test_tied_rows_equal_the_model(case: tuple[list[list[str]], list[list[str]]]
     assert judge_table(*sides, order_by=order_by, ignore_order=True).value == judge_table(*sides, ignore_order=True).value
 
 
+@examples(300)
+@given(cases(), st.sampled_from([Tolerance(), Tolerance(own=True, abs=0.004), Tolerance(own=True, rel=0.01)]))
+def test_the_cells_without_a_partner(case: tuple[list[list[str]], list[list[str]]], tolerance: Tolerance) -> None:
+    """As few as any pairing leaves, in the order of rows; what is left of the other side are their possible partners."""
+    gold, predicted = ([read_cell(cell) for cell in side[0]] for side in case)
+    found = unmatched_in_any_order(gold, predicted, tolerance)
+
+    def n_pairs(golds: list[Cell], others: list[Cell]) -> int:
+        pairs = [[k for k, p in enumerate(others) if equal(g, p, tolerance)] for g in golds]
+        return len(golds) - bipartite_matching(pairs).count(None)
+
+    assert len(found.rows) == len(gold) - n_pairs(gold, predicted)
+    assert found.rows == sorted(set(found.rows))
+    rest = [cell for row, cell in enumerate(gold) if row not in found.rows]
+    others = Counter(predicted)
+    others.subtract(found.partners)
+    assert n_pairs(rest, list(others.elements())) == len(rest) == others.total()
+    assert not found.rows or found.first == gold[found.rows[0]]
+    # Of equal cells the last ones are left.
+    assert all(later in found.rows for row in found.rows for later in range(row, len(gold)) if gold[later] == gold[row])
+
+
 def test_an_order_that_gold_has_not_is_no_order() -> None:
     """Columns beyond gold's free no row, and the verdict says so."""
     gold, predicted = table([["1", "1"], ["a", "b"]], 2), table([["1", "1"], ["b", "a"]], 2)
@@ -246,6 +273,8 @@ def test_a_further_column_never_spoils_an_answer(case: tuple[list[list[str]], li
         ("Paris", "paris", 0, "case counts"),
         ("Cafe\u0301", "Caf\u00e9", 1, "NFC on both sides"),
         ("inf", "1e400", 0, "infinity equals only infinity"),
+        ("1.1e400", "1e400", 0, "and what no float can be is compared exactly"),
+        ("-1.1e400", "-1e400", 0, "with a sign too"),
         ("Infinity", "inf", 1, "however it is written"),
         ("inf", "-inf", 0, "with its sign"),
         ("inf", "", 0, "and is not null"),

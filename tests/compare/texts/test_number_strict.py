@@ -139,6 +139,7 @@ def test_reading(text: str, expected: list[list[float]], why: str) -> None:
         ("1.2 million", "1234567.5", {}, 0, "a scaled number is exact"),
         ("3rd of 20", 3, {}, 1, "context names a gold among few numbers"),
         ("1st, 2nd or 3rd", 2, {}, 0, "and not among many"),
+        ("2nd or 3rd", 3, {}, 0, "nor one of two"),
         ("3rd, 17 of 20", [3, 17, 20], {}, 1, "many is more than golds and one"),
         ("0", "0.00003", {}, 0, "zero only equals zero"),
         ("0.00003", "0", {}, 0, "on both sides"),

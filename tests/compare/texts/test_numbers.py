@@ -1,15 +1,16 @@
 """Number equality, held to the plain model, and every quick way to it held to the exact one."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalsuite.compare.number_columns import numbers_of, surely_strictly_equal
 from evalsuite.compare.numbers import Number, Tolerance, numbers_equal, reach
 from evalsuite.compare.packed_text import Block
-from evalsuite.compare.strict_columns import can_pair, places_of
+from evalsuite.compare.strict_columns import all_pairs_equal, can_pair, places_of
 from evalsuite.compare.values import read_cell
 from tests.models import strict_table
 from tests.properties import examples
@@ -53,6 +54,9 @@ def test_numbers_equal_the_model(pair: tuple[str, str], tolerance: Tolerance) ->
 
 
 @examples(600)
+@example([("0.1", "0.1"), ("-0.1", "-0.1")], Tolerance(own=True, rel=0.5))
+@example([("10", "10"), ("11", "11")], Tolerance(own=True, rel=0.1))
+@example([("-11", "-10"), ("-10", "-11")], Tolerance(own=True, rel=0.1))
 @given(st.lists(pairs(), min_size=1, max_size=4), TOLERANCES)
 def test_nothing_equal_lies_out_of_reach(found: list[tuple[str, str]], tolerance: Tolerance) -> None:
     """Equal numbers lie within the reach and in the places that are looked at, and columns of equal cells can be paired."""
@@ -71,6 +75,7 @@ def test_nothing_equal_lies_out_of_reach(found: list[tuple[str, str]], tolerance
                 assert k in places.find_near(gold)
     if all(map(numbers_equal, golds, predictions, [tolerance] * len(golds))):
         assert can_pair(golds, predictions, tolerance)
+    assert all_pairs_equal(golds, predictions, tolerance) is all(numbers_equal(g, p, tolerance) for g, p in product(golds, predictions))
 
 
 def block(cells: list[str]) -> Block:
@@ -93,10 +98,47 @@ def test_what_floats_are_sure_of_is_so(found: list[tuple[str, str]], tolerance: 
         assert not sure or numbers_equal(*map(read_cell, pair), tolerance)
 
 
+# (gold, predicted, the check's own tolerance, whether floats are sure): what is equal and near a limit needs the exact rule.
+SURE: list[tuple[str, str, dict[str, float], bool]] = [
+    ("2604.2362912", "2604.24", {}, True),
+    ("12.5", "12.4961", {}, True),
+    ("0.3", "0.30000000000000004", {}, True),
+    ("7.25", "7.25", {}, True),
+    ("1", "1.0", {}, True),
+    ("0", "0", {}, False),
+    ("9007199254740991", "9007199254740991.0", {}, True),
+    ("9007199254740992", "9007199254740992", {}, False),
+    ("1234", "1235", {}, False),
+    ("1.0000000005e9", "1000000000.504", {}, True),
+    ("1.0000000005e9", "1000000000.506", {}, False),
+    ("2.345", "2.35", {}, False),
+    ("2.3451", "2.35", {}, True),
+    ("2.35", "2.3451", {}, True),
+    ("-2.3451", "-2.35", {}, True),
+    ("0.1049", "0.10", {}, False),
+    ("0.1149", "0.11", {}, True),
+    ("0.1149", "0.1", {}, False),
+    ("0.10", "0.1049", {}, False),
+    ("0.11", "0.1149", {}, True),
+    ("12.3451", "1.235e1", {}, True),
+    ("19.998", "20", {}, True),
+    ("20", "19.998", {}, False),
+    ("20.0", "19.998", {}, True),
+    ("2.3", "2.3049", {}, True),
+    ("2.3", "2.305", {}, False),
+    ("1", "1.0099", {"abs": 0.01}, True),
+    ("1", "1.0101", {"abs": 0.01}, False),
+    ("1000", "1000.99", {"rel": 0.001}, True),
+    ("1000", "1001.0001", {"rel": 0.001}, False),
+    ("1000", "999.001", {"rel": 0.001}, True),
+    ("0", "0.005", {"abs": 0.01}, True),
+]
+
+
 def test_floats_are_sure_of_plain_cases() -> None:
-    """Rounded, noisy and dropped digits of ordinary numbers need no closer look."""
-    golds = ["2604.2362912", "12.5", "0.3", "19.998", "1234", "7.25"]
-    said = ["2604.24", "12.4961", "0.30000000000000004", "20", "1234.0", "7.25"]
-    sides = numbers_of(block(golds), 0), numbers_of(block(said), 0)
-    assert None not in sides
-    assert surely_strictly_equal(*sides, Tolerance()).all()  # type: ignore[arg-type]
+    """Rounded, noisy and dropped digits of ordinary numbers need no closer look, nor do numbers within the check's own tolerance."""
+    found = []
+    for gold, predicted, own, _ in SURE:
+        sides = numbers_of(block([gold]), 0), numbers_of(block([predicted]), 0)
+        found.append((gold, predicted, own, *surely_strictly_equal(*sides, Tolerance(**own, own=bool(own))).tolist()))  # type: ignore[arg-type]
+    assert found == SURE

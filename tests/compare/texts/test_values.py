@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from evalsuite.compare.answer_rules import match_number_strictly, match_text_strictly
 from evalsuite.compare.characters import MOST_MARKS, clean
-from evalsuite.compare.dates import instant_of
 from evalsuite.compare.number_columns import plain_words
 from evalsuite.compare.numbers import Number, Tolerance
 from evalsuite.compare.packed_text import pack_lists
@@ -50,15 +49,14 @@ def verdict(name: str, row: Mapping[str, Any]) -> int:
 
 @pytest.mark.parametrize("name", FEWEST)
 def test_wrong_texts_are_refused_and_right_ones_accepted(name: str) -> None:
-    """At most 1 % of the wrong and 3 % of the right."""
+    """Every one, but for those that are marked as missed: few enough of the wrong and of the right ones."""
     rows = _rows(name)
     assert len(rows) >= FEWEST[name]
     assert len({row["style"] for row in rows}) >= 3
-    wrong, right = ([row for row in rows if row["right"] == label] for label in (0, 1))
-    accepted = [row for row in wrong if verdict(name, row)]
-    refused = [row for row in right if not verdict(name, row)]
-    assert len(accepted) <= 0.01 * len(wrong), accepted
-    assert len(refused) <= 0.03 * len(right), refused
+    assert [row for row in rows if verdict(name, row) != (row["right"] ^ row.get("missed", 0))] == []
+    for label, most in ((0, 0.01), (1, 0.03)):
+        missed = [row.get("missed", 0) for row in rows if row["right"] == label]
+        assert sum(missed) <= most * len(missed)
 
 
 @pytest.mark.parametrize(
@@ -153,11 +151,6 @@ def test_a_gold_text_is_named_as_what_it_is() -> None:
 def test_a_hundredfold_is_named_where_a_percentage_may_be_meant(gold: str, text: str, percentage: bool, kind: str) -> None:
     """The check allows percentages, or the answer writes one."""
     assert match_number_strictly(text, gold, percentage=percentage).kind == kind
-
-
-def test_a_spoken_instant_has_the_fraction_of_its_second() -> None:
-    """It is the instant that ISO text names, to the microsecond."""
-    assert instant_of("January 5, 2023 10:00:00.250001") == instant_of("2023-01-05 10:00:00.250001") != instant_of("2023-01-05 10:00:00")
 
 
 @pytest.mark.parametrize(("text", "expected"), [("__10__", 1), ("10__x", 0), ("x__10", 0), ("10_ x", 1), ("10_.", 1)])
