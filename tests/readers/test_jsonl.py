@@ -2,12 +2,14 @@
 
 import io
 import json
+from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.readers.json_text import Entry, Layout, Number, PlainLines, read_objects
+from evalsuite.core.types import Fault
+from evalsuite.readers.json_text import Entry, Layout, Number, PlainLines, depth_change, quote_value, read_objects, skip_broken
 from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
 
 README_EXAMPLE = """{
@@ -173,6 +175,45 @@ def test_a_line_over_the_cap_is_skipped_unread_and_its_id_kept() -> None:
     assert (entries[0].fault.code, entries[0].instance_id) == ("TOO_LARGE", "long")
     assert entries[1].value == {"instance_id": "good", "v": 1}
     assert entries[1].line == 2
+
+
+def test_the_longest_line_the_longest_number_and_a_quoted_value() -> None:
+    """Each is read at its limit, and one more is too much; the end of a line counts."""
+    line = f"{GOOD}\n"
+    assert read(line * 2, line_bytes=len(line))[0][1] == Entry(line=2, value=json.loads(GOOD))
+    assert [entry.fault and entry.fault.code for entry in read(f"{GOOD} \n{line}", line_bytes=len(line))[0]] == ["TOO_LARGE", None]
+    for numbers, digits in product(("value", "text"), ("9" * 4300, "0." + "9" * 4298)):
+        assert read(f'{{"a": {digits}}}', numbers)[0][0].fault is None
+        assert read(f'{{"a": {digits}9}}', numbers)[0][0].fault == Fault(code="BAD_JSON", detail="a number has more than 4300 digits")
+    assert (quote_value("x" * 60), quote_value("x" * 61)) == (repr("x" * 60), repr("x" * 59 + "…"))
+    assert quote_value(12) == "'12'"
+
+
+@pytest.mark.parametrize(
+    ("text", "change"), [("{[", 2), ("]}]", -3), ("{}", 0), ('{"a": "}"', 1), ('"[[" ]', -1), ('{"a\\"}": [', 2), ('"open [', 0), ("", 0)]
+)
+def test_brackets_that_a_text_leaves_open(text: str, change: int) -> None:
+    """Those in strings do not count."""
+    assert depth_change(text) == change
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ('{"a": x} {', 0, 8),
+        ('{"a": "}" x} {', 0, 12),
+        ("[{]} ] x", 0, 4),
+        ("[[x] x", 0, 6),
+        ("{x", 0, 2),
+        ("x {y}", 0, 2),
+        ("x\n{y}", 0, 1),
+        ("xy", 0, 2),
+        ("{} {x} y", 3, 6),
+    ],
+)
+def test_where_a_broken_value_ends(text: str, start: int, end: int) -> None:
+    """After its closing bracket, or without one before the next object or line."""
+    assert skip_broken(text, start) == end
 
 
 def test_an_object_that_never_closes_ends_where_the_next_one_begins() -> None:

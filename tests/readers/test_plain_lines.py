@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
@@ -122,6 +123,34 @@ def test_many_lines_with_planted_faults(tmp_path: Path) -> None:
     assert "is repeated" in str(answers["i20000"].fault)
     assert answers["i59999"].where == "results_metadata.jsonl:60001"
     assert pickle.loads(pickle.dumps(answers)) == dict(answers)
+
+
+def row_of(line: str, longest: int) -> tuple[str, ...]:
+    """The texts of a line that is plain: the three keys once, a known type, an id without escapes, no absolute path, not too long."""
+    try:
+        pairs = json.loads(line, object_pairs_hook=list) if line.startswith("{") else []
+        line.encode()
+        "".join(str(value) for _, value in pairs).encode()
+    except ValueError:
+        return ("", "", "")
+    found = dict(pairs)
+    keys = ("instance_id", "answer_type", "answer_or_path")
+    if len(pairs) != 3 or {*found} != {*keys} or not all(isinstance(value, str) for value in found.values()):
+        return ("", "", "")
+    name, kind, value = (found[key] for key in keys)
+    is_known = kind in ("answer", "file") and name and not re.search(r'[\x00-\x1f"\\]', name)
+    return (name, kind, value) if is_known and not value.startswith("/") and len(value) <= longest else ("", "", "")
+
+
+@examples(600)
+@given(st.lists(lines(), max_size=8), st.integers(1, 8))
+def test_exactly_the_plain_lines_are_decoded(content: list[str], longest: int) -> None:
+    """Each plain line of any text has its row, and each other line none."""
+    content = [line for line in "\n".join(content).encode("utf-8", "ignore").decode().split("\n") if line.strip()]
+    rows = [row_of(line, longest) for line in content]
+    plain = PlainLines({**DEFAULT_LIMITS, "answer_bytes": 4 * longest + 3})
+    others = [at for at, row in enumerate(rows) if not row[0]]
+    assert plain.rows("".join(f"{line}\n" for line in content).encode()) == (rows, others)
 
 
 def test_lines_are_read_in_blocks_if_the_limits_allow_a_block() -> None:
