@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evalsuite.compare.number_columns import numbers_of, surely_strictly_equal
+from evalsuite.compare.number_columns import number_groups, numbers_of, surely_strictly_equal, surely_unequal
 from evalsuite.compare.numbers import Number, Tolerance, numbers_equal, reach
 from evalsuite.compare.packed_text import Block
 from evalsuite.compare.strict_columns import all_pairs_equal, can_pair, places_of
@@ -142,3 +142,73 @@ def test_floats_are_sure_of_plain_cases() -> None:
         sides = numbers_of(block([gold]), 0), numbers_of(block([predicted]), 0)
         found.append((gold, predicted, own, *surely_strictly_equal(*sides, Tolerance(**own, own=bool(own))).tolist()))  # type: ignore[arg-type]
     assert found == SURE
+
+
+def grouped(golds: list[str], predictions: list[str], tolerance: Tolerance) -> tuple[list[int], list[bool]]:
+    """(the group of each number, whether each group is loose)."""
+    sides = [numbers_of(block(side), 0) for side in (golds, predictions)]
+    values, digits = (np.concatenate([side[at] for side in sides if side]) for at in (0, 1))
+    groups, loose = number_groups(values, digits, np.arange(len(values)) < len(golds), tolerance)
+    return groups.tolist(), loose.tolist()
+
+
+@examples(600)
+@given(st.lists(pairs().filter(lambda pair: max(map(len, pair)) <= 32), min_size=1, max_size=4), TOLERANCES)
+def test_groups_have_all_that_is_equal(found: list[tuple[str, str]], tolerance: Tolerance) -> None:
+    """Equal numbers are in one group, and in a group that is not loose all are equal."""
+    golds, predictions = ([pair[side] for pair in found] for side in (0, 1))
+    groups, loose = grouped(golds, predictions, tolerance)
+    for (i, gold), (k, predicted) in product(enumerate(golds), enumerate(predictions)):
+        is_equal = numbers_equal(read_cell(gold), read_cell(predicted), tolerance)  # type: ignore[arg-type]
+        is_in_one = groups[i] == groups[len(golds) + k]
+        assert not is_equal or is_in_one
+        assert is_equal or not is_in_one or loose[groups[i]]
+
+
+# (golds, predictions, the check's own tolerance, how many groups, which of them are loose).
+GROUPS: list[tuple[str, str, dict[str, float], int, list[int]]] = [
+    ("1 1.0", "1.00", {}, 1, []),
+    ("12.345", "12.35", {}, 1, [0]),
+    ("12.3451", "12.35", {}, 1, []),
+    ("12.35", "12.3451 12.3549", {}, 1, []),
+    ("12.35 12.3541", "12.3499", {}, 1, [0]),
+    ("-12.3451", "-12.35", {}, 1, []),
+    ("2.5", "2.5004 2.4996", {}, 1, []),
+    ("12.3451", "1.235e1", {}, 1, []),
+    ("1000000.5", "1000000.5009", {}, 1, []),
+    ("1e3", "1000.0000001", {}, 1, []),
+    ("0", "0.0", {}, 1, []),
+    ("0", "0e0", {}, 1, [0]),
+    ("0.0", "1e-10", {}, 1, [0]),
+    ("-0.001 0.001", "0.001 -0.001", {}, 2, []),
+    ("9007199254740993", "9007199254740992", {}, 1, [0]),
+    ("9007199254740991", "9007199254740991.0", {}, 1, []),
+    ("0.1149", "0.11", {}, 1, []),
+    ("0.1049", "0.10", {}, 1, [0]),
+    ("20.0", "19.998", {}, 1, []),
+    ("20", "19.998", {}, 1, [0]),
+    ("7 3 3", "3 5", {}, 3, []),
+    ("5", "6", {"abs": 1.5}, 1, []),
+    ("5", "6 4.2", {"abs": 1.5}, 1, []),
+    ("5 6", "4.2 7", {"abs": 1.5}, 1, [0]),
+    ("100", "100.9", {"rel": 0.01}, 1, []),
+    ("100", "101.5", {"rel": 0.01}, 2, []),
+    ("1 1000", "1 1000", {"rel": 1.0}, 1, [0]),
+]
+
+
+def test_groups_are_loose_only_near_a_limit() -> None:
+    """What is written alike, rounded or noisy needs no comparison of each with each."""
+    for golds, predictions, own, n_groups, are_loose in GROUPS:
+        groups, loose = grouped(golds.split(), predictions.split(), Tolerance(**own, own=bool(own)))  # type: ignore[arg-type]
+        assert (max(groups) + 1, [at for at, one in enumerate(loose) if one]) == (n_groups, are_loose), (golds, predictions)
+
+
+def test_what_two_cells_alone_show() -> None:
+    """Unequal whatever the rest of their columns contains: texts of different letters, and numbers beyond the official tolerance."""
+    apart = [("a", "b"), ("1", "a"), ("nan", "x"), ("1", "1.0102"), ("-5", "5"), ("", "5"), ("True", "0.98"), ("inf", "1e308")]
+    apart += [("100000000000", "100000000101.5")]
+    together = [("a", "a"), ("NA", ""), ("1", "1.0100999"), ("nan", "5"), ("inf", "inf "), (" 5", "5"), ("true", "0.995"), ("false", "0")]
+    together += [("100000000000", "100000000100.9")]
+    assert [pair for pair in apart if not (surely_unequal(*pair) and surely_unequal(*pair[::-1]))] == []
+    assert [pair for pair in together if surely_unequal(*pair) or surely_unequal(*pair[::-1])] == []
