@@ -186,60 +186,87 @@ class _FaultCodes(ast.NodeTransformer):
 
 
 class Features:
-    """A plugin of pytest that makes one feature after the other ineffective, and runs in a fork the tests that name it, until one fails."""
+    """A plugin of pytest that makes one feature after the other ineffective, and looks in forks for a test that notices it.
 
-    def __init__(self, names: Sequence[str], n: int) -> None:
-        self._names, self._n = names, n
-        self.unnoticed: list[str] = []
+    Tried are the test that noticed it the last time (`NOTICED_BY`), the shortest tests of which the text names it, and then those that reach
+    it, of the modules that name it, the quickest first.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self.noticed_by: dict[str, str] = {}
 
     def pytest_runtestloop(self, session: Any) -> bool:
         """In place of pytest's own loop."""
         from tests.command_server import command_server
-        from tests.mutation import _in_fork, _run, _switch
 
         # One for all forks: what is on is in the file.
         command_server()
-        naming = {name: _tests_that_name(name, session.items) for name in self._names}
-        if all(name.startswith("parameter ") for name in self._names):
-            naming = self._tests_that_reach(naming)
-        # The fewest tests first: there it is likeliest that none notices it.
-        chosen = sorted(self._names, key=lambda name: len(naming[name]))[: self._n]
-        for name in chosen:
-            number, log = self._names.index(name), Path("log.txt")
-            wanted = naming[name][: N_TRIED * 3 if name.startswith("parameter ") else N_TRIED]
-            n_failing = 0
-            _switch().forget()
-            code = _in_fork(lambda wanted=wanted, number=number: _run(wanted, number), log)
-            while code == 1:
-                # A test that fails in the copy anyway says nothing.
-                failed = Path("failed.txt").read_text()
-                item = next(item for item in wanted if item.nodeid == failed)
-                if _in_fork(lambda item=item: _run([item], -1), log) == 0:
-                    break
-                n_failing += 1
-                wanted = wanted[wanted.index(item) + 1 :]
-                code = _in_fork(lambda wanted=wanted, number=number: _run(wanted, number), log)
-            if code != 1:
-                self.unnoticed.append(name)
-                reach = "reached" if number in _switch().reached() else "not reached"
-                print(f"  UNNOTICED {name}: {len(naming[name])} tests name it, {reach}, {n_failing} fail anyway, code {code}", flush=True)
-        print(f"{len(chosen) - len(self.unnoticed)} of {len(chosen)} features are noticed", flush=True)
+        functions: dict[str, list[Any]] = {}
+        for item in session.items:
+            functions.setdefault(_function_of(item), []).append(item)
+        known = noticed_by()
+        for number, name in enumerate(self._names):
+            self._look(name, number, functions.get(known.get(name, ""), []))
+        for number, name in enumerate(self._names):
+            self._look(name, number, _tests_that_name(name, session.items)[0][:N_TRIED])
+        if rest := {name: number for number, name in enumerate(self._names) if name not in self.noticed_by}:
+            self._look_where_it_is_reached(rest, session.items)
+        for kind in dict.fromkeys(name.split()[0] for name in self._names):
+            names = [name for name in self._names if name.startswith(f"{kind} ")]
+            print(f"{kind}: {sum(name in self.noticed_by for name in names)} of {len(names)} are noticed", flush=True)
         return True
 
-    def _tests_that_reach(self, naming: dict[str, list[Any]]) -> dict[str, list[Any]]:
-        """Of the tests of which the text or module names any of the parameters, those that set each, the quickest first."""
+    def _look(self, name: str, number: int, items: Sequence[Any]) -> None:
+        """Note the first test that fails without the feature, and only then."""
+        from tests.mutation import _in_fork, _run
+
+        while items and name not in self.noticed_by and _in_fork(lambda: _run(items, number), Path("log.txt")) == 1:
+            failed = Path("failed.txt").read_text()
+            at = next(at for at, item in enumerate(items) if item.nodeid == failed)
+            # A test that fails in the copy anyway says nothing.
+            if _in_fork(lambda at=at: _run([items[at]], -1), Path("log.txt")) == 0:
+                self.noticed_by[name] = _function_of(items[at])
+            items = items[at + 1 :]
+
+    def _look_where_it_is_reached(self, numbers: dict[str, int], all_items: Sequence[Any]) -> None:
+        """Look among all tests of the modules that name each feature, and print those that no test notices."""
         from tests.mutation import _in_fork, _note
 
-        items = list(dict.fromkeys(item for items in naming.values() for item in items if item.nodeid.startswith(OF_SCORERS)))
-        by_name = {item.nodeid: item for item in items}
-        _in_fork(lambda: _note(items, Path("reached.json"), 3600), Path("log.txt"), 3600, 3600)
+        naming = {name: {item.nodeid for part in _tests_that_name(name, all_items) for item in part} for name in numbers}
+        items = {item.nodeid: item for item in all_items if any(item.nodeid in tests for tests in naming.values())}
+        _in_fork(lambda: _note([*items.values()], Path("reached.json"), 7200), Path("log.txt"), 7200, 7200)
         seconds, reached, *_ = json.loads(Path("reached.json").read_text())
         quick = sorted(reached, key=seconds.__getitem__)
-        return {name: [by_name[one] for one in quick if number in reached[one]] for number, name in enumerate(self._names)}
+        for name, number in numbers.items():
+            reaching = [items[one] for one in quick if number in reached[one]]
+            self._look(name, number, reaching[: 4 * N_TRIED])
+            if name not in self.noticed_by:
+                print(f"  UNNOTICED {name}: {len(naming[name])} tests are in modules that name it, {len(reaching)} reach it", flush=True)
 
 
 N_TRIED = 24
-OF_SCORERS = tuple(f"tests/{name}/" for name in ("compare", "readers", "scorers", "suites", "trees"))
+# {test: features that it notices}, one test for each feature.
+NOTICED_BY = Path(__file__).resolve().parent / "data/noticed_by.json"
+
+
+def noticed_by() -> dict[str, str]:
+    """The test that noticed each feature when `python -m tests.mutation --options` last looked."""
+    return {feature: test for test, features in json.loads(NOTICED_BY.read_text()).items() for feature in features}
+
+
+def record(names: Sequence[str], tests: dict[str, str]) -> None:
+    """Write which test notices each of some features; those that are no more are left out."""
+    all_ = {name: test for name, test in ({name: test for name, test in noticed_by().items() if name not in names} | tests).items()}
+    by_test: dict[str, list[str]] = {}
+    for name in features():
+        if name in all_:
+            by_test.setdefault(all_[name], []).append(name)
+    NOTICED_BY.write_text(json.dumps(dict(sorted(by_test.items())), indent=1) + "\n")
+
+
+def _function_of(item: Any) -> str:
+    return str(item.nodeid.partition("[")[0])
 
 
 @cache
@@ -253,23 +280,22 @@ def _text_of(item: Any) -> str:
     return f"{item.nodeid}\n{_source(item.function)}\n{parameters}"
 
 
-def _names(text: str, pattern: re.Pattern[str], context: str) -> int:
-    """Which of a feature and its context a text names: none, one or both."""
-    return (pattern.search(text) is not None) + (context in text)
-
-
-def _tests_that_name(name: str, items: Sequence[Any]) -> list[Any]:
-    """Those of which the text names a feature and its command or scorer, then those of which the module does; short ones first."""
+def _tests_that_name(name: str, items: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Those of which the text names a feature and its command or scorer, short ones first; the others of modules that do."""
     kind, *words = name.split()
     word, context = words[-1], words[-2] if len(words) > 1 else "suite.yaml" * (kind == "key")
     pattern = re.compile(rf"""["']{word}["']|\b{word}[=:]""" if kind in ("parameter", "key") else rf"(?<![\w-])(?:{word})\b")
     if kind == "exit":
         pattern, context = re.compile(rf"== {word}\b|code={word}\b|returncode, .*\({word}\b"), "main("
-    near: dict[Any, tuple[int, int]] = {}
-    naming = {module for module in {item.module for item in items} if _names(_source(module), pattern, context) == 2}
-    for item in items:
-        # The cases of a test may be in another module.
-        n_named = _names(_text_of(item), pattern, context)
-        if n_named == 2 or item.module in naming:
-            near[item] = 2 - n_named, len(_text_of(item))
-    return sorted(near, key=near.__getitem__)
+    of_kind = [item for item in items if kind != "parameter" or item.nodeid.startswith(OF_SCORERS)]
+    modules = {module for module in {item.module for item in of_kind} if _names(_source(module), pattern, context)}
+    # The cases of a test may be in another module.
+    near = [item for item in of_kind if (item.module in modules or hasattr(item, "callspec")) and _names(_text_of(item), pattern, context)]
+    return sorted(near, key=lambda item: len(_text_of(item))), [item for item in of_kind if item.module in modules and item not in near]
+
+
+OF_SCORERS = tuple(f"tests/{name}/" for name in ("compare", "readers", "scorers", "suites", "trees"))
+
+
+def _names(text: str, pattern: re.Pattern[str], context: str) -> bool:
+    return context in text and pattern.search(text) is not None

@@ -577,22 +577,23 @@ def _measure(name: str, sample: Sequence[Change], tests: Sequence[str], until: f
             Path(file).write_text(source, encoding="utf-8")
 
 
-def _measure_features(words: Sequence[str], n: int) -> int:
+def _measure_features(words: Sequence[str]) -> int:
     """Make features ineffective of which the name has all the words; exit code 1 where no test notices one."""
-    from tests.features import Features, features, make_switchable
+    from tests.features import Features, features, make_switchable, record
 
     names = [name for name in features() if {*words} <= {*name.split()}]
     files = [str(path) for path in sorted(Path("tests").rglob("test_*.py")) if not UNCONCERNED & {*path.parts}]
     with TemporaryDirectory(prefix="mutation-") as place:
         _copied(place)
         make_switchable(names)
-        session = Features(names, n)
+        session = Features(names)
         sys.path[0] = str(Path.cwd())
         for module in [module for module in sys.modules if module.partition(".")[0] in {"evalsuite", "tests"} and module != __name__]:
             del sys.modules[module]
         _pytest(["-s", *files], [session])
         os.chdir(ROOT)
-    return int(bool(session.unnoticed))
+    record(names, session.noticed_by)
+    return int({*names} != {*session.noticed_by})
 
 
 def main() -> int:
@@ -608,7 +609,7 @@ def main() -> int:
     parser.add_argument("--seed", default="1")
     asked = parser.parse_args()
     if asked.options is not None:
-        return _measure_features(asked.options, asked.n)
+        return _measure_features(asked.options)
     parts: dict[str, tuple[list[Change], Sequence[str]]] = {}
     until = time.monotonic() + (45 if asked.changed else 86_400)
     if asked.changed:
