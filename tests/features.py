@@ -9,7 +9,7 @@ import inspect
 import json
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -188,8 +188,8 @@ class _FaultCodes(ast.NodeTransformer):
 class Features:
     """A plugin of pytest that makes one feature after the other ineffective, and looks in forks for a test that notices it.
 
-    Tried are the test that noticed it the last time (`NOTICED_BY`), the shortest tests of which the text names it, and then those that reach
-    it, of the modules that name it, the quickest first.
+    Tried are the test that noticed it last (`NOTICED_BY`), the shortest tests of which the text names it, then those that reach it,
+    of the modules that name it, the quickest first.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -221,11 +221,11 @@ class Features:
         """Note the first test that fails without the feature, and only then."""
         from tests.mutation import _in_fork, _run
 
-        while items and name not in self.noticed_by and _in_fork(lambda: _run(items, number), Path("log.txt")) == 1:
+        while items and name not in self.noticed_by and _in_fork(partial(_run, items, number), Path("log.txt")) == 1:
             failed = Path("failed.txt").read_text()
             at = next(at for at, item in enumerate(items) if item.nodeid == failed)
             # A test that fails in the copy anyway says nothing.
-            if _in_fork(lambda at=at: _run([items[at]], -1), Path("log.txt")) == 0:
+            if _in_fork(partial(_run, [items[at]], -1), Path("log.txt")) == 0:
                 self.noticed_by[name] = _function_of(items[at])
             items = items[at + 1 :]
 
@@ -257,7 +257,7 @@ def noticed_by() -> dict[str, str]:
 
 def record(names: Sequence[str], tests: dict[str, str]) -> None:
     """Write which test notices each of some features; those that are no more are left out."""
-    all_ = {name: test for name, test in ({name: test for name, test in noticed_by().items() if name not in names} | tests).items()}
+    all_ = {name: test for name, test in noticed_by().items() if name not in names} | tests
     by_test: dict[str, list[str]] = {}
     for name in features():
         if name in all_:
@@ -287,15 +287,36 @@ def _tests_that_name(name: str, items: Sequence[Any]) -> tuple[list[Any], list[A
     pattern = re.compile(rf"""["']{word}["']|\b{word}[=:]""" if kind in ("parameter", "key") else rf"(?<![\w-])(?:{word})\b")
     if kind == "exit":
         pattern, context = re.compile(rf"== {word}\b|code={word}\b|returncode, .*\({word}\b"), "main("
-    of_kind = [item for item in items if kind != "parameter" or item.nodeid.startswith(OF_SCORERS)]
-    modules = {module for module in {item.module for item in of_kind} if _names(_source(module), pattern, context)}
-    # The cases of a test may be in another module.
-    near = [item for item in of_kind if (item.module in modules or hasattr(item, "callspec")) and _names(_text_of(item), pattern, context)]
-    return sorted(near, key=lambda item: len(_text_of(item))), [item for item in of_kind if item.module in modules and item not in near]
+    near, far = [], []
+    for module, of_module in _by_module(tuple(items)).items():
+        if kind == "parameter" and not of_module[0].nodeid.startswith(OF_SCORERS):
+            continue
+        is_named = _names(_source(module), word, pattern, context)
+        # The cases of a test may be in another module.
+        if is_named or _names(_cases_of(module, of_module), word, pattern, context):
+            texts = {item: _names(_text_of(item), word, pattern, context) for item in of_module}
+            near += [item for item, names in texts.items() if names]
+            far += [item for item, names in texts.items() if is_named and not names]
+    return sorted(near, key=lambda item: len(_text_of(item))), far
+
+
+@cache
+def _by_module(items: tuple[Any, ...]) -> dict[Any, tuple[Any, ...]]:
+    """The tests of each module."""
+    modules: dict[Any, list[Any]] = {}
+    for item in items:
+        modules.setdefault(item.module, []).append(item)
+    return {module: tuple(of_module) for module, of_module in modules.items()}
+
+
+@cache
+def _cases_of(module: Any, items: tuple[Any, ...]) -> str:
+    """The names and the parameters of a module's tests."""
+    return "".join(_text_of(item) for item in items if hasattr(item, "callspec"))
 
 
 OF_SCORERS = tuple(f"tests/{name}/" for name in ("compare", "readers", "scorers", "suites", "trees"))
 
 
-def _names(text: str, pattern: re.Pattern[str], context: str) -> bool:
-    return context in text and pattern.search(text) is not None
+def _names(text: str, word: str, pattern: re.Pattern[str], context: str) -> bool:
+    return context in text and any(part in text for part in word.split("|")) and pattern.search(text) is not None

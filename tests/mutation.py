@@ -7,7 +7,7 @@ one fails, also those that reach it in a process that they start. A change that 
 constant, a default, a decorator) needs a new import and takes longer. A change that no test could notice is listed in `EQUIVALENT` with its
 reason.
 `--options` makes each option of a command, parameter of a scorer, key of suite.yaml, fault code and exit code ineffective instead
-(`tests/features.py`).
+(`tests/features.py`); `--record` writes which test notices each into `tests/data/noticed_by.json`.
 `--reach` changes nothing and names the lines that no test reaches.
 `--changed` takes the lines that differ from the branch `main` (there: from the last commit) and stops after 45 seconds.
 """
@@ -27,7 +27,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate, zip_longest
@@ -194,8 +194,8 @@ def changed_nodes(node: ast.AST) -> Iterator[str]:
             yield "pass"
 
 
-def changes(file: str) -> Iterator[Change]:
-    """Every change of a file."""
+def changes(file: str, only: Container[str] | None = None) -> Iterator[Change]:
+    """Every change of a file, or of these functions, classes and constants of its top level."""
     source = (ROOT / file).read_text(encoding="utf-8")
     lines = source.splitlines()
     # `ast.get_source_segment` splits the file again for each node.
@@ -209,6 +209,8 @@ def changes(file: str) -> Iterator[Change]:
 
     tree = ast.parse(source)
     numbers = {id(node): number for number, node in enumerate(ast.walk(tree))}
+    if only is not None:
+        tree.body = [statement for statement in tree.body if _name(statement) in only]
     owners = dict(_owners(tree, Path(file).stem))
     n_before = Counter[tuple[str, str, str]]()
     for node, at_import in _behaviour(tree):
@@ -231,16 +233,24 @@ def _first_line(statement: ast.AST) -> str:
     return next(filter(None, ast.unparse(type(statement)(**fields, lineno=1)).splitlines()))
 
 
+def _name(node: ast.AST) -> str:
+    """What a statement defines."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            return name
+        case ast.Assign(targets=[target, *_]) | ast.AnnAssign(target=target):
+            return ast.unparse(target)
+    return ""
+
+
 def _owners(node: ast.AST, function: str, statement: str = "") -> Iterator[tuple[int, tuple[str, str]]]:
     """The function (after its class and module) or constant, and the first line of the statement of each node, by the node's id."""
     for child in ast.iter_child_nodes(node):
         name, line = function, statement
         if isinstance(child, ast.stmt | ast.match_case):
             line = _first_line(child)
-        if isinstance(child, ast.FunctionDef | ast.ClassDef):
-            name = f"{function}.{child.name}"
-        elif isinstance(node, ast.Module) and isinstance(child, ast.Assign | ast.AnnAssign):
-            name = f"{function}.{ast.unparse(child.targets[0] if isinstance(child, ast.Assign) else child.target)}"
+        if isinstance(child, ast.FunctionDef | ast.ClassDef) or (isinstance(node, ast.Module) and _name(child)):
+            name = f"{function}.{_name(child)}"
         yield id(child), (name, line)
         yield from _owners(child, name, line)
 
@@ -565,8 +575,10 @@ def _measure(name: str, sample: Sequence[Change], tests: Sequence[str], until: f
             return 0
         n_equivalent = sum(bool(change.reason) for change in sample)
         n_killed = session.n_tried - len(session.survivors)
-        share = n_killed / max(session.n_tried, 1)
-        print(f"{name}: {n_killed} of {session.n_tried} killed ({share:.1%}), {n_equivalent} equivalent", flush=True)
+        row = f"{name}: {_share(n_killed, session.n_tried)}, {n_equivalent} equivalent"
+        print(row, flush=True)
+        with Path("table.txt").open("a", encoding="utf-8") as table:
+            table.write(f"{row}, {len(sample) - session.n_tried - n_equivalent} without time\n")
         return min(len(session.survivors), 90)
 
     try:
@@ -577,7 +589,18 @@ def _measure(name: str, sample: Sequence[Change], tests: Sequence[str], until: f
             Path(file).write_text(source, encoding="utf-8")
 
 
-def _measure_features(words: Sequence[str]) -> int:
+def _share(n: int, n_tried: int) -> str:
+    return f"{n} of {n_tried} killed ({n / max(n_tried, 1):.1%})"
+
+
+def _print_table(text: str) -> None:
+    """Print the rows of all packages again, and their sums."""
+    sums = [sum(map(int, column)) for column in zip(*re.findall(r"(\d+) of (\d+) .* (\d+) equivalent, (\d+) ", text), strict=True)]
+    if len(text.splitlines()) > 1:
+        print(f"\n{text}all: {_share(*sums[:2])}, {sums[2]} equivalent, {sums[3]} without time", flush=True)
+
+
+def _measure_features(words: Sequence[str], is_recorded: bool) -> int:
     """Make features ineffective of which the name has all the words; exit code 1 where no test notices one."""
     from tests.features import Features, features, make_switchable, record
 
@@ -592,7 +615,8 @@ def _measure_features(words: Sequence[str]) -> int:
             del sys.modules[module]
         _pytest(["-s", *files], [session])
         os.chdir(ROOT)
-    record(names, session.noticed_by)
+    if is_recorded:
+        record(names, session.noticed_by)
     return int({*names} != {*session.noticed_by})
 
 
@@ -605,11 +629,12 @@ def main() -> int:
     parser.add_argument("--changed", action="store_true", help="the lines that differ from main, for at most a minute")
     parser.add_argument("--reach", action="store_true", help="name the lines of a package that no test reaches")
     parser.add_argument("--options", nargs="*", metavar="WORD", help="make options, parameters, keys and codes ineffective")
+    parser.add_argument("--record", action="store_true", help="with --options: write the tests into tests/data/noticed_by.json")
     parser.add_argument("-n", type=int, default=60, help="size of the sample of a package")
     parser.add_argument("--seed", default="1")
     asked = parser.parse_args()
     if asked.options is not None:
-        return _measure_features(asked.options)
+        return _measure_features(asked.options, asked.record)
     parts: dict[str, tuple[list[Change], Sequence[str]]] = {}
     until = time.monotonic() + (45 if asked.changed else 86_400)
     if asked.changed:
@@ -630,6 +655,7 @@ def main() -> int:
             print(f"{name}: {len(sample)} of {len(all_)} changes", flush=True)
             end = time.monotonic() + (until - time.monotonic()) / (len(parts) - at)
             bad |= _measure(name, sample, asked.tests or tests, end, asked.reach) not in range(int(0.05 * len(sample)) + 1)
+        _print_table(Path("table.txt").read_text(encoding="utf-8") if Path("table.txt").exists() else "")
         os.chdir(ROOT)
     return int(bad)
 

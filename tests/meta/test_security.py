@@ -1,4 +1,4 @@
-"""Each sentence of SECURITY.md's guarantees has a test of that behaviour; the two tables of the page have their own (tests/sandbox)."""
+"""Each sentence of SECURITY.md that says what happens has a test of that behaviour; its two tables have their own (tests/sandbox)."""
 
 import re
 
@@ -9,6 +9,7 @@ TESTS = {
     "No answer reads gold.": "attacks/test_corpus.py::test_the_canary_of_gold_is_in_no_output",
     "must stay inside": "readers/test_paths.py::test_a_path_that_could_leave_the_folder_is_refused_before_anything_is_opened",
     "through no link.": "readers/test_paths.py::test_links_are_refused_wherever_they_stand_on_the_way",
+    "by descriptor": "readers/test_paths.py::test_a_folder_that_becomes_a_link_after_the_look_is_not_followed",
     "Hard links to gold": "readers/test_paths.py::test_a_hard_link_to_a_gold_file_is_refused",
     "gets no gold": "sandbox/test_landlock.py::test_a_reader_cannot_read_gold_wherever_it_lies",
     "attached one at a time": "readers/test_duckdb_tables.py::test_a_wal_beside_the_file_is_never_seen_and_nothing_is_left_behind",
@@ -23,7 +24,7 @@ TESTS = {
     "What the machine does": "runs/workers/test_pool.py::test_who_is_killed_by_the_system_is_tried_again",
     "half of `memory_mib`": "runs/workers/test_pool.py::test_a_worker_that_keeps_its_memory_is_replaced",
     "`validate`, `check`": "attacks/test_single_files.py::test_crafted_files_end_no_command",
-    "So does everything that reads": "attacks/test_saved_runs.py::test_hostile_metadata_cost_their_texts",
+    "So does everything that reads": "attacks/test_saved_runs.py::test_nothing_of_it_is_parsed_by_the_command",
     "No archive writes": "runs/test_archives.py::test_every_hostile_kind_is_refused_and_the_others_go_on",
     "under plain names": "runs/test_archives.py::test_an_archive_is_worth_what_its_folder_is",
     "Links, devices, holes": "runs/test_archives.py::test_what_a_worker_says_is_not_believed",
@@ -62,20 +63,54 @@ TESTS = {
     "Limits have safe defaults": "readers/test_limits.py::test_later_overrides_win_and_the_rest_keeps_its_default",
     "name the active sandbox features": "sandbox/test_worker_sandbox.py::test_a_run_names_the_sandbox_features_of_security_md",
     "`evalsuite doctor` lists them": "cli/test_doctor.py::test_every_sandbox_feature_is_named",
+    # Sandbox features by system.
+    "with the missing functions removed": "platforms/test_absent.py::test_the_example",
+    "On Windows the command's own process": "platforms/test_absent.py::test_other_commands",
+    "refuses each of these actions": "sandbox/test_worker_sandbox.py::test_everything_is_refused_in_both_roles",
+    "fails if this table has other rows": "sandbox/test_worker_sandbox.py::test_security_promises_exactly_these",
+    "Gold may be inside": "sandbox/test_landlock.py::test_a_reader_cannot_read_gold_wherever_it_lies",
+    "inside the gold folder is refused": "sandbox/test_landlock.py::test_a_submission_in_the_gold_folder_is_refused",
+    # Limits of the guarantees.
+    "contains `programs:allowed`": "cli/test_allow_programs.py::test_run",
+    "Programs inside trees": "scorers/metrics/test_python_unit_testing.py::test_in_a_tree_it_needs_permission_too",
+    "`official` keeps the reference's rules": "conformance/test_recorded_data.py::test_spider2",
+    "refuses those that it detects": "conformance/test_spider2_strict.py::test_strict_refuses_what_is_wrong",
+    "unless `--reveal": "cli/test_report.py::test_hidden_gold_stays_hidden_unless_told_otherwise",
+    "finds no gold and no secret": "sandbox/test_fork_ahead.py::test_no_variable_of_the_environment_reaches_a_worker",
+    "is read as it is at that moment": "readers/test_submission_files.py::test_a_run_stands_for_the_bytes_that_it_read",
+    "open the gold that a run names": "attacks/test_stranger.py::test_no_command_executes_code_that_only_a_run_names",
+    "They execute no plugin of it": "attacks/test_stranger.py::test_no_command_executes_code_that_only_a_run_names",
+    "`python -m evalsuite` in an untrusted folder": "sandbox/test_worker_sandbox.py::test_only_python_m_imports_files_of_the_folder",
+    "`--isolation none` reads files in one process": "cli/test_rare_options.py::test_without_isolation_answers_are_read_here",
 }
+# Sentences of the last two sections that warn of what is not prevented, or say what to do.
+WARNINGS = [
+    *("what the code requests of those systems", "program is barely confined", "A program can escape", "Allow only programs that you"),
+    *(
+        "gets the program's answer",
+        "Helpers that the test uses",
+        "The text of a warning",
+        "Use `--rules strict`",
+        "Run folders contain",
+        "Input of a judge",
+    ),
+    *("nothing kills them at a time limit", "the rights of your account", "Even with it", "in a container", "Score a copy"),
+    "an untrusted gold database",
+]
 
 
 def sentences() -> list[str]:
-    """The sentences of the section on guarantees."""
-    section = (ROOT / "SECURITY.md").read_text(encoding="utf-8").partition("## Guarantees")[2].partition("\n## ")[0]
-    parts = [re.sub(r"\s+", " ", part).strip() for part in re.split(r"\n\n|\n- ", section)]
-    return [sentence for part in parts if part for sentence in re.split(r"(?<=[a-z`)]\.)\s+(?=[A-Z`])", part)]
+    """The sentences of the sections on guarantees, sandbox features and limits, without tables."""
+    sections = (ROOT / "SECURITY.md").read_text(encoding="utf-8").partition("## Guarantees\n")[2].partition("\n## How it is tested")[0]
+    parts = [re.sub(r"\s+", " ", part).strip() for part in re.split(r"\n\n|\n- ", sections) if part[:1] not in ("|", "#")]
+    return [sentence for part in parts if part for sentence in re.split(r"(?<=[a-z`)*]\.)\s+(?=[A-Z`])", part)]
 
 
 def test_each_sentence_has_a_test() -> None:
     """No sentence without an entry, and no entry without its sentence."""
-    assert [sentence for sentence in sentences() if not any(part in sentence for part in TESTS)] == []
-    assert [part for part in TESTS if not any(part in sentence for sentence in sentences())] == []
+    parts = [*TESTS, *WARNINGS]
+    assert [sentence for sentence in sentences() if not any(part in sentence for part in parts)] == []
+    assert [part for part in parts if not any(part in sentence for sentence in sentences())] == []
 
 
 def test_each_of_these_tests_is_there() -> None:

@@ -4,6 +4,7 @@ import errno
 import os
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -121,6 +122,25 @@ def test_links_are_refused_wherever_they_stand_on_the_way(tmp_path: Path, way: s
         assert fault(tmp_path / "sub", path) == ("BAD_PATH", "the path goes through a link")
     with open_confined(tmp_path / "linked", "g.csv", limit_bytes=100) as handle:
         assert handle.read() == b"secret"
+
+
+@needs_links
+def test_a_folder_that_becomes_a_link_after_the_look_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The open refuses the link itself, not only the look before it."""
+    for folder in ("gold", "sub"):
+        (tmp_path / folder / "q1").mkdir(parents=True)
+        (tmp_path / folder / "q1" / "r.csv").write_text(folder)
+    look = os.stat
+
+    def look_and_exchange(path: str, **how: Any) -> os.stat_result:
+        found = look(path, **how)
+        (tmp_path / "sub" / "q1").rename(tmp_path / "sub" / "q2")
+        (tmp_path / "sub" / "q1").symlink_to(tmp_path / "gold" / "q1")
+        return found
+
+    monkeypatch.setattr(paths.os, "stat", look_and_exchange)
+    with pytest.raises(FaultError):
+        open_confined(tmp_path / "sub", "q1/r.csv", limit_bytes=100)
 
 
 @needs_links
