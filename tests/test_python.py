@@ -39,10 +39,7 @@ def test_a_run_of_a_suite_is_read_the_same_way(tmp_path: Path) -> None:
     frame = run.to_frame()
     assert frame[["question", "reference", "answer", "score"]].to_numpy().tolist() == [["a?", "x", "x", 1], ["b?", "y", "z", 0]]
     assert run.write(tmp_path / "x.html").read_text().startswith("<!")
-    assert (repr(suite), repr(run)) == (
-        "<TestSuite 't': 2 cases, exact_match>",
-        "<TestRun 'first' of 't': done: 50.0 % (no gate set)>",
-    )
+    assert (repr(suite), repr(run)) == ("<TestSuite 't': 2 cases, exact_match>", "<TestRun 'first' of 't': done: 50.0 % (no gate set)>")
     assert "<table>" in run._repr_html_()
 
 

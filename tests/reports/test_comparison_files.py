@@ -89,13 +89,13 @@ def test_hostile_texts_stay_attributes_and_cells() -> None:
 
 
 def test_markdown_says_what_is_folded_and_stays_below_its_size() -> None:
-    """Totals are open, lost, won and groups are folded with counted titles; thousands of groups keep below 60 kB and are counted."""
+    """Totals are open, lost, won and groups are folded with counted titles; hundreds of groups keep below 60 kB and are counted."""
     text = as_markdown(comparison_document(compared.usual()))
     assert re.findall(r"<summary>(.+)</summary>", text) == [
         "b against a: 2 instances lost", "b against a: 1 instance won", "b by group", "c by group",
     ]  # fmt: skip
     assert text.index("| b | 5 |") < text.index("<details>") < text.index("- seed ")
-    big = as_markdown(comparison_document(compared.large(2000)))
+    big = as_markdown(comparison_document(compared.large(900)))
     assert len(big.encode()) <= MOST_BYTES + 500
     assert re.search(r"- \.\.\. \d+ more", big)
 

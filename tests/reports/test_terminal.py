@@ -27,7 +27,7 @@ def runs() -> dict[Rule, Record]:
     return {rule: made.example_record(rule) for rule in rules}
 
 
-@pytest.mark.parametrize("width", [60, 79, 123, 200])
+@pytest.mark.parametrize("width", [60, 79, pytest.param(123, marks=pytest.mark.slow), pytest.param(200, marks=pytest.mark.slow)])
 def test_every_width_is_readable(runs: dict[Rule, Record], width: int) -> None:
     """No line is wider than asked, no instance that is not right is lost, and no flip, fault or number is cut off."""
     run = runs["official"]
@@ -153,14 +153,15 @@ def test_only_failures() -> None:
     assert [line.split()[2] for line in rest.partition(" slowest 2\n")[2].splitlines()[:2]] == [r.instance_id for r in slowest]
 
 
-def test_a_very_long_report_is_cut_with_a_count() -> None:
-    """Of 2,500 wrong answers the first 25 are shown, under --failures the first 2,000, and the rest is counted."""
-    few = as_text(run_document(made.large(2500)), width=100).splitlines()
+def test_a_very_long_report_is_cut_with_a_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many wrong answers the first 25 are shown, under --failures the first of some thousand, and the rest is counted."""
+    assert MOST_ROWS == 2000
+    monkeypatch.setattr("evalsuite.reports.run_document.MOST_ROWS", 200)
+    few, lines = (as_text(run_document(made.large(250), failures=failures), width=100).splitlines() for failures in (False, True))
     assert sum(line.startswith(" instance_") for line in few) == MOST_LINES
-    assert any(f"{2500 - MOST_LINES} more that are not right; --failures shows all" in line for line in few)
-    lines = as_text(run_document(made.large(2500), failures=True), width=100).splitlines()
-    assert sum(line.startswith(" instance_") for line in lines) == MOST_ROWS
-    assert any(f"{2500 - MOST_ROWS} more not shown" in line for line in lines)
+    assert any(f"{250 - MOST_LINES} more that are not right; --failures shows all" in line for line in few)
+    assert sum(line.startswith(" instance_") for line in lines) == 200
+    assert any("50 more not shown" in line for line in lines)
 
 
 def test_the_ceiling_of_gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,93 +22,61 @@ ENDINGS = ".csv, .html, .json, .md, .parquet, .svg, .txt, .xml"
 COMMANDS = """
 rnu | no command 'rnu' | did you mean 'run'?
 '' | no command '' | known: init, what, example
---versoin | No such option: --versoin | did you mean '--version'?
-    => --version
+--versoin | No such option: --versoin | did you mean '--version'? => --version
 suite craete | suite has no command 'craete' | did you mean 'create'?
 runs remove | runs has no command 'remove' | did you mean 'rm'?
 schema infr | schema has no command 'infr' | did you mean 'infer'?
 gold lnt | gold has no command 'lnt' | did you mean 'lint'?
-connections tset | connections has no command 'tset' | did you mean 'test'?
-    => connections test
+connections tset | connections has no command 'tset' | did you mean 'test'? => connections test
 CAFE | no command 'caf\\udce9'
-score sub | no command 'score' | did you mean 'run'?
-    => run sub
-evaluate sub | no command 'evaluate' | did you mean 'run'?
-    => run sub
-test sub | no command 'test'
-    => validate sub
-diff a.csv b.csv | no command 'diff' | did you mean 'explain'?
-    => explain a.csv b.csv -> 1
-explian a.csv b.csv | no command 'explian'
-    => explain a.csv b.csv -> 1
-RUN sub | no command 'RUN'
-    => run sub
-leader subs | no command 'leader'
-    => leaderboard subs
-lint gold | no command 'lint' | did you mean 'gold lint'?
-    => gold lint gold
-audit gold | no command 'audit' | did you mean 'gold audit'?
-    => gold audit gold
-errata gold | no command 'errata'
-    => gold errata gold
-list | no command 'list' | did you mean 'runs list'?
-    => runs list
-show one | no command 'show' | did you mean 'runs show'?
-    => runs show one
-tag one --add x | no command 'tag' | did you mean 'runs tag'?
-    => runs tag one --add x
-rm one | no command 'rm' | did you mean 'runs rm'?
-    => runs rm one
+score sub | no command 'score' | did you mean 'run'? => run sub
+evaluate sub | no command 'evaluate' | did you mean 'run'? => run sub
+test sub | no command 'test' => validate sub
+diff a.csv b.csv | no command 'diff' | did you mean 'explain'? => explain a.csv b.csv -> 1
+explian a.csv b.csv | no command 'explian' => explain a.csv b.csv -> 1
+RUN sub | no command 'RUN' => run sub
+leader subs | no command 'leader' => leaderboard subs
+lint gold | no command 'lint' | did you mean 'gold lint'? => gold lint gold
+audit gold | no command 'audit' | did you mean 'gold audit'? => gold audit gold
+errata gold | no command 'errata' => gold errata gold
+list | no command 'list' | did you mean 'runs list'? => runs list
+show one | no command 'show' | did you mean 'runs show'? => runs show one
+tag one --add x | no command 'tag' | did you mean 'runs tag'? => runs tag one --add x
+rm one | no command 'rm' | did you mean 'runs rm'? => runs rm one
 create x --from questions.csv --scorer f1 | no command 'create' | did you mean 'suite create'?
     => suite create x --from questions.csv --scorer f1
 try qa.csv | no command 'try' | questions, references and candidates
     => suite try qa.csv --input question --reference reference --candidate small --candidate large
-history | no command 'history'
-    => runs list
-ui | no command 'ui' | did you mean 'view'?
-    => view
-version | no command 'version' | did you mean '--version'?
-    => --version
-help rnu | no command 'rnu'
-    => run --help
-help gold lnt | gold has no command 'lnt'
-    => gold lint --help
-suite lst | suite has no command 'lst'
-    => suite list
-gold chek gold | gold has no command 'chek'
-    => gold check gold
-qa.cvs | no command and no file 'qa.cvs' | did you mean 'qa.csv'?
-    => qa.csv
+history | no command 'history' => runs list
+ui | no command 'ui' | did you mean 'view'? => view
+version | no command 'version' | did you mean '--version'? => --version
+help rnu | no command 'rnu' => run --help
+help gold lnt | gold has no command 'lnt' => gold lint --help
+suite lst | suite has no command 'lst' => suite list
+gold chek gold | gold has no command 'chek' => gold check gold
+qa.cvs | no command and no file 'qa.cvs' | did you mean 'qa.csv'? => qa.csv
 references list | is no longer a command
 """
 OPTIONS = """
-run sub --ruls strict | No such option: --ruls | did you mean '--rules'?
-    => run sub --rules strict
-run sub --goldd gold | No such option: --goldd | did you mean '--gold'?
-    => run sub --gold gold
+run sub --ruls strict | No such option: --ruls | did you mean '--rules'? => run sub --rules strict
+run sub --goldd gold | No such option: --goldd | did you mean '--gold'? => run sub --gold gold
 run sub --cache no | No such option: --cache | did you mean '--no-cache' or '--gold-cache'?
-run sub --dur 3 | No such option: --dur | did you mean '--durations'?
-    => run sub --durations 3
+run sub --dur 3 | No such option: --dur | did you mean '--durations'? => run sub --durations 3
 run sub --zzz | No such option: --zzz | known: --result-dir, --gold
 run sub extra | unexpected argument 'extra' | evalsuite run [OPTIONS] [submission]
 run | no submission folder given | evalsuite run FOLDER --gold gold
-run sub --result_dir sub | given twice
-    => run sub
+run sub --result_dir sub | given twice => run sub
 run --result_dir | '--result_dir' requires an argument
-run sub --rules strickt | no rules 'strickt' | known: official, strict
-    => run sub --rules strict
+run sub --rules strickt | no rules 'strickt' | known: official, strict => run sub --rules strict
 run sub --jobs many | --jobs cannot be 'many' | auto
 run sub --jobs 0 | --jobs cannot be '0' | a number from 1 to 256, or auto
-run sub --fail-under 70 | --fail-under must be between 0 and 1, found 70 | 0.8 means 80 %
-    => run sub --fail-under 0.7 -> 1
+run sub --fail-under 70 | --fail-under must be between 0 and 1, found 70 | 0.8 means 80 % => run sub --fail-under 0.7 -> 1
 run sub --fail-under nan | between 0 and 1
 run sub --fail-under high | --fail-under | 'high' | 0-1: exit 1 if the score is lower
 run sub --limit seconds | --limit cannot be 'seconds' | NAME=VALUE
-run sub --limit secnds=3 | unknown limit 'secnds' | did you mean 'seconds'?
-    => run sub --limit seconds=3
+run sub --limit secnds=3 | unknown limit 'secnds' | did you mean 'seconds'? => run sub --limit seconds=3
 run sub --limit seconds=-1 | limit 'seconds' must be a number above 0, found -1
-run sub --isolation proces | --isolation cannot be 'proces' | known: process, none
-    => run sub --isolation process
+run sub --isolation proces | --isolation cannot be 'proces' | known: process, none => run sub --isolation process
 run sub --executor spark | no executor 'spark' | known: local, dask
 run sub --scheduler tcp://x:1 | --scheduler is not used by --executor local | add --executor dask
 run sub --executor dask --scheduler nonsense | --scheduler cannot be 'nonsense' | such as tcp://10.0.0.5:8786
@@ -134,78 +102,48 @@ runs tag one --add '' | a tag cannot be blank
 leaderboard sub --by colour | --by cannot be 'colour' | known: scorer, group
 gold lint gold --format xml | --format cannot be 'xml' | known: text, json, github
 gold lint gold --ignore nope | --ignore cannot be 'nope' | known: unreadable-line
-gold audit gold --fail-under 70 | between 0 and 1
-    => gold audit gold --fail-under 0.7 -> 1
+gold audit gold --fail-under 70 | between 0 and 1 => gold audit gold --fail-under 0.7 -> 1
 gold contamination gold | no file to compare with | --against FILE
 suite create x | Missing option '--from' | a CSV, TSV, JSONL, JSON, Parquet or Excel file
-check number_match --prediction 1 --gold 1 --prcision 2 | number_match has no option '--prcision'
-    | did you mean '--precision'?
+check number_match --prediction 1 --gold 1 --prcision 2 | number_match has no option '--prcision' | did you mean '--precision'?
     => check number_match --prediction 1 --gold 1 --precision 2
 check number_match --prediction 1 --gold 1 --precision x | --precision of number_match must be integer, found 'x'
 check string_match --prediction a --gold a --conj xor | must be 'and' or 'or', found 'xor'
-run sub -rules strict | No such option: -r | two dashes: --rules
-    => run sub --rules strict
-run sub —rules strict | unexpected argument '—rules' | two dashes: --rules
-    => run sub --rules strict
-run sub –gold gold | unexpected argument '–gold' | two dashes: --gold
-    => run sub --gold gold
-run sub rules=strict | unexpected argument 'rules=strict' | two dashes: --rules=strict
-    => run sub --rules=strict
-run sub --rules=strikt | no rules 'strikt' | known: official, strict, bird-ex, test-suite
-    => run sub --rules=strict
-run sub --rules strikt | no rules 'strikt' | known: official, strict, bird-ex, test-suite
-    => run sub --rules strict
-run sub --rules STRICT | no rules 'STRICT'
-    => run sub --rules strict
-run sub --RULES strict | No such option: --RULES
-    => run sub --rules strict
-run sub --threshold 0.6 | No such option: --threshold | did you mean '--fail-under'?
-    => run sub --fail-under 0.6
-run sub --workers 2 | No such option: --workers | did you mean '--jobs'?
-    => run sub --jobs 2
-run sub -j 2 | No such option: -j | did you mean '--jobs'?
-    => run sub --jobs 2
-run --answers sub | No such option: --answers | did you mean '--result-dir'?
-    => run --result-dir sub
-run sub --no-chache | No such option: --no-chache
-    => run sub --no-cache
+run sub -rules strict | No such option: -r | two dashes: --rules => run sub --rules strict
+run sub —rules strict | unexpected argument '—rules' | two dashes: --rules => run sub --rules strict
+run sub –gold gold | unexpected argument '–gold' | two dashes: --gold => run sub --gold gold
+run sub rules=strict | unexpected argument 'rules=strict' | two dashes: --rules=strict => run sub --rules=strict
+run sub --rules=strikt | no rules 'strikt' | known: official, strict, bird-ex, test-suite => run sub --rules=strict
+run sub --rules strikt | no rules 'strikt' | known: official, strict, bird-ex, test-suite => run sub --rules strict
+run sub --rules STRICT | no rules 'STRICT' => run sub --rules strict
+run sub --RULES strict | No such option: --RULES => run sub --rules strict
+run sub --threshold 0.6 | No such option: --threshold | did you mean '--fail-under'? => run sub --fail-under 0.6
+run sub --workers 2 | No such option: --workers | did you mean '--jobs'? => run sub --jobs 2
+run sub -j 2 | No such option: -j | did you mean '--jobs'? => run sub --jobs 2
+run --answers sub | No such option: --answers | did you mean '--result-dir'? => run --result-dir sub
+run sub --no-chache | No such option: --no-chache => run sub --no-cache
 run sub --format json | No such option: --format | known: --result-dir
 run sub --fail_under | '--fail_under' requires an argument | --fail-under 0-1: exit 1 if the score is lower
 run sub --rules | '--rules' requires an argument | official|strict
-run sub --fail-under 60% | '60%' is not a valid float | did you mean '0.6'?
-    => run sub --fail-under 0.6
-run sub --fail-under 60 | must be between 0 and 1, found 60 | did you mean '0.6'?
-    => run sub --fail-under 0.6
-run sub --reveal cell | --reveal cannot be 'cell'
-    => run sub --reveal cells
-run sub --executor Local | no executor 'Local'
-    => run sub --executor local
-run sub --isolation None | --isolation cannot be 'None'
-    => run sub --isolation none
-run sub --layout Original | no layout 'Original'
-    => run sub --layout original
+run sub --fail-under 60% | '60%' is not a valid float | did you mean '0.6'? => run sub --fail-under 0.6
+run sub --fail-under 60 | must be between 0 and 1, found 60 | did you mean '0.6'? => run sub --fail-under 0.6
+run sub --reveal cell | --reveal cannot be 'cell' => run sub --reveal cells
+run sub --executor Local | no executor 'Local' => run sub --executor local
+run sub --isolation None | --isolation cannot be 'None' => run sub --isolation none
+run sub --layout Original | no layout 'Original' => run sub --layout original
 run sub --limit seconds=30s | --limit cannot be 'seconds=30s' | NAME=VALUE
 run sub --shard 2of3 | --shard cannot be '2of3' | --shard 2/8
 run sub --as-of 31.05.2026 | --as-of cannot be '31.05.2026' | write a day as 2026-05-31
-run sub -o page.htm | no report format for 'page.htm' | did you mean 'page.html'?
-    => run sub -o page.html
+run sub -o page.htm | no report format for 'page.htm' | did you mean 'page.html'? => run sub -o page.html
 run sub --judge nowhere.yaml | nowhere.yaml: no such file | judge.yaml
-explain geo_002 --run one --rule strict | No such option: --rule
-    => explain geo_002 --run one --rules strict
-check geo_001 --run one --rules strikt | no rules 'strikt'
-    => check geo_001 --run one --rules strict
-check number_match 17 17 | '17' belongs to no option
-    => check number_match --prediction 17 --gold 17
-check table_match a.csv b.csv | 'a.csv' belongs to no option
-    => check table_match --prediction a.csv --gold b.csv
-leaderboard subs --by scorers | --by cannot be 'scorers'
-    => leaderboard subs --by scorer
-gold lint gold --ignore unknwn-scorer | --ignore cannot be 'unknwn-scorer'
-    => gold lint gold --ignore unknown-scorer
-doctor --jsn | No such option: --jsn
-    => doctor --json
-rescore one --rules strikt | no rules 'strikt'
-    => rescore one --rules strict
+explain geo_002 --run one --rule strict | No such option: --rule => explain geo_002 --run one --rules strict
+check geo_001 --run one --rules strikt | no rules 'strikt' => check geo_001 --run one --rules strict
+check number_match 17 17 | '17' belongs to no option => check number_match --prediction 17 --gold 17
+check table_match a.csv b.csv | 'a.csv' belongs to no option => check table_match --prediction a.csv --gold b.csv
+leaderboard subs --by scorers | --by cannot be 'scorers' => leaderboard subs --by scorer
+gold lint gold --ignore unknwn-scorer | --ignore cannot be 'unknwn-scorer' => gold lint gold --ignore unknown-scorer
+doctor --jsn | No such option: --jsn => doctor --json
+rescore one --rules strikt | no rules 'strikt' => rescore one --rules strict
 merge one two | Missing option '--out'
 suite create s2 --from qa.csv | Missing option '--scorer'
 suite create s2 questions.csv --scorer f1 | Missing option '--from' | --from questions.csv
@@ -220,8 +158,7 @@ sql | Missing argument 'SELECT'
 """
 IDS_AND_FILTERS = """
 run sub --only nope | no instance 'nope' in gold | IDS
-run sub --only geo_01 | no instance 'geo_01' in gold | did you mean 'geo_001'?
-    => run sub --only geo_001
+run sub --only geo_01 | no instance 'geo_01' in gold | did you mean 'geo_001'? => run sub --only geo_001
 run sub --only , | --only ',' names no instance
 run sub --filter 'zzz*' | no instance in gold matches 'zzz*' | IDS
 run sub --filter '' | no instance in gold matches '' | IDS
@@ -241,38 +178,25 @@ sql "select * from result" | Table with name result does not exist | results
 sql "drop table results" | only one SELECT statement is allowed | tables: runs, results, fields
 sql "select 1" --runs nowhere                           -> 0 | note: no runs in nowhere
 connections test nope | no connection 'nope'
-run sub --only GEO_001 | no instance 'GEO_001' in gold | did you mean 'geo_001'?
-    => run sub --only geo_001
-run sub --only geo_001 hr_001 | unexpected argument 'hr_001' | commas between them
-    => run sub --only geo_001,hr_001
-run sub --only hr_001,geo_01 | no instance 'geo_01' in gold
-    => run sub --only hr_001,geo_001
-bundle geo_01 --run one | no instance 'geo_01' in gold
-    => bundle geo_001 --run one
-explain geo_01 --run one | no instance 'geo_01' in gold
-    => explain geo_001 --run one
-gold audit gold --only geo_01 | no instance 'geo_01' in gold
-    => gold audit gold --only geo_001
-gold errata gold --entry geo_01 | no instance 'geo_01' in gold
-    => gold errata gold --entry geo_001
-suite show capitls | no suite 'capitls' | did you mean 'capitals'?
-    => suite show capitals
+run sub --only GEO_001 | no instance 'GEO_001' in gold | did you mean 'geo_001'? => run sub --only geo_001
+run sub --only geo_001 hr_001 | unexpected argument 'hr_001' | commas between them => run sub --only geo_001,hr_001
+run sub --only hr_001,geo_01 | no instance 'geo_01' in gold => run sub --only hr_001,geo_001
+bundle geo_01 --run one | no instance 'geo_01' in gold => bundle geo_001 --run one
+explain geo_01 --run one | no instance 'geo_01' in gold => explain geo_001 --run one
+gold audit gold --only geo_01 | no instance 'geo_01' in gold => gold audit gold --only geo_001
+gold errata gold --entry geo_01 | no instance 'geo_01' in gold => gold errata gold --entry geo_001
+suite show capitls | no suite 'capitls' | did you mean 'capitals'? => suite show capitals
 suite delete nope | no suite 'nope' | known: capitals
 report 2026 | no finished run '2026' | did you mean
 sql "select offcial from results" | Referenced column "offcial" not found | official
 """
 SCORERS = """
-scorers table | unknown scorer 'table' | did you mean 'table_match'?
-    => scorers table_match
-scorers TABLE_MATCH | unknown scorer 'TABLE_MATCH' | did you mean 'table_match'?
-    => scorers table_match
-scorers tabel_match | unknown scorer 'tabel_match' | did you mean 'table_match'?
-    => scorers table_match
-scorers judge | unknown scorer 'judge' | did you mean 'llm_judge'?
-    => scorers llm_judge
+scorers table | unknown scorer 'table' | did you mean 'table_match'? => scorers table_match
+scorers TABLE_MATCH | unknown scorer 'TABLE_MATCH' | did you mean 'table_match'? => scorers table_match
+scorers tabel_match | unknown scorer 'tabel_match' | did you mean 'table_match'? => scorers table_match
+scorers judge | unknown scorer 'judge' | did you mean 'llm_judge'? => scorers llm_judge
 scorers nope | unknown scorer 'nope' | known: string_match, number_match, table_match
-check geo_01 | 'geo_01' is no scorer, and no instance of the last run | did you mean 'geo_001'?
-    => check geo_001
+check geo_01 | 'geo_01' is no scorer, and no instance of the last run | did you mean 'geo_001'? => check geo_001
 check nope | unknown scorer 'nope' | for an instance add --result_dir FOLDER
 check string_match --prediction a | no gold given | evalsuite check string_match --prediction TEXT --gold TEXT
 check string_match --gold a | no prediction given
@@ -285,41 +209,32 @@ suite create x --from questions.csv --scorer table_match | table_match compares 
 FOLDERS = """
 run . | no results_metadata.jsonl in . | did you mean 'my answers' or 's_array' or 's_comma'?
 run nowhere | nowhere: no such submission folder | contains results_metadata.jsonl
-run gold | no results_metadata.jsonl in gold | so it is gold
-    => gold check gold
+run gold | no results_metadata.jsonl in gold | so it is gold => gold check gold
 run other | no results_metadata.jsonl in other | this one contains readme.txt
 run bin.csv | bin.csv: not a folder
 run LONG | cannot be read: File name too long
-run sub --gold sub | sub: no *_eval.jsonl file | so it is a submission
-    => run sub --gold gold
-run gold --gold sub | sub: no *_eval.jsonl file | so it is a submission
-    => run sub --gold gold
-run sub --gold nowhere | nowhere: no such gold folder | contains *_eval.jsonl, or name it with --gold
-    => run sub --gold gold
+run sub --gold sub | sub: no *_eval.jsonl file | so it is a submission => run sub --gold gold
+run gold --gold sub | sub: no *_eval.jsonl file | so it is a submission => run sub --gold gold
+run sub --gold nowhere | nowhere: no such gold folder | contains *_eval.jsonl, or name it with --gold => run sub --gold gold
 run sub --gold semi.csv | semi.csv:1: not valid JSON | a file of questions and references becomes a suite
 run sub --gold LONG | cannot be read: File name too long
-run sub --out gold | gold is not empty and not a run folder
-    => run sub --out gold_2
+run sub --out gold | gold is not empty and not a run folder => run sub --out gold_2
 run sub --out bin.csv | bin.csv is a file, not a folder
 run sub --resume nowhere | nowhere is not a run folder
 run sub --resume one | one is a finished run
 run sub --plugin nowhere.py | nowhere.py: no such plugin file
 run sub --plugin semi.csv | semi.csv: not a Python file | ends in .py
 run sub --plugin LONG.py | File name too long
-validate gold | no results_metadata.jsonl in gold | so it is gold
-    => gold check gold
+validate gold | no results_metadata.jsonl in gold | so it is gold => gold check gold
 validate sub --gold other | other: no *_eval.jsonl file
 check geo_001 --result_dir gold | no results_metadata.jsonl in gold | so it is gold
 explain geo_001 --result_dir nowhere | nowhere: no such submission folder
-explain geo_001 --run sub | sub is a submission, not a run | evalsuite run sub
-    => run sub
+explain geo_001 --run sub | sub is a submission, not a run | evalsuite run sub => run sub
 report nowhere | no finished run 'nowhere' | known:
-report gold | no finished run 'gold'
-    => gold check gold
+report gold | no finished run 'gold' => gold check gold
 report one --runs nowhere                               -> 0
 report nowhere --runs other | no finished run 'nowhere' | no runs in other
-verify gold | no finished run in gold
-    => gold check gold
+verify gold | no finished run in gold => gold check gold
 rescore one --submission nowhere | nowhere: no such submission folder
 rescore one --gold sub | sub: no *_eval.jsonl file | so it is a submission
 merge one --out whole | one is the run of no shard | run --shard i/n
@@ -327,16 +242,13 @@ merge other --out whole | no finished run in other
 compare one bin.csv --gold gold | bin.csv: not a folder | to run a file of answers against a suite
 compare one | a comparison needs two runs | evalsuite compare BASELINE CANDIDATE
 compare one gold | no results_metadata.jsonl in gold | so it is gold
-compare one sub --gold sub | sub: no *_eval.jsonl file | so it is a submission
-    => compare one sub --gold gold
+compare one sub --gold sub | sub: no *_eval.jsonl file | so it is a submission => compare one sub --gold gold
 leaderboard nowhere | nowhere: no such folder | name folders of submissions or of runs
 leaderboard bin.csv | bin.csv: not a folder
-leaderboard gold | gold: no submission and no finished run in it
-    => gold check gold
+leaderboard gold | gold: no submission and no finished run in it => gold check gold
 leaderboard sub --gold sub | sub: no *_eval.jsonl file | so it is a submission
 leaderboard sub empty                                   -> 1 | 1 could not be read (exit 1)
-gold check sub | sub: no *_eval.jsonl file | so it is a submission
-    => run sub --gold gold
+gold check sub | sub: no *_eval.jsonl file | so it is a submission => run sub --gold gold
 gold lint nowhere | nowhere: no such gold folder | give the folder that contains *_eval.jsonl
 gold convert gold --out new | gold is in the original layout already
 gold suspects one | suspects needs runs of at least two submissions
@@ -351,95 +263,64 @@ suite create '' --from questions.csv --scorer f1 | a suite needs a name
 suite create capitals --from questions.csv --scorer f1 | there is a suite 'capitals' already
     => suite create capitals_2 --from questions.csv --scorer f1
 suite import gold | gold: no suite in it
-runs rm sub | sub is a submission, not a run
-    => run sub
+runs rm sub | sub is a submission, not a run => run sub
 runs show LONG | File name too long
 sql "select 1" --runs LONG | File name too long
-run sub gold | unexpected argument 'gold'
-    => run sub --gold gold
-run gold sub | unexpected argument 'sub'
-    => run sub --gold gold
-run my answers | unexpected argument 'answers' | put a name with spaces in quotes: 'my answers'
-    => run 'my answers'
-run subb | subb: no such submission folder | did you mean 'sub'?
-    => run sub
-run sub\\\\ | no such submission folder | did you mean 'sub'?
-    => run sub
+run sub gold | unexpected argument 'gold' => run sub --gold gold
+run gold sub | unexpected argument 'sub' => run sub --gold gold
+run my answers | unexpected argument 'answers' | put a name with spaces in quotes: 'my answers' => run 'my answers'
+run subb | subb: no such submission folder | did you mean 'sub'? => run sub
+run sub\\\\ | no such submission folder | did you mean 'sub'? => run sub
 run subs | no results_metadata.jsonl in subs | did you mean 'subs/x' or 'subs/y'?
-run sub/results_metadata.jsonl | sub/results_metadata.jsonl: not a folder
-    => run sub --gold gold
+run sub/results_metadata.jsonl | sub/results_metadata.jsonl: not a folder => run sub --gold gold
 run empty | no results_metadata.jsonl in empty | this one contains nothing
 run s_upper | found Results_Metadata.jsonl, expected results_metadata.jsonl
 run s_txt | found results_metadata.jsonl.txt, expected results_metadata.jsonl
-run sub --gold golds | golds: no such gold folder | did you mean 'gold'?
-    => run sub --gold gold
-run sub --gold gold/suite.yaml | gold/suite.yaml:1: not valid JSON
-    => run sub --gold gold
+run sub --gold golds | golds: no such gold folder | did you mean 'gold'? => run sub --gold gold
+run sub --gold gold/suite.yaml | gold/suite.yaml:1: not valid JSON => run sub --gold gold
 run sub --gold g_two | several *_eval.jsonl files | name one: g_two/other_eval.jsonl
 run qa.csv | qa.csv: not a folder | questions, references and candidates
     => suite try qa.csv --input question --reference reference --candidate small --candidate large
-compare a.csv b.csv | a.csv: not a folder | a.csv, b.csv: a table
-    => explain a.csv b.csv -> 1
-compare qa.csv | qa.csv: not a folder
-    => suite try qa.csv --input question --reference reference --candidate small --candidate large
-compare sub gold | no results_metadata.jsonl in gold
-    => run sub --gold gold
+compare a.csv b.csv | a.csv: not a folder | a.csv, b.csv: a table => explain a.csv b.csv -> 1
+compare qa.csv | qa.csv: not a folder => suite try qa.csv --input question --reference reference --candidate small --candidate large
+compare sub gold | no results_metadata.jsonl in gold => run sub --gold gold
 explain qa.csv | no instance 'qa.csv' | questions, references and candidates
     => suite try qa.csv --input question --reference reference --candidate small --candidate large
-explain a.csv answer.csv | no such file: answer.csv | did you mean 'answers.csv'?
-    => explain a.csv answers.csv -> 1
+explain a.csv answer.csv | no such file: answer.csv | did you mean 'answers.csv'? => explain a.csv answers.csv -> 1
 explain sub gold | contains no .json file
-check a.csv b.csv | unknown scorer 'a.csv' | a table
-    => explain a.csv b.csv -> 1
-check gold | unknown scorer 'gold'
-    => gold check gold
-check sub | unknown scorer 'sub'
-    => run sub --gold gold
-check geo_001 sub | 'sub' is not used with --result_dir | --result-dir sub
-    => check geo_001 --result-dir sub
-check tree_match --prediction json --gold json2 | json: a folder is where JSON is needed
-    | a .json or .jsonl file in it
+check a.csv b.csv | unknown scorer 'a.csv' | a table => explain a.csv b.csv -> 1
+check gold | unknown scorer 'gold' => gold check gold
+check sub | unknown scorer 'sub' => run sub --gold gold
+check geo_001 sub | 'sub' is not used with --result_dir | --result-dir sub => check geo_001 --result-dir sub
+check tree_match --prediction json --gold json2 | json: a folder is where JSON is needed | a .json or .jsonl file in it
     => explain json json2 -> 1
 check table_match --prediction a.csv --gold json | json: a folder is where a file is needed
-report sub | sub is a submission, not a run
-    => run sub
-report onee | no finished run 'onee' | did you mean 'one'?
-    => report one
-report one/run.json | no finished run 'one/run.json'
-    => report one
-report one two | unexpected argument 'two'
-    => compare one two
-runs show on | no finished run 'on' | did you mean 'one'?
-    => runs show one
-compare on two | no finished run 'on' | did you mean 'one'?
-    => compare one two
-gold sub | gold has no command 'sub' | the folder is ./gold
-    => ./gold sub
+report sub | sub is a submission, not a run => run sub
+report onee | no finished run 'onee' | did you mean 'one'? => report one
+report one/run.json | no finished run 'one/run.json' => report one
+report one two | unexpected argument 'two' => compare one two
+runs show on | no finished run 'on' | did you mean 'one'? => runs show one
+compare on two | no finished run 'on' | did you mean 'one'? => compare one two
+gold sub | gold has no command 'sub' | the folder is ./gold => ./gold sub
 gold check subb | subb: no such gold folder
-init tables | unexpected argument 'tables' | --gold-from tables
-    => init --gold-from tables
+init tables | unexpected argument 'tables' | --gold-from tables => init --gold-from tables
 init --gold-from a.csv | a.csv: not a folder
 init --gold-from empty | empty: no CSV file in it
 json | contains JSON records, without others to compare them with | evalsuite explain RIGHT json
 empty | cannot tell what empty is: it is empty
 one gold | cannot tell what to do with one (a saved run), gold (a gold folder) | evalsuite report one; or
-sub gold a.csv | cannot tell what to do with sub (a submission)
-    => run sub --gold gold
+sub gold a.csv | cannot tell what to do with sub (a submission) => run sub --gold gold
 sub gold gold2 | run sub --gold gold; or
-import one | one: a folder
-    => report one
+import one | one: a folder => report one
 import a.csv | a.csv:1: not valid JSON | known: results of promptfoo
-cd=sub run . | gold: no such gold folder
-    => run . --gold ../gold
-cd=gold run ../sub | gold: no such gold folder
-    => run ../sub --gold .
+cd=sub run . | gold: no such gold folder => run . --gold ../gold
+cd=gold run ../sub | gold: no such gold folder => run ../sub --gold .
 cd=subs/x report | there is none in .evalsuite/runs
 """
 FILES = """
 run sub -o x.xlsx | no report format for 'x.xlsx' | ENDINGS
 run sub -o x | no report format for 'x' | ENDINGS
-run sub -o x.HTML | no report format for 'x.HTML' | did you mean 'x.html'?
-    => run sub -o x.html
+run sub -o x.HTML | no report format for 'x.HTML' | did you mean 'x.html'? => run sub -o x.html
 run sub -o bin.csv/x.html | cannot write bin.csv/x.html: Not a directory
 run sub -o folder.html | cannot write folder.html: Is a directory
 run sub -o a.html -o ./a.html | --output names a.html twice
@@ -447,18 +328,15 @@ run sub -o LONG.html | File name too long
 compare one two -o x.xlsx | no report format for 'x.xlsx' | ENDINGS
 leaderboard sub -o x.xlsx | no report format for 'x.xlsx' | ENDINGS
 report one -o x.xlsx | no report format for 'x.xlsx' | ENDINGS
-bundle geo_002 --run one -o other | other is not an empty folder | name a new folder, or FILE.md
-    => bundle geo_002 --run one -o other_2
+bundle geo_002 --run one -o other | other is not an empty folder | name a new folder, or FILE.md => bundle geo_002 --run one -o other_2
 bundle geo_002 --run one -o bin.csv/x.md | cannot write bin.csv/x.md: Not a directory
 suite export capitals other | cannot write other: Is a directory
 suite create x --from nowhere.csv --scorer f1 | nowhere.csv: cannot be read as CSV: no such file | a CSV file in UTF-8
 suite create x --from other --scorer f1 | cannot read 'other' | a CSV, TSV, JSONL, JSON, Parquet or Excel file
 suite create x --from bin.csv --scorer f1 | bin.csv: cannot be read as CSV: not UTF-8
 suite create x --from semi.csv --scorer f1 | the data has no input column 'input' | known: instance_id, label
-suite create x --from bad.parquet --scorer f1 | not a readable Parquet file
-    | a CSV, TSV, JSONL, JSON, Parquet or Excel file
-suite create x --from questions.csv --scorer f1 --input-column q | no input column 'q'
-    | known: input, reference_output
+suite create x --from bad.parquet --scorer f1 | not a readable Parquet file | a CSV, TSV, JSONL, JSON, Parquet or Excel file
+suite create x --from questions.csv --scorer f1 --input-column q | no input column 'q' | known: input, reference_output
 suite run capitals --from questions.csv | no candidate column 'candidate_output' | --candidate
 suite run capitals again --from answers.csv --from answers.csv | one name 'again' for 2 runs
 suite run capitals --from semi.csv --from bin.csv | delimiter | not UTF-8 | 2 of 2 files could not be run (exit 2)
@@ -503,8 +381,7 @@ run s_comma -> 0 | results_metadata.jsonl:1: BAD_METADATA: not valid JSON at col
 run s_json -> 0 | results_metadata.json is read as results_metadata.jsonl
 run s_array -> 0 | a JSON array is read as one object per element
 run s_noid -> 5 | results_metadata.jsonl:1: BAD_METADATA: instance_id is missing | key 'id' is not read (1 entry)
-run s_key -> 0
-    | results_metadata.jsonl:1: key 'answer' is not read (1 entry); did you mean 'answer_type' or 'answer_or_path'?
+run s_key -> 0 | results_metadata.jsonl:1: key 'answer' is not read (1 entry); did you mean 'answer_type' or 'answer_or_path'?
 run s_dup -> 0 | DUPLICATE_ID
 run s_unknown -> 0 | results_metadata.jsonl:2: 'geo_01' is not in gold (UNKNOWN_ID)
 validate s_type -> 1 | answer_type must be answer, file or files, found 'text'
@@ -514,8 +391,7 @@ validate s_unknown --gold gold -> 1 | did you mean 'geo_001'?
 run s_utf16 | BAD_ENCODING: the text is UTF-16, not UTF-8 | save the file as UTF-8
 run s_latin -> 0 | results_metadata.jsonl:1: BAD_ENCODING: byte 73 of line 1 is not UTF-8
 run sub --gold g_scorer | g_scorer/toy_eval.jsonl:1: unknown scorer 'strng_match' | did you mean 'string_match'?
-run sub --gold g_param -> 2
-    | g_param/toy_eval.jsonl:1: unknown parameter 'precison' of number_match (did you mean 'precision'?)
+run sub --gold g_param -> 2 | g_param/toy_eval.jsonl:1: unknown parameter 'precison' of number_match (did you mean 'precision'?)
 run sub --gold g_ptype -> 2 | parameter 'precision' of number_match must be integer, found str
 run sub --gold g_noeval | g_noeval/toy_eval.jsonl:1: geo_001: evaluation is missing
 run sub --gold g_cut | g_cut/toy_eval.jsonl:2: not valid JSON at column 55: it ends early, as if it was cut
@@ -528,17 +404,12 @@ gold lint g_scorer -> 1 | g_scorer/toy_eval.jsonl:1: error unknown-scorer | did 
 connections list --gold g_conn | g_conn/connections.yaml:1: connection 'local' must be a mapping with an engine
 """
 AGAIN = """
-example ex | ex exists already | name a new folder
-    => example ex_2
-init --gold-from tables --to made | made exists already
-    => init --gold-from tables --to made_2
-keys new key | key exists already | a key is never replaced
-    => keys new key_2
+example ex | ex exists already | name a new folder => example ex_2
+init --gold-from tables --to made | made exists already => init --gold-from tables --to made_2
+keys new key | key exists already | a key is never replaced => keys new key_2
 suite run capitals --from answers.csv | the suite 'capitals' already has a run 'answers' | choose another run name
-run sub --out other | other is not empty and not a run folder
-    => run sub --out other_2
-run sub --out sub | sub is a submission, not a run folder
-    => run sub --out sub_2
+run sub --out other | other is not empty and not a run folder => run sub --out other_2
+run sub --out sub | sub is a submission, not a run folder => run sub --out sub_2
 report stopped | stopped is an unfinished run | `evalsuite run FOLDER --resume stopped` finishes it
 compare one stopped | stopped is an unfinished run
 leaderboard stopped | stopped is an unfinished run
@@ -547,10 +418,8 @@ stopped | cannot tell what stopped is: it is an unfinished run
 run 'my answers' --resume stopped | stopped
 report cut_run | no finished run 'cut_run': it is damaged | copy it again
 report cut_results | cut_results/results.jsonl:3: no result that a run wrote | damaged or half copied
-compare one strict_run | one and strict_run are not comparable: rules official against strict
-    | --rules official or --rules strict
-compare one run2 | one and run2 are not comparable: gold | 1 of 3 cases differs, first 'geo_002'
-    => compare sub sub --gold gold2
+compare one strict_run | one and strict_run are not comparable: rules official against strict | --rules official or --rules strict
+compare one run2 | one and run2 are not comparable: gold | 1 of 3 cases differs, first 'geo_002' => compare sub sub --gold gold2
 leaderboard one run2 | these runs cannot be ranked together: they differ in gold
 leaderboard one strict_run | they differ in rules: official (1), strict (1) | rescore RUN --rules
 rescore one --gold gold2 | does not contain what one scored

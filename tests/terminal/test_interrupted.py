@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_run import text_gold, text_submission
-from tests.runs.made import make
+from tests.runs.made import write_sides
 from tests.terminal.pty_harness import EVALSUITE, run
+from tests.terminal.test_progress import SLOW
 
 CTRL_C = b"\x03"
 
@@ -16,15 +17,19 @@ CTRL_C = b"\x03"
 @pytest.mark.parametrize("keys", [pytest.param(CTRL_C, marks=pytest.mark.slow), CTRL_C * 3], ids=["once", "three times"])
 def test_a_run_with_workers(tmp_path: Path, keys: bytes) -> None:
     """The workers hear Ctrl-C too, and no answer is blamed for it; the run goes on with --resume and ends as any other."""
-    make(tmp_path, n=400)
-    score = [*EVALSUITE, "run", "submission", "--gold", "gold", "--no-cache", "--jobs", "1"]
+    write_sides(tmp_path / "sub", tmp_path / "gold", {f"t{at}": ("slow_match", {"gold": ""}, Path("t.csv")) for at in range(6)})
+    for at in range(6):
+        (tmp_path / f"sub/t{at}").mkdir()
+        (tmp_path / f"sub/t{at}/t.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "slow.py").write_text(SLOW.replace("text", "table").replace(": str,", ": object,"))
+    score = [*EVALSUITE, "run", "sub", "--gold", "gold", "--no-cache", "--jobs", "1", "--plugin", "slow.py"]
     shown = run([*score, "--out", "here"], columns=60, cwd=tmp_path, typed=[("scoring", keys)])
     assert shown.code == 130
     said = "".join(shown.lines).removeprefix("^C")
-    assert re.fullmatch(r"(\^C)*interrupted: \d+ of 400 instances are saved in here; continue with --resume here", said), shown.screen
+    assert re.fullmatch(r"(\^C)*interrupted: [1-5] of 6 instances are saved in here; continue with --resume here", said), shown.screen
     assert b"WORKER_DIED" not in (tmp_path / "here" / "results.jsonl").read_bytes()
-    resumed = run([*score[:-2], "--resume", "here"], cwd=tmp_path)
-    assert (resumed.code, resumed.lines[-1]) == (0, "done: 65.0 % (no gate set)")
+    resumed = run([*score, "--resume", "here"], cwd=tmp_path)
+    assert (resumed.code, resumed.lines[-1]) == (0, "done: 100.0 % (no gate set)")
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks in /proc for the moment from which a command hears signals")

@@ -10,7 +10,7 @@ from tests.cli.test_run import text_submission, write_lines
 from tests.conftest import ROOT, corpus
 from tests.terminal.pty_harness import EVALSUITE, run
 
-N = 6
+N = 4
 SLOW = '''
 import time
 from evalsuite.core.registry import scorer
@@ -26,7 +26,7 @@ def slow_match(prediction: str, *, gold: str) -> Score:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """Six answers to a scorer that takes 0.4 s for each."""
+    """Four answers to a scorer that takes 0.4 s for each."""
     names = [f"q{number}" for number in range(N)]
     rows = [{"instance_id": name, "evaluation": {"func": "slow_match", "parameters": {"gold": name}}} for name in names]
     write_lines(tmp_path / "gold" / "toy_eval.jsonl", *rows)
@@ -65,7 +65,7 @@ def test_interrupted_while_the_bar_is_drawn(place: Path) -> None:
     command = [*EVALSUITE, "run", "sub", "--gold", "gold", "--plugin", "slow.py", "--jobs", "1", "--out", "here"]
     shown = run(command, cwd=place, typed=[("scoring", b"\x03")])
     assert shown.code == 130
-    assert re.fullmatch(r"(\^C)?interrupted: \d of 6 instances are saved in here; continue with --resume here", shown.lines[-1])
+    assert re.fullmatch(r"(\^C)?interrupted: \d of 4 instances are saved in here; continue with --resume here", shown.lines[-1])
     assert len(shown.lines) == 1
     # The cursor, hidden under the bar, is back.
     assert shown.raw.rindex("\x1b[?25h") > shown.raw.rindex("\x1b[?25l")

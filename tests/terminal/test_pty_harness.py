@@ -46,9 +46,9 @@ def test_what_hangs_is_ended() -> None:
     """A command that does not end, or leaves its pipe to a child that does not, is ended after its time and named."""
     for command in (["sleep", "60"], ["sh", "-c", "sleep 60 & wait"], ["sh", "-c", "sleep 60 &"]):
         with pytest.raises(AssertionError, match="not ended after"):
-            finished(command, seconds=0.3)
+            finished(command, seconds=0.1)
     with pytest.raises(AssertionError, match="not ended after"):
-        run(["sleep", "60"], timeout=0.3)
+        run(["sleep", "60"], timeout=0.1)
     with pytest.raises(AssertionError, match="never seen: 'hello'"):
         run(["true"], typed=[("hello", b"")])
 

@@ -24,6 +24,8 @@ from tests.conftest import ROOT
 from tests.processes import finished
 from tests.terminal.pty_harness import Shown
 
+# Nothing may be written anywhere, instead of one file or folder that may not be read.
+EVERYTHING = "everything"
 _WRITING = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 # Words that each refusal must have; a command that needs no file of its own works as ever.
 REFUSED = [
@@ -92,6 +94,7 @@ def prepared(folder: Path) -> Path:
         for more in (["--out", "one"], ["--out", "two"], *(["--shard", f"{i}/2", "--out", f"part{i}"] for i in (1, 2))):
             assert main(["run", "sub", "--isolation", "none", "-q", *more]) == 0
         assert main(["suite", "create", "capitals", "--from", "q.csv", "--scorer", "f1"]) == 0
+    (folder / ".evalsuite" / "runs").mkdir()
     return folder
 
 
@@ -100,51 +103,31 @@ def answer() -> None:
     found = []
     for locked, line in json.loads(sys.stdin.read()):
         out, errors = io.StringIO(), io.StringIO()
-        mode = Path(locked).stat().st_mode if locked else 0
-        if locked:
-            Path(locked).chmod(0)
+        modes = {path: path.stat().st_mode for path in ((Path(), *Path().rglob("*")) if locked == EVERYTHING else (Path(locked),))}
+        for path, mode in modes.items():
+            path.chmod(mode & ~_WRITING if locked == EVERYTHING else 0)
         with redirect_stdout(out), redirect_stderr(errors):
             code = main(line.split())
-        if locked:
-            Path(locked).chmod(mode)
+        for path, mode in modes.items():
+            path.chmod(mode)
         found.append((code, out.getvalue(), errors.getvalue()))
     print(json.dumps(found))
 
 
-def as_anybody(tasks: list[tuple[str, str]], cwd: Path) -> dict[tuple[str, str], Shown]:
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Shown]:
     """What each command shows to somebody who cannot pass over rights; skips where root cannot give that up."""
     plain = []
     if os.geteuid() == 0:
         if shutil.which("setpriv") is None:
             pytest.skip("root passes over all rights, and there is no setpriv to give that up")
         plain = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--"]
+    tasks = [*((EVERYTHING, line) for line in (*(row[0] for row in REFUSED), *WORKS)), *((place, line) for place, line, _ in LOCKED)]
     command = [*plain, sys.executable, "-c", "from tests.terminal.test_read_only import answer; answer()"]
-    done = finished(command, cwd=cwd, text=json.dumps(tasks), env={**os.environ, "PYTHONPATH": str(ROOT)})
-    assert done.returncode == 0, done.stderr
-    return {task: Shown(*shown) for task, shown in zip(tasks, json.loads(done.stdout), strict=True)}
-
-
-@pytest.fixture(scope="module")
-def read_only(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Shown]:
-    """What the commands show in a folder of which nothing can be written."""
     folder = prepared(tmp_path_factory.mktemp("read only"))
-    known = {path: path.stat().st_mode for path in (folder, *folder.rglob("*"))}
-    for path, mode in known.items():
-        path.chmod(mode & ~_WRITING)
-    try:
-        shown = as_anybody([("", line) for line in (*(row[0] for row in REFUSED), *WORKS)], folder)
-    finally:
-        for path, mode in known.items():
-            path.chmod(mode)
-    return {line: one for (_, line), one in shown.items()}
-
-
-@pytest.fixture(scope="module")
-def locked(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Shown]:
-    """What the commands show where one file or folder cannot be read."""
-    folder = prepared(tmp_path_factory.mktemp("locked"))
-    (folder / ".evalsuite" / "runs").mkdir()
-    return as_anybody([(place, line) for place, line, _ in LOCKED], folder)
+    done = finished(command, cwd=folder, text=json.dumps(tasks), env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert done.returncode == 0, done.stderr
+    return {task: Shown(*said) for task, said in zip(tasks, json.loads(done.stdout), strict=True)}
 
 
 def hint_of(shown: Shown, line: str) -> str:
@@ -158,39 +141,36 @@ def hint_of(shown: Shown, line: str) -> str:
 
 
 @pytest.mark.parametrize("row", REFUSED, ids=[row[0] for row in REFUSED])
-def test_a_folder_that_cannot_be_written(read_only: dict[str, Shown], row: tuple[str, ...]) -> None:
+def test_a_folder_that_cannot_be_written(shown: dict[tuple[str, str], Shown], row: tuple[str, ...]) -> None:
     """One error with exit code 2, before anything is scored; the hint names the ways out that the command has."""
     line, message, *ways = row
-    shown = read_only[line]
-    assert (shown.code, shown.raw) == (2, ""), shown
-    hint = hint_of(shown, line)
-    assert message in shown.errors
+    said = shown[EVERYTHING, line]
+    assert (said.code, said.raw) == (2, ""), said
+    hint = hint_of(said, line)
+    assert message in said.errors
     assert all(way in hint for way in ways), hint
 
 
 @pytest.mark.parametrize("line", WORKS)
-def test_what_needs_no_folder_works(read_only: dict[str, Shown], line: str) -> None:
+def test_what_needs_no_folder_works(shown: dict[tuple[str, str], Shown], line: str) -> None:
     """Whatever only reads and prints does so there too, without a word on stderr."""
-    shown = read_only[line]
-    assert shown.code in (0, 1)
-    assert shown.errors == ""
-    assert shown.raw
+    said = shown[EVERYTHING, line]
+    assert (said.code in (0, 1), said.errors, bool(said.raw)) == (True, "", True)
 
 
 @pytest.mark.parametrize(("place", "line", "message"), [row for row in LOCKED if row[2]])
-def test_what_cannot_be_read(locked: dict[tuple[str, str], Shown], place: str, line: str, message: str) -> None:
+def test_what_cannot_be_read(shown: dict[tuple[str, str], Shown], place: str, line: str, message: str) -> None:
     """One error with the path and what the system says of it, exit code 2."""
-    shown = locked[place, line]
-    assert (shown.code, shown.raw) == (2, ""), shown
-    hint_of(shown, line)
-    assert message in shown.errors
+    said = shown[place, line]
+    assert (said.code, said.raw) == (2, ""), said
+    hint_of(said, line)
+    assert message in said.errors
 
 
 @pytest.mark.parametrize(("place", "line"), [row[:2] for row in LOCKED if not row[2]])
-def test_one_locked_folder_among_many(locked: dict[tuple[str, str], Shown], place: str, line: str) -> None:
+def test_one_locked_folder_among_many(shown: dict[tuple[str, str], Shown], place: str, line: str) -> None:
     """A submission that may not be read is a row of a leaderboard, with the others ranked: exit code 1."""
-    shown = locked[place, line]
-    assert shown.code == 1, shown
-    assert re.search(r"unreadable +locked: cannot be read: Permission denied", shown.raw)
-    assert shown.raw.splitlines()[-1].startswith("done: 2 submissions ranked")
-    assert shown.raw.splitlines()[-1].endswith(", 1 could not be read (exit 1)")
+    said = shown[place, line]
+    assert said.code == 1, said
+    assert re.search(r"unreadable +locked: cannot be read: Permission denied", said.raw)
+    assert re.search(r"\ndone: 2 submissions ranked.*, 1 could not be read \(exit 1\)\n$", said.raw)
