@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
-from tests.conftest import ROOT
+from tests.conftest import copy_example, copy_of
 from tests.suites.test_foreign_logs import ABOUT, inspect_sample, lm_eval, promptfoo
 
-pytestmark = pytest.mark.usefixtures("shared_fork_server")
+pytestmark = pytest.mark.usefixtures("shared_fork_server", "place")
 
 TABLE = "customer,total\nAbebe,120.5\nBruun,80.0\nCosta,61.25\n"
 QA = (
@@ -20,14 +20,14 @@ QA = (
 )
 
 
-@pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The example's folders and a file of questions in an otherwise empty working folder."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "gold").symlink_to(ROOT / "gold")
-    (tmp_path / "answers").symlink_to(ROOT / "example_submission_folder")
-    (tmp_path / "qa.csv").write_text(QA)
-    return tmp_path
+def make_place(folder: Path) -> None:
+    """A part of the example, right and wrong, and a file of questions in an otherwise empty working folder."""
+    copy_example(folder, {"sales_001", "sales_004", "hr_001", "hr_004"})
+    (folder / "example_submission_folder").rename(folder / "answers")
+    (folder / "qa.csv").write_text(QA)
+
+
+place = copy_of(make_place)
 
 
 def said(capsys: pytest.CaptureFixture[str], *lines: str, codes: tuple[int, ...] = (0,)) -> str:
@@ -44,7 +44,7 @@ def test_score_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
     """A row an instance, the score, and what comes next."""
     shown = said(capsys, "run answers")
     assert "hr_004" in shown
-    assert "67.5 %" in shown
+    assert "2/4 = 50.0 %" in shown
     assert "next: evalsuite explain" in shown
 
 
@@ -76,9 +76,8 @@ def test_leaderboard(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Two submissions, ranked."""
     for name in ("one", "two"):
         shutil.copytree(place / "answers", place / "subs" / name)
-    (place / "subs/two/results_metadata.jsonl").write_text(
-        "".join(line + "\n" for line in (place / "answers/results_metadata.jsonl").read_text().splitlines()[:10])
-    )
+    lines = (place / "answers/results_metadata.jsonl").read_text().splitlines(keepends=True)
+    (place / "subs/two/results_metadata.jsonl").write_text("".join(lines[:2]))
     shown = said(capsys, "leaderboard subs")
     assert shown.index("one") < shown.index("two")
 

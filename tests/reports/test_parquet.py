@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pytest
 
 from evalsuite.reports.file_formats import as_parquet
 from evalsuite.reports.record import Record
