@@ -4,9 +4,11 @@ import contextlib
 import io
 import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,6 +31,18 @@ def called(*arguments: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[
     with contextlib.chdir(cwd), contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
         code = main(words)
     return subprocess.CompletedProcess(words, code, out.getvalue(), errors.getvalue())
+
+
+def said(line: str, *more: object, code: int = 0) -> str:
+    """What a command prints on stdout, on stderr where it ends with 2; it ends with that code."""
+    done = called(*shlex.split(line), *more, cwd=Path())
+    assert done.returncode == code, (line, more, done.returncode, done.stdout, done.stderr)
+    return done.stderr if code == 2 else done.stdout
+
+
+def as_json(line: str, *more: object, code: int = 0) -> Any:
+    """What it prints with `--json`."""
+    return json.loads(said(line, *more, "--json", code=code))
 
 
 def write_lines(path: Path, *rows: object) -> Path:
