@@ -23,11 +23,16 @@ _ASKED = frozenset({"socket.connect", "socket.getaddrinfo", "socket.gethostbynam
 _events: list[str] = []
 
 
-def run_cut(lines: Sequence[Sequence[str]], folder: Path) -> list[dict[str, Any]]:
-    """For each line its exit code, what it printed on both streams, and the `events`: what it asked of the network, engines included."""
-    done = finished([sys.executable, "-m", "tests.cut_network", folder], text=json.dumps(lines), cwd=ROOT, seconds=600)
+def run_cut(*scenes: tuple[Sequence[Sequence[str]], Path]) -> list[list[dict[str, Any]]]:
+    """Runs the lines of each scene in its folder, all of them in one process.
+
+    For each line its exit code, what it printed on both streams, and the `events`: what it asked of the network, engines included.
+    """
+    lines = [(str(folder), line) for lines, folder in scenes for line in lines]
+    done = finished([sys.executable, "-m", "tests.cut_network"], text=json.dumps(lines), cwd=ROOT, seconds=600)
     assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    found = map(json.loads, done.stdout.splitlines())
+    return [[next(found) for _ in lines] for lines, _ in scenes]
 
 
 def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
@@ -61,16 +66,16 @@ def _look_at_viewer() -> int:
 
 
 def main() -> None:
-    """Run the lines of stdin in the folder that is named, and print an object for each."""
+    """Run the lines of stdin in their folders, and print an object for each."""
     import os
 
     lines, shown = json.loads(sys.stdin.read()), sys.stdout
-    os.chdir(sys.argv[1])
     _replace_servers()
     sys.addaudithook(_refuse)
     from evalsuite.cli import main as evalsuite
 
-    for line in lines:
+    for folder, line in lines:
+        os.chdir(folder)
         _events.clear()
         with (
             forked_fork_servers(),

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,8 @@ import duckdb
 import pytest
 
 import evalsuite
-from evalsuite.cli import main
+from tests.cli.test_run import as_json, said, write_lines
+from tests.conftest import copy_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -23,12 +23,11 @@ LITE = {"engine": "sqlite", "database": "shop.sqlite"}
 LAKE = {"engine": "duckdb", "database": "shop.duckdb"}
 
 
-@pytest.fixture
-def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with `gold`, `sub`, `shop data/dätä` and `here`, in which the person stands."""
-    databases = tmp_path / "shop data" / "dätä"
-    for folder in (databases, tmp_path / "here", tmp_path / "sub"):
-        folder.mkdir(parents=True)
+def make_top(folder: Path) -> None:
+    """A folder with `gold`, `sub`, `shop data/dätä` and `here`."""
+    databases = folder / "shop data" / "dätä"
+    for name in (databases, folder / "here", folder / "sub"):
+        name.mkdir(parents=True)
     with sqlite3.connect(databases / "shop.sqlite") as lite:
         lite.execute(CREATE)
     lite.close()
@@ -40,23 +39,30 @@ def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "living_lite": {"parameters": LITE, "temporal": True},
         "living_lake": {"parameters": {"connection": "lake"}, "temporal": True},
     }
-    lines, answers = [], []
     for id_, evaluation in entries.items():
-        (tmp_path / "gold" / id_).mkdir(parents=True)
-        (tmp_path / "sub" / id_).mkdir()
+        (folder / "gold" / id_).mkdir(parents=True)
+        (folder / "sub" / id_).mkdir()
         living = "temporal" in evaluation
-        (tmp_path / "gold" / id_ / ("gold.sql" if living else "r.csv")).write_text(TOTALS if living else ANSWER)
-        name = "r.csv" if living else "q.sql"
-        (tmp_path / "sub" / id_ / name).write_text(ANSWER if living else TOTALS)
-        lines.append({"instance_id": id_, "evaluation": {"func": "table_match", **evaluation}})
-        answers.append({"instance_id": id_, "answer_type": "file", "answer_or_path": name})
+        (folder / "gold" / id_ / ("gold.sql" if living else "r.csv")).write_text(TOTALS if living else ANSWER)
+        (folder / "sub" / id_ / ("r.csv" if living else "q.sql")).write_text(ANSWER if living else TOTALS)
     connections = {"lite": {**LITE, "prefix": "sql_lite"}, "lake": LAKE}
-    (tmp_path / "gold" / "connections.yaml").write_text(json.dumps(connections))
-    (tmp_path / "gold" / "shop_eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (tmp_path / "sub" / "results_metadata.jsonl").write_text("".join(json.dumps(line) + "\n" for line in answers))
-    monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    return tmp_path
+    (folder / "gold" / "connections.yaml").write_text(json.dumps(connections))
+    lines = [{"instance_id": id_, "evaluation": {"func": "table_match", **evaluation}} for id_, evaluation in entries.items()]
+    write_lines(folder / "gold" / "shop_eval.jsonl", *lines)
+    names = {id_: "r.csv" if "temporal" in evaluation else "q.sql" for id_, evaluation in entries.items()}
+    answers = [{"instance_id": id_, "answer_type": "file", "answer_or_path": name} for id_, name in names.items()]
+    write_lines(folder / "sub" / "results_metadata.jsonl", *answers)
+
+
+place = copy_of(make_top)
+
+
+@pytest.fixture
+def top(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it, in which the person stands in `here`."""
+    monkeypatch.chdir(place / "here")
+    monkeypatch.setenv("HOME", str(place))
+    return place
 
 
 def links(top: Path) -> str:
@@ -68,80 +74,66 @@ def links(top: Path) -> str:
     return "../linked/"
 
 
-WAYS: dict[str, Callable[[Path], str]] = {
-    "relative": lambda _: "./../here/../shop data/dätä/",
-    "home": lambda _: "~/shop data/dätä",
-    "links": links,
-}
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_run_finds_databases_from_where_the_person_stands(way: str, top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("way", ["home", "links"])
+def test_run_finds_databases_from_where_the_person_stands(way: str, top: Path) -> None:
     """SQLite and DuckDB files are found for SQL answers and for gold queries, however the folder is named."""
-    place = WAYS[way](top)
-    assert main(["run", "../sub", "--gold", "../gold", "--databases", place, "--no-save", "--no-cache", "--jobs", "1"]) == 0
-    shown = capsys.readouterr().out
+    folder = links(top) if way == "links" else "~/shop data/dätä"
+    shown = said("run ../sub --gold ../gold --no-save --no-cache --jobs 1 --databases", folder)
     assert shown.splitlines()[-1].startswith("done: 100.0 %"), shown
 
 
-def test_every_command_resolves_them_alike(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """check, compare, gold check, leaderboard, rescore, connections and `evaluate` take the same words for the same folder."""
-    place = ["--databases", "../shop data/dätä"]
-    where = ["--gold", "../gold", *place]
-    for words in (["connections", "test", *where], ["connections", "list", *where], ["run", "../sub", *where, "--out", "first", "-q"]):
-        assert main(words) == 0, words
-    assert "✓ lite" in capsys.readouterr().out
-    assert main(["rescore", "first", "--rules", "strict", "--runs", "again", "--json", *place]) == 0
-    assert json.loads(capsys.readouterr().out)["summary"]["score"] == 1
-    assert main(["compare", "first", "../sub", "-q", *place]) == 0
-    capsys.readouterr()
-    assert main(["gold", "check", "../gold", "--no-save", *place]) == 0
-    assert "gold scores 4/4 under official, 4/4 under strict\n" in capsys.readouterr().out
-    assert main(["check", "living_lite", "--result_dir", "../sub", "--gold_dir", "../gold", "--fail-under", "1", *place]) == 0
-    assert main(["leaderboard", "../sub", *where, "--runs", "runs", "-o", "board.json"]) == 0
+def test_every_command_resolves_them_alike(top: Path) -> None:
+    """run, check, compare, gold check, leaderboard, rescore, connections and `evaluate` take the same words for the same folder."""
+    folder = "./../here/../shop data/dätä/"
+    place = ("--jobs", "1", "--databases", folder)
+    assert "✓ lite" in said("connections test --gold ../gold", *place[2:])
+    said("connections list --gold ../gold", *place[2:])
+    said("run ../sub --gold ../gold --out first -q", *place)
+    assert as_json("rescore first --rules strict --runs again", *place)["summary"]["score"] == 1
+    said("compare first ../sub -q", *place)
+    assert "gold scores 4/4 under official, 4/4 under strict\n" in said("gold check ../gold --no-save", *place)
+    said("check living_lite --result_dir ../sub --gold_dir ../gold --fail-under 1", *place[2:])
+    said("leaderboard ../sub --gold ../gold --runs runs -o board.json", *place)
     assert json.loads(Path("board.json").read_text())["rows"][0]["score"] == 1
-    assert evalsuite.evaluate("../sub", "../gold", databases=place[1], save=False).summary.score == 1
+    assert evalsuite.evaluate("../sub", "../gold", databases=folder, save=False).summary.score == 1
 
 
 @pytest.mark.parametrize(
     "written", ["../shop data/dätä/", "~/shop data/dätä/", pytest.param("{top}/shop data/dätä/", marks=pytest.mark.slow)]
 )
-def test_a_connections_file_is_seen_from_its_own_folder(written: str, top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_connections_file_is_seen_from_its_own_folder(written: str, top: Path) -> None:
     """What is relative in a connections file starts beside it, wherever the person stands and however gold is named."""
     folder = written.format(top=top)
     connections = top / "gold" / "connections.yaml"
     connections.write_text(connections.read_text().replace("shop.", f"{folder}shop."))
     spec = top / "gold" / "shop_eval.jsonl"
     spec.write_text(spec.read_text().replace("shop.sqlite", "lite").replace("shop.duckdb", "lake"))
-    assert main(["run", "../sub", "--gold", "../gold", "--no-save", "--no-cache", "--jobs", "1", "-q"]) == 0
-    assert capsys.readouterr().out == "done: 100.0 % (no gate set)\n"
-    assert main(["check", "living_lite", "--result_dir", "../sub", "--gold_dir", "../gold", "--fail-under", "1"]) == 0
+    assert said("run ../sub --gold ../gold --no-save --no-cache --jobs 1 -q") == "done: 100.0 % (no gate set)\n"
+    said("check living_lite --result_dir ../sub --gold_dir ../gold --fail-under 1")
 
 
 @pytest.mark.parametrize(
-    ("place", "message"),
+    ("folder", "message"),
     [
         ("../nowhere", "--databases ../nowhere: no such folder"),
         ("../gold/shop_eval.jsonl", "--databases ../gold/shop_eval.jsonl: not a folder"),
         ("~nobody-of-that-name/x", "--databases: the path cannot be followed"),
     ],
 )
-def test_no_such_folder(place: str, message: str, top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_such_folder(folder: str, message: str, top: Path) -> None:
     """One clear error with a hint before anything is scored, and no run is made."""
-    for words in (["run", "../sub", "--gold", "../gold"], ["connections", "test"], ["leaderboard", "../sub", "--gold", "../gold"]):
-        assert main([*words, "--databases", place]) == 2
-        error = capsys.readouterr().err
+    for words in ("run ../sub --gold ../gold", "connections test", "leaderboard ../sub --gold ../gold"):
+        error = said(f"{words} --databases {folder}", code=2)
         assert message in error
         assert "hint: " in error
     assert not list(Path(".evalsuite").glob("runs/*"))
 
 
-def test_a_database_that_is_not_there_costs_nobody_points(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_database_that_is_not_there_costs_nobody_points(top: Path) -> None:
     """A missing or unreadable file is the grader's side: not judged, with the file's name and no path of this machine in the report."""
     for file in (top / "shop data" / "dätä").iterdir():
         file.rename(file.with_name(f"old-{file.name}"))
-    assert main(["run", "../sub", "--gold", "../gold", "--databases", "../shop data/dätä", "--out", "out"]) == 4
-    assert "no dätä/shop.sqlite" in capsys.readouterr().out
+    assert "no dätä/shop.sqlite" in said("run ../sub --gold ../gold --out out --databases", "../shop data/dätä", code=4)
     rows = [json.loads(line) for line in Path("out/results.jsonl").read_text().splitlines()]
     assert {(row["score"], row["fault"]) for row in rows} == {(None, "NEEDS_CONNECTION")}
     assert str(top) not in Path("out/results.jsonl").read_text()

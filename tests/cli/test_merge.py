@@ -5,33 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.cli import main
-from tests.conftest import ROOT
+from tests.cli.test_run import said
+from tests.conftest import copy_example, copy_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
+place = copy_of(lambda folder: copy_example(folder, {"sales_001", "sales_004", "hr_001", "hr_004"}))
 
 
-def shards(folder: Path, n: int) -> list[str]:
-    """The run folders of the n shards of the project's example."""
-    folders = []
-    for i in range(1, n + 1):
-        folders.append(str(folder / f"shard-{i}"))
-        words = ["run", str(ROOT / "example_submission_folder"), "--gold", str(ROOT / "gold"), "--no-cache", "--isolation", "none"]
-        assert main([*words, "--quiet", "--shard", f"{i}/{n}", "--out", folders[-1]]) == 0
-    return folders
-
-
-def test_merge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_merge(place: Path) -> None:
     """The report is the whole's, -o writes it, a gate gives exit 1, and a missing shard exit 2 with its name."""
-    folders = shards(tmp_path, 2)
-    capsys.readouterr()
-    out, page = tmp_path / "whole", tmp_path / "report.json"
-    assert main(["merge", *folders, "--out", str(out), "-o", str(page)]) == 0
-    shown = capsys.readouterr().out
+    for i in (1, 2):
+        said(f"run example_submission_folder --isolation none --quiet --shard {i}/2 --out shard-{i}")
+    shown = said("merge shard-1 shard-2 --out whole -o report.json")
     assert "from 2 shards" in shown.splitlines()[-1]
-    assert f"({json.loads((out / 'run.json').read_text())['summary']['n_gold']} instances)" in shown
-    assert len(json.loads(page.read_text())["results"]) == len((out / "results.jsonl").read_text().splitlines())
-    assert main(["merge", *folders, "--out", str(out), "--quiet", "--fail-under", "0.99"]) == 1
-    assert "below the gate of 99.0 % (exit 1)" in capsys.readouterr().out
-    assert main(["merge", folders[0], "--out", str(tmp_path / "never")]) == 2
-    assert capsys.readouterr().err.splitlines()[0] == "error: missing shards: 2/2"
+    assert json.loads((place / "whole/run.json").read_text())["summary"]["n_gold"] == 4
+    assert "(4 instances)" in shown
+    assert len(json.loads((place / "report.json").read_text())["results"]) == 4
+    assert len((place / "whole/results.jsonl").read_text().splitlines()) == 4
+    assert "below the gate of 99.0 % (exit 1)" in said("merge shard-1 shard-2 --out whole --quiet --fail-under 0.99", code=1)
+    assert said("merge shard-1 --out never", code=2).splitlines()[0] == "error: missing shards: 2/2"

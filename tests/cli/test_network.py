@@ -3,6 +3,7 @@
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,64 +83,87 @@ def with_logins(made: Checkout) -> Checkout:
     return made
 
 
-@pytest.mark.parametrize("layout", ["lite", pytest.param("snow", marks=pytest.mark.slow)])
-def test_no_command_asks_the_network_about_files(layout: str, tmp_path: Path) -> None:
-    """Each line ends without a look-up and without a connection, though every instance has a query and a login that could be tried."""
-    made = with_logins(make_checkout(tmp_path, layout, 6))
-    submit(made, tmp_path / "sub")
-    submit(made, tmp_path / "other", seed=2, leave_out=3)
+RUN = "run sub --gold GOLD --no-save --jobs 1 -q"
+
+
+def files_scene(folder: Path, layout: str) -> tuple[list[list[str]], Path]:
+    """Every command, on files; what is explained is wrong, so that its gold query could be tried."""
+    made = with_logins(make_checkout(folder, layout, 6))
+    submit(made, folder / "sub")
+    submit(made, folder / "other", seed=2, leave_out=3)
+    (folder / "sub" / f"{next(iter(made.gold))}.csv").write_text("wrong\n-77\n")
     lines = lines_of(made)
-    # What is explained is wrong, so that its gold query could be tried.
-    (tmp_path / "sub" / f"{next(iter(made.gold))}.csv").write_text("wrong\n-77\n")
     assert {line[0] for line in lines} == COMMANDS.keys() - ASKING
-    found = run_cut(lines, tmp_path)
+    return lines, folder
+
+
+def queries_scene(folder: Path) -> tuple[list[list[str]], Path, int]:
+    """Runs in which one submitted instance has a query as its gold, with --live-gold, without that instance, and of queries."""
+    made = with_logins(make_checkout(folder, "lite", 6))
+    write_lines(made.gold_folder / "spider2lite_eval.jsonl", *({"instance_id": id_, "condition_cols": []} for id_ in made.gold))
+    submit(made, folder / "sub")
+    ids = [id_ for id_ in made.gold if (made.gold_folder / "sql" / f"{id_}.sql").is_file()]
+    for table in (made.gold_folder / "exec_result").glob(f"{ids[0]}[._]*csv"):
+        table.unlink()
+    run = RUN.replace("GOLD", str(made.gold_folder))
+    (folder / "queries").mkdir()
+    (folder / "queries" / f"{ids[1]}.sql").write_text("SELECT 1")
+    lines = (run, f"{run} --live-gold", f"{run} --filter '[!{ids[0][0]}]*'", f"{run.replace(' sub', ' queries')} --mode sql")
+    return [shlex.split(line) for line in lines], folder, len(ids)
+
+
+def placeholders_scene(folder: Path) -> tuple[list[list[str]], Path]:
+    """Runs that need a query, and the test of the logins, with the credentials that are handed out."""
+    made = make_checkout(folder, "lite", 6)
+    for table in (made.gold_folder / "exec_result").iterdir():
+        table.unlink()
+    submit(made, folder / "sub")
+    (folder / "queries").mkdir()
+    for id_ in made.gold:
+        (folder / "queries" / f"{id_}.sql").write_text("SELECT 1")
+    runs = [f"run {name} --gold GOLD --isolation {how} --no-save" for how, name in (("none", "sub"), ("process", "queries"))]
+    return [line.replace("GOLD", str(made.gold_folder)).split() for line in (*runs, "connections test --gold GOLD")], folder
+
+
+def check_files(found: list[dict[str, Any]], folder: Path) -> None:
+    """Each line ended without a look-up and without a connection, though every instance has a query and a login that could be tried."""
     assert {one["line"]: one["events"] for one in found if one["events"]} == {}
     # Tables cannot be told as a log.
     assert {one["line"]: one["errors"] for one in found if one["code"] not in (0, 1) and "export" not in one["line"]} == {}
-    rows = [json.loads(line) for line in (tmp_path / ".evalsuite/runs/first/results.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in (folder / ".evalsuite/runs/first/results.jsonl").read_text().splitlines()]
     assert {row["details"].get("gold_from", row["status"]) for row in rows} <= {"file", "gold_fault"}
 
 
 def test_a_connection_is_opened_for_what_needs_a_query_alone(tmp_path: Path) -> None:
-    """The hook hears: an answer that is a query, and a submitted instance whose gold only a query gives, and --live-gold. No other."""
-    made = with_logins(make_checkout(tmp_path, "lite", 6))
-    write_lines(made.gold_folder / "spider2lite_eval.jsonl", *({"instance_id": id_, "condition_cols": []} for id_ in made.gold))
-    submit(made, tmp_path / "sub")
-    ids = [id_ for id_ in made.gold if (made.gold_folder / "sql" / f"{id_}.sql").is_file()]
-    for table in (made.gold_folder / "exec_result").glob(f"{ids[0]}[._]*csv"):
-        table.unlink()
-    run = ["run", "sub", "--gold", str(made.gold_folder), "--no-save", "--jobs", "1", "-q"]
-    (tmp_path / "queries").mkdir()
-    (tmp_path / "queries" / f"{ids[1]}.sql").write_text("SELECT 1")
-    whole, live, others, queries = run_cut(
-        [run, [*run, "--live-gold"], [*run, "--filter", f"[!{ids[0][0]}]*"], ["run", "queries", *run[2:], "--mode", "sql"]], tmp_path
+    """No command asks the network about files.
+
+    The hook hears: an answer that is a query, and a submitted instance whose gold only a query gives, and --live-gold. No other.
+    With the credentials that are handed out nobody is asked, even where gold is a query, or the answer, or the login is tested.
+    """
+    for name in ("files", "queries", "placeholders"):
+        (tmp_path / name).mkdir()
+    *asking, n_queries = queries_scene(tmp_path / "queries")
+    files, (whole, live, others, queries), (*done, tested) = run_cut(
+        files_scene(tmp_path / "files", "lite"), (asking[0], asking[1]), placeholders_scene(tmp_path / "placeholders")
     )
+    check_files(files, tmp_path / "files")
     assert (whole["code"], len(whole["events"])) == (4, 1)
-    assert len(live["events"]) == len(ids)
-    assert others["events"] == []
-    assert len(queries["events"]) == 1
-
-
-def test_placeholders_are_no_login(tmp_path: Path) -> None:
-    """With the credentials that are handed out nobody is asked, even where gold is a query, or the answer, or the login is tested."""
-    made = make_checkout(tmp_path, "lite", 6)
-    for table in (made.gold_folder / "exec_result").iterdir():
-        table.unlink()
-    submit(made, tmp_path / "sub")
-    (tmp_path / "queries").mkdir()
-    for id_ in made.gold:
-        (tmp_path / "queries" / f"{id_}.sql").write_text("SELECT 1")
-    gold = ["--gold", str(made.gold_folder)]
-    runs = [["run", name, *gold, "--isolation", how, "--no-save"] for how, name in (("none", "sub"), ("process", "queries"))]
-    *done, tested = run_cut([*runs, ["connections", "test", *gold]], tmp_path)
-    assert [(one["events"], one["code"]) for one in done] == [([], 4)] * 2
-    assert (tested["events"], tested["code"]) == ([], 2)
-    assert all("absent, empty or a placeholder: password, user" in one["out"] for one in done[1::2])
+    assert [len(one["events"]) for one in (live, others, queries)] == [n_queries, 0, 1]
+    assert [(one["events"], one["code"]) for one in (*done, tested)] == [([], 4), ([], 4), ([], 2)]
+    assert "absent, empty or a placeholder: password, user" in done[1]["out"]
 
 
 @pytest.mark.slow
 def test_no_line_of_any_command_asks_the_network(tmp_path: Path) -> None:
-    """The same of the table of all commands; those that ask a judge do so of this machine, where the table says that it is."""
+    """The same of the table of all commands, and of files in the layout snow.
+
+    Those that ask a judge do so of this machine, where the table says that it is.
+    """
     lines = [shlex.split(command.line) for command in EVERY_LINE]
-    found = run_cut([line for line in lines if line[0] not in ASKING], make_place(tmp_path))
+    for name in ("snow", "all"):
+        (tmp_path / name).mkdir()
+    files, found = run_cut(
+        files_scene(tmp_path / "snow", "snow"), ([line for line in lines if line[0] not in ASKING], make_place(tmp_path / "all"))
+    )
+    check_files(files, tmp_path / "snow")
     assert {one["line"]: one["events"] for one in found if one["events"]} == {}

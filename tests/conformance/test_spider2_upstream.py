@@ -16,7 +16,8 @@ pytestmark = pytest.mark.upstream
 
 def ours(submission: Path, gold: Path, place: Path) -> dict[str, dict[str, Any]]:
     """The rows of a run by id, made without the network, of which nothing was asked."""
-    (done,) = run_cut([["run", str(submission), "--gold", str(gold), "--out", str(place), "--no-cache", "--jobs", "2", "-q"]], place.parent)
+    line = ["run", str(submission), "--gold", str(gold), "--out", str(place), "--no-cache", "--jobs", "2", "-q"]
+    ((done,),) = run_cut(([line], place.parent))
     assert (done["code"], done["events"]) == (0, []), done["errors"]
     return {row["instance_id"]: row for row in map(json.loads, (place / "results.jsonl").read_text().splitlines())}
 

@@ -81,8 +81,8 @@ def run(
     """The command in a terminal of its own, with stdin, stdout and stderr on it.
 
     `typed` are keys: once the text was seen, the bytes are typed (`b"\\x03"` is Ctrl-C); once an evalsuite answers signals, if there is no
-    text. With `into`, stdout goes to that file and the
-    terminal shows stderr only. `env` is laid over the environment, None takes a variable away.
+    text. With `into`, stdout goes to that file and the terminal shows stderr only. `env` is laid over the environment, None takes a
+    variable away.
     """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
@@ -90,7 +90,7 @@ def run(
     shown = b""
     out: Any = into.open("wb") if into is not None else theirs
     try:
-        with _in_terminal(command, theirs, out, timeout, cwd, env, is_typed=bool(typed)) as process:
+        with _in_terminal(command, theirs, out, timeout, cwd, env, is_stopped=any(b"\x03" in keys for _, keys in typed)) as process:
             os.close(theirs)
             theirs = -1
             deadline = time.monotonic() + timeout
@@ -169,10 +169,10 @@ def _held(command: Sequence[object], shown: Shown) -> Shown:
 
 @contextmanager
 def _in_terminal(
-    command: Sequence[object], terminal: int, out: Any, timeout: float, cwd: Path, env: Mapping[str, str | None] | None, *, is_typed: bool
+    command: Sequence[object], terminal: int, out: Any, timeout: float, cwd: Path, env: Mapping[str, str | None] | None, *, is_stopped: bool
 ) -> Iterator["subprocess.Popen[str] | Command"]:
-    """The command on that terminal: a fork of the command server, or an interpreter of its own where keys are typed."""
-    if is_typed or not _is_forkable(command, env):
+    """The command on that terminal: a fork of the command server, or an interpreter of its own where Ctrl-C is typed."""
+    if is_stopped or not _is_forkable(command, env):
         how = {"stdin": terminal, "stdout": out, "stderr": terminal, "preexec_fn": _take_terminal}
         with started(command, seconds=timeout, cwd=cwd, env=environment(env), **how) as process:
             yield process

@@ -1,17 +1,25 @@
 """`--databases` in a terminal, as a person types it: a relative path, from a folder beside the project."""
 
-import json
 import sqlite3
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from tests.cli.test_run import write_lines
 from tests.conftest import ROOT
 from tests.terminal.pty_harness import C_LOCALE, EVALSUITE, piped, run
 
 
-@pytest.mark.parametrize(("engine", "env"), [("sqlite", {}), ("duckdb", {}), ("sqlite", C_LOCALE), ("duckdb", C_LOCALE)])
+@pytest.mark.parametrize(
+    ("engine", "env"),
+    [
+        pytest.param("sqlite", {}, marks=pytest.mark.slow),
+        pytest.param("duckdb", {}, marks=pytest.mark.slow),
+        ("sqlite", C_LOCALE),
+        ("duckdb", C_LOCALE),
+    ],
+)
 def test_a_relative_folder_of_databases(engine: str, env: dict[str, str | None], tmp_path: Path) -> None:
     """`run ... --databases '../d b/ö'` finds the file for a gold query and for an SQL answer."""
     for folder in ("d b/ö", "here", "gold/q1", "gold/q2", "sub/q1", "sub/q2"):
@@ -25,16 +33,11 @@ def test_a_relative_folder_of_databases(engine: str, env: dict[str, str | None],
     (tmp_path / "sub" / "q2" / "a.sql").write_text("SELECT amount AS total FROM sales")
     (tmp_path / "sub" / "q1" / "r.csv").write_text("total\n40\n")
     (tmp_path / "gold" / "connections.yaml").write_text(f"shop: {{engine: {engine}, database: shop, prefix: q}}\n")
-    gold = [
-        {"instance_id": "q1", "evaluation": {"func": "table_match", "parameters": {}, "temporal": True}},
-        {"instance_id": "q2", "evaluation": {"func": "table_match", "parameters": {"gold": "r.csv"}}},
-    ]
-    answers = [
-        {"instance_id": "q1", "answer_type": "file", "answer_or_path": "r.csv"},
-        {"instance_id": "q2", "answer_type": "file", "answer_or_path": "a.sql"},
-    ]
-    (tmp_path / "gold" / "shop_eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in gold))
-    (tmp_path / "sub" / "results_metadata.jsonl").write_text("".join(json.dumps(line) + "\n" for line in answers))
+    checks = {"q1": ({"parameters": {}, "temporal": True}, "r.csv"), "q2": ({"parameters": {"gold": "r.csv"}}, "a.sql")}
+    gold = [{"instance_id": id_, "evaluation": {"func": "table_match", **how}} for id_, (how, _) in checks.items()]
+    answers = [{"instance_id": id_, "answer_type": "file", "answer_or_path": name} for id_, (_, name) in checks.items()]
+    write_lines(tmp_path / "gold" / "shop_eval.jsonl", *gold)
+    write_lines(tmp_path / "sub" / "results_metadata.jsonl", *answers)
     shown = run([*EVALSUITE, "run", "../sub", "--gold", "../gold", "--databases", "../d b/ö", "--no-save"], cwd=tmp_path / "here", env=env)
     assert (shown.code, shown.lines[-1]) == (0, "done: 100.0 % (no gate set)")
 

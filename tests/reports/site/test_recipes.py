@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import sys
 import threading
 import urllib.error
 import urllib.request
@@ -18,6 +17,7 @@ import yaml
 
 from evalsuite.analysis.leaderboard.ranking import read_board_rules
 from tests.cli.test_run import text_gold, text_submission
+from tests.command_server import command_server
 from tests.conftest import ROOT
 from tests.processes import finished
 
@@ -41,7 +41,7 @@ def place(tmp_path: Path) -> Path:
         text_submission(tmp_path / folder / "alpha", a="Paris", b="Bern")
         (tmp_path / folder / "bomb.zip").write_text("no zip")
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "evalsuite").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m evalsuite "$@" --isolation none --jobs 1\n')
+    (tmp_path / "bin" / "evalsuite").write_text(f'#!/bin/sh\nexec "{command_server().script}" "$@" --isolation none --jobs 1\n')
     (tmp_path / "bin" / "evalsuite").chmod(0o755)
     return tmp_path
 

@@ -212,7 +212,7 @@ KILLED = """
 """
 
 
-@pytest.mark.parametrize("at", [1, 4, 0], ids=["first write", "later write", "before the exchange"])
+@pytest.mark.parametrize("at", [pytest.param(1, marks=pytest.mark.slow), 4, 0], ids=["first write", "later write", "before the exchange"])
 def test_a_killed_build_leaves_the_old_site(at: int, place: Path, build: Callable[..., str]) -> None:
     """Killed while it writes, or just before the new folder takes its place: the old site stands to the byte, and the next build works."""
     build("2026-11-20")

@@ -147,7 +147,7 @@ def viewer(cwd: Path, *arguments: object, environ: Mapping[str, str] | None = No
 
 
 @contextlib.contextmanager
-def served(folder: Path) -> Iterator[str]:
+def served(folder: Path | None) -> Iterator[str]:
     """The address of the viewer over a folder, in a thread of this process: for tests of pages, not of the command."""
     uvicorn = pytest.importorskip("uvicorn", reason="the viewer's packages are not installed (extra: view)")
     listener = socket.create_server(("127.0.0.1", 0))

@@ -17,7 +17,7 @@ from evalsuite.runs.history import find_runs
 from evalsuite.runs.run_folder import RunFolder
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from tests.reports.viewer.served import ask, gold, submission, viewer
+from tests.reports.viewer.served import ask, gold, served, submission
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -83,11 +83,12 @@ def test_watching_never_keeps_a_run_from_going_on(growing: tuple[Path, RunFolder
     assert any("resumed with" in note for note in resumed.notes)
 
 
-def test_a_page_and_a_stream_follow_a_run_to_its_end(growing: tuple[Path, RunFolder]) -> None:
+def test_a_page_and_a_stream_follow_a_run_to_its_end(growing: tuple[Path, RunFolder], monkeypatch: pytest.MonkeyPatch) -> None:
     """The stream says at once what is there, then what is new, then that a run has ended; its page becomes the run's."""
     project, folder = growing
     run_id = folder.path.name
-    with viewer(project) as address:
+    monkeypatch.setattr(library, "TICK_SECONDS", 0.1)
+    with served(project) as address:
         page = ask(address, f"/runs/{run_id}")
         assert "0 of 3" in page.body
         assert 'http-equiv="refresh"' in page.body
