@@ -456,7 +456,7 @@ def _import_file(path: Path, *_state: int) -> ModuleType:
         import traceback
 
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-        line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else frames[-1].lineno if frames else 1
+        line = (error.lineno if isinstance(error, SyntaxError) else frames and frames[-1].lineno) or 1
         raise UsageError(f"{path}:{line}: {type(error).__name__}: {error}", hint="the plugin fails when it is imported") from error
     return module
 

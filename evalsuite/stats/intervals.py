@@ -148,8 +148,8 @@ def bounded_interval(scores: Sequence[float], *, confidence: float = 0.95, low: 
     part = (centre - low) / (high - low)
     # Variation from rounding alone counts as none.
     if sd and sd > SMALLEST_SPREAD * (high - low):
-        effective = n * part * (1 - part) / (sd / (high - low)) ** 2
-        start, end = wilson_interval(part * effective, effective, z=t_value(confidence, n - 1)) if effective >= 1 else (0.0, 1.0)
+        effective = max(1.0, n * part * (1 - part) / (sd / (high - low)) ** 2)
+        start, end = wilson_interval(part * effective, effective, z=t_value(confidence, n - 1))
         note = ""
     else:
         start, end = wilson_interval(part * n, n, z=z_value(confidence))
@@ -573,10 +573,8 @@ def corrected_mean(both: Sequence[tuple[float, float]], cheap_alone: Sequence[fl
 
 
 def _covariance(left: Sequence[float], right: Sequence[float]) -> float:
-    """Return the covariance with n - 1 in the denominator; 0 for fewer than two pairs. Of values with themselves it is their variance."""
+    """Return the covariance of two or more pairs, with n - 1 in the denominator. Of values with themselves it is their variance."""
     n = len(left)
-    if n < 2:
-        return 0.0
     middle = math.fsum(left) / n, math.fsum(right) / n
     return math.fsum((a - middle[0]) * (b - middle[1]) for a, b in zip(left, right, strict=True)) / (n - 1)
 

@@ -194,6 +194,16 @@ def test_defaults_of_what_is_passed_on(name: str) -> None:
     assert types.Problem(code="BAD_SPEC", message="m").blocks == {"official", "strict"}
 
 
+def test_records_that_travel_are_values() -> None:
+    """Equal ones have one hash, whatever form a field is stored in; a field of the class is the field itself."""
+    one, same, other = (types.Answer(instance_id="q", answer_type="answer", value="x", where=where) for where in ("a:1", "a:1", "a:2"))
+    assert (one, hash(one)) == (same, hash(same))
+    assert one != other
+    assert len({one, same, other}) == 2
+    for kind, name in ((types.Check, "parameters"), (types.GoldInstance, "where")):
+        assert getattr(kind, name) is vars(kind)[name]
+
+
 def test_the_checks_that_make_a_score() -> None:
     """Those of further scorers do not."""
     checks = [types.Check(scorer=name, parameters={}, is_further=name == "b") for name in "abc"]

@@ -1,5 +1,7 @@
 """Faults have one message, hint and responsible side; suggestions name the nearest known words, shortened to a line or two."""
 
+from pathlib import Path
+
 import pytest
 
 from evalsuite.core.errors import (
@@ -14,6 +16,7 @@ from evalsuite.core.errors import (
     hint_of,
     join_names,
     machine_fault,
+    naming_lost_folder,
     reason_of,
     side_of,
     timeout_error,
@@ -135,6 +138,17 @@ def test_errors_of_the_operating_system() -> None:
         assert reason_of(error) == reason
         assert (write_error("out", error).message, write_error("out", error).hint) == (f"cannot write out: {reason}", CHECK_HINT)
     assert write_error("out", OSError(), hint="elsewhere").hint == "elsewhere"
+
+
+def test_a_working_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is named in place of the file that cannot be found then; a file that is absent elsewhere is that."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(FileNotFoundError, match="absent"), naming_lost_folder():
+        Path("absent").read_text()
+    (tmp_path / "here").rmdir()
+    with pytest.raises(UsageError, match="the current folder does not exist any more"), naming_lost_folder():
+        Path("absent").read_text()
 
 
 def test_a_score_under_each_rule() -> None:

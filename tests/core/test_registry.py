@@ -411,6 +411,7 @@ def test_scorers_of_a_file(own: Registry, tmp_path: Path) -> None:
         ("x = (\n", "my.py:1: SyntaxError: '(' was never closed (my.py, line 1)"),
         ("x = 1\nraise SystemExit(3)\n", "my.py:2: SystemExit: 3"),
         ("raise BaseException\n", "my.py:1: BaseException"),
+        ("\nx = '\0'\n", "my.py:1: "),
         (
             "from evalsuite.core.registry import scorer\n\nscorer(reads='nothing')\n",
             "my.py:3: UsageError: reads cannot be 'nothing'",

@@ -117,6 +117,9 @@ def test_further_scorers() -> None:
     assert status.results_by(absent, ("f1", "bleu")) == {"f1": absent, "bleu": replace(absent, scorer="bleu")}
     assert list(status.results_by(RESULT, ("f1", "bleu"))) == ["f1"]
     assert list(status.results_by(replace(absent, scorer="x"), ("f1", "bleu"))) == ["x"]
+    shown = status.results_by(status.redact(both, "status"), ("f1", "bleu"))["bleu"]
+    assert shown == status.redact(late, "status")
+    assert (shown.strict_fault, late.strict_fault is not None) == (None, True)
 
 
 def test_levels() -> None:

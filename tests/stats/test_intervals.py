@@ -97,6 +97,9 @@ def test_short_entry_takes_each_method() -> None:
     assert confidence_interval([1, 1, 0, 1], method="wilson").low == pytest.approx(0.3006, abs=1e-4)
     with pytest.raises(StatsError, match="0 and 1"):
         confidence_interval(SKEWED, method="wilson")
+    for successes, n in ((3, 2), (-1, 2), (0, 0)):
+        with pytest.raises(StatsError, match=f"{successes} successes of {n}"):
+            proportion_interval(successes, n)
     with pytest.raises(StatsError, match="unknown interval"):
         named_interval(SKEWED, "wald")
 

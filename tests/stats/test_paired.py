@@ -45,6 +45,11 @@ def test_mcnemar_counts_who_alone_was_right() -> None:
     """Of five instances a alone is right on two, b alone on one."""
     found = mcnemar([1, 1, 1, 0, 0], [1, 0, 0, 1, 0])
     assert (found.details["b"], found.details["c"], found.difference) == (2, 1, pytest.approx(0.2))
+    assert mcnemar_counts(0, 1001)["exact_p"] == 2.0**-1000
+    for counts in ((-1, 0), (0, -1)):
+        with pytest.raises(StatsError, match="discordant pairs"):
+            mcnemar_counts(*counts)
+    assert mcnemar_counts(0, 0)["exact_p"] == mcnemar_counts(0, 0)["mid_p"] == 1.0
     with pytest.raises(StatsError, match="0 and 1"):
         mcnemar([0.5], [1])
 

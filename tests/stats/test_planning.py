@@ -1,6 +1,8 @@
 """Sample sizes, pass@k, effect sizes, aggregates, histograms and pages: tables of values worked out by hand."""
 
+import math
 from itertools import pairwise
+from statistics import NormalDist
 
 import pytest
 from hypothesis import given
@@ -21,10 +23,15 @@ def test_sample_size_and_detectable_difference_are_inverse() -> None:
 @pytest.mark.parametrize("options", [{"difference": 0}, {"difference": 0.1, "alpha": 5}, {"difference": 0.1, "power": 80}])
 def test_planning_needs_shares_and_a_difference(options: dict[str, float]) -> None:
     """No difference cannot be found, and alpha and power are shares."""
-    with pytest.raises(StatsError):
+    with pytest.raises(StatsError, match=r"difference of 0|must be between 0 and 1"):
         paired_sample_size(sd_difference=0.3, **options)
-    with pytest.raises(StatsError):
-        detectable_difference(sd_difference=-1, n=10)
+    for sd, n, why in ((-1, 10, "deviation of -1"), (math.nan, 10, "deviation of nan"), (1, 0, "0 instances"), (1, -1, "-1 instances")):
+        with pytest.raises(StatsError, match=why):
+            detectable_difference(sd_difference=sd, n=n)
+    assert detectable_difference(sd_difference=1, n=1) == pytest.approx(NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8))
+    with pytest.raises(StatsError, match="0 bins"):
+        histogram([1.0], n_bins=0)
+    assert [one.count for one in histogram([0.0, 1.0, 2.0], n_bins=1)] == [3]
 
 
 @given(st.floats(0.01, 2), st.floats(0.01, 1))
