@@ -91,7 +91,8 @@ class PairedDifference:
 
     def is_regression(self, alpha: float) -> bool:
         """Whether b is worse than a at alpha."""
-        return self.is_significant(alpha) and (self.difference or 0.0) * (-1 if self.lower_is_better else 1) < 0
+        change = self.difference or 0.0
+        return self.is_significant(alpha) and (change > 0 if self.lower_is_better else change < 0)
 
 
 def paired_difference(

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.analysis.leaderboard.comparison import PairedDifference, compare
-from evalsuite.analysis.leaderboard.pairing import RunSide, SharedInstances, differing_cases, is_lower_better, side_of
-from evalsuite.analysis.leaderboard.ranking import check_trust
-from evalsuite.analysis.leaderboard.reliability import agree, find_margins, models_of, newest_samples, samples_of
+from evalsuite.analysis.leaderboard.pairing import (
+    RunSide,
+    SharedInstances,
+    differing_cases,
+    fields_of,
+    is_lower_better,
+    pairs_by_further_scorer,
+    side_of,
+)
+from evalsuite.analysis.leaderboard.ranking import RankedRow, check_trust
+from evalsuite.analysis.leaderboard.reliability import agree, find_margins, mean_side, models_of, newest_samples, samples_of
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import UsageError
+from evalsuite.core.status import further_result_row
 from evalsuite.readers.gold_files import find_spec, gold_hash
 from evalsuite.runs.corrected_scores import Rater
 from evalsuite.runs.leaderboard_entries import Entry, Place
@@ -315,7 +325,9 @@ def test_a_regression_is_a_significant_change_for_the_worse(lower: bool, worse: 
             False,
             False,
         )
-    assert not PairedDifference(name="x", n=8, difference=None, p_adjusted=0.01).is_regression(0.05)
+    for difference in (None, 0.0):
+        row = PairedDifference(name="x", n=8, difference=difference, p_adjusted=0.01, lower_is_better=lower)
+        assert (row.is_significant(0.05), row.is_regression(0.05)) == (True, False)
 
 
 def test_a_shift_is_over_what_both_were_judged_on() -> None:
@@ -329,6 +341,88 @@ def test_a_comparison_names_the_rules_it_was_made_under() -> None:
     """Those that were asked for, else those of the baseline."""
     sides = [side("a", [1.0], rules="strict"), side("b", [0.0], rules="strict")]
     assert [compare(sides, rules=rules).rules for rules in (None, "official", "strict")] == ["strict", "official", "strict"]
+
+
+def test_what_is_not_counted_is_empty() -> None:
+    """The rows of nothing; files of every kind say which form they have."""
+    nothing = asdict(compare([side("a", [None]), side("b", [1.0])]).candidates[0].total)
+    empty = {"n": 0, "wins": 0, "ties": 0, "losses": 0, "lower_is_better": False, "is_raw": False, "method": "", "interval_method": ""}
+    assert nothing == {**dict.fromkeys(nothing), **empty, "name": "b", "note": "no instance in common that both were judged on"}
+    forms = compare([side("a", [1.0]), side("b", [1.0])]), board(entry("a", [1.0])), samples_of([side(name, [1.0]) for name in "ab"])
+    assert [form.to_json()["schema_version"] for form in forms] == [1, 1, 1]
+    unread = asdict(RankedRow(name="x"))
+    empty = {"faults": {}, "by": {}, "metadata": {}, "run": "", "fault": "", "interval_method": ""}
+    assert unread == {**dict.fromkeys(unread), "name": "x", **empty}
+
+
+@pytest.mark.parametrize(
+    ("units", "scores", "rows"),
+    [
+        # Of one instance the records are the questions; a sample without it has its score in each.
+        ([{"q0": (1.0, 0.0, 1.0)}, {"q0": (1.0, 0.0, 0.0)}], [[2 / 3], [1 / 3]], [[1, 1], [0, 0], [1, 0]]),
+        ([{"q0": (1.0, 0.0)}, {}], [[0.5], [None]], [[1, 0], [0, 0]]),
+        # Of several each is one question, whatever its records.
+        ([{"q0": (1.0, 0.0)}, {"q0": (1.0, 1.0)}], [[0.5, 0.0], [1.0, 0.0]], [[0.5, 1], [0, 0]]),
+    ],
+)
+def test_questions_of_a_models_samples(
+    units: list[dict[str, tuple[float, ...]]], scores: list[list[float | None]], rows: list[list[float]]
+) -> None:
+    """The means of all samples, and those of each record."""
+    status = [["missing" if score is None else "scored" for score in column] for column in scores]
+    runs = [
+        entry(f"r{at}", column, units=own, status=status[at], metadata={"model_name": "m"})
+        for at, (own, column) in enumerate(zip(units, scores, strict=True))
+    ]
+    (model,), numbers = models_of(runs)
+    found = numbers["m"].numbers
+    assert (found.n_questions, found.interval.estimate) == (len(rows), pytest.approx(sum(map(sum, rows)) / len(rows) / 2))
+    assert model.scores is not None
+    columns = [own.get("q0") or [0.0] * 2 for own in units]
+    assert {name: list(column) for name, column in model.scores.units.items()} == {
+        "q0": [sum(pair) / 2 for pair in zip(*columns, strict=True)]
+    }
+
+
+def test_the_mean_of_samples_that_nobody_judged() -> None:
+    """It is the first of them; of values on a scale of their own, and of scores, it is their mean, in words too."""
+    unjudged = mean_side([side("a", [None, 1.0]), side("b", [None, 0.0])])
+    assert unjudged.label == "a+b"
+    assert unjudged.results["q0"] == result("q0", None)
+    means = unjudged.results["q1"]
+    assert (means.score, means.official, means.strict, means.reason, means.details) == (0.5, 0.5, 0.5, "1 of 2 samples right", {})
+    raw = [result("q", None, status="scored", fault=None, details={"raw": value}) for value in (3.0, 6.0)]
+    found = mean_side([replace(side(name, []), results={"q": one}) for name, one in zip("ab", raw, strict=True)]).results["q"]
+    assert (found.status, found.score, found.details, found.reason) == ("scored", None, {"raw": 4.5}, "4.5, the mean of 2 samples")
+
+
+def test_parts_of_pairs() -> None:
+    """Further scorers have their own pairs, paths of fields only what is in the form of one, values of their own what was judged."""
+    further = {name: further_result_row(result("q0", score, scorer=name)) for name, score in (("bleu", 0.25), ("ter", 0.75))}
+    both, one = result("q0", 1.0, details={"beside": further}), result("q0", 0.0, details={"beside": {"bleu": further["bleu"]}})
+    found = pairs_by_further_scorer([(both, one), (result("q1", 1.0), result("q1", 1.0))])
+    assert {name: [(a.score, b.score) for a, b in pairs] for name, pairs in found.items()} == {"bleu": [(0.25, 0.25)], "ter": []}
+    assert pairs_by_further_scorer([(result("q", 1.0), result("q", 1.0))]) == pairs_by_further_scorer([]) == {}
+    row = {"path": "n", "precision": 1, "recall": 0.5, "f1": 0.75}
+    odd = [{**row, "path": 3}, {"path": "less"}, "n", None, {**row, "path": "high", "f1": 1.5}, {**row, "path": "low", "f1": -1}]
+    for fields in ([row, *odd], {"n": row, "less": {}, "text": "n"}):
+        assert fields_of(result("q", 1.0, details={"fields": fields})) == {"n": (1.0, 0.5, 0.75)}
+    assert fields_of(result("q", 1.0, details={"per_field": {"n": row}})) == {"n": (1.0, 0.5, 0.75)}
+    assert fields_of(result("q", 1.0, details={"fields": "n"})) == {}
+    raw = entry("raw", [None, None], raw=[2.0, None], status=["scored", "missing"]), entry("none", [None, None], status=["missing"] * 2)
+    table = SharedInstances([run.scores for run in raw if run.scores is not None])
+    assert table.is_raw
+    assert [(run.score, run.status) for run in table.runs] == [([2.0, None], ["scored", "unscored"]), ([None, None], ["unscored"] * 2)]
+
+
+def test_few_instances_with_many_records() -> None:
+    """That their number shows nothing is noted only of those with records, and only of more than one."""
+    for n, has_units, says in ((2, True, "2 instances"), (2, False, ""), (1, True, "")):
+        run = entry("a", [1.0] * n, units={"q0": (1.0, 1.0)} if has_units else {}).scores
+        assert run is not None
+        note = SharedInstances([run, run]).cluster_note(2, 0.05)
+        assert note.startswith(says)
+        assert bool(note) == bool(says)
 
 
 @pytest.mark.parametrize(
@@ -382,4 +476,10 @@ def test_cases_that_differ_between_two_golds(tmp_path: Path) -> None:
     assert "q1" in named
     assert "q0" not in named
     assert differing_cases(sides[0], replace(sides[1], signature="gold:0")) == ""
+    (tmp_path / "a" / "q2").mkdir()
+    (tmp_path / "a" / "q2" / "r.csv").write_text("n\n1\n")
+    spec = find_spec(tmp_path / "a")
+    sides[0] = replace(sides[0], signature=f"gold:{gold_hash(spec.parent, spec)}")
+    assert differing_cases(*sides) == "2 of 3 cases differ, first 'q1'"
+    assert differing_cases(side("a", {"x": 1.0}), side("b", {"x": 1.0, "y": 0.0})) == "1 of 2 cases differs, first 'y'"
     assert differing_cases(sides[0], replace(sides[1], gold_folder=str(tmp_path / "none"))) == ""
