@@ -17,7 +17,6 @@ from evalsuite.core.errors import (
     EXIT_USAGE,
     EvalsuiteError,
     FaultError,
-    SubmissionError,
     UsageError,
     describe,
     join_names,
@@ -153,8 +152,8 @@ def _stop_on_signals(*, ends_process: bool) -> Iterator[None]:
     try:
         with interruption.repeat_lost():
             yield
-    except (RuntimeError, SubmissionError) as error:
-        # What an interruption became on its way, in class creation or an event loop, or the end of the worker that read a submission.
+    except RuntimeError as error:
+        # What an interruption became on its way, in class creation or an event loop.
         if interruption.seconds is None:
             raise
         raise KeyboardInterrupt from error

@@ -19,6 +19,7 @@ from tests.attacks.mutate import checksum, mutate, mutate_duckdb, repair_checksu
 from tests.conftest import ROOT
 from tests.processes import finished
 from tests.properties import is_full
+from tests.runs.made import write_sides
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -70,7 +71,7 @@ def play(folder: Path, kind: str, seed: int, n: int) -> tuple[list[Result], dict
     rng = random.Random(f"{kind} {seed}")
     good, damage, check = files_of(kind, folder)
     gold, submission = folder / "gold", folder / "submission"
-    spec, metadata, damaged = [], [], {}
+    damaged = {}
     for name in ["good", *(f"bad{at:04d}" for at in range(n))]:
         for side in (gold, submission):
             (side / name).mkdir(parents=True)
@@ -78,10 +79,7 @@ def play(folder: Path, kind: str, seed: int, n: int) -> tuple[list[Result], dict
         handed_in = submission / name / f"f.{kind}"
         handed_in.write_bytes(good if name == "good" else damage(good, rng))
         damaged[name] = handed_in
-        spec.append({"instance_id": name, "evaluation": check})
-        metadata.append({"instance_id": name, "answer_type": "file", "answer_or_path": f"f.{kind}"})
-    (gold / "fuzz_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in spec))
-    (submission / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in metadata))
+    write_sides(submission, gold, {name: (check["func"], check["parameters"], Path(f"f.{kind}")) for name in damaged})
     finished = run(submission, gold, RunOptions(save=False, jobs=2))
     return list(finished.results), damaged
 
@@ -139,12 +137,8 @@ def check_metadata(folder: Path, seed: int, n: int) -> None:
     """Damage the metadata file n times: each time the run ends or refuses, and what scores 1 still stands in a line of its id."""
     rng = random.Random(f"metadata {seed}")
     gold, submission = folder / "gold", folder / "submission"
-    gold.mkdir()
-    submission.mkdir()
-    spec = [{"instance_id": id_, "evaluation": {"func": func, "parameters": {"gold": g}}} for id_, (_, func, g) in ANSWERS.items()]
-    (gold / "fuzz_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in spec))
-    rows = [{"instance_id": id_, "answer_type": "answer", "answer_or_path": text} for id_, (text, _, _) in ANSWERS.items()]
-    good = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    write_sides(submission, gold, {id_: (func, {"gold": wanted}, text) for id_, (text, func, wanted) in ANSWERS.items()})
+    good = (submission / "results_metadata.jsonl").read_bytes()
     ended = 0
     for _ in range(n):
         damaged = mutate(good, rng)

@@ -9,6 +9,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,13 +17,14 @@ from tests.attacks.corpus import MAKER, duckdb_survives
 from tests.attacks.mutate import craft_duckdb, mutate, mutate_duckdb
 from tests.command_server import command_server
 from tests.conftest import ROOT
+from tests.runs.made import write_sides
 
 # What a command may end with, whatever a file holds.
 ENDS = (0, 1, 2, 4, 5)
-CHECKS = {
-    "duckdb": {"func": "duckdb_match", "parameters": {"gold": "f.duckdb", "condition_tabs": ["t", "u"]}},
-    "csv": {"func": "table_match", "parameters": {"gold": "f.csv"}},
-    "json": {"func": "tree_match", "parameters": {"gold": "f.json"}},
+CHECKS: dict[str, tuple[str, dict[str, Any]]] = {
+    "duckdb": ("duckdb_match", {"gold": "f.duckdb", "condition_tabs": ["t", "u"]}),
+    "csv": ("table_match", {"gold": "f.csv"}),
+    "json": ("tree_match", {"gold": "f.json"}),
 }
 
 
@@ -71,7 +73,7 @@ def handed_in(folder: Path, seed: int, n: int) -> tuple[Path, Path]:
         "json": (mutate, lambda _, __: b"[" * 90_000, lambda _, rng: rng.randbytes(9999)),
     }
     gold, submission = folder / "gold", folder / "submission"
-    spec, rows = [], []
+    cases: dict[str, Any] = {}
     for kind, ways in kinds.items():
         for at in range(n):
             name = f"{kind}{at}"
@@ -79,28 +81,38 @@ def handed_in(folder: Path, seed: int, n: int) -> tuple[Path, Path]:
                 (side / name).mkdir(parents=True)
             (gold / name / f"f.{kind}").write_bytes(good[kind])
             (submission / name / f"f.{kind}").write_bytes(ways[at % len(ways)](good[kind], rng))
-            spec.append({"instance_id": name, "evaluation": CHECKS[kind]})
-            rows.append({"instance_id": name, "answer_type": "file", "answer_or_path": f"f.{kind}"})
-    (gold / "fuzz_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in spec))
-    (submission / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return submission, gold
+            cases[name] = (*CHECKS[kind], Path(f"f.{kind}"))
+    return write_sides(submission, gold, cases)
 
 
-def hold(submission: Path, gold: Path, names: Sequence[str]) -> None:
-    """Run every command that looks at single files, those of one instance for each of the names, and hold its end to what may be."""
+def hold(submission: Path, gold: Path, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Run every command that looks at single files, those of one instance for each of the names, and hold its end to what may be.
+
+    Returns the problems that `validate` names.
+    """
     sides = ["--result_dir", str(submission), "--gold_dir", str(gold)]
     commands = [["validate", str(submission), "--gold", str(gold), "--json"]]
     for name in names:
         kind = name.rstrip("0123456789")
         files = [str(side / name / f"f.{kind}") for side in (submission, gold)]
-        commands.append(["check", str(CHECKS[kind]["func"]), "--prediction", files[0], "--gold", files[1]])
+        commands.append(["check", CHECKS[kind][0], "--prediction", files[0], "--gold", files[1]])
         commands += [["explain", name, *sides], ["check", name, *sides]]
         commands += [["bundle", name, *sides, "-o", str(submission.parent / f"{name}.md")]]
+    said = []
     for words in commands:
         done = command_server().run(words)
+        said.append(done.stdout)
         assert done.returncode in ENDS, (words, done.returncode, done.stderr)
         assert "internal error" not in done.stderr, (words, done.stderr)
         assert "Traceback" not in done.stdout + done.stderr, (words, done.stderr)
+    return list(json.loads(said[0])["problems"])
+
+
+def killing_database() -> bytes | None:
+    """A database of the corpus of attacks, with right checksums, on which duckdb 2.0.0 dies."""
+    text = MAKER.read_text(encoding="utf-8") if MAKER.is_file() else ""
+    found = re.search(r'^SEGV_B85 = "([^"]+)"', text, re.MULTILINE)
+    return zlib.decompress(base64.b85decode(found[1])) if found else None
 
 
 def test_crafted_files_end_no_command(tmp_path: Path) -> None:
@@ -109,16 +121,14 @@ def test_crafted_files_end_no_command(tmp_path: Path) -> None:
 
 
 def test_a_database_that_kills_its_reader_ends_no_command(tmp_path: Path) -> None:
-    """The corpus has one with right checksums on which duckdb 2.0.0 dies: a finding for validate, and no end of any other command."""
-    found = re.search(r'^SEGV_B85 = "([^"]+)"', MAKER.read_text(encoding="utf-8"), re.MULTILINE) if MAKER.is_file() else None
+    """It is a finding for validate, and no end of any other command."""
+    found = killing_database()
     if found is None:
         pytest.skip(f"no corpus maker at {MAKER} (set EVALSUITE_ATTACKS to its folder)")
     submission, gold = handed_in(tmp_path, seed=0, n=1)
     crafted = submission / "duckdb0" / "f.duckdb"
-    crafted.write_bytes(zlib.decompress(base64.b85decode(found[1])))
-    hold(submission, gold, names=("duckdb0",))
-    done = command_server().run(["validate", submission, "--json"])
-    codes = {problem["code"] for problem in json.loads(done.stdout)["problems"] if problem["instance_id"] == "duckdb0"}
+    crafted.write_bytes(found)
+    codes = {problem["code"] for problem in hold(submission, gold, names=("duckdb0",)) if problem["instance_id"] == "duckdb0"}
     assert codes == {"BAD_DUCKDB" if duckdb_survives(crafted) else "WORKER_DIED"}
 
 
@@ -128,9 +138,9 @@ def test_crafted_files_do_not_end_the_viewer(tmp_path: Path) -> None:
     from tests.reports.viewer.served import ask, viewer
 
     submission, gold = handed_in(tmp_path, seed=3, n=3)
-    found = re.search(r'^SEGV_B85 = "([^"]+)"', MAKER.read_text(encoding="utf-8"), re.MULTILINE) if MAKER.is_file() else None
+    found = killing_database()
     if found is not None:
-        (submission / "duckdb0" / "f.duckdb").write_bytes(zlib.decompress(base64.b85decode(found[1])))
+        (submission / "duckdb0" / "f.duckdb").write_bytes(found)
     words = ["run", str(submission), "--gold", str(gold), "--out", ".evalsuite/runs/crafted", "-q", "--no-cache"]
     assert command_server().run(words, cwd=tmp_path).returncode in ENDS
     with viewer(tmp_path, environ={"PYTHONPATH": str(ROOT)}) as address:

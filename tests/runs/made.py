@@ -2,13 +2,16 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+from evalsuite.sandbox.rpc_client import RpcClient
+from evalsuite.scorers import SCORERS
 from tests.conftest import ROOT
 from tests.processes import started
 
@@ -44,16 +47,44 @@ def make(folder: Path, *, n: int = N_INSTANCES) -> tuple[Path, Path]:
 
 
 def write_sides(submission: Path, gold: Path, cases: Mapping[str, tuple[str, Mapping[str, Any], Any]]) -> tuple[Path, Path]:
-    """(submission, gold): spec and metadata of (scorer, parameters, answer) by instance; an answer is a text, a file (`Path`) or a list."""
+    """(submission, gold): spec and metadata of (scorer, parameters, answer) by instance; a text, a file, a list or None."""
     for side in (submission, gold):
         side.mkdir(parents=True, exist_ok=True)
     _write_lines(gold / "made_eval.jsonl", [_spec(name, scorer, dict(parameters)) for name, (scorer, parameters, _) in cases.items()])
     rows = []
     for name, (_, _, answer) in cases.items():
+        if answer is None:
+            continue
         kind = "files" if isinstance(answer, list) else "file" if isinstance(answer, Path) else "answer"
         rows.append({"instance_id": name, "answer_type": kind, "answer_or_path": str(answer) if kind == "file" else answer})
     _write_lines(submission / "results_metadata.jsonl", rows)
     return submission, gold
+
+
+class KilledClient(RpcClient):
+    """A client whose worker is killed in the next of `phases`, in each that comes, or `again` and again in the first."""
+
+    phases: ClassVar[list[str]] = []
+    again: ClassVar[bool] = False
+
+    def _meet(self, phase: str) -> None:
+        if self.phases[:1] == [phase]:
+            assert self._worker is not None
+            os.kill(self._worker.pid, signal.SIGKILL)
+            if not self.again:
+                self.phases.pop(0)
+
+
+def load_scorer(folder: Path, name: str, body: str, *, before: str = "") -> Path:
+    """Write and load a plugin whose only scorer, of texts, has this body and these lines before it; its file."""
+    plugin, lines = folder / f"{name}.py", body.splitlines()
+    plugin.write_text(
+        "from evalsuite.core.registry import scorer\nfrom evalsuite.core.types import Score\n"
+        f'{before}\n\n\n@scorer(reads="text")\ndef {name}(prediction: str, *, gold: str) -> Score:\n    """Made for a test."""\n'
+        + "".join(f"    {line.removeprefix('    ')}\n" for line in lines)
+    )
+    SCORERS.load_file(plugin)
+    return plugin
 
 
 def command(submission: Path, gold: Path, *arguments: object) -> list[str]:

@@ -13,21 +13,10 @@ from evalsuite.core.dataclasses import replace
 from evalsuite.core.types import Answer, Check, GoldInstance, Result, Task
 from evalsuite.sandbox.messages import pack_tasks, unpack_tasks
 
-PLACES = [
-    "",
-    ":",
-    "gold:1",
-    "gold/a_eval.jsonl:120000",
-    "C:\\gold:7",
-    "a:b:12",
-    "gold:0",
-    "gold:007",
-    "gold:٣",
-    "gold:",
-    ":5",
-    "gold:1 ",
+PLACES = (
+    *("", ":", "gold:1", "gold/a_eval.jsonl:120000", "C:\\gold:7", "a:b:12", "gold:0", "gold:007", "gold:٣", "gold:", ":5", "gold:1 "),
     f"g:{10**30}",
-]
+)
 
 
 @pytest.mark.parametrize("place", PLACES)

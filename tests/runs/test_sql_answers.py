@@ -2,19 +2,18 @@
 
 import json
 import os
-import signal
 import sqlite3
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import IO, Any
 
 import pytest
 
 from evalsuite.cli import main
 from evalsuite.sandbox.fork_server import Worker
-from evalsuite.sandbox.rpc_client import RpcClient
 from tests.processes import side_by_side
+from tests.runs.made import KilledClient
 from tests.sql import postgres_server
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -213,18 +212,8 @@ def test_the_parent_of_queries_imports_no_engine(place: Place) -> None:
     assert done.returncode == 0, done
 
 
-class DoomedClient(RpcClient):
+class DoomedClient(KilledClient):
     """A client whose worker is killed in a phase of its query."""
-
-    phases: ClassVar[list[str]] = []
-    again: ClassVar[bool] = False
-
-    def _meet(self, phase: str) -> None:
-        if self.phases[:1] == [phase]:
-            assert self._worker is not None
-            os.kill(self._worker.pid, signal.SIGKILL)
-            if not self.again:
-                self.phases.pop(0)
 
     def _start(self) -> Worker:
         """When the worker stands ready."""

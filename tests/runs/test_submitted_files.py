@@ -7,7 +7,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import IO, Any
 
 import pytest
 
@@ -18,12 +18,10 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.sandbox.fork_server import ForkServer, Worker
-from evalsuite.sandbox.rpc_client import RpcClient
-from evalsuite.scorers import SCORERS
 from tests.benchmarks import crossings
 from tests.conftest import ROOT
 from tests.processes import finished
-from tests.runs.made import write_sides
+from tests.runs.made import KilledClient, load_scorer, write_sides
 
 pytestmark = pytest.mark.usefixtures("quick_fork_servers")
 
@@ -108,13 +106,7 @@ def test_metadata_that_take_too_long_are_refused(tmp_path: Path, monkeypatch: py
 
 def test_a_scorer_of_texts_that_never_ends_costs_its_answer(tmp_path: Path) -> None:
     """Texts are compared in workers: an answer that keeps a scorer busy for ever is a time-out, and the others are right."""
-    plugin = tmp_path / "endless.py"
-    plugin.write_text(
-        "from evalsuite.core.registry import scorer\nfrom evalsuite.core.types import Score\n\n\n"
-        '@scorer(reads="text")\ndef endless(prediction: str, *, gold: str) -> Score:\n    """1, but for one answer."""\n'
-        '    while prediction.endswith(" q3"):\n        pass\n    return Score(official=1.0, strict=1.0)\n'
-    )
-    SCORERS.load_file(plugin)
+    load_scorer(tmp_path, "endless", 'while prediction.endswith(" q3"): pass\nreturn Score(official=1.0, strict=1.0)')
     submission, gold = texts(tmp_path, func="endless")
     found = run(submission, gold, RunOptions(save=False, limits={"seconds": 0.5}))
     (late,) = [result for result in found.results if result.score != 1]
@@ -169,16 +161,8 @@ def test_a_file_that_is_named_again_is_read_once(tmp_path: Path) -> None:
     assert "limit files" in result.reason
 
 
-class DoomedClient(RpcClient):
+class DoomedClient(KilledClient):
     """A client whose worker is killed in a phase: while it starts, before its order, or when it has sent its first batch."""
-
-    phases: ClassVar[list[str]] = []
-
-    def _meet(self, phase: str) -> None:
-        if self.phases[:1] == [phase]:
-            assert self._worker is not None
-            os.kill(self._worker.pid, signal.SIGKILL)
-            self.phases.pop(0)
 
     def _request(self, order: bytes, copy: IO[bytes] | None, seconds: float) -> Iterator[Any]:
         self._worker = self._worker or self._start()

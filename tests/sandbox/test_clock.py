@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,25 +89,35 @@ class Told:
 
 
 @pytest.mark.parametrize(
-    ("delay", "cpu", "verdict", "at"),
+    ("told", "state", "delay", "cpu", "verdict", "at"),
     [
-        (0.0, 1.0, "late", 10),  # computes
-        (0.0, 0.0, "late", 10),  # sleeps
-        (0.5, 0.5, "late", 20),  # has every second slice
-        (0.5, 0.0, "late", 20),  # sleeps, and waits to go to sleep again
-        (7.0, 1.0, "late", 10),  # eight threads on one CPU wait for each other
-        (7.0, 0.5, "late", 20),  # the same beside a neighbour
-        (0.95, 0.05, "delayed", 100),
-        (1.0, 0.0, "delayed", 100),
+        ({}, "", 0.0, 1.0, "late", 10),  # computes
+        ({}, "", 0.0, 0.0, "late", 10),  # sleeps
+        ({}, "", 0.5, 0.5, "late", 20),  # has every second slice
+        ({}, "", 0.5, 0.0, "late", 20),  # sleeps, and waits to go to sleep again
+        ({}, "", 7.0, 1.0, "late", 10),  # eight threads on one CPU wait for each other
+        ({}, "", 7.0, 0.5, "late", 20),  # the same beside a neighbour
+        ({}, "", 0.95, 0.05, "delayed", 100),
+        ({}, "", 1.0, 0.0, "delayed", 100),
+        # The kernel does not tell who waited: CPU time counts, and three times the limit on the wall is the end.
+        *(({"told": False}, "", 0.0, cpu, "late", at) for cpu, at in ((1.0, 10), (0.5, 20), (0.0, 30))),
+        # The group may run for a fifth of the time: a process that could run waits, a sleeper loses nothing by it.
+        ({"throttled": 0.8}, "R", 0.0, 0.2, "late", 50),
+        ({"throttled": 0.8}, "S", 0.0, 0.0, "late", 10),
     ],
 )
-def test_what_counts(delay: float, cpu: float, verdict: Verdict, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_counts(
+    told: dict[str, Any], state: str, delay: float, cpu: float, verdict: Verdict, at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A limit of 10 s is over when the process had 10 s; what its own threads take from each other counts; ten times that is the end."""
-    told = Told(monkeypatch)
+    kernel = Told(monkeypatch, **told)
     watched = Clock()
-    assert told.after(watched, seconds=10, passed=at - 1, delay=delay, cpu=cpu) == ""
-    assert told.after(watched, seconds=10, passed=1.5, delay=delay, cpu=cpu) == verdict
-    assert WALL_TIMES == 10
+    if state:
+        monkeypatch.setattr(limits, "_state", lambda _: state)
+        watched._known = {"/proc/1/task/1": (1.0, 1.0, 0)}
+    assert kernel.after(watched, seconds=10, passed=at - 1, delay=delay, cpu=cpu) == ""
+    assert kernel.after(watched, seconds=10, passed=2 if state else 1 if told else 1.5, delay=delay, cpu=cpu) == verdict
+    assert (WALL_TIMES, BLIND_TIMES) == (10, 3)
 
 
 def test_who_computes_only_when_looked_at_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,28 +128,6 @@ def test_who_computes_only_when_looked_at_is_late(monkeypatch: pytest.MonkeyPatc
     watched._known = {"/proc/1/task/1": (1.0, 1.0, 0)}
     assert told.after(watched, seconds=10, passed=10, cpu=0.1) == ""
     assert told.after(watched, seconds=10, passed=1, cpu=0.1) == "late"
-
-
-@pytest.mark.parametrize(("cpu", "at"), [(1.0, 10), (0.5, 20), (0.0, 30)])
-def test_without_run_delay_cpu_time_counts(cpu: float, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the kernel does not tell who waited, CPU time counts, and three times the limit on the wall is the end."""
-    told = Told(monkeypatch, told=False)
-    watched = Clock()
-    assert told.after(watched, seconds=10, passed=at - 1, cpu=cpu) == ""
-    assert told.after(watched, seconds=10, passed=1, cpu=cpu) == "late"
-    assert BLIND_TIMES == 3
-
-
-@pytest.mark.parametrize(("state", "at"), [("R", 50), ("S", 10)])
-def test_a_group_without_share_waits(state: str, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While the group may not run at all nothing counts of a process that could run; a sleeper loses nothing by it."""
-    told = Told(monkeypatch, throttled=0.8)
-    monkeypatch.setattr(limits, "_state", lambda _: state)
-    watched = Clock()
-    watched._known = {"/proc/1/task/1": (1.0, 1.0, 0)}
-    cpu = 0.2 if state == "R" else 0.0
-    assert told.after(watched, seconds=10, passed=at - 1, cpu=cpu) == ""
-    assert told.after(watched, seconds=10, passed=2, cpu=cpu) == "late"
 
 
 def test_a_machine_that_stood_still_costs_nobody(monkeypatch: pytest.MonkeyPatch) -> None:

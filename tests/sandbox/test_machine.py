@@ -24,6 +24,7 @@ from evalsuite.sandbox import limits
 from evalsuite.sandbox.limits import check_limits, jobs_that_fit
 from tests.conftest import ROOT
 from tests.processes import finished
+from tests.runs.made import write_sides
 
 MIB = 1 << 20
 Verdicts = dict[str, tuple[float | None, float | None]]
@@ -238,11 +239,7 @@ def tables(folder: Path, *, name: str = "t.csv") -> tuple[Path, Path]:
     for side in (gold, submission):
         (side / "t").mkdir(parents=True)
         (side / "t" / name).write_text("id,v\n1,2\n")
-    spec = {"instance_id": "t", "evaluation": {"func": "table_match", "parameters": {"gold": name}}}
-    (gold / "x_eval.jsonl").write_text(json.dumps(spec))
-    line = {"instance_id": "t", "answer_type": "file", "answer_or_path": name}
-    (submission / "results_metadata.jsonl").write_text(json.dumps(line))
-    return submission, gold
+    return write_sides(submission, gold, {"t": ("table_match", {"gold": name}, Path(name))})
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.EIO, errno.ENOMEM, errno.ENOSPC, errno.ESTALE])
@@ -313,5 +310,5 @@ def test_gold_that_the_machine_cannot_read_ends_the_run(
 
     monkeypatch.setattr(gold_files, "content_digest", fail)
     assert main(["run", str(submission), "--gold", str(gold), "--out", str(tmp_path / "run")]) == EXIT_USAGE
-    assert capsys.readouterr().err.startswith(f"error: {gold / 'x_eval.jsonl'} cannot be read: Input/output error\n")
+    assert capsys.readouterr().err.startswith(f"error: {gold / 'made_eval.jsonl'} cannot be read: Input/output error\n")
     assert not (tmp_path / "run").exists()

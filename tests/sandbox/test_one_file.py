@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.processes import finished
+from tests.runs.made import write_sides
 
 MIB = 1 << 20
 # A file system of 4 MiB for temporary files, in a mount namespace of its own.
@@ -23,23 +24,17 @@ def databases(folder: Path, *, dense_mib: int) -> tuple[Path, Path]:
     good = folder / "good.duckdb"
     with duckdb.connect(str(good)) as connection:
         connection.execute("CREATE TABLE t AS SELECT i, i * 2 AS v FROM range(100) r(i)")
-    gold, submission = folder / "gold", folder / "submission"
-    check = {"func": "duckdb_match", "parameters": {"gold": "g.duckdb", "condition_tabs": ["t"]}}
-    names = ("plain", "sparse", "dense", "text")
-    for name in names[:3]:
-        for side, file in ((gold, "g.duckdb"), (submission, "a.duckdb")):
+    gold, submission, names = folder / "gold", folder / "submission", ("plain", "sparse", "dense")
+    for name in names:
+        for side in (gold, submission):
             (side / name).mkdir(parents=True)
-            shutil.copy(good, side / name / file)
+            shutil.copy(good, side / name / "a.duckdb")
     with (submission / "sparse" / "a.duckdb").open("ab") as file:
         file.truncate(32 * MIB)
     with (submission / "dense" / "a.duckdb").open("ab") as file:
         file.write(b"x" * (dense_mib * MIB))
-    evaluations: dict[str, Any] = dict.fromkeys(names[:3], check) | {"text": {"func": "string_match", "parameters": {"gold": "Oslo"}}}
-    (gold / "x_eval.jsonl").write_text("".join(json.dumps({"instance_id": n, "evaluation": e}) + "\n" for n, e in evaluations.items()))
-    rows = [{"instance_id": name, "answer_type": "file", "answer_or_path": "a.duckdb"} for name in names[:3]]
-    rows.append({"instance_id": "text", "answer_type": "answer", "answer_or_path": "Oslo"})
-    (submission / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return submission, gold
+    cases: dict[str, Any] = dict.fromkeys(names, ("duckdb_match", {"gold": "a.duckdb", "condition_tabs": ["t"]}, Path("a.duckdb")))
+    return write_sides(submission, gold, cases | {"text": ("string_match", {"gold": "Oslo"}, "Oslo")})
 
 
 @pytest.mark.parametrize("isolation", ["process", "none"])

@@ -123,8 +123,8 @@ def test_a_jail_that_the_system_kills_is_no_verdict(level: int, always: bool) ->
         done = thread.submit(run_program, "import time\ntime.sleep(1)\nx = 1", "assert x == 1", timeout_seconds=60.0, memory_mib=512)
         while not done.done():
             below = [os.getpid()]
-            while len(below) < 6 and (inside := [place for place in _children(below[-1]) if b"program_start" in _words(place)]):
-                below.append(int(inside[0].name))
+            while len(below) < 6 and (inside := _started(below[-1])):
+                below.append(inside[0])
             if len(below) == 5 and below[1] not in killed and (always or not killed):
                 with suppress(ProcessLookupError):
                     os.kill(below[1 + level], signal.SIGKILL)
@@ -157,7 +157,7 @@ def test_nothing_outlives_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """A program that is killed at its limit is gone, with its threads; the folder for temporary files holds nothing new."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert ended("while True: pass", "", seconds=0.3) == "timeout"
-    assert [place for place in _children(os.getpid()) if b"program_start" in _words(place)] == []
+    assert _started(os.getpid()) == []
     assert list(tmp_path.iterdir()) == []
 
 
@@ -169,22 +169,14 @@ def test_all_programs_of_an_answer_share_its_seconds() -> None:
     assert (found.value, found.details["c"], found.details["n"]) == (0, 0, 40)
 
 
-def _children(process: int) -> list[Path]:
-    return [place for place in Path("/proc").iterdir() if place.name.isdigit() and _parent(place) == process]
-
-
-def _parent(place: Path) -> int:
-    try:
-        return int((place / "stat").read_text().rpartition(")")[2].split()[1])
-    except (OSError, IndexError):
-        return 0
-
-
-def _words(place: Path) -> bytes:
-    try:
-        return (place / "cmdline").read_bytes()
-    except OSError:
-        return b""
+def _started(process: int) -> list[int]:
+    """The processes that a process of this test, or of a jail, started for programs."""
+    found = []
+    for thread in Path("/proc").glob(f"{process}/task/*"):
+        with suppress(OSError):
+            numbers = map(int, (thread / "children").read_text().split())
+            found += [number for number in numbers if b"program_start" in Path(f"/proc/{number}/cmdline").read_bytes()]
+    return found
 
 
 def test_an_environment_below_the_folder_for_temporary_files(tmp_path: Path) -> None:

@@ -23,21 +23,14 @@ def promptfoo() -> dict[str, Any]:
     for at, (question, answer) in enumerate(QUESTIONS):
         for label, output in (("small", answer), ("large", "Milan" if at == 1 else answer)):
             failed = label == "large" and at == 2
-            rows.append(
-                {
-                    "promptIdx": 0,
-                    "testIdx": at,
-                    "provider": {"id": f"openai:{label}", "label": label},
-                    "prompt": {"raw": f"Answer: {question}", "label": "p"},
-                    "vars": {"question": question, "expected": answer},
-                    "testCase": {"vars": {"expected": answer}, "assert": [{"type": "equals", "value": "{{ expected }}"}]},
-                    "response": None if failed else {"output": output},
-                    "error": "timed out" if failed else None,
-                    "failureReason": 2 if failed else int(output != answer),
-                    "success": output == answer and not failed,
-                    "score": float(output == answer and not failed),
-                }
-            )
+            row = {
+                **{"promptIdx": 0, "testIdx": at, "provider": {"id": f"openai:{label}", "label": label}},
+                **{"prompt": {"raw": f"Answer: {question}", "label": "p"}, "vars": {"question": question, "expected": answer}},
+                "testCase": {"vars": {"expected": answer}, "assert": [{"type": "equals", "value": "{{ expected }}"}]},
+                **{"response": None if failed else {"output": output}, "error": "timed out" if failed else None},
+                **{"failureReason": 2 if failed else int(output != answer), "success": output == answer and not failed},
+            }
+            rows.append({**row, "score": float(output == answer and not failed)})
     return {"evalId": "eval-1", "results": {"version": 3, "results": rows}, "config": {"description": "capitals"}}
 
 
@@ -63,18 +56,10 @@ def lm_eval() -> list[dict[str, Any]]:
     rows = []
     for at, (question, answer) in enumerate(QUESTIONS):
         for name, found in (("strict", answer if at else "[invalid]"), ("flexible", answer)):
+            arguments = {"gen_args_0": {"arg_0": f"Q: {question}\nA:", "arg_1": {"until": ["\n"]}}}
+            row = {"doc_id": at, "doc": {"question": question}, "target": answer, "arguments": arguments, "resps": [[f"It is {answer}"]]}
             rows.append(
-                {
-                    "doc_id": at,
-                    "doc": {"question": question},
-                    "target": answer,
-                    "arguments": {"gen_args_0": {"arg_0": f"Q: {question}\nA:", "arg_1": {"until": ["\n"]}}},
-                    "resps": [[f"It is {answer}"]],
-                    "filtered_resps": [found],
-                    "filter": name,
-                    "metrics": ["exact_match"],
-                    "exact_match": float(found == answer),
-                }
+                {**row, "filtered_resps": [found], "filter": name, "metrics": ["exact_match"], "exact_match": float(found == answer)}
             )
     return rows
 
@@ -267,14 +252,10 @@ def test_a_test_under_several_providers_is_one_instance(place: Path, capsys: pyt
             for test in range(n_tests):
                 row = {
                     # As promptfoo counts them: every prompt of every provider has a number of its own.
-                    "promptIdx": at * n_prompts + prompt,
-                    "testIdx": test,
-                    "provider": {"id": provider, "label": provider},
+                    **{"promptIdx": at * n_prompts + prompt, "testIdx": test, "provider": {"id": provider, "label": provider}},
                     "prompt": {"raw": f"{prompt}: question {test}", "label": f"{prompt}: {{{{q}}}}"},
-                    "vars": {"q": f"question {test}", "reference": "x"},
-                    "response": {"output": draw.choice("xy")},
-                    "success": True,
-                    "score": draw.choice([0.0, 1.0]),
+                    **{"vars": {"q": f"question {test}", "reference": "x"}, "response": {"output": draw.choice("xy")}},
+                    **{"success": True, "score": draw.choice([0.0, 1.0])},
                 }
                 rows.append({**row, "promptId": f"sha {prompt}"} if is_named else row)
     if draw.random() < 0.5:
@@ -299,11 +280,5 @@ def test_a_test_that_was_repeated_loses_no_result(place: Path, capsys: pytest.Ca
     (place / "r.json").write_text(json.dumps(value))
     assert [run["n"] for run in imported(capsys, "r.json")["runs"]] == [6, 6]
     results = next((place / ".evalsuite/runs").iterdir()) / "results.jsonl"
-    assert [json.loads(line)["instance_id"] for line in results.read_text().splitlines()] == [
-        "0",
-        "1",
-        "2",
-        "0.repeat2",
-        "1.repeat2",
-        "2.repeat2",
-    ]
+    ids = [json.loads(line)["instance_id"] for line in results.read_text().splitlines()]
+    assert ids == ["0", "1", "2", "0.repeat2", "1.repeat2", "2.repeat2"]

@@ -1,6 +1,5 @@
 """The root of a run: RFC 6962's tree over what is saved, the same when rows come back from a folder."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from evalsuite.runs import scoring
 from evalsuite.runs.run_folder import root_of, tree_root
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
+from tests.runs.made import write_sides
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -23,10 +23,7 @@ def test_rows_without_what_was_read_have_the_same_root(tmp_path: Path, monkeypat
         for name in named:
             (folder / name).mkdir(parents=True)
             (folder / name / "g.csv").write_text("a\n1\n")
-    check = {"func": "table_match", "parameters": {"gold": "g.csv"}}
-    answers = [{"instance_id": name, "answer_type": "file", "answer_or_path": file} for name, file in named.items()]
-    (gold / "a_eval.jsonl").write_text("".join(json.dumps({"instance_id": name, "evaluation": check}) + "\n" for name in named))
-    (submission / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
+    write_sides(submission, gold, {name: ("table_match", {"gold": "g.csv"}, Path(file)) for name, file in named.items()})
     given: list[Any] = []
 
     def root_as_it_is_asked(*arguments: Any) -> str:
@@ -68,21 +65,16 @@ def test_the_root_of_a_small_run_is_fixed(tmp_path: Path) -> None:
     for folder, cells in ((gold, "a,b\n1,x\n"), (submission, "a,b\n2,x\n")):
         (folder / "t").mkdir(parents=True)
         (folder / "t" / "r.csv").write_text(cells)
-    table = {"func": "table_match", "parameters": {"gold": "r.csv", "condition_cols": [1]}}
-    checks = {
-        "s": {"func": "string_match", "parameters": {"gold": "Zürich"}},
-        "t": table,
-        "p": {**table, "parameters": {"gold": "q.csv"}},
-        "m": table,
-    }
     (gold / "p").mkdir()
     (gold / "p" / "q.csv").write_text("a\n1\n")
-    (gold / "made_eval.jsonl").write_text(
-        "".join(json.dumps({"instance_id": id_, "evaluation": one}) + "\n" for id_, one in checks.items())
-    )
-    answers = [("s", "answer", "It is Zürich"), ("t", "file", "r.csv"), ("p", "file", "../t/r.csv")]
-    keys = ("instance_id", "answer_type", "answer_or_path")
-    (submission / "results_metadata.jsonl").write_text("".join(json.dumps(dict(zip(keys, one, strict=True))) + "\n" for one in answers))
+    table = {"gold": "r.csv", "condition_cols": [1]}
+    cases: dict[str, Any] = {
+        "s": ("string_match", {"gold": "Zürich"}, "It is Zürich"),
+        "t": ("table_match", table, Path("r.csv")),
+        "p": ("table_match", {"gold": "q.csv"}, Path("../t/r.csv")),
+        "m": ("table_match", table, None),
+    }
+    write_sides(submission, gold, cases)
     done = run(submission, gold, RunOptions(save=False))
     verdicts = [(one.instance_id, one.status, one.score) for one in done.results]
     assert verdicts == [("s", "scored", 1), ("t", "scored", 1), ("p", "submission_fault", 0), ("m", "missing", 0)]

@@ -459,16 +459,8 @@ def test_no_room_is_one_error_and_can_be_resumed(tmp_path: Path) -> None:
 
 def on_tmpfs(options: str, place: Path, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
     """The command with a file system of its own mounted at `place`, seen by nobody else; skips where the kernel does not allow it."""
-    mount = [
-        "unshare",
-        "--user",
-        "--map-root-user",
-        "--mount",
-        "sh",
-        "-c",
-        f'mount -t tmpfs -o {options} none "$0" && exec "$@"',
-        str(place),
-    ]
+    script = f'mount -t tmpfs -o {options} none "$0" && exec "$@"'
+    mount = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, str(place)]
     if shutil.which("unshare") is None or finished([*mount, "true"]).returncode:
         pytest.skip("this system lets no user mount a file system of his own (unshare)")
     return finished([*mount, *words], cwd=ROOT)

@@ -18,6 +18,7 @@ from evalsuite.runs.run_files import UNITS, Row, move_units, seal, units_digest,
 from evalsuite.stats.units import unit_details
 from tests.analysis.leaderboard.made import result
 from tests.properties import examples
+from tests.runs.made import write_sides
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -59,7 +60,7 @@ def test_lists_of_other_values_stay(units: list[object], tmp_path: Path, monkeyp
 
 
 @given(st.data())
-@examples(25)
+@examples(24)
 def test_what_was_set_apart_comes_back(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """Scores, official ones, fields and bare lists, absent values among them: the details are as they were."""
     folder = tmp_path_factory.mktemp("run")
@@ -101,11 +102,8 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         Path(where).mkdir(parents=True)
         wrong = [record | {"vendor": "?"} if where[0] == "b" and i % 5 == 0 else record for i, record in enumerate(records)]
         Path(where, "r.jsonl").write_text("\n".join(map(json.dumps, wrong)))
-    spec = {"instance_id": "inv", "evaluation": {"func": "tree_match", "parameters": {"gold": "r.jsonl"}}}
-    Path("gold/x_eval.jsonl").write_text(json.dumps(spec))
     for side in "ab":
-        line = {"instance_id": "inv", "answer_type": "file", "answer_or_path": "r.jsonl"}
-        Path(side, "results_metadata.jsonl").write_text(json.dumps(line))
+        write_sides(Path(side), Path("gold"), {"inv": ("tree_match", {"gold": "r.jsonl"}, Path("r.jsonl"))})
     assert main(["run", "b", "--gold", "gold", "--out", "runs/whole", "-q", "--isolation", "none"]) == 0
     monkeypatch.setattr(run_files, "MOST_IN_LINE", 10)
     for side in "ab":

@@ -14,7 +14,7 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from tests.runs.made import write_sides
 
-GOLD = "SELECT i AS id, 'n' || (i % 31) AS text FROM range(100_000) r(i)"
+GOLD = "SELECT i AS id, 'n' || (i % 31) AS text FROM range(30_000) r(i)"
 ANSWERS = {
     "equal": f"{GOLD} ORDER BY i",
     "shuffled": f"{GOLD} ORDER BY i DESC",

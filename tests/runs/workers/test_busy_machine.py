@@ -1,6 +1,5 @@
 """Beside twenty busy processes every verdict is the one that an answer has alone; the wall clock of the machine decides none."""
 
-import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from tests.conformance.recorded import gold_folder, submission_folder, submissions
 from tests.conftest import ROOT
+from tests.runs.made import write_sides
 from tests.sandbox.test_clock import busy, linux
 
 EXAMPLE, GOLD = ROOT / "example_submission_folder", ROOT / "gold"
@@ -49,11 +49,7 @@ def shuffled(folder: Path, n_rows: int) -> tuple[Path, Path]:
     (gold / "t" / "t.csv").write_text("id,v,w,n\n" + "".join(f"{a},{b!r},{c},{d}\n" for a, b, c, d in rows))
     random_.shuffle(rows)
     (submission / "t" / "t.csv").write_text("id,v,w,n\n" + "".join(f"{a},{b:.2f},{c},{d}\n" for a, b, c, d in rows))
-    spec = {"instance_id": "t", "evaluation": {"func": "table_match", "parameters": {"gold": "t.csv", "ignore_order": True}}}
-    (gold / "x_eval.jsonl").write_text(json.dumps(spec))
-    line = {"instance_id": "t", "answer_type": "file", "answer_or_path": "t.csv"}
-    (submission / "results_metadata.jsonl").write_text(json.dumps(line))
-    return submission, gold
+    return write_sides(submission, gold, {"t": ("table_match", {"gold": "t.csv", "ignore_order": True}, Path("t.csv"))})
 
 
 @pytest.mark.parametrize("n_rows", [pytest.param(20_000, id="20k"), pytest.param(200_000, id="200k")])

@@ -29,10 +29,10 @@ from evalsuite.runs.plan import plan
 from evalsuite.runs.rescoring import Shard, merge
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from evalsuite.scorers import SCORERS
+from evalsuite.sandbox.limits import descendants
 from tests.conftest import ROOT
 from tests.processes import started
-from tests.runs.made import make, without_seconds, write_sides
+from tests.runs.made import load_scorer, make, without_seconds, write_sides
 
 pytestmark = pytest.mark.usefixtures("quick_fork_servers")
 N_TEXTS = 3000
@@ -79,12 +79,12 @@ def cluster() -> Iterator[Any]:
 
 def test_jobs_and_isolation_give_the_same_results(tmp_path: Path) -> None:
     """Tables, databases, broken files and texts: `--jobs 1`, `--jobs 4` and no isolation write the same `results.jsonl` but for seconds."""
-    submission, gold = make(tmp_path, n=24)
+    submission, gold = make(tmp_path, n=14)
     ways = {"one": RunOptions(jobs=1), "four": RunOptions(jobs=4), "none": RunOptions(jobs=2, isolation="none")}
     for name, options in ways.items():
         run(submission, gold, replace(options, out=tmp_path / name))
     written = {name: without_seconds(tmp_path / name) for name in ways}
-    assert len(written["one"]) == 24
+    assert len(written["one"]) == 14
     assert written["four"] == written["none"] == written["one"]
 
 
@@ -114,7 +114,9 @@ def test_a_killed_dask_worker_loses_nothing(phase: str, tmp_path: Path) -> None:
 
         def kill(_done: int = 0, _total: int = 0) -> None:
             while not killed and not is_done.wait(0.002):
-                victims = dask_workers if phase != "sandboxed" else [pid for pid in below(dask_workers) if is_forked_worker(pid)]
+                victims = dask_workers
+                if phase == "sandboxed":
+                    victims = [pid for one in dask_workers for pid in descendants(one)[1:] if is_forked_worker(pid)]
                 if phase == "before" and not any(client.processing().values()):
                     victims = []
                 for victim in victims[:1] if phase != "sandboxed" else victims:
@@ -136,35 +138,17 @@ def test_a_killed_dask_worker_loses_nothing(phase: str, tmp_path: Path) -> None:
     assert without_seconds(tmp_path / "killed") == without_seconds(tmp_path / "whole")
 
 
-def below(processes: Sequence[int]) -> list[int]:
-    """The living processes that these started, and those which they started."""
-    found = []
-    for process in processes:
-        with suppress(OSError):
-            for thread in Path(f"/proc/{process}/task").iterdir():
-                children = [int(child) for child in (thread / "children").read_text().split()]
-                found += [*children, *below(children)]
-    return found
-
-
 def is_forked_worker(process: int) -> bool:
     """Whether a process is a worker that opens answers: the fork server and its parent only start it."""
     with suppress(OSError):
-        return b"evalsuite.sandbox.worker_main" in Path(f"/proc/{process}/cmdline").read_bytes() and not below([process])
+        return b"evalsuite.sandbox.worker_main" in Path(f"/proc/{process}/cmdline").read_bytes() and descendants(process) == [process]
     return False
 
 
 def test_an_answer_that_kills_every_worker_costs_itself(cluster: Any, tmp_path: Path) -> None:
     """The chunk of such an answer is halved until it is found; the others of the chunk are scored."""
-    SCORERS.begin_call()
-    plugin = tmp_path / "deadly.py"
-    plugin.write_text(
-        "import os\nfrom evalsuite.core.registry import scorer\nfrom evalsuite.core.types import Score\n\n"
-        "@scorer(reads='text')\ndef deadly(prediction: str, *, gold: str) -> Score:\n"
-        "    if prediction == 'die':\n        os._exit(1)\n"
-        "    return Score(official=float(prediction == gold), strict=float(prediction == gold))\n"
-    )
-    SCORERS.load_file(plugin)
+    body = "if prediction == 'die': os._exit(1)\nreturn Score(official=prediction == gold, strict=prediction == gold)"
+    load_scorer(tmp_path, "deadly", body, before="import os")
     submission, gold = texts(tmp_path, 12, func="deadly", odd="die")
     done = run(submission, gold, RunOptions(executor="dask", scheduler=cluster.scheduler_address, save=False))
     assert [result.fault for result in done.results] == [None] * 11 + ["WORKER_DIED"]
@@ -173,16 +157,9 @@ def test_an_answer_that_kills_every_worker_costs_itself(cluster: Any, tmp_path: 
 
 def test_a_worker_has_all_it_needs_before_its_first_answer(tmp_path: Path) -> None:
     """What judges an answer and tells its result was imported once, before workers were forked: none of them imports it for itself."""
-    SCORERS.begin_call()
-    plugin = tmp_path / "curious.py"
-    plugin.write_text(
-        "import sys\nfrom evalsuite.core.registry import scorer\n"
-        "from evalsuite.core.types import Score\n\nBEFORE = set(sys.modules)\n\n\n"
-        "@scorer(reads='text')\ndef curious(prediction: str, *, gold: str) -> Score:\n"
-        "    late = [name for name in sys.modules if name.startswith('evalsuite.') and name not in BEFORE]\n"
-        "    return Score(official=0.0, strict=0.0, reason=f'late: {late}')\n"
-    )
-    SCORERS.load_file(plugin)
+    late = "late = [name for name in sys.modules if name.startswith('evalsuite.') and name not in BEFORE]"
+    body = f"{late}\nreturn Score(official=0.0, strict=0.0, reason=f'late: {{late}}')"
+    load_scorer(tmp_path, "curious", body, before="import sys\nBEFORE = set(sys.modules)")
     submission, gold = texts(tmp_path, 3, func="curious", odd="x")
     assert [result.reason for result in run(submission, gold, RunOptions(jobs=1, save=False)).results] == ["late: []"] * 3
 

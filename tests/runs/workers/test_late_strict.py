@@ -21,8 +21,7 @@ from evalsuite.runs.run_files import read_results, result_line, result_of, whole
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.runs.worker_pool import Pool
-from evalsuite.scorers import SCORERS
-from tests.runs.made import write_sides
+from tests.runs.made import load_scorer, write_sides
 from tests.runs.workers.test_executors import texts
 
 pytestmark = pytest.mark.usefixtures("quick_fork_servers")
@@ -69,14 +68,8 @@ CASES: dict[str, tuple[str, dict[str, Any], Any]] = {
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """(submission, gold): an answer for each kind of scorer, all right; strict rules sleep over each that says "slow"."""
-    SCORERS.begin_call()
     tmp_path = tmp_path_factory.mktemp("late")
-    plugin = tmp_path / "sleepers.py"
-    plugin.write_text(
-        SLEEPERS.format("slow") + "\nfrom evalsuite.core.registry import scorer\nfrom evalsuite.core.types import Score\n\n\n"
-        '@scorer(reads="text")\ndef sleepers(prediction: str, *, gold: str) -> Score:\n    """Nothing."""\n    return Score(official=1.0)\n'
-    )
-    SCORERS.load_file(plugin)
+    load_scorer(tmp_path, "sleepers", "return Score(official=1.0)", before=SLEEPERS.format("slow"))
     submission, gold = tmp_path / "submission", tmp_path / "gold"
     for name in CASES:
         for side in (submission, gold):
@@ -165,11 +158,6 @@ def test_a_check_of_files_keeps_the_official_verdict(
 
 def test_an_official_verdict_that_is_late_is_a_timeout(tmp_path: Path) -> None:
     """Official rules that take too long leave nothing known of the answer."""
-    plugin = tmp_path / "slower.py"
-    plugin.write_text(
-        "import time\nfrom evalsuite.core.registry import scorer\nfrom evalsuite.core.types import Score\n\n\n"
-        '@scorer(reads="text")\ndef slower(prediction: str, *, gold: str) -> Score:\n    """Late."""\n    time.sleep(600)\n'
-    )
-    SCORERS.load_file(plugin)
+    load_scorer(tmp_path, "slower", "time.sleep(600)", before="import time")
     (result,) = scored(texts(tmp_path, 1, func="slower")).values()
     assert (result.status, result.fault, result.official, result.strict) == ("timeout", "TIMEOUT", 0.0, 0.0)

@@ -38,7 +38,7 @@ from evalsuite.sandbox.worker_main import Memory
 from evalsuite.scorers import SCORERS
 from tests.conftest import ROOT
 from tests.processes import finished
-from tests.runs.made import write_sides
+from tests.runs.made import load_scorer, write_sides
 from tests.runs.workers.test_executors import texts
 
 pytestmark = pytest.mark.usefixtures("quick_fork_servers")
@@ -98,6 +98,19 @@ class RiggedLane(WorkerPair):
         return task
 
 
+def opening(kind: type[WorkerPair], **more: Any) -> tuple[Callable[[Setup, ForkServer], WorkerPair], list[WorkerPair]]:
+    """What opens pairs of this kind, with `more` attributes, for a pool; and the pairs that it opened."""
+    opened: list[WorkerPair] = []
+
+    def open_one(setup: Setup, fork_server: ForkServer) -> WorkerPair:
+        opened.append(kind(workers=open_pair(setup, fork_server).workers))
+        for name, value in more.items():
+            setattr(opened[-1], name, value)
+        return opened[-1]
+
+    return open_one, opened
+
+
 def tables(folder: Path, n: int, *, answer: str = "t.csv", func: str = "table_match", n_rows: int = 20) -> tuple[Path, Path]:
     """(submission, gold) of n equal tables, all handed in right; `answer` is the path that the metadata names. No rows: no files."""
     gold, submission = folder / "gold", folder / "submission"
@@ -120,14 +133,7 @@ def tasks_of(submission: Path, gold: Path, **limits: float) -> list[Task]:
 def scored(folder: Path, rigged: dict[tuple[str, str], str], *, jobs: int, n: int = 8, **limits: float) -> tuple[dict[str, Result], int]:
     """The results of n right tables in a pool of rigged worker pairs, and how many worker pairs it took."""
     submission, gold = tables(folder, n)
-    opened: list[WorkerPair] = []
-
-    def open_one(setup: Setup, fork_server: ForkServer) -> WorkerPair:
-        pair = RiggedLane(workers=open_pair(setup, fork_server).workers)
-        pair.rigged = rigged
-        opened.append(pair)
-        return pair
-
+    open_one, opened = opening(RiggedLane, rigged=rigged)
     pool = Pool(jobs=jobs, isolation="process", gold_inodes=gold_inodes(gold), open_one=open_one)
     results = {result.instance_id: result for result in pool.results(tasks_of(submission, gold, **limits))}
     assert all(not worker.alive for pair in opened for worker in pair.workers.values()), "a worker was left behind"
@@ -142,12 +148,7 @@ def test_a_pair_is_opened_where_there_is_work_for_it(kind: str, n: int, n_pairs:
     """Of four jobs one scores 64 texts or 8 small tables before another pair would be open; any other answer is worth one."""
     n_rows, answer = (2000, "t.csv") if kind == "long table" else (2, "t.duckdb" if kind == "database" else "t.csv")
     submission, gold = texts(tmp_path, n) if kind == "text" else tables(tmp_path, n, answer=answer, n_rows=n_rows)
-    opened: list[WorkerPair] = []
-
-    def open_one(setup: Setup, fork_server: ForkServer) -> WorkerPair:
-        opened.append(open_pair(setup, fork_server))
-        return opened[-1]
-
+    open_one, opened = opening(WorkerPair)
     pool = Pool(jobs=4, isolation="process", gold_inodes=gold_inodes(gold), open_one=open_one)
     assert len(list(pool.results(tasks_of(submission, gold)))) == n
     assert len(opened) == n_pairs
@@ -164,11 +165,7 @@ def test_what_a_worker_is_told_of_an_answer_does_not_grow_with_gold(tmp_path: Pa
             WorkerPair.order(self, worker, message)
 
     inodes = gold_inodes(gold) | {(1, number) for number in range(10_000)}
-
-    def open_one(setup: Setup, fork_server: ForkServer) -> WorkerPair:
-        return Weighed(workers=open_pair(setup, fork_server).workers)
-
-    pool = Pool(jobs=1, isolation="process", gold_inodes=inodes, open_one=open_one)
+    pool = Pool(jobs=1, isolation="process", gold_inodes=inodes, open_one=opening(Weighed)[0])
     assert [result.official for result in pool.results(tasks_of(submission, gold))] == [1] * 3
     assert len(sizes) == 6
     assert max(sizes) < 5000
@@ -181,14 +178,7 @@ def test_every_worker_knows_gold_by_its_inodes(isolation: str, tmp_path: Path) -
     for name in ("t0", "t3"):
         (submission / name / "t.csv").unlink()
         (submission / name / "t.csv").hardlink_to(gold / name / "t.csv")
-    opened: list[WorkerPair] = []
-
-    def open_one(setup: Setup, fork_server: ForkServer) -> WorkerPair:
-        pair = RiggedLane(workers=open_pair(setup, fork_server).workers)
-        pair.rigged = {("reader", "t1"): "die"} if isolation == "process" else {}
-        opened.append(pair)
-        return pair
-
+    open_one, opened = opening(RiggedLane, rigged={("reader", "t1"): "die"})
     pool = Pool(jobs=1, isolation=isolation, gold_inodes=gold_inodes(gold), open_one=open_one if isolation == "process" else open_pair)
     results = {result.instance_id: result.fault for result in pool.results(tasks_of(submission, gold))}
     assert (results["t0"], results["t2"], results["t3"]) == ("BAD_PATH", None, "BAD_PATH")
@@ -378,11 +368,7 @@ def test_each_process_dies_in_each_phase(
         else:
             wait.unlink(missing_ok=True)
 
-    def open_one(setup: Setup, fork_server: ForkServer) -> WorkerPair:
-        pair = DoomedLane(workers=open_pair(setup, fork_server).workers)
-        pair.phases, pair.doom = phases, doom
-        return pair
-
+    open_one, _ = opening(DoomedLane, phases=phases, doom=doom)
     pool = Pool(jobs=2, isolation="process", gold_inodes=gold_inodes(gold), open_one=open_one)
     results = list(pool.results(tasks_of(submission, gold)))
     assert phases == []
@@ -478,21 +464,10 @@ def test_libraries_take_little_of_a_workers_room() -> None:
 
 def test_a_worker_that_keeps_its_memory_is_replaced(tmp_path: Path) -> None:
     """What one answer left in a worker's memory cannot make the next one fail: the answers behind it get another worker pair."""
-    plugin = tmp_path / "hoarder.py"
-    plugin.write_text(
-        "from evalsuite.core.registry import scorer\nfrom evalsuite.core.types import Score\n"
-        "from evalsuite.runs import answer_workers\n\n\n"
-        '@scorer(reads="text")\ndef hoarder(prediction: str, *, gold: str) -> Score:\n    """1, and the worker is full."""\n'
-        "    answer_workers.Memory.is_short = lambda *_, **__: True\n    return Score(official=1.0, strict=1.0)\n"
-    )
-    SCORERS.load_file(plugin)
+    body = "answer_workers.Memory.is_short = lambda *_, **__: True\nreturn Score(official=1.0, strict=1.0)"
+    load_scorer(tmp_path, "hoarder", body, before="from evalsuite.runs import answer_workers")
     submission, gold = texts(tmp_path, 8, func="hoarder")
-    opened: list[WorkerPair] = []
-
-    def open_one(setup: Setup, fork_server: ForkServer) -> WorkerPair:
-        opened.append(open_pair(setup, fork_server))
-        return opened[-1]
-
+    open_one, opened = opening(WorkerPair)
     pool = Pool(jobs=1, isolation="process", gold_inodes=frozenset(), open_one=open_one)
     assert [result.official for result in pool.results(tasks_of(submission, gold))] == [1] * 8
     assert len(opened) == 8

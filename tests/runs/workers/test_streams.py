@@ -10,12 +10,12 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from tests.runs.made import write_sides
 
-ROWS = 80_000
+ROWS = 20_000
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A gold file of more than 8 MB and answers that are equal, unlike, odd in the last line and not UTF-8 in the last line."""
+    """A gold file of 2 MB and answers that are equal, unlike, odd in the last line and not UTF-8 in the last line."""
     place = tmp_path_factory.mktemp("big")
     lines = [f"{row},name {row % 977:090d},{row * 0.37:.3f}" for row in range(ROWS)]
     body = "id,name,value\n" + "\n".join(lines) + "\n"
