@@ -2,13 +2,16 @@
 
 import json
 import re
+import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evalsuite.cli import main
+from evalsuite.runs.worker_pool import Pool
 from evalsuite.suites.stored_suites import load_suite
-from tests.cli.test_run import text_gold, text_submission
+from tests.cli.test_run import text_gold, text_submission, write_lines
 from tests.conftest import copy_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -84,13 +87,17 @@ def test_runs_are_listed_by_tag_model_and_day(place: Path, capsys: pytest.Captur
     """Each option leaves out the others; a tag that was removed lists nothing."""
     (place / "q.csv").write_text("input,reference_output,candidate_output\nwhere?,here,here\n")
     assert main(["suite", "create", "s", "--from", "q.csv", "--scorer", "exact_match"]) == 0
-    for name, model in (("first", "model m"), ("second", "another")):
-        assert main(["suite", "run", "s", name, "--from", "q.csv", "--model-name", model]) == 0
+    notes = ["--model-version", "v2", "--foundation-model", "base", "--prompt-template", "Say it", "--description", "by night"]
+    for name, model, more in (("first", "model m", []), ("second", "another", notes)):
+        assert main(["suite", "run", "s", name, "--from", "q.csv", "--model-name", model, *more]) == 0
+        shown = said(capsys, "runs", "show", name)[1]
+        assert [word in shown for word in notes[1::2]] == [name == "second"] * 4
 
     def listed(*options: str) -> list[str]:
         shown = said(capsys, "runs", "list", *options)[1]
         return [name for name in ("first", "second") if f"-{name}" in shown]
 
+    assert main(["suite", "run", "s", "third", "--from", "q.csv", "--invalid-as", "one"]) == 2
     assert listed() == ["first", "second"]
     assert [listed("--model", "model*"), listed("--model", "other*")] == [["first"], []]
     assert [listed("--until", "2020-01-01"), listed("--until", "2999-01-01")] == [[], ["first", "second"]]
@@ -112,4 +119,87 @@ def test_a_suite_with_a_description_and_blank_cells(place: Path, capsys: pytest.
     tried = ["suite", "try", "t.csv", "--candidate", "a", "--candidate", "b", "--scorer", "exact_match"]
     exact, loose = said(capsys, *tried)[1], said(capsys, *tried, "--parameter", "ignore_case=true")[1]
     assert ("0.0 %" in exact, "0.0 %" in loose.replace("100.0 %", "")) == (True, False)
-    assert said(capsys, *tried, "--alpha", "0.01")[1] != exact
+    assert exact not in [said(capsys, *tried, *more)[1] for more in (("--alpha", "0.01"), ("--verbose",))]
+
+
+def make_scored(folder: Path) -> None:
+    """A gold folder of numbers, two submissions and a run of each, and two tables of the same rows."""
+    spec = [(name, {"func": "number_match", "parameters": {"gold": value, "abs_tol": 1}}) for name, value in (("a", 5), ("b", 7))]
+    write_lines(folder / "gold/x_eval.jsonl", *({"instance_id": name, "evaluation": how} for name, how in spec))
+    for name, answers in (("one", ("5", "8")), ("two", ("6", "9"))):
+        text_submission(folder / name, **dict(zip("ab", answers, strict=True)))
+        assert main(["run", name, "--gold", "gold", "--out", f"runs/{name}", *RUN]) == 0
+    for name, text in (("here.csv", "n\n1\n2\n"), ("turned.csv", "n\n2\n1\n")):
+        (folder / name).write_text(text)
+
+
+scored = copy_of(make_scored)
+
+
+@pytest.mark.parametrize(
+    ("words", "option", "without", "with_it"),
+    [
+        ("margins runs/one", "--rules strict", "rules official", "rules strict"),
+        ("margins runs/one", "--reveal none", "closest to another verdict", ""),
+        ("margins runs/one", "--json", "score against tolerance", '"steps"'),
+        ("margins runs/one", "-o report.md", "", "report.md"),
+        ("gold suspects runs/one runs/two --isolation none", "--rules strict", "1 of 2 instances", "0 of 2 instances"),
+        ("verify runs/one --sample 1 --isolation none", "--seed 123456", "", "123456"),
+        ("verify runs/one --isolation none", "--result-dir two", "one is as it was submitted", "two is not what was scored"),
+        ("gold audit gold --isolation none", "--most 1", "20 answers made", "4 answers made"),
+        ("samples one two --gold gold --isolation none --json", "--rules strict", '"rules": "official"', '"rules": "strict"'),
+        ("explain turned.csv here.csv", "--ordered", "", "order"),
+        ("run one --gold gold --no-save --isolation none --json", "--max-bytes-billed 77", "", '"billed_bytes": 77'),
+    ],
+)
+def test_each_changes_what_is_said(
+    words: str, option: str, without: str, with_it: str, scored: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A text that is said, or a file that is there, only without an option, and one only with it."""
+    first, second = (said(capsys, *words.split(), *more)[1] + str(sorted(scored.iterdir())) for more in ([], option.split()))
+    if without:
+        assert (without in first, without in second) == (True, False), second
+    if with_it:
+        assert (with_it in first, with_it in second) == (False, True), second
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "samples one two --gold gold",
+        "drift runs/one",
+        "gold audit gold",
+        "gold suspects runs/one runs/two",
+        "rescore runs/one",
+        "verify runs/one",
+    ],
+)
+def test_jobs(words: str, scored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many pairs of workers are asked for."""
+    asked: list[int] = []
+    made = Pool.__init__
+
+    def spy(pool: Pool, *, jobs: int, **options: Any) -> None:
+        asked.append(jobs)
+        made(pool, jobs=jobs, **options)
+
+    monkeypatch.setattr(Pool, "__init__", spy)
+    for jobs in ("5", "6"):
+        main([*words.split(), "--isolation", "none", "--jobs", jobs, *["--no-cache"] * words.startswith("rescore")])
+    assert {*asked} == {5, 6}
+
+
+def test_databases(scored: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Samples of queries and an audit of a pair run on the databases of the folder that is given, and on no others."""
+    (scored / "dbs").mkdir()
+    with sqlite3.connect("dbs/shop.sqlite") as connection:
+        connection.executescript("create table sale (n integer); insert into sale values (1), (2);")
+    connection.close()
+    spec = {"func": "sql_match", "parameters": {"gold": "SELECT n FROM sale WHERE n > 1", "database": "shop"}}
+    write_lines(scored / "gold/x_eval.jsonl", {"instance_id": "a", "evaluation": spec})
+    for name in ("one", "two"):
+        text_submission(scored / name, a="SELECT n FROM sale WHERE n > 1")
+    for words in ("samples one two --gold gold", "gold audit gold"):
+        without, with_it = (said(capsys, *words.split(), "--isolation", "none", *more) for more in ([], ["--databases", "dbs"]))
+        assert without != with_it
+        assert with_it[0] == 0

@@ -179,6 +179,9 @@ def test_questions_that_lie_elsewhere_stay_with_the_run(here: Path, capsys: pyte
     for command in ("explain", "check"):
         assert main([command, "local001", "--run", "out0", "--databases", "dbs", "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["status"] == "scored"
+    for words in ("rescore out0", "explain local001 --run out0", "check local001 --run out0", "doctor spider2-lite/evaluation_suite/gold"):
+        assert main([*words.split(), "--databases", "dbs", "--questions", "none.jsonl"]) == 2
+        assert "none.jsonl" in capsys.readouterr().err
     assert main(["verify", "out0", "--databases", "dbs"]) == 2
     assert "--questions FILE: one that you trust" in capsys.readouterr().err
     assert main(["verify", "out0", "--databases", "dbs", "--questions", "asked.jsonl", "--json"]) in (0, 4)

@@ -173,6 +173,7 @@ def test_another_host_is_served_with_a_warning(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stderr is not None
         address = process.stdout.readline().split()[2].rstrip("/")
+        assert "0.0.0.0" in address
         assert "no password" in process.stderr.readline()
         assert ask(address.replace("0.0.0.0", "127.0.0.2"), "/").status == 200
         assert ask(address.replace("0.0.0.0", "127.0.0.1"), "/", headers={"Host": "evil.example"}).status == 421

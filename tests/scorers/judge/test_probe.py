@@ -122,7 +122,8 @@ def test_runs_show_what_was_found(serve: Serve, capsys: pytest.CaptureFixture[st
     assert main(["run", "answers", "--gold", "gold", "--judge", "own.yaml", "--no-save", "--isolation", "none"]) == 0
     assert "probed" not in capsys.readouterr().out
     Path("gold/suite.yaml").write_text(json.dumps({"judge": {"base_url": server.base_url, "model": "of gold"}}))
-    assert main(["judge", "probe", "--gold", "gold", "--json"]) == 0
+    Path("gold").rename("truth")
+    assert main(["judge", "probe", "--gold", "truth", "--json"]) == 0
     assert [*json.loads(capsys.readouterr().out)] == ["of gold"]
 
 
