@@ -92,6 +92,12 @@ def test_check_and_validate(capsys: pytest.CaptureFixture[str]) -> None:
     assert "other.csv: other: UNKNOWN_ID" in out
     assert "ga004: MISSING_INSTANCE" in out
     assert "3 of 4 answers (3 file), 3 ready" in out
+    assert main(["validate", "sub", "--gold", "gold", "--mode", "sql"]) == 2
+    assert "3 ready" not in capsys.readouterr().out
+    assert main(["check", "sf_bq002", "--result_dir", "sub", "--gold_dir", "gold", "--mode", "sql"]) == 2
+    assert "sf_bq002.csv" not in capsys.readouterr().out
+    assert main(["check", "sf_bq002", "--result_dir", "sub", "--gold_dir", "gold", "--layout", "snow"]) == 0
+    assert "reference=snow" in capsys.readouterr().out
     Path("sub/other.csv").unlink()
     assert main(["validate", "sub", "--layout", "lite"]) == 0
 

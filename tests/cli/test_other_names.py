@@ -122,6 +122,15 @@ def test_a_suite_with_a_description_and_blank_cells(place: Path, capsys: pytest.
     assert exact not in [said(capsys, *tried, *more)[1] for more in (("--alpha", "0.01"), ("--verbose",))]
 
 
+def test_a_suite_with_unscored_answers(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`suite run` ends with 4 where an answer has no verdict, and with 0 where that is allowed."""
+    monkeypatch.setattr("evalsuite.scorers.metrics.programs.can_sandbox_programs", lambda: False)
+    (place / "q.csv").write_text("input,reference_output,candidate_output\nx?,assert x == 1,x = 1\n")
+    assert main(["suite", "create", "s", "--from", "q.csv", "--scorer", "python_unit_testing"]) == 0
+    codes = [main(["suite", "run", "s", f"run{len(more)}", "--from", "q.csv", *more]) for more in ([], ["--allow-unscored"])]
+    assert codes == [4, 0]
+
+
 def make_scored(folder: Path) -> None:
     """A gold folder of numbers, two submissions and a run of each, and two tables of the same rows."""
     spec = [(name, {"func": "number_match", "parameters": {"gold": value, "abs_tol": 1}}) for name, value in (("a", 5), ("b", 7))]
@@ -146,6 +155,7 @@ scored = copy_of(make_scored)
         ("gold suspects runs/one runs/two --isolation none", "--rules strict", "1 of 2 instances", "0 of 2 instances"),
         ("verify runs/one --sample 1 --isolation none", "--seed 123456", "", "123456"),
         ("verify runs/one --isolation none", "--result-dir two", "one is as it was submitted", "two is not what was scored"),
+        ("gold lint gold", "--json", "", '"findings"'),
         ("gold audit gold --isolation none", "--most 1", "20 answers made", "4 answers made"),
         ("samples one two --gold gold --isolation none --json", "--rules strict", '"rules": "official"', '"rules": "strict"'),
         ("explain turned.csv here.csv", "--ordered", "", "order"),
@@ -175,18 +185,18 @@ def test_each_changes_what_is_said(
     ],
 )
 def test_jobs(words: str, scored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So many pairs of workers are asked for."""
-    asked: list[int] = []
+    """So many pairs of workers are asked for, and none that is isolated."""
+    asked: list[tuple[int, object]] = []
     made = Pool.__init__
 
     def spy(pool: Pool, *, jobs: int, **options: Any) -> None:
-        asked.append(jobs)
+        asked.append((jobs, options["isolation"]))
         made(pool, jobs=jobs, **options)
 
     monkeypatch.setattr(Pool, "__init__", spy)
     for jobs in ("5", "6"):
         main([*words.split(), "--isolation", "none", "--jobs", jobs, *["--no-cache"] * words.startswith("rescore")])
-    assert {*asked} == {5, 6}
+    assert {*asked} == {(5, "none"), (6, "none")}
 
 
 def test_databases(scored: Path, capsys: pytest.CaptureFixture[str]) -> None:

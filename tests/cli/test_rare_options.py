@@ -395,6 +395,7 @@ def test_hidden_gold_in_a_merged_run(place: Path, capsys: pytest.CaptureFixture[
         shown(capsys, "merge", "part1", "part2", "--out", f"whole{at}", "-o", f"{at}.json", *more)
         outputs.append("contains 'yes'" in Path(f"{at}.json").read_text())
     assert outputs == [False, True]
+    assert shown(capsys, "merge", "part1", "part2", "--out", "quiet", "--quiet").count("\n") == 1
 
 
 def test_a_report_of_samples(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -122,6 +122,14 @@ def test_tolerances_of_tables(cell: str, gold: str, options: dict[str, Any]) -> 
         assert SCORERS.load(name).score(found, gold=right, **options).strict == 1
 
 
+@pytest.mark.parametrize(("options", "official"), [({}, 0), ({"reference": "lite"}, 1)])
+def test_the_reference_of_tables(options: dict[str, str], official: float) -> None:
+    """In Lite an empty cell is 0, in the original it is not; for one table and for each of several."""
+    answer, gold = (Table(header=("a",), columns=((text,),), n_rows=1, name="t") for text in ("", "0"))
+    assert SCORERS.load("table_match").score(answer, gold=gold, **options).official == official
+    assert SCORERS.load("tables_match").score([answer], gold=[gold], **options).official == official
+
+
 TREE = {"a": "Oslo", "b": {"c": "Bergen", "d": 7}}
 ANSWER = {"a": "Osla", "b": {"c": "Bergen", "d": 8}}
 SCHEMA = {"a": "string", "b": {"c": "string", "d": "integer"}}

@@ -289,10 +289,10 @@ def test_summary_quality_asks_in_both_orders(serve: Serve, judge_at: Make) -> No
     server = serve(preferring("good one"))
     better = summary_quality("the good one", judge_at(server), gold="the other", text="long text")
     assert (better.official, better.details["category"], better.details["order_disagreement"]) == (1.0, "candidate", False)
-    worse = summary_quality("a bad one", judge_at(server), gold="the good one", text="long text")
+    worse = summary_quality("a bad one", judge_at(server), gold="the good one", question="long text")
     assert (worse.official, worse.details["category"]) == (0.0, "reference")
     assert [row["label"] for row in worse.details["judge"]["verdicts"]] == ["reference", "reference"]
-    assert len(server.asked) == 4
+    assert ["long text" in prompt_of(body) for body in server.asked] == [True] * 4
 
 
 def test_a_liking_for_the_first_place_cancels_out(serve: Serve, judge_at: Make) -> None:

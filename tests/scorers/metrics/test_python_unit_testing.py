@@ -127,6 +127,7 @@ def test_pass_at_k_runs_its_programs() -> None:
     assert get_metric("pass_at_k", k=2)(programs, ["assert x == 1"]) == 1
     scored = evalsuite.score("pass_at_k", json.dumps(["x = 2", "x = 1", "x = 3"]), gold="assert x == 1", k=2, allow_programs=True)
     assert scored.official == pytest.approx(2 / 3)
+    assert get_metric("pass_at_k", k=1, timeout_seconds=0.1)(["import time\ntime.sleep(1)"], "") == 0
 
 
 PARTS: list[Any] = [{"python_unit_testing": {}, "weight": 9}, {"exact_match": {}, "weight": 1}]

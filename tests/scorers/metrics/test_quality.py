@@ -12,7 +12,7 @@ from evalsuite.core.metric import MetricError
 from evalsuite.core.runtime import extra_line
 from evalsuite.scorers.metrics import get_metric
 from evalsuite.scorers.metrics.bertscore import greedy_match
-from evalsuite.scorers.metrics.prose import DISCLAIMER, proper, vague
+from evalsuite.scorers.metrics.prose import DISCLAIMER, proper
 from tests.scorers.metrics.hash_embedder import HashEmbedder
 
 
@@ -29,12 +29,6 @@ def test_readability_of_nothing() -> None:
     """A text without words has no reading ease; upstream gave it 206.84."""
     assert get_metric("readability").evaluate("...") is None
     assert get_metric("readability", variant="upstream").evaluate("") == 206.84
-
-
-def test_vague_words_inside_others() -> None:
-    """ "something" holds "some" for the source; whole words are the other way to look."""
-    assert vague("He said something to me again then there") < 1
-    assert vague("He said something to me again then there", match="word") == 1
 
 
 @pytest.mark.parametrize(
@@ -66,6 +60,13 @@ def test_rare_words(text: str, rare: float, monkeypatch: pytest.MonkeyPatch) -> 
     found = get_metric("specificity").detailed_evaluate(text)
     assert found.details == {"vague": 1.0, "rare": pytest.approx(rare), "proper": 0.0}
     assert found.value == pytest.approx(0.33 * (1 + rare))
+
+
+@pytest.mark.parametrize(("options", "value"), [({}, 0), ({"match": "word"}, 1)])
+def test_vague_words_inside_others(options: dict[str, str], value: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The "some" of "something" counts as Arthur Bench counts it, not if whole words are asked for."""
+    monkeypatch.setitem(sys.modules, "wordfreq", SimpleNamespace(word_frequency=lambda *_, **__: 0))
+    assert get_metric("specificity", **options).detailed_evaluate("He said something").details["vague"] == value
 
 
 @pytest.mark.parametrize(
