@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_run import evalsuite, text_gold, text_submission
+from tests.conftest import copy_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 
-@pytest.fixture
-def workplace(tmp_path: Path) -> Path:
+def make(tmp_path: Path) -> None:
     """Three saved runs of two instances: one as it is now, two that say another pandas; in one of these a verdict was another."""
     text_gold(tmp_path / "gold", a="Paris", b="Rome")
     for name in ("same", "equal", "moved"):
@@ -27,7 +27,9 @@ def workplace(tmp_path: Path) -> Path:
     first, second = map(json.loads, results.read_text(encoding="utf-8").splitlines())
     first |= dict.fromkeys(("score", "official", "strict"), 0.0)
     results.write_text(f"{json.dumps(first)}\n{json.dumps(second)}\n", encoding="utf-8")
-    return tmp_path
+
+
+workplace = copy_of(make)
 
 
 def test_a_moved_verdict_is_laid_to_what_changed(workplace: Path) -> None:

@@ -18,7 +18,6 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.sandbox.fork_server import ForkServer, Worker
-from tests.benchmarks import crossings
 from tests.conftest import ROOT
 from tests.processes import finished
 from tests.runs.made import KilledClient, load_scorer, write_sides
@@ -67,11 +66,7 @@ def test_ids_that_gold_lacks_are_counted(isolation: str, tmp_path: Path) -> None
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks the kernel for peaks")
 @pytest.mark.parametrize(
     "line",
-    [
-        "{\n",
-        '{"instance_id": "' + 'a\\"' * 2_000_000 + "\n",
-        '{"instance_id": "z", "answer_type": "answer", "answer_or_path": ""}\n',
-    ],
+    ["{\n", '{"instance_id": "' + 'a\\"' * 2_000_000 + "\n", '{"instance_id": "z", "answer_type": "answer", "answer_or_path": ""}\n'],
     ids=["open braces", "one broken line", "ids that gold lacks"],
 )
 def test_hostile_metadata_costs_little_memory(line: str, tmp_path: Path) -> None:
@@ -203,9 +198,3 @@ def test_a_killed_reader_of_metadata_is_no_zero(phases: list[str], tmp_path: Pat
         with pytest.raises(EvalsuiteError, match=r"cannot be started|operating system killed the worker"):
             read_submission_in_worker(submission, read_gold(gold), limits)
     assert DoomedClient.phases == []
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="workers are forked")
-def test_one_answer_takes_three_processes() -> None:
-    """Next to the fork server: the command, a reader of the metadata and the answer, and a judge."""
-    assert {kind: row["processes"] for kind, row in crossings.run(Path()).items()} == {"number": 3, "csv": 3}

@@ -35,7 +35,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("words", [["run", "-q", "--no-save", "--no-cache"], ["validate"]], ids=lambda words: words[0])
-def test_what_a_killed_process_left_goes_with_the_next_command(words: list[str], place: Path) -> None:
+def test_what_a_killed_process_left_goes_with_the_next_command(words: list[str], example: tuple[Path, Path], place: Path) -> None:
     """While it lives nobody takes its folder; when it was killed, whatever command opens workers removes it."""
     with started([sys.executable, "-c", HOLDS], cwd=ROOT, env={"TMPDIR": str(place)}, stdout=-1) as process:
         assert process.stdout is not None
@@ -45,7 +45,7 @@ def test_what_a_killed_process_left_goes_with_the_next_command(words: list[str],
         process.send_signal(signal.SIGKILL)
         process.wait()
     assert (folder / "inside").is_dir()
-    assert main([words[0], str(ROOT / "example_submission_folder"), "--gold", str(ROOT / "gold"), *words[1:]]) in (0, 1)
+    assert main([words[0], str(example[0]), "--gold", str(example[1]), *words[1:]]) in (0, 1)
     assert list(place.iterdir()) == []
 
 

@@ -73,28 +73,10 @@ def test_a_run_is_awaited() -> None:
     assert [run.scores for run in asyncio.run(both())] == [[1.0, 0.0]] * 2
 
 
-def test_saved_once() -> None:
-    """A run made with `save=False` is saved by `save()`, and a second time is an error."""
-    suite = TestSuite("years", "exact_match", input_text_list=INPUTS, reference_output_list=REFERENCES)
-    run = suite.run("r", candidate_output_list=OUTPUTS, save=False)
-    assert (run.id, find_runs(Path(".evalsuite/runs"))) == ("", [])
-    run.save()
-    assert run.id
-    with pytest.raises(ValueError, match="saved already"):
-        run.save()
-
-
 @pytest.mark.parametrize(
     ("made", "ran"),
     [
-        ({"scoring_method": "no_such_scorer"}, None),
-        ({"input_text_list": None}, None),
-        ({"reference_output_list": ["2023"]}, None),
-        ({"reference_output_list": None}, None),
-        ({"input_text_list": None, "reference_data_path": "data.txt"}, None),
         ({"client": "https://example.org"}, None),
-        ({}, {"candidate_output_list": ["2023"]}),
-        ({}, {}),
         ({}, {"candidate_output_list": OUTPUTS, "batch_size": 0}),
         ({}, {"candidate_data_path": "absent.csv"}),
     ],

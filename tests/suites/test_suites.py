@@ -83,8 +83,9 @@ def test_a_suite_that_cannot_be_made_says_why(tmp_path: Path, arguments: dict[st
     given = {"scoring_method": "string_match", "root": tmp_path, **arguments}
     if "scoring_method" in arguments:
         given |= {"input_text_list": INPUTS, "reference_output_list": REFERENCES}
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=message) as raised:
         TestSuite("new", **given)  # type: ignore[arg-type]
+    assert isinstance(raised.value, ValueError), "as Arthur Bench's are"
     assert list_suites(tmp_path) == []
 
 
@@ -105,8 +106,9 @@ def test_a_suite_that_cannot_be_made_says_why(tmp_path: Path, arguments: dict[st
 def test_a_run_that_cannot_be_made_says_why(tmp_path: Path, arguments: dict[str, Any], message: str) -> None:
     """Each fault of the candidates or contexts is found before anything is scored or written."""
     suite = capitals(tmp_path)
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(UsageError, match=message) as raised:
         suite.run("r", **arguments)
+    assert isinstance(raised.value, ValueError)
     assert find_runs(tmp_path / "runs") == []
 
 
@@ -135,6 +137,7 @@ def test_a_run_is_saved_once(tmp_path: Path) -> None:
     assert entry.run["submission"]["hash"] == made.run.submission_hash
     with pytest.raises(SuiteError, match="the run 'r' is saved already"):
         made.save()
+    assert issubclass(SuiteError, ValueError)
 
 
 def test_a_blank_cell_is_named_by_its_row(tmp_path: Path) -> None:

@@ -142,12 +142,16 @@ def scored(folder: Path, rigged: dict[tuple[str, str], str], *, jobs: int, n: in
 
 @pytest.mark.parametrize(
     ("kind", "n", "n_pairs"),
-    [("text", 64, 1), ("text", 65, 2), ("table", 8, 1), ("table", 9, 2), ("long table", 3, 3), ("database", 3, 3), ("text", 999, 4)],
+    [
+        *(("text", n, n_pairs) for n, n_pairs in ((64, 1), (65, 2), (999, 4))),
+        *(("number", 65, 2), ("table", 8, 1), ("table", 9, 2), ("long table", 3, 3), ("database", 3, 3)),
+    ],
 )
 def test_a_pair_is_opened_where_there_is_work_for_it(kind: str, n: int, n_pairs: int, tmp_path: Path) -> None:
     """Of four jobs one scores 64 texts or 8 small tables before another pair would be open; any other answer is worth one."""
     n_rows, answer = (2000, "t.csv") if kind == "long table" else (2, "t.duckdb" if kind == "database" else "t.csv")
-    submission, gold = texts(tmp_path, n) if kind == "text" else tables(tmp_path, n, answer=answer, n_rows=n_rows)
+    func = {"text": "string_match", "number": "number_match"}.get(kind)
+    submission, gold = texts(tmp_path, n, func=func) if func else tables(tmp_path, n, answer=answer, n_rows=n_rows)
     open_one, opened = opening(WorkerPair)
     pool = Pool(jobs=4, isolation="process", gold_inodes=gold_inodes(gold), open_one=open_one)
     assert len(list(pool.results(tasks_of(submission, gold)))) == n
@@ -498,17 +502,38 @@ def test_a_thousand_bad_paths_do_not_nest(tmp_path: Path) -> None:
     assert {result.fault for result in pool.results(tasks_of(submission, gold))} == {"BAD_PATH"}
 
 
+def setup_of_example() -> Setup:
+    """What the workers of the example are told."""
+    limits = resolve_limits()
+    return set_up(isolation="process", limits=limits, submission_folder=EXAMPLE, gold_folder=GOLD, gold_inodes=frozenset())
+
+
 @pytest.fixture
 def pair(own_fork_servers: None) -> Iterator[WorkerPair]:
     """A worker pair of the example that stands ready."""
-    limits = resolve_limits()
-    setup = set_up(isolation="process", limits=limits, submission_folder=EXAMPLE, gold_folder=GOLD, gold_inodes=frozenset())
     server = ForkServer(EXAMPLE)
-    pair = open_pair(setup, server)
+    pair = open_pair(setup_of_example(), server)
     pair.await_ready()
     yield pair
     pair.kill()
     server.close()
+
+
+def test_a_pair_of_which_only_the_reader_starts_leaves_no_worker(pair: WorkerPair) -> None:
+    """Without a judge there is no pair: the reader that was forked ends, and the error says that no worker could be started."""
+    reader, forked = pair.workers["reader"], iter([pair.workers["reader"]])
+
+    class Full:
+        alive = True
+
+        def fork(self, _: socket.socket) -> Worker:
+            if (worker := next(forked, None)) is None:
+                raise OSError
+            return worker
+
+    with pytest.raises(EvalsuiteError, match="cannot be started"):
+        open_pair(setup_of_example(), Full())  # type: ignore[arg-type]
+    assert not reader.alive
 
 
 @linux
