@@ -1,10 +1,11 @@
-"""What SECURITY.md promises of a sandboxed worker is refused from inside both roles, and a run names the features that refuse it."""
+"""What SECURITY.md promises of a sandboxed worker is refused in both roles, kernel calls by the filter alone too; runs name the features."""
 
 import json
 import os
 import re
 import resource
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from tests.cli.test_run import text_gold, text_submission
 from tests.conftest import ROOT
 from tests.processes import finished
 
-pytestmark = pytest.mark.skipif(
+pytestmark = pytest.mark.skipif(not can_filter(), reason="the calls of this machine are not known, or it is no Linux")
+all_walls = pytest.mark.skipif(
     not (can_filter() and landlock_version() >= 6 and can_enter_namespaces()), reason="this machine gives workers not every wall"
 )
 ROLES = ("reader", "judge")
@@ -105,9 +107,9 @@ PROBES = {
 }
 INSIDE = """
 import ctypes, json, os, resource, socket, subprocess, sys, time
-from evalsuite.sandbox.linux_layers import die_with_parent, fork_worker
-from evalsuite.sandbox.worker_sandbox import enter_sandbox as lock_in
-child, _, apart = fork_worker(has_namespace=True)
+from evalsuite.sandbox.linux_layers import die_with_parent, fork_worker, restrict_calls
+from evalsuite.sandbox.worker_sandbox import enter_sandbox
+child, _, apart = fork_worker(has_namespace=APART)
 if child:
     sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 die_with_parent()
@@ -117,7 +119,7 @@ def must(answer):
         raise OSError(ctypes.get_errno(), 'refused')
 told = json.loads(sys.argv[1])
 OWN, OTHER, RUN, COPY, PARENT = told['places']
-walls = lock_in(told['readable'], told['limits'], has_namespace=apart)
+walls = ENTER
 assert open(OWN).read() == 'own'
 came = {}
 for kind, acts in told['probes'].items():
@@ -129,9 +131,12 @@ for kind, acts in told['probes'].items():
             came.setdefault(kind, [])
 print(json.dumps([walls, came]))
 """
+ALL_WALLS = "enter_sandbox(told['readable'], told['limits'], has_namespace=apart)"
 
 
-def from_inside(role: str, folder: Path) -> tuple[list[str], dict[str, list[str]]]:
+def from_inside(
+    role: str, folder: Path, enter: str = ALL_WALLS, probes: Mapping[str, Sequence[str]] = PROBES
+) -> tuple[list[str], dict[str, list[str]]]:
     """The walls that a worker of a role says it built, and for each kind of probe the acts that were not refused."""
     sides = {"reader": folder / "submission" / "q" / "f", "judge": folder / "gold" / "q" / "f"}
     run, copy = folder / "run" / "results.jsonl", os.memfd_create("copy")
@@ -144,14 +149,16 @@ def from_inside(role: str, folder: Path) -> tuple[list[str], dict[str, list[str]
     )
     other = next(str(place) for name, place in sides.items() if name != role)
     places = [str(sides[role]), other, str(run), f"/proc/{os.getpid()}/fd/{copy}", os.getpid()]
-    told = {"places": places, "readable": setup.readable[role], "limits": dict(limits), "probes": PROBES}
-    done = finished([sys.executable, "-c", INSIDE, json.dumps(told)], cwd=ROOT, check=True)
+    told = {"places": places, "readable": setup.readable[role], "limits": dict(limits), "probes": probes}
+    code = INSIDE.replace("ENTER", enter).replace("APART", str(enter == ALL_WALLS))
+    done = finished([sys.executable, "-c", code, json.dumps(told)], cwd=ROOT, check=True)
     os.close(copy)
     assert all(place.read_text() == "own" and place.stat().st_nlink == 1 for place in (*sides.values(), run))
     walls, came = json.loads(done.stdout.splitlines()[-1])
     return walls, came
 
 
+@all_walls
 def test_everything_is_refused_in_both_roles(tmp_path: Path) -> None:
     """Each row of the table is refused to reader and judge, and they build the walls that are told in advance."""
     before = (resource.getrlimit(resource.RLIMIT_CPU), os.getpriority(os.PRIO_PROCESS, 0))
@@ -172,6 +179,7 @@ def test_security_promises_exactly_these() -> None:
     assert rows == list(PROBES)
 
 
+@all_walls
 def test_a_run_names_the_sandbox_features_of_security_md(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -201,10 +209,6 @@ def test_only_python_m_imports_files_of_the_folder(tmp_path: Path) -> None:
 
 def test_the_probes_can_succeed(tmp_path: Path) -> None:
     """Outside of walls most of them do: what is refused is refused by the walls."""
-    code = INSIDE.replace("walls = lock_in(told['readable'], told['limits'], has_namespace=apart)", "walls = []").replace("=True", "=False")
-    assert "lock_in(" not in code
-    file = tmp_path / "f"
-    file.write_text("own")
     harmless: dict[str, Any] = {
         "UDP": PROBES["UDP"][:1],
         "chmod": ["os.chmod(OWN, 0o600)"],
@@ -212,8 +216,25 @@ def test_the_probes_can_succeed(tmp_path: Path) -> None:
         "signals": ["os.kill(PARENT, 0)"],
         "open": ["open(OTHER).read()", "open(COPY).read()"],
     }
-    copy = os.memfd_create("copy")
-    told = {"places": [str(file), str(file), str(file), f"/proc/{os.getpid()}/fd/{copy}", os.getpid()], "probes": harmless}
-    done = finished([sys.executable, "-c", code, json.dumps(told)], cwd=ROOT, check=True)
-    os.close(copy)
-    assert json.loads(done.stdout.splitlines()[-1])[1] == harmless
+    assert from_inside("reader", tmp_path, "[]", harmless)[1] == harmless
+
+
+# What is refused by Landlock, namespaces or limits: reading files and naming them, and taking more than is given.
+NO_CALLS = ("open(", "os.listdir", "os.mkdir", "os.symlink", "os.rename", "os.truncate", "[0][not", "bytearray", "[os.dup")
+
+
+def test_the_filter_of_kernel_calls_alone(tmp_path: Path) -> None:
+    """Sockets, processes, changes of files and whatever touches other processes are refused without any other wall."""
+    probes = {kind: [act for act in acts if not act.startswith(NO_CALLS)] for kind, acts in PROBES.items()}
+    assert sum(map(len, probes.values())) >= 50
+    came = from_inside("reader", tmp_path, "restrict_calls()", probes)[1]
+    assert {kind: acts for kind, acts in came.items() if acts} == {}
+
+
+def test_what_a_reader_needs(tmp_path: Path) -> None:
+    """Files, threads, waiting, and the libraries that read answers go through the filter."""
+    threads = "(lambda t: (t.start(), t.join()))(__import__('threading').Thread(target=int))"
+    acts = ["open(OWN).read()", threads, "socket.socketpair()", "resource.getrlimit(resource.RLIMIT_NOFILE)"]
+    acts += ["__import__('select').select([], [], [], 0)", "__import__('pandas').DataFrame({'a': [1]}).sum()"]
+    acts += ["__import__('duckdb').connect().execute('SELECT count(*) FROM range(100000)').fetchall()"]
+    assert from_inside("reader", tmp_path, "restrict_calls()", {"needed": acts})[1] == {"needed": acts}
