@@ -1,4 +1,4 @@
-"""What SECURITY.md promises of a sandboxed worker is refused in both roles, kernel calls by the filter alone too; runs name the features."""
+"""What SECURITY.md promises of a sandboxed worker is refused in both roles, kernel calls by the filter alone; runs name the features."""
 
 import json
 import os
