@@ -135,7 +135,8 @@ def _equal_power(n: int, share: float, ahead: float, alpha: float) -> float:
 def _graded_power(sizes: Sequence[float], n: int, share: float, ahead: float, alpha: float) -> float:
     """The power of the sign-flip test over sets of sizes: in each the chance of a sum beyond the one that its flips call rare."""
     steps, sets, critical, turns, weights = _sets(tuple(sizes), n, share, alpha)
-    shape = np.exp(sets @ np.log(ahead * np.exp(1j * turns * steps[:, None]) + (1 - ahead) * np.exp(-1j * turns * steps[:, None]) + 1e-300))
+    angles = 1j * turns * steps[:, None]
+    shape = np.exp(sets @ np.log(ahead * np.exp(angles) + (1 - ahead) * np.exp(-angles) + 1e-300))
     # The inverse transform wants the conjugate: sums run the other way round the circle.
     sums = np.fft.fftshift(np.fft.irfft(np.conj(shape), _places(turns)), axes=1)
     above = np.cumsum(sums[:, ::-1], axis=1)[:, ::-1]

@@ -195,7 +195,8 @@ def _resample(
     wins, ranks, taus = np.zeros((m, m)), [], []
     for counts in draw_counts(n, n_resamples, seed):
         # Rounded, so that equal submissions stay equal however the sums were formed.
-        drawn = np.round(counts @ sums / (counts @ sizes)[:, None], 12).astype(np.float64, copy=False)
+        means = counts @ sums / (counts @ sizes)[:, None]
+        drawn = np.round(means, 12).astype(np.float64, copy=False)
         for part in np.array_split(_ranks_in_rows(drawn), max(1, drawn.size // 500_000)):
             ranks.append(part)
             agree, n_apart = _count_pairs(part[:, best_first], published, wins)

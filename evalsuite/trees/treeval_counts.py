@@ -560,7 +560,8 @@ class TreevalLists(InnerLists):
             totals = np.zeros((len(layers), len(ends[0]) - 1, len(ends[1]) - 1))
             for i, j in np.ndindex(totals.shape[1:]):
                 pairs = best_assignment(weights[ends[0][i] : ends[0][i + 1], ends[1][j] : ends[1][j + 1]])
-                totals[:, i, j] = layers[:, [ends[0][i] + a for a, _ in pairs], [ends[1][j] + b for _, b in pairs]].sum(axis=1)
+                rows, columns = [ends[0][i] + a for a, _ in pairs], [ends[1][j] + b for _, b in pairs]
+                totals[:, i, j] = layers[:, rows, columns].sum(axis=1)
         else:
             # Weights above 0, so that as many pairs as possible are matched.
             totals = matched_sums(layers, weights - weights.min(initial=0.0) + 1.0, ends)

@@ -3,11 +3,11 @@
 import json
 import pickle
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from evalsuite.core.types import Result
 from evalsuite.runs.run_options import RunOptions
@@ -15,16 +15,26 @@ from evalsuite.runs.scoring import Run, run
 from tests.conftest import conformance_folder, is_default_corpus
 from tests.properties import is_full
 
-# The test line replays a third of each recorded corpus, another one each day; `slow`, and a corpus that the user names, all of it.
-_PARTS = 3
+# The test line replays a part of each recorded corpus, another one each day; `slow`, and a corpus that the user names, all of it.
 _TODAY = date.today().toordinal()
+Case = TypeVar("Case")
 
 
-def is_in_part(case: str, parts: int = _PARTS) -> bool:
+def is_in_part(case: str, parts: int = 3) -> bool:
     """Whether a recorded case belongs to the part of today, chosen by its content and the date."""
     if is_full() or not is_default_corpus():
         return True
     return (zlib.crc32(case.encode()) + _TODAY) % parts == 0
+
+
+def of_each_kind(cases: Iterable[Case], kind: Callable[[Case], object], n: int = 1) -> list[Case]:
+    """The part of today as `n` cases of each kind; of a kind that has no more all of them."""
+    if is_full() or not is_default_corpus():
+        return list(cases)
+    kinds: dict[object, list[Case]] = {}
+    for case in cases:
+        kinds.setdefault(kind(case), []).append(case)
+    return [(own * 2)[(n * _TODAY) % len(own) + i] for own in kinds.values() for i in range(min(n, len(own)))]
 
 
 # Mutations whose verdict differs from the reference by design, each with its reason. Never an id.
@@ -76,8 +86,17 @@ def cases(name: str) -> list[tuple[dict[str, Any], Result]]:
     return [(row, results[row["instance_id"]]) for row in expected(name) if row["instance_id"] in results]
 
 
+@cache
+def replayed() -> frozenset[tuple[str, str]]:
+    """(submission, instance) of what is replayed: a third of the copies of gold, and one case of each function, mutation and score."""
+    rows = [(name, row) for name in submissions() for row in expected(name)]
+    others = (pair for pair in rows if pair[0] != "exact")
+    mixed = of_each_kind(others, lambda pair: (*pair[1]["funcs"], pair[1]["mutation"], pair[1]["score"]))
+    chosen = [*mixed, *((name, row) for name, row in rows if name == "exact" and is_in_part(json.dumps(row)))]
+    return frozenset((name, row["instance_id"]) for name, row in chosen)
+
+
 def keep(name: str, file: Path) -> None:
     """Score what is replayed of a recorded submission and write the run to a file."""
-    chosen = tuple(row["instance_id"] for row in expected(name) if is_in_part(json.dumps(row)))
-    options = RunOptions(save=False, isolation="none", only=chosen)
+    options = RunOptions(save=False, isolation="none", only=tuple(id_ for place, id_ in sorted(replayed()) if place == name))
     file.write_bytes(pickle.dumps(run(submission_folder(name), gold_folder(), options)))

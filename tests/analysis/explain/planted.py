@@ -38,6 +38,10 @@ class Planted:
     parameters: dict[str, Any]
     rules: Rule
 
+    def is_refused(self) -> bool:
+        """Whether the scorer refuses it; what it accepts (a sign that official rules do not see) is no error."""
+        return self.scorer.function(self.form, **self.parameters).value(self.rules) == 0
+
     def explained(self) -> dict[str, Any]:
         """What the search says of it."""
         return explain(self.scorer, self.form, self.parameters, rules=self.rules)
@@ -45,12 +49,8 @@ class Planted:
 
 @cache
 def corpus() -> tuple[Planted, ...]:
-    """All planted errors that the scorer refuses; one that it accepts (a sign that official rules do not see) is no error.
-
-    Left out is gold that its own scorer refuses under the rules: there no answer passes, so that nothing can be proved.
-    """
-    found = [case for name, scorer, parameters in _checks() for case in _of_check(name, scorer, parameters)]
-    return tuple(case for case in found if case.scorer.function(case.form, **case.parameters).value(case.rules) == 0)
+    """All planted errors. Left out is gold that its own scorer refuses under the rules: there nothing can be proved."""
+    return tuple(case for name, scorer, parameters in _checks() for case in _of_check(name, scorer, parameters))
 
 
 def _checks() -> Iterator[tuple[str, Scorer, dict[str, Any]]]:

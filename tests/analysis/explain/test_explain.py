@@ -1,7 +1,6 @@
 """Planted causes are named, no wrong cause is proved, and answers without a cause stay without one."""
 
 import random
-from collections import Counter
 
 import pytest
 
@@ -21,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("shared_fork_server")
 @pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 8))])
 def test_planted_causes_are_named(part: int) -> None:
     """At least 95 % of the planted errors are named right, and none is proved to be another; the test line looks at every eighth one."""
-    cases = corpus()[part::8]
+    cases = [case for case in corpus()[part::8] if case.is_refused()]
     said = [(case, case.explained()) for case in cases]
     wrong = [
         (case.name, case.rules, case.cause, found["cause"]) for case, found in said if found["proved"] and found["cause"] != case.cause
@@ -34,9 +33,11 @@ def test_planted_causes_are_named(part: int) -> None:
 
 def test_the_corpus_has_every_cause() -> None:
     """No cause is counted that is never planted."""
-    planted = Counter(case.cause for case in corpus())
-    assert set(ROW_CAUSES) <= set(planted)
-    assert {"times 100", "sign", "rounding", "unit", "off by one day", "time zone", "case", "spaces", "null and zero"} <= set(planted)
+    wanted = {*ROW_CAUSES, "times 100", "sign", "rounding", "unit", "off by one day", "time zone", "case", "spaces", "null and zero"}
+    for case in corpus():
+        if case.cause in wanted and case.is_refused():
+            wanted.remove(case.cause)
+    assert wanted == set()
 
 
 def test_noise_is_not_proved() -> None:

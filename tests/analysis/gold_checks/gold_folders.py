@@ -3,7 +3,9 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
@@ -61,10 +63,18 @@ class Made:
             (gold / name).symlink_to(target)
         if self.database:
             (gold / "d1").mkdir(exist_ok=True)
-            with duckdb.connect(str(gold / "d1" / "orders.duckdb")) as connection:
-                for statement in self.database:
-                    connection.execute(statement)
+            (gold / "d1" / "orders.duckdb").write_bytes(_database(*self.database))
         return gold
+
+
+@cache
+def _database(*statements: str) -> bytes:
+    """A database file after these statements."""
+    with TemporaryDirectory() as folder:
+        with duckdb.connect(f"{folder}/orders.duckdb") as connection:
+            for statement in statements:
+                connection.execute(statement)
+        return Path(folder, "orders.duckdb").read_bytes()
 
 
 def clean() -> Made:

@@ -34,19 +34,16 @@ from evalsuite.runs.run_folder import RESULTS, RUN
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.scorers import SCORERS
-from tests.analysis.gold_checks.small import scored, write_gold, write_submission
+from tests.analysis.gold_checks.small import make_run, scored, write_gold, write_submission
 from tests.analysis.gold_checks.test_forgery import contents, forge
 from tests.analysis.leaderboard.made import result
+from tests.conftest import copy_of
 from tests.gold.test_errata import entry, write
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 
-@pytest.fixture
-def made(tmp_path: Path) -> Path:
-    """A folder with gold, a submission and a run of it."""
-    scored(write_submission(tmp_path / "sub"), write_gold(tmp_path / "gold"), tmp_path / "run")
-    return tmp_path
+made = copy_of(make_run)
 
 
 def checked(made: Path, **more: Any) -> Verified:
@@ -390,7 +387,7 @@ def test_what_a_run_says_of_itself(made: Path) -> None:
     assert (again.exit_code, {name for name in found if name.startswith("signature")}) == (0, {"signature.evalsuite"})
     assert found["signature.evalsuite"] == f"0.0.1 then, {__version__} now"
     assert found["metadata.model_name"] == "small"
-    assert found["gold.folder"] == f"{made / 'gold'}, checked was {made / 'moved'}"
+    assert found["gold.folder"] == f"gold, checked was {made / 'moved'}"
     assert found["tags"] == "#first"
     assert "submission.folder" not in found
 

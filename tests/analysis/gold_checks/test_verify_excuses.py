@@ -15,8 +15,9 @@ from evalsuite.runs.run_folder import RESULTS, RUN
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.sandbox.program_sandbox import can_sandbox_programs
-from tests.analysis.gold_checks.small import ANSWERS, GOLD, TABLE, scored, write_gold, write_submission
+from tests.analysis.gold_checks.small import ANSWERS, GOLD, TABLE, make_run, scored, write_gold, write_submission
 from tests.analysis.gold_checks.test_forgery import contents, forge, refit, verified
+from tests.conftest import copy_of
 from tests.gold.test_errata import entry, write
 from tests.runs import test_gold_queries, test_sql_answers
 
@@ -26,11 +27,7 @@ JUDGED = {"func": "llm_judge", "parameters": {"gold": "because"}}
 PROGRAM = {"func": "python_unit_testing", "parameters": {"gold": "assert x == 1"}}
 
 
-@pytest.fixture
-def made(tmp_path: Path) -> Path:
-    """A folder with gold, a submission and a run of it."""
-    scored(write_submission(tmp_path / "sub"), write_gold(tmp_path / "gold"), tmp_path / "run")
-    return tmp_path
+made = copy_of(make_run)
 
 
 def make(place: Path, name: str, spec: dict[str, Any], answer: str, **options: Any) -> Path:
