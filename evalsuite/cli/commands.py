@@ -75,7 +75,7 @@ _IN_GROUPS = {
 GROUPED = {name: f"{group} {name}" for group, names in _IN_GROUPS.items() for name in names.split()}
 COMMANDS = {name: ImportRef(f"evalsuite.cli.{target}", summary) for rows in GROUPS.values() for name, (target, summary) in rows.items()}
 # Removed commands of earlier versions, each with its replacement.
-REMOVED: dict[str, str] = {"references": "python -m tests.upstream, in a checkout of evalsuite (see CONTRIBUTING.md)"}
+REMOVED: dict[str, str] = {"references": "python -m tests.upstream.record, in a checkout of evalsuite (see CONTRIBUTING.md)"}
 ABOUT = "Score a folder of answers against a folder of gold: each answer's score, the reason, and the confidence interval."
 OPTIONS = (
     ("-V, --version", "print the version and exit"),

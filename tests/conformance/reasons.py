@@ -79,7 +79,8 @@ def shown_as(cell: str | None, shown: str) -> bool:
     if shown.endswith("..."):
         return (repr(meaning) if isinstance(meaning, str) else str(cell).strip()).startswith(shown[:-3])
     if shown[:1] in ("'", '"'):
-        return isinstance(meaning, str) and strict_table.cells_equal(ast.literal_eval(shown), cell)
+        text = ast.literal_eval(shown)
+        return cell == text or (isinstance(meaning, str) and strict_table.cells_equal(text, cell))
     if isinstance(meaning, Fraction):
         return strict_table.meaning(shown) == meaning
     return isinstance(meaning, float) or strict_table.meaning(shown) == meaning

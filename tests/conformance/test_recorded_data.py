@@ -16,10 +16,11 @@ from tests.conformance.recorded import of_each_kind
 from tests.conformance.test_treeval import close
 from tests.conformance.test_treeval import score as treeval_of
 from tests.conformance.test_xeval import differs
+from tests.models import results_table
+from tests.upstream.clone_functions import verdicts
 from tests.upstream.queries import make_databases
-from tests.upstream.record import N_OF_A_SUITE, RECORDED, REFERENCES, SEED, SUITES, make_suite
+from tests.upstream.record import N_OF_A_SUITE, PLACES, RECORDED, REFERENCES, SEED, SUITES, make_suite, moved
 from tests.upstream.reference_cases import Case, write_cases
-from tests.upstream.references import PLACES
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 Row = dict[str, Any]
@@ -69,6 +70,37 @@ def test_spider2(reference: str, spider2_folder: Path) -> None:
     ours = {result.instance_id: result.official or 0 for result in done.results}
     assert {id_: (ours[id_], score) for id_, score in theirs.items() if ours[id_] != score} == {}
     assert set(theirs.values()) == {0, 1}
+
+
+# What the files of a clone do besides when they are imported: packages that are not here, a log, other streams.
+OF_A_CLONE = """
+import sys
+import cloud_of_nobody.client
+from progress_of_nobody import bar
+sys.stdout = open("log.txt", "w")
+client = cloud_of_nobody.client.Client()
+
+def compare_pandas_table(pred, gold, condition_cols=None, ignore_order=False):
+    return _one(pred, gold, condition_cols, ignore_order, "lite")
+
+def compare_multi_pandas_table(pred, multi_gold, multi_condition_cols=None, multi_ignore_order=False):
+    return _several(pred, multi_gold, multi_condition_cols, multi_ignore_order, "lite")
+"""
+
+
+@pytest.mark.parametrize("tolerance", ["1e-2", "0.5"])
+def test_a_rule_that_moved_is_named(tolerance: str, spider2_folder: Path, tmp_path: Path) -> None:
+    """A clone whose functions are our plain model says what was recorded; with a wider tolerance the rule about it differs, and no copy."""
+    source = Path(results_table.__file__).read_text(encoding="utf-8")
+    assert "abs_tol=1e-2" in source
+    (tmp_path / "clone.py").write_text(source.replace("abs_tol=1e-2", f"abs_tol={tolerance}") + OF_A_CLONE, encoding="utf-8")
+    rows = {row["id"]: row | {"expected": row["expected"]["lite"] or 0} for row in recorded("spider2") if "lite" in row["expected"]}
+    said = [rows[id_] | {"expected": score or 0} for id_, score in verdicts(str(tmp_path / "clone.py"), str(spider2_folder), list(rows))]
+    found = moved(rows.values(), said)
+    assert len(said) == len(rows)
+    assert any(line.startswith("table_match, numbers within 0.01: ") for line in found) == (tolerance == "0.5")
+    assert not any("a copy" in line for line in found)
+    assert found == [] or tolerance == "0.5"
 
 
 @pytest.mark.parametrize("name", SUITES)

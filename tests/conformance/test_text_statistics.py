@@ -1,7 +1,8 @@
 """The recorded statistics: paired tests, intervals, clustered errors, corrections, ranks, agreement, aggregates, sample sizes, pages."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -275,9 +276,10 @@ def test_drawn_bootstraps_fall_in_the_brackets_of_the_full_enumeration() -> None
         assert expected["high_bracket"][0] - 1e-9 <= found.high <= expected["high_bracket"][1] + 1e-9, case["id"]
 
 
-def segments(metric: Any, texts: Sequence[str], references: Sequence[str]) -> Any:
+@cache
+def segments(metric: Any, texts: tuple[str, ...], references: tuple[str, ...]) -> Any:
     """A sacrebleu metric's per-segment statistics."""
-    return metric._extract_corpus_statistics(list(texts), [list(references)])
+    return metric._extract_corpus_statistics(texts, [references])
 
 
 def close(found: float | None, expected: float | None, tol: float) -> bool:
@@ -287,16 +289,17 @@ def close(found: float | None, expected: float | None, tol: float) -> bool:
 
 def test_corpus_tests_equal_sacrebleu() -> None:
     """corpus_paired_test: scores, p and, for the bootstrap, mean and half width of the interval, from per-segment statistics only."""
-    metrics = pytest.importorskip("sacrebleu.metrics")
+    sacrebleu = pytest.importorskip("sacrebleu.metrics")
+    metrics = {"BLEU": sacrebleu.BLEU(), "chrF2": sacrebleu.CHRF()}
     for case in cases_of("corpus_paired_test"):
         options, tol, texts = case["params"], case["tol"], case["prediction"]
         drawn = {"n_resamples": options["n_samples"], "seed": options["seed"]}
-        for name, metric in (("BLEU", metrics.BLEU()), ("chrF2", metrics.CHRF())):
+        for name, metric in metrics.items():
 
             def score(sums: Any, metric: Any = metric) -> Any:
                 return np.asarray([metric._compute_score_from_stats(list(row)).score for row in sums])
 
-            baseline, system = (segments(metric, texts[side], case["references"]) for side in ("baseline", "system"))
+            baseline, system = (segments(metric, tuple(texts[side]), tuple(case["references"])) for side in ("baseline", "system"))
             recorded_baseline, recorded = case["expected"][name]
             test = approximate_randomisation if options["test"] == "ar" else segment_bootstrap_test
             found = test(system, baseline, score, **drawn)

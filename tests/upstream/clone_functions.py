@@ -1,58 +1,40 @@
-"""What runs a stranger's code: the comparison functions of a clone of the references, called on made cases.
-
-Only a walled worker calls this (`audit.references`), which writes nothing, opens no connection, and reads the clone's folder and the cases.
-"""
+"""The comparison functions of a clone of the references, called on made cases."""
 
 import ast
-import contextlib
 import importlib.abc
 import importlib.machinery
 import io
 import json
 import re
 import sys
-import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
-
-from evalsuite.core.errors import FaultError
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+from typing import Any
 
 # What the functions compare with; any other package of a clone is left out, be it here or not.
 _REAL = {"pandas", "numpy", "duckdb", *sys.stdlib_module_names}
 
 
-def verdicts(file: str, folder: str, ids: Sequence[str]) -> Iterator[tuple[str, float | None, str]]:
-    """(id, score, what it raised) of each of the cases in `folder` by the functions in a clone's `file`; None where it gives no number.
-
-    Raises `FaultError` where the file cannot be run or lacks a function that its callers use.
-    """
+def verdicts(file: str, folder: str, ids: Sequence[str]) -> Iterator[tuple[str, float | None]]:
+    """(id, score) of each of the cases in `folder` by the functions in a clone's `file`; None where it gives no number."""
     gold, submission = Path(folder, "gold"), Path(folder, "submission")
     wanted = frozenset(ids)
     answers = {row["instance_id"]: row["answer_or_path"] for row in _rows(next(iter(submission.glob("*.jsonl"))))}
-    with _one_instance():
-        functions = _functions_of(Path(file))
-        for row in _rows(next(iter(gold.glob("*_eval.jsonl")))):
-            id_, check = row["instance_id"], row["evaluation"]
-            if id_ in wanted:
-                parameters = dict(check["parameters"])
-                score, raised = _score(functions, check["func"], parameters, answers[id_], gold / id_, submission / id_)
-                yield id_, score, raised
+    functions = _functions_of(Path(file))
+    for row in _rows(next(iter(gold.glob("*_eval.jsonl")))):
+        id_, check = row["instance_id"], row["evaluation"]
+        if id_ in wanted:
+            yield id_, _score(functions, check["func"], dict(check["parameters"]), answers[id_], gold / id_, submission / id_)
 
 
 def _rows(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def _score(
-    functions: Mapping[str, Any], name: str, parameters: dict[str, Any], answer: Any, gold: Path, handed_in: Path
-) -> tuple[float | None, str]:
-    """(score, what was raised) as the callers in a clone ask: a name of a file becomes its path, a table by itself is read by pandas."""
+def _score(functions: Mapping[str, Any], name: str, parameters: dict[str, Any], answer: Any, gold: Path, handed_in: Path) -> float | None:
+    """The score as the callers in a clone ask: a name of a file becomes its path, a table by itself is read by pandas."""
     try:
         if name in ("string_match", "number_match"):
             score = functions[name](answer, **parameters)
@@ -64,9 +46,9 @@ def _score(
                 score = functions[name](answers, paths, **parameters)
             else:
                 score = _compare(functions, answers, paths, parameters)
-        return float(score), ""
-    except Exception as error:  # a stranger's function: what it raises is what is asked
-        return None, f"{type(error).__name__}: {error}"[:200]
+        return float(score)
+    except Exception:  # a stranger's function dies of some cases
+        return None
 
 
 def _compare(functions: Mapping[str, Any], answer: Any, golds: Any, parameters: Mapping[str, Any]) -> Any:
@@ -77,68 +59,6 @@ def _compare(functions: Mapping[str, Any], answer: Any, golds: Any, parameters: 
     if isinstance(golds, str):
         return functions["compare_pandas_table"](pd.read_csv(answer), pd.read_csv(golds), columns, order)
     return functions["compare_multi_pandas_table"](pd.read_csv(answer), [pd.read_csv(gold) for gold in golds], columns, order)
-
-
-@contextlib.contextmanager
-def _one_instance() -> Iterator[None]:
-    """Meanwhile `duckdb.connect` is a `_Shared`."""
-    import duckdb
-
-    own = duckdb.connect
-    duckdb.connect = _Shared(own)
-    try:
-        yield
-    finally:
-        duckdb.connect = own
-
-
-class _Shared:
-    """`duckdb.connect`, which attaches a file that is opened to be read to one instance: a new one for each takes 15 ms, this takes one.
-
-    Whoever asks that connection finds what one of its own would show. What is asked in other words, or while the one given before is still
-    open, goes to DuckDB itself.
-    """
-
-    def __init__(self, own: Callable[..., "DuckDBPyConnection"]) -> None:
-        self._own = own
-        self._instance: DuckDBPyConnection | None = None
-        self._file = Path()
-        self._given: Callable[[], DuckDBPyConnection | None] = lambda: None
-
-    def __call__(self, database: Any = ":memory:", *places: Any, **options: Any) -> "DuckDBPyConnection":
-        if not places and options == {"read_only": True} and Path(database).is_file() and not self._in_use():
-            with contextlib.suppress(Exception):
-                return self._attached(Path(database))
-            self._instance = None
-        return self._own(database, *places, **options)
-
-    def _in_use(self) -> bool:
-        given = self._given()
-        # Of one that is closed there is no cursor; to ask it anything else would end what it is giving.
-        with contextlib.suppress(Exception):
-            return given is not None and bool(given.cursor())
-        return False
-
-    def _attached(self, file: Path) -> "DuckDBPyConnection":
-        """A connection to the instance while it holds this file and nothing else, not even the database in memory that it began with."""
-        databases = "SELECT database_name FROM duckdb_databases() WHERE NOT internal"
-        if self._instance is None or self._instance.execute(databases).fetchall() != [(self._file.stem,)]:
-            self._instance, self._file = self._own(), Path()
-        elif file != self._file:
-            self._instance.execute(f"ATTACH ':memory:' AS memory; USE memory; DETACH {_quoted(self._file)}")
-        if file != self._file:
-            place = str(file).replace("'", "''")
-            self._instance.execute(f"ATTACH '{place}' AS {_quoted(file)} (READ_ONLY); USE {_quoted(file)}; DETACH memory")
-            self._file = file
-        given = self._instance.cursor()
-        given.execute(f"USE {_quoted(file)}")
-        self._given = weakref.ref(given)
-        return given
-
-
-def _quoted(file: Path) -> str:
-    """The name of a file's database in a statement."""
-    return '"' + file.stem.replace('"', '""') + '"'
 
 
 def _functions_of(file: Path) -> dict[str, Any]:
@@ -156,8 +76,6 @@ def _functions_of(file: Path) -> dict[str, Any]:
     space: dict[str, Any] = {"__name__": "clone", "__file__": str(file), "open": open_}
     try:
         exec(compile(source, file.name, "exec"), space)
-    except Exception as error:
-        raise FaultError("BAD_SPEC", f"{file.name} does not run: {type(error).__name__}: {error}"[:300]) from error
     finally:
         sys.stdout, sys.stderr = streams
     return space

@@ -2,7 +2,7 @@
 
 | NAME | CLONE | commit of the record | what is asked |
 |---|---|---|---|
-| `spider2` | a git directory of xlang-ai/Spider2 | those of `references.PLACES` | the five functions, in Lite and Snow those of tables |
+| `spider2` | a git directory of xlang-ai/Spider2 | those of `PLACES` | the five functions, in Lite and Snow those of tables |
 | `suites` | the same | those of `upstream_suites` | the programs of Lite (tables; queries on SQLite), Snow, dbt and the original suite |
 | `treeval` | numindai/treeval | a56937f4 | `treeval` with exact match and Levenshtein |
 | `xeval` | FAIRmat-NFDI/extract-eval | 6a51aa28 | `evaluate` |
@@ -11,7 +11,8 @@
 | `statistics` | the folder of statsmodels 0.15.0 | | intervals, tests, corrections and kappa, of scipy 1.17.1 the paired tests |
 
 The cases are made here, from seeds; nothing of a benchmark is in them. A reference needs its own packages (jsonref; sqlparse and tqdm);
-those that no verdict needs are replaced by empty modules. Run it on a clone that you trust: its code is executed.
+those that no verdict needs are replaced by empty modules. Run it on a clone that you trust: its code is executed. It prints what
+differs from the record that was there, by rule; with `--check` it writes nothing.
 """
 
 import argparse
@@ -26,17 +27,31 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Final, NamedTuple
 
+from evalsuite.compare.official_cells import Reference
 from tests.conformance.upstream_suites import VARIABLE, extract, scores
 from tests.gold.checkouts import make_checkout, make_folders, make_queries, submit
 from tests.processes import finished
 from tests.upstream.clone_functions import verdicts
 from tests.upstream.queries import make_databases, query_pairs
 from tests.upstream.reference_cases import made_cases, write_cases
-from tests.upstream.references import PLACES
 from tests.upstream.tree_cases import DOMAINS, asked, cases
 
+
+class Place(NamedTuple):
+    """Where a reference lies in a clone of Spider 2.0, and the commit whose functions our rules say."""
+
+    file: str
+    commit: str
+
+
+PLACES: Final[dict[Reference, Place]] = {
+    "original": Place("spider2/evaluation_suite/eval_utils.py", "db1d8e1b4c054b8f36d72e118ec2ef62e2f2b9ac"),
+    "lite": Place("spider2-lite/evaluation_suite/evaluate.py", "5fa8a5179c411c22ff8fd902c9e01c5bc2bf6c47"),
+    "snow": Place("spider2-snow/evaluation_suite/evaluate.py", "76b85e5d225fdae2c8f335a8f2eac30ee17d617c"),
+    "dbt": Place("spider2-dbt/evaluation_suite/eval_utils.py", "e12c5f1e6550a5df88995520c3bf00bbe7bad2d2"),
+}
 RECORDED = Path(__file__).parent.parent / "data" / "recorded"
 SEED = 7
 N_OF_A_RULE, N_TREES, N_QUERIES, N_OF_A_SUITE = 16, 110, 120, 90
@@ -45,8 +60,8 @@ N_DATABASES = 6
 Row = dict[str, Any]
 
 
-def spider2(clone: Path) -> Iterator[Row]:
-    """Each made case with the score that each reference gives it, null where it dies."""
+def spider2(clone: Path, at: str = "") -> Iterator[Row]:
+    """Each made case with the score that each reference gives it, null where it dies; `at` is another commit than the record's."""
     cases = [
         case for case in made_cases(SEED, N_OF_A_RULE) if case.function != "duckdb_match" or int(case.id.rpartition("-")[2]) < N_DATABASES
     ]
@@ -56,7 +71,7 @@ def spider2(clone: Path) -> Iterator[Row]:
         found: dict[str, dict[str, float | None]] = {}
         for name, where in PLACES.items():
             file = Path(place, name, Path(where.file).name)
-            _extract(clone, where.commit, str(Path(where.file).parent), file.parent)
+            _extract(clone, at or where.commit, str(Path(where.file).parent), file.parent)
             own = [case.id for case in cases if name in case.references]
             # A process of its own: each file brings modules of equal names.
             with get_context("spawn").Pool(1) as pool:
@@ -68,7 +83,7 @@ def spider2(clone: Path) -> Iterator[Row]:
 
 def _verdicts(file: str, folder: str, ids: Sequence[str]) -> list[tuple[str, float | None]]:
     with contextlib.redirect_stdout(io.StringIO()):
-        return [(id_, score) for id_, score, _ in verdicts(file, folder, ids)]
+        return list(verdicts(file, folder, ids))
 
 
 def _extract(clone: Path, commit: str, inside: str, folder: Path) -> None:
@@ -245,15 +260,32 @@ REFERENCES: dict[str, Callable[[Path], Iterable[Row]]] = {
 }
 
 
+def moved(old: Iterable[Row], new: Iterable[Row]) -> list[str]:
+    """The rules of which a case has another verdict than was recorded, with the first one; of cases without a rule each that differs."""
+    known, found = {str(row.get("id", row)): row["expected"] for row in old}, dict[str, str]()
+    for row in new:
+        id_ = str(row.get("id", row))
+        if id_ not in known or json.dumps(known[id_]) != json.dumps(row["expected"]):
+            rule = f"{row['function']}, {row['rule']}" if "rule" in row else id_
+            found.setdefault(rule, f"{rule}: {id_}: {known.get(id_, 'not recorded')}, now {row['expected']}"[:400])
+    return list(found.values())
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Record one reference again."""
     parser = argparse.ArgumentParser(prog="python -m tests.upstream.record", description="ask a live reference about made cases again")
     parser.add_argument("name", choices=REFERENCES)
     parser.add_argument("clone", type=Path)
+    parser.add_argument("--at", default="", metavar="COMMIT", help="of spider2: another commit than the record's, such as HEAD")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 where something differs")
     given = parser.parse_args(words)
-    rows = list(REFERENCES[given.name](given.clone.resolve()))
-    RECORDED.mkdir(exist_ok=True)
+    clone = given.clone.resolve()
+    rows = list(spider2(clone, given.at) if given.at else REFERENCES[given.name](clone))
     file = RECORDED / f"{given.name}.jsonl"
+    differing = moved([json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()], rows)
+    print("\n".join(f"differs: {line}" for line in differing) or "as recorded")
+    if given.check:
+        return int(bool(differing))
     file.write_text("".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows), encoding="utf-8")
     print(f"{len(rows)} cases, {file.stat().st_size} bytes in {file}")
     return 0

@@ -70,7 +70,9 @@ def _drop_excluded(parameters: Mapping[str, Any], answer: str) -> Tries:
     contained = [word for word in words if word and word.casefold() in answer.casefold()]
     if contained:
         where = ", ".join(map(show, contained[:3]))
-        yield [Cause("excluded text", f"the answer contains {len(contained)} of the texts that exclude it", where)], text
+        kept = (part for part in _PART.split(answer) if part and not any(word.casefold() in part.casefold() for word in contained))
+        for right in (text, " ".join(kept)):
+            yield [Cause("excluded text", f"the answer contains {len(contained)} of the texts that exclude it", where)], right
 
 
 def _correct_numbers(judge: Judge, golds: Sequence[Any], answer: str) -> list[Tries]:
