@@ -17,8 +17,6 @@ BENCHMARKS = {
     "suite": "tests.benchmarks.suite",
     "mixed": "tests.benchmarks.suite:mixed",
     "cache": "tests.benchmarks.suite:cache",
-    "isolation": "tests.benchmarks.isolation",
-    "text": "tests.benchmarks.text",
     "xeval": "tests.benchmarks.xeval",
     "trees": "tests.benchmarks.trees",
     "leaderboard": "tests.benchmarks.leaderboard",

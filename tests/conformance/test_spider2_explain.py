@@ -184,7 +184,7 @@ def named_right(cases: dict[str, dict[str, str]]) -> None:
         pytest.skip("no recorded mutation with a named cause")
     seen: dict[str, Counter[str]] = defaultdict(Counter)
     wrong: list[tuple[str, ...]] = []
-    for name, mutations in cases.items():
+    for name, mutations in ((name, mutations) for name, mutations in cases.items() if mutations):
         found: dict[str, dict[str, Any]] = dict(
             explain_results(gold_folder(), submission_folder(name), list(mutations), what=("explain",), isolation="none")
         )
