@@ -4,6 +4,7 @@ import json
 import os
 import re
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.analysis.leaderboard.comparison import PairedDifference, compare
+from evalsuite.analysis.leaderboard.comparison import PairedDifference, compare, fields_by_unit
 from evalsuite.analysis.leaderboard.pairing import (
     RunSide,
     SharedInstances,
@@ -21,16 +22,19 @@ from evalsuite.analysis.leaderboard.pairing import (
     pairs_by_further_scorer,
     side_of,
 )
-from evalsuite.analysis.leaderboard.ranking import RankedRow, check_trust
+from evalsuite.analysis.leaderboard.ranking import Admission, BoardRules, RankedRow, check_trust
 from evalsuite.analysis.leaderboard.reliability import agree, find_margins, mean_side, models_of, newest_samples, samples_of
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import UsageError
+from evalsuite.core.errors import OutputError, UsageError
 from evalsuite.core.status import further_result_row
+from evalsuite.core.types import Result
 from evalsuite.readers.gold_files import find_spec, gold_hash
 from evalsuite.runs.corrected_scores import Rater
 from evalsuite.runs.leaderboard_entries import Entry, Place
 from evalsuite.runs.run_folder import new_key, read_key, sign_run
+from evalsuite.scorers import SCORERS
 from evalsuite.stats.intervals import corrected_mean
+from evalsuite.stats.units import unit_details
 from tests.analysis.gold_checks.small import scored, write_gold, write_submission
 from tests.analysis.leaderboard.made import result, side
 from tests.analysis.leaderboard.test_leaderboard import WORTH, board, entry
@@ -194,7 +198,8 @@ def test_sides_that_are_no_samples() -> None:
     unlike = [side(name, [1.0], signature=f"rules:{name}") for name in ("official", "strict")]
     with pytest.raises(UsageError, match="are not samples of one model: rules official against strict"):
         samples_of(unlike)
-    found = samples_of([side(name, [1.0, None]) for name in "ab"], notes=["first"])
+    found = samples_of([side(name, [1.0, None], suite=f"suite {name}", rules=f"rules {name}") for name in "ab"], notes=["first"])
+    assert (found.suite, found.rules) == ("suite a", "rules a")
     assert (found.models[0].model, found.models[0].runs) == ("2 runs", ("a", "b"))
     assert found.notes == ("first", "fewer than 2 samples were judged of q1 (0)")
 
@@ -413,6 +418,52 @@ def test_parts_of_pairs() -> None:
     table = SharedInstances([run.scores for run in raw if run.scores is not None])
     assert table.is_raw
     assert [(run.score, run.status) for run in table.runs] == [([2.0, None], ["scored", "unscored"]), ([None, None], ["unscored"] * 2)]
+
+
+def test_fields_that_one_side_has() -> None:
+    """The other is right there, but has nothing where its answer is missing; without a shared instance a shift is one of fields too."""
+
+    def of(name: str, **fields: list[float | None]) -> Result:
+        return result(name, 1.0, details=unit_details([1.0, 1.0], fields=fields))
+
+    absent = result("q", 0.0, status="missing")
+    for a, b, expected in (
+        (of("q", x=[1, 0.5]), of("q", y=[None, 0.25]), {"x": ([1, 0.5], [1, 1]), "y": ([1], [0.25])}),
+        (of("q", x=[1, 0.5]), absent, {"x": ([1, 0.5], [0, 0])}),
+        (absent, of("q", x=[1, 0.5]), {"x": ([0, 0], [1, 0.5])}),
+    ):
+        assert {path: (units.a, units.b) for path, units in fields_by_unit([(a, b)]).items()} == expected
+        assert all(set(units.instances) == {"q"} for units in fields_by_unit([(a, b)]).values())
+    rows = [[{"path": "n", "precision": 1, "recall": 1, "f1": f1}] for f1 in (0.75, 0.25)]
+    apart = [
+        replace(side(name, []), results={name: result(name, 1.0, details={"fields": row})}) for name, row in zip("ab", rows, strict=True)
+    ]
+    (found,) = compare(apart, shift=True).candidates[0].shift
+    assert (found.name, found.mean_a, found.mean_b, found.paired) == ("n", 0.75, 0.25, False)
+
+
+def test_which_way_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a further scorer on a scale of its own that of the scale; where less is better a missing sample is the worst, 1."""
+    for raw, direction in ((["ter"], "lower"), ([], "higher")):
+        assert board(entry("a", [1.0], further={"ter": 0.4}, further_raw=raw)).by_direction == {"ter": direction}
+    down = replace(SCORERS.load("string_match"), marker=replace(SCORERS.load("string_match").marker, direction="lower"))
+    monkeypatch.setattr(SCORERS.additions, "known", {"string_match": down})
+    runs = [
+        entry(str(score), [score], status=[status], metadata={"model_name": "m"}) for score, status in ((0.5, "scored"), (0.0, "missing"))
+    ]
+    (model,), _ = models_of(runs)
+    assert model.scores is not None
+    assert list(model.scores.score) == [0.75]
+
+
+def test_an_admission_that_cannot_be_saved(tmp_path: Path) -> None:
+    """It is an error that names the file; what was accepted is saved at once, else."""
+    (tmp_path / "file").touch()
+    moment = datetime(2026, 11, 22, 14, 30, tzinfo=UTC)
+    with pytest.raises(OutputError, match="accepted"):
+        Admission(BoardRules(), tmp_path / "file" / "accepted.json", moment)({"a": "hash"})
+    assert Admission(BoardRules(), tmp_path / "board" / "accepted.json", moment)({"a": "hash"}) == []
+    assert json.loads((tmp_path / "board" / "accepted.json").read_text()) == {"hash": ["2026-11-22T14:30:00Z", "a"]}
 
 
 def test_few_instances_with_many_records() -> None:

@@ -84,6 +84,9 @@ def test_what_no_worker_says(details: str) -> None:
     assert result_of_worker(line(details).encode(), "a") is None
     assert result_of_worker(line('{"a": "?"}').encode().replace(b"?", b"\xff"), "a") is None
     assert result_of_worker(line("{}").encode(), "b") is None
+    for text in (line("[NaN]"), "[NaN]", "NaN"):
+        with pytest.raises(ValueError, match="not a result line"):
+            result_of(text)
 
 
 def a_run() -> dict[str, Any]:
@@ -155,7 +158,7 @@ def test_what_is_no_run(where: str, value: Any) -> None:
     assert f"$.{where.split('.')[0]}" in told
     # Half of a surrogate pair elsewhere changes nothing.
     assert why_no_run({**made, "more": "\ud800"}) == told
-    assert why_no_run({**a_run(), "more": "\ud800"}) == ""
+    assert why_no_run({**a_run(), "more": "\ud800"}) == why_no_run({**a_run(), "\ud800": 1}) == ""
 
 
 @pytest.mark.parametrize("name", ["signature", "options", "submission", "gold", "summary"])

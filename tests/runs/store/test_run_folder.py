@@ -408,6 +408,25 @@ def test_a_folder_is_named_by_its_second_and_label(tmp_path: Path) -> None:
     assert [new_folder(tmp_path / "0", "My run", now=now).name[-9:] for _ in range(2)] == ["-My-run-2", "-My-run-3"]
 
 
+def test_what_the_system_refuses_is_named(tmp_path: Path) -> None:
+    """A name that is too long, a file in the place of a folder; a run of another submission is not continued."""
+    (tmp_path / "file").touch()
+    long, below = tmp_path / ("x" * 300), tmp_path / "file" / "x"
+    for make in (lambda: claim(long), lambda: new_folder(below, "run")):
+        with pytest.raises(OutputError, match="cannot write the run folder") as refused:
+            make()
+        assert refused.value.hint.startswith("name another with --out")
+    folder = RunFolder(tmp_path / "run").open(PLAN)
+    folder.close()
+    with pytest.raises(OutputError, match="was started with other submission"):
+        RunFolder(tmp_path / "run").reopen(PLAN, lambda results, whole: (results, whole) == ({}, ""))
+    assert RunFolder(tmp_path / "run").reopen(PLAN, lambda *_: False)[1] == {}
+    pytest.importorskip("cryptography", reason="cryptography is not installed (pip install 'evalsuite[sign]')")
+    with pytest.raises(OutputError, match="cannot write") as refused:
+        new_key(long)
+    assert "exists already" not in refused.value.message
+
+
 def test_names_of_one_second_differ(tmp_path: Path) -> None:
     """Processes that ask for folders of the same second and label get each name once."""
     code = (
