@@ -21,6 +21,7 @@ from evalsuite.analysis.receipts.verification import (
     read_claims,
     replay_of,
     verify,
+    verify_receipt,
 )
 from evalsuite.cli import main
 from evalsuite.core.dataclasses import replace
@@ -28,7 +29,7 @@ from evalsuite.core.errors import UntrustedPluginError, UsageError
 from evalsuite.core.version import __version__
 from evalsuite.gold.connection_files import Connections, Entry
 from evalsuite.gold.layouts import read_gold
-from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.limits import clock_of, resolve_limits
 from evalsuite.runs.plan import plan
 from evalsuite.runs.run_folder import RESULTS, RUN
 from evalsuite.runs.run_options import RunOptions
@@ -148,6 +149,14 @@ def test_a_row_of_another_form_is_named_by_its_line(made: Path) -> None:
     reseal(made / "run", lambda _, rows: rows[1].clear())
     found = checked(made)
     assert wrong(found) == {RESULTS: ("line 2: not a result line",)}
+    told = ["as it was written", "is not as a run writes it"]
+    findings = [
+        {"name": name, "good": not differs, "says": says, "differs": differs}
+        for name, says, differs in zip((RUN, RESULTS), told, ([], ["line 2: not a result line"]), strict=True)
+    ]
+    notes = ["nothing else was checked: the run's own files cannot be trusted"]
+    counts = {"good": False, "exit_code": 1, "n_verified": 0, "n_gold": 0, "seed": None}
+    assert found.to_json() == {"run": "run", **counts, "not_verified": {}, "claimed": {}, "findings": findings, "notes": notes}
     assert (said(found, RUN), said(found, RESULTS)) == ("as it was written", "is not as a run writes it")
 
 
@@ -401,6 +410,39 @@ def test_a_run_without_digests_is_not_confirmed(made: Path) -> None:
     assert not found.good
     assert "contains no digests" in found.findings[0].says
     assert [finding.good for finding in found.findings] == [False, False]
+
+
+def test_a_receipt_is_scored_under_its_options(made: Path) -> None:
+    """The clock and the 0 of an invalid answer are those of its signature; what neither side confirms stays a claim."""
+    done = scored(made / "sub", made / "gold", made / "run", invalid_as="zero", limits={"clock": clock_of("2026-05-31")})
+    receipt = {"submission": "s", "seal": "x", "received": "y", "n_instances": 4, "score": done.summary.score}
+    receipt |= {"submission_hash": done.submission_hash, "signature": done.signature, "root": done.root}
+    file, options = made / "receipt.json", RunOptions(isolation="none", jobs=1)
+
+    def of(**more: Any) -> Verified:
+        file.write_text(json.dumps({**receipt, **more}))
+        return verify_receipt(file, submission=made / "sub", gold=made / "gold", key=None, options=options)
+
+    found = of()
+    assert wrong(found) == {}
+    assert (found.exit_code, found.n_verified, found.n_gold) == (0, 4, 4)
+    assert dict(found.claimed) == {"submission": "s", "seal": "x", "received": "y"}
+    parts = re.findall(r"\|(?:invalid|clock):[^|]*", done.signature)
+    assert len(parts) == 2
+    for part in parts:
+        assert of(signature=done.signature.replace(part, "")).exit_code == 0
+    for text in ("[]", json.dumps({**receipt, "n_instances": "4"}), json.dumps({**receipt, "seal": None})):
+        file.write_text(text)
+        with pytest.raises(UsageError, match="is no receipt"):
+            verify_receipt(file, submission=None, gold=None, key=None, options=options)
+
+
+@pytest.mark.parametrize(("n", "is_read"), [(200, True), (201, False)])
+def test_how_deep_a_claim_may_be(n: int, is_read: bool) -> None:
+    """As deep as any answer that is read; each key stands once, and the whole is an object."""
+    assert (verification._object(b'{"x": ' + b"[" * n + b"]" * n + b"}") is not None) is is_read
+    assert verification._object(b'{"x": {"a": 1, "b": 1}}') == {"x": {"a": 1, "b": 1}}
+    assert [verification._object(text) for text in (b'{"x": {"a": 1, "a": 1}}', b"[]", b"\xff", b"{")] == [None] * 4
 
 
 def test_a_sample_can_be_repeated(made: Path) -> None:
