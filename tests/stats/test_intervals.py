@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from evalsuite.stats import confidence_interval
 from evalsuite.stats.intervals import (
     bounded_interval,
+    interval_of_units,
     named_interval,
     normal_interval,
     proportion_interval,
@@ -97,6 +98,7 @@ def test_short_entry_takes_each_method() -> None:
     assert confidence_interval([1, 1, 0, 1], method="wilson").low == pytest.approx(0.3006, abs=1e-4)
     with pytest.raises(StatsError, match="0 and 1"):
         confidence_interval(SKEWED, method="wilson")
+    assert (interval_of_units(0.0, [0.0, 0.0]).low, interval_of_units(1.0, [1.0, 1.0]).high) == (0.0, 1.0)
     for successes, n in ((3, 2), (-1, 2), (0, 0)):
         with pytest.raises(StatsError, match=f"{successes} successes of {n}"):
             proportion_interval(successes, n)

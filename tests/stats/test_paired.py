@@ -41,6 +41,15 @@ def test_mcnemar_equals_statsmodels(b: int, c: int, exact: float, mid: float) ->
     assert mcnemar_counts(c, b)["exact_p"] == found["exact_p"]
 
 
+@pytest.mark.parametrize("n", range(21, 40))
+def test_no_p_is_below_what_flips_can_reach(n: int) -> None:
+    """Of n differences of one sign on no grid it is 2 / 2^n, one-sided half of that, and 1 on the other side."""
+    a, zeros = [math.sqrt(at) for at in range(1, n + 1)], [0.0] * n
+    for p, least in ((sign_flip(a, zeros).p, 2.0 ** (1 - n)), (sign_flip(zeros, a, alternative="less").p, 2.0**-n)):
+        assert least <= p <= least * 1.0001
+    assert sign_flip(a, zeros, alternative="less").p == pytest.approx(1)
+
+
 def test_mcnemar_counts_who_alone_was_right() -> None:
     """Of five instances a alone is right on two, b alone on one."""
     found = mcnemar([1, 1, 1, 0, 0], [1, 0, 0, 1, 0])

@@ -157,6 +157,14 @@ def test_a_grid_that_just_fits_is_exact() -> None:
     of_power._sets.cache_clear()
 
 
+@pytest.mark.parametrize("n", [2, 3, 4, 7, 8, 16, 31, 32])
+def test_graded_power_of_equal_sizes_is_that_of_mcnemar(n: int) -> None:
+    """The transform gives what the sum over all outcomes gives: of n units that all differ, and of few that may."""
+    for alpha, ahead, share in product((0.05, 0.2, 0.6), (0.5, 0.7, 1.0), (1.0, 0.5) if n <= 8 else (1.0,)):
+        exact = of_power._equal_power(n, share, ahead, alpha)
+        assert of_power._graded_power((1.0,), n, share, ahead, alpha) == pytest.approx(exact, abs=1e-9)
+
+
 def test_a_search_that_begins_at_three_ends() -> None:
     """Three pairs, each ahead with a chance of 0.79, show it at 0.3 in half of the draws, two never do; no difference is above all."""
     units = Units(10, (1.0,), 1.0, 1.0, 1.0)
