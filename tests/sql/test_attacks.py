@@ -240,6 +240,7 @@ def test_every_setting_of_duckdb_is_locked(tmp_path: Path) -> None:
         ("sqlite", "SELECT load_extension('x')", "load_extension()"),
         ("duckdb", "SELECT * FROM read_csv('/etc/passwd')", "/etc/passwd"),
         ("duckdb", "WITH x AS (INSERT INTO t VALUES (1) RETURNING a) SELECT * FROM x", "INSERT"),
+        ("duckdb", "WITH x AS (SELECT 1 AS a) INSERT INTO t SELECT a FROM x", "this is INSERT"),
         ("duckdb", "SELECT 1; SELECT 2", "2 statements"),
         ("duckdb", "SELECT nextval('numbers') FROM t", "this changes the database"),
         ("duckdb", "WITH p AS (PIVOT t ON a USING sum(a)) DELETE FROM t", "DELETE FROM"),

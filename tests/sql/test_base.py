@@ -7,10 +7,11 @@ from types import MappingProxyType
 
 import pytest
 
-from evalsuite.core.errors import MissingExtraError, UsageError
+from evalsuite.core.errors import FaultError, MissingExtraError, UsageError
 from evalsuite.core.runtime import extra_line
 from evalsuite.sql import ENGINES, open_session
-from evalsuite.sql.session import Connection, QueryLimits, neutral
+from evalsuite.sql.execution import Query, QueryPool
+from evalsuite.sql.session import Connection, QueryLimits, neutral, server_gone
 
 CLIENTS = {"postgres": "psycopg", "snowflake": "snowflake.connector", "bigquery": "google.cloud.bigquery"}
 
@@ -43,6 +44,27 @@ def test_changes_beside_an_sqlite_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"a\.sqlite-wal contains changes"):
         open_session(Connection(name="x", engine="sqlite", database=str(tmp_path / "a.sqlite")), QueryLimits())
     writer.close()
+
+
+@pytest.mark.parametrize(("fault", "closed", "n"), [("gone", False, 2), ("gone", True, 1), ("refused", False, 1)])
+def test_a_server_that_disconnects_is_asked_once_more(
+    fault: str, closed: bool, n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, and not after the run has ended; what is the statement's fault is not asked again."""
+    asked = []
+
+    def fail(_: QueryPool, query: Query) -> None:
+        asked.append(query)
+        raise server_gone("PostgreSQL") if fault == "gone" else FaultError("SQL_ERROR", "refused")
+
+    monkeypatch.setattr(QueryPool, "_try_server", fail)
+    pool = QueryPool(limits=QueryLimits(), jobs=1, submission=tmp_path, gold=tmp_path)
+    if closed:
+        pool.close()
+    query = Query(name="q", text="SELECT 1", connection=Connection(name="x", engine="postgres"), place=tmp_path / "x.csv")
+    with pytest.raises(FaultError, match=fault.replace("gone", "disconnected")):
+        pool._on_server(query)
+    assert asked == [query] * n
 
 
 def test_limits_by_name() -> None:

@@ -105,7 +105,7 @@ def test_what_is_refused(query: str, code: str, evaluator: object, tmp_path: Pat
     place = database(tmp_path / "a.sqlite", ("x", 1))
     before = Path(place).read_bytes()
     with pytest.raises(FaultError) as error:
-        tables_of(query, [place], evaluator, resolve_limits({"seconds": 0.4, "rows": 1000}))  # type: ignore[arg-type]
+        tables_of(query, [place], evaluator, resolve_limits({"seconds": 0.2, "rows": 1000}))  # type: ignore[arg-type]
     assert error.value.fault.code in code.split()
     assert Path(place).read_bytes() == before
 

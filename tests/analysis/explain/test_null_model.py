@@ -80,9 +80,11 @@ def test_unrelated_numbers_in_texts_are_not_proved(tries: int) -> None:
 )
 def test_one_value(law: str, gold: str, answer: str, standing: str) -> None:
     """One value of many digits proves, of few digits it fits, and what fits every value is not named."""
-    chance = chance_of(next(one for one in ERROR_HYPOTHESES if one.name == law), [Pair(gold, answer)], ())
+    hypothesis = next(one for one in ERROR_HYPOTHESES if one.name == law)
+    chance = chance_of(hypothesis, [Pair(gold, answer)], ())
     assert ("proved" if chance < PROVED else "fits" if chance <= FITS else "none") == standing
-    assert chance == chance_of(next(one for one in ERROR_HYPOTHESES if one.name == law), [Pair(gold, answer)], ())
+    # What is drawn for it is the same each time.
+    assert standing != "fits" or chance == chance_of(hypothesis, [Pair(gold, answer)], ())
 
 
 def test_miles_are_not_proved_against_kilometres() -> None:

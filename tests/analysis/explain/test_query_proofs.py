@@ -100,6 +100,13 @@ def test_what_is_no_query_has_no_edits() -> None:
     assert edits_as_data("SELECT a FROM t WHERE b = 1", "duckdb", "SELEC (")
 
 
+def test_a_list_of_one_item_keeps_it() -> None:
+    """Of several each is left out once; a list of nothing is no SQL."""
+    one, two = ([edit.sql for edit in edits(f"SELECT a FROM t WHERE b IN ({items})", "duckdb")] for items in ("1", "1, 2"))
+    assert not any("IN ()" in sql for sql in one)
+    assert {f"SELECT a FROM t WHERE b IN ({item})" for item in "12"} <= set(two)
+
+
 def test_an_edit_that_changes_nothing_is_no_cause(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
