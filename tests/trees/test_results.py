@@ -19,6 +19,7 @@ from evalsuite.trees import (
     TreeLimits,
     chain,
     evaluate,
+    evaluate_stream,
     reclassify_nulls,
     treeval_score,
 )
@@ -133,6 +134,15 @@ def test_paths_of_instances() -> None:
     [(path, numbers)] = result.per_field.items()
     assert (path, numbers.mean_score) == ("a", 1.75 / 4)
     assert (numbers.matches, numbers.mismatches, numbers.omissions, numbers.hallucinations) == (1, 1, 1, 1)
+
+
+def test_a_stream_shows_each_record() -> None:
+    """With its id, or its place; the numbers are those of the run."""
+    gold, answer = [{"id": "p", "a": "x"}, {"id": "q", "a": "y"}], [{"id": "p", "a": "x"}, {"id": "q", "a": "z"}]
+    for id_field, labels in (("id", ["p", "q"]), (None, [0, 1])):
+        shown: list[Any] = []
+        evaluate_stream(zip(gold, answer, strict=True), an_object(id=TEXT, a=TEXT), id_field, each=shown.append)
+        assert [(one.record_id, one.f1 == 1) for one in shown] == [(labels[0], True), (labels[1], False)]
 
 
 def test_reasons_of_runs() -> None:

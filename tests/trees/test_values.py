@@ -233,8 +233,13 @@ def test_names_of_a_run_of_the_process_and_of_the_package() -> None:
         assert not Registry(comparators={"date": never}).is_batch("date")
         register("date", always, overwrite=True)
         assert not Registry().is_batch("date")
+        register("date", always, kind="batch", overwrite=True)
+        register("date", always, kind="transform")
+        unregister("date", kind="transform")
+        assert Registry().is_batch("date")
     finally:
         unregister("date")
+    assert not Registry().is_batch("date")
     assert f1(Registry()) == 0
     unregister("date")
     for name, kind in (("exact", "comparator"), ("oneof", "batch"), ("strip", "transform"), ("reclassify_nulls", "post_process")):
