@@ -2,10 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from evalsuite.core.errors import FaultError, MissingExtraError
 from evalsuite.scorers.tree_scorers import tree_score
 from evalsuite.trees import PairMetric, create_tree_metrics, load_json_files, treeval_score
 from evalsuite.trees.json_schema import join
@@ -136,3 +138,147 @@ def test_official_items_are_aligned_by_their_lists() -> None:
     gold, answer = ([{"l": [{"t": [text]} for text in texts]}] for texts in (("ab", "cd"), ("cd", "ab")))
     both = {"string": ["levenshtein", "exact_match"]}
     assert treeval_score(answer, gold, {"l": [{"t": ["string"]}]}, types_metrics=both, compat=True).score == 1
+
+
+class Ranged:
+    """A metric object with a range, a direction and arrays of its own."""
+
+    name, higher_is_better = "own", True
+
+    def __init__(self, ends: tuple[float, float] = (0.0, 1.0), scores: Any = None) -> None:
+        self.score_range, self._scores = ends, scores
+
+    def scores(self, references: Any, predictions: Any) -> Any:
+        """n values."""
+        return np.ones(len(references)) if self._scores is None else self._scores
+
+    def matrix(self, references: Any, predictions: Any) -> Any:
+        """n x m values."""
+        return np.ones((len(references), len(predictions))) if self._scores is None else self._scores
+
+    def summary(self, references: Any, predictions: Any, mean: float | None) -> dict[str, float | None]:
+        """The mean."""
+        return {self.name: mean}
+
+
+def lacks_extra(_: Any, __: Any) -> float:
+    """A metric of which a package is missing."""
+    raise MissingExtraError("own needs a package", extra="bertscore")
+
+
+SCHEMA = {"a": "string", "l": [{"b": "string"}], "o": {"c": "string"}}
+WHOLE = {"a": "x", "l": [{"b": "y"}], "o": {"c": "z"}}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metrics": [Ranged((1.0, 0.0))]}, "metric 'own': score_range must be two finite numbers, low before high"),
+        ({"metrics": [Ranged((0.0, 0.0))]}, "metric 'own': score_range must be"),
+        ({"metrics": [Ranged((0.0, float("inf")))]}, "score_range"),
+        ({"metrics": [Ranged((float("-inf"), 0.0))]}, "score_range"),
+        ({"metrics": {"x": 5}}, "metric 'x' is neither a metric object nor a function"),
+        ({"metrics": {"x": {"bleu": {"lower": 1}}}}, r"metric 'x': bleu: unknown option 'lower' \(did you mean 'lowercase'\?\)"),
+        ({"metrics": {"x": {}}}, r"metric 'x': a metric is a name, or one name with its options \(\{f1"),
+        ({"types_metrics": {"string": 5}}, r"types_metrics\['string'\] must be a metric name or a list of them"),
+        ({"types_metrics": {"string": [5]}}, r"types_metrics\['string'\] must be"),
+        ({"types_metrics": {"string": {"f1": 1}}}, r"types_metrics\['string'\] must be"),
+        ({"types_metrics": {"string": ["f1", "f1_leaf"]}}, r"types_metrics\['string'\]: 'f1_leaf' is a reserved name"),
+        ({"types_metrics": {"string": []}}, "no metric for the leaf a of type 'string': name one in types_metrics or leaves_metrics$"),
+        ({"leaves_metrics": {"l": {"b": "nope"}}}, "leaves_metrics: unknown metric 'nope'"),
+        ({"leaves_metrics": 5}, "leaves_metrics at the top must be an object"),
+        ({"leaves_metrics": {"o": 5}}, "leaves_metrics at o must be an object"),
+        ({"leaves_metrics": {"o": {"d": "f1"}}}, "leaves_metrics names o.d, which the schema lacks; known: c"),
+        ({"leaves_metrics": {"l": [{"d": "f1"}]}}, "leaves_metrics names l.d"),
+        ({"leaves_metrics": {"a": 5}}, "leaves_metrics at a must be a metric name or a list"),
+        ({"leaves_metrics": {"l": [{"b": "f1"}, {"b": "f1"}]}}, "leaves_metrics at l must be an object"),
+        ({"types_metrics": {"string": "ter"}}, "the metric 'ter' has no bounds"),
+    ],
+)  # fmt: skip
+def test_metrics_that_cannot_be_used(options: dict[str, Any], message: str) -> None:
+    """What is wrong, where it was written, and the closest name."""
+    with pytest.raises(ValueError, match=f"{message}"):
+        treeval_score([WHOLE], [WHOLE], SCHEMA, **options)
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        (Ranged(scores=np.ones((1, 2))), "metric own: matrix gave an array of shape (1, 2), expected (1, 1)"),
+        (Ranged(scores=[[float("nan")]]), "metric own gave nan, expected a number"),
+        (lacks_extra, "metric own raised MissingExtraError at test_treeval_inputs.py"),
+        (lambda *_: "x", "metric own gave a text, expected a number"), (Ranged(scores=[["x"]]), "metric own raised ValueError"),
+    ],
+)  # fmt: skip
+def test_metrics_that_fail(metric: Any, message: str) -> None:
+    """A wrong shape, NaN, a value that is no number and an exception are faults that name the metric."""
+    with pytest.raises(FaultError) as raised:
+        treeval_score([WHOLE], [WHOLE], {"l": [{"b": "string"}]}, metrics={"own": metric}, types_metrics={"string": "own"})
+    assert raised.value.fault.code == "SCORER_ERROR"
+    assert raised.value.fault.detail.startswith(message) or message.endswith("a number")
+
+
+def test_ranges_and_directions_of_metrics() -> None:
+    """A value counts by its place in the range, from its better end; outside it is clipped; a pair without a value has the worst."""
+    for ends, better, value, expected in (
+        ((0, 10), True, 4, 0.4), ((0, 10), False, 4, 0.6), ((-1, 1), True, 0, 0.5), ((0, 10), True, 12, 1), ((0, 10), False, -3, 1),
+        ((0, 10), False, None, 0), ((2, 4), True, None, 0),
+    ):  # fmt: skip
+        metric = PairMetric(name="own", function=lambda *_, value=value: value, score_range=ends, higher_is_better=better)
+        result = treeval_score([{"a": "x"}], [{"a": "y"}], {"a": "string"}, metrics=[metric], types_metrics={"string": "own"})
+        assert result.score == pytest.approx(expected), (ends, better, value)
+        assert result.tree["a"]["own"]["own"] == (value if value is not None else ends[0 if better else 1])
+        listed = treeval_score([{"a": ["x"]}], [{"a": ["y"]}], {"a": ["string"]}, metrics=[metric], types_metrics={"string": "own"})
+        assert listed.score == pytest.approx(expected)
+    calls: list[Any] = []
+    counted = PairMetric(name="own", function=lambda p, r: calls.append((p, r)) or 1.0)
+    assert counted.matrix(["a", "a", None], ["a", 1, True, 1]).tolist() == [[1] * 4, [1] * 4, [0] * 4]
+    assert calls == [("a", "a"), (1, "a"), (True, "a")]
+    assert counted.scores([], []).shape == (0,)
+    assert (counted.matrix([], ["a"]).shape, Levenshtein().matrix([], ["a"]).shape, ExactMatch().matrix(["a"], []).shape) == (
+        (0, 1),
+        (0, 1),
+        (1, 0),
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [({"own": 0.5, "score": 1}, 0.5), ({"score": 0.25, "x": 1}, 0.25), ({"x": 0.75}, 0.75), ({"x": 1, "y": 0}, 0),
+     ({"x": "1"}, 0), (None, 0), (1, 1)],
+)  # fmt: skip
+def test_what_a_metric_of_a_corpus_gives(given: Any, expected: float) -> None:
+    """The number under its name, under `score`, or the only one; without one the worst. Nulls and containers are empty texts."""
+    asked: list[Any] = []
+
+    class Corpus:
+        name = "own"
+
+        def compute(self, predictions: list[Any], references: list[Any]) -> Any:
+            asked.append((predictions, references))
+            return given
+
+    result = treeval_score(
+        [{"a": "x"}, {"a": ["q"]}], [{"a": "y"}, {"a": "z"}], {"a": "string"}, metrics=[Corpus()], types_metrics={"string": "own"}
+    )
+    assert result.per_metric["own"] == expected
+    assert (["x", ""], ["y", "z"]) in asked
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        (5, "reference 1 must be an object, found int"), (None, "reference 1 must be an object, found NoneType"),
+        ({"o": []}, "reference 1: o must be an object, found list"),
+        ({"a": {}}, "reference 1: a must be a plain value, found dict; name its parts in the schema, or leave it out with x-eval-skip"),
+        ({"a": ["x"]}, "reference 1: a must be a plain value, found list"), ({"l": {}}, "reference 1: l must be a list, found dict"),
+        ({"l": [{}, 5]}, r"reference 1: l\[1\] must be an object, found int"),
+        ({"l": [None, {"b": [1]}]}, r"reference 1: l\[1\].b must be a plain value, found list"),
+        ({"o": {"c": {}}}, r"reference 1: o.c must be a plain value"),
+    ],
+)  # fmt: skip
+def test_references_of_another_shape(reference: Any, message: str) -> None:
+    """The first such value is named by its record and path; null and what is left out are fine."""
+    with pytest.raises(ValueError, match=f"^{message}"):
+        treeval_score([WHOLE] * 2, [WHOLE, reference], SCHEMA)
+    assert treeval_score([WHOLE] * 2, [WHOLE, {"a": None, "l": [None], "o": None}], SCHEMA).score < 1
