@@ -601,7 +601,7 @@ def _pair_scores(sums: Mapping[Any, Cells], options: Options) -> Cells:
         entry = by_metric.setdefault(name, [0.0, 0.0])
         mean: Cells
         scored: Cells
-        if isinstance(number, float) and number == 1:
+        if isinstance(number, float):  # each pair has one score
             mean, scored = total, 1.0
         else:
             scored = np.asarray(number) > 0

@@ -351,10 +351,8 @@ def measure(metric: Metric, kind: Literal["scores", "matrix"], references: Seque
 
 def normalise(metric: Metric, raw: Any, *, clip: bool = True) -> Any:
     """Return raw values mapped by the declared range to 0..1, 1 the best."""
-    if isinstance(metric, ExactMatch | Levenshtein) and metric.score_range == (0.0, 1.0) and metric.higher_is_better:
-        return raw  # nothing outside 0..1 to map
     low, high = metric.score_range
-    if clip or (low, high) != (0, 1):
+    if (clip and not isinstance(metric, ExactMatch | Levenshtein)) or (low, high) != (0, 1):  # these two give nothing outside 0..1
         raw = (np.clip(raw, low, high) - low) / (high - low)
     return raw if metric.higher_is_better else 1 - raw
 

@@ -1,12 +1,14 @@
 """Matrices of all pairs of elements are what each pair gives alone: fields by their rows, Treeval's counters and scores by a walk."""
 
 import random
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 
-from evalsuite.trees.field_matching import FieldGrid, compat_fits
+from evalsuite.trees.all_pairs import Grid, InnerLists
+from evalsuite.trees.field_matching import ContentOrder, FieldGrid, compat_fits
 from evalsuite.trees.field_results import ComparatorResult, tally
 from evalsuite.trees.record_scoring import Scoring, Walk
 from evalsuite.trees.treeval import Place, prepare
@@ -99,7 +101,74 @@ def test_fields_of_all_pairs_are_those_of_each_pair(compat: bool) -> None:
             assert worth[i, j] == pytest.approx(expected), (list(properties), gold[i], answer[j])
 
 
-INNER = {"u": "integer", "v": "string"}
+def test_many_lists_are_crossed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many gold lists at once as the bound allows, at least one; a single list, or few elements, at once."""
+    crossed: list[tuple[int, int]] = []
+
+    class Lists(InnerLists):
+        def cross(self, gold: Any, answered: Any) -> Grid:  # type: ignore[override]
+            crossed.append((len(gold), len(answered)))
+            return Grid(len(gold), len(answered))
+
+    monkeypatch.setattr("evalsuite.trees.all_pairs.CELLS_AT_ONCE", 20)
+    for sizes, parts in (([2, 3, 1, 4], [(5, 4), (5, 4)]), ([2, 3, 1, 3, 1], [(5, 4), (5, 4)]), ([6, 1, 1], [(6, 4), (2, 4)]),
+        ([1, 6], [(1, 4), (6, 4)]),
+                         ([9], [(9, 4)]), ([2, 3], [(5, 4)])):  # fmt: skip
+        crossed.clear()
+        lists = Lists([[0] * size for size in sizes], [[0] * 3, [0]])
+        assert [part for part, _ in lists._blocks()] == [slice(*bounds) for bounds in slices_of(sizes, [n for n, _ in parts])]
+        assert crossed == parts
+
+
+def slices_of(sizes: list[int], parts: list[int]) -> list[tuple[int, int]]:
+    """The bounds of the lists in each part."""
+    ends, at = [0], 0
+    for part in parts:
+        while part > 0:
+            part, at = part - sizes[at], at + 1
+        ends.append(at)
+    return list(pairwise(ends))
+
+
+def test_the_order_by_content_ignores_what_the_schema_does() -> None:
+    """Two elements have one text if they differ only in the order of keys and of lists without an order, at any depth."""
+    part = {
+        "n": some(leaf("string", compare="exact")),
+        "u": some(leaf("string", compare="exact"), **BEST),
+        "e": leaf("array", compare="exact"),
+    }
+    part |= {"s": leaf("array", compare="set"), "k": some(PART, **KEYED), "o": {"type": "object", "properties": {"u": some(PART, **BEST)}}}
+    node = Scoring({"type": "object", "properties": {"t": some({"type": "object", "properties": part}, **BEST)}}).node.by_key["t"].item
+    pairs = [{"k": "a", "v": 1}, {"k": "b", "v": [1, 2]}]
+    for key, value, is_free in (
+        ("n", ["a", "b"], False), ("u", ["a", "b"], True), ("e", ["a", "b"], False), ("s", ["a", "b"], True), ("k", pairs, True),
+        ("z", ["a", "b"], False),
+    ):  # fmt: skip
+        one, other = (ContentOrder().text(node, {key: each, "n": ["q"]} if key != "n" else {key: each}) for each in (value, value[::-1]))
+        assert (one == other) is is_free, key
+    order = ContentOrder()
+    assert order.text(node, {"o": {"u": pairs}, "u": []}) == order.text(node, {"u": [], "o": {"u": pairs[::-1]}})
+    assert order.text(node, {"o": {"u": [{"k": "a", "v": [1, 2]}]}}) != order.text(node, {"o": {"u": [{"k": "a", "v": [2, 1]}]}})
+    different = [
+        {},
+        [],
+        None,
+        "a",
+        1,
+        True,
+        {"u": None},
+        {"u": "a"},
+        {"u": {}},
+        {"o": []},
+        {"o": {}},
+        {"o": {"u": {}}},
+        {"n": {"a": 1}},
+        {ANY_OF: [{"u": ["a"]}]},
+    ]
+    assert len({order.text(node, value) for value in different}) == len(different)
+
+
+INNER = {"u": "integer", "v": "string", "t": ["string"]}
 ITEM: dict[str, Any] = {
     "x": "integer", "y": "string", "c": ["a", "b"], "o": {"z": "number", "w": "boolean"}, "t": ["string"], "m": ["integer"], "d": [INNER],
 }  # fmt: skip
@@ -107,14 +176,14 @@ TYPES: dict[str, Any] = {"string": [0, "", "a", "ab", "abc", "b"], "integer": [0
 
 
 def draw_item(source: random.Random, schema: Any, odd: float, absent: float = 0.2) -> Any:
-    """A value of Treeval's types, maybe null or another one; objects of lists in items are whole, so that no two alignments differ."""
+    """A value of Treeval's types, maybe null or another one; objects of lists in items are whole, so that no alignments differ."""
     if source.random() < odd:
         return source.choice([None, None, [], {}, "ab", 1, True, ["a"], {"x": 1, "n": {"p": 2}}, [{}]])
     if isinstance(schema, dict):
         keys = [key for key in schema if source.random() >= absent]
         return {key: draw_item(source, schema[key], odd if key != "d" else 0, absent if key != "d" else 0) for key in keys}
     if isinstance(schema, list) and len(schema) == 1:
-        return [draw_item(source, schema[0], 0, 0) for _ in range(source.randrange(4))]
+        return [draw_item(source, schema[0], 0, 0) for _ in range(source.randrange(4) if absent else 2)]
     return source.choice(schema if isinstance(schema, list) else TYPES[schema][1:] if schema == "string" else TYPES[schema])
 
 

@@ -216,6 +216,7 @@ def test_what_treeval_says_in_one_sentence() -> None:
         ([(1, 1.5), (2, 2.25), (3, 3)], 0.5), ([], None), ([(0.1, 0.3)], 0.2), ([("a", "a")], None), ([("a", "b")], None), ([(1, 2),
         ("a", "b"), (3, 4)], None),
         ([(2**53 + 2, 2.0**53)], 2.0), ([(2.0**60, 2**60 + 1)], 23.0), ([(2**60 + 1, 2.0**60)], 23.0), ([(2**60, 2**60 + 3)], 3.0),
+        ([(2**60 + 100, 2.0**60)], 100.0), ([(2.0**60, 2**60 + 100)], 100.0), ([(2**53 + 3, 2.0**53 + 2)], 1.0),
         ([(True, 1)], None), ([(1, math.inf)], None),
         ([(2**70 + 1, 0)], float(2**70 * (1 + 2**-52))), ([(0.30000000000000004, 0.3)], 5.551115123125783e-17),
     ],
@@ -282,10 +283,11 @@ def test_limits_of_alignments() -> None:
 def test_texts_that_do_not_tell_orders_apart() -> None:
     """Two values share one if they differ only in the order of keys and of items; numbers, texts, NaN and null are told apart."""
     alike = [{"a": [1, {"b": 2}], "c": None}, {"c": None, "a": [{"b": 2}, 1]}]
-    others = [1, 1.5, True, None, math.nan, "1", "nan", [1], [[1]], {"1": 1}, {}, [], {"a": math.nan}, {"a": None}, "\ud800", 10**30]
-    texts = canonical([*alike, *others])
-    assert texts[0] == texts[1]
-    assert len({*texts}) == len(others) + 1
+    others = [1, 1.5, True, None, math.nan, "1", "nan", [1], [[1]], {"1": 1}, {}, [], {"a": math.nan}, {"a": None}]
+    for more in ([], ["\ud800", 10**30]):
+        texts = canonical([*alike, *others, *more])
+        assert texts[0] == texts[1]
+        assert len({*texts}) == len(others) + len(more) + 1
     assert canonical_order([3, 1, 2, 1]) == [1, 3, 2, 0]
     deep: list[Any] = [1, 2]
     for _ in range(255):

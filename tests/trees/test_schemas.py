@@ -89,3 +89,13 @@ def test_a_reference_without_a_target_has_its_path() -> None:
     with pytest.raises(JsonRefError) as raised:
         resolve_schema_references({"properties": {"a": {"items": {"$ref": "#/x"}}}})
     assert (raised.value.pointer, raised.value.path) == ("#/x", ["a[]"])
+
+
+def test_a_dict_is_annotated_in_place() -> None:
+    """With or without the reference's rules; any other form gives a new one."""
+    for compat in (False, True):
+        schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+        assert annotate_xeval(schema, compat=compat) is schema
+        assert schema["properties"]["a"]["x-eval-compare"] == "exact"  # type: ignore[index]
+        text = json.dumps({"type": "object", "properties": {"a": {"type": "string"}}})
+        assert annotate_xeval(text, compat=compat) == schema

@@ -1,6 +1,7 @@
 """Metrics, the choice of metrics, files side by side, and the scorer over them."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from evalsuite.core.errors import FaultError, MissingExtraError
+from evalsuite.core.runtime import extra_line
 from evalsuite.scorers.tree_scorers import tree_score
 from evalsuite.trees import PairMetric, create_tree_metrics, load_json_files, treeval_score
 from evalsuite.trees.json_schema import join
@@ -216,6 +218,18 @@ def test_metrics_that_fail(metric: Any, message: str) -> None:
         treeval_score([WHOLE], [WHOLE], {"l": [{"b": "string"}]}, metrics={"own": metric}, types_metrics={"string": "own"})
     assert raised.value.fault.code == "SCORER_ERROR"
     assert raised.value.fault.detail.startswith(message) or message.endswith("a number")
+
+
+def test_a_metric_that_needs_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a fault of its own, with the line that installs it."""
+    for name in ("torch", "transformers"):
+        monkeypatch.setitem(sys.modules, name, None)
+    metrics = {"near": {"bertscore": {"model": str(tmp_path)}}}
+    with pytest.raises(FaultError) as raised:
+        treeval_score([{"a": "x"}], [{"a": "y"}], {"a": "string"}, metrics=metrics, types_metrics={"string": "near"})
+    assert (raised.value.fault.code, raised.value.fault.detail) == (
+        "NEEDS_EXTRA", f"bertscore needs transformers and torch: {extra_line('bertscore')}",
+    )  # fmt: skip
 
 
 def test_ranges_and_directions_of_metrics() -> None:
