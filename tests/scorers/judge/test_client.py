@@ -66,7 +66,7 @@ def test_a_lasting_fault_is_a_fault_with_a_reason(serve: Serve, judge_at: Make, 
     assert raised.value.side == "setup"
     assert "3 tries" in raised.value.fault.detail
     assert "secret" not in raised.value.fault.detail
-    assert len(server.asked) == 3
+    assert (len(server.asked), client.account.n_retries) == (3, 2)
 
 
 def test_waits_grow_and_a_retry_after_is_honoured(serve: Serve, tmp_path: Path) -> None:
@@ -437,3 +437,12 @@ def test_tokens_of_both_kinds_count_for_the_pace(serve: Serve, judge_at: Make, m
     monkeypatch.setattr(judge.client._pace, "record_reply", counted.append)
     llm_judge("x", judge, gold="y")
     assert counted == [110]
+
+
+def test_a_reply_may_be_as_long_as_the_bound(serve: Serve) -> None:
+    """One byte more is no reply, and it is said how long one may be."""
+    server = serve(lambda *_: Say(raw=b"x" * (1 << 20)))
+    sent: dict[str, Any] = {"headers": {}, "timeout_seconds": 5.0}
+    assert len(send(f"{server.base_url}/chat/completions", b"{}", most_bytes=1 << 20, **sent).body) == 1 << 20
+    with pytest.raises(TransportError, match="the reply is longer than 0 MiB"):
+        send(f"{server.base_url}/chat/completions", b"{}", most_bytes=(1 << 20) - 1, **sent)
