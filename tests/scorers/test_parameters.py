@@ -379,3 +379,10 @@ def test_steps_of_tree_match() -> None:
         found = scored(answer, gold=gold, post_process=[step])
         assert (found.strict == plain.strict) is (step == "propagate_batch_errors")
     assert scored(answer, gold=gold, post_process=["reclassify_nulls"]).strict is not None
+
+
+def test_a_gold_table_that_cannot_be_read_is_named_by_its_place() -> None:
+    """Its number begins at 1."""
+    table = Table(header=("a",), columns=(("1",),), n_rows=1, name="x")
+    score = SCORERS.load("tables_match").score([table, table], gold=[table, Fault(code="BAD_CSV", detail="d")])
+    assert (score.strict, score.strict_reason) == (None, "table 'gold 2': BAD_CSV: d")

@@ -11,6 +11,8 @@ from evalsuite.core.registry import check_parameters
 from evalsuite.core.scores import SQLITE_CELLS
 from evalsuite.core.types import Score, Table
 from evalsuite.scorers import SCORERS
+from evalsuite.scorers.judge.client import PROVIDERS
+from evalsuite.scorers.judge.transport import Request
 from evalsuite.scorers.metrics.rouge import stem
 
 TABLE = Path(__file__).with_name("scores.txt")
@@ -64,7 +66,31 @@ def check(name: str, parameters: Any) -> list[Any]:
     return [[each.code, each.message, each.hint, sorted(each.blocks)] for each in problems]
 
 
-SAY = {"score": score_text, "trees": score_tree, "queries": score_query, "problems": check}
+def read_defaults(name: str) -> Any:
+    """The defaults of a scorer's parameters."""
+    return {key: parameter.default for key, parameter in SCORERS.load(name).parameters.items()}
+
+
+def make_requests(name: str, requests: Any, addresses: list[str]) -> Any:
+    """The bodies of requests to a provider, where they go, and its headers."""
+    provider = PROVIDERS[name].load()
+    bodies = [provider.body(Request(model=model, messages=tuple(messages), parameters=each)) for model, messages, each in requests]
+    return [bodies, [provider.address(base, "m/1") for base in addresses], provider.key_header, dict(provider.headers), provider.limit_key]
+
+
+def read_reply(name: str, data: Any) -> Any:
+    """The reply in what a provider sends."""
+    reply = PROVIDERS[name].load().reply(json.dumps(data).encode())
+    return reply and reply.to_json()
+
+
+def read_line(name: str, data: Any) -> Any:
+    """The key, the reply and the reason in a line of a batch."""
+    return PROVIDERS[name].load().batches.line(data)
+
+
+SAY = {"score": score_text, "trees": score_tree, "queries": score_query, "problems": check, "defaults": read_defaults}
+SAY |= {"requests": make_requests, "replies": read_reply, "lines": read_line}
 
 
 @pytest.mark.parametrize("section", SAY)
@@ -73,7 +99,7 @@ def test_what_is_said(section: str) -> None:
     text = TABLE.read_text(encoding="utf-8").partition(f"\n[{section}]\n")[2].partition("\n\n[")[0]
     for source, expected in zip(*[iter(text.splitlines())] * 2, strict=True):
         try:
-            found = "=> " + json.dumps(rounded(SAY[section](*json.loads(source))), ensure_ascii=False)
+            found = "=> " + json.dumps(rounded(SAY[section](*json.loads(source))), ensure_ascii=False, default=lambda _: "needed")
         except FaultError as error:
             found = f"=> ! {error.side} {error.fault.code}: {error.fault.detail}"
         except (EvalsuiteError, ValueError, TypeError, KeyError) as error:

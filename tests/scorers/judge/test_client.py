@@ -16,8 +16,8 @@ import pytest
 from evalsuite.core.errors import FaultError
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.judge import Judge, Settings
-from evalsuite.scorers.judge.client import Client, Pace, _portions
-from evalsuite.scorers.judge.transport import RecordedReplies, Reply, Request, TransportError, _proxy, send
+from evalsuite.scorers.judge.client import Client, Desk, Pace, _portions
+from evalsuite.scorers.judge.transport import RecordedReplies, Reply, Request, Response, TransportError, _proxy, send
 from tests.scorers.judge.conftest import KEY, Serve
 from tests.scorers.judge.server import Say, completion, prompt_of
 
@@ -446,3 +446,45 @@ def test_a_reply_may_be_as_long_as_the_bound(serve: Serve) -> None:
     assert len(send(f"{server.base_url}/chat/completions", b"{}", most_bytes=1 << 20, **sent).body) == 1 << 20
     with pytest.raises(TransportError, match="the reply is longer than 0 MiB"):
         send(f"{server.base_url}/chat/completions", b"{}", most_bytes=(1 << 20) - 1, **sent)
+
+
+class Refusing:
+    """A batch API of which every look is refused with a status, or that gives another answer."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+    def look(self, *_: Any) -> Any:
+        """The state of a batch."""
+        if self.why.startswith("HTTP"):
+            raise FaultError("JUDGE_FAILED", f"the judge answered {self.why}")
+        raise {"value": ValueError, "key": KeyError, "type": TypeError, "attribute": AttributeError}[self.why]
+
+
+@pytest.mark.parametrize("status", [*range(399, 432), *range(499, 505), 529])
+def test_each_status(status: int) -> None:
+    """200 is a reply; some are asked again, some end all calls, the others this one; a batch that is gone is forgotten."""
+    client = Client(Settings(model="m", base_url="http://x", cache=""))
+    client._pace.allowed = 8.0
+    is_passing = status in (408, 409, 425, 429) or status >= 500
+    response = Response(status=status, headers={}, body=b'{"error": {"message": "no"}}')
+    words = {401: "the key is not accepted: no", 403: "the key has no right to this: no", 404: "no such address or model: no"}
+    if is_passing:
+        assert client._reply(response) == (None, f"the judge answered HTTP {status}: no")
+    else:
+        with pytest.raises(FaultError) as raised:
+            client._reply(response)
+        assert raised.value.fault.detail == f"the judge answered HTTP {status}: {words.get(status, 'no')}"
+    assert (client._refusal is not None) is (status in words)
+    assert client._pace.allowed == (4.0 if status in (429, 503, 529) else 8.0)
+    desk = Desk(client.endpoint, Refusing(f"HTTP {status}"), None)  # type: ignore[arg-type]
+    assert desk._collect_replies({"id": "b", "keys": ["k"]}) is (status in (400, 401, 403, 404, 410))
+    assert desk._make_failure == {"k": f"the judge answered HTTP {status}"}
+
+
+@pytest.mark.parametrize("kind", ["value", "key", "type", "attribute"])
+def test_an_answer_to_a_batch_that_is_none(kind: str) -> None:
+    """The batch is over, and each of its requests says so."""
+    desk = Desk(Client(Settings(model="m", base_url="http://x", cache="")).endpoint, Refusing(kind), None)  # type: ignore[arg-type]
+    assert desk._collect_replies({"id": "b", "keys": ["k", "l"]})
+    assert desk._make_failure == dict.fromkeys("kl", "the provider's answer to a batch is none")

@@ -11,7 +11,7 @@ from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.metric import Measure, Metric, MetricError
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.metrics import METRICS, metric_from, runs_programs
-from evalsuite.scorers.metrics.chain import MetricBuilder
+from evalsuite.scorers.metrics.chain import Custom, MetricBuilder
 from evalsuite.scorers.metrics.short_answers import TokenF1
 
 
@@ -149,3 +149,18 @@ def test_which_checks_run_programs() -> None:
         assert runs_programs(spec) is True
     for spec in ("f1", {}, [], None, 3, {"composite": {"parts": ["f1"], "gold": program}}):
         assert runs_programs(spec) is False
+
+
+def test_a_function_gets_the_text_and_all_references() -> None:
+    """None where there is no reference; what it gives is a share, or nothing."""
+    seen: list[Any] = []
+    own = Custom(function=lambda *pair: seen.append(pair) or (0.5 if pair[1] else None))
+    assert (own.measure("a", ["b", "c"]).value, own.measure("a", []).value) == (0.5, None)
+    assert seen == [("a", ["b", "c"]), ("a", None)]
+    for value, is_fine in ((0, True), (1, True), (-0.1, False), (1.1, False), (float("nan"), False), ("1", False), (float("inf"), False)):
+        metric = Custom(function=lambda *_, value=value: value)
+        if is_fine:
+            assert metric.detailed_evaluate("a").value == value
+        else:
+            with pytest.raises(MetricError, match="which is no number in"):
+                metric.detailed_evaluate("a")
