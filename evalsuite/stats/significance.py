@@ -485,7 +485,8 @@ def compare_paired(
     tested = tests[chosen](left, right)
     deltas = differences(left, right)
     interval = tested.interval if chosen == "bootstrap" and tested.interval else difference_interval(left, right, confidence=1 - alpha)
-    better = "no difference shown" if tested.p > alpha else "a is better" if tested.difference > 0 else "b is better"
+    no_verdict = tested.p > alpha or not tested.difference
+    better = "no difference shown" if no_verdict else "a is better" if tested.difference > 0 else "b is better"
     return Significance(
         method=tested.method,
         statistic=tested.statistic,

@@ -32,6 +32,9 @@ def test_zero_one_scores_get_mcnemar() -> None:
     found = significance_test(a, b)
     assert (found.method, found.p, found.verdict) == ("exact McNemar", pytest.approx(0.021484375), "a is better")
     assert significance_test(b, a).verdict == "b is better"
+    # Sixteen small gains have the ranks, one loss has their size.
+    even = significance_test([0.0625] * 16 + [0.0], [0.0] * 16 + [1.0], method="wilcoxon")
+    assert (even.difference, even.p < 0.01, even.verdict) == (0.0, True, "no difference shown")
     assert significance_test(a, b, 0.01).verdict == "no difference shown"
     at_alpha = significance_test([1, 1], [0, 0], 0.5)
     assert (at_alpha.p, at_alpha.is_significant, at_alpha.verdict) == (0.5, True, "a is better")
