@@ -177,11 +177,14 @@ def test_a_patch_of_two_checks_or_of_an_odd_text(tmp_path: Path) -> None:
     """Of which check a patch is cannot be known; a text that is no name of a file stays as it is, and a file elsewhere in gold counts."""
     check = GOLD["capital"]
     gold = write_gold(tmp_path / "gold", {"two": [check, check], "capital": check})
-    write(gold, entry(gold, "capital", 'patch: {gold: "../x"}'))
-    errata = read_errata(read_gold(gold), day=DAY)
-    assert errata is not None
-    assert errata.entries[0].instance is not None
-    assert errata.entries[0].instance.checks[0].parameters["gold"] == "../x"
+    (gold / ".errata" / "capital").mkdir(parents=True)
+    (gold / ".errata" / "capital" / "r.csv").touch()
+    for golds, moved in (('"../x"', "../x"), ("[../x, r.csv]", ["../x", ".errata/capital/r.csv"])):
+        write(gold, entry(gold, "capital", f"patch: {{gold: {golds}}}"))
+        errata = read_errata(read_gold(gold), day=DAY)
+        assert errata is not None
+        assert errata.entries[0].instance is not None
+        assert errata.entries[0].instance.checks[0].parameters["gold"] == moved
     write(gold, entry(gold, "two", "patch: {gold: 1}"))
     with pytest.raises(GoldError, match="'two' has 2 checks, and patch fits one") as told:
         read_errata(read_gold(gold), day=DAY)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.core.errors import GoldError, OutputError, SubmissionError, UsageError
-from evalsuite.gold.layouts import LAYOUTS, convert, layout_named, layout_of, read_gold, read_submission
+from evalsuite.gold.layouts import LAYOUTS, convert, layout_of, read_gold, read_submission
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.paths import FromRoot, resolve_in_side
 from evalsuite.readers.submission_files import submission_files, submission_hash
@@ -321,10 +321,3 @@ def test_what_cannot_be_converted(tmp_path: Path) -> None:
     with pytest.raises(GoldError, match="no folder name"):
         convert(bad, tmp_path / "never")
     assert not (tmp_path / "never").exists()
-
-
-def test_every_layout_reads_both_sides() -> None:
-    """Each entry of the table has the three functions of a layout."""
-    for name in LAYOUTS:
-        layout = layout_named(name)
-        assert all(callable(getattr(layout, part)) for part in ("detect", "maker", "read_submission"))
