@@ -1,6 +1,7 @@
 """An invalid gold folder ends the run with file and line; a fault of one check affects only that check."""
 
 import json
+import math
 import os
 from datetime import date
 from pathlib import Path
@@ -189,13 +190,14 @@ def test_the_suites_defaults_stand_under_a_checks_own_parameters(tmp_path: Path)
 
 def test_values_that_json_cannot_keep(tmp_path: Path) -> None:
     """Those of YAML stay what they are: a day, a key that is a number; an id that gold lacks is told with the nearest."""
-    suite = "defaults:\n  shout_match: {times: 2026-01-02, loud: {1: [2.5, {3: x}]}}\n"
-    gold = read_gold(folder(tmp_path, entry("a"), suite=suite))
+    suite = "defaults:\n  shout_match: {times: 2026-01-02, loud: {1: [2.5, {3: x}]}}\n  number_match: {precision: .inf}\n"
+    gold = read_gold(folder(tmp_path, entry("a"), entry("i", "number_match", {"gold": 1}), suite=suite))
     assert dict(gold.instances[0].checks[0].parameters) == {"gold": "a", "times": date(2026, 1, 2), "loud": {1: [2.5, {3: "x"}]}}
+    assert dict(gold.instances[1].checks[0].parameters) == {"gold": 1, "precision": math.inf}
     check_ids(gold, ["a"])
     with pytest.raises(UsageError, match="no instance 'b' in gold") as told:
         check_ids(gold, ["a", "b"])
-    assert told.value.hint == "known: a"
+    assert told.value.hint == "known: a, i"
 
 
 def test_a_class_as_schema_of_a_check(tmp_path: Path) -> None:
