@@ -1,6 +1,7 @@
 """Layouts of gold and submission folders are recognised, and read with the right files."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -196,6 +197,9 @@ def test_modes(tmp_path: Path) -> None:
     assert list(read_submission(both, layout="lite", mode="exec_result").answers) == ["a"]
     with pytest.raises(SubmissionError, match=r"no <id>\.sql"):
         read_submission(submission_folder(tmp_path / "one", {"a.csv": ""}), layout="lite", mode="sql")
+    for mode, expected in ((None, "no <id>.csv and no <id>.sql in it"), ("exec_result", "no <id>.csv in it")):
+        with pytest.raises(SubmissionError, match=f"none: {re.escape(expected)}"):
+            read_submission(submission_folder(tmp_path / str(mode) / "none", {"read.me": ""}), layout="lite", mode=mode)
     with pytest.raises(SubmissionError, match="no such"):
         read_submission(tmp_path / "nowhere", layout="lite")
     with pytest.raises(UsageError, match="cannot be 'csv'"):
