@@ -12,6 +12,7 @@ from evalsuite.cli import main
 from evalsuite.cli.prediction import join_words, parse_options
 from evalsuite.core.errors import UsageError
 from evalsuite.scorers import SCORERS
+from tests.cli.test_run import as_json, lacks
 from tests.conftest import ROOT
 from tests.meta.test_packages import HEAVY
 from tests.processes import finished
@@ -244,13 +245,10 @@ def test_reports_of_one_instance_and_of_one_prediction(
     assert main(["check", *words, *(word for file in files for word in ("-o", file))]) == 0
     shown = capsys.readouterr()
     assert shown.err.startswith("note: the last run, ") is (words[0] == "sales_004")
-    assert main(["check", *words, "--json"]) == 0
-    whole = json.loads(capsys.readouterr().out)
+    whole = as_json("check", *words)
     assert json.loads(Path("c.json").read_text()).keys() == whole.keys()
     assert all(whole["reason"].split()[0] in Path(file).read_text() for file in files[:5])
     assert all(Path(file).stat().st_size for file in files)
     assert (main(["check", "sales_4"]), main(["check", "nope"])) == (2, 2)
     errors = capsys.readouterr().err
-    assert "'sales_4' is no scorer, and no instance of the last run" in errors
-    assert "check sales_004\n" in errors
-    assert "unknown scorer 'nope'" in errors
+    assert not lacks(errors, "'sales_4' is no scorer, and no instance of the last run", "check sales_004\n", "unknown scorer 'nope'")

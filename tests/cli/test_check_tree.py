@@ -10,6 +10,7 @@ import evalsuite
 from evalsuite.cli import main
 from evalsuite.reports.score_text import score_document
 from evalsuite.reports.terminal import as_text
+from tests.cli.test_run import said
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -40,10 +41,8 @@ def check(capsys: Capture, prediction: str, gold: str, *words: str) -> tuple[int
 
 def test_the_quick_start(files: dict[str, str], capsys: Capture) -> None:
     """Schema inferred and annotated by commands, then P = R = F1 = 0.50 under both rules, the records 2/3 and 1/3."""
-    assert main(["schema", "infer", files["gold"]]) == 0
-    Path(files["schema"]).write_text(capsys.readouterr().out)
-    assert main(["schema", "annotate", files["schema"]]) == 0
-    Path(files["schema"]).write_text(capsys.readouterr().out)
+    Path(files["schema"]).write_text(said("schema infer", files["gold"]))
+    Path(files["schema"]).write_text(said("schema annotate", files["schema"]))
     code, out, err = check(capsys, files["extracted"], files["gold"], "--schema", files["schema"], "--json")
     found = json.loads(out)
     assert (code, err) == (0, "")
@@ -123,15 +122,14 @@ def test_faults_exit_2(prediction: str, gold: str, words: list[str], message: st
 
 
 @pytest.mark.parametrize("name", ["tree_match", "tree_score"])
-def test_two_hundred_records_are_tables(name: str, tmp_path: Path, capsys: Capture) -> None:
+def test_two_hundred_records_are_tables(name: str, tmp_path: Path) -> None:
     """Of 200 records the fields, the worst records and the differences of the first wrong one are shown, in lines that fit a screen."""
     gold = [{"id": f"r{n}", "a": n, "b": [{"c": "text " * 9, "d": n}] * 3} for n in range(200)]
     answers = [{**record, "a": -1} if n in (7, 150) else record for n, record in enumerate(gold)]
     for file, records in (("g.jsonl", gold), ("a.jsonl", answers)):
         (tmp_path / file).write_text("\n".join(map(json.dumps, records)))
     words = ["--prediction", str(tmp_path / "a.jsonl"), "--gold", str(tmp_path / "g.jsonl"), "--id-field", "id"]
-    assert main(["check", name, *words]) == 0
-    out = capsys.readouterr().out
+    out = said("check", name, *words)
     assert max(map(len, out.splitlines())) < 200
     assert "fields, worst first" in out
     worst = out[out.index("records, worst first") :].splitlines()[2:4]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
+from tests.cli.test_run import lacks, said
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -25,24 +26,19 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_list(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list() -> None:
     """Name, engine, place and use of each; no value that may be secret."""
-    assert main(["connections", "list"]) == 0
-    shown = capsys.readouterr().out
+    shown = said("connections list")
     assert [line.split()[:2] for line in shown.splitlines()] == [["sales", "sqlite"], ["none", "postgres"]]
-    assert "prefix local_" in shown
-    assert "2 instances" in shown
-    assert "connections.yaml:2" in shown
+    assert not lacks(shown, "prefix local_", "2 instances", "connections.yaml:2")
     assert SECRET not in shown
     assert "127.0.0.1" not in shown
 
 
-def test_one_that_works(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_that_works() -> None:
     """The engine, the shape of the result, and whether results are kept."""
-    assert main(["connections", "test", "sales"]) == 0
-    shown = capsys.readouterr().out
-    assert "✓ sales" in shown
-    assert "1 row x 1 column" in shown
+    shown = said("connections test sales")
+    assert not lacks(shown, "✓ sales", "1 row x 1 column")
     assert shown.endswith("done: 1 of 1 work\n")
 
 
@@ -77,5 +73,4 @@ def test_unknown_name_and_nothing_configured(capsys: pytest.CaptureFixture[str])
     assert "did you mean 'sales'?" in capsys.readouterr().out
     Path("connections.yaml").unlink()
     assert main(["connections", "test"]) == 0
-    assert main(["connections", "list"]) == 0
-    assert "docs/connections.md" in capsys.readouterr().out
+    assert "docs/connections.md" in said("connections list")

@@ -1,22 +1,18 @@
 """`evalsuite doctor` names every sandbox feature, and agrees with the receipt of a run."""
 
-import json
-
 import pytest
 
-from evalsuite.cli import main
 from evalsuite.sandbox.linux_layers import can_filter, landlock_version
 from evalsuite.sandbox.program_sandbox import can_sandbox_programs
+from tests.cli.test_run import as_json, said
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 
-def test_every_sandbox_feature_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_sandbox_feature_is_named() -> None:
     """Exit 0 with or without a feature; the table and the JSON agree with what each feature reports of itself."""
-    assert main(["doctor"]) == 0
-    shown = capsys.readouterr().out
-    assert main(["doctor", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    shown = said("doctor")
+    found = as_json("doctor")
     stands = {name: row["stands"] for name, row in found.items()}
     assert (stands["landlock"], stands["seccomp"], stands["jail"]) == (landlock_version() > 0, can_filter(), can_sandbox_programs())
     for name, stood in stands.items():

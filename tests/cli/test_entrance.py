@@ -17,7 +17,7 @@ from evalsuite.cli import main
 from evalsuite.cli.commands import COMMANDS, LISTED, grouped_name, page, plain_name
 from evalsuite.cli.parser import SECTIONS, HelpCommand, leaves, load_command
 from evalsuite.suites.recognition import recognise
-from tests.cli.test_run import text_gold, text_submission, write_lines
+from tests.cli.test_run import as_json, lacks, said, text_gold, text_submission, write_lines
 from tests.conftest import copy_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -210,13 +210,11 @@ RECOGNISED = [
 ]
 
 
-def test_each_kind_is_recognised(things: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_kind_is_recognised(things: Path) -> None:
     """Files and folders alone and in pairs, in any order: their kind, and the commands with all options that they need."""
     shutil.copy("one.csv", "right_one.csv")
     for words, kind, commands in RECOGNISED:
-        capsys.readouterr()
-        assert main(["what", *words.split(), "--json"]) == 0, words
-        told = json.loads(capsys.readouterr().out)
+        told = as_json("what", *words.split())
         assert told["kind"] == kind, words
         lines = [line.removeprefix("evalsuite ") if line.startswith("evalsuite ") else f"!{line}" for line in told["would_run"]]
         assert [shlex.join(shlex.split(line)) if line[0] != "!" else line for line in lines] == [
@@ -258,9 +256,8 @@ def test_further_options_go_to_the_command(things: Path, capsys: pytest.CaptureF
     shown = capsys.readouterr()
     assert json.loads(shown.out)["summary"]["score"] == 0.5
     assert shown.err.startswith("$ evalsuite run sub --gold gold --json")
-    assert main(["answers.csv", "--candidate", "claude"]) == 0
     assert (
-        capsys.readouterr().out.splitlines()[0]
+        said("answers.csv --candidate claude").splitlines()[0]
         == "$ evalsuite suite try answers.csv --input question --reference answer --candidate claude"
     )
 
@@ -268,7 +265,7 @@ def test_further_options_go_to_the_command(things: Path, capsys: pytest.CaptureF
 def test_what_is_not_clear_ends_with_commands(things: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit 2, with the commands that would do it; a word that is no path is a mistyped command."""
     shutil.rmtree("gold")
-    for words, said in {
+    for words, why in {
         ("one.csv",): "evalsuite explain RIGHT.csv one.csv; or evalsuite suite try one.csv",
         ("sub",): "evalsuite run sub --gold GOLD; or evalsuite validate sub",
         ("notes.md",): "cannot tell what notes.md is",
@@ -277,7 +274,7 @@ def test_what_is_not_clear_ends_with_commands(things: Path, capsys: pytest.Captu
     }.items():
         capsys.readouterr()
         assert main(list(words)) == 2
-        assert said in capsys.readouterr().err, words
+        assert why in capsys.readouterr().err, words
 
 
 def test_a_commands_name_goes_before_a_path(things: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -318,7 +315,7 @@ def test_what_is_in_an_archive_decides(things: Path, capsys: pytest.CaptureFixtu
     (things / "gold" / "scorers.py").write_text("raise SystemExit(9)\n", encoding="utf-8")
     shutil.make_archive("gold_with_code", "zip", "gold")
     (things / "gold" / "scorers.py").unlink()
-    for words, code, said in (
+    for words, code, why in (
         ("records_one.zip records_two.zip", 1, "different (exit 1)"),
         ("outer.zip gold", 0, "done: 50.0 % (no gate set)"),
         ("sub gold_packed.zip", 0, "done: 50.0 % (no gate set)"),
@@ -328,7 +325,7 @@ def test_what_is_in_an_archive_decides(things: Path, capsys: pytest.CaptureFixtu
         capsys.readouterr()
         assert main(words.split()) == code, words
         shown = capsys.readouterr()
-        assert said in shown.out + shown.err, words
+        assert why in shown.out + shown.err, words
 
 
 def test_help_lists_twelve_commands() -> None:
@@ -380,7 +377,7 @@ def test_queries_that_cannot_run_are_counted_first(things: Path, capsys: pytest.
     assert "note: 0 of 2 queries can run here; 1 needs an account (bigquery), 1 lacks its database (geo): --databases DIR" in shown.err
 
 
-def test_denominators_of_a_leaderboard(things: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_denominators_of_a_leaderboard(things: Path) -> None:
     """In a checkout: over all, over submitted, over what can be scored here; ids without gold are named once, equal warnings folded."""
     gold = things / "checkout" / "spider2-lite" / "evaluation_suite" / "gold"
     absent = [f"bq1{i:02}" for i in range(12)]
@@ -392,9 +389,7 @@ def test_denominators_of_a_leaderboard(things: Path, capsys: pytest.CaptureFixtu
     )
     (things / "tables").mkdir()
     _table(things / "tables" / "local001.csv", ["a"], [1])
-    capsys.readouterr()
-    assert main(["checkout", "tables"]) == 0
-    out = " ".join(capsys.readouterr().out.split())
+    out = " ".join(said("checkout tables").split())
     n = len(lines)
     assert f"leaderboard 1/{n + 12} = {100 / (n + 12):.1f} % over all · 1/1 = 100.0 % over submitted · 1/{n} = " in out
     assert f"gold is absent {', '.join(absent[:8])} and 4 more" in out
@@ -402,12 +397,10 @@ def test_denominators_of_a_leaderboard(things: Path, capsys: pytest.CaptureFixtu
     assert "(and 11 more like it)" in out
 
 
-def test_an_archive_keeps_its_name_in_a_comparison(things: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_archive_keeps_its_name_in_a_comparison(things: Path) -> None:
     """The side of a packed submission is called like the archive."""
-    assert main(["packed.zip", "sub2"]) == 0
-    out = capsys.readouterr().out
-    assert "$ evalsuite compare packed.zip sub2 --gold gold" in out
-    assert "baseline packed ·" in out
+    out = said("packed.zip sub2")
+    assert not lacks(out, "$ evalsuite compare packed.zip sub2 --gold gold", "baseline packed ·")
     assert "unpacked" not in out
 
 

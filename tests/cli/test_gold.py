@@ -15,6 +15,7 @@ from evalsuite.readers.gold_files import gold_hash
 from evalsuite.runs.history import load_self_score
 from tests.analysis.gold_checks.gold_folders import Made, clean
 from tests.analysis.gold_checks.lint_plants import PLANTED, Plant
+from tests.cli.test_run import as_json, lacks, said
 from tests.conftest import ROOT
 from tests.processes import finished
 
@@ -37,12 +38,11 @@ def only(made: Made, *ids: str) -> None:
     made.suite, made.database = "name: made\n", made.database if "d1" in ids else []
 
 
-def test_check_prints_and_keeps_the_ceiling(made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_prints_and_keeps_the_ceiling(made: Made, tmp_path: Path) -> None:
     """The last lines say what gold scores and where that is kept, and reports can look it up by gold's hash."""
     made.parameters("n1")["gold"] = -5
     gold = made.write(tmp_path)
-    assert main(["gold", "check", "gold", "--isolation", "none"]) == 1
-    out = capsys.readouterr().out
+    out = said("gold check gold --isolation none", code=1)
     assert "gold/made_eval.jsonl:2: n1: number_match, official: no number within" in out
     assert out.endswith("\nfailed: no full marks under its own rules: n1 (exit 1)\n")
     assert "gold scores 6/7 under official, 7/7 under strict" in out
@@ -51,12 +51,11 @@ def test_check_prints_and_keeps_the_ceiling(made: Made, tmp_path: Path, capsys: 
     assert (kept.official, kept.strict, kept.unsatisfied) == (6, 7, ("n1",))
 
 
-def test_check_has_a_gate_and_json(made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_has_a_gate_and_json(made: Made, tmp_path: Path) -> None:
     """Below the gate the exit code is 1; --json prints one object and --no-save keeps nothing."""
     made.parameters("n1")["gold"] = -5
     made.write(tmp_path)
-    assert main(["gold", "check", "gold", "--isolation", "none", "--no-save", "--json", "--fail-under", "0.9"]) == 1
-    shown = json.loads(capsys.readouterr().out)
+    shown = as_json("gold check gold --isolation none --no-save --fail-under 0.9", code=1)
     assert (shown["official"], shown["strict"], shown["n_tried"]) == (6, 7, 7)
     assert shown["unsatisfied"][0]["rules"] == ["official"]
     assert not (tmp_path / ".evalsuite").exists()
@@ -64,19 +63,16 @@ def test_check_has_a_gate_and_json(made: Made, tmp_path: Path, capsys: pytest.Ca
 
 
 @pytest.mark.parametrize("lost", ["c1/cities.csv", "c2/a.csv", "m1/sales.csv", "d1/orders.duckdb"])
-def test_check_misses_every_gold_file(lost: str, made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_misses_every_gold_file(lost: str, made: Made, tmp_path: Path) -> None:
     """A gold file that is gone is found and its instance named, also where another accepted one is there; `lint_ignore` may say so."""
     id_ = lost.partition("/")[0]
     only(made, id_)
     (made.write(tmp_path) / lost).unlink()
-    assert main(["gold", "check", "gold", "--isolation", "none", "--no-save"]) == 1
-    out = capsys.readouterr().out
-    assert f"failed: no full marks under its own rules: {id_} (exit 1)" in out
-    assert "MISSING_FILE" in out
+    out = said("gold check gold --isolation none --no-save", code=1)
+    assert not lacks(out, f"failed: no full marks under its own rules: {id_} (exit 1)", "MISSING_FILE")
     made.entries[id_]["lint_ignore"] = ["missing-file"]
     (tmp_path / "gold" / "made_eval.jsonl").write_text("".join(line + "\n" for line in made.lines()))
-    assert main(["gold", "check", "gold", "--isolation", "none", "--no-save"]) == 0
-    assert f"   {id_}: lint_ignore missing-file\n" in capsys.readouterr().out
+    assert f"   {id_}: lint_ignore missing-file\n" in said("gold check gold --isolation none --no-save")
 
 
 def test_check_takes_each_instance_by_its_own_rules(made: Made, tmp_path: Path) -> None:
@@ -95,12 +91,11 @@ def test_errata_answer_for_gold_while_they_are_applied(made: Made, tmp_path: Pat
     made.write(tmp_path)
     check = ["gold", "check", "gold", "--isolation", "none", "--no-save"]
     assert main(["gold", "errata", "gold", "--entry", "n1"]) == 0
-    said = "author: M. Rossi\n  reason: a loss\n  evidence: https://example.org/1"
-    entry = capsys.readouterr().out.replace("author:\n  reason:\n  evidence: https://", said)
+    signed = "author: M. Rossi\n  reason: a loss\n  evidence: https://example.org/1"
+    entry = capsys.readouterr().out.replace("author:\n  reason:\n  evidence: https://", signed)
     errata = tmp_path / "gold" / "gold.errata.yaml"
     errata.write_text(entry)
-    assert main(check) == 0
-    assert "   n1: gold/gold.errata.yaml:1\n" in capsys.readouterr().out
+    assert "   n1: gold/gold.errata.yaml:1\n" in said(*check)
     errata.write_text(re.sub("expires: .*", "expires: 2020-01-01", entry))
     assert main(check) == 1
     errata.write_text(re.sub("gold: .*", 'gold: "0123456789ab"', entry))
@@ -112,7 +107,7 @@ def test_the_examples_gold_is_green() -> None:
     assert main(["gold", "check", str(ROOT / "gold"), "--isolation", "none", "--no-save"]) == 0
 
 
-def test_check_computes_gold_that_is_a_query(made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_computes_gold_that_is_a_query(made: Made, tmp_path: Path) -> None:
     """With a connection the query's result is handed in; without one it is not tried; a query that fails or is gone fails."""
     (tmp_path / "db").mkdir()
     with sqlite3.connect(tmp_path / "db" / "shop.sqlite") as database:
@@ -125,24 +120,18 @@ def test_check_computes_gold_that_is_a_query(made: Made, tmp_path: Path, capsys:
     made.files["connections.yaml"] = "shop: {engine: sqlite, database: shop.sqlite, prefix: l}\n"
     gold = made.write(tmp_path)
     check = ["gold", "check", "gold", "--isolation", "none", "--no-save"]
-    assert main(check) == 0
-    out = capsys.readouterr().out
+    out = said(*check)
     assert "gold/made_eval.jsonl:2: l1: number_match: connection 'shop': no gold/shop.sqlite" in out
     assert "gold scores 1/1 under official, 1/1 under strict (2 more not tried)" in out
     assert "done: every gold that was tried gets full marks" in out
-    assert main([*check, "--databases", "db"]) == 0
-    assert "gold scores 3/3 under official, 3/3 under strict\n" in capsys.readouterr().out
+    assert "gold scores 3/3 under official, 3/3 under strict\n" in said(*check, "--databases", "db")
     assert main(["gold", "lint", "gold", "--strict"]) == 0
     (gold / "l1" / "gold.sql").write_text("SELECT nothing FROM nowhere")
     (gold / "l2" / "gold.sql").unlink()
-    assert main([*check, "--databases", "db"]) == 1
-    out = capsys.readouterr().out
-    assert "failed: no full marks under its own rules: l1, l2 (exit 1)" in out
-    assert "SQL_ERROR" in out
-    assert main(check) == 1
-    assert "failed: no full marks under its own rules: l2 (exit 1)" in capsys.readouterr().out
-    assert main(["gold", "lint", "gold"]) == 1
-    assert "missing-file: l2: gold.sql" in capsys.readouterr().out
+    out = said(*check, "--databases", "db", code=1)
+    assert not lacks(out, "failed: no full marks under its own rules: l1, l2 (exit 1)", "SQL_ERROR")
+    assert "failed: no full marks under its own rules: l2 (exit 1)" in said(*check, code=1)
+    assert "missing-file: l2: gold.sql" in said("gold lint gold", code=1)
 
 
 @pytest.mark.parametrize(("id_", "code"), [("n1", "negative-number"), ("t1", "exclude-text"), ("n1", "percentage-and")])
@@ -176,11 +165,10 @@ def test_whatever_is_refused_has_a_code_to_answer_with(plant: Plant, made: Made,
     assert below <= named
 
 
-def test_lint_of_clean_gold(made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_of_clean_gold(made: Made, tmp_path: Path) -> None:
     """Nothing found: one line, exit 0."""
     made.write(tmp_path)
-    assert main(["gold", "lint", "gold"]) == 0
-    assert capsys.readouterr().out == "7 instances: 0 errors, 0 warnings, 0 notes\n"
+    assert said("gold lint gold") == "7 instances: 0 errors, 0 warnings, 0 notes\n"
 
 
 def test_lint_formats_and_exit_codes(made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -188,12 +176,10 @@ def test_lint_formats_and_exit_codes(made: Made, tmp_path: Path, capsys: pytest.
     made.parameters("c1")["condition_cols"] = [7]
     made.parameters("t1")["gold"] = "Portugal\x1b[31m "
     made.write(tmp_path)
-    assert main(["gold", "lint", "gold"]) == 1
-    out = capsys.readouterr().out
+    out = said("gold lint gold", code=1)
     assert "gold/made_eval.jsonl:3: error column-out-of-range: c1: cities.csv: condition_cols names column 7, but the last one is 2" in out
     assert "\x1b" not in out
-    assert main(["gold", "lint", "gold", "--format", "json", "--ignore", "column-out-of-range"]) == 0
-    shown = json.loads(capsys.readouterr().out)
+    shown = json.loads(said("gold lint gold --format json --ignore column-out-of-range"))
     assert shown["counts"]["error"] == 0
     assert shown["n_ignored"] == 1
     assert main(["gold", "lint", "gold", "--ignore", "column-out-of-range", "--strict"]) == 1
@@ -204,12 +190,11 @@ def test_lint_formats_and_exit_codes(made: Made, tmp_path: Path, capsys: pytest.
     assert all(line.startswith(("::error ", "::warning ", "::notice ")) for line in first)
 
 
-def test_the_diff_of_fix_can_be_applied_by_git(made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_diff_of_fix_can_be_applied_by_git(made: Made, tmp_path: Path) -> None:
     """What --fix prints is a patch that git takes, and does what --write does."""
     made.parameters("t1")["exclude"] = "Spain"
     gold = made.write(tmp_path)
-    assert main(["gold", "lint", "gold", "--fix"]) == 0
-    patch = capsys.readouterr().out
+    patch = said("gold lint gold --fix")
     finished(["git", "apply", "--unsafe-paths", "-"], text=patch, check=True, cwd=tmp_path)
     by_git = (gold / "made_eval.jsonl").read_bytes()
     (gold / "made_eval.jsonl").write_text("".join(line + "\n" for line in made.lines()))
@@ -230,24 +215,19 @@ def test_the_diff_of_fix_can_be_applied_by_git(made: Made, tmp_path: Path, capsy
         (["lint", "nowhere"], "no such gold folder"),
     ],
 )
-def test_arguments_that_cannot_be_meant(
-    made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
-) -> None:
+def test_arguments_that_cannot_be_meant(made: Made, tmp_path: Path, arguments: list[str], message: str) -> None:
     """Exit 2 and a sentence."""
     made.write(tmp_path)
-    assert main(["gold", *arguments]) == 2
-    assert message in capsys.readouterr().err
+    assert message in said("gold", *arguments, code=2)
 
 
-def test_contamination_finds_a_question_and_has_a_gate(made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_contamination_finds_a_question_and_has_a_gate(made: Made, tmp_path: Path) -> None:
     """The question that stands in a corpus is named with file and line; exit 0, or 1 over the gate."""
     made.write(tmp_path)
     (tmp_path / "corpus.txt").write_text(f"noise\n{QUESTION}\n")
-    assert main(["gold", "contamination", "gold", "--against", "corpus.txt"]) == 0
-    out = capsys.readouterr().out
+    out = said("gold contamination gold --against corpus.txt")
     assert "100.0 %  t1  instruction" in out
     assert "longest: 9 words at corpus.txt:2: in which country" in out
     assert "1 of 7 instances share n-grams of 13 words" in out
-    assert main(["gold", "contamination", "gold", "--against", "corpus.txt", "--fail-over", "0.5", "--json"]) == 1
-    (found,) = json.loads(capsys.readouterr().out)["overlaps"]
+    (found,) = as_json("gold contamination gold --against corpus.txt --fail-over 0.5", code=1)["overlaps"]
     assert (found["instance_id"], found["share"], found["longest"]["line"]) == ("t1", 1.0, 2)

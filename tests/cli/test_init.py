@@ -9,6 +9,7 @@ from evalsuite.cli import main
 from evalsuite.cli.commands import COMMANDS, GROUPS
 from evalsuite.core.errors import EXIT_OK, EXIT_USAGE
 from evalsuite.gold.layouts import read_gold
+from tests.cli.test_run import lacks, said
 from tests.terminal.pty_harness import EVALSUITE, run
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -30,13 +31,11 @@ def spec(folder: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
-def test_tables_become_gold(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_become_gold(place: Path) -> None:
     """One folder with a spec, each file in the folder of its instance; it scores its own gold 1, and a second call leaves it alone."""
     (place / "asked.csv").write_text("id;question\nq2;How many?\n")
-    assert main(["init", "--gold-from", "src", "--questions", "asked.csv"]) == EXIT_OK
-    out = capsys.readouterr().out
-    assert "no question for q1" in out
-    assert "decide: ignore_order" in out
+    out = said("init --gold-from src --questions asked.csv")
+    assert not lacks(out, "no question for q1", "decide: ignore_order")
     assert out.splitlines()[-1].startswith("done: ")
     assert [path.parent.name for path in place.rglob("*_eval.jsonl")] == ["gold"]
     assert (place / "gold/suite.yaml").read_text() == f'name: "{place.name}"\n'
@@ -44,15 +43,12 @@ def test_tables_become_gold(place: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert [(entry["instance_id"], entry.get("question")) for entry in spec(place / "gold")] == [("q1", None), ("q2", "How many?")]
     for name in ("q1", "q2"):
         (place / f"submission_template/{name}/{name}.csv").write_bytes((place / f"gold/{name}/{name}.csv").read_bytes())
-    assert main(["run", "submission_template", "--gold", "gold"]) == EXIT_OK
-    assert "2/2 = 100.0 %" in capsys.readouterr().out
+    assert "2/2 = 100.0 %" in said("run submission_template --gold gold")
     (place / "src/more").mkdir()
     (place / "src/notes.txt").write_text("none")
     filled = (place / "submission_template/q1/q1.csv").read_bytes()
-    assert main(["init", "--gold-from", "src"]) == EXIT_OK
-    out = capsys.readouterr().out
-    assert "submission_template was there and stays as it is" in out
-    assert "left out: more/, notes.txt" in out
+    out = said("init --gold-from src")
+    assert not lacks(out, "submission_template was there and stays as it is", "left out: more/, notes.txt")
     assert (place / "submission_template/q1/q1.csv").read_bytes() == filled
     assert (place / "src_gold/suite.yaml").read_text() == 'name: "src_gold"\n'
 
@@ -97,39 +93,30 @@ def test_examples_choose_the_parameters(place: Path, capsys: pytest.CaptureFixtu
         (["--gold-from", "src", "--good", "empty"], "no example belongs to an instance"),
     ],
 )
-def test_what_cannot_be_meant_writes_nothing(place: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
+def test_what_cannot_be_meant_writes_nothing(place: Path, arguments: list[str], says: str) -> None:
     """Exit 2, what was expected, and nothing half written."""
     (place / "bad.csv").write_text("id,question\nq9,What?\n")
     (place / "empty").mkdir()
     before = sorted(place.rglob("*"))
-    assert main(["init", *arguments]) == EXIT_USAGE
-    assert says in capsys.readouterr().err
+    assert says in said("init", *arguments, code=EXIT_USAGE)
     assert sorted(place.rglob("*")) == before
 
 
-def test_the_example_runs_and_says_what_is_next(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_runs_and_says_what_is_next(place: Path) -> None:
     """`example`, then the command that it names, then the one that this names; what is kept is kept out of git."""
-    assert main(["example", "play"]) == EXIT_OK
-    assert "next: evalsuite run play/submission --gold play/gold" in capsys.readouterr().out
-    assert main(["run", "play/submission", "--gold", "play/gold"]) == EXIT_OK
-    out = capsys.readouterr().out
+    assert "next: evalsuite run play/submission --gold play/gold" in said("example play")
+    out = said("run play/submission --gold play/gold")
     (line,) = [line.strip() for line in out.splitlines() if "next: " in line]
     assert line.startswith("next: evalsuite explain stock --run 2")
     assert len(line) < 60
     assert main(line.removeprefix("next: evalsuite ").split()) in (0, 1)
     assert (place / ".evalsuite/.gitignore").read_text() == "*\n"
     name = line.split()[-1]
-    assert main(["check", "stock", "--run", name]) == EXIT_OK
-    assert "stock" in capsys.readouterr().out
+    assert "stock" in said("check stock --run", name)
 
 
-def test_help_and_version_by_their_short_names(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_and_version_by_their_short_names() -> None:
     """`help`, `help COMMAND` and `-V` say what the long forms say; every command stands in one group of the page."""
-    said = []
-    for arguments in (["help"], ["--help"], ["-V"], ["--version"], ["help", "run"], ["run", "--help"]):
-        assert main(arguments) == EXIT_OK
-        said.append(capsys.readouterr().out)
-    assert said[0] == said[1]
-    assert said[2] == said[3]
-    assert said[4] == said[5]
+    for one, other in (("help", "--help"), ("-V", "--version"), ("help run", "run --help")):
+        assert said(one) == said(other)
     assert sorted(name for names in GROUPS.values() for name in names) == sorted(COMMANDS)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
+from tests.cli.test_run import called, lacks, said
 from tests.gold.layouts import CITIES, gold_folder, submission_folder
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -25,44 +26,39 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     submission_folder(tmp_path / "sub", ANSWERS)
 
 
-def test_the_report_names_the_layout(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_names_the_layout() -> None:
     """What gold looks like is found out, and heading, signature and run.json say so."""
-    assert main([*RUN, "--out", "one"]) == 0
-    out = capsys.readouterr().out
+    out = said(*RUN, "--out", "one")
     assert "gold (4 instances, layout lite) · sub (3 submitted) · rules official-lite" in out
     assert "rules:official-lite|gold:" in out
     assert "other.csv: 'other' is not in gold (UNKNOWN_ID)" in out
     saved = json.loads(Path("one/run.json").read_text())
     assert (saved["gold"]["layout"], saved["options"]["rules"]) == ("lite", "official")
-    assert main(["report", "one"]) == 0
-    assert "layout lite" in capsys.readouterr().out
+    assert "layout lite" in said("report one")
 
 
-def test_layout_overrides(capsys: pytest.CaptureFixture[str]) -> None:
+def test_layout_overrides() -> None:
     """Another reference can be asked for; a name that is none is an error with those that are."""
-    assert main([*RUN, "--no-save", "--layout", "snow"]) == 0
-    assert "rules official-snow" in capsys.readouterr().out
-    assert main([*RUN, "--no-save", "--layout", "rain"]) == 2
-    assert capsys.readouterr().err == "error: no layout 'rain'\nhint: known: bird-ex, lite, original, snow, test-suite\n"
+    assert "rules official-snow" in said(*RUN, "--no-save", "--layout", "snow")
+    assert (
+        said(*RUN, "--no-save", "--layout", "rain", code=2)
+        == "error: no layout 'rain'\nhint: known: bird-ex, lite, original, snow, test-suite\n"
+    )
 
 
-def test_strict_rules_have_no_reference(capsys: pytest.CaptureFixture[str]) -> None:
+def test_strict_rules_have_no_reference() -> None:
     """Strict is one and the same in every layout."""
-    assert main([*RUN, "--no-save", "--rules", "strict"]) == 0
-    out = capsys.readouterr().out
+    out = said(*RUN, "--no-save", "--rules", "strict")
     assert "layout lite) · sub (3 submitted) · rules strict" in out
     assert "|rules:strict|" in out.replace("evalsuite:0.2.0|", "|")
 
 
-def test_queries_are_refused_without_a_connection(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_queries_are_refused_without_a_connection(tmp_path: Path) -> None:
     """A folder of queries is read as such, told apart by --mode where tables lie beside them, and no query is run."""
     (tmp_path / "sub" / "bq001.sql").write_text("select 1")
-    assert main([*RUN, "--no-save"]) == 2
-    assert "both .csv and .sql" in capsys.readouterr().err
-    assert main([*RUN, "--no-save", "--mode", "sql"]) == 0
-    out = capsys.readouterr().out
-    assert "sub (1 submitted)" in out
-    assert "SQL_NOT_ALLOWED" in out
+    assert "both .csv and .sql" in said(*RUN, "--no-save", code=2)
+    out = said(*RUN, "--no-save", "--mode", "sql")
+    assert not lacks(out, "sub (1 submitted)", "SQL_NOT_ALLOWED")
 
 
 def test_reference_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,70 +77,52 @@ def test_reference_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert real == "Real score: 0.5, Correct examples: 2, Total examples: 4"
 
 
-def test_check_and_validate(capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_and_validate() -> None:
     """One instance and a look at what is to be handed in work on the same folders."""
-    assert main(["check", "sf_bq002", "--result_dir", "sub", "--gold_dir", "gold"]) == 0
-    out = capsys.readouterr().out
-    assert "sf_bq002.csv" in out
-    assert "reference=lite" in out
-    assert main(["validate", "sub", "--gold", "gold"]) == 1
-    out = capsys.readouterr().out
-    assert "other.csv: other: UNKNOWN_ID" in out
-    assert "ga004: MISSING_INSTANCE" in out
-    assert "3 of 4 answers (3 file), 3 ready" in out
-    assert main(["validate", "sub", "--gold", "gold", "--mode", "sql"]) == 2
-    assert "3 ready" not in capsys.readouterr().out
-    assert main(["check", "sf_bq002", "--result_dir", "sub", "--gold_dir", "gold", "--mode", "sql"]) == 2
-    assert "sf_bq002.csv" not in capsys.readouterr().out
-    assert main(["check", "sf_bq002", "--result_dir", "sub", "--gold_dir", "gold", "--layout", "snow"]) == 0
-    assert "reference=snow" in capsys.readouterr().out
+    out = said("check sf_bq002 --result_dir sub --gold_dir gold")
+    assert not lacks(out, "sf_bq002.csv", "reference=lite")
+    out = said("validate sub --gold gold", code=1)
+    assert not lacks(out, "other.csv: other: UNKNOWN_ID", "ga004: MISSING_INSTANCE", "3 of 4 answers (3 file), 3 ready")
+    refused = called("validate", "sub", "--gold", "gold", "--mode", "sql", cwd=Path())
+    assert (refused.returncode, "3 ready" in refused.stdout) == (2, False)
+    check = "check sf_bq002 --result_dir sub --gold_dir gold"
+    assert "sf_bq002.csv" not in said(f"{check} --mode sql", code=2)
+    assert "reference=snow" in said(f"{check} --layout snow")
     Path("sub/other.csv").unlink()
     assert main(["validate", "sub", "--layout", "lite"]) == 0
 
 
-def test_explain_finds_the_files(capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_finds_the_files() -> None:
     """The explanation of a wrong answer opens both sides where their layout puts them."""
     Path("sub/bq001.csv").write_text("city,n\nOslo,1\nRome,3\n")
-    assert main(["explain", "bq001", "--result_dir", "sub", "--gold", "gold"]) == 0
-    out = capsys.readouterr().out
-    assert "sub/bq001.csv" in out
-    assert "gold/exec_result/bq001.csv" in out
+    out = said("explain bq001 --result_dir sub --gold gold")
+    assert not lacks(out, "sub/bq001.csv", "gold/exec_result/bq001.csv")
 
 
-def test_gold_commands(capsys: pytest.CaptureFixture[str]) -> None:
+def test_gold_commands() -> None:
     """Gold answers its own questions, and lint does not take the folder of tables for a stray one."""
-    assert main(["gold", "check", "gold", "--isolation", "none", "--no-save"]) == 0
-    assert "gold scores 4/4 under official, 4/4 under strict" in capsys.readouterr().out
-    assert main(["gold", "lint", "gold"]) == 0
-    assert "stray" not in capsys.readouterr().out
+    assert "gold scores 4/4 under official, 4/4 under strict" in said("gold check gold --isolation none --no-save")
+    assert "stray" not in said("gold lint gold")
 
 
-def test_convert(capsys: pytest.CaptureFixture[str]) -> None:
+def test_convert() -> None:
     """The converted folder is gold in the original layout, and a second try does not write over it."""
-    assert main(["gold", "convert", "gold", "--out", "plain"]) == 0
-    assert capsys.readouterr().out == "4 instances and 4 files, read as lite, written to plain\n"
-    assert main(["gold", "check", "plain", "--isolation", "none", "--no-save"]) == 0
-    assert "gold scores 4/4 under official, 4/4 under strict" in capsys.readouterr().out
-    assert main(["gold", "convert", "gold", "--out", "plain"]) == 2
-    assert "not an empty folder" in capsys.readouterr().err
-    assert main(["gold", "convert", "gold", "--out", "cold", "--layout", "snow"]) == 0
-    assert "read as snow, written to cold" in capsys.readouterr().out
+    assert said("gold convert gold --out plain") == "4 instances and 4 files, read as lite, written to plain\n"
+    assert "gold scores 4/4 under official, 4/4 under strict" in said("gold check plain --isolation none --no-save")
+    assert "not an empty folder" in said("gold convert gold --out plain", code=2)
+    assert "read as snow, written to cold" in said("gold convert gold --out cold --layout snow")
 
 
-def test_leaderboard_and_rescore(capsys: pytest.CaptureFixture[str]) -> None:
+def test_leaderboard_and_rescore() -> None:
     """Folders of answer files are ranked, a changed one is scored anew, and a saved run can be scored again."""
     submission_folder(Path("subs/a"), {"bq001.csv": CITIES})
     submission_folder(Path("subs/b"), {"bq001.csv": CITIES, "ga004.csv": CITIES})
     board = ["leaderboard", "subs", "--gold", "gold", "--isolation", "none", "--json"]
-    assert main(board) == 0
-    first = capsys.readouterr().out
+    first = said(*board)
     Path("subs/a/ga004.csv").write_text(CITIES)
     Path("subs/a/local003.csv").write_text(CITIES)
-    assert main(board) == 0
-    assert capsys.readouterr().out != first
+    assert said(*board) != first
     assert main([*RUN, "--out", ".evalsuite/runs/one"]) == 0
-    capsys.readouterr()
-    assert main(["rescore", "one", "--isolation", "none"]) == 0
-    assert "done: 50.0 %, 0 of 4 verdicts changed" in capsys.readouterr().out
+    assert "done: 50.0 %, 0 of 4 verdicts changed" in said("rescore one --isolation none")
     (again,) = Path(".evalsuite/runs").glob("*-one")
     assert "|rules:official-lite|" in json.loads((again / "run.json").read_text())["signature"]

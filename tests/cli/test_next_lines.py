@@ -10,6 +10,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK
 from evalsuite.reports.terminal import Screen, print_command
+from tests.cli.test_run import said
 from tests.conftest import copy_example, copy_of
 from tests.processes import finished
 from tests.suites.test_foreign_logs import ABOUT, inspect_sample, lm_eval, promptfoo
@@ -67,8 +68,7 @@ BOTH = ["suite", "run", "s", "--from", FILE, "--candidate-column", ONE, "--candi
 def test_what_comes_next_can_be_pasted(commands: list[list[str]], begins: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """The last command's line, read by a shell, is a command that ends well; it names what was just made, whatever else there is."""
     for command in commands:
-        assert main(command) == EXIT_OK, command
-        out = capsys.readouterr().out
+        out = said(*command)
     [line] = [line.strip().removeprefix("next: ") for line in out.splitlines() if line.strip().startswith("next: ")]
     words = pasted(line)
     assert words[: len(begins)] == begins

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.cli import main
 from evalsuite.cli.parser import load_command
 from evalsuite.cli.prediction import OWN_OPTIONS, plain_call
+from tests.cli.test_run import said
 from tests.properties import examples
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -49,22 +49,16 @@ def test_own_options_are_all_there() -> None:
     assert set(OWN_OPTIONS) == spelled
 
 
-def test_the_plain_call_and_the_parser_print_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_plain_call_and_the_parser_print_the_same() -> None:
     """A gate makes the parser read the call; what is printed is the same, and so is the error of a wrong option."""
     words = ["check", "number_match", "--prediction", "about 17.5%", "--gold", "17.5", "--percentage"]
-    assert main(words) == 0
-    plain = capsys.readouterr().out
-    assert main([*words, "--fail-under", "0"]) == 0
-    assert capsys.readouterr().out == plain
-    assert main([*words, "--precison", "2"]) == 2
-    error = capsys.readouterr().err.splitlines()
-    assert main([*words, "--precison", "2", "--fail-under", "0"]) == 2
-    assert capsys.readouterr().err.splitlines() == [*error[:-1], f"{error[-1]} --fail-under 0"]
+    plain = said(*words)
+    assert said(*words, "--fail-under", "0") == plain
+    error = said(*words, "--precison", "2", code=2).splitlines()
+    assert said(*words, "--precison", "2", "--fail-under", "0", code=2).splitlines() == [*error[:-1], f"{error[-1]} --fail-under 0"]
 
 
-def test_a_scorer_without_a_reference_asks_for_none(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_scorer_without_a_reference_asks_for_none() -> None:
     """What needs no gold is scored from the prediction alone; what needs it says so."""
-    assert main(["check", "hedging_language", "--prediction", "As an AI I cannot say"]) == 0
-    assert "category          hedging" in capsys.readouterr().out
-    assert main(["check", "f1", "--prediction", "a"]) == 2
-    assert "no gold given" in capsys.readouterr().err
+    assert "category          hedging" in said("check hedging_language --prediction", "As an AI I cannot say")
+    assert "no gold given" in said("check f1 --prediction a", code=2)

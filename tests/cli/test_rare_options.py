@@ -18,8 +18,9 @@ from evalsuite.sandbox.rpc_client import RpcClient
 from evalsuite.scorers.metrics.bertscore import BertScore, TransformersEmbedder
 from evalsuite.scorers.metrics.prose import HedgingLanguage
 from tests.analysis.gold_checks.test_suspects import runs
-from tests.cli.test_run import text_gold, text_submission, write_lines
+from tests.cli.test_run import as_json, lacks, said, text_gold, text_submission, write_lines
 from tests.command_server import command_server
+from tests.conftest import copy_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -35,31 +36,27 @@ def twice(prediction: str, *, gold: str) -> Score:
 '''
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Gold with a scorer of a plugin that is outside the gold folder, and a submission; commands run here."""
-    monkeypatch.chdir(tmp_path)
-    Path("plug.py").write_text(PLUGIN)
-    write_lines(Path("gold/x_eval.jsonl"), {"instance_id": "a", "evaluation": {"func": "twice", "parameters": {"gold": "ho"}}})
-    text_submission(Path("sub"), a="hoho")
-    return tmp_path
+def make_place(folder: Path) -> None:
+    """Gold with a scorer of a plugin that is outside the gold folder, and a submission; gold of texts, and two submissions."""
+    (folder / "plug.py").write_text(PLUGIN)
+    one_check(folder / "gold", "twice", gold="ho")
+    text_submission(folder / "sub", a="hoho")
+    text_gold(folder / "texts", a="y", b="no", c="maybe so")
+    text_submission(folder / "yes", a="y")
+    text_submission(folder / "no", a="n")
 
 
-def shown(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
-    """What a command prints to stdout."""
-    capsys.readouterr()
-    assert main([*words]) == code
-    return capsys.readouterr().out
+place = copy_of(make_place)
+
+
+def one_check(folder: Path, func: str, name: str = "a", **parameters: object) -> None:
+    """Gold of one instance."""
+    write_lines(folder / "x_eval.jsonl", {"instance_id": name, "evaluation": {"func": func, "parameters": parameters}})
 
 
 def in_process(*words: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own: a plugin is registered for good."""
     return command_server().run(words, cwd=Path.cwd(), text=text)
-
-
-def as_json(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
-    """The JSON that a command prints."""
-    return json.loads(shown(capsys, *words, "--json"))
 
 
 def test_drift_with_a_plugin(place: Path) -> None:
@@ -71,14 +68,13 @@ def test_drift_with_a_plugin(place: Path) -> None:
     assert (with_it["problem"], with_it["n"], with_it["n_moved"]) == ("", 1, 0)
 
 
-def test_programs_without_a_sandbox(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_programs_without_a_sandbox(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a machine without a program sandbox, `drift` and `samples` of programs need `--allow-programs` too."""
     monkeypatch.setattr("evalsuite.scorers.metrics.programs.can_sandbox_programs", lambda: False)
-    spec = {"func": "python_unit_testing", "parameters": {"gold": "assert x == 1"}}
-    write_lines(Path("gold/x_eval.jsonl"), {"instance_id": "a", "evaluation": spec})
+    one_check(Path("gold"), "python_unit_testing", gold="assert x == 1")
     text_submission(Path("sub"), a="x = 1")
     text_submission(Path("other"), a="x = 2")
-    assert main(["run", "sub", "--gold", "gold", "--allow-programs", "-q", "--isolation", "none"]) == 0
+    said("run sub --allow-programs -q --isolation none")
     # A run of a machine that has the sandbox.
     (folder,) = Path(".evalsuite/runs").iterdir()
     made = json.loads((folder / "run.json").read_text())
@@ -86,52 +82,52 @@ def test_programs_without_a_sandbox(place: Path, monkeypatch: pytest.MonkeyPatch
     (folder / "run.json").write_text(json.dumps(made))
     row = json.loads((folder / "results.jsonl").read_text())
     write_lines(folder / "results.jsonl", row | dict.fromkeys(("score", "official", "strict"), 0.0))
-    (without,) = as_json(capsys, "drift")["runs"]
-    (with_it,) = as_json(capsys, "drift", "--allow-programs")["runs"]
+    (without,) = as_json("drift")["runs"]
+    (with_it,) = as_json("drift", "--allow-programs")["runs"]
     assert (without["moved"], without["unscored"], without["n_unscored"]) == ([], ["a"], 1)
     assert "cannot be scored here: NO_JAIL" in without["problem"]
     assert (with_it["unscored"], with_it["n_unscored"]) == ([], 0)
     # Unscored then and now is no stable verdict.
     lost = dict.fromkeys(("score", "official", "strict")) | {"status": "unscored", "fault": "NO_JAIL"}
     write_lines(folder / "results.jsonl", row | lost)
-    (still,) = as_json(capsys, "drift")["runs"]
+    (still,) = as_json("drift")["runs"]
     assert (still["n"], still["n_moved"], still["unscored"]) == (1, 0, ["a"])
     assert main(["drift", "--fail-on-drift"]) == 4
     assert with_it["moved"] == [{"instance_id": "a", "then": 0.0, "now": 1.0}]
-    (model,) = as_json(capsys, "samples", "sub", "other", "--gold", "gold", "--allow-programs", "--isolation", "none")["models"]
+    (model,) = as_json("samples sub other --allow-programs --isolation none")["models"]
     assert model["mean"] == 0.5
 
 
 @pytest.mark.parametrize("words", ["samples one two --gold gold", "compare one two --gold gold", "leaderboard one two", "rescore runs/one"])
-def test_an_invalid_verdict(no_reader: Path, capsys: pytest.CaptureFixture[str], words: str) -> None:
+def test_an_invalid_verdict(no_reader: Path, words: str) -> None:
     """`--invalid-as` takes null and zero alone, as for `run`."""
     for word, code in (("null", 0), ("zero", 0), ("one", 2)):
-        shown(capsys, *words.split(), "--invalid-as", word, "--isolation", "none", "--no-cache", code=code)
+        said(f"{words} --invalid-as {word} --isolation none --no-cache", code=code)
 
 
-def test_the_seed_of_an_audit(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_seed_of_an_audit(place: Path) -> None:
     """A seed chooses the changed cells: the same answers twice, others with another seed."""
-    spec = {"func": "table_match", "parameters": {"gold": "t.csv"}}
-    write_lines(Path("gold/x_eval.jsonl"), {"instance_id": "t", "evaluation": spec})
+    one_check(Path("gold"), "table_match", "t", gold="t.csv")
     Path("gold/t").mkdir()
     Path("gold/t/t.csv").write_text("name,size\n" + "".join(f"row {i},{i * 7 % 101}.5\n" for i in range(40)))
-    found = [as_json(capsys, "gold", "audit", "gold", "--seed", seed, "--isolation", "none") for seed in ("3", "3", "4")]
+    found = [as_json(f"gold audit gold --seed {seed} --isolation none") for seed in (3, 3, 4)]
     assert found[0] == found[1]
     assert found[0] != found[2]
 
 
-def test_words_of_an_n_gram(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_words_of_an_n_gram(place: Path) -> None:
     """Gold of six words is too short for n-grams of 13 words and is in the corpus with `--words 6`, not in other order."""
-    text_gold(Path("gold"), a="one two three four five six").joinpath("x_eval.jsonl").unlink()
+    text_gold(Path("texts"), a="one two three four five six")
     Path("corpus.txt").write_text("zero one two three four five six seven")
-    assert as_json(capsys, "gold", "contamination", "gold", "--against", "corpus.txt")["overlaps"] == []
-    (found,) = as_json(capsys, "gold", "contamination", "gold", "--against", "corpus.txt", "--words", "6")["overlaps"]
+    ask = "gold contamination texts --against corpus.txt"
+    assert as_json(ask)["overlaps"] == []
+    (found,) = as_json(f"{ask} --words 6")["overlaps"]
     assert (found["instance_id"], found["share"]) == ("a", 1)
     Path("corpus.txt").write_text("six five four three two one")
-    assert as_json(capsys, "gold", "contamination", "gold", "--against", "corpus.txt", "--words", "6")["overlaps"] == []
+    assert as_json(f"{ask} --words 6")["overlaps"] == []
 
 
-def test_what_is_reviewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_reviewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`gold review` finds runs by name below `--runs`, asks at most `--most` questions, and judges by `--rules`."""
     made = runs(
         tmp_path, {"total": "47 pieces", "capital": "Porto"}, {"total": "47.0", "capital": "porto"}, {"total": "47", "capital": "Porto"}
@@ -140,7 +136,7 @@ def test_what_is_reviewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     words += ["--author", "M. Rossi", "--evidence", "https://example.org/1", "--isolation", "none"]
     for more, n in (([], 3), (["--most", "1"], 1), (["--most", "2", "--rules", "strict"], 2)):
         monkeypatch.setattr("sys.stdin", io.StringIO("s\n" * 3))
-        out = shown(capsys, *words, *more)
+        out = said(*words, *more)
         assert out.count("[s]kip") == n
         assert f"{n}/{n}" in out
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
@@ -154,27 +150,14 @@ def test_a_review_with_a_plugin(place: Path) -> None:
         text_submission(Path(name), a=answer)
         made = in_process("run", name, "--gold", "gold", "--plugin", "plug.py", "-q", "--isolation", "none", "--out", f"runs/{name}")
         assert made.returncode == 0, made.stderr
-    words = [
-        "gold",
-        "review",
-        "s1",
-        "s2",
-        "s3",
-        "--runs",
-        "runs",
-        "--author",
-        "M",
-        "--evidence",
-        "https://example.org",
-        "--isolation",
-        "none",
-    ]
+    words = ["gold", "review", "s1", "s2", "s3", "--runs", "runs", "--isolation", "none"]
+    words += ["--author", "M", "--evidence", "https://example.org"]
     without = in_process(*words, text="s\n")
     assert (without.returncode, "unknown scorer 'twice'" in without.stderr) == (2, True)
     assert in_process(*words, "--plugin", "plug.py", text="s\n").stdout.endswith("0 entries written, of 1 instances to look at\n")
 
 
-def test_the_viewers_address(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_viewers_address(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`view --open` opens the address, which `--host` and `--port` give; without the option no browser is started."""
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
@@ -184,36 +167,34 @@ def test_the_viewers_address(place: Path, monkeypatch: pytest.MonkeyPatch, capsy
         raise KeyboardInterrupt
 
     monkeypatch.setattr("evalsuite.reports.viewer.app.serve", serve)
-    assert "http://127.0.0.1:1234/" in shown(capsys, "view", ".")
+    assert "http://127.0.0.1:1234/" in said("view", ".")
     assert opened == []
-    shown(capsys, "view", ".", "--open", "--host", "127.0.0.9", "--port", "77")
+    said("view . --open --host 127.0.0.9 --port 77")
     assert opened == ["http://127.0.0.9:77/"]
 
 
 @pytest.mark.parametrize(("evaluator", "score"), [(None, 1), ("bird-ex", 1), ("test-suite", 0)])
-def test_the_evaluator_of_a_pair(place: Path, capsys: pytest.CaptureFixture[str], evaluator: str | None, score: int) -> None:
+def test_the_evaluator_of_a_pair(place: Path, evaluator: str | None, score: int) -> None:
     """A gold file chooses the evaluator: to BIRD a row that is returned twice is the same set, to the test suite another multiset."""
     Path("dbs").mkdir()
     with sqlite3.connect("dbs/shop.sqlite") as connection:
         connection.executescript("create table sale (n integer); insert into sale values (1), (1), (2);")
     connection.close()
-    parameters = {"gold": "SELECT n FROM sale GROUP BY n", "database": "shop"} | ({"evaluator": evaluator} if evaluator else {})
-    write_lines(Path("gold/x_eval.jsonl"), {"instance_id": "a", "evaluation": {"func": "sql_match", "parameters": parameters}})
+    more = {"evaluator": evaluator} if evaluator else {}
+    one_check(Path("gold"), "sql_match", gold="SELECT n FROM sale GROUP BY n", database="shop", **more)
     text_submission(Path("sub"), a="SELECT n FROM sale")
-    shown(capsys, "run", "sub", "--gold", "gold", "--databases", "dbs", "--out", "made", "--isolation", "none")
+    said("run sub --databases dbs --out made --isolation none")
     assert [json.loads(line)["official"] for line in Path("made/results.jsonl").read_text().splitlines()] == [score]
 
 
-def test_a_package_that_is_not_installed(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_package_that_is_not_installed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer whose scorer needs an absent package is unscored with NEEDS_EXTRA and the line that installs it; exit 4."""
     monkeypatch.setitem(sys.modules, "torch", None)
-    spec = {"func": "bertscore", "parameters": {"gold": "a cat", "model": str(place)}}
-    write_lines(Path("gold/x_eval.jsonl"), {"instance_id": "a", "evaluation": spec})
-    shown(capsys, "run", "sub", "--gold", "gold", "--out", "made", "--isolation", "none", code=4)
+    one_check(Path("gold"), "bertscore", gold="a cat", model=str(place))
+    said("run sub --out made --isolation none", code=4)
     row = json.loads(Path("made/results.jsonl").read_text())
     assert (row["status"], row["fault"], row["score"]) == ("unscored", "NEEDS_EXTRA", None)
-    assert "pip install" in row["reason"]
-    assert "[bertscore]" in row["reason"]
+    assert not lacks(row["reason"], "pip install", "[bertscore]")
 
 
 @pytest.mark.parametrize(("name", "metric"), [("bertscore", BertScore), ("hedging_language", HedgingLanguage)])
@@ -226,29 +207,26 @@ def test_the_hidden_layer(place: Path, name: str, metric: type[BertScore] | type
     assert metric(model="tiny", layer=5).vectors.signature == metric(model="tiny").vectors.signature
 
 
-@pytest.fixture(scope="module")
-def two_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def make_two_runs(folder: Path) -> None:
     """Gold of texts, two submissions, and a run of each."""
-    place = tmp_path_factory.mktemp("two")
-    text_gold(place / "gold", a="Oslo", b="Bergen")
+    text_gold(folder / "gold", a="Oslo", b="Bergen")
     for name, answer in (("one", "Oslo"), ("two", "Rome")):
-        text_submission(place / name, a=answer, b="Bergen")
-        sides = [str(place / name), "--gold", str(place / "gold"), "--out", str(place / "runs" / name)]
-        assert main(["run", *sides, "-q", "--isolation", "none"]) == 0
-    return place
+        text_submission(folder / name, a=answer, b="Bergen")
+        said(f"run {name} --out runs/{name} -q --isolation none")
+
+
+two_runs = copy_of(make_two_runs)
 
 
 @pytest.fixture
-def no_reader(two_runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of both, whose runs name the first; no worker can read anything."""
-    shutil.copytree(two_runs, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
+def no_reader(two_runs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of both; no worker can read anything."""
 
     def refuse(*_: object) -> None:
         raise AssertionError("a worker is asked")
 
     monkeypatch.setattr(RpcClient, "__enter__", refuse)
-    return tmp_path
+    return two_runs
 
 
 @pytest.mark.parametrize(
@@ -297,7 +275,7 @@ def test_no_cache_is_no_cache(no_reader: Path, monkeypatch: pytest.MonkeyPatch, 
     assert main([*words.split(), "--isolation", "none"]) == 3
 
 
-def test_gold_of_another_name(no_reader: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_gold_of_another_name(no_reader: Path) -> None:
     """`--gold` names the folder in which gold is, for each command that scores."""
     Path("gold").rename("truth")
     for words in ("run one", "compare one two", "leaderboard one two", "samples one two"):
@@ -305,12 +283,12 @@ def test_gold_of_another_name(no_reader: Path, capsys: pytest.CaptureFixture[str
         assert (main(asked), main([*asked, "--gold", "truth"])) == (2, 0), words
 
 
-def test_suite_try_lists_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_suite_try_lists_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With `--all` every lost question is named, without it the first ones and how many there are."""
     monkeypatch.chdir(tmp_path)
     Path("qa.csv").write_text("input,reference,a,b\n" + "".join(f"Question {at}?,w{at}x,w{at}x,no\n" for at in range(40)))
     words = ["suite", "try", "qa.csv", "--candidate", "a", "--candidate", "b"]
-    texts = [shown(capsys, *words, *more) for more in ([], ["--all"])]
+    texts = [said(*words, *more) for more in ([], ["--all"])]
     few, everything = (sum(f"w{at}x" in text for at in range(40)) for text in texts)
     assert few < everything == 40
 
@@ -328,8 +306,7 @@ def test_runs_are_found_below_the_folder_of_runs(no_reader: Path, capsys: pytest
     for name in ("one", "two"):
         Path("runs", name).rename(Path("runs", f"run_{name}"))
     asked = words.replace("one", "run_one").replace("two", "run_two").split()
-    assert main(asked) == 2
-    assert "run_one" in capsys.readouterr().err
+    assert "run_one" in said(*asked, code=2)
     main([*asked, "--runs", "runs"])
     assert "'run_one'" not in capsys.readouterr().err
 
@@ -341,16 +318,16 @@ def test_jobs_of_a_run(no_reader: Path) -> None:
         assert json.loads(Path(f"of{jobs}/run.json").read_text())["receipt"]["jobs"] == jobs
 
 
-def test_labels_at_the_threshold(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_labels_at_the_threshold(place: Path) -> None:
     """`agree --threshold` counts labels of at least the number as 1."""
     for name, labels in (("one", (0.4, 0.6, 0.9)), ("two", (0.5, 0.3, 1.0))):
         Path(f"{name}.csv").write_text("instance_id,label\n" + "".join(f"q{at},{label}\n" for at, label in enumerate(labels)))
-    found = [as_json(capsys, "agree", "one.csv", "two.csv", *more) for more in ([], ["--threshold", "0.5"], ["--threshold", "0.3"])]
+    found = [as_json(f"agree one.csv two.csv {more}") for more in ("", "--threshold 0.5", "--threshold 0.3")]
     assert [one["n_equal"] for one in found] == [0, 1, 3]
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "why"),
     [
         ("gold errata gold --entry a", 'id: "a"'),
         ("gold audit gold --isolation none", "1 check"),
@@ -361,7 +338,7 @@ def test_labels_at_the_threshold(place: Path, capsys: pytest.CaptureFixture[str]
         ("bundle a --run runs/sub --gold gold", "a"),
     ],
 )
-def test_a_plugin_outside_the_gold_folder(place: Path, words: str, said: str) -> None:
+def test_a_plugin_outside_the_gold_folder(place: Path, words: str, why: str) -> None:
     """A scorer of a file outside the gold folder is known only if the file is given."""
     text_submission(Path("other"), a="ho")
     for name in ("sub", "other") if "runs/" in words else ():
@@ -369,53 +346,38 @@ def test_a_plugin_outside_the_gold_folder(place: Path, words: str, said: str) ->
         assert in_process(*made).returncode == 0
     without, with_it = (in_process(*words.split(), *more) for more in ([], ["--plugin", "plug.py"]))
     assert (without.returncode, "unknown scorer 'twice'" in without.stderr) == (2, True), without
-    assert (with_it.returncode in (0, 1), said in with_it.stdout) == (True, True), with_it
+    assert (with_it.returncode in (0, 1), why in with_it.stdout) == (True, True), with_it
 
 
-def test_the_weakest_checks_of_an_audit(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_weakest_checks_of_an_audit(place: Path) -> None:
     """`gold audit --top 1` shows the weakest check alone."""
-    text_gold(Path("gold"), a="y", b="no", c="maybe so").joinpath("x_eval.jsonl").unlink()
-    words = ("gold", "audit", "gold", "--isolation", "none")
-    n_rows = [
-        sum(f" {name} " in f" {line} " for line in shown(capsys, *words, *more).splitlines() for name in "abc")
-        for more in ((), ("--top", "1"))
-    ]
+    whole, top = (said(f"gold audit texts --isolation none{more}").splitlines() for more in ("", " --top 1"))
+    n_rows = [sum(f" {name} " in f" {line} " for line in lines for name in "abc") for lines in (whole, top)]
     assert n_rows[1] < n_rows[0]
 
 
-def test_hidden_gold_in_a_merged_run(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_hidden_gold_in_a_merged_run(place: Path) -> None:
     """`merge --reveal cells` shows what hidden gold keeps from the report."""
-    text_gold(Path("gold"), a="yes", b="no").joinpath("x_eval.jsonl").unlink()
-    Path("gold/suite.yaml").write_text("hidden: true\n")
-    text_submission(Path("sub"), a="yes", b="ho")
-    for part in ("1", "2"):
-        assert main(["run", "sub", "--gold", "gold", "--shard", f"{part}/2", "--out", f"part{part}", "-q", "--isolation", "none"]) == 0
-    outputs = []
-    for at, more in enumerate(([], ["--reveal", "cells"])):
-        shown(capsys, "merge", "part1", "part2", "--out", f"whole{at}", "-o", f"{at}.json", *more)
-        outputs.append("contains 'yes'" in Path(f"{at}.json").read_text())
-    assert outputs == [False, True]
-    assert shown(capsys, "merge", "part1", "part2", "--out", "quiet", "--quiet").count("\n") == 1
+    Path("texts/suite.yaml").write_text("hidden: true\n")
+    text_submission(Path("yes"), a="y", b="ho", c="ho")
+    for part in (1, 2):
+        said(f"run yes --gold texts --shard {part}/2 --out part{part} -q --isolation none")
+    for at, more in enumerate(("", "--reveal cells")):
+        said(f"merge part1 part2 --out whole{at} -o {at}.json {more}")
+        assert ("contains 'y'" in Path(f"{at}.json").read_text()) == (at == 1)
+    assert said("merge part1 part2 --out quiet --quiet").count("\n") == 1
 
 
-def test_a_report_of_samples(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_of_samples(place: Path) -> None:
     """`samples -o` writes what is printed to a file, in the format of its ending."""
-    text_gold(Path("gold"), a="y").joinpath("x_eval.jsonl").unlink()
-    text_submission(Path("other"), a="n")
-    printed = as_json(capsys, "samples", "sub", "other", "--gold", "gold", "--isolation", "none", "-o", "samples.json")
+    printed = as_json("samples yes no --gold texts --isolation none -o samples.json")
     assert json.loads(Path("samples.json").read_text())["models"] == printed["models"]
 
 
-def test_the_filters_of_a_list_of_runs(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_filters_of_a_list_of_runs(place: Path) -> None:
     """Each of `runs list` leaves out what it does not fit."""
-    text_gold(Path("gold"), a="y").joinpath("x_eval.jsonl").unlink()
-    assert main(["run", "sub", "--gold", "gold", "--out", ".evalsuite/runs/mine", "-q", "--isolation", "none"]) == 0
-    assert main(["runs", "tag", "mine", "--add", "best"]) == 0
-    filters = (
-        ("--suite", "go*", "x*"),
-        ("--tag", "best", "worst"),
-        ("--since", "2020-01-01", "2999-01-01"),
-        ("--until", "2999-01-01", "2020-01-01"),
-    )
-    for option, *words in filters:
-        assert ["none of 1 runs" in shown(capsys, "runs", "list", option, word) for word in words] == [False, True]
+    said("run yes --gold texts --out .evalsuite/runs/mine -q --isolation none")
+    said("runs tag mine --add best")
+    filters = ("--suite te* x*", "--tag best worst", "--since 2020-01-01 2999-01-01", "--until 2999-01-01 2020-01-01")
+    for option, *words in map(str.split, filters):
+        assert ["none of 1 runs" in said(f"runs list {option} {word}") for word in words] == [False, True]

@@ -8,7 +8,7 @@ import pytest
 
 from evalsuite import __version__
 from evalsuite.cli import main
-from tests.cli.test_run import text_submission, write_lines
+from tests.cli.test_run import lacks, text_submission, write_lines
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -79,9 +79,7 @@ def test_a_folder_that_changed(place: Path, capsys: pytest.CaptureFixture[str], 
     (place / file).write_text((place / file).read_text().replace("3.2", "3.3"))
     assert again() == 2
     said = capsys.readouterr().err
-    assert f"the {side}" in said
-    assert "does not contain what" in said
-    assert f"--{side.replace('submission', 'result-dir')} DIR" in said
+    assert not lacks(said, f"the {side}", "does not contain what", f"--{side.replace('submission', 'result-dir')} DIR")
     assert len(runs(place)) == 1
 
 

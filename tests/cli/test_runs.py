@@ -11,6 +11,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.runs.history import find_runs, short_name
 from evalsuite.sandbox.temp_dirs import lock
+from tests.cli.test_run import lacks, said
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -20,7 +21,7 @@ METADATA = {
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a suite's run with all metadata, whose contexts hold an escape and a line end."""
     monkeypatch.chdir(tmp_path)
     for name, head, rows in (
@@ -33,50 +34,42 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     options = ["--model-name", "model m", "--model-version", "2", "--foundation-model", "base"]
     options += ["--prompt-template", "Say {input}", "--description", "a try"]
     assert main(["suite", "run", "s", "first", "--from", "m.csv", "--context-column", "page", *options]) == 0
-    capsys.readouterr()
     (folder,) = (tmp_path / ".evalsuite" / "runs").iterdir()
     return folder
 
 
-def test_show_says_all_metadata_and_every_context(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_says_all_metadata_and_every_context(run: Path) -> None:
     """By its given name and by its folder: name, tags, each piece of metadata, the numbers, and each context on one printable line."""
     assert main(["runs", "tag", "first", "--add", "best"]) == 0
-    capsys.readouterr()
-    assert main(["runs", "show", "first"]) == 0
-    shown = capsys.readouterr().out
+    shown = said("runs show first")
     rows = [(line[1:19].strip(), line[20:]) for line in shown.splitlines()]
     metadata = {key.replace(" ", "_"): value for key, value in rows}
     assert {key: metadata[key] for key in METADATA} == METADATA
     assert {("run", run.name), ("run name", "first"), ("tags", "#best"), ("score", "1/2 = 50.0 %, 95 % CI 9.5-90.5")} <= set(rows)
     ids = [json.loads(line)["instance_id"] for line in (run / "results.jsonl").read_text().splitlines()]
     assert [value for key, value in rows if key == "context"] == [f"{ids[0]}: page one", f"{ids[1]}: page\\n\\x1b[31mtwo"]
-    assert main(["runs", "show", run.name]) == 0
-    assert capsys.readouterr().out == shown
+    assert said("runs show", run.name) == shown
 
 
-def test_a_run_is_found_by_the_second_it_began_in(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_found_by_the_second_it_began_in(run: Path) -> None:
     """The date and time are name enough, as long as no other run began then."""
     began = run.name.removesuffix("-first")
     assert short_name(run) == began
-    assert main(["runs", "show", began]) == 0
-    assert run.name in capsys.readouterr().out
+    assert run.name in said("runs show", began)
     shutil.copytree(run, run.with_name(f"{began}-second"))
     assert short_name(run) == run.name
-    assert main(["runs", "show", began]) == 2
-    assert f"2 runs are named '{began}'" in capsys.readouterr().err
+    assert f"2 runs are named '{began}'" in said("runs show", began, code=2)
     assert main(["runs", "show", run.name]) == 0
 
 
-def test_two_runs_of_one_name_are_told_apart(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_runs_of_one_name_are_told_apart(run: Path) -> None:
     """A name that two runs were given is an error that names their folders."""
     other = run.with_name("zz-copy")
     other.mkdir()
     for file in run.iterdir():
         (other / file.name).write_bytes(file.read_bytes())
-    assert main(["runs", "show", "first"]) == 2
-    error = capsys.readouterr().err
-    assert "2 runs are named 'first'" in error
-    assert "zz-copy" in error
+    error = said("runs show first", code=2)
+    assert not lacks(error, "2 runs are named 'first'", "zz-copy")
 
 
 def test_a_run_that_another_process_writes_is_no_stopped_one(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -93,8 +86,7 @@ def test_a_run_that_another_process_writes_is_no_stopped_one(run: Path, capsys: 
         assert main(words) == code
         assert text in (error := capsys.readouterr().err)
         assert "resume" not in error
-    assert main(["runs", "prune", "--keep", "9", "--unfinished"]) == 0
-    assert "no run would be deleted" in capsys.readouterr().out
+    assert "no run would be deleted" in said("runs prune --keep 9 --unfinished")
     os.close(descriptor)
     assert main(["runs", "rm", "zz-now"]) == 2
     assert main(["runs"]) == 0

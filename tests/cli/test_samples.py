@@ -1,7 +1,6 @@
 """`evalsuite samples`, and `compare` of sides that are several samples."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
+from tests.cli.test_run import as_json, lacks, said
 from tests.conftest import copy_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -39,36 +39,28 @@ def submission(folder: Path, answers: str) -> None:
     (folder / "results_metadata.jsonl").write_text("\n".join(map(json.dumps, rows)))
 
 
-def told(capsys: pytest.CaptureFixture[str], arguments: Sequence[str], code: int = 0) -> str:
-    """What a command prints."""
-    capsys.readouterr()
-    assert main(arguments) == code
-    return capsys.readouterr().out
-
-
-def test_samples_of_a_model(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_samples_of_a_model(place: Path) -> None:
     """Two runs: the mean over questions, one or both right, and where the noise is, in words and as JSON."""
-    shown = told(capsys, ["samples", "runs/a0", "runs/a1"])
-    assert "62.5 %" in shown
-    assert "most of the width comes from the questions" in shown
-    (model,) = json.loads(told(capsys, ["samples", "runs/a0", "runs/a1", "--json"]))["models"]
+    shown = said("samples", "runs/a0", "runs/a1")
+    assert not lacks(shown, "62.5 %", "most of the width comes from the questions")
+    (model,) = as_json("samples", "runs/a0", "runs/a1")["models"]
     assert (model["mean"], model["n_questions"], model["n_samples"], model["runs"]) == (0.625, 4, [2, 2], ["a0", "a1"])
     assert [(row["k"], row["any"], row["all"]) for row in model["passes"]] == [(1, 0.625, 0.625), (2, 0.75, 0.5)]
 
 
-def test_runs_that_name_their_model_are_its_samples(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_that_name_their_model_are_its_samples(place: Path) -> None:
     """Four runs of two model names are two rows."""
     for name in ANSWERS:
         path = place / "runs" / name / "run.json"
         run = json.loads(path.read_text())
         path.write_text(json.dumps({**run, "metadata": {**run.get("metadata", {}), "model_name": name[0]}}))
-    found = json.loads(told(capsys, ["samples", *(f"runs/{name}" for name in ANSWERS), "--json"]))
+    found = as_json("samples", *(f"runs/{name}" for name in ANSWERS))
     assert [(one["model"], one["mean"]) for one in found["models"]] == [("a", 0.625), ("b", 0.125)]
 
 
-def test_compare_pairs_samples_by_question(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_pairs_samples_by_question(place: Path) -> None:
     """`a0+a1` is one side whose score on a question is the mean of both: n is the number of questions, not of answers."""
-    found = json.loads(told(capsys, ["compare", "runs/a0+runs/a1", "runs/b0+runs/b1", "--json"]))
+    found = as_json("compare", "runs/a0+runs/a1", "runs/b0+runs/b1")
     total = found["candidates"][0]["total"]
     assert (total["n"], total["a"], total["b"], total["difference"]) == (4, 0.625, 0.125, -0.5)
     assert found["baseline"] == "a0+a1"
@@ -80,7 +72,7 @@ def test_unequal_samples_are_a_note(place: Path, capsys: pytest.CaptureFixture[s
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     rows[1] |= {"status": "unscored", "score": None, "official": None, "strict": None}
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert "fewer than 2 samples were judged of q1 (1)" in told(capsys, ["samples", "runs/a0", "runs/a1"])
+    assert "fewer than 2 samples were judged of q1 (1)" in said("samples", "runs/a0", "runs/a1")
     assert main(["compare", "runs/a0+runs/a1", "runs/b0"]) == 0
     assert "fewer than 2 samples were judged of q1 (1)" in capsys.readouterr().err
     # One run is no samples.
@@ -89,24 +81,22 @@ def test_unequal_samples_are_a_note(place: Path, capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "why"),
     [
         (["samples", "runs/a0"], "samples need two or more"),
         (["compare", "runs/a0+", "runs/b0"], "a sample has no name"),
         (["samples", "runs/a0", "runs/none"], "none"),
     ],
 )
-def test_what_is_no_sample_is_an_error(place: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str) -> None:
+def test_what_is_no_sample_is_an_error(place: Path, arguments: list[str], why: str) -> None:
     """One run, an empty name and an unknown one end with exit 2 and say why."""
-    assert main(arguments) == 2
-    assert said in capsys.readouterr().err
+    assert why in said(*arguments, code=2)
 
 
-def test_samples_of_one_side_were_scored_alike(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_samples_of_one_side_were_scored_alike(place: Path) -> None:
     """A run under other rules is no sample of the first."""
     assert main(["run", "a1", "--gold", "gold", "--rules", "strict", "--out", "runs/strict", "--quiet", "--isolation", "none"]) == 0
-    assert main(["compare", "runs/a0+runs/strict", "runs/b0"]) == 2
-    assert "are not samples of one model" in capsys.readouterr().err
+    assert "are not samples of one model" in said("compare runs/a0+runs/strict runs/b0", code=2)
 
 
 @pytest.fixture
@@ -125,57 +115,55 @@ def several(place: Path) -> Path:
     return folder
 
 
-def test_several_answers_a_question_in_one_submission(several: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_answers_a_question_in_one_submission(several: Path) -> None:
     """Each sample is a run, its i-th line of each id; too few and too many are named by their line and count as wrong."""
-    told_ = told(capsys, ["run", "several", "--gold", "gold", "--samples", "3", "--out", "runs/s", "--isolation", "none"])
-    assert "results_metadata.jsonl:7: 'q2' has 2 of 3 samples" in told_
-    assert "results_metadata.jsonl:12: 'q3' has more than 3 samples" in told_
-    assert told_.splitlines()[-1] == "done: 41.7 %, the mean of 3 samples (no gate set)"
+    shown = said("run", "several", "--gold", "gold", "--samples", "3", "--out", "runs/s", "--isolation", "none")
+    assert not lacks(shown, "results_metadata.jsonl:7: 'q2' has 2 of 3 samples", "results_metadata.jsonl:12: 'q3' has more than 3 samples")
+    assert shown.splitlines()[-1] == "done: 41.7 %, the mean of 3 samples (no gate set)"
     rows = [[json.loads(line)["score"] for line in Path(f"runs/s/sample_{at}/results.jsonl").read_text().splitlines()] for at in (1, 2, 3)]
     assert rows == [[1, 0, 1, 0], [1, 1, 0, 0], [1, 0, 0, 0]]
     assert main(["verify", "runs/s/sample_2", "--isolation", "none"]) == 0
-    assert "0 of 4 verdicts changed" in told(capsys, ["rescore", "runs/s/sample_2", "--isolation", "none"])
+    assert "0 of 4 verdicts changed" in said("rescore", "runs/s/sample_2", "--isolation", "none")
 
 
-def test_gates_hold_for_the_mean_of_samples(several: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_gates_hold_for_the_mean_of_samples(several: Path) -> None:
     """No single sample is held to the gate; what is about one run alone is refused."""
     asked = ["run", "several", "--gold", "gold", "--samples", "3", "--no-save", "--isolation", "none"]
-    assert told(capsys, [*asked, "--fail-under", "0.4", "--quiet"]).endswith("(gate 40.0 % met)\n")
-    assert "below the gate of 45.0 % (exit 1)" in told(capsys, [*asked, "--fail-under", "0.45", "--quiet"], 1)
-    assert json.loads(told(capsys, [*asked, "--json"]))["models"][0]["n_samples"] == [3, 3]
+    assert said(*asked, "--fail-under", "0.4", "--quiet").endswith("(gate 40.0 % met)\n")
+    assert "below the gate of 45.0 % (exit 1)" in said(*asked, "--fail-under", "0.45", "--quiet", code=1)
+    assert as_json(*asked)["models"][0]["n_samples"] == [3, 3]
     for refused in (["--watch"], ["-x"], ["--lf"], ["--mode", "sql"]):
         assert main([*asked, *refused]) == 2
 
 
-def test_a_board_of_models_ranks_the_means_of_their_samples(several: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_board_of_models_ranks_the_means_of_their_samples(several: Path) -> None:
     """`leaderboard --samples`: submissions of one model_name are a row with pass@k and pass^k; one without a name is a row of its own."""
     Path("models.csv").write_text("submission,model_name\na0,A\na1,A\nb0,B\nb1,B\n")
     asked = ["leaderboard", "a0", "a1", "b0", "b1", "--gold", "gold", "--metadata", "models.csv", "--samples", "--isolation", "none"]
-    rows = json.loads(told(capsys, [*asked, "--json"]))["rows"]
+    rows = as_json(*asked)["rows"]
     assert [(row["name"], row["rank"], row["score"]) for row in rows] == [("A", 1, 0.625), ("B", 2, 0.125)]
     assert [(one["k"], one["any"], one["all"]) for one in rows[0]["samples"]["passes"]] == [(1, 0.625, 0.625), (2, 0.75, 0.5)]
     assert rows[0]["samples"]["runs"] == ["a0", "a1"]
-    shown = told(capsys, asked)
-    assert "pass@2" in shown
-    assert "75.0 % ± 25.0" in shown
-    plain = json.loads(told(capsys, [*asked[:-3], "--isolation", "none", "--json"]))["rows"]
+    shown = said(*asked)
+    assert not lacks(shown, "pass@2", "75.0 % ± 25.0")
+    plain = as_json(*asked[:-3], "--isolation", "none")["rows"]
     assert {(row["name"], row["samples"]) for row in plain} == {(name, None) for name in ANSWERS}
 
 
 @pytest.mark.parametrize("moved", [False, True])
-def test_a_sample_that_was_scored_again_counts_once(place: Path, capsys: pytest.CaptureFixture[str], moved: bool) -> None:
+def test_a_sample_that_was_scored_again_counts_once(place: Path, moved: bool) -> None:
     """In a folder of runs the newest run of a submission is its sample, and a note names the older one; also where its folder moved."""
     for at in range(2):
         how = RunOptions(out=Path(f"runs/s{at}"), isolation="none", metadata={"model_name": "A"})
         run(Path(f"a{at}"), Path("gold"), how)
     asked = ["leaderboard", "runs/s0", "runs/s1", "--samples", "--gold", "gold", "--json"]
-    before = json.loads(told(capsys, asked))
+    before = json.loads(said(*asked))
     if moved:
         Path("a0").rename("elsewhere")
     more = ["--submission", "elsewhere"] if moved else []
-    told(capsys, ["rescore", "runs/s0", *more, "--runs", "again", "--isolation", "none"])
+    said("rescore", "runs/s0", *more, "--runs", "again", "--isolation", "none")
     (again,) = Path("again").iterdir()
-    after = json.loads(told(capsys, [*asked, str(again)]))
+    after = json.loads(said(*asked, str(again)))
     assert after["rows"][0]["samples"]["runs"] == ["s1", again.name]
     assert [note for note in after["notes"] if note.startswith("s0: scored again")]
     for board in (before, after):

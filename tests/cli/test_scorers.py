@@ -5,29 +5,27 @@ import shlex
 
 import pytest
 
-from evalsuite.cli import main
 from evalsuite.cli.prediction import parse_options
 from evalsuite.scorers import SCORERS
+from tests.cli.test_run import as_json, said
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 Capture = pytest.CaptureFixture[str]
 
 
-def test_the_list_names_each_scorer(capsys: Capture) -> None:
+def test_the_list_names_each_scorer() -> None:
     """One line a scorer with what it reads and its summary."""
-    assert main(["scorers"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = said("scorers").splitlines()
     for name in SCORERS.names():
         line = next(line for line in lines if line.split()[0] == name)
         assert SCORERS.load(name).summary in line
 
 
 @pytest.mark.parametrize("name", SCORERS.names())
-def test_the_help_of_one(name: str, capsys: Capture) -> None:
+def test_the_help_of_one(name: str) -> None:
     """Every parameter stands with a meaning, both rules are explained, and no line is wider than a screen but for examples."""
-    assert main(["scorers", name]) == 0
-    out = capsys.readouterr().out
+    out = said("scorers", name)
     body = out.split("\nexample, an entry")[0].splitlines()
     assert max(map(len, body)) <= 110
     for word in (*SCORERS.load(name).parameters, "official", "strict"):
@@ -35,10 +33,9 @@ def test_the_help_of_one(name: str, capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize("name", SCORERS.names())
-def test_the_example_command_means_the_example(name: str, capsys: Capture) -> None:
+def test_the_example_command_means_the_example(name: str) -> None:
     """The command line shown last gives the scorer the very parameters of the gold entry above it."""
-    assert main(["scorers", name]) == 0
-    *_, entry, _, _, line = capsys.readouterr().out.splitlines()
+    *_, entry, _, _, line = said("scorers", name).splitlines()
     words = shlex.split(line)
     assert words[:3] == ["evalsuite", "check", name]
     rest = words[3:]
@@ -47,13 +44,11 @@ def test_the_example_command_means_the_example(name: str, capsys: Capture) -> No
     assert parse_options(SCORERS.load(name), rest) == json.loads(entry)["parameters"]
 
 
-def test_json(capsys: Capture) -> None:
+def test_json() -> None:
     """--json gives the list and one scorer as data: types, defaults, which keys are needed."""
-    assert main(["scorers", "--json"]) == 0
-    listed = json.loads(capsys.readouterr().out)
+    listed = as_json("scorers")
     assert [row["name"] for row in listed] == SCORERS.names()
-    assert main(["scorers", "number_match", "--json"]) == 0
-    one = json.loads(capsys.readouterr().out)
+    one = as_json("scorers number_match")
     parameters = {row["name"]: row for row in one["parameters"]}
     assert (parameters["gold"]["needed"], parameters["precision"]["default"], parameters["percentage"]["type"]) == (
         True,
@@ -63,9 +58,8 @@ def test_json(capsys: Capture) -> None:
     assert set(one["rules"]) == {"official", "strict"}
 
 
-def test_an_unknown_name(capsys: Capture) -> None:
+def test_an_unknown_name() -> None:
     """A name that is no scorer exits 2 with the near one."""
-    assert main(["scorers", "tabel_match"]) == 2
-    assert capsys.readouterr().err == (
+    assert said("scorers tabel_match", code=2) == (
         "error: unknown scorer 'tabel_match'\nhint: did you mean 'table_match'?\ntry: evalsuite scorers table_match\n"
     )

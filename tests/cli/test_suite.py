@@ -7,6 +7,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.core.errors import EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE
 from evalsuite.suites.stored_suites import load_suite
+from tests.cli.test_run import lacks, said
 from tests.scorers.judge.conftest import Serve, serve
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -23,13 +24,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_parameters_reach_the_scorer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_parameters_reach_the_scorer() -> None:
     """`--parameter` takes JSON or text, is kept with the suite, and decides."""
     create = ["suite", "create", "capitals", "--from", "q.csv", "--scorer", "exact_match"]
     assert main([*create, "--parameter", "ignore_case=true", "--parameter", "variant=arthur"]) == EXIT_OK
     assert load_suite("capitals").scoring_method["config"] == {"ignore_case": True, "variant": "arthur"}
-    assert main(["suite", "run", "capitals", "--from", "a.csv"]) == EXIT_OK
-    assert "a: done: 50.0 %" in capsys.readouterr().out
+    assert "a: done: 50.0 %" in said("suite run capitals --from a.csv")
 
 
 @pytest.mark.parametrize(
@@ -42,10 +42,9 @@ def test_parameters_reach_the_scorer(capsys: pytest.CaptureFixture[str]) -> None
         (["--judge", "suite.yaml"], "suite.yaml: no such file"),
     ],
 )
-def test_what_cannot_be_meant_makes_no_suite(place: Path, capsys: pytest.CaptureFixture[str], option: list[str], says: str) -> None:
+def test_what_cannot_be_meant_makes_no_suite(place: Path, option: list[str], says: str) -> None:
     """Each wrong option is named, and nothing is written."""
-    assert main(["suite", "create", "capitals", "--from", "q.csv", "--scorer", "exact_match", *option]) == EXIT_USAGE
-    assert says in capsys.readouterr().err
+    assert says in said("suite create capitals --from q.csv --scorer exact_match", *option, code=EXIT_USAGE)
     assert not (place / ".evalsuite").exists()
 
 
@@ -56,16 +55,14 @@ def test_a_judge_sees_the_contexts(place: Path, serve: Serve, capsys: pytest.Cap
     assert main(["suite", "run", "bare", "--from", "a.csv"]) == EXIT_USAGE
     assert main(["suite", "run", "bare", "--from", "a.csv", "--context-column", "seen"]) == EXIT_UNSCORABLE
     out = capsys.readouterr().out
-    assert "a: done: nothing judged (0 of 2)" in out
-    assert "not scored: NO_JUDGE: judge.model is not set" in out
+    assert not lacks(out, "a: done: nothing judged (0 of 2)", "not scored: NO_JUDGE: judge.model is not set")
     (place / "suite.yaml").write_text(f"judge: {{base_url: '{server.base_url}', model: m, concurrency: 1}}\n")
     assert main(["suite", "create", "judged", "--from", "q.csv", "--scorer", "qa_correctness", "--judge", "suite.yaml"]) == EXIT_OK
     server.rule = lambda body, _: "1" if "France and Paris" in str(body["messages"]) else "0"
-    assert main(["suite", "run", "judged", "--from", "a.csv", "--context-column", "seen"]) == EXIT_OK
-    assert "a: done: 50.0 %" in capsys.readouterr().out
+    assert "a: done: 50.0 %" in said("suite run judged --from a.csv --context-column seen")
 
 
-def test_a_plugin_scores_a_suite(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plugin_scores_a_suite(place: Path) -> None:
     """`--plugin` brings the scorer for both commands; without it the run says what is not here."""
     (place / "own.py").write_text(
         "class Long:\n    def run_batch(self, candidates, references, inputs, contexts):\n"
@@ -73,5 +70,4 @@ def test_a_plugin_scores_a_suite(place: Path, capsys: pytest.CaptureFixture[str]
     )
     assert main(["suite", "create", "own", "--from", "q.csv", "--scorer", "Long", "--plugin", "own.py"]) == EXIT_OK
     assert load_suite("own").scoring_method == {"name": "Long", "type": "plugin", "config": {}}
-    assert main(["suite", "run", "own", "--from", "a.csv", "--plugin", "own.py"]) == EXIT_OK
-    assert "100.0 %" in capsys.readouterr().out
+    assert "100.0 %" in said("suite run own --from a.csv --plugin own.py")

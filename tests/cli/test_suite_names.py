@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
+from tests.cli.test_run import as_json, said
 from tests.conftest import ROOT
 from tests.scorers.judge.conftest import Serve, serve
 
@@ -54,8 +55,7 @@ def test_compare_takes_suite_and_run(place: Path, monkeypatch: pytest.MonkeyPatc
     assert main(["compare", "model_a", "nobody"]) == 2
     assert main(["compare", "model_a", "model_b", "--suite", "third"]) == 2
     capsys.readouterr()
-    assert main(["report", "model_a"]) == 2
-    assert "say which: capitals/model_a, second/model_a" in capsys.readouterr().err
+    assert "say which: capitals/model_a, second/model_a" in said("report model_a", code=2)
     assert main(["report", "second/model_a"]) == 0
 
 
@@ -71,9 +71,7 @@ def test_a_leaderboard_takes_runs_by_name(place: Path, monkeypatch: pytest.Monke
     assert main(["leaderboard", "capitals/nobody", "--gold", gold]) == 2
 
 
-def test_judge_of_a_leaderboard_and_of_rescore(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], serve: Serve
-) -> None:
+def test_judge_of_a_leaderboard_and_of_rescore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
     """`--judge` goes before what gold says there too; another model is another signature, so nothing known is taken over."""
     monkeypatch.chdir(tmp_path)
     server = serve(lambda body, _: json.dumps({"score": 5 if body["model"] == "kind" else 1}))
@@ -87,16 +85,11 @@ def test_judge_of_a_leaderboard_and_of_rescore(
     assert main(["run", "answers", "--gold", "gold", "--judge", "harsh.yaml", "--out", "first", "--quiet"]) == 0
     found = {}
     for model in ("kind", "harsh", "kind"):
-        capsys.readouterr()
-        assert main(["leaderboard", "answers", "--gold", "gold", "--judge", f"{model}.yaml", "--json"]) == 0
-        found[model] = json.loads(capsys.readouterr().out)["rows"][0]["score"]
+        found[model] = as_json("leaderboard answers --gold gold --judge", f"{model}.yaml")["rows"][0]["score"]
     assert found == {"kind": 1.0, "harsh": 0.2}
     assert [body["model"] for body in server.asked] == ["harsh", "kind", "harsh"]
-    assert main(["rescore", "first", "--judge", "kind.yaml", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["summary"]["score"] == 1
+    assert as_json("rescore first --judge kind.yaml")["summary"]["score"] == 1
     shutil.copytree("answers", "others")
     for model in ("kind", "harsh"):
-        assert main(["samples", "answers", "others", "--gold", "gold", "--judge", f"{model}.yaml", "--json"]) == 0
-        assert json.loads(capsys.readouterr().out)["models"][0]["mean"] == found[model]
-        assert main(["compare", "answers", "others", "--gold", "gold", "--judge", f"{model}.yaml", "--json"]) == 0
-        assert json.loads(capsys.readouterr().out)["candidates"][0]["total"]["b"] == found[model]
+        assert as_json("samples answers others --gold gold --judge", f"{model}.yaml")["models"][0]["mean"] == found[model]
+        assert as_json("compare answers others --gold gold --judge", f"{model}.yaml")["candidates"][0]["total"]["b"] == found[model]

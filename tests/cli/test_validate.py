@@ -8,7 +8,7 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.core.types import METADATA
-from tests.cli.test_run import evalsuite, write_lines
+from tests.cli.test_run import as_json, evalsuite, lacks, said, write_lines
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -66,8 +66,7 @@ def test_a_good_folder_is_ready(sub: Path, gold: Path, capsys: Capture) -> None:
     assert found(capsys, sub) == (0, [])
     assert found(capsys, sub, "--gold", gold) == (0, [])
     assert found(capsys, sub, "--gold_dir", gold / "toy_eval.jsonl") == (0, [])
-    assert main(["validate", str(sub)]) == 0
-    out = capsys.readouterr().out.splitlines()
+    out = said("validate", sub).splitlines()
     assert out == ["4 answers (1 answer · 2 file · 1 files), 4 ready", "ready to submit"]
 
 
@@ -111,8 +110,7 @@ def test_lines_are_checked(sub: Path, capsys: Capture) -> None:
     name = "results_metadata.jsonl"
     expected = [f"{name}:1 t DUPLICATE_ID", f"{name}:5  BAD_METADATA", f"{name}:6  BAD_METADATA", f"{name}:7 k BAD_METADATA"]
     assert found(capsys, sub) == (1, expected)
-    assert main(["validate", str(sub)]) == 1
-    assert "note: results_metadata.jsonl:9: key 'z' is not read" in capsys.readouterr().out
+    assert "note: results_metadata.jsonl:9: key 'z' is not read" in said("validate", sub, code=1)
 
 
 def test_metadata_are_read_by_a_worker(sub: Path, gold: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,10 +127,8 @@ def test_very_many_ids_that_gold_lacks_are_counted(sub: Path, gold: Path, capsys
     code, problems = found(capsys, sub, "--gold", gold)
     assert (code, len(problems)) == (1, 101)
     assert sorted(problems) == sorted([f"results_metadata.jsonl:{n + 5} u{n} UNKNOWN_ID" for n in range(100)] + [f"{METADATA}  UNKNOWN_ID"])
-    assert main(["validate", str(sub), "--gold", str(gold)]) == 1
-    out = capsys.readouterr().out
-    assert "200 more lines name such ids" in out
-    assert "4 of 4 answers (1 answer · 2 file · 1 files), 4 ready" in out
+    out = said("validate", sub, "--gold", gold, code=1)
+    assert not lacks(out, "200 more lines name such ids", "4 of 4 answers (1 answer · 2 file · 1 files), 4 ready")
 
 
 def test_gold_adds_ids_and_answer_types(sub: Path, gold: Path, capsys: Capture) -> None:
@@ -163,13 +159,11 @@ def test_a_file_of_the_wrong_kind(sub: Path, gold: Path, capsys: Capture) -> Non
     assert found(capsys, sub) == (0, [])
 
 
-def test_an_empty_submission_is_not_ready(sub: Path, capsys: Capture) -> None:
+def test_an_empty_submission_is_not_ready(sub: Path) -> None:
     """A metadata file without a line is a problem; folders that no line names are notes."""
     (sub / "results_metadata.jsonl").write_text("")
-    assert main(["validate", str(sub)]) == 1
-    out = capsys.readouterr().out
-    assert "no line with an instance_id" in out
-    assert "note: f/: no line of results_metadata.jsonl names this folder" in out
+    out = said("validate", sub, code=1)
+    assert not lacks(out, "no line with an instance_id", "note: f/: no line of results_metadata.jsonl names this folder")
     assert out.splitlines()[-1] == "not ready: 1 problem (exit 1)"
 
 
@@ -195,7 +189,7 @@ def test_the_example_as_a_process() -> None:
     assert "(save the file as UTF-8)" in lines[1]
 
 
-def test_queries_of_instances_with_a_connection_are_no_faults(tmp_path: Path, capsys: Capture) -> None:
+def test_queries_of_instances_with_a_connection_are_no_faults(tmp_path: Path) -> None:
     """Where gold's side maps an instance to a connection its query is looked at as text; elsewhere SQL is refused."""
     rows = [gold_line(name, "table_match", gold="g.csv") for name in ("good", "bad", "gone", "unmapped")]
     write_lines(tmp_path / "gold" / "n_eval.jsonl", *rows)
@@ -206,6 +200,5 @@ def test_queries_of_instances_with_a_connection_are_no_faults(tmp_path: Path, ca
     for name, text in (("good", "```sql\nSELECT 1;\n```"), ("bad", "DROP TABLE t"), ("unmapped", "SELECT 1")):
         (sub / name).mkdir()
         (sub / name / "q.sql").write_text(text)
-    assert main(["validate", str(sub), "--gold", str(tmp_path / "gold"), "--json"]) == 1
-    found = {item["instance_id"]: item["code"] for item in json.loads(capsys.readouterr().out)["problems"]}
+    found = {item["instance_id"]: item["code"] for item in as_json("validate", sub, "--gold", tmp_path / "gold", code=1)["problems"]}
     assert found == {"bad": "SQL_NOT_ALLOWED", "gone": "MISSING_FILE", "unmapped": "SQL_NOT_ALLOWED"}

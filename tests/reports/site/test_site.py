@@ -16,6 +16,7 @@ from evalsuite.cli import main
 from evalsuite.core.errors import UsageError
 from evalsuite.reports import site as building
 from evalsuite.reports.site import find_previous_board, slug_of
+from tests.cli.test_run import said
 from tests.conftest import ROOT
 from tests.processes import finished
 from tests.reports.site.conftest import DAY, EVIL, hand_in
@@ -144,11 +145,10 @@ def test_what_cannot_be_meant_is_said_before_anything_is_scored(more: list[str],
     assert (place / "pages" / "index.html").read_text() == "my home page"
 
 
-def test_options_of_a_site_need_one(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_of_a_site_need_one(place: Path) -> None:
     """--since, --board, --private and --reveal say nothing without --site."""
     for option, value in (("--since", "last"), ("--board", "b.yaml"), ("--private", "p"), ("--reveal", "none")):
-        assert main(["leaderboard", "subs", option, value]) == 2
-        assert f"{option} is an option of a site" in capsys.readouterr().err
+        assert f"{option} is an option of a site" in said("leaderboard subs", option, value, code=2)
 
 
 def test_only_what_is_new_is_written(place: Path, build: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:

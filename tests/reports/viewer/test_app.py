@@ -17,6 +17,7 @@ from evalsuite.reports.viewer.library import open_library
 from evalsuite.reports.viewer.pages import STATIC
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run as score
+from tests.cli.test_run import lacks, said
 from tests.processes import started
 from tests.reports.viewer.served import ask, bench_folder, gold, served, submission
 
@@ -28,9 +29,7 @@ def test_every_answer_keeps_a_page_to_itself(address: str, path: str) -> None:
     """No script but the viewer's own, no frame, no network, no sniffing, nothing kept; faults are no exception."""
     headers = {key.lower(): value for key, value in ask(address, path).headers.items()}
     policy = headers["content-security-policy"]
-    assert "default-src 'none'" in policy
-    assert "script-src 'self';" in policy
-    assert "frame-ancestors 'none'" in policy
+    assert not lacks(policy, "default-src 'none'", "script-src 'self';", "frame-ancestors 'none'")
     assert "unsafe" not in policy
     assert (headers["x-content-type-options"], headers["referrer-policy"], headers["cache-control"]) == (
         "nosniff", "same-origin", "no-store",
@@ -157,8 +156,7 @@ def test_a_missing_extra_prints_the_pip_line(monkeypatch: pytest.MonkeyPatch, ca
 
 def test_a_folder_that_is_not_there_and_a_port_that_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Both are said in a sentence, with exit code 2."""
-    assert main(["view", str(tmp_path / "gone")]) == 2
-    assert "no such folder" in capsys.readouterr().err
+    assert "no such folder" in said("view", tmp_path / "gone", code=2)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -1,6 +1,5 @@
 """A person labels answers in the viewer; the file is a rater for `agree`, and no other site or machine writes it."""
 
-import json
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -10,8 +9,8 @@ from urllib.parse import urlencode
 import pytest
 
 import evalsuite
-from evalsuite.cli import main
 from evalsuite.runs.history import find_runs
+from tests.cli.test_run import as_json, lacks
 from tests.reports.viewer.served import CAPITALS, QUESTIONS, ask, served
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -52,19 +51,17 @@ def run_id(address: str) -> str:
     return str(ask(address, f"/api/v1/test_suites/{suite}/runs").json["test_runs"][0]["id"])
 
 
-def test_labels_are_a_rater(address: str, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_labels_are_a_rater(address: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was chosen and noted stands on the page and in a CSV that `agree` holds against the run."""
     id_ = run_id(address)
     for case, given in (("case_1", "1"), ("case_2", "1"), ("case_3", "1"), ("case_4", "0"), ("case_4", "0")):
         assert label(address, f"/runs/{id_}/labels/{case}", {"label": given, "note": 'says "why", <b>\nat length'}) == 200
     page = ask(address, f"/runs/{id_}/instances/case_2").body
-    assert '<option value="1" selected>right</option>' in page
-    assert "says &#34;why&#34;, &lt;b&gt;" in page
+    assert not lacks(page, '<option value="1" selected>right</option>', "says &#34;why&#34;, &lt;b&gt;")
     assert "4 labels by you" in ask(address, f"/runs/{id_}").body
     folder = find_runs(place / ".evalsuite/runs")[0].folder
     monkeypatch.chdir(place)
-    assert main(["agree", folder.name, f".evalsuite/runs/{folder.name}.labels.csv", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = as_json("agree", folder.name, f".evalsuite/runs/{folder.name}.labels.csv")
     assert found["n"] == 4
     assert label(address, f"/runs/{id_}/labels/case_1", {"label": "", "note": ""}) == 200
     assert "3 labels by you" in ask(address, f"/runs/{id_}").body
@@ -106,8 +103,7 @@ def test_words_are_found_and_reports_saved(address: str) -> None:
     id_ = run_id(address)
     for words, case in (("of italy", "case_2"), ("lima", "case_4"), ("of course", "case_3")):
         page = ask(address, f"/runs/{id_}?{urlencode({'q': words})}").body
-        assert f"/instances/{case}" in page
-        assert "1 of 4 instances" in page
+        assert not lacks(page, f"/instances/{case}", "1 of 4 instances")
     assert "<b>gold</b> Lima" in ask(address, f"/runs/{id_}").body
     for ending in ("csv", "html", "json", "md", "xml"):
         saved = ask(address, f"/runs/{id_}/report.{ending}")
