@@ -336,7 +336,7 @@ def check_command(
     opt.check_share(fail_under, "--fail-under")
     check_showing(output or (), reveal)
     if name.startswith("-"):
-        raise UsageError(f"{name!r} is before the name", hint="evalsuite check NAME, then its options")
+        raise UsageError(f"{name!r} is before the name", hint="the name of the scorer or instance comes first, then its options")
     code.load()
     run_name = run_name or (None if result_dir or prediction else _last_run_with(name))
     if result_dir is None and run_name is None:

@@ -181,30 +181,6 @@ def test_an_unreadable_file_is_named(capsys: Capture, tables: tuple[Path, Path])
     assert (code, "nope.csv: the file is not there" in err) == (2, True)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["string_match", "--gold", "x"], "error: no prediction given"),
-        (["string_match", "--prediction", "x"], "error: no gold given"),
-        (["string_match", "--prediction", "x", "--prediction", "y", "--gold", "x"], "error: --prediction is given 2 times"),
-        (["number_match", "--prediction", "x", "--gold", "x"], "error: gold is not a finite number"),
-        (["sting_match", "--prediction", "x", "--gold", "x"], "hint: did you mean 'string_match'?"),
-        (["sales_001"], "for an instance add --result_dir FOLDER"),
-        (["sales_001", "--gold_dir", "gold"], "error: no submission folder given"),
-        (["sales_001", "--result_dir", "x", "--percentage"], "error: '--percentage' is not used with --result_dir"),
-        (["sales_001", "--result_dir", "x", "--gold", "a", "--gold_dir", "b"], "error: the gold folder is given twice"),
-        (["--percentage", "number_match"], "error: '--percentage' is before the name"),
-        (["string_match", "--prediction", "x", "--gold", "x", "--jsn"], "hint: did you mean '--json'?"),
-        (["string_match", "--prediction", "x", "--gold", "x", "--fail-under", "2"], "error: --fail-under must be between 0 and 1"),
-    ],
-)
-def test_bad_arguments(capsys: Capture, arguments: list[str], message: str) -> None:
-    """Arguments that cannot be meant exit 2 with a clear message and print nothing on stdout."""
-    code, out, err = shown(capsys, *arguments)
-    assert (code, out) == (2, "")
-    assert message in err
-
-
 def test_gate(capsys: Capture) -> None:
     """--fail-under turns a mismatch into exit 1, under the rules that were asked for."""
     flip = ["string_match", "--prediction", "room 17", "--gold", "7", "--fail-under", "1"]

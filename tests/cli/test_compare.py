@@ -146,27 +146,6 @@ def test_what_a_submission_says_stays_text(place: Path) -> None:
     assert all(line.startswith(("candidate,", "'=1+1")) for line in (place / "c.csv").read_text().splitlines())
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["good"], "a comparison needs two runs"),
-        (["good", "nobody"], "no finished run 'nobody'"),
-        (["good", "bad", "--alpha", "5"], "alpha must be between 0 and 1"),
-        (["good", "bad", "-o", "c.xlsx"], "no report format for 'c.xlsx'"),
-        (["good", "bad", "--rules", "lax"], "no rules 'lax'"),
-        (["good", "bad", "--cluster", "m:"], "no group begins with 'm:'"),
-        (["good", "stranger"], "answers none of the 12 instances"),
-        (["good", "unfinished"], "is an unfinished run"),
-    ],
-)
-def test_what_cannot_be_compared_is_named(place: Path, arguments: list[str], message: str) -> None:
-    """Each mistake ends with exit code 2 and one sentence."""
-    write_submission(place / "stranger", {99: "town"})
-    (place / "unfinished").mkdir()
-    (place / "unfinished/.started.json").write_text("{}")
-    assert message in said("compare", *arguments, code=2)
-
-
 def test_two_folders_of_one_name_are_told_apart(place: Path) -> None:
     """Equal labels get the number in which they were given."""
     write_submission(place / "v2/good", GOOD)

@@ -203,24 +203,6 @@ def test_the_diff_of_fix_can_be_applied_by_git(made: Made, tmp_path: Path) -> No
     assert b'"exclude": ["Spain"]' in by_git
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["lint", "gold", "--format", "xml"], "--format cannot be 'xml'"),
-        (["lint", "gold", "--ignore", "shortgold"], "--ignore cannot be 'shortgold'"),
-        (["lint", "gold", "--write"], "--write needs --fix"),
-        (["check", "gold", "--fail-under", "7"], "--fail-under must be between 0 and 1"),
-        (["contamination", "gold"], "no file to compare with"),
-        (["contamination", "gold", "--against", "nowhere.txt"], "no such file: nowhere.txt"),
-        (["lint", "nowhere"], "no such gold folder"),
-    ],
-)
-def test_arguments_that_cannot_be_meant(made: Made, tmp_path: Path, arguments: list[str], message: str) -> None:
-    """Exit 2 and a sentence."""
-    made.write(tmp_path)
-    assert message in said("gold", *arguments, code=2)
-
-
 def test_contamination_finds_a_question_and_has_a_gate(made: Made, tmp_path: Path) -> None:
     """The question that stands in a corpus is named with file and line; exit 0, or 1 over the gate."""
     made.write(tmp_path)

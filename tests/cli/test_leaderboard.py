@@ -271,22 +271,6 @@ def test_anonymous_in_every_format(place: Path) -> None:
     assert all("75.0" in text or "0.75" in text for text in texts)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("nowhere", "nowhere: no such folder"),
-        ("gold", "gold: no submission and no finished run in it"),
-        ("subs -o board.pdf", "no report format for 'board.pdf'"),
-        ("subs --by colour", "--by cannot be 'colour'"),
-        ("subs --metadata nowhere.csv", "nowhere.csv: cannot be read as CSV"),
-    ],
-)
-def test_what_cannot_be_meant(place: Path, arguments: str, message: str) -> None:
-    """Each is one error with exit code 2, and nothing is scored."""
-    assert f"error: {message}" in rank(arguments, code=2)
-    assert not (place / ".evalsuite" / "runs").exists()
-
-
 def test_trees_by_default_and_by_official_rules_are_not_mixed_up(place: Path) -> None:
     """Trees score strictly unless rules are named; a run of the one is never taken for the other although their signatures agree."""
     parameters = {"gold": {"a": 1, "b": "x"}, "schema": {"a": "integer", "b": "string"}}

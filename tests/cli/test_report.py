@@ -114,21 +114,6 @@ def test_without_output_it_is_shown(saved: Path) -> None:
     assert ["gold from        file" in said(f"report r1{more}") for more in ("", " -v")] == [False, True]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("r2", "error: no finished run 'r2'"),
-        ("r1 -o x.docx", "error: no report format for 'x.docx'"),
-        ("r1 --reveal cell", "error: --reveal cannot be 'cell'"),
-        ("r1 -o x.csv -o ./x.csv", "error: --output names x.csv twice"),
-        ("r1 -o r1/run.json/y/x.csv", "error: cannot write r1/run.json/y/x.csv: Not a directory"),
-    ],
-)
-def test_what_cannot_be_meant(arguments: str, message: str, saved: Path) -> None:
-    """A wrong run, format, level or path exits 2 with one clear line."""
-    assert said(f"report {arguments}", code=2).splitlines()[0] == message
-
-
 def test_the_page_about_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command of docs/reports.md runs as it stands there, and the reports it names are there."""
     page = (ROOT / "docs" / "reports.md").read_text(encoding="utf-8")

@@ -190,25 +190,6 @@ def test_selection(toy: tuple[Path, Path]) -> None:
     assert "hint: did you mean 'capitals'?" in group.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["run"], "error: no submission folder given"),
-        (["run", "x", "--result-dir", "y"], "error: the submission folder is given twice"),
-        (["run", "sub", "--rules", "lenient"], "error: no rules 'lenient'"),
-        (["run", "sub", "--fail-under", "70"], "error: --fail-under must be between 0 and 1, found 70"),
-        (["run", "sub", "-o", "report.docx"], "error: no report format for 'report.docx'"),
-        (["run", "sub", "--isolation", "moon"], "error: --isolation cannot be 'moon'"),
-        (["run", "sub", "--nope"], "error: No such option: --nope"),
-    ],
-)
-def test_bad_arguments(arguments: list[str], message: str, tmp_path: Path) -> None:
-    """Arguments that cannot be meant exit 2 with one clear line, and no run folder is made."""
-    done = called(*arguments, cwd=tmp_path)
-    assert (done.returncode, done.stderr.splitlines()[0]) == (2, message)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_hostile_text_cannot_touch_the_terminal(tmp_path: Path) -> None:
     """Escape sequences, markup and line ends of an answer's metadata come out as visible escapes."""
     gold = text_gold(tmp_path / "gold", a="Paris")

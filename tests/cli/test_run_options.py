@@ -104,28 +104,6 @@ def test_last_failed(place: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "done: nothing failed in the last run of this gold\n")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--lf", "--only", "a"], "error: --lf chooses the instances itself"),
-        (["--json", "--github"], "error: --json and --github exclude each other"),
-        (["--json", "--watch"], "error: --json and --watch exclude each other"),
-        (["--no-save", "--out", "mine"], "error: --out and --no-save exclude each other"),
-        (["--gold", ""], "error: --gold is empty"),
-        (["--gold="], "error: --gold is empty"),
-        (["--output", "a.md", "--output", ""], "error: --output is empty"),
-        (["--result_dir", ""], "error: the submission folder is given twice"),
-        (["--reveal", "all"], "error: --reveal cannot be 'all'"),
-        (["--durations", "-1"], "error: Invalid value for '--durations'"),
-    ],
-)
-def test_what_cannot_be_meant(options: list[str], message: str, place: Path) -> None:
-    """Options that exclude each other exit 2 before anything is scored."""
-    done = score(place, *options)
-    assert (done.returncode, done.stderr.splitlines()[0].startswith(message)) == (2, True), done.stderr
-    assert runs(place) == []
-
-
 def test_watch_scores_again_on_change(place: Path) -> None:
     """--watch scores, waits for a changed answer or gold file, survives a broken one, and ends by Ctrl-C with exit 130."""
     command = [sys.executable, "-m", "evalsuite", "run", "sub", "--gold", "gold", "--watch", "--quiet"]

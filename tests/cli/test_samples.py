@@ -80,19 +80,6 @@ def test_unequal_samples_are_a_note(place: Path, capsys: pytest.CaptureFixture[s
     assert "samples were judged" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (["samples", "runs/a0"], "samples need two or more"),
-        (["compare", "runs/a0+", "runs/b0"], "a sample has no name"),
-        (["samples", "runs/a0", "runs/none"], "none"),
-    ],
-)
-def test_what_is_no_sample_is_an_error(place: Path, arguments: list[str], why: str) -> None:
-    """One run, an empty name and an unknown one end with exit 2 and say why."""
-    assert why in said(*arguments, code=2)
-
-
 def test_samples_of_one_side_were_scored_alike(place: Path) -> None:
     """A run under other rules is no sample of the first."""
     assert main(["run", "a1", "--gold", "gold", "--rules", "strict", "--out", "runs/strict", "--quiet", "--isolation", "none"]) == 0

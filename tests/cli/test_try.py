@@ -93,17 +93,3 @@ def test_runs_of_a_suite_are_written_and_printed_as_json() -> None:
     gated = said(f"{RUN} gated --candidate b --fail-under 0.6 -o one.md", code=EXIT_GATE)
     assert gated.splitlines()[-1] == "done: 50.0 %, below the gate of 60.0 % (exit 1)"
     assert "needs two candidates" in said(f"{RUN} single --candidate b --fail-on-regression", code=EXIT_USAGE)
-
-
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ("--candidate c", "no candidate column 'c'"),
-        ("--candidate a", "--candidate names a column twice"),
-        ("--scorer string_mtch", "did you mean 'string_match'"),
-        ("--fail-under 50", "--fail-under"),
-    ],
-)
-def test_what_cannot_be_meant_is_said(change: str, says: str) -> None:
-    """A wrong column or scorer exits 2 and is named."""
-    assert says in said(f"{TRY} {change}", code=EXIT_USAGE)

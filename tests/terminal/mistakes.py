@@ -154,6 +154,36 @@ suite try qa.csv --input question --candidate small --parameter ignore_case | NA
 explain | Missing argument
 bundle | Missing argument 'ID'
 gold check | Missing argument 'GOLD'
+run sub --lf --only geo_001 | --lf chooses the instances itself
+run sub --json --watch | --json and --watch exclude each other
+run sub --no-save --out mine | --out and --no-save exclude each other
+run sub --gold '' | --gold is empty
+run sub --gold= | --gold is empty
+run sub --output a.md --output '' | --output is empty
+run sub --result_dir '' | the submission folder is given twice => run sub
+report one --reveal cell | --reveal cannot be 'cell' => report one --reveal cells
+gold lint gold --write | --write needs --fix
+gold check gold --fail-under 7 | --fail-under must be between 0 and 1 => gold check gold --fail-under 0.07
+compare one two --rules lax | no rules 'lax'
+compare one two --cluster m: | no group begins with 'm:'
+compare sub s_stranger | answers none of the 3 instances
+compare one+ two | a sample has no name
+samples one twoo | no finished run 'twoo' => samples one two
+check string_match --prediction x --prediction y --gold x | --prediction is given 2 times
+check number_match --prediction x --gold x | gold is not a finite number
+check sting_match --prediction x --gold x | did you mean 'string_match'? => check string_match --prediction x --gold x
+cd=empty check geo_001 --gold_dir gold | no submission folder given
+check geo_001 --result_dir sub --percentage | '--percentage' is not used with --result_dir
+check geo_001 --result_dir sub --gold a --gold_dir b | the gold folder is given twice
+check --percentage number_match | '--percentage' is before the name | the name of the scorer or instance comes first
+check string_match --prediction x --gold x --jsn | did you mean '--json'? => check string_match --prediction x --gold x --json
+check string_match --prediction x --gold x --fail-under 2 | must be between 0 and 1
+    => check string_match --prediction x --gold x --fail-under 0.02
+suite try qa.csv --candidate small --candidate small --input question --reference reference | --candidate names a column twice
+suite try qa.csv --candidate small --input question --reference reference --scorer string_mtch | did you mean 'string_match'?
+    => suite try qa.csv --candidate small --input question --reference reference --scorer string_match
+suite try qa.csv --candidate small --input question --reference reference --fail-under 50 | --fail-under
+    => suite try qa.csv --candidate small --input question --reference reference --fail-under 0.5
 sql | Missing argument 'SELECT'
 """
 IDS_AND_FILTERS = """
@@ -324,6 +354,8 @@ run sub -o x.HTML | no report format for 'x.HTML' | did you mean 'x.html'? => ru
 run sub -o bin.csv/x.html | cannot write bin.csv/x.html: Not a directory
 run sub -o folder.html | cannot write folder.html: Is a directory
 run sub -o a.html -o ./a.html | --output names a.html twice
+report one -o a.html -o ./a.html | --output names a.html twice
+report one -o one/run.json/y/x.csv | cannot write one/run.json/y/x.csv: Not a directory
 run sub -o LONG.html | File name too long
 compare one two -o x.xlsx | no report format for 'x.xlsx' | ENDINGS
 leaderboard sub -o x.xlsx | no report format for 'x.xlsx' | ENDINGS
@@ -545,6 +577,7 @@ SUBMISSIONS: dict[str, tuple[str, str | bytes]] = {
             "key": _json({"instance_id": "geo_001", "answer_type": "answer", "answer": "Paris"}),
             "type": _json({**ANSWER, "answer_type": "text"}),
             "unknown": _json(ANSWER) + "\n" + _json({**ANSWER, "instance_id": "geo_01"}),
+            "stranger": _json({**ANSWER, "instance_id": "zz"}),
             "up": _json({**ANSWER, "answer_type": "file", "answer_or_path": "../x.csv"}),
             "nofile": _json({**ANSWER, "answer_type": "file", "answer_or_path": "result.csv"}),
             "utf16": _json(ANSWER).encode("utf-16"),
