@@ -14,7 +14,7 @@ from evalsuite.reports import FORMATS
 from tests.cli.test_report import marks_in, text_of
 from tests.cli.test_run import as_json, lacks, said, text_gold, text_submission
 from tests.conftest import copy_of
-from tests.reports.made import hidden_suite
+from tests.reports.suites import hidden_suite
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -188,7 +188,7 @@ def make_hidden(folder: Path) -> None:
     for name in ("table", "near", "tree"):
         source = next((gold / name).iterdir())
         shutil.copy(source, folder / "right" / name / f"a{source.suffix}")
-    for name in ("sub", "right"):
+    for name in ("submission", "right"):
         said(f"run {name} --out runs/{name} --no-cache -q")
 
 
@@ -199,6 +199,6 @@ hidden = copy_of(make_hidden)
 def test_no_format_shows_hidden_gold(level: str | None, hidden: Path) -> None:
     """Below `cells`, and by default where the suite says hidden, neither a file nor the terminal holds a text or number of gold."""
     words = "" if level is None else f"--reveal {level}"
-    shown = said(f"compare sub right --runs runs --all {words}", *(f"--output=c{ending}" for ending in FORMATS))
+    shown = said(f"compare submission right --runs runs --all {words}", *(f"--output=c{ending}" for ending in FORMATS))
     found = {ending: marks_in(text_of(hidden / f"c{ending}")) for ending in FORMATS} | {"terminal": marks_in(shown)}
     assert (found["terminal"] and found[".json"]) if level == "cells" else not any(found.values()), found

@@ -13,7 +13,7 @@ from evalsuite.core.status import LEVELS
 from evalsuite.reports import BINARY, FORMATS
 from tests.cli.test_run import evalsuite, lacks, said, text_gold, text_submission
 from tests.conftest import ROOT, copy_example, copy_of
-from tests.reports.made import MARKS, hidden_suite
+from tests.reports.suites import MARKS, hidden_suite
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 TEXTS = [ending for ending in FORMATS if ending not in BINARY]
@@ -59,7 +59,7 @@ def test_gold_is_shown_at_cells_only(ending: str, secret: Path) -> None:
 @pytest.mark.parametrize("options", [[], ["--verbose"], ["--json"], ["--github"], ["-x", "--only=number"], ["--quiet"]])
 def test_what_is_printed_hides_gold_too(options: list[str], secret: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The terminal, --json, annotations and the first failure hold nothing of hidden gold; with --reveal cells they do."""
-    command = ["run", str(secret / "sub"), "--gold", str(secret / "gold"), "--no-save", *options]
+    command = ["run", str(secret / "submission"), "--gold", str(secret / "gold"), "--no-save", *options]
     main(command)
     shown = capsys.readouterr()
     assert marks_in(shown.out + shown.err) == []

@@ -1,8 +1,6 @@
 """Records for the tests of reports: the example, a hidden suite full of marked gold, a hostile one, a graded one, and large ones."""
 
-import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import evalsuite
@@ -86,49 +84,6 @@ def large(n: int) -> Record:
     results = [result(f"instance_{at:06}", 0.0, reason=f"reason {at} é " * 20, strict=float(at % 2)) for at in range(n)]
     groups = {f"group_{tag}": [r.instance_id for r in results[tag::10]] for tag in range(10)}
     return record(*results, groups=groups)
-
-
-# What stands in the gold of `hidden_suite` and nowhere else; no two marks share a text.
-MARKS = ("GOLDCELL7", "918273.645", "GOLDCOLUMN9", "55443322.5", "GOLDLEAF4", "GOLDFILE3", "GOLDPARAM2")
-
-
-def hidden_suite(folder: Path) -> tuple[Path, Path]:
-    """(submission, gold) of a suite with `hidden: true` whose gold is marked in every place that a reason, flip or warning quotes."""
-    gold, sub = folder / "gold", folder / "sub"
-    tables = {"table": "name,value\nGOLDCELL7,1.5\nb,2\nc,3\n", "near": "name,GOLDCOLUMN9\na,1.5\nb,918273.645\nc,3\n"}
-    specs: dict[str, tuple[str, dict[str, Any]]] = {
-        "table": ("table_match", {"gold": "t.csv"}),
-        "near": ("table_match", {"gold": "t.csv"}),
-        "text": ("string_match", {"gold": "Paris"}),
-        "number": ("number_match", {"gold": 55443322.5}),
-        "sign": ("number_match", {"gold": -55443322.5}),
-        "tree": ("tree_match", {"gold": "t.json"}),
-        "broken": ("string_match", {"gold": "Paris", "GOLDPARAM2": True}),
-        "lost": ("table_match", {"gold": "GOLDFILE3.csv"}),
-        "absent": ("string_match", {"gold": "Paris"}),
-    }
-    files = {**tables, "tree": '{"a": "GOLDLEAF4", "n": 55443322.5}'}
-    answers = {
-        "table": "name,v\na,1.5\nb,2\nc,3\n", "near": "name,v\na,1.5\nb,918273\nc,3\n", "lost": "x\n1\n", "tree": '{"a": "x", "n": 1}',
-        "text": "none", "number": "41", "sign": "it is 7", "broken": "x",
-    }  # fmt: skip
-    for name, text in files.items():
-        path = gold / name / ("t.json" if name == "tree" else "t.csv")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    lines = [{"instance_id": name, "evaluation": {"func": func, "parameters": given}} for name, (func, given) in specs.items()]
-    (gold / "toy_eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    (gold / "suite.yaml").write_text("name: secret\nhidden: true\n", encoding="utf-8")
-    rows = []
-    for name, text in answers.items():
-        is_file = name in ("table", "near", "lost", "tree")
-        if is_file:
-            path = sub / name / ("a.json" if name == "tree" else "a.csv")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        rows.append({"instance_id": name, "answer_type": "file" if is_file else "answer", "answer_or_path": path.name if is_file else text})
-    (sub / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return sub, gold
 
 
 def example_record(rules: Rule = "official") -> Record:

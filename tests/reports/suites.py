@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from evalsuite.core.types import Result
 from evalsuite.reports.record import Record, record_of_run
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from evalsuite.runs.summary import summarise
+from tests.reports import made
 
 # What a submission may say to get at the reader of a report: markup, scripts, terminal codes, formulas, hidden characters.
 HOSTILE = (
@@ -64,7 +63,7 @@ def every_kind(folder: Path) -> Record:
     """The record of nine instances: tables with wrong, missing and extra rows, numbers, texts, a tree, a graded text, one missing."""
     gold_table = "city,people,rank\nOslo,709037,1\nBergen,286930,2\nStavanger,144699,3\nDrammen,102273,4\n"
     answer_table = "town,people,note\nOslo,709037,x\nBergen,286931,y\nMolde,27000,z\n"
-    record = {"name": "Ada", "born": 1815, "tags": ["a", "b"]}
+    record, born = {"name": "Ada", "born": 0, "tags": ["a", "b"]}, (("g", 1815), ("a", 1816))
     rows = [
         ("table", check("table_match", gold="g.csv"), "a.csv", {"g.csv": gold_table}, {"a.csv": answer_table}),
         ("table_right", check("table_match", gold="g.csv"), "a.csv", {"g.csv": gold_table}, {"a.csv": gold_table}),
@@ -77,14 +76,37 @@ def every_kind(folder: Path) -> Record:
             "tree",
             check("tree_match", gold="g.json"),
             "a.json",
-            {"g.json": json.dumps(record)},
-            {"a.json": json.dumps({**record, "born": 1816})},
+            *({f"{name}.json": json.dumps(record | {"born": year})} for name, year in born),
         ),
         ("missing", check("string_match", gold=["Rome"]), None, {}, {}),
     ]
     submission, gold = write_suite(folder, rows)
     (gold / "suite.yaml").write_text("name: every kind\ngroups:\n  tables: [table, table_right]\n", encoding="utf-8")
     return record_of_run(run(submission, gold, RunOptions(save=False, isolation="none", jobs=1)))
+
+
+# What stands in the gold of `hidden_suite` and nowhere else; no two marks share a text.
+MARKS = ("GOLDCELL7", "918273.645", "GOLDCOLUMN9", "55443322.5", "GOLDLEAF4", "GOLDFILE3", "GOLDPARAM2")
+
+
+def hidden_suite(folder: Path) -> tuple[Path, Path]:
+    """(submission, gold) of a suite with `hidden: true` whose gold is marked in every place that a reason, flip or warning quotes."""
+    table, near = "name,value\nGOLDCELL7,1.5\nb,2\nc,3\n", "name,GOLDCOLUMN9\na,1.5\nb,918273.645\nc,3\n"
+    tree = '{"a": "GOLDLEAF4", "n": 55443322.5}'
+    rows = [
+        ("table", check("table_match", gold="t.csv"), "a.csv", {"t.csv": table}, {"a.csv": "name,v\na,1.5\nb,2\nc,3\n"}),
+        ("near", check("table_match", gold="t.csv"), "a.csv", {"t.csv": near}, {"a.csv": "name,v\na,1.5\nb,918273\nc,3\n"}),
+        ("text", check("string_match", gold="Paris"), "none", {}, {}),
+        ("number", check("number_match", gold=55443322.5), "41", {}, {}),
+        ("sign", check("number_match", gold=-55443322.5), "it is 7", {}, {}),
+        ("tree", check("tree_match", gold="t.json"), "a.json", {"t.json": tree}, {"a.json": '{"a": "x", "n": 1}'}),
+        ("broken", check("string_match", gold="Paris", GOLDPARAM2=True), "x", {}, {}),
+        ("lost", check("table_match", gold="GOLDFILE3.csv"), "a.csv", {}, {"a.csv": "x\n1\n"}),
+        ("absent", check("string_match", gold="Paris"), None, {}, {}),
+    ]
+    submission, gold = write_suite(folder, rows)
+    (gold / "suite.yaml").write_text("name: secret\nhidden: true\n", encoding="utf-8")
+    return submission, gold
 
 
 def hostile(folder: Path) -> Record:
@@ -101,28 +123,6 @@ def hostile(folder: Path) -> Record:
 
 def many(n: int) -> Record:
     """A record of n results of one scorer whose folders are gone: every third is wrong, every seventh half right."""
-    results = tuple(
-        Result(
-            instance_id=f"case_{at:05d}",
-            status="scored",
-            score=(score := 0.5 if at % 7 == 0 else float(at % 3 != 0)),
-            official=score,
-            strict=score,
-            scorer="rouge",
-            reason=f"reason number {at}",
-            fault=None,
-            details={"n": at},
-        )
-        for at in range(n)
-    )
-    run_object = {
-        "signature": "evalsuite:test",
-        "options": {"rules": "official", "limits": {}},
-        "submission": {"folder": "gone/submission"},
-        "gold": {"folder": "gone/gold", "name": "many", "hash": "0", "hidden": False},
-        "summary": {"flips": []},
-        "groups": {},
-        "warnings": [],
-        "receipt": {},
-    }
-    return Record(name="many", run=run_object, results=results, summary=summarise(results, rules="official"), folder=None)
+    scores = [0.5 if at % 7 == 0 else float(at % 3 != 0) for at in range(n)]
+    named = enumerate(scores)
+    return made.record(*(made.result(f"case_{at:05d}", score, scorer="rouge", reason=f"reason number {at}") for at, score in named))
