@@ -17,7 +17,7 @@ from evalsuite.cli import main
 from evalsuite.cli.commands import COMMANDS, LISTED, grouped_name, page, plain_name
 from evalsuite.cli.parser import SECTIONS, HelpCommand, leaves, load_command
 from evalsuite.suites.recognition import recognise
-from tests.cli.test_run import as_json, lacks, said, text_gold, text_submission, write_lines
+from tests.cli.test_run import as_json, called, lacks, said, text_gold, text_submission, write_lines
 from tests.conftest import copy_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -100,33 +100,11 @@ def make_things(folder: Path) -> None:
         folder / "answers.csv", ["id", "question", "answer", "gpt", "claude"], [1, "2+2?", 4, 4, 5], [2, "capital", "Rome", "Oslo", "Rome"]
     )
     _table(folder / "one_model.csv", ["prompt", "ground_truth", "response"], ["2+2?", 4, 4], ["3+3?", 6, 7])
-    (folder / "sample_one.jsonl").write_text(
-        "\n".join(
-            json.dumps(
-                {
-                    "doc_id": i,
-                    "doc": {},
-                    "target": "4",
-                    "arguments": [["2+2", {}]],
-                    "resps": [["4"]],
-                    "filtered_resps": [str(i)],
-                    "exact_match": i % 2,
-                }
-            )
-            for i in range(4)
-        ),
-        encoding="utf-8",
-    )
-    row = {
-        "provider": {"id": "p"},
-        "prompt": {"raw": "q", "label": "q"},
-        "testIdx": 0,
-        "success": True,
-        "score": 1,
-        "vars": {},
-        "response": {"output": "x"},
-    }
-    (folder / "foo.json").write_text(json.dumps({"results": {"results": [row]}}), encoding="utf-8")
+    sample = {"doc": {}, "target": "4", "arguments": [["2+2", {}]], "resps": [["4"]]}
+    samples = [{**sample, "doc_id": i, "filtered_resps": [str(i)], "exact_match": i % 2} for i in range(4)]
+    write_lines(folder / "sample_one.jsonl", *samples)
+    row = {"provider": {"id": "p"}, "prompt": {"raw": "q", "label": "q"}, "testIdx": 0, "success": True, "score": 1, "vars": {}}
+    write_lines(folder / "foo.json", {"results": {"results": [{**row, "response": {"output": "x"}}]}})
     _bird(folder / "bird", "dev_gold.sql", "dev_databases")
     _bird(folder / "spider", "dev_gold.sql", "database")
     (folder / "predicted.json").write_text(json.dumps({"0": f"{QUERY}\t----- bird -----\tgeo", "1": QUERY}), encoding="utf-8")
@@ -137,8 +115,8 @@ def make_things(folder: Path) -> None:
     _table(folder / "snow_answers" / "sf001.csv", ["a"], [1])
     (folder / "notes.md").write_text("# notes\n", encoding="utf-8")
     _odd_forms(folder)
-    assert main(["run", "sub", "--gold", "gold", "--out", "saved", "--quiet"]) == 0
-    assert main(["run", "sub2", "--gold", "gold", "--out", "saved2", "--quiet"]) == 0
+    said("run sub --out saved --quiet")
+    shutil.copytree("saved", "saved2")
 
 
 things = copy_of(make_things)
@@ -237,13 +215,9 @@ def test_each_kind_is_recognised(things: Path) -> None:
         (["sample_one.jsonl"], 0, "runs import sample_one.jsonl --compare", None),
     ],
 )
-def test_the_command_is_printed_and_run(
-    things: Path, capsys: pytest.CaptureFixture[str], words: list[str], code: int, command: str, last: str | None
-) -> None:
+def test_the_command_is_printed_and_run(things: Path, words: list[str], code: int, command: str, last: str | None) -> None:
     """The full command comes first, then its own output and exit code; comparisons fit 25 lines, all else 40."""
-    capsys.readouterr()
-    assert main(words) == code
-    lines = capsys.readouterr().out.splitlines()
+    lines = said(*words, code=code).splitlines()
     assert len(lines) <= (25 if command.startswith(("suite try", "compare", "gold")) else 40)
     assert lines[0] == f"$ evalsuite {command}"
     assert last is None or lines[-1] == last
@@ -262,29 +236,25 @@ def test_further_options_go_to_the_command(things: Path, capsys: pytest.CaptureF
     )
 
 
-def test_what_is_not_clear_ends_with_commands(things: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_clear_ends_with_commands(things: Path) -> None:
     """Exit 2, with the commands that would do it; a word that is no path is a mistyped command."""
     shutil.rmtree("gold")
     for words, why in {
-        ("one.csv",): "evalsuite explain RIGHT.csv one.csv; or evalsuite suite try one.csv",
-        ("sub",): "evalsuite run sub --gold GOLD; or evalsuite validate sub",
-        ("notes.md",): "cannot tell what notes.md is",
-        ("sub", "nowhere"): "no such file or folder: 'nowhere'",
-        ("rnu",): "did you mean 'run'?",
+        "one.csv": "evalsuite explain RIGHT.csv one.csv; or evalsuite suite try one.csv",
+        "sub": "evalsuite run sub --gold GOLD; or evalsuite validate sub",
+        "notes.md": "cannot tell what notes.md is",
+        "sub nowhere": "no such file or folder: 'nowhere'",
+        "rnu": "did you mean 'run'?",
     }.items():
-        capsys.readouterr()
-        assert main(list(words)) == 2
-        assert why in capsys.readouterr().err, words
+        assert why in said(words, code=2)
 
 
-def test_a_commands_name_goes_before_a_path(things: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_commands_name_goes_before_a_path(things: Path) -> None:
     """`gold` is the command, `./gold` the folder."""
-    capsys.readouterr()
-    main(["gold"])
-    assert "Usage: evalsuite gold" in capsys.readouterr().out
+    assert "Usage: evalsuite gold" in called("gold", cwd=Path()).stdout
 
 
-def test_bytes_decide_where_names_do_not(things: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bytes_decide_where_names_do_not(things: Path) -> None:
     """An archive, a database and a log under other names, and files of another kind than their ending."""
     with tarfile.open("plain.bin", "w") as archive:
         archive.add("sub")
@@ -293,19 +263,11 @@ def test_bytes_decide_where_names_do_not(things: Path, capsys: pytest.CaptureFix
     shutil.copy("one.sqlite", "data.bin")
     (things / "broken.json").write_text('{"a": ', encoding="utf-8")
     (things / "empty.jsonl").write_text("", encoding="utf-8")
-    for name, kind in {
-        "plain.bin": "archive",
-        "run.eval": "log",
-        "data.bin": "table",
-        "broken.json": "unknown",
-        "empty.jsonl": "unknown",
-    }.items():
-        capsys.readouterr()
-        main(["what", name, "--json"])
-        assert json.loads(capsys.readouterr().out)["kind"] == kind, name
+    kinds = {"plain.bin": "archive", "run.eval": "log", "data.bin": "table", "broken.json": "unknown", "empty.jsonl": "unknown"}
+    assert {name: as_json(f"what {name}")["kind"] for name in kinds} == kinds
 
 
-def test_what_is_in_an_archive_decides(things: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_in_an_archive_decides(things: Path) -> None:
     """Records and gold in archives, one archive in another: unpacked; plugins of a gold that nobody named are not executed."""
     for name in ("one", "two"):
         shutil.make_archive(f"records_{name}", "zip", name)
@@ -322,10 +284,7 @@ def test_what_is_in_an_archive_decides(things: Path, capsys: pytest.CaptureFixtu
         ("sub gold_with_code.zip", 2, "has plugins, which are executed: name it if you trust it"),
         ("sub packed.zip", 0, "the same on every compared instance (no gate set)"),
     ):
-        capsys.readouterr()
-        assert main(words.split()) == code, words
-        shown = capsys.readouterr()
-        assert why in shown.out + shown.err, words
+        assert why in said(words, code=code)
 
 
 def test_help_lists_twelve_commands() -> None:

@@ -100,7 +100,12 @@ def test_runs_are_listed_by_tag_model_and_day(place: Path, capsys: pytest.Captur
     assert main(["suite", "run", "s", "third", "--from", "q.csv", "--invalid-as", "one"]) == 2
     assert listed() == ["first", "second"]
     assert [listed("--model", "model*"), listed("--model", "other*")] == [["first"], []]
-    assert [listed("--until", "2020-01-01"), listed("--until", "2999-01-01")] == [[], ["first", "second"]]
+    for option, all_of_them, none in (
+        ("--until", "2999-01-01", "2020-01-01"),
+        ("--since", "2020-01-01", "2999-01-01"),
+        ("--suite", "s*", "x*"),
+    ):
+        assert [listed(option, all_of_them), listed(option, none)] == [["first", "second"], []]
     assert main(["runs", "tag", "second", "--add", "best"]) == 0
     assert [listed("--tag", "best"), listed("--tag", "other")] == [["second"], []]
     assert main(["runs", "tag", "second", "--remove", "best"]) == 0

@@ -372,12 +372,3 @@ def test_a_report_of_samples(place: Path) -> None:
     """`samples -o` writes what is printed to a file, in the format of its ending."""
     printed = as_json("samples yes no --gold texts --isolation none -o samples.json")
     assert json.loads(Path("samples.json").read_text())["models"] == printed["models"]
-
-
-def test_the_filters_of_a_list_of_runs(place: Path) -> None:
-    """Each of `runs list` leaves out what it does not fit."""
-    said("run yes --gold texts --out .evalsuite/runs/mine -q --isolation none")
-    said("runs tag mine --add best")
-    filters = ("--suite te* x*", "--tag best worst", "--since 2020-01-01 2999-01-01", "--until 2999-01-01 2020-01-01")
-    for option, *words in map(str.split, filters):
-        assert ["none of 1 runs" in said(f"runs list {option} {word}") for word in words] == [False, True]

@@ -6,14 +6,13 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from evalsuite.cli import main
 from evalsuite.core.types import METADATA
-from tests.cli.test_run import as_json, evalsuite, lacks, said, write_lines
+from tests.cli.test_run import as_json, called, evalsuite, lacks, said, write_lines
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
-Capture = pytest.CaptureFixture[str]
+NAME = "results_metadata.jsonl"
 
 
 def line(instance: str, value: object, kind: str = "file") -> dict[str, object]:
@@ -53,110 +52,107 @@ def gold(tmp_path: Path) -> Path:
     return write_lines(tmp_path / "gold" / "toy_eval.jsonl", *rows).parent
 
 
-def found(capsys: Capture, *arguments: object) -> tuple[int, list[str]]:
+def found(*arguments: object) -> tuple[int, list[str]]:
     """(exit code, `place id code` of each problem) by --json."""
-    code = main(["validate", *map(str, arguments), "--json"])
-    told = json.loads(capsys.readouterr().out)
-    assert told["ready"] == (not told["problems"]) == (code == 0)
-    return code, [f"{p['where'].rpartition('/')[2]} {p['instance_id']} {p['code']}" for p in told["problems"]]
+    done = called("validate", *arguments, "--json")
+    told = json.loads(done.stdout)
+    assert told["ready"] == (not told["problems"]) == (done.returncode == 0)
+    return done.returncode, [f"{p['where'].rpartition('/')[2]} {p['instance_id']} {p['code']}" for p in told["problems"]]
 
 
-def test_a_good_folder_is_ready(sub: Path, gold: Path, capsys: Capture) -> None:
+def test_a_good_folder_is_ready(sub: Path, gold: Path) -> None:
     """A folder in order is ready with and without gold, whose own files are not needed."""
-    assert found(capsys, sub) == (0, [])
-    assert found(capsys, sub, "--gold", gold) == (0, [])
-    assert found(capsys, sub, "--gold_dir", gold / "toy_eval.jsonl") == (0, [])
+    assert found(sub) == (0, [])
+    assert found(sub, "--gold", gold) == (0, [])
+    assert found(sub, "--gold_dir", gold / "toy_eval.jsonl") == (0, [])
     out = said("validate", sub).splitlines()
     assert out == ["4 answers (1 answer · 2 file · 1 files), 4 ready", "ready to submit"]
 
 
-def test_files_are_opened(sub: Path, capsys: Capture) -> None:
+def test_files_are_opened(sub: Path) -> None:
     """A missing file, a CSV that is none, a database that is none and a path that leads outside are each named at their line."""
     (sub / "f" / "r.csv").write_bytes(b"a\xff\xff\n")
     (sub / "d" / "x.duckdb").write_text("a,b\n1,2\n")
     (sub / "m" / "b.csv").unlink()
     with (sub / "results_metadata.jsonl").open("a") as lines:
         lines.write(json.dumps(line("out", "../f/r.csv")) + "\n" + json.dumps(line("sql", "q.sql")) + "\n")
-    name = "results_metadata.jsonl"
-    assert found(capsys, sub) == (
+    assert found(sub) == (
         1,
         [
-            f"{name}:2 f BAD_ENCODING",
-            f"{name}:3 d BAD_DUCKDB",
-            f"{name}:4 m MISSING_FILE",
-            f"{name}:5 out BAD_PATH",
-            f"{name}:6 sql SQL_NOT_ALLOWED",
+            f"{NAME}:2 f BAD_ENCODING",
+            f"{NAME}:3 d BAD_DUCKDB",
+            f"{NAME}:4 m MISSING_FILE",
+            f"{NAME}:5 out BAD_PATH",
+            f"{NAME}:6 sql SQL_NOT_ALLOWED",
         ],
     )
 
 
-def test_a_big_table_is_read_to_its_end(sub: Path, capsys: Capture) -> None:
+def test_a_big_table_is_read_to_its_end(sub: Path) -> None:
     """What is wrong with the last line of many is named too."""
     (sub / "f" / "r.csv").write_bytes(b"a,b\n" + b"1,2\n" * 100_000 + b"1,\xff\n")
-    assert found(capsys, sub) == (1, ["results_metadata.jsonl:2 f BAD_ENCODING"])
+    assert found(sub) == (1, ["results_metadata.jsonl:2 f BAD_ENCODING"])
 
 
-def test_lines_are_checked(sub: Path, capsys: Capture) -> None:
+def test_lines_are_checked(sub: Path) -> None:
     """Broken JSON, a missing id, a type nobody knows and an id that stands twice are problems; an unknown key is only a note."""
     rows = [
         "{not json",
         {"answer_type": "answer"},
         line("k", "x", "fille"),
         line("t", "Rome", "answer"),
-        {**line("e", "x", "answer"), "z": 1},
+        line("e", "x", "answer") | {"z": 1},
     ]
     with (sub / "results_metadata.jsonl").open("a") as lines:
         lines.writelines((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows)
-    name = "results_metadata.jsonl"
-    expected = [f"{name}:1 t DUPLICATE_ID", f"{name}:5  BAD_METADATA", f"{name}:6  BAD_METADATA", f"{name}:7 k BAD_METADATA"]
-    assert found(capsys, sub) == (1, expected)
+    expected = [f"{NAME}:1 t DUPLICATE_ID", f"{NAME}:5  BAD_METADATA", f"{NAME}:6  BAD_METADATA", f"{NAME}:7 k BAD_METADATA"]
+    assert found(sub) == (1, expected)
     assert "note: results_metadata.jsonl:9: key 'z' is not read" in said("validate", sub, code=1)
 
 
-def test_metadata_are_read_by_a_worker(sub: Path, gold: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metadata_are_read_by_a_worker(sub: Path, gold: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process of the command parses none of what was handed in, with gold and without."""
     monkeypatch.setattr("evalsuite.readers.submission.read_objects", lambda *_, **__: pytest.fail("parsed in the process of the command"))
-    assert found(capsys, sub) == (0, [])
-    assert found(capsys, sub, "--gold", gold) == (0, [])
+    assert found(sub) == (0, [])
+    assert found(sub, "--gold", gold) == (0, [])
 
 
-def test_very_many_ids_that_gold_lacks_are_counted(sub: Path, gold: Path, capsys: Capture) -> None:
+def test_very_many_ids_that_gold_lacks_are_counted(sub: Path, gold: Path) -> None:
     """The first hundred are named at their lines, the others are one problem more; what they hand in is not looked at."""
     with (sub / "results_metadata.jsonl").open("a") as lines:
         lines.writelines(json.dumps(line(f"u{n}", "none.csv")) + "\n" for n in range(300))
-    code, problems = found(capsys, sub, "--gold", gold)
+    code, problems = found(sub, "--gold", gold)
     assert (code, len(problems)) == (1, 101)
     assert sorted(problems) == sorted([f"results_metadata.jsonl:{n + 5} u{n} UNKNOWN_ID" for n in range(100)] + [f"{METADATA}  UNKNOWN_ID"])
     out = said("validate", sub, "--gold", gold, code=1)
     assert not lacks(out, "200 more lines name such ids", "4 of 4 answers (1 answer · 2 file · 1 files), 4 ready")
 
 
-def test_gold_adds_ids_and_answer_types(sub: Path, gold: Path, capsys: Capture) -> None:
+def test_gold_adds_ids_and_answer_types(sub: Path, gold: Path) -> None:
     """With gold: an id it lacks, an answer type no check takes, a file of the wrong kind, a view for a table, an id not handed in."""
     rows = [line("tt", "x", "answer"), line("f", "text", "answer"), line("d", "x.duckdb"), line("m", "a.csv")]
     write_lines(sub / "results_metadata.jsonl", *rows)
     spec = (gold / "toy_eval.jsonl").read_text().replace('"orders"', '"seen"')
     (gold / "toy_eval.jsonl").write_text(spec)
-    name = "results_metadata.jsonl"
-    code, problems = found(capsys, sub, "--gold", gold)
+    code, problems = found(sub, "--gold", gold)
     assert code == 1
     assert problems == [
-        f"{name}:1 tt UNKNOWN_ID",
-        f"{name}:2 f WRONG_ANSWER_TYPE",
-        f"{name}:3 d NOT_A_TABLE",
-        f"{name}:4 m WRONG_ANSWER_TYPE",
+        f"{NAME}:1 tt UNKNOWN_ID",
+        f"{NAME}:2 f WRONG_ANSWER_TYPE",
+        f"{NAME}:3 d NOT_A_TABLE",
+        f"{NAME}:4 m WRONG_ANSWER_TYPE",
         "toy_eval.jsonl:1 t MISSING_INSTANCE",
     ]
 
 
-def test_a_file_of_the_wrong_kind(sub: Path, gold: Path, capsys: Capture) -> None:
+def test_a_file_of_the_wrong_kind(sub: Path, gold: Path) -> None:
     """Gold decides what a file must be: a database where a CSV table is read cannot be handed in."""
     rows = [line("t", "x", "answer"), line("f", "x.duckdb"), line("d", "x.duckdb"), line("m", ["a.csv"], "files")]
     write_lines(sub / "results_metadata.jsonl", *rows)
     (sub / "f" / "x.duckdb").write_bytes((sub / "d" / "x.duckdb").read_bytes())
-    code, problems = found(capsys, sub, "--gold", gold)
+    code, problems = found(sub, "--gold", gold)
     assert (code, len(problems), problems[0].split()[1]) == (1, 1, "f")
-    assert found(capsys, sub) == (0, [])
+    assert found(sub) == (0, [])
 
 
 def test_an_empty_submission_is_not_ready(sub: Path) -> None:
@@ -167,13 +163,12 @@ def test_an_empty_submission_is_not_ready(sub: Path) -> None:
     assert out.splitlines()[-1] == "not ready: 1 problem (exit 1)"
 
 
-def test_no_submission_at_all(tmp_path: Path, capsys: Capture) -> None:
+def test_no_submission_at_all(tmp_path: Path) -> None:
     """A folder that is absent, or has no metadata file, is exit 2; so is gold that cannot be read."""
-    assert main(["validate", str(tmp_path / "nope")]) == 2
-    assert main(["validate", str(tmp_path)]) == 2
+    ended = [called("validate", tmp_path / "nope"), called("validate", tmp_path)]
     write_lines(tmp_path / "results_metadata.jsonl", line("t", "x", "answer"))
-    assert main(["validate", str(tmp_path), "--gold", str(tmp_path / "nope")]) == 2
-    assert capsys.readouterr().out == ""
+    ended.append(called("validate", tmp_path, "--gold", tmp_path / "nope"))
+    assert [(done.returncode, done.stdout) for done in ended] == [(2, "")] * 3
 
 
 def test_the_example_as_a_process() -> None:

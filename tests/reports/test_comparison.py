@@ -47,7 +47,7 @@ def test_the_seed_and_the_tests_are_printed() -> None:
     """Tests of means draw nothing and say so, graded scores on no grid too; the p of a shift that was drawn says its seed and number."""
     exact = as_text(comparison_document(compare([side("a", [0, 1]), side("b", [1, 1])])))
     assert not lacks(exact, "exact McNemar", "12345, no random numbers used")
-    graded = [i / 997 for i in range(400)]
+    graded = [i / 997 for i in range(150)]
     sides = [side("a", graded), side("b", [value * (1 + 0.9e-6 * i) for i, value in enumerate(graded)])]
     assert "12345, no random numbers used" in as_text(comparison_document(compare(sides)))
     assert "12345, 10000 resamples" in as_text(comparison_document(compare(sides, shift=True)))
