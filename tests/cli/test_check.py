@@ -1,7 +1,6 @@
 """`evalsuite check SCORER`: one prediction judged at the command line, options read by the scorer's own signature."""
 
 import json
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,8 @@ from evalsuite.cli import main
 from evalsuite.cli.prediction import join_words, parse_options
 from evalsuite.core.errors import UsageError
 from evalsuite.scorers import SCORERS
-from tests.cli.test_run import as_json, lacks
-from tests.conftest import ROOT
+from tests.cli.test_run import as_json, called, lacks, said
+from tests.conftest import copy_example, copy_of
 from tests.meta.test_packages import HEAVY
 from tests.processes import finished
 
@@ -207,24 +206,21 @@ def test_a_string_check_at_the_command_line_loads_nothing_heavy() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-@pytest.mark.parametrize("words", [["sales_004", "--explain"], ["number_match", "--prediction", "17", "--gold", "17.5"]])
-def test_reports_of_one_instance_and_of_one_prediction(
-    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+place = copy_of(lambda folder: copy_example(folder, {"sales_001", "sales_004"}))
+
+
+@pytest.mark.parametrize("words", ["sales_004 --explain", "number_match --prediction 17 --gold 17.5"])
+def test_reports_of_one_instance_and_of_one_prediction(words: str, place: Path) -> None:
     """-o writes what is shown in every format; an id alone is one of the last run, which a note names; of an unknown name
     the nearest instance is proposed."""
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(ROOT / "gold", "gold")
-    assert main(["run", str(ROOT / "example_submission_folder"), "-q", "--isolation", "none"]) == 0
+    said("run example_submission_folder -q --isolation none")
     files = [f"c.{ending}" for ending in ("html", "md", "csv", "json", "xml", "svg", "parquet")]
-    capsys.readouterr()
-    assert main(["check", *words, *(word for file in files for word in ("-o", file))]) == 0
-    shown = capsys.readouterr()
-    assert shown.err.startswith("note: the last run, ") is (words[0] == "sales_004")
-    whole = as_json("check", *words)
+    noted = called("check", *words.split(), *(f"--output={file}" for file in files), cwd=place).stderr
+    assert noted.startswith("note: the last run, ") is words.startswith("sales_004")
+    whole = as_json(f"check {words}")
     assert json.loads(Path("c.json").read_text()).keys() == whole.keys()
     assert all(whole["reason"].split()[0] in Path(file).read_text() for file in files[:5])
     assert all(Path(file).stat().st_size for file in files)
-    assert (main(["check", "sales_4"]), main(["check", "nope"])) == (2, 2)
-    errors = capsys.readouterr().err
-    assert not lacks(errors, "'sales_4' is no scorer, and no instance of the last run", "check sales_004\n", "unknown scorer 'nope'")
+    errors = said("check sales_4", code=2)
+    assert not lacks(errors, "'sales_4' is no scorer, and no instance of the last run", "check sales_004\n")
+    assert "unknown scorer 'nope'" in said("check nope", code=2)

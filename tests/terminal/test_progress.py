@@ -71,6 +71,7 @@ def test_interrupted_while_the_bar_is_drawn(place: Path) -> None:
     assert shown.raw.rindex("\x1b[?25h") > shown.raw.rindex("\x1b[?25l")
 
 
+@pytest.mark.slow
 @pytest.mark.conformance
 def test_the_recorded_suite(tmp_path: Path) -> None:
     """`python evaluate.py` on the recorded suite at 80 columns: the whole report, nothing left of a bar, exit 0."""
