@@ -1,5 +1,6 @@
 """Statements that try to get out of an embedded engine, each run in a process of its own that can be killed."""
 
+import contextlib
 import hashlib
 import multiprocessing
 import resource
@@ -206,6 +207,23 @@ def test_the_engine_itself_cannot_write(made: Made) -> None:
         with pytest.raises((duckdb.Error, sqlite3.Error)):
             session.connection.execute(text)
     session.close()
+
+
+def test_what_sqlite_may_hold_and_say(tmp_path: Path) -> None:
+    """An open connection attaches nothing, starts no thread, and holds no longer text, statement or expression; memory is a limit."""
+    with contextlib.closing(sqlite3.connect(tmp_path / "a.sqlite")) as writer:
+        writer.execute("CREATE TABLE t (a INTEGER)")
+    with contextlib.closing(
+        open_session(Connection(name="a", engine="sqlite", database=str(tmp_path / "a.sqlite")), QueryLimits())
+    ) as opened:
+        session: Any = opened
+        names = ("ATTACHED", "LENGTH", "SQL_LENGTH", "EXPR_DEPTH", "WORKER_THREADS")
+        kept = [session.connection.getlimit(getattr(sqlite3, f"SQLITE_LIMIT_{name}")) for name in names]
+        assert kept == [0, 10_000_000, 100_000, 200, 0]
+        error = sqlite3.OperationalError("out of memory")
+        error.sqlite_errorname = "SQLITE_NOMEM"
+        fault = session._fault_of(error).fault
+        assert (fault.code, fault.detail) == ("LIMIT", "the statement needs more memory than the limit memory_mib")
 
 
 def test_every_setting_of_duckdb_is_locked(tmp_path: Path) -> None:
