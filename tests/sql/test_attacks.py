@@ -224,6 +224,8 @@ def test_what_sqlite_may_hold_and_say(tmp_path: Path) -> None:
         error.sqlite_errorname = "SQLITE_NOMEM"
         fault = session._fault_of(error).fault
         assert (fault.code, fault.detail) == ("LIMIT", "the statement needs more memory than the limit memory_mib")
+        with pytest.raises(FaultError, match="more memory"), session._faults():
+            raise MemoryError
 
 
 def test_every_setting_of_duckdb_is_locked(tmp_path: Path) -> None:

@@ -3,15 +3,15 @@
 import sys
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 
 import pytest
 
 from evalsuite.core.errors import FaultError, MissingExtraError, UsageError
 from evalsuite.core.runtime import extra_line
-from evalsuite.sql import ENGINES, open_session
+from evalsuite.sql import ENGINES, execution, open_session
 from evalsuite.sql.execution import Query, QueryPool
-from evalsuite.sql.session import Connection, QueryLimits, neutral, server_gone
+from evalsuite.sql.session import Connection, QueryLimits, find_name, neutral, server_gone
 
 CLIENTS = {"postgres": "psycopg", "snowflake": "snowflake.connector", "bigquery": "google.cloud.bigquery"}
 
@@ -67,6 +67,35 @@ def test_a_server_that_disconnects_is_asked_once_more(
     assert asked == [query] * n
 
 
+@pytest.mark.parametrize(("closed", "said"), [(True, "the run was interrupted"), (False, "asked")])
+def test_a_server_is_not_asked_after_the_end(closed: bool, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A statement whose turn comes when the run has ended is not sent."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise FaultError("SQL_ERROR", "asked")
+
+    monkeypatch.setattr(execution, "open_session", lambda *_: SimpleNamespace(close=lambda: None))
+    monkeypatch.setattr(execution, "write_result", fail)
+    pool = QueryPool(limits=QueryLimits(), jobs=1, submission=tmp_path, gold=tmp_path)
+    pool._closed = closed
+    with pytest.raises(FaultError, match=said):
+        pool._try_server(Query(name="q", text="SELECT 1", connection=Connection(name="x", engine="postgres"), place=tmp_path / "x.csv"))
+
+
+@pytest.mark.parametrize(
+    ("text", "sql", "name"),
+    [
+        ("syntax error near c or d", "SELECT c, d", "d"),
+        ('no "b" near c', "SELECT b, c", "b"),
+        ("near x", "SELECT b", ""),
+        ("near x\nb", "SELECT b", ""),
+    ],
+)
+def test_the_name_that_an_engine_speaks_of(text: str, sql: str, name: str) -> None:
+    """One in quotes before others, of others the last one, and nothing that the statement does not hold."""
+    assert find_name(text, sql) == name
+
+
 def test_limits_by_name() -> None:
     """The project's limits by their names; those of other things are passed over."""
     limits = QueryLimits.from_names({"seconds": 3, "rows": 5, "table_bytes": 7, "json_depth": 9})
@@ -80,6 +109,7 @@ def test_limits_by_name() -> None:
         (bytearray(b"x"), b"x"),
         ([1, None, date(2024, 1, 1)], '[1, null, "2024-01-01"]'),
         ({"a": (1, {"b": MappingProxyType({"c": "é"})})}, '{"a": [1, {"b": {"c": "é"}}]}'),
+        ([datetime(2024, 1, 1, 2)], '["2024-01-01T02:00:00"]'),
         (timedelta(days=1), "1 day, 0:00:00"),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 from evalsuite.analysis.explain.instance_evidence import explain_results
 from evalsuite.cli import main
 from evalsuite.core.errors import FaultError
-from evalsuite.sql.query_edits import edits, edits_as_data
+from evalsuite.sql.query_edits import edits, edits_as_data, one_row_short
 from tests.analysis.explain.executed_queries import Planted, planted, write_folders
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -100,11 +100,43 @@ def test_what_is_no_query_has_no_edits() -> None:
     assert edits_as_data("SELECT a FROM t WHERE b = 1", "duckdb", "SELEC (")
 
 
-def test_a_list_of_one_item_keeps_it() -> None:
-    """Of several each is left out once; a list of nothing is no SQL."""
-    one, two = ([edit.sql for edit in edits(f"SELECT a FROM t WHERE b IN ({items})", "duckdb")] for items in ("1", "1, 2"))
-    assert not any("IN ()" in sql for sql in one)
-    assert {f"SELECT a FROM t WHERE b IN ({item})" for item in "12"} <= set(two)
+_ON = "JOIN city AS b ON a.id = b.id AND b.big = 1"
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        (
+            f"SELECT a.region, count(*) AS n FROM sale AS a {_ON} GROUP BY a.region, a.day",
+            [
+                *(f"with `LEFT {_ON}` for `{_ON}`", "without `a.id = b.id` in its join", "without `b.big = 1` in its join"),
+                *(f"without `{_ON}`", "with DISTINCT", "with `a.id <> b.id` for `a.id = b.id`", "with `b.big = 2` for `b.big = 1`"),
+                *("with `b.big = 0` for `b.big = 1`", "with `b.big <> 1` for `b.big = 1`", "without `a.region` in its GROUP BY"),
+                *("without `a.region` in its GROUP BY, but selected", "without `a.day` in its GROUP BY"),
+                *(f"with `{column}` in its GROUP BY" for column in ("a.id", "b.id", "b.big")),
+            ],
+        ),
+        (
+            "SELECT id FROM sale JOIN city USING (id) WHERE b IN (1)",
+            [
+                *("without `WHERE b IN (1)`", "with `LEFT JOIN city USING (id)` for `JOIN city USING (id)`"),
+                *("without `JOIN city USING (id)`", "with DISTINCT", "with `NOT b IN (1)` for `b IN (1)`"),
+            ],
+        ),
+    ],
+)
+def test_all_edits_of_a_query(sql: str, words: list[str]) -> None:
+    """Joins, their conditions, keys and lists, each changed by itself; a list of one item keeps it."""
+    assert [edit.words for edit in edits(sql, "duckdb")] == words
+
+
+def test_one_row_short() -> None:
+    """The first table lacks a row: one that the condition takes, where the condition is on this table alone."""
+    of = {sql: [edit.sql for edit in one_row_short(sql, "duckdb")] for sql in ("SELECT 1", "SELECT x FROM t WHERE y > 1")}
+    assert of["SELECT 1"] == []
+    assert of["SELECT x FROM t WHERE y > 1"] == ["SELECT x FROM (SELECT * FROM t WHERE y > 1 LIMIT 2147483647 OFFSET 1) AS t WHERE y > 1"]
+    (joined,) = one_row_short("SELECT x FROM t AS s JOIN u USING (z) WHERE y > 1", "duckdb")
+    assert joined.sql == "SELECT x FROM (SELECT * FROM t AS s LIMIT 2147483647 OFFSET 1) AS s JOIN u USING (z) WHERE y > 1"
 
 
 def test_an_edit_that_changes_nothing_is_no_cause(
