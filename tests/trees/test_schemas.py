@@ -1,16 +1,20 @@
 """What is made of a schema is said exactly: each form, reference, union, key and type, the comparators that are chosen, and each error."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import field, make_dataclass
+from datetime import time, timedelta
+from decimal import Decimal
+from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Final, Literal, NewType, NotRequired, TypedDict
 
 import pytest
 
 from evalsuite.trees import annotate_xeval, infer_schema, parse_eval_schema, resolve_schema_references, treeval_schema_of, validate_gold
 from evalsuite.trees.gold_validation import gold_findings
-from evalsuite.trees.json_schema import JsonRefError, as_json_schema
+from evalsuite.trees.json_schema import JsonRefError, as_json_schema, plain_schema
 
 TABLE = Path(__file__).with_name("schemas.txt")
 
@@ -99,3 +103,44 @@ def test_a_dict_is_annotated_in_place() -> None:
         assert schema["properties"]["a"]["x-eval-compare"] == "exact"  # type: ignore[index]
         text = json.dumps({"type": "object", "properties": {"a": {"type": "string"}}})
         assert annotate_xeval(text, compat=compat) == schema
+
+
+class Colour(Enum):
+    """Listed values."""
+
+    RED = "red"
+    BLUE = 2
+
+
+HINTS: list[tuple[Any, Any]] = [
+    (NewType("Name", str), {"type": "string"}), (list[int], {"type": "array", "items": {"type": "integer"}}), (list, {"type": "array"}),
+    (set[str], {"type": "array", "uniqueItems": True, "items": {"type": "string"}}), (frozenset, {"type": "array", "uniqueItems": True}),
+    (tuple[int, ...], {"type": "array", "items": {"type": "integer"}}), (tuple[int, str], {"type": "array"}),
+    (tuple[int], {"type": "array"}),
+    (Sequence[float], {"type": "array", "items": {"type": "number"}}), (dict[str, int], {"type": "object"}), (dict, {"type": "object"}),
+    (Literal["x", 1], {"enum": ["x", 1], "type": ["string", "integer"]}), (Literal["x"], {"enum": ["x"], "type": "string"}),
+    (Colour, {"enum": ["red", 2], "type": ["string", "integer"]}), (int | None, {"anyOf": [{"type": "integer"}, {"type": "null"}]}),
+    (Annotated[str, {"x-eval-compare": "exact"}, 5], {"type": "string", "x-eval-compare": "exact"}), (Any, {}),
+    (bytes, {"type": "string", "format": "binary"}),
+    (Decimal, {"anyOf": [{"type": "number"}, {"type": "string"}]}), (time, {"type": "string", "format": "time"}), (None, {"type": "null"}),
+    (timedelta, {"type": "string", "format": "duration"}), (Final[int], {"type": "integer"}), (bool, {"type": "boolean"}), (object, {}),
+]  # fmt: skip
+
+
+def test_types_of_fields() -> None:
+    """Each as JSON Schema; a field with a default, of either kind, is not required; a class is described once."""
+    names = [f"f{at}" for at in range(len(HINTS))]
+    made = make_dataclass("Made", [(name, hint) for name, (hint, _) in zip(names, HINTS, strict=True)])
+    plain = plain_schema(made)
+    assert dict(zip(names, (expected for _, expected in HINTS), strict=True)) == plain["$defs"]["Made"]["properties"]
+    inner = make_dataclass("Inner", [("a", int), ("b", int, field(default=1)), ("c", list, field(default_factory=list))])
+    other = make_dataclass("Inner", [("z", int)])
+    outer = plain_schema(make_dataclass("Outer", [("one", inner), ("two", list[inner]), ("three", other)]))  # type: ignore[valid-type]
+    one, other_one = {"$ref": "#/$defs/Inner"}, {"$ref": "#/$defs/Inner_2"}
+    assert outer["$defs"]["Outer"]["properties"] == {"one": one, "two": {"type": "array", "items": one}, "three": other_one}
+    assert (outer["$defs"]["Inner"]["required"], outer["$defs"]["Inner_2"]["required"]) == (["a"], ["z"])
+    assert (outer["$ref"], outer["x-eval-defaults"]) == ("#/$defs/Outer", "types")
+    typed = TypedDict("Typed", {"a": int, "b": NotRequired[str]})  # noqa: UP013 (local names cannot be looked up)
+    assert plain_schema(typed)["$defs"]["Typed"] == {
+        "type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}, "required": ["a"],
+    }  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 from evalsuite.core.errors import FaultError, MissingExtraError
 from evalsuite.core.runtime import extra_line
 from evalsuite.scorers.tree_scorers import tree_score
-from evalsuite.trees import PairMetric, create_tree_metrics, load_json_files, treeval_score
+from evalsuite.trees import PairMetric, create_tree_metrics, create_treeval_score_default_tree_metrics, load_json_files, treeval_score
 from evalsuite.trees.json_schema import join
 from evalsuite.trees.treeval_metrics import ExactMatch, Levenshtein, nearly_equal
 
@@ -69,6 +69,15 @@ def test_create_tree_metrics() -> None:
     assert create_tree_metrics(schema, leaves, types, exclusive=True)["c"]["d"] == {"exact_match"}
     with pytest.raises(ValueError, match="reserved"):
         create_tree_metrics({"a": "string"}, {"a": "f1_node"}, types)
+
+
+def test_the_default_metrics_are_the_sound_ones() -> None:
+    """By the types of the schema, each with its object."""
+    chosen, metrics = create_treeval_score_default_tree_metrics({"a": "string", "b": ["x", "y"], "c": [{"d": "boolean"}]})
+    assert chosen == {"a": {"levenshtein"}, "b": {"exact_match"}, "c": {"d": {"boolean_accuracy"}}}
+    assert metrics == {
+        "exact_match": ExactMatch(), "boolean_accuracy": ExactMatch(name="boolean_accuracy"), "levenshtein": Levenshtein(),
+    }  # fmt: skip
 
 
 def test_own_metric() -> None:
