@@ -51,7 +51,9 @@ def said_of(case: Any, *, compat: bool) -> str:
         for one in result.records
     ]
     counts = [result.total_fields, result.total_omissions, result.total_hallucinations]
-    return "=> " + json.dumps([records, [rounded(result.micro.f1), rounded(result.macro.f1), rounded(result.mean_f1), *counts]])
+    averages = [getattr(each, key) for each in (result.micro, result.macro) for key in ("precision", "recall", "f1")]
+    averages += [result.mean_precision, result.mean_recall, result.mean_f1]
+    return "=> " + json.dumps([records, [*map(rounded, averages), *counts]])
 
 
 def test_records_of_every_kind() -> None:

@@ -12,7 +12,17 @@ from typing import Annotated, Any, Final, Literal, NewType, NotRequired, TypedDi
 
 import pytest
 
-from evalsuite.trees import annotate_xeval, infer_schema, parse_eval_schema, resolve_schema_references, treeval_schema_of, validate_gold
+from evalsuite import trees
+from evalsuite.trees import (
+    annotate_xeval,
+    infer_schema,
+    parse_eval_schema,
+    reset_type_defaults,
+    resolve_schema_references,
+    set_type_default,
+    treeval_schema_of,
+    validate_gold,
+)
 from evalsuite.trees.gold_validation import gold_findings
 from evalsuite.trees.json_schema import JsonRefError, as_json_schema, plain_schema
 
@@ -144,3 +154,53 @@ def test_types_of_fields() -> None:
     assert plain_schema(typed)["$defs"]["Typed"] == {
         "type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}, "required": ["a"],
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("json_type", "entry", "message"),
+    [
+        ("", "exact", "json_type must be a non-empty string, got ''"), (5, "exact", "json_type must be a non-empty string, got 5"),
+        ("string", "", "Config object name must not be empty"), ("string", 5, "Config object must be a string or object"),
+        ("string", {}, "must have exactly one key, got 0"), ("string", {"a": {}, "b": {}}, "must have exactly one key, got 2"),
+        ("string", {"": {}}, "name must be a non-empty string"), ("string", {5: {}}, "name must be a non-empty string"),
+        ("string", {"a": 5}, "params for 'a' must be a dict, got int"),
+    ],
+)  # fmt: skip
+def test_defaults_of_types_that_are_refused(json_type: Any, entry: Any, message: str) -> None:
+    """The type must be a text, the entry a name, alone or with its parameters; nothing changes."""
+    with pytest.raises((TypeError, ValueError), match=message):
+        set_type_default(json_type, entry)
+    assert annotate_xeval({"type": "string"}) == {"type": "string", "x-eval-compare": "exact"}
+
+
+def test_defaults_of_types() -> None:
+    """One that was set goes before formats and types, for several types too, and makes a type of its own known; each leaf has a copy."""
+    entry = {"edit_distance": {}}
+    try:
+        set_type_default("string", entry)
+        set_type_default("multi", "text")
+        set_type_default("money", "numeric")
+        entry["edit_distance"]["late"] = 1  # type: ignore[index]
+        for types in (False, True):
+            fields = {"a": {"type": "string", "format": "date"}, "b": {"type": ["string", "integer"]}, "c": {"type": "money"}}
+            fields["d"] = {"type": "string"}
+            said: list[str] = []
+            schema = annotate_xeval({"properties": fields}, types=types, notify=lambda notice, said=said: said.append(notice.message))
+            found = {name: each["x-eval-compare"] for name, each in schema["properties"].items()}
+            assert found == {"a": {"edit_distance": {}}, "b": "text", "c": "numeric", "d": {"edit_distance": {}}}
+            assert found["a"] is not found["d"]
+            assert said[0] == 'x-eval-compare {"edit_distance": {}}: the default of the type string'
+    finally:
+        reset_type_defaults()
+    with pytest.raises(ValueError, match="unknown type 'money'"):
+        annotate_xeval({"type": "money"})
+    assert annotate_xeval({"type": ["string", "integer"]})["x-eval-compare"] == "number_or_text"
+
+
+def test_the_public_names_are_found_on_first_use() -> None:
+    """Each of them, in the list of names too; another one is none."""
+    assert {*trees.__all__} <= {*dir(trees)}
+    assert {name for name in trees.__all__ if getattr(trees, name, None) is None} == set()
+    assert {*trees.NAMES} == {*trees.__all__}
+    with pytest.raises(AttributeError, match="has no attribute 'nope'"):
+        _ = trees.nope

@@ -1,6 +1,7 @@
 """Metrics, the choice of metrics, files side by side, and the scorer over them."""
 
 import json
+import pickle
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,15 @@ import pytest
 from evalsuite.core.errors import FaultError, MissingExtraError
 from evalsuite.core.runtime import extra_line
 from evalsuite.scorers.tree_scorers import tree_score
-from evalsuite.trees import PairMetric, create_tree_metrics, create_treeval_score_default_tree_metrics, load_json_files, treeval_score
+from evalsuite.trees import (
+    PairMetric,
+    aggregate_results_per_leaf_type,
+    aggregate_results_per_metric,
+    create_tree_metrics,
+    create_treeval_score_default_tree_metrics,
+    load_json_files,
+    treeval_score,
+)
 from evalsuite.trees.json_schema import join
 from evalsuite.trees.treeval_metrics import ExactMatch, Levenshtein, nearly_equal
 
@@ -305,3 +314,24 @@ def test_references_of_another_shape(reference: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}"):
         treeval_score([WHOLE] * 2, [WHOLE, reference], SCHEMA)
     assert treeval_score([WHOLE] * 2, [WHOLE, {"a": None, "l": [None], "o": None}], SCHEMA).score < 1
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    """Each reason; ids may be given, and those of others are left out."""
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    (tmp_path / "bad.json").write_text('{"a": 1,\n\n "b"}')
+    (tmp_path / "good.json").write_text("[1]")
+    paths = {name: tmp_path / f"{name}.json" for name in ("deep", "bad", "good", "none")} | {"folder": tmp_path}
+    found = load_json_files(paths)
+    assert (found.ids, found.values) == (list(paths), [None, None, [1], None, None])
+    assert found.failures == {
+        "deep": "nested too deep", "bad": "not JSON, line 3", "none": "No such file or directory", "folder": "Is a directory",
+    }  # fmt: skip
+    assert load_json_files(paths, ids=["good", "other"]).failures == {"other": "no file"}
+    result = treeval_score([{"a": 1, "z": 2}, {"a": "x"}], [{"a": 1}, {"a": 5}], {"a": "integer"})
+    assert [row.flag for row in result.flagged_rows] == ["unknown key", "wrong type"]
+    assert result.summary == {key: getattr(result, "score" if key == "treeval_score" else key) for key in result.summary}
+    assert pickle.loads(pickle.dumps(result.rows)) == list(result.rows)
+    assert result.rows != treeval_score([{"a": 1}], [{"a": 1}], {"a": "integer"}).rows
+    assert aggregate_results_per_metric(result) == result.per_metric
+    assert aggregate_results_per_leaf_type(result) == result.per_leaf_type
