@@ -180,21 +180,17 @@ print(main(["doctor"]), [signal.getsignal(stop) for stop in stops] == before)
 """
 
 
-def test_an_interrupted_call_gives_the_signals_back() -> None:
-    """A program that calls `main` has its own handlers of signals afterwards: the next SIGTERM ends it."""
-    ended = finished([sys.executable, "-c", _CALLED])
-    assert (ended.stdout, ended.stderr) == ("130 True\n", "interrupted\n")
-
-
-def test_an_interruption_while_msgspec_is_imported() -> None:
-    """It comes when the import has ended, and is not lost."""
-    assert finished([sys.executable, "-c", _IMPORTING], cwd=ROOT).stdout == "True\n"
-
-
-def test_an_interruption_that_a_library_wraps() -> None:
-    """A RuntimeError that follows an interruption is the interruption, not an internal error."""
-    ended = finished([sys.executable, "-c", _WRAPPED])
-    assert (ended.returncode, ended.stderr) == (130, "interrupted\n")
+@pytest.mark.parametrize(
+    ("code", "ended"),
+    [(_CALLED, (0, "130 True\n", "interrupted\n")), (_WRAPPED, (130, "", "interrupted\n")), (_IMPORTING, (0, "True\n", ""))],
+    ids=["called", "wrapped", "importing"],
+)
+def test_an_interruption_in_a_program(code: str, ended: tuple[int, str, str]) -> None:
+    """One that calls `main` has its own handlers of signals afterwards; a RuntimeError that follows an interruption is the interruption,
+    not an internal error; and one while msgspec is imported comes when the import has ended, and is not lost.
+    """
+    done = finished([sys.executable, "-c", code], cwd=ROOT)
+    assert (done.returncode, done.stdout, done.stderr) == ended
 
 
 @pytest.mark.parametrize("places", [_SOME, pytest.param(_EVERYWHERE, marks=pytest.mark.slow)], ids=["some", "all"])

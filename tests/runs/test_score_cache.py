@@ -116,22 +116,22 @@ def test_many_processes_share_one_cache(place: Path) -> None:
     assert {done.stdout for done in runs} == {"done: 100.0 % (no gate set)\n"}
 
 
-RIGHT, WRONG = "n\n1\n2\n", "n\n1\n3\n"
-BIG_RIGHT = "n,text\n" + "".join(f"{row},a\n" for row in range(60_000))
-BIG_WRONG = BIG_RIGHT.replace("59999,a", "59999,b")
-Exchange = Callable[[Path, str], None]
+RIGHT, WRONG = b"n\n1\n2\n", b"n\n1\n3\n"
+BIG_RIGHT = b"n,text\n" + b"".join(b"%d,a\n" % row for row in range(60_000))
+BIG_WRONG = BIG_RIGHT.replace(b"59999,a", b"59999,b")
+Exchange = Callable[[Path, bytes], None]
 
 
-def by_name(path: Path, text: str) -> None:
+def by_name(path: Path, data: bytes) -> None:
     """Another file under the same name."""
     beside = path.with_suffix(".beside")
-    beside.write_text(text)
+    beside.write_bytes(data)
     beside.replace(path)
 
 
-def by_bytes(path: Path, text: str) -> None:
+def by_bytes(path: Path, data: bytes) -> None:
     """The same file with other bytes."""
-    path.write_text(text)
+    path.write_bytes(data)
 
 
 def after_hashing(patch: pytest.MonkeyPatch, then: Callable[[], object]) -> None:
@@ -146,50 +146,46 @@ def after_hashing(patch: pytest.MonkeyPatch, then: Callable[[], object]) -> None
     patch.setattr(ScoreCache, "results", known)
 
 
-@pytest.mark.parametrize(
-    ("honest", "swapped", "exchange", "isolation"),
-    [
-        (RIGHT, WRONG, by_name, "process"),
-        (RIGHT, WRONG, by_bytes, "none"),
-        (WRONG, RIGHT, by_bytes, "process"),
-        (WRONG, RIGHT, by_name, "none"),
-        (BIG_RIGHT, BIG_WRONG, by_bytes, "process"),
-        (BIG_RIGHT, BIG_WRONG, by_name, "none"),
-    ],
-    ids=["right-name", "right-bytes", "wrong-bytes", "wrong-name", "big-bytes", "big-name"],
-)
-def test_an_exchanged_answer_poisons_nobody(place: Path, honest: str, swapped: str, exchange: Exchange, isolation: str) -> None:
-    """What was hashed and what was judged are two files: the next answer with the bytes that were hashed is judged by itself."""
-    (place / "gold" / "t" / "g.csv").write_text(BIG_RIGHT if honest == BIG_RIGHT else RIGHT)
-    answer = place / "sub" / "t" / "r.csv"
-    answer.write_text(honest)
-    with pytest.MonkeyPatch.context() as patch:
-        after_hashing(patch, lambda: exchange(answer, swapped))
-        assert scored(place, isolation=isolation).results[0].score == (swapped in (RIGHT, BIG_RIGHT))
-    exchange(answer, honest)
-    assert was_asked(place)
-    assert scored(place, isolation=isolation).results[0].score == (honest in (RIGHT, BIG_RIGHT))
-    assert not was_asked(place)
-
-
-@pytest.mark.parametrize("isolation", ["process", "none"])
-def test_an_exchanged_database_poisons_nobody(place: Path, isolation: str) -> None:
-    """A database is judged from a private copy: the bytes that count are those that were copied."""
+def database(folder: Path, value: int) -> bytes:
+    """A database with this value in its one table."""
     import duckdb
 
-    parameters = {"gold": "g.duckdb", "condition_tabs": ["t"]}
-    write_sides(place / "sub", place / "gold", {"t": ("duckdb_match", parameters, Path("r.duckdb"))})
-    answer, other = place / "sub" / "t" / "r.duckdb", place / "other.duckdb"
-    for path, value in ((place / "gold" / "t" / "g.duckdb", 1), (answer, 1), (other, 2)):
-        with duckdb.connect(str(path)) as connection:
-            connection.execute(f"CREATE TABLE t AS SELECT {value} AS a")
-    honest, wrong = answer.read_bytes(), other.read_bytes()
+    with duckdb.connect(str(folder / f"{value}.duckdb")) as connection:
+        connection.execute(f"CREATE TABLE t AS SELECT {value} AS a")
+    return (folder / f"{value}.duckdb").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "is_honest", "exchange", "isolation"),
+    [
+        *((RIGHT, WRONG, *more) for more in ((True, by_name, "process"), (True, by_bytes, "none"), (False, by_bytes, "process"))),
+        *((RIGHT, WRONG, False, by_name, "none"), (BIG_RIGHT, BIG_WRONG, True, by_bytes, "process")),
+        *((BIG_RIGHT, BIG_WRONG, True, by_name, "none"), (b"", b"", True, by_bytes, "process"), (b"", b"", True, by_bytes, "none")),
+    ],
+    ids=["right-name", "right-bytes", "wrong-bytes", "wrong-name", "big-bytes", "big-name", "database", "database-none"],
+)
+def test_an_exchanged_answer_poisons_nobody(
+    place: Path, right: bytes, wrong: bytes, is_honest: bool, exchange: Exchange, isolation: str
+) -> None:
+    """What was hashed and what was judged are two files: the next answer with the bytes that were hashed is judged by itself.
+
+    A database is judged from a private copy: the bytes that count are those that were copied.
+    """
+    name = "g.csv"
+    if not right:
+        right, wrong, name = database(place, 1), database(place, 2), "g.duckdb"
+        parameters = {"gold": name, "condition_tabs": ["t"]}
+        write_sides(place / "sub", place / "gold", {"t": ("duckdb_match", parameters, Path("r.duckdb"))})
+    (place / "gold" / "t" / name).write_bytes(right)
+    answer = (place / "sub" / "t" / "r").with_suffix(Path(name).suffix)
+    first, second = (right, wrong) if is_honest else (wrong, right)
+    answer.write_bytes(first)
     with pytest.MonkeyPatch.context() as patch:
-        after_hashing(patch, lambda: answer.write_bytes(wrong))
-        assert scored(place, isolation=isolation).results[0].score == 0
-    answer.write_bytes(honest)
+        after_hashing(patch, lambda: exchange(answer, second))
+        assert scored(place, isolation=isolation).results[0].score == (not is_honest)
+    exchange(answer, first)
     assert was_asked(place)
-    assert scored(place, isolation=isolation).results[0].score == 1
+    assert scored(place, isolation=isolation).results[0].score == is_honest
     assert not was_asked(place)
 
 
@@ -199,6 +195,6 @@ def test_gold_that_is_edited_meanwhile_poisons_nobody(place: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         after_hashing(patch, lambda: gold.write_text("n\n7\n8\n"))
         assert scored(place).results[0].score == 0
-    gold.write_text(RIGHT)
+    gold.write_bytes(RIGHT)
     assert was_asked(place)
     assert scored(place).results[0].score == 1

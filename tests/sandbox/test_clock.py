@@ -63,13 +63,20 @@ def test_a_sleeper_ends_on_time_beside_any_load() -> None:
 class Told:
     """What the kernel tells a clock, step by step: how long the step was, then what is new of delay and CPU, and whether it is told."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, told: bool = True, throttled: float = 0.0) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, told: bool = True, throttled: float = 0.0, state: str = "") -> None:
         self.at, self.delay, self.cpu, self.told = 100.0, 0.0, 0.0, told
         self.throttled, self.step_throttled = 0.0, throttled
         monkeypatch.setattr(limits.time, "monotonic", lambda: self.at)
         monkeypatch.setattr(limits, "throttled_seconds", lambda: self.throttled)
         self.slices = 0
+        monkeypatch.setattr(limits, "_state", lambda _: state)
         monkeypatch.setattr(Clock, "_differences", lambda clock: self.differences(clock))
+
+    def watch(self) -> Clock:
+        """A clock of one thread that is known already."""
+        watched = Clock()
+        watched._known = {"/proc/1/task/1": (1.0, 1.0, 0)}
+        return watched
 
     def differences(self, clock: Clock) -> tuple[float, float, bool]:
         """What is new, as the clock would read it; a thread that used a CPU had another time slice."""
@@ -110,11 +117,8 @@ def test_what_counts(
     told: dict[str, Any], state: str, delay: float, cpu: float, verdict: Verdict, at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A limit of 10 s is over when the process had 10 s; what its own threads take from each other counts; ten times that is the end."""
-    kernel = Told(monkeypatch, **told)
-    watched = Clock()
-    if state:
-        monkeypatch.setattr(limits, "_state", lambda _: state)
-        watched._known = {"/proc/1/task/1": (1.0, 1.0, 0)}
+    kernel = Told(monkeypatch, **told, state=state)
+    watched = kernel.watch() if state else Clock()
     assert kernel.after(watched, seconds=10, passed=at - 1, delay=delay, cpu=cpu) == ""
     assert kernel.after(watched, seconds=10, passed=2 if state else 1 if told else 1.5, delay=delay, cpu=cpu) == verdict
     assert (WALL_TIMES, BLIND_TIMES) == (10, 3)
@@ -122,10 +126,8 @@ def test_what_counts(
 
 def test_who_computes_only_when_looked_at_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that sleeps between the looks and could run at each of them gains half a second and no more."""
-    told = Told(monkeypatch)
-    monkeypatch.setattr(limits, "_state", lambda _: "R")
-    watched = Clock()
-    watched._known = {"/proc/1/task/1": (1.0, 1.0, 0)}
+    told = Told(monkeypatch, state="R")
+    watched = told.watch()
     assert told.after(watched, seconds=10, passed=10, cpu=0.1) == ""
     assert told.after(watched, seconds=10, passed=1, cpu=0.1) == "late"
 
@@ -217,10 +219,8 @@ def test_the_smallest_limit_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_wait_that_goes_on_is_not_charged(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel tells a wait when it is over: until then nobody is late by it, and then what was charged is given back."""
-    told = Told(monkeypatch)
-    monkeypatch.setattr(limits, "_state", lambda _: "R")
-    watched = Clock()
-    watched._known = {"/proc/1/task/1": (1.0, 1.0, 0)}
+    told = Told(monkeypatch, state="R")
+    watched = told.watch()
     assert told.after(watched, seconds=10, passed=9.5, cpu=1) == ""
     told.at, told.delay, told.cpu = told.at + 1, 0.0, 0.0
     assert watched.is_over(10) == ""

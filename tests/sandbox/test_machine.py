@@ -7,6 +7,7 @@ import resource
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -242,27 +243,24 @@ def tables(folder: Path, *, name: str = "t.csv") -> tuple[Path, Path]:
     return write_sides(submission, gold, {"t": ("table_match", {"gold": name}, Path(name))})
 
 
-@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.EIO, errno.ENOMEM, errno.ENOSPC, errno.ESTALE])
-def test_a_file_that_the_machine_cannot_open_is_unscored(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A disk that fails or a table of open files that is full is no missing file."""
+@pytest.mark.parametrize(
+    ("number", "place"),
+    [
+        *((number, "_walk") for number in (errno.EMFILE, errno.ENFILE, errno.EIO, errno.ENOMEM, errno.ENOSPC, errno.ESTALE)),
+        *((number, "read_answer") for number in (errno.EIO, errno.ESTALE)),
+    ],
+)
+def test_a_file_that_the_machine_cannot_open_or_read_is_unscored(
+    number: int, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that fails, in the middle of a file too, or a table of open files that is full is no missing file."""
 
-    def walk(root: Path, parts: list[str], plain=paths._walk) -> int:  # type: ignore[no-untyped-def]
-        if root.name == "submission" and parts[-1] == "t.csv":
-            raise OSError(number, os.strerror(number))
-        return int(plain(root, parts))
-
-    monkeypatch.setattr(paths, "_walk", walk)
-    unscored(scored_here(*tables(tmp_path)))
-
-
-@pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE])
-def test_a_file_that_the_machine_cannot_read_is_unscored(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A disk that fails in the middle of a file costs the answer nothing either."""
-
-    def read_answer(*_: object, **__: object) -> None:
+    def fail(root: object = None, *more: Any, plain: Any = paths._walk, **named: Any) -> int:
+        if place == "_walk" and not (getattr(root, "name", "") == "submission" and more[0][-1] == "t.csv"):
+            return int(plain(root, *more))
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(load_answer, "read_answer", read_answer)
+    monkeypatch.setattr(paths if place == "_walk" else load_answer, place, fail)
     unscored(scored_here(*tables(tmp_path)))
 
 

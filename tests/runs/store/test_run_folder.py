@@ -94,14 +94,6 @@ def test_cut_at_any_byte(toy: tuple[Path, Path, Path], tmp_path: Path, step: int
         assert resumed.warnings == ()
 
 
-def test_empty_folder_is_a_run_with_nothing_done(toy: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    """A run killed between making its folder and the first file left an empty one: resume starts in it from the beginning."""
-    submission, gold, whole = toy
-    folder = new_folder(tmp_path / "runs", "killed")
-    run(submission, gold, RunOptions(resume=folder))
-    assert without_seconds(folder) == without_seconds(whole)
-
-
 def test_corrupt_line_is_an_error(toy: tuple[Path, Path, Path], tmp_path: Path) -> None:
     """A whole line that no run wrote, or an id twice, is an error with file and line, and the journal stays as it was."""
     submission, gold, whole = toy
