@@ -33,7 +33,7 @@ from evalsuite.runs.worker_pool import Pool, Setup, WorkerPair, open_pair, secon
 from evalsuite.sandbox import fork_server
 from evalsuite.sandbox.fork_server import ForkServer, Worker, worker_environment
 from evalsuite.sandbox.limits import Budget, descendants
-from evalsuite.sandbox.messages import reply
+from evalsuite.sandbox.messages import DATA, FULL, OFFICIAL, reply, send
 from evalsuite.sandbox.worker_main import Memory
 from evalsuite.scorers import SCORERS
 from tests.conftest import ROOT
@@ -565,6 +565,21 @@ def test_a_readers_half_word_does_not_hold_up_the_parent(pair: WorkerPair) -> No
         theirs.close()
         worker.control.close()
         worker.control = ours
+
+
+@pytest.mark.parametrize("said", [[b"?"], [DATA + b"{}"], [OFFICIAL], [FULL, b"", DATA]])
+def test_a_judge_that_says_what_no_judge_says_is_gone(said: list[bytes], pair: WorkerPair) -> None:
+    """A frame of no kind, a result or an official verdict where there is no task: nothing after it is taken."""
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    real, pair.judge.control = pair.judge.control, ours
+    for frame in said:
+        send(theirs, frame)
+    assert pair.receive_results() == []
+    assert pair.is_gone
+    pair.judge.control = real
+    ours.close()
+    theirs.close()
 
 
 def test_programs_that_wait_are_not_run_when_nobody_takes_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
