@@ -24,8 +24,17 @@ CANARY = "CANARY_GOLD_7f3a"
 RULES = ("official", "strict")
 
 
-# The sizes of the maker's bombs, and smaller ones above the same limits (or below, for what is scored) for the test line.
+# The sizes of the maker's bombs, and smaller ones above the same limits (or below, for what is scored) for the test line, which makes one
+# database of gold and copies it.
 SMALLER = {
+    "ddb(f'{G}/{i}/gold.duckdb', T_SQL)": (
+        "w(f'{G}/{i}/gold.duckdb', open(f'{G}/ctl_duck_ok/gold.duckdb', 'rb').read()) if i != 'ctl_duck_ok' else "
+        "ddb(f'{G}/{i}/gold.duckdb', T_SQL)"
+    ),
+    "[[n] for n in range(20000)]": "[[n] for n in range(8000)]",
+    "f'{n} c{n}' for n in range(5000)": "f'{n} c{n}' for n in range(2000)",
+    "[{'a': n} for n in range(20000)]": "[{'a': n} for n in range(11000)]",
+    "[{'a': n * n} for n in range(20000)]": "[{'a': n * n} for n in range(11000)]",
     "range(300000000)": "range(6000000)",
     "(repeat(\\'x\\',1000000000))": "(repeat(\\'x\\',20000000))",
     "1.0 v from range(3000)": "1.0 v from range(1500)",
