@@ -43,6 +43,7 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
         (
             *("tests/compare", "tests/conformance/test_recorded_data.py", "tests/scorers/test_parameters.py"),
             *("tests/scorers/test_duckdb_match_big.py", "tests/trees/test_alignment.py", "tests/trees/test_best_fit.py"),
+            *("tests/analysis/leaderboard/test_margins.py", "tests/reports/test_clean.py"),
         ),
     ),
     "core": (

@@ -328,8 +328,6 @@ def read_blocks(connection: "DuckDBPyConnection", table: str, columns: Sequence[
     for start in range(0, (last or 0) + 1, step):
         part = f"SELECT {', '.join(cells)} FROM {table} WHERE rowid BETWEEN {start} AND {start + step - 1}"
         rows, *sizes_of = connection.execute(f"SELECT system.main.concat({row}) AS r, {sizes} FROM ({part})").fetchnumpy().values()
-        if not len(rows):
-            continue
         lengths = np.stack(sizes_of, axis=1)
         is_null = lengths < 0
         lengths[is_null] = 1

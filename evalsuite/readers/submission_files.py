@@ -280,7 +280,6 @@ def local_copy(url: str, limits: Limits, *, read: Callable[[Path], Iterable[Subm
         return
     with TempDir() as scratch:
         folder = scratch / "submission"
-        folder.mkdir()
         try:
             if not any(_copy(remote, name, folder, int(limits["metadata_bytes"])) for name in (METADATA, METADATA_ARRAY)):
                 raise SubmissionError(f"{url}: no {METADATA} there", hint=f"name the folder that contains {METADATA}")

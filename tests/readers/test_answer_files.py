@@ -130,6 +130,18 @@ def test_what_nobody_needed_is_read_for_the_digest(place: Path, monkeypatch: pyt
     assert opened.digests() == {"r.csv": UNKNOWN}
 
 
+def test_a_file_whose_rest_could_not_be_read_stays_unknown(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if the disk can be read a moment later: what was read then need not be what was there before."""
+    monkeypatch.setattr(paths, "PIECE", 2)
+    opened = files(place)
+    with opened.open("r.csv") as handle:
+        handle.read(1)
+    for name in ("_piece", "no part of the module"):
+        with monkeypatch.context() as patch:
+            patch.setattr(paths, name, lambda *_: os.fstat(-1), raising=False)
+            assert opened.digests() == {"r.csv": UNKNOWN}
+
+
 def test_a_file_can_be_read_again_from_any_place(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines, seeks and short readings give the file's bytes and its digest."""
     monkeypatch.setattr(paths, "PIECE", 4)

@@ -143,6 +143,25 @@ def test_each_cap_is_named_by_its_limit(data: str, limit: str, most: int, code: 
     assert f"limit {limit}" in detail
 
 
+@pytest.mark.parametrize(
+    ("where", "data", "detail"),
+    [
+        ("evalsuite.readers.csv_table.csv.reader", "a\n1\n", "the table does not fit into memory_mib"),
+        ("pandas.read_csv", "a\r1\r", "the table does not fit into memory_mib"),
+        ("gzip.GzipFile.read", "a\n1\n", "the file does not fit into memory_mib"),
+    ],
+)
+def test_a_table_that_does_not_fit_is_a_limit(where: str, data: str, detail: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On each way, wherever memory ends."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    packed = gzip.compress(data.encode())
+    monkeypatch.setattr(where, fail)
+    assert (fault(packed, "r.csv.gz") if where.startswith("gzip") else fault(data)) == ("LIMIT", detail)
+
+
 def test_a_cell_longer_than_the_csv_modules_own_cap_is_read() -> None:
     """131,072 characters are no limit of ours."""
     assert cells(read("a\n" + "x" * 200_000 + "\n")) == [["x" * 200_000]]

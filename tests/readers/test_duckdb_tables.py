@@ -14,6 +14,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from evalsuite.compare.columns import packed_of
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Fault, Table
 from evalsuite.readers import duckdb_tables
@@ -215,6 +216,58 @@ def test_a_table_of_many_chunks_comes_whole(tmp_path: Path) -> None:
     assert table.columns[1][-1] == "x19999"
 
 
+PLAIN = """
+    select i::tinyint as a, i::ubigint as b, i / 3 as c, (i / 4)::float as d, (i / 8)::decimal(9, 3) as e, i % 2 = 0 as f, g,
+    date '2024-02-28' + i::int as h, timestamp '1999-12-31 23:59:59.5' + interval (i) second as "i ""j" from range(9) r(i)
+    join (values (0, ''), (1, null), (2, ' '), (3, 'é😀'), (4, 'null'), (5, 'a,b'), (6, '\n'), (7, ''), (8, 'x')) s(k, g)
+    on k = i order by i
+"""
+
+
+@pytest.mark.parametrize("n_at_once", [1, 2, 4, 100])
+def test_packed_text_has_the_values(n_at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every plain type with NULL, empty text and rows that were deleted, however many rows are fetched at once."""
+    path = make(
+        tmp_path / "r.duckdb", f"create table t as {PLAIN}", "insert into t(g) values ('last')", "delete from t where a in (2, 3, 8)"
+    )
+    monkeypatch.setattr(duckdb_tables, "PACKED_ROWS", 1)
+    monkeypatch.setattr(duckdb_tables, "_FEWEST_AT_ONCE", n_at_once)
+    monkeypatch.setattr(duckdb_tables, "_CELLS_AT_ONCE", 9 * n_at_once)
+    plain, packed = (read_duckdb(path, names=None, limits=resolve_limits(), as_it_comes=as_it_comes)["t"] for as_it_comes in (False, True))
+    assert isinstance(plain, Table)
+    assert isinstance(packed, Table)
+    assert (packed_of(plain), packed_of(packed) is None) == (None, False)
+    assert (packed.header, packed.types, packed.n_rows) == (plain.header, plain.types, plain.n_rows)
+    assert [list(cells) for cells in packed.columns] == [list(cells) for cells in plain.columns]
+
+
+@pytest.mark.parametrize(
+    ("select", "size"),
+    [
+        ("select 1 as a, 'abc' as b, date '9999-12-31' as c from range(5)", 5 * (3 * 8 + 3)),
+        ("select null::varchar as a, date '0001-01-01' as b, timestamp '9999-12-31 23:59:59.999999' as c from range(5)", 5 * 3 * 8),
+        ("select 1 as a, null::date as b, timestamp '9999-12-31' as c from range(5)", 5 * 3 * 8),
+        ("select date '10000-01-01' as a from range(5)", None),
+        ("select date '2024-01-01' - case when range = 3 then 800000 else 0 end::int as a from range(5)", None),
+        ("select timestamp 'infinity' as a from range(5)", None),
+        ("select [1] as a from range(5)", None),
+        ("select 1 as rowid from range(5)", None),
+    ],
+)
+def test_how_large_a_packed_table_may_be(select: str, size: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight bytes a cell and the characters of texts; what has cells beyond Python's range, or types that are not plain, is not packed."""
+    path = make(tmp_path / "r.duckdb", f"create table t as {select}")
+    for fewest, most, kind in ((5, size, True), (6, size, False), (5, (size or 1) - 1, None)):
+        monkeypatch.setattr(duckdb_tables, "PACKED_ROWS", fewest)
+        limits = resolve_limits({"table_bytes": most or 1 << 20})
+        found = read_duckdb(path, names=None, limits=limits, as_it_comes=True)["t"]
+        if kind is None and size:
+            assert found == Fault(code="LIMIT", detail=f"'t' has more than {most} bytes (limit table_bytes)")
+        elif kind is not None:
+            assert isinstance(found, Table)
+            assert (packed_of(found) is not None) is (kind and size is not None)
+
+
 def test_a_file_that_is_no_database_never_reaches_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a sqlite file duckdb would download a reader."""
     path = tmp_path / "r.duckdb"
@@ -226,16 +279,19 @@ def test_a_file_that_is_no_database_never_reaches_duckdb(tmp_path: Path, monkeyp
         assert (caught.value.fault.code, caught.value.fault.detail) == ("BAD_DUCKDB", detail)
 
 
-def test_a_damaged_file_is_a_fault_with_a_fixed_text(tmp_path: Path) -> None:
-    """duckdb's own text carries paths."""
+def test_a_damaged_file_is_a_fault_with_a_fixed_text(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """duckdb's own text carries paths: it is in the debug log only."""
+    caplog.set_level("DEBUG", "evalsuite.readers.duckdb_tables")
     good = make(tmp_path / "r.duckdb", T).read_bytes()
     flipped = bytearray(good)
     flipped[20_000] ^= 255
     for content in (good[:5000], good[:-100_000], bytes(flipped)):
         (tmp_path / "bad.duckdb").write_bytes(content)
+        caplog.clear()
         with pytest.raises(FaultError) as caught:
             read(tmp_path / "bad.duckdb")
         assert (caught.value.fault.code, caught.value.fault.detail) == ("BAD_DUCKDB", "")
+        assert caplog.text.count("duckdb: ") == 1
 
 
 def test_a_wal_beside_the_file_is_never_seen_and_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.core.types import Fault, Table
+from evalsuite.readers import duckdb_tables
 from evalsuite.readers.duckdb_tables import read_duckdb
 from evalsuite.readers.limits import resolve_limits
 
@@ -138,6 +139,22 @@ def test_views_that_read_each_other_come_to_an_end(tmp_path: Path) -> None:
     found = read(made(tmp_path / "p.duckdb", *steps, "create view mart as select * from v9"))
     assert isinstance(found, Table)
     assert found.n_rows == 4
+
+
+@pytest.mark.parametrize("is_chain", [True, False])
+def test_how_many_views_are_read(is_chain: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each reads the next one, or one reads all others; one more than allowed is refused."""
+    monkeypatch.setattr(duckdb_tables, "_MOST_VIEWS", 5)
+    names = [f"v{n}" for n in range(5)]
+    steps = [f"create view {name} as select id from {names[at - 1] if is_chain and at else 'base'}" for at, name in enumerate(names)]
+    for n, name in ((4, "four"), (5, "five")):
+        sources = names[n - 1 : n] if is_chain else names[:n]
+        steps.append(f"create view {name} as {' union all '.join(f'select id from {source}' for source in sources)}")
+    place = made(tmp_path / "p.duckdb", *steps)
+    assert isinstance(read(place, "four"), Table)
+    refused = read(place, "five")
+    assert isinstance(refused, Fault)
+    assert "reads more than 5 views" in refused.detail
 
 
 @pytest.mark.parametrize(("reference", "official"), [("dbt", 1), ("original", 0)])

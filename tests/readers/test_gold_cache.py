@@ -78,3 +78,25 @@ def test_the_bound_of_bytes_holds(tmp_path: Path, shelf: FileCache) -> None:
     read(tmp_path, ("table", {"gold": "gold.csv"}, "c"))
     read(tmp_path, orders[0])
     assert shelf.n_read == 5
+
+
+def test_what_a_cache_keeps_and_drops(tmp_path: Path) -> None:
+    """As many bytes as it may have and no more: of what is too much the least recently read goes first."""
+    cache = FileCache(32)
+    for name, size in {"a": 16, "b": 16, "c": 1, "d": 33, "e": 32, "f": 2}.items():
+        (tmp_path / name).write_bytes(bytes(size))
+
+    def reads(name: str, value: Any = "") -> int:
+        before = cache.n_read
+        assert cache.read(tmp_path / name, "how", lambda: value) == value
+        return cache.n_read - before
+
+    assert [(reads(name), cache.is_full) for name in "aab"] == [(1, False), (0, False), (1, True)]
+    assert [reads(name) for name in "abacab"] == [0, 0, 0, 1, 0, 1]
+    other = FileCache(32)
+    other.take(cache.to_bytes())
+    assert (other.read(tmp_path / "b", "how", lambda: "new"), other.n_read) == ("", 0)
+    assert (other.read(tmp_path / "b", "other how", lambda: "new"), other.n_read) == ("new", 1)
+    assert [reads(name) for name in "ddee"] == [1, 1, 1, 0]
+    assert [reads("c", object), reads("c", object)] == [1, 1]
+    assert [cache.has_room_for(tmp_path / name) for name in ("c", "f", "none")] == [True, False, False]

@@ -6,14 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import SubmissionError
-from evalsuite.core.types import METADATA, Submission
+from evalsuite.core.types import METADATA, Answer, Submission
 from evalsuite.gold.layouts import read_submission
 from evalsuite.readers.json_text import BLOCK_BYTES
+from evalsuite.readers.json_text import place as where_of
 from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
-from evalsuite.readers.submission import read_metadata
+from evalsuite.readers.submission import AnswerCollector, GoldAnswerCollector, SampleCollector, read_metadata
 from evalsuite.readers.submission_files import read_projects, submission_hash
+from tests.properties import examples
 
 from .test_jsonl import README_EXAMPLE
 
@@ -253,10 +258,56 @@ def test_the_reference_readmes_own_example_is_read(tmp_path: Path) -> None:
 
 
 def test_an_answer_over_the_cap_is_too_large_by_its_bytes(tmp_path: Path) -> None:
-    """64 KiB by default; characters of two bytes count twice."""
-    read = read_submission(folder(tmp_path, entry("a", value="é" * 6), entry("b", value="e" * 6)), resolve_limits({"answer_bytes": 10}))
-    assert fault(read, "a") == ("TOO_LARGE", "the answer has 12 bytes, the limit answer_bytes is 10")
-    assert read.answers["b"].fault is None
+    """64 KiB by default; characters of two bytes count twice, and those of all paths together."""
+    here = folder(tmp_path, entry("a", value="é" * 6), entry("b", "files", ["ab.csv", "c.csv"]), entry("c", "file", "x" * 11))
+    most = read_submission(here, resolve_limits({"answer_bytes": 12, "files": 2}))
+    assert [answer.fault for answer in most.answers.values()] == [None] * 3
+    less = read_submission(here, resolve_limits({"answer_bytes": 11, "files": 1}))
+    assert fault(less, "a") == ("TOO_LARGE", "the answer has 12 bytes, the limit answer_bytes is 11")
+    assert fault(less, "b") == ("LIMIT", "the answer names 2 files, the limit files is 1")
+    assert less.answers["c"].fault is None
+    assert {answer.value for answer in less.answers.values() if answer.fault} == {""}
+    assert fault(read_submission(here, resolve_limits({"answer_bytes": 10})), "b")[0] == "TOO_LARGE"
+    size = (here / METADATA).stat().st_size
+    assert read_submission(here, resolve_limits({"metadata_bytes": size})).n_objects == 3
+    with pytest.raises(SubmissionError, match=f"TOO_LARGE: {size} bytes, the limit is {size - 1}"):
+        read_submission(here, resolve_limits({"metadata_bytes": size - 1}))
+
+
+def marked(answer: Answer, lines: list[int]) -> Answer:
+    """An answer that says on which lines its id is."""
+    return replace(answer, value=f"{answer.value}: {lines}")
+
+
+@examples(300)
+@given(st.lists(st.sampled_from("abcdx" + "é" * 2), max_size=14), st.integers(1, 3), st.integers(1, 3), st.integers(0, 2))
+def test_what_is_kept_of_lines(ids: list[str], sample: int, more: int, most_shown: int) -> None:
+    """Of all answers, of those to gold's ids, and of one sample of several: one for each id, in file order; the others are counted."""
+    n_samples, gold = sample + more - 1, "abc"
+    lines: dict[str, list[int]] = {}
+    for line, name in enumerate(ids, start=1):
+        lines.setdefault(name, []).append(line)
+    everyone, of_gold = AnswerCollector(), GoldAnswerCollector(gold, most_shown=most_shown)
+    of_sample = SampleCollector(gold, sample, n_samples, most_shown=most_shown)
+    for line, name in enumerate(ids, start=1):
+        for collected in (everyone, of_gold, of_sample):
+            collected.add(Answer(instance_id=name, answer_type="answer", value=str(line), where=where_of(line)), line)
+    said = {name: f"{at[0]}: {at}" if len(at) > 1 else str(at[0]) for name, at in lines.items()}
+    for compact_from in (0, 100):
+        found = everyone.answers(marked, compact_from=compact_from)
+        assert [(name, answer.value) for name, answer in found.items()] == list(said.items())
+        assert (len(found), found.get("none")) == (len(said), None)
+    asked = {name: at for name, at in lines.items() if name in gold}
+    kept = {name: f"{at[0]}: {at[:6]}" if len(at) > 1 else str(at[0]) for name, at in asked.items()}
+    assert [(name, answer.value) for name, answer in of_gold.answers(marked).items()] == list(kept.items())
+    samples = {name: str(at[sample - 1]) for name, at in asked.items() if len(at) >= sample}
+    samples |= {name: f"{value}: {asked[name][: n_samples + 1]}" for name, value in samples.items() if len(asked[name]) > n_samples}
+    assert {name: answer.value for name, answer in of_sample.answers(marked).items()} == samples
+    unequal = [(at[: n_samples + 1][-1], name, min(len(at), n_samples + 1)) for name, at in asked.items() if len(at) != n_samples]
+    assert list(of_sample.unequal()) == unequal
+    others = [(where_of(line), name) for line, name in enumerate(ids, start=1) if name not in gold]
+    for collector in (of_gold, of_sample):
+        assert (collector.n_unknown, collector.unknown) == (len(others), others[:most_shown])
 
 
 def test_notes_are_capped_and_the_rest_counted(tmp_path: Path) -> None:

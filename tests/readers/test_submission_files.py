@@ -20,7 +20,7 @@ from evalsuite.readers import submission as reading
 from evalsuite.readers import submission_files
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.submission import read_metadata
-from evalsuite.readers.submission_files import cached_hash, file_contents, submission_hash
+from evalsuite.readers.submission_files import _stamp_of_files, cached_hash, file_contents, submission_hash
 from evalsuite.runs import plan
 from evalsuite.runs import scoring as running
 from evalsuite.runs.history_index import find_scored, key_of
@@ -95,6 +95,18 @@ def test_every_change_is_seen(folder: Path, what: str, settled: None) -> None:
     assert after != before
     fault = {"gone": "MISSING_FILE", "link": "BAD_PATH", "folder link": "BAD_PATH"}.get(what)
     assert file_contents(read_submission(folder))["f/r.csv"] == (fault or hashlib.sha256(file.read_bytes()).hexdigest())
+
+
+@pytest.mark.parametrize("linked", ["t", "t/a", "t/a/b"])
+def test_a_link_at_any_depth_is_seen(folder: Path, linked: str) -> None:
+    """The same file through a link, with its inode and times, has another stamp."""
+    (folder / "t" / "a" / "b").mkdir(parents=True)
+    (folder / "t" / "a" / "b" / "r.csv").write_text("n\n1\n")
+    before, newest = _stamp_of_files(folder, ["t/a/b/r.csv"], frozenset())
+    (folder / linked).rename(folder / "away")
+    (folder / linked).symlink_to(folder / "away")
+    after, same = _stamp_of_files(folder, ["t/a/b/r.csv"], frozenset())
+    assert (before == after, newest == same) == (False, True)
 
 
 def test_an_untouched_folder_is_not_read(folder: Path, settled: None, monkeypatch: pytest.MonkeyPatch) -> None:

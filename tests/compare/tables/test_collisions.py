@@ -9,6 +9,8 @@ import pytest
 
 from evalsuite.compare.official_tables import match_table
 from evalsuite.compare.packed_text import Block, Keys, pack_lists
+from evalsuite.compare.row_multisets import CodedColumns
+from evalsuite.compare.strict_columns import read_columns
 from evalsuite.compare.strict_tables import judge_table
 from evalsuite.compare.table_diff import Comparisons
 from evalsuite.core.types import Table
@@ -148,8 +150,12 @@ def test_each_comparison_has_keys_of_its_own() -> None:
     assert not set(first.rows(0, [0, 1]).tolist()) & set(second.rows(0, [0, 1]).tolist())
 
 
-def test_equal_hashes_of_different_texts_are_not_confirmed() -> None:
+def test_equal_hashes_of_different_texts_are_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows with equal hashes are looked at: the same text confirms them, another one does not."""
+    monkeypatch.setattr("evalsuite.compare.columns.PACKED_CELLS", 0)
+    monkeypatch.setattr(Block, "hashes", lambda block, columns, _: np.zeros((len(block), len(columns)), np.uint64))
     for other, are_confirmed in (("a", True), ("b", False)):
-        hashes = Comparisons().compare(table([("a",)]), table([(other,)])).hashes
-        assert hashes.are_confirmed([np.zeros(1, np.uint64)] * 2, [0], [0]) is are_confirmed
+        seen = Comparisons().compare(table([("a", "", "")]), table([(other, "", "")]))
+        assert seen.hashes.are_confirmed([np.zeros(1, np.uint64)] * 2, [0], [0]) is are_confirmed
+        coded, rows = CodedColumns(*(read_columns(side, [0]) for side in (seen.gold, seen.predicted)), seen), np.arange(1)
+        assert [len(places) for places in coded.unequal_in_order(0, 0, rows, rows)] == [int(not are_confirmed)]

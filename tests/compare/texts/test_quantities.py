@@ -11,6 +11,7 @@ from scipy import constants
 
 from evalsuite.compare.dates import date_readings, days_of, instant_of
 from evalsuite.compare.quantities import _LONG, _PREFIXES, parse_quantity
+from tests.compare.texts.test_values import CORPUS
 
 NAMES = {"Y": "yotta", "Z": "zetta", "E": "exa", "P": "peta", "T": "tera", "G": "giga", "M": "mega", "k": "kilo", "h": "hecto", "d": "deci"}
 NAMES |= {"c": "centi", "m": "milli", "μ": "micro", "u": "micro", "n": "nano", "p": "pico", "f": "femto", "a": "atto", "z": "zepto"}
@@ -63,79 +64,9 @@ def test_words() -> None:
         assert amount(f"3 {word}") == amount(f"3 {word.title()}s") == amount(f"3 {symbol}"), word
 
 
-# Texts (with the locale, if there is one) and the first and the last day that they name.
-SPANS = """
-2023|2023-01-01|2023-12-31
-05/2024|2024-05-01|2024-05-31
-2024/02|2024-02-01|2024-02-29
-2024-5|2024-05-01|2024-05-31
-13/2024|
-20240517|2024-05-17
-20241317|
-Q2 2024|2024-04-01|2024-06-30
-2024-Q3|2024-07-01|2024-09-30
-q1/2024|2024-01-01|2024-03-31
-4th quarter 2024|2024-10-01|2024-12-31
-3/4/2024|
-3/4/2024 en_US|2024-03-04
-3/4/2024 de|2024-04-03
-13/4/2024|2024-04-13
-4/13/2024|2024-04-13
-12/13/2024|2024-12-13
-13/12/2024|2024-12-13
-12/12/2024|2024-12-12
-13/13/2024|
-3.4.2024|2024-04-03
-3.4.24|2024-04-03
-3/4/24|
-3/4/24 de|2024-04-03
-3/4/24 en|2024-03-04
-3.4.70|1970-04-03
-3.4.69|2069-04-03
-5 May 24|2024-05-05
-May 5|0004-05-05
-29 February|0004-02-29
-29 Feb 2023|
-May 2024|2024-05-01|2024-05-31
-sept. 2024|2024-09-01|2024-09-30
-May 5, 2024|2024-05-05
-5. Mai 2024|2024-05-05
-5-May-2024|2024-05-05
-1er janvier 2024|2024-01-01
-5 de mayo de 2024|2024-05-05
-2024年5月3日|2024-05-03
-Mon, 5 May 2024|2024-05-05
-2024-05-17|2024-05-17
-2024-05-17T10:00|2024-05-17
-2024-05-170|
-100-5-2024|
-10-5|
-May 0 2024|
-31 June 2024|
-May 5 6|
-May 5 2023 2024|
-5 6 7 May|
-May June 2024|
-2019-2021|2019-01-01|2021-12-31
-2020..2022|2020-01-01|2022-12-31
-2023/2024|2023-01-01|2024-12-31
-2023 - 2021|
-3-5 May 2024|2024-05-03|2024-05-05
-5-3 May 2024|
-3-40 May 2024|
-3-5 May|0004-05-03|0004-05-05
-123-5 May 2024|
-May 3-5|0004-05-03|0004-05-05
-May 3-5 2024|2024-05-03|2024-05-05
-May-June 2024|2024-05-01|2024-06-30
-May 2023 - June 2024|2023-05-01|2024-06-30
-May 3 - June 5, 2024|2024-05-03|2024-06-05
-30 December 2023 - 2 January 2024|2023-12-30|2024-01-02
-2024-05-03/2024-05-05|2024-05-03|2024-05-05
-3 May 2024 to 5 May 2024 to 2025|
-2024 to|
-a-b|
-"""
+def _lines(name: str) -> list[str]:
+    """The lines of a table of dates: a text, and what it names, with bars between."""
+    return (CORPUS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
 
 
 def span_of(line: str) -> str:
@@ -148,7 +79,7 @@ def span_of(line: str) -> str:
 
 def test_spans_of_days() -> None:
     """Days, months, quarters and years; what the end of a range names of month and year is the beginning's too."""
-    lines = SPANS.split("\n")[1:-1]
+    lines = _lines("days")
     assert list(map(span_of, lines)) == lines
 
 
@@ -161,59 +92,16 @@ def test_numbers_that_name_days() -> None:
     assert (days_of("2024" + " " * 96), days_of("2024" + " " * 97)) == (days_of(2024), None)
 
 
-MOMENTS = """
-2023-01-05 10:00|2023-01-05T10:00
-2023-01-05T10:00:30.25Z|2023-01-05T10:00:30.25
-2023-01-05 10:00:00+01|2023-01-05T09:00
-2023-01-05 10:00-0130|2023-01-05T11:30
-2023-01-05+01:00|
-2023-02-30|
-January 2023|2023-01-01T00:00
-January 5, 2023|2023-01-05T00:00
-Jan 5|
-2023|
-Q1 2023|
-Jan 5-6 2023|
-5 Jan 2023 3:04 PM|2023-01-05T15:04
-5 Jan 2023 12:04 am|2023-01-05T00:04
-5 Jan 2023 12:04 pm|2023-01-05T12:04
-5 Jan 2023 13:04:05 UTC|2023-01-05T13:04:05
-5 Jan 2023 10:00 +02:00|2023-01-05T08:00
-Jan 5, 2023 10:00:00.250001|2023-01-05T10:00:00.250001
-Jan 5, 2023, 10:00 Z|2023-01-05T10:00
-1 January 2023 25:00|
-3/4/2023 10:00|
-"""
-
-
 def test_instants() -> None:
     """Nanoseconds since 1970 of a day or a time of a day, in UTC unless the text names a zone."""
-    lines = [line.split("|") for line in MOMENTS.split("\n")[1:-1]]
+    lines = [line.split("|") for line in _lines("instants")]
     expected = {text: int(np.datetime64(moment, "ns").astype(np.int64)) if moment else None for text, moment in lines}
     assert {text: instant_of(text) for text in expected} == expected
 
 
-READINGS = """
-01/02/2024|MM/DD/YYYY|2024-01-02|DD/MM/YYYY|2024-02-01
-13/02/2024|DD/MM/YYYY|2024-02-13
-4.5.24|MM.DD.YY|2024-04-05|DD.MM.YY|2024-05-04
-2024/01/02|YYYY/MM/DD|2024-01-02
-May 5, 2024|Mon D, YYYY|2024-05-05|Month D, YYYY|2024-05-05
-5 Mar 2024|D Mon YYYY|2024-03-05
-5 March 2024|D Month YYYY|2024-03-05
-20240102|YYYYMMDD|2024-01-02
-20241302
-2024-05-06|ISO text|2024-05-06
-2024-13-06
-5 May
-May 5th
-May
-"""
-
-
 def test_a_date_with_several_readings() -> None:
     """Each form that a text of a date can have, with its day."""
-    for line in READINGS.split("\n")[1:-1]:
+    for line in _lines("date_forms"):
         text, *readings = line.split("|")
         found = [word for since, form in date_readings(text) for word in (form, str(np.datetime64(since, "ns").astype("datetime64[D]")))]
         assert found == readings, text

@@ -6,6 +6,7 @@ The corpus (tests/data/values) was written for this test, right and wrong texts 
 import json
 from collections.abc import Mapping
 from datetime import datetime
+from decimal import Decimal
 from itertools import combinations, product
 from typing import Any
 
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from evalsuite.compare.answer_rules import match_number_strictly, match_text_strictly
 from evalsuite.compare.characters import MOST_MARKS, clean
 from evalsuite.compare.number_columns import plain_words
-from evalsuite.compare.numbers import Number, Tolerance
+from evalsuite.compare.numbers import Number, Tolerance, exact_of
 from evalsuite.compare.packed_text import pack_lists
 from evalsuite.compare.strict_columns import equal
 from evalsuite.compare.values import Percent, find_numbers, number_at_start, number_readings, plain_amounts, read_cell
@@ -28,7 +29,8 @@ CORPUS = ROOT / "tests" / "data" / "values"
 FEWEST = {"numbers": 3_500, "cells": 700, "texts": 2_000}
 
 
-def _rows(name: str) -> list[dict[str, Any]]:
+def rows_of(name: str) -> list[dict[str, Any]]:
+    """The rows of a corpus."""
     return [json.loads(line) for line in (CORPUS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
@@ -50,7 +52,7 @@ def verdict(name: str, row: Mapping[str, Any]) -> int:
 @pytest.mark.parametrize("name", FEWEST)
 def test_wrong_texts_are_refused_and_right_ones_accepted(name: str) -> None:
     """Every one, but for those that are marked as missed: few enough of the wrong and of the right ones."""
-    rows = _rows(name)
+    rows = rows_of(name)
     assert len(rows) >= FEWEST[name]
     assert len({row["style"] for row in rows}) >= 3
     assert [row for row in rows if verdict(name, row) != (row["right"] ^ row.get("missed", 0))] == []
@@ -159,12 +161,31 @@ def test_underscores_of_markdown_belong_to_no_number(text: str, expected: int) -
     assert match_text_strictly(text, "10").value == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "scale"), [("12k", "thousands"), ("12 million", "millions"), ("12bn", "billions"), ("12 trillion", "trillions")]
-)
-def test_a_scaled_reading_names_its_scale(text: str, scale: str) -> None:
-    """The last reading of a number with a scale is the scaled one."""
-    assert [way for _, way in number_readings(text)][-1] == f"in {scale}"
+SCALES = {3: "k K thousand", 6: "m M MM mn mln mio million millones millionen", 9: "b B bn bln billion milliarden mrd"}
+SCALES |= {5: "lakh", 7: "crore", 12: "T tn trn trillion"}
+SHARES = {2: "% percent pct", 3: "‰"}
+
+
+def test_a_scaled_reading_names_its_scale() -> None:
+    """The last reading of a number with a scale is the scaled one; shares are divided."""
+    names = {3: "in thousands", 6: "in millions", 9: "in billions", 12: "in trillions"}
+    for power, words in SCALES.items():
+        for word in words.split():
+            text = f"12{word}" if len(word) < 3 else f"12 {word}"
+            (value,) = find_numbers(text)
+            assert exact_of(value.candidates[-1]) == 12 * 10**power, text
+            if word in ("k", "thousand", "million", "bn", "billion", "trillion"):
+                assert [way for _, way in number_readings(text)][-1] == names[power], text
+    for power, words in SHARES.items():
+        for word in words.split():
+            (value,) = find_numbers(f"12 {word}")
+            assert (exact_of(value.candidates[0]), value.shift) == (Decimal(12).scaleb(-power), power), word
+
+
+@pytest.mark.parametrize(("year", "is_year"), [(1499, False), (1500, True), (2199, True), (2200, False)])
+def test_which_numbers_may_be_years(year: int, is_year: bool) -> None:
+    """Beside another number a year is context."""
+    assert [value.is_year for value in find_numbers(f"{year}")] == [is_year]
 
 
 def test_a_text_without_a_number_begins_with_none() -> None:
@@ -176,3 +197,39 @@ def test_a_printed_text_has_few_marks_and_no_control_characters() -> None:
     """ASCII texts are escaped too, and printable ones lose marks beyond the limit."""
     assert clean("a\x1b") == "a\\x1b"
     assert clean("e" + "\u0301" * 12) == "e" + "\u0301" * MOST_MARKS
+
+
+def grouped(digits: str, parting: str) -> str:
+    """Digits in groups of three, counted from the right."""
+    first = len(digits) % 3 or 3
+    return parting.join([digits[:first], *(digits[at : at + 3] for at in range(first, len(digits), 3))])
+
+
+@pytest.mark.parametrize("first", "123456789")
+def test_a_cell_is_the_number_that_was_written_into_it(first: str) -> None:
+    """A whole number with each sign, currency and parting of groups is read as itself; behind a 0 it is text."""
+    for n_digits, parting, currency in product(range(1, 13), ["", ",", "'", "’", " ", "\u00a0", "\u2009", "\u202f"], ["", *"$€£¥"]):
+        digits = (first + "507283946012")[:n_digits]
+        amount = currency + grouped(digits, parting)
+        plus = [amount, f"+{amount}"]
+        assert {text: read_cell(text) for text in plus} == dict.fromkeys(plus, int(digits))
+        minus = [*(f"{sign}{amount}" for sign in "-‒–−"), f"({amount})"]
+        assert {text: read_cell(text) for text in minus} == dict.fromkeys(minus, -int(digits))
+        behind_zero = [f"{sign}{currency}0{grouped(digits, parting)}" for sign in ("", "-")]
+        assert {text: read_cell(text) for text in behind_zero} == {text: ("text", text) for text in behind_zero}
+
+
+@pytest.mark.parametrize("text", ["room 42A", "42A", "It is 42A."])
+def test_a_name_with_a_letter_is_a_text(text: str) -> None:
+    """`42A` is no quantity, but a gold text that it names."""
+    assert match_text_strictly(text, "42A").value == 1
+    assert match_text_strictly(text, "42").value == 0
+
+
+@pytest.mark.parametrize(
+    ("gold", "text", "value"),
+    [("-3.2", "–3.2", 1), ("3.2", "–3.2", 0), ("-3.2", "minus 3.2", 1), ("3.2", "minus 3.2", 0), ("42", "$42k", 0), ("10", "10 000", 0)],
+)
+def test_a_text_gold_that_is_a_number(gold: str, text: str, value: int) -> None:
+    """A number looked for as text has the signs of a number."""
+    assert match_text_strictly(text, gold).value == value
