@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from dataclasses import asdict
+from dataclasses import MISSING, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.analysis.leaderboard.comparison import PairedDifference, compare, fields_by_unit
+from evalsuite.analysis.leaderboard.comparison import Candidate, Comparison, PairedDifference, Plan, ScoreShift, compare, fields_by_unit
 from evalsuite.analysis.leaderboard.pairing import (
+    Paired,
+    PairingOptions,
     RunSide,
     SharedInstances,
     differing_cases,
@@ -348,16 +350,30 @@ def test_a_comparison_names_the_rules_it_was_made_under() -> None:
     assert [compare(sides, rules=rules).rules for rules in (None, "official", "strict")] == ["strict", "official", "strict"]
 
 
+# What is not set of a kind, but for None and empty texts.
+DEFAULTS: dict[Any, str] = {
+    PairedDifference: "wins=0 ties=0 losses=0 lower_is_better=False is_raw=False",
+    Plan: "difference=0.0 alpha=0.05 size=1.0",
+    ScoreShift: "paired=True",
+    Candidate: "is_regression=False",
+    Comparison: "level='cells' n_unapplied=0 seed=12345 n_resamples=10000",
+    RunSide: "rules='official' clusters=() hidden=False n_instances=0 n_unapplied=0",
+    Paired: "lower_is_better=False",
+    PairingOptions: "raw=False",
+    BoardRules: "phases=() hides_half=False seed=12345 reveal='none' feedback='class'",
+    RankedRow: "",
+}
+
+
 def test_what_is_not_counted_is_empty() -> None:
     """The rows of nothing; files of every kind say which form they have."""
-    nothing = asdict(compare([side("a", [None]), side("b", [1.0])]).candidates[0].total)
-    empty = {"n": 0, "wins": 0, "ties": 0, "losses": 0, "lower_is_better": False, "is_raw": False, "method": "", "interval_method": ""}
-    assert nothing == {**dict.fromkeys(nothing), **empty, "name": "b", "note": "no instance in common that both were judged on"}
+    nothing = compare([side("a", [None]), side("b", [1.0])]).candidates[0].total
+    assert nothing == PairedDifference(name="b", n=0, note="no instance in common that both were judged on")
     forms = compare([side("a", [1.0]), side("b", [1.0])]), board(entry("a", [1.0])), samples_of([side(name, [1.0]) for name in "ab"])
     assert [form.to_json()["schema_version"] for form in forms] == [1, 1, 1]
-    unread = asdict(RankedRow(name="x"))
-    empty = {"faults": {}, "by": {}, "metadata": {}, "run": "", "fault": "", "interval_method": ""}
-    assert unread == {**dict.fromkeys(unread), "name": "x", **empty}
+    for kind, defaults in DEFAULTS.items():
+        known = {one.name: one.default for one in fields(kind) if one.default not in (MISSING, None, "")}
+        assert " ".join(f"{name}={value!r}" for name, value in known.items()) == defaults
 
 
 @pytest.mark.parametrize(
@@ -410,8 +426,8 @@ def test_parts_of_pairs() -> None:
     assert pairs_by_further_scorer([(result("q", 1.0), result("q", 1.0))]) == pairs_by_further_scorer([]) == {}
     row = {"path": "n", "precision": 1, "recall": 0.5, "f1": 0.75}
     odd = [{**row, "path": 3}, {"path": "less"}, "n", None, {**row, "path": "high", "f1": 1.5}, {**row, "path": "low", "f1": -1}]
-    for fields in ([row, *odd], {"n": row, "less": {}, "text": "n"}):
-        assert fields_of(result("q", 1.0, details={"fields": fields})) == {"n": (1.0, 0.5, 0.75)}
+    for rows in ([row, *odd], {"n": row, "less": {}, "text": "n"}):
+        assert fields_of(result("q", 1.0, details={"fields": rows})) == {"n": (1.0, 0.5, 0.75)}
     assert fields_of(result("q", 1.0, details={"per_field": {"n": row}})) == {"n": (1.0, 0.5, 0.75)}
     assert fields_of(result("q", 1.0, details={"fields": "n"})) == {}
     raw = entry("raw", [None, None], raw=[2.0, None], status=["scored", "missing"]), entry("none", [None, None], status=["missing"] * 2)
