@@ -200,8 +200,13 @@ def test_records_that_travel_are_values() -> None:
     assert (one, hash(one)) == (same, hash(same))
     assert one != other
     assert len({one, same, other}) == 2
-    for kind, name in ((types.Check, "parameters"), (types.GoldInstance, "where")):
-        assert getattr(kind, name) is vars(kind)[name]
+    check, instance = types.Check(scorer="s", parameters={}, where="a:1"), types.GoldInstance(instance_id="q", checks=(), where="a:1")
+    for place in (check, instance, one):
+        stored = vars(type(place))["where"]
+        assert type(place).where is stored
+        # A number, in a third of the memory of the text.
+        assert (isinstance(stored.place.__get__(place), int), place.where) == (True, "a:1")
+    assert types.Check.parameters is vars(types.Check)["parameters"]
 
 
 def test_the_checks_that_make_a_score() -> None:
