@@ -93,6 +93,8 @@ def test_the_rule_that_fails() -> None:
 
 def test_who_can_do_something() -> None:
     """Ungraded is the grader's side alone; a set-up can be mended, an answer without a value cannot; a resumed run scores it again."""
+    faults = {"crashed", "timeout", "submission_fault", "gold_fault", "scorer_fault", "unscored"}
+    assert {kind.name for kind in status._TABLE if kind.is_fault} == faults == status.FAULTY
     assert [name for name in status.STATUSES if status.is_ungraded(with_status(name))] == ["scorer_fault", "unscored"]
     assert not status.is_ungraded(with_status("unscored", score=0.0))
     sides = {kind.side: code for code, kind in FAULTS.items()}
