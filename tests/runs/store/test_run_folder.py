@@ -43,6 +43,11 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
     return submission, gold, whole
 
 
+def n_open() -> int:
+    """How many descriptors this process has open."""
+    return len(list(Path("/dev/fd").iterdir()))
+
+
 def interrupted(toy: tuple[Path, Path, Path], folder: Path, journal: bytes) -> Path:
     """A folder as a killed run of the toy leaves it, with this journal."""
     submission, gold, _ = toy
@@ -182,8 +187,9 @@ def test_what_a_resumed_run_keeps(tmp_path: Path, tail: bytes, failed: tuple[str
     assert journal.read_bytes() == b"".join(line for line in whole.splitlines(True) if b"unscored" not in line)
     again.append(made.result("d", 0.0))
     again.close()
-    # To look does not take the folder.
-    assert [is_held(tmp_path / "run") for _ in range(2)] == [False, False]
+    # To look takes neither the folder nor a descriptor.
+    n = n_open()
+    assert ([is_held(tmp_path / "run") for _ in range(2)], n_open()) == ([False, False], n)
     assert len(journal.read_bytes().splitlines()) == len(kept) + 1
     assert {path.name for path in journal.parent.iterdir()} == {".started.json", "results.jsonl"}
 
@@ -348,8 +354,10 @@ def test_a_disk_that_fails_on_the_way(tmp_path: Path, monkeypatch: pytest.Monkey
         with pytest.raises(OutputError, match="No space left") as late:
             folder.append(made.result("b", 1.0))
         patch.setattr(run_folder, "write_atomically", full)
+        n = n_open()
         with pytest.raises(OutputError, match="No space left") as at_end:
             folder.finish([made.result("a", 1.0)], {})
+        assert n_open() == n - 1, "the journal is closed before another file takes its name"
     for error in (late, at_end):
         assert error.value.hint == f"free some space and continue with --resume {tmp_path / 'run'}"
     assert (folder.n_saved(), RunFolder(tmp_path / "none").n_saved()) == (2, 0)
