@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from evalsuite import score
@@ -12,20 +13,26 @@ from evalsuite.core.errors import FaultError
 from evalsuite.core.scores import BROKEN_RECORD
 from evalsuite.scorers.tree_scorers import tree_match, tree_score
 from evalsuite.trees import (
+    ComparatorResult,
     FieldResult,
     GoldValidationError,
     NullHandling,
+    SchemaError,
     TreeLimitError,
     TreeLimits,
     chain,
     evaluate,
     evaluate_stream,
     reclassify_nulls,
+    resolve_schema_references,
     treeval_score,
 )
+from evalsuite.trees.comparators import TRANSFORMS
+from evalsuite.trees.field_matching import assign, check_result, find_best_pairs, judge, try_transformed
 from evalsuite.trees.field_results import FieldReport, PathTotals, Tally, Totals, field_details, field_reason, tally
+from evalsuite.trees.json_schema import shorten, type_key
 from evalsuite.trees.json_values import Margin, canonical, canonical_order, inspect, number_in_text
-from evalsuite.trees.record_scoring import Lost, check_alternatives, in_step, read_broken
+from evalsuite.trees.record_scoring import Lost, Scoring, check_alternatives, in_step, read_broken
 from tests.trees.test_xeval_sound import NUMBER, TEXT, a_list, an_object
 
 TABLE = Path(__file__).with_name("records.txt")
@@ -136,6 +143,19 @@ def test_paths_of_instances() -> None:
     [(path, numbers)] = result.per_field.items()
     assert (path, numbers.mean_score) == ("a", 1.75 / 4)
     assert (numbers.matches, numbers.mismatches, numbers.omissions, numbers.hallucinations) == (1, 1, 1, 1)
+
+
+def test_compared_values_of_rows() -> None:
+    """Those of a pair after transforms, of a whole container but not in the reference's way, and none of what one side lacks."""
+    schema = an_object(a={**TEXT, "x-eval-transform": ["lowercase"]}, o=an_object(b=TEXT))
+    for gold, answer, compat, expected in (
+        ({"a": "X"}, {"a": "Y"}, False, ("x", "y")), ({"a": "X"}, {}, False, (None, None)), ({}, {"a": "X"}, False, (None, None)),
+        ({}, {}, False, ({}, {})), ({}, {}, True, (None, None)), ({"o": {}}, {"o": {}}, False, ({}, {})),
+        ({"o": 5}, {"o": [1]}, False, (5, [1])),
+        ({"o": 5}, {"o": [1]}, True, (None, None)), ({"o": 5}, {}, False, (None, None)),
+    ):  # fmt: skip
+        [row] = evaluate([gold], [answer], schema, compat=compat).records[0].field_results
+        assert (row.gold_compared, row.extracted_compared) == expected, (gold, answer, compat)
 
 
 def test_a_stream_shows_each_record() -> None:
@@ -369,3 +389,87 @@ def test_details_have_a_place_for_each_record() -> None:
     assert (details["counts"], details["tree"], details["margin"]) == (
         {"matches": 1, "mismatches": 2, "omissions": 0, "hallucinations": 0}, {"a": 0.5, "n": 0.0}, None,
     )  # fmt: skip
+
+
+def test_thresholds_and_results_of_comparators() -> None:
+    """A share counts by its threshold, 0 and 1 as they are; a plain number or boolean is a score, anything else a fault."""
+    for given, threshold, expected in (
+        (0.5, 0.5, (1.0, "own", "score 0.5 reaches the threshold 0.5")),
+        (0.4999, 0.5, (0.0, "own", "score 0.5 is below the threshold 0.5")),
+        (0.0, 0.5, (0.0, "own", None)), (1.0, 0.5, (1.0, "own", None)), (0.25, None, (0.25, "own", None)), (True, None, (1.0, "own", None)),
+        (ComparatorResult(0.25, "x", "why", skip=True), None, (0.25, "x", "why")),
+        (ComparatorResult(0.75, "x", "why", skip=True), 0.5, (1.0, "own", "score 0.75 reaches the threshold 0.5")),
+    ):  # fmt: skip
+        keys = {"x-eval-threshold": threshold} if threshold else {}
+        scoring = Scoring(
+            an_object(a={"type": "string", "x-eval-compare": "own", **keys}), comparators={"own": lambda *_, given=given: given}
+        )
+        found = judge(scoring.node.by_key["a"], "g", "e")
+        assert (found.score, found.comparator, found.reason) == expected
+        assert found.skip is (isinstance(given, ComparatorResult) and given.skip)
+    for wrong in (None, "1", 1.5, -0.1, math.nan, [1]):
+        with pytest.raises(FaultError, match="own"):
+            check_result("comparator own", wrong, "own")
+
+
+def test_long_reasons_of_transforms_are_cut() -> None:
+    """At 200 characters; a value that a later transform cannot take stays as it was."""
+    field = {"type": "string", "x-eval-compare": "exact", "x-eval-transform": ["strip", {"type_convert": {"to": "int"}}]}
+    node = Scoring(an_object(a=field)).node.by_key["a"]
+    assert try_transformed(node, " 5 ") == (5, "")
+    assert try_transformed(node, " x ") == (" x ", "transform type_convert: cannot convert str to int")
+    long = {**field, "x-eval-transform": ["own"]}
+
+    def fail(value: Any, params: Any) -> Any:
+        raise ValueError("x" * 500)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(TRANSFORMS, "own", fail)
+        node = Scoring(an_object(a=long)).node.by_key["a"]
+        assert try_transformed(node, "a") == ("a", ("transform own: " + "x" * 500)[:200])
+
+
+def test_pairs_of_the_best_fit() -> None:
+    """The largest sum; pairs that gain nothing are none; of equal ones those of the same content."""
+    none, same = np.zeros((2, 2), dtype=bool), np.eye(2, dtype=bool)
+    assert find_best_pairs(np.array([[1.0, 2.0], [2.0, 1.0]]), none) == [(0, 1), (1, 0)]
+    assert find_best_pairs(np.ones((2, 2)), same) == [(0, 0), (1, 1)]
+    assert find_best_pairs(np.ones((2, 2)), ~same) == [(0, 1), (1, 0)]
+    assert find_best_pairs(np.array([[1.0, 0.0], [0.0, -3.0]]), none) == [(0, 0)]
+    assert find_best_pairs(np.array([[0.0, 0.0], [0.0, 0.0]]), same) == [(0, 0), (1, 1)]
+    assert find_best_pairs(np.array([[1.0, 0.0], [0.0, 5e-12]]), none) == [(0, 0)]
+    assert find_best_pairs(np.array([[1.0, 0.0], [0.0, 5e-11]]), none) == [(0, 0), (1, 1)]
+    for fits, pairs in (([[0.5]], [(0, 0)]), ([[0.0]], []), ([[0.25, 0.5, 0.5]], [(0, 1)]), ([[0.25], [0.5], [0.5]], [(1, 0)]),
+                        ([[0.0, 0.0]], []), ([[1.0, 0.0], [1.0, 0.0]], [(0, 0)]),
+                        ([[0.5, 1.0], [0.0, 0.75]], [(0, 0), (1, 1)])):  # fmt: skip
+        assert assign(fits) == pairs
+
+
+def test_means_by_branch() -> None:
+    """A branch counts as one value next to the leaves of its parent, a list of objects too; without any value there is none."""
+    schema: dict[str, Any] = {"a": "integer", "b": {"c": "integer", "d": {"e": "integer", "f": "integer"}}}
+    schema |= {"l": [{"g": "integer", "h": "integer"}], "s": "string"}
+    gold = {"a": 1, "b": {"c": 1, "d": {"e": 1, "f": 1}}, "l": [{"g": 1, "h": 1}], "s": "x"}
+    answer = {"a": 0, "b": {"c": 1, "d": {"e": 0, "f": 1}}, "l": [{"g": 1, "h": 0}], "s": "x"}
+    result = treeval_score([answer], [gold], schema, hierarchical=True)
+    assert result.per_metric["exact_match"] == pytest.approx((0 + (1 + 0.5) / 2 + 0.5) / 3)
+    assert result.per_metric["levenshtein"] == 1
+    flat = treeval_score([answer], [gold], schema)
+    assert flat.per_metric["exact_match"] == pytest.approx(3 / 6)
+    assert flat.per_leaf_type["integer"] == {"exact_match": pytest.approx(3 / 6)}
+    assert treeval_score([{"s": None}], [{"s": None}], {"s": "string"}).per_metric["levenshtein"] is None
+    assert treeval_score([{}], [{"s": "x"}], {"s": "string"}, hierarchical=True).score == 0
+
+
+def test_paths_of_messages() -> None:
+    """A long path keeps its beginning and its end; keys that are no names are quoted; types have names of JSON and of Python."""
+    assert (shorten("x" * 80), shorten("a" * 61 + "b" * 20)) == ("x" * 80, "a" * 60 + "..." + "b" * 15)
+    names = [type_key(key) for key in ((), "choice", int, float, bool, str, "date", bytes)]
+    assert names == ["()", "()", "integer", "number", "boolean", "string", "date", str(bytes)]
+    flat = an_object(**{key: {"type": "string"} for key in "abcd"})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("evalsuite.trees.json_schema.MAX_NODES", 5)
+        assert resolve_schema_references(flat, notify=lambda _: None) == flat
+        patch.setattr("evalsuite.trees.json_schema.MAX_NODES", 4)
+        with pytest.raises(SchemaError, match=r"^d: the schema unfolds to more than 4 fields"):
+            resolve_schema_references(flat, notify=lambda _: None)
