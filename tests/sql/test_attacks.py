@@ -136,10 +136,10 @@ class Worker:
         other.close()
 
     def run(self, connection: Connection, text: str, limits: QueryLimits) -> tuple[str, str]:
-        """(code or `done`, text), `killed` four seconds after what the time limit may last on a busy machine, or a death."""
+        """(code or `done`, text), `killed` half a minute after what the time limit may last on a busy machine, or a death."""
         self._pipe.send((connection, text, limits))
         try:
-            if self._pipe.poll(WALL_TIMES * limits.seconds + 4):
+            if self._pipe.poll(WALL_TIMES * limits.seconds + 30):
                 answer: tuple[str, str] = self._pipe.recv()
                 return answer
         except EOFError:
