@@ -98,6 +98,16 @@ def test_what_floats_are_sure_of_is_so(found: list[tuple[str, str]], tolerance: 
         assert not sure or numbers_equal(*map(read_cell, pair), tolerance)
 
 
+def test_how_many_decimals_are_written() -> None:
+    """As single cells have them; an exponent moves the point, a whole number without one has -1, none has more than a hundred."""
+    shown = {"1": -1, "-7": -1, "1.0": 1, "0.000": 3, "1.5e-3": 4, "12e-1": 1, "1.50e2": 0, "-12.5E+1": 0, "5e0": 0, "1e15": 0, "1e-20": 20}
+    shown |= {"1.5e-300": 100, "12345678901234567890": -1}
+    for text, digits in shown.items():
+        numbers = numbers_of(block([text]), 0)
+        assert numbers is not None
+        assert (numbers.digits.tolist(), numbers.values.tolist()) == ([digits], [float(text)])
+
+
 # (gold, predicted, the check's own tolerance, whether floats are sure): what is equal and near a limit needs the exact rule.
 SURE: list[tuple[str, str, dict[str, float], bool]] = [
     ("2604.2362912", "2604.24", {}, True),

@@ -188,6 +188,26 @@ def test_which_numbers_may_be_years(year: int, is_year: bool) -> None:
     assert [value.is_year for value in find_numbers(f"{year}")] == [is_year]
 
 
+READINGS = {
+    "-5 km": "-5 with a unit or currency",
+    "\u22121,234": "-1234 with thousands separators; -1.234 with a decimal comma",
+    "3,5": "3.5 with a decimal comma",
+    "1.234": "1.234 in another form; 1234 with thousands separators",
+    "1.234,5": "1234.5 with a decimal comma",
+    "12 %": "12 with a percent sign; 0.12 with a percent sign",
+    "-3,5%": "-3.5 with a percent sign; -0.035 with a percent sign",
+    "12k": "12 with a unit or currency; 12000 in thousands",
+    "1'234": "1234 with thousands separators",
+    "-12": "-12 in another form",
+    "abc": "",
+}
+
+
+def test_every_reading_of_a_number() -> None:
+    """A text with one number in each form that people write, with its sign."""
+    assert {text: "; ".join(f"{number:f} {way}" for number, way in number_readings(text)) for text in READINGS} == READINGS
+
+
 def test_a_text_without_a_number_begins_with_none() -> None:
     """Neither words nor nothing is a number."""
     assert number_at_start("abc") is number_at_start("") is None
