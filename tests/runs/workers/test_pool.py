@@ -144,7 +144,7 @@ def scored(folder: Path, rigged: dict[tuple[str, str], str], *, jobs: int, n: in
     ("kind", "n", "n_pairs"),
     [
         *(("text", n, n_pairs) for n, n_pairs in ((64, 1), (65, 2), (999, 4))),
-        *(("number", 65, 2), ("table", 8, 1), ("table", 9, 2), ("long table", 3, 3), ("database", 3, 3)),
+        *(("number", 65, 2), ("table", 8, 1), ("table", 9, 2), ("table", 17, 3), ("long table", 3, 3), ("database", 3, 3)),
     ],
 )
 def test_a_pair_is_opened_where_there_is_work_for_it(kind: str, n: int, n_pairs: int, tmp_path: Path) -> None:
