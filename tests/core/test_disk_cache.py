@@ -33,6 +33,8 @@ def test_the_next_one_knows(tmp_path: Path, key: str) -> None:
     first.put("a", key, {"n": [1, None, "ü"]})
     assert first.get("a", key) == {"n": [1, None, "ü"]}
     assert first.get("b", key) is None
+    # All at once on closing, unless it is asked otherwise.
+    assert not (tmp_path / FILE).exists()
     first.close()
     assert DiskCache(tmp_path).get_all("a", ["other", key]) == {key: {"n": [1, None, "ü"]}}
 
