@@ -12,7 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.analysis.leaderboard.comparison import Candidate, Comparison, PairedDifference, Plan, ScoreShift, compare, fields_by_unit
+from evalsuite.analysis.leaderboard.comparison import (
+    Candidate,
+    Comparison,
+    PairedDifference,
+    Plan,
+    ScoreShift,
+    compare,
+    fields_by_unit,
+    plan_of,
+)
 from evalsuite.analysis.leaderboard.pairing import (
     Paired,
     PairingOptions,
@@ -24,12 +33,12 @@ from evalsuite.analysis.leaderboard.pairing import (
     pairs_by_further_scorer,
     side_of,
 )
-from evalsuite.analysis.leaderboard.ranking import Admission, BoardRules, RankedRow, check_trust
+from evalsuite.analysis.leaderboard.ranking import Admission, BoardRules, RankedRow, check_trust, read_board_rules
 from evalsuite.analysis.leaderboard.reliability import agree, find_margins, mean_side, models_of, newest_samples, samples_of
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import OutputError, UsageError
+from evalsuite.core.errors import GoldError, OutputError, UsageError
 from evalsuite.core.status import further_result_row
-from evalsuite.core.types import Result
+from evalsuite.core.types import RULES, Result
 from evalsuite.readers.gold_files import find_spec, gold_hash
 from evalsuite.runs.corrected_scores import Rater
 from evalsuite.runs.leaderboard_entries import Entry, Place
@@ -99,6 +108,7 @@ def test_an_unreadable_entry_is_no_sample() -> None:
     models, samples = models_of([entry("a", [1.0, 0.0], **alike), unread, entry("b", [1.0, 1.0], **alike)])
     assert [model.name for model in models if model.scores is not None] == ["m"]
     assert "m" in samples
+    assert models[-1] is unread
     alone, _ = models_of([unread, entry("a", [1.0, 0.0], **alike)])
     assert [model.name for model in alone if model.scores is not None] == ["a"]
 
@@ -245,6 +255,8 @@ def test_the_score_under_a_tolerance_is_a_plain_count(answers: list[tuple[float 
         key=lambda name: (answers[int(name[1:])][1], name),
     )
     assert found.steps_to_show()[0] == (0.0, found.score_at(0))
+    apart = [result("q", 1.0, official=0.25, strict=0.75)]
+    assert [find_margins("run", apart, rules).score for rules in RULES] == [0.25, 0.75]
 
 
 def test_the_side_of_a_run_of_any_version() -> None:
@@ -470,6 +482,16 @@ def test_which_way_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
     (model,), _ = models_of(runs)
     assert model.scores is not None
     assert list(model.scores.score) == [0.75]
+
+
+def test_what_is_planned_of_equal_scores(tmp_path: Path) -> None:
+    """Of 0/1 scores their size is known, of clusters of them it is not; a list in place of a text of the host's rules is shown whole."""
+    ones = [1.0, 0.0]
+    plans = [plan_of(ones, ones, alpha=0.05, clusters=clusters) for clusters in (None, ["a", "b"])]
+    assert [plan.units is None for plan in plans] == [False, True]
+    (tmp_path / "board.yaml").write_text("title: [a, [b]]\n")
+    with pytest.raises(GoldError, match=r"board\.yaml:1: title must be text, found \['a', \['b'\]\]"):
+        read_board_rules(tmp_path / "board.yaml")
 
 
 def test_an_admission_that_cannot_be_saved(tmp_path: Path) -> None:
