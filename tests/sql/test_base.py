@@ -87,6 +87,7 @@ def test_a_server_is_not_asked_after_the_end(closed: bool, said: str, tmp_path: 
     [
         ("syntax error near c or d", "SELECT c, d", "d"),
         ('no "b" near c', "SELECT b, c", "b"),
+        ("near c or", "SELECT c", "c"),
         ("near x", "SELECT b", ""),
         ("near x\nb", "SELECT b", ""),
     ],

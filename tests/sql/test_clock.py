@@ -186,6 +186,7 @@ def test_no_quoted_name_asks_another_clock(engine: str, sql: str) -> None:
         ("snowflake", "SELECT current_date - 1 AS getdate", f"SELECT TO_TIMESTAMP_LTZ({AT})::DATE - 1 AS getdate"),
         ("snowflake", "SELECT max(getdate) FROM t // getdate()", None),
         ("postgres", "SELECT known, snow() FROM now_and_then", None),
+        ("postgres", "date 'today'", "date '2024-02-29'"),
         ("postgres", "SELECT 'today'::date, date 'tomorrow', 'now'", "SELECT '2024-02-29'::date, date '2024-03-01', 'now'"),
         ("sqlite", "SELECT date('now')", None),
     ],

@@ -123,6 +123,14 @@ _ON = "JOIN city AS b ON a.id = b.id AND b.big = 1"
                 *("without `JOIN city USING (id)`", "with DISTINCT", "with `NOT b IN (1)` for `b IN (1)`"),
             ],
         ),
+        (
+            "SELECT a.id FROM sale AS a JOIN city AS b ON a.id = b.id WHERE a.x IN (1, 2)",
+            [
+                *("without `WHERE a.x IN (1, 2)`", "with `LEFT JOIN city AS b ON a.id = b.id` for `JOIN city AS b ON a.id = b.id`"),
+                *("without `JOIN city AS b ON a.id = b.id`", "with DISTINCT", "with `NOT a.x IN (1, 2)` for `a.x IN (1, 2)`"),
+                *("with `a.x IN (2)` for `a.x IN (1, 2)`", "with `a.x IN (1)` for `a.x IN (1, 2)`"),
+            ],
+        ),
     ],
 )
 def test_all_edits_of_a_query(sql: str, words: list[str]) -> None:
