@@ -1,14 +1,14 @@
 """Matrices of all pairs of elements are what each pair gives alone: fields by their rows, Treeval's counters and scores by a walk."""
 
 import random
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 import pytest
 
 from evalsuite.trees.all_pairs import Grid, InnerLists
-from evalsuite.trees.field_matching import ContentOrder, FieldGrid, compat_fits
+from evalsuite.trees.field_matching import ContentOrder, FieldGrid, compat_fits, score_matrix
 from evalsuite.trees.field_results import ComparatorResult, tally
 from evalsuite.trees.record_scoring import Scoring, Walk
 from evalsuite.trees.treeval import Place, prepare
@@ -18,6 +18,7 @@ from evalsuite.trees.treeval_counts import Counts, Options, TreevalGrid, flat_me
 BEST, KEYED = {"match_by": "hungarian"}, {"match_by": "key_field", "key": "k"}
 KEYED_OR_BEST = {**KEYED, "fallback": "hungarian"}
 ANY_OF = "x-eval-any-of"
+NAN, INF = float("nan"), float("inf")
 
 
 def leaf(kind: str, **keys: Any) -> dict[str, Any]:
@@ -99,6 +100,30 @@ def test_fields_of_all_pairs_are_those_of_each_pair(compat: bool) -> None:
             counts = tally(walk.attempt(node, gold[i], answer[j], "", ())[0])
             expected = counts.f1 if compat else walk.gain_of(counts)
             assert worth[i, j] == pytest.approx(expected), (list(properties), gold[i], answer[j])
+
+
+TOLERANCES = [{"rel": 0.5}, {"abs": 1}, {"rel": 0.5, "abs": 1}]
+COLUMNS: list[list[Any]] = [
+    [0, 1, 2, -1, 2**53, -(2**53)], [0.0, 1.0, 1.5, -1.0, 3.0, 2.0**53], [2**53 + 1, 2**53, 10**400, 1], [NAN, 1.0, INF, -INF, 1],
+    [NAN, "a", None],
+    ["a", "A", "\u00e9", "e\u0301", ""], [None, True, False, 0, 1, 1.0, "1", "x"], [[1], [True], {"a": 1}, 1, "1"],
+    [1e308, -1e308, 5e-324, 0.0],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("compat", [False, True])
+@pytest.mark.parametrize("compare", ["exact", "numeric", *({"numeric": {"tolerance": each}} for each in TOLERANCES)], ids=str)
+def test_a_column_is_compared_as_each_of_its_pairs(compare: Any, compat: bool) -> None:
+    """Whatever kinds of values stand in it, with a transform and a threshold too."""
+    for keys in ({}, {"threshold": 0.5}, {"transform": ["normalize_whitespace"]}):
+        scoring = Scoring({"type": "object", "properties": {"a": leaf("string", compare=compare, **keys)}}, compat=compat)
+        walk, node = Walk(scoring, alternatives=False), scoring.node.fields[0]
+        for gold, answer in product(COLUMNS, repeat=2):
+            if compat and (keys.get("transform") or 10**400 in (*gold, *answer)):
+                continue  # raises there
+            found = score_matrix(node, gold, answer, compat=compat)
+            expected = [[walk.unit(node, g, e, "", ()).score for e in answer] for g in gold]
+            assert np.array_equal(found, np.array(expected)), (gold, answer)
 
 
 def test_many_lists_are_crossed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
