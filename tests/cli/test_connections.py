@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
+from evalsuite.sql.session import QueryLimits
 from tests.cli.test_run import lacks, said
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -65,6 +66,14 @@ def test_its_own_statement(capsys: pytest.CaptureFixture[str]) -> None:
     """`--sql` is refused like any answer."""
     assert main(["connections", "test", "sales", "--sql", "DELETE FROM t"]) == 2
     assert "only one SELECT is run" in capsys.readouterr().out
+
+
+def test_its_own_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--seconds` limits the statement."""
+    asked: list[object] = []
+    monkeypatch.setattr("evalsuite.sql.session.QueryLimits", lambda **limits: asked.append(limits) or QueryLimits(**limits))
+    main(["connections", "test", "sales", "--seconds", "7"])
+    assert asked == [{"seconds": 7}]
 
 
 def test_unknown_name_and_nothing_configured(capsys: pytest.CaptureFixture[str]) -> None:

@@ -125,6 +125,7 @@ def test_a_suite_with_a_description_and_blank_cells(place: Path, capsys: pytest.
     exact, loose = said(capsys, *tried)[1], said(capsys, *tried, "--parameter", "ignore_case=true")[1]
     assert ("0.0 %" in exact, "0.0 %" in loose.replace("100.0 %", "")) == (True, False)
     assert exact not in [said(capsys, *tried, *more)[1] for more in (("--alpha", "0.01"), ("--verbose",))]
+    assert [said(capsys, *tried, "-o", "tried.md") and (place / "tried.md").exists()] == [True]
 
 
 def test_a_suite_with_unscored_answers(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,12 +159,15 @@ scored = copy_of(make_scored)
         ("margins runs/one", "--json", "score against tolerance", '"steps"'),
         ("margins runs/one", "-o report.md", "", "report.md"),
         ("gold suspects runs/one runs/two --isolation none", "--rules strict", "1 of 2 instances", "0 of 2 instances"),
+        ("gold suspects runs/one runs/two --isolation none", "--gold nowhere", "", "nowhere: no such gold folder"),
         ("verify runs/one --sample 1 --isolation none", "--seed 123456", "", "123456"),
         ("verify runs/one --isolation none", "--result-dir two", "one is as it was submitted", "two is not what was scored"),
+        ("run one --gold gold --no-save --isolation none --no-cache", "--durations 1", "", "slowest 1"),
         ("gold lint gold", "--json", "", '"findings"'),
         ("gold audit gold --isolation none", "--most 1", "20 answers made", "4 answers made"),
         ("samples one two --gold gold --isolation none --json", "--rules strict", '"rules": "official"', '"rules": "strict"'),
         ("explain turned.csv here.csv", "--ordered", "", "order"),
+        ("explain turned.csv here.csv", "-o report.md", "", "report.md"),
         ("run one --gold gold --no-save --isolation none --json", "--max-bytes-billed 77", "", '"billed_bytes": 77'),
     ],
 )
@@ -181,6 +185,9 @@ def test_each_changes_what_is_said(
 @pytest.mark.parametrize(
     "words",
     [
+        "gold check gold",
+        "compare one two --no-cache",
+        "leaderboard one two --no-cache",
         "samples one two --gold gold",
         "drift runs/one",
         "gold audit gold",

@@ -66,6 +66,7 @@ def test_drift_with_a_plugin(place: Path) -> None:
     assert "unknown scorer 'twice'" in without["problem"]
     (with_it,) = json.loads(in_process("drift", "--plugin", "plug.py", "--json").stdout)["runs"]
     assert (with_it["problem"], with_it["n"], with_it["n_moved"]) == ("", 1, 0)
+    assert ["twice" in in_process("scorers", *more).stdout for more in ([], ["--plugin", "plug.py"])] == [False, True]
 
 
 def test_programs_without_a_sandbox(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +129,7 @@ def test_words_of_an_n_gram(place: Path) -> None:
 
 
 def test_what_is_reviewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`gold review` finds runs by name below `--runs`, asks at most `--most` questions, and judges by `--rules`."""
+    """`gold review` finds runs by name below `--runs`, asks at most `--most` questions, as many as `gold suspects` shows, by `--rules`."""
     made = runs(
         tmp_path, {"total": "47 pieces", "capital": "Porto"}, {"total": "47.0", "capital": "porto"}, {"total": "47", "capital": "Porto"}
     )
@@ -141,6 +142,9 @@ def test_what_is_reviewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         assert f"{n}/{n}" in out
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     assert main([*words, "--rules", "lenient"]) == 2
+    assert main([*words, "--gold", str(tmp_path / "nowhere")]) == 2
+    suspects = ["gold", "suspects", *map(str, made), "--isolation", "none"]
+    assert [said(*suspects, *more).count("P(gold is wrong)") for more in ([], ["--most", "1"])] == [3, 1]
     assert main([*words[:5], "--runs", str(tmp_path / "sub0"), *words[7:]]) == 2
 
 
@@ -335,6 +339,7 @@ def test_labels_at_the_threshold(place: Path) -> None:
         ("compare sub other --gold gold --isolation none", "sub"),
         ("explain a --result_dir sub --gold gold", "a"),
         ("rescore runs/sub --gold gold --isolation none", "0 of 1 verdicts changed"),
+        ("gold suspects runs/sub runs/other --gold gold --isolation none", "of 1 instance"),
         ("bundle a --run runs/sub --gold gold", "a"),
     ],
 )
@@ -345,7 +350,9 @@ def test_a_plugin_outside_the_gold_folder(place: Path, words: str, why: str) -> 
         made = ("run", name, "--gold", "gold", "--plugin", "plug.py", "--out", f"runs/{name}", "-q", "--isolation", "none")
         assert in_process(*made).returncode == 0
     without, with_it = (in_process(*words.split(), *more) for more in ([], ["--plugin", "plug.py"]))
-    assert (without.returncode, "unknown scorer 'twice'" in without.stderr) == (2, True), without
+    # Suspects are looked for without the answers that cannot be scored again.
+    assert without.returncode == (0 if "suspects" in words else 2)
+    assert ["unknown scorer 'twice'" in one.stdout + one.stderr for one in (without, with_it)] == [True, False], with_it
     assert (with_it.returncode in (0, 1), why in with_it.stdout) == (True, True), with_it
 
 

@@ -253,7 +253,7 @@ def test_python_api(toy: tuple[Path, Path]) -> None:
         package.score("string_match", "x", gold="x", golden=1)
 
 
-@pytest.mark.parametrize("answer", ["1,5", "1,6"])
+@pytest.mark.parametrize("answer", ["1,50", "1,6"])
 def test_files_in_another_dialect(tmp_path: Path, answer: str) -> None:
     """`delimiter`, `encoding` and `decimal` are parameters of table_match and tables_match, for gold and for the answer."""
     dialect = {"delimiter": ";", "encoding": "latin-1", "decimal": ","}
@@ -271,5 +271,5 @@ def test_files_in_another_dialect(tmp_path: Path, answer: str) -> None:
     rows = [{"instance_id": id_, "answer_type": kinds[id_], "answer_or_path": file} for id_, file in files.items()]
     write_lines(tmp_path / "sub" / "results_metadata.jsonl", *rows)
     run = json.loads(called("run", tmp_path / "sub", "--gold", tmp_path / "gold", "--json", "--no-save").stdout)
-    score = 1.0 if answer == "1,5" else 0.0
+    score = 1.0 if answer == "1,50" else 0.0
     assert (run["summary"]["official"], run["summary"]["strict"]) == (score, score)

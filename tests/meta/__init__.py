@@ -1,6 +1,7 @@
-"""The package's modules, parsed once for all tests of a process that look into them."""
+"""The package's modules, parsed once for all tests of a process that look into them, and tests by their names."""
 
 import ast
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -22,3 +23,10 @@ def nodes_of(path: Path) -> list[tuple[ast.AST, ast.AST | None]]:
         inner = node if isinstance(node, _SCOPES) else scope
         pending += [(child, inner) for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr_context | ast.operator)]
     return found
+
+
+def absent_tests(places: Iterable[str]) -> list[str]:
+    """Those of `tests/FILE::FUNCTION` that are not there."""
+    parts = sorted(place.split("::") for place in places)
+    texts = {file: (ROOT / file).read_text(encoding="utf-8") if (ROOT / file).is_file() else "" for file, _ in parts}
+    return [f"{file}::{name}" for file, name in parts if f"def {name}(" not in texts[file]]

@@ -3,6 +3,7 @@
 import re
 
 from tests.conftest import ROOT
+from tests.meta import absent_tests
 
 # A part of the sentence -> file below `tests` and its test.
 TESTS = {
@@ -30,7 +31,7 @@ TESTS = {
     "Links, devices, holes": "runs/test_archives.py::test_what_a_worker_says_is_not_believed",
     "cannot write a byte": "sandbox/test_landlock.py::test_a_reader_cannot_write_connect_or_look_at_its_parent",
     "makes evalsuite use the network": "cli/test_network.py::test_a_connection_is_opened_for_what_needs_a_query_alone",
-    "by an audit hook": "cli/test_network.py::test_no_command_asks_the_network_about_files",
+    "by an audit hook": "cli/test_network.py::test_a_connection_is_opened_for_what_needs_a_query_alone",
     "is only a submission": "cli/test_leaderboard.py::test_no_command_takes_a_submission_for_a_run",
     "that you name yourself": "analysis/gold_checks/test_forgery.py::test_no_forgery_is_verified",
     "bytes that it scores": "runs/test_opened_once.py::test_each_file_of_a_submission_is_opened_once",
@@ -75,7 +76,7 @@ TESTS = {
     "Programs inside trees": "scorers/metrics/test_python_unit_testing.py::test_in_a_tree_it_needs_permission_too",
     "`official` keeps the reference's rules": "conformance/test_recorded_data.py::test_spider2",
     "refuses those that it detects": "conformance/test_spider2_strict.py::test_strict_refuses_what_is_wrong",
-    "unless `--reveal": "cli/test_report.py::test_hidden_gold_stays_hidden_unless_told_otherwise",
+    "unless `--reveal": "cli/test_report.py::test_gold_is_shown_at_cells_only",
     "finds no gold and no secret": "sandbox/test_fork_ahead.py::test_no_variable_of_the_environment_reaches_a_worker",
     "is read as it is at that moment": "readers/test_submission_files.py::test_a_run_stands_for_the_bytes_that_it_read",
     "open the gold that a run names": "attacks/test_stranger.py::test_no_command_executes_code_that_only_a_run_names",
@@ -115,10 +116,4 @@ def test_each_sentence_has_a_test() -> None:
 
 def test_each_of_these_tests_is_there() -> None:
     """A test that is renamed or deleted is looked for here."""
-    absent = []
-    for place in {*TESTS.values()}:
-        file, _, name = place.partition("::")
-        path = ROOT / "tests" / file
-        if not path.exists() or f"def {name}(" not in path.read_text(encoding="utf-8"):
-            absent.append(place)
-    assert absent == []
+    assert absent_tests(f"tests/{place}" for place in TESTS.values()) == []

@@ -239,6 +239,10 @@ def test_the_next_step_of_a_second_log_compares_it_with_the_first(place: Path, c
     step = next(line for line in capsys.readouterr().out.splitlines()[::-1] if line.startswith("next: "))
     assert step.startswith("next: evalsuite compare geo-flexible 'geo-flexible (samples_geo)'")
     assert main(shlex.split(step)[2:]) == EXIT_OK
+    for more in ([], ["--compare"]):
+        capsys.readouterr()
+        assert main(["import", "b/samples_geo.jsonl", *more]) == EXIT_OK
+        assert ("done: imported suite 'geo'" in capsys.readouterr().out) != bool(more)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -44,6 +44,12 @@ def test_the_request_is_the_seeds(serve: Serve, judge_at: Make) -> None:
     assert score.details["judge"]["prompt_tokens"] == 100
 
 
+@pytest.mark.parametrize(("options", "score"), [({}, None), ({"variant": "issue_default"}, 0.6)])
+def test_the_variant_of_a_reply(serve: Serve, judge_at: Make, options: dict[str, Any], score: float | None) -> None:
+    """A digit in a sentence is a score in the older form alone."""
+    assert llm_judge("x", judge_at(serve(saying("a 3, not 12 or 5"))), gold="y", **options).official == score
+
+
 def test_parameters_of_the_suite_go_into_the_body(serve: Serve, judge_at: Make) -> None:
     """More keys are sent, and null takes one out."""
     server = serve(saying("4"))
