@@ -20,6 +20,7 @@ from evalsuite.analysis.leaderboard.comparison import (
     ScoreShift,
     compare,
     fields_by_unit,
+    paired_difference,
     plan_of,
 )
 from evalsuite.analysis.leaderboard.pairing import (
@@ -30,13 +31,15 @@ from evalsuite.analysis.leaderboard.pairing import (
     differing_cases,
     fields_of,
     is_lower_better,
+    load_sides,
     pairs_by_further_scorer,
     side_of,
 )
 from evalsuite.analysis.leaderboard.ranking import Admission, BoardRules, RankedRow, check_trust, read_board_rules
 from evalsuite.analysis.leaderboard.reliability import agree, find_margins, mean_side, models_of, newest_samples, samples_of
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import GoldError, OutputError, UsageError
+from evalsuite.core.errors import GoldError, OutputError, UntrustedPluginError, UsageError
+from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.core.status import further_result_row
 from evalsuite.core.types import RULES, Result
 from evalsuite.readers.gold_files import find_spec, gold_hash
@@ -155,6 +158,7 @@ def test_a_model_is_the_plain_mean_of_its_samples(samples: list[list[tuple[str, 
     for column in (model.scores.score, model.scores.official, model.scores.strict):
         assert list(column) == expected
     assert (model.scores.folder, model.scores.submission) == ("runs/r0", "r0")
+    assert list(model.scores.scorer) == ["string_match"] * len(shared)
     if len(samples) > 1:
         kinds = [{name for name, _ in row} for row in rows]
         alike = [min(kind) if len(kind) == 1 or not row else "scored" for kind, row in zip(kinds, judged, strict=True)]
@@ -326,6 +330,15 @@ def test_what_cannot_be_compared_or_ranked() -> None:
     runs = [entry("a", [None, 1.0], status=["unscored", "scored"]), entry("b", [1.0, None], status=["scored", "unscored"])]
     with pytest.raises(UsageError, match="no instance was judged in all"):
         board(*runs, allow_unscored=True)
+    unread = Entry(name="a", scores=None, fault="BAD_METADATA")
+    for entries, anonymous, why in (
+        ([unread], False, "1 submissions could be read: a: BAD_METADATA"),
+        ([unread], True, "1 submissions could be read"),
+    ):
+        with pytest.raises(UsageError, match=f"none of {why}$"):
+            board(*entries, anonymous=anonymous)
+    with pytest.raises(UsageError, match=r"none of 0 submissions could be read$"):
+        board()
     nobody = board(entry("a", [None], status=["unscored"]))
     assert [(row.rank, row.score, row.n_judged) for row in nobody.rows] == [(None, None, 0)]
     assert (nobody.test, nobody.family, nobody.tau) == ("", 0, None)
@@ -489,9 +502,24 @@ def test_what_is_planned_of_equal_scores(tmp_path: Path) -> None:
     ones = [1.0, 0.0]
     plans = [plan_of(ones, ones, alpha=0.05, clusters=clusters) for clusters in (None, ["a", "b"])]
     assert [plan.units is None for plan in plans] == [False, True]
+    assert [paired_difference("x", scores, scores).note for scores in (ones, [0.5, 0.0])] == ["", "no differences"]
     (tmp_path / "board.yaml").write_text("title: [a, [b]]\n")
     with pytest.raises(GoldError, match=r"board\.yaml:1: title must be text, found \['a', \['b'\]\]"):
         read_board_rules(tmp_path / "board.yaml")
+
+
+def test_whose_plugins_run(tmp_path: Path) -> None:
+    """Those of the gold that the user named; those of the gold that a run names do not."""
+    gold, submission = write_gold(tmp_path / "gold"), write_submission(tmp_path / "sub")
+    (gold / "my.py").write_text("def mine(prediction, gold):\n    return 1.0\n")
+    (gold / "suite.yaml").write_text("scorers: [string_match, {mine: 'python:my.py:mine'}]\n")
+    with trusting_plugins(gold):
+        scored(submission, gold, tmp_path / "run")
+    how = {"isolation": "none", "jobs": 1}
+    (named,) = load_sides([str(submission)], gold=gold, how=how)
+    assert named.results["capital"].score == 1
+    with pytest.raises(UntrustedPluginError):
+        load_sides([str(tmp_path / "run"), str(submission)], how=how)
 
 
 def test_an_admission_that_cannot_be_saved(tmp_path: Path) -> None:
@@ -500,8 +528,8 @@ def test_an_admission_that_cannot_be_saved(tmp_path: Path) -> None:
     moment = datetime(2026, 11, 22, 14, 30, tzinfo=UTC)
     with pytest.raises(OutputError, match="accepted"):
         Admission(BoardRules(), tmp_path / "file" / "accepted.json", moment)({"a": "hash"})
-    assert Admission(BoardRules(), tmp_path / "board" / "accepted.json", moment)({"a": "hash"}) == []
-    assert json.loads((tmp_path / "board" / "accepted.json").read_text()) == {"hash": ["2026-11-22T14:30:00Z", "a"]}
+    assert Admission(BoardRules(), tmp_path / "of" / "board" / "accepted.json", moment)({"a": "hash"}) == []
+    assert json.loads((tmp_path / "of" / "board" / "accepted.json").read_text()) == {"hash": ["2026-11-22T14:30:00Z", "a"]}
 
 
 def test_few_instances_with_many_records() -> None:
