@@ -83,12 +83,22 @@ def test_plain_files_come_in_blocks(rows: list[list[str]], quoting: int, end: st
     "data",
     [
         *(b'a,b\n1,"x""y"\n', b"a,b\n1\n", b"a,b\n1,2,3\n", b"a,b\n\n1,2\n", b"a\n\n1\n", b"a,b\n1,\x00\n", b'"a","b"\n"1","\x00"\n'),
+        *(b'"a","b"\n"1","2","3"\n', b'"a","b"\n"1"\n"2","3","4"\n'),
         *(b"a,b\n1,\xff\n", b'"a","b"\n"1","\xff"\n', b"a,b\r1,2\r", b'a,b\n1,"x\n'),
     ],
 )
 def test_odd_files_are_left_to_the_exact_reader(data: bytes) -> None:
     """Quotes within fields, ragged rows, blank lines, NUL, other encodings, lone returns, open quotes."""
     assert cells_of(data) is None
+
+
+@pytest.mark.parametrize("chunk", [7, 1 << 20])
+@pytest.mark.parametrize("ends", [("\r\n", "\n", "\n"), ("\n", "\r\n", "\n"), ("\n", "\n", "\r\n")])
+def test_line_ends_of_two_kinds(ends: tuple[str, ...], chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one block they are left to the exact reader, in several each has its own."""
+    monkeypatch.setattr(csv_table, "_CHUNK", chunk)
+    data = "".join(f'"{line}","b"{end}' for line, end in enumerate(ends)).encode()
+    assert cells_of(data) in (None, exactly(data))
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

@@ -294,6 +294,18 @@ def test_a_damaged_file_is_a_fault_with_a_fixed_text(tmp_path: Path, caplog: pyt
         assert caplog.text.count("duckdb: ") == 1
 
 
+def test_a_connection_that_was_closed_is_not_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a long file it is closed after each reading, of gold and of an answer; of a damaged one too."""
+    path = make(tmp_path / "r.duckdb", T)
+    (tmp_path / "bad.duckdb").write_bytes(path.read_bytes()[:-100_000])
+    monkeypatch.setattr(duckdb_tables, "_LONG", 0)
+    for _ in range(2):
+        assert isinstance(read(path, "t")["t"], Table)
+        assert isinstance(read_trusted_duckdb(path, names=None, limits=resolve_limits())["t"], Table)
+        with pytest.raises(FaultError):
+            read(tmp_path / "bad.duckdb")
+
+
 def test_a_wal_beside_the_file_is_never_seen_and_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the one file is copied, to one without a name."""
     (tmp_path / "made").mkdir()
