@@ -14,6 +14,7 @@ from evalsuite.trees.record_scoring import Scoring, Walk
 from evalsuite.trees.treeval import Place, prepare
 from evalsuite.trees.treeval import Walk as TreevalWalk
 from evalsuite.trees.treeval_counts import Counts, Options, TreevalGrid, flat_means, pair_weights, total_score, used_metrics
+from evalsuite.trees.treeval_metrics import PairMetric
 
 BEST, KEYED = {"match_by": "hungarian"}, {"match_by": "key_field", "key": "k"}
 KEYED_OR_BEST = {**KEYED, "fallback": "hungarian"}
@@ -238,3 +239,13 @@ def test_counts_of_all_pairs_are_those_of_each_pair(compat: bool) -> None:
             means = flat_means(used, walk.outcomes.values())
             score = total_score(means, used, Counts(*walk.counts), clip=not compat)
             assert weights[i, j] == pytest.approx(score, abs=1e-9), (keys, want[i], got[j])
+
+
+def test_values_are_worth_the_mean_of_their_metrics() -> None:
+    """Two metrics of a list of texts count alike, one from the better end of its range."""
+    error = PairMetric(name="error", function=lambda p, r: abs(len(p) - len(r)), score_range=(0, 4), higher_is_better=False)
+    for names, expected in ((["exact_match", "error"], [[1.0, 0.25], [0.375, 0.125]]), (["error"], [[0, -2], [-1, -3]])):
+        branch, _ = prepare({"l": ["string"]}, [error], {"string": names})
+        node, options = branch.children[0], Options()
+        grid = TreevalGrid(node, ["ab", "a"], ["ab", "abcd"], options)
+        assert pair_weights(node, grid.totals(), grid.shape, options).tolist() == expected

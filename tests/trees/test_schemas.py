@@ -113,6 +113,9 @@ def test_a_dict_is_annotated_in_place() -> None:
         assert schema["properties"]["a"]["x-eval-compare"] == "exact"  # type: ignore[index]
         text = json.dumps({"type": "object", "properties": {"a": {"type": "string"}}})
         assert annotate_xeval(text, compat=compat) == schema
+    circle: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "string"}}}
+    circle["properties"]["again"] = circle
+    assert annotate_xeval(circle, compat=True)["properties"]["a"]["x-eval-compare"] == "exact"
 
 
 class Colour(Enum):
