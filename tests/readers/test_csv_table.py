@@ -236,6 +236,7 @@ def test_a_dialect_is_read_like_the_default_one() -> None:
     found = read_csv_table(io.BytesIO(raw.encode("latin-1")), name="t.csv", limits=resolve_limits(), dialect=dialect)
     assert found.header == ("name", "n", "note")
     assert [list(column) for column in found.columns] == [["é; a", ""], ["1.5", "-2.25e3"], ["1,5 and more", 'x "y"']]
+    assert Dialect(delimiter=";").rewritten(b"a;b\n1,5;2.5\n") == b'a,b\n"1,5",2.5\n'
     with pytest.raises(FaultError) as fault:
         read_csv_table(io.BytesIO(b"a\n\xff\n"), name="t.csv", limits=resolve_limits(), dialect=Dialect(delimiter=";"))
     assert fault.value.fault.code == "BAD_ENCODING"

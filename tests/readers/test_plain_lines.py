@@ -8,7 +8,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalsuite.core.types import Submission
@@ -82,7 +82,12 @@ def read_in_every_way(folder: Path, content: bytes) -> list[Submission]:
     return found
 
 
+PLAIN_LINE = '{"instance_id": "%s", "answer_type": "answer", "answer_or_path": "x"}'
+
+
 @examples(300)
+@example(content=[PLAIN_LINE % "a", "[", PLAIN_LINE % "b", "]"], end="\n", last=True, mark=b"", wild=b"")
+@example(content=["{}"] * 9 + ["[", PLAIN_LINE % "b", "]"], end="\n", last=True, mark=b"", wild=b"")
 @given(
     content=st.lists(lines(), max_size=8),
     end=st.sampled_from(["\n", "\r\n"]),
