@@ -107,6 +107,7 @@ def test_what_a_comparator_cannot_do(monkeypatch: pytest.MonkeyPatch) -> None:
     assert SHIPPED["edit_distance"]("abc", "abcd", {}).score == 0.75
     with pytest.raises(TreeLimitError, match="edit distance of 13 and 1 characters"):
         SHIPPED["edit_distance"]("a" * 13, "b", {})
+    assert [table["numeric"](1, 2, {"tolerance": {"rel": NAN}}).score for table in (BUILTIN, COMPAT)] == [0, 1]
     with pytest.raises(TypeError, match="oneof needs a list 'values', got str"):
         COMPAT["oneof"](None, "a", {"values": "abc"})
     for keys, message in (({1: 2}, "keys must be strings, got 1"), ({"x-eval-compare": {1: {}}}, "name must be a non-empty string")):
