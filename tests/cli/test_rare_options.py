@@ -310,9 +310,12 @@ def test_runs_are_found_below_the_folder_of_runs(no_reader: Path, capsys: pytest
     for name in ("one", "two"):
         Path("runs", name).rename(Path("runs", f"run_{name}"))
     asked = words.replace("one", "run_one").replace("two", "run_two").split()
-    assert "run_one" in said(*asked, code=2)
+    without = said(*asked, code=2)
+    assert "run_one" in without
     main([*asked, "--runs", "runs"])
-    assert "'run_one'" not in capsys.readouterr().err
+    with_it = capsys.readouterr().err
+    assert "'run_one'" not in with_it
+    assert with_it != without
 
 
 def test_jobs_of_a_run(no_reader: Path) -> None:
