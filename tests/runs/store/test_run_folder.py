@@ -1,6 +1,7 @@
 """Run folders: killed before any change, cut at any byte, on a full disk, wanted by two; always a whole run or one clear error."""
 
 import json
+import os
 import resource
 import shutil
 import subprocess
@@ -422,6 +423,9 @@ def test_what_the_system_refuses_is_named(tmp_path: Path) -> None:
         RunFolder(tmp_path / "run").reopen(PLAN, lambda results, whole: (results, whole) == ({}, ""))
     assert RunFolder(tmp_path / "run").reopen(PLAN, lambda *_: False)[1] == {}
     pytest.importorskip("cryptography", reason="cryptography is not installed (pip install 'evalsuite[sign]')")
+    new_key(tmp_path / "key")
+    os.umask(mask := os.umask(0))
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("key", "key.pub")] == [0o600 & ~mask, 0o644 & ~mask]
     with pytest.raises(OutputError, match="cannot write") as refused:
         new_key(long)
     assert "exists already" not in refused.value.message
