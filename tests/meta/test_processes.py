@@ -18,6 +18,7 @@ EXEMPT = {
     "tests/processes.py": "the one place",
     "tests/command_server.py": "commands are forked here, with a time limit, and killed with their group",
     "tests/mutation.py": "not part of the test line; its forks have a time limit, and are killed with their group",
+    "tests/reports/site/test_site.py": "a fork that an alarm ends",
     "tests/runs/store/every_moment.py": "test_run_folder.py starts this program with a time limit; its children are in its process group",
 }
 # Only a text with one of these is worth parsing.

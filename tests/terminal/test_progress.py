@@ -54,7 +54,7 @@ def test_a_run_of_more_than_a_second(place: Path, columns: int, env: dict[str, s
 
 def test_other_commands_that_take_longer(place: Path) -> None:
     """A leaderboard draws it too, over all submissions."""
-    shown = run([*EVALSUITE, "leaderboard", "sub", "--gold", "gold", "--plugin", "slow.py"], cwd=place)
+    shown = run([*EVALSUITE, "leaderboard", "sub", "--gold", "gold", "--plugin", "slow.py", "--jobs", "1"], cwd=place)
     assert (shown.code, shown.lines[-1]) == (0, "done: 1 submission ranked (1 new, 0 reused)")
     assert "scoring" in shown.raw
     assert "scoring" not in shown.screen

@@ -196,6 +196,7 @@ def build_killed(at: int) -> int:
     """The exit code of a build in a process of its own, which is killed at its n-th write, or where `at` is 0 just before the exchange."""
     if pid := os.fork():
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    signal.alarm(60)
     n, plainly = [at], building._write
 
     def dies(*where: Any, **how: Any) -> Any:

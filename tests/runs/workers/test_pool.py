@@ -387,13 +387,14 @@ def test_no_kill_from_outside_makes_a_zero(n_kills: int, tmp_path: Path) -> None
     submission, gold = tables(tmp_path, 60)
     random_, results, is_done = random.Random(n_kills), dict[str, Result](), threading.Event()
     n_killed = 0
-    # What other tests of this process share, a viewer or a fork server, is no worker of these runs.
-    others = {os.getpid(), *descendants(os.getpid())}
+    # What other tests of this process share, a viewer or a server, and what that starts meanwhile, is no worker of these runs.
+    others = descendants(os.getpid())
 
     def kill() -> None:
         nonlocal n_killed
         while n_killed < n_kills and not is_done.wait(random_.random() / 20):
-            if workers := [number for number in descendants(os.getpid()) if number not in others]:
+            spared = {number for other in others[1:] for number in descendants(other)} | {*others}
+            if workers := [number for number in descendants(os.getpid()) if number not in spared]:
                 with suppress(ProcessLookupError):
                     os.kill(random_.choice(workers), signal.SIGKILL)
                     n_killed += 1
