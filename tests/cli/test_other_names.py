@@ -138,14 +138,16 @@ def test_a_suite_with_unscored_answers(place: Path, monkeypatch: pytest.MonkeyPa
 
 
 def make_scored(folder: Path) -> None:
-    """A gold folder of numbers, two submissions and a run of each, and two tables of the same rows."""
+    """A gold folder of numbers in two groups, two submissions and a run of each, two tables of the same rows, and a suite of texts."""
     spec = [(name, {"func": "number_match", "parameters": {"gold": value, "abs_tol": 1}}) for name, value in (("a", 5), ("b", 7))]
     write_lines(folder / "gold/x_eval.jsonl", *({"instance_id": name, "evaluation": how} for name, how in spec))
+    (folder / "gold/suite.yaml").write_text("groups: {part_a: [a], part_b: [b]}\n")
     for name, answers in (("one", ("5", "8")), ("two", ("6", "9"))):
         text_submission(folder / name, **dict(zip("ab", answers, strict=True)))
         assert main(["run", name, "--gold", "gold", "--out", f"runs/{name}", *RUN]) == 0
-    for name, text in (("here.csv", "n\n1\n2\n"), ("turned.csv", "n\n2\n1\n")):
+    for name, text in (("here.csv", "n\n1\n2\n"), ("turned.csv", "n\n2\n1\n"), ("qa.csv", "input,turned,right,model\nx,y,A,A\ny,x,B,b\n")):
         (folder / name).write_text(text)
+    assert main(["suite", "create", "s", "--from", "qa.csv", "--reference", "right", "--scorer", "exact_match"]) == 0
 
 
 scored = copy_of(make_scored)
@@ -169,6 +171,23 @@ scored = copy_of(make_scored)
         ("explain turned.csv here.csv", "--ordered", "", "order"),
         ("explain turned.csv here.csv", "-o report.md", "", "report.md"),
         ("run one --gold gold --no-save --isolation none --json", "--max-bytes-billed 77", "", '"billed_bytes": 77'),
+        ("run two --gold gold --no-save --isolation none --no-cache", "--limit rows=77", "", "limits:"),
+        ("run two --gold gold --no-save --isolation none --no-cache", "--reveal none", "closest is 9", ""),
+        ("report runs/two", "--reveal none", "closest is 9", ""),
+        ("explain a --run runs/two", "--rules lenient", "off by 1", "no rules 'lenient'"),
+        ("bundle a --run runs/two", "--rules lenient", "The smallest case", "no rules 'lenient'"),
+        ("bundle a --run runs/two", "--isolation no", "The smallest case", "--isolation"),
+        ("compare runs/one runs/two", "--rules strict", "rules official", "rules strict"),
+        ("compare runs/one runs/two", "--cluster part_", "", "cluster"),
+        ("leaderboard one two --gold gold --isolation none", "--by scorer", "", "number_match"),
+        ("drift runs/one --isolation none", "--gold nowhere", "", "nowhere: no such gold folder"),
+        ("connections list", "--databases nowhere", "", "nowhere: no such folder"),
+        ("connections test", "--databases nowhere", "", "nowhere: no such folder"),
+        ("suite run s --from qa.csv --candidate model", "again --input turned", "done: 50.0 %", "done: 0.0 %"),
+        ("suite run s --from qa.csv --candidate model", "again -o report.md", "", "report.md"),
+        ("suite run s --from qa.csv --candidate model", "again --json", "next: ", '"n_judged"'),
+        ("suite run s --from qa.csv --candidate model", "again --quiet", "next: ", ""),
+        ("suite try qa.csv --candidate model --reference right", "--scorer exact_match", "by string_match", "by exact_match"),
     ],
 )
 def test_each_changes_what_is_said(

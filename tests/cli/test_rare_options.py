@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -309,7 +310,7 @@ def test_runs_are_found_below_the_folder_of_runs(no_reader: Path, capsys: pytest
     """A run's name is looked for in `--runs`; without it, where runs are kept by default, there is none."""
     for name in ("one", "two"):
         Path("runs", name).rename(Path("runs", f"run_{name}"))
-    asked = words.replace("one", "run_one").replace("two", "run_two").split()
+    asked = re.sub(r"\b(one|two)\b", r"run_\1", words).split()
     without = said(*asked, code=2)
     assert "run_one" in without
     main([*asked, "--runs", "runs"])

@@ -294,3 +294,8 @@ def test_judge_test_without_a_judge(tmp_path: Path, capsys: pytest.CaptureFixtur
     told = capsys.readouterr().err
     assert "judge.yaml:2: unknown key 'providr'" in told
     assert "did you mean 'provider'?" in told
+    (tmp_path / "judge.yaml").unlink()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/suite.yaml").write_text("judge: {modle: m}\n")
+    assert main(["judge", "test", "--gold", "other"]) == 2
+    assert "suite.yaml:1: unknown key" in capsys.readouterr().err
