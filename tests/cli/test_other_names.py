@@ -174,7 +174,7 @@ scored = copy_of(make_scored)
         ("run two --gold gold --no-save --isolation none --no-cache", "--limit rows=77", "", "limits:"),
         ("run two --gold gold --no-save --isolation none --no-cache", "--reveal none", "closest is 9", ""),
         ("report runs/two", "--reveal none", "closest is 9", ""),
-        ("explain a --run runs/two", "--rules lenient", "off by 1", "no rules 'lenient'"),
+        ("explain b --run runs/two", "--rules strict", "under official rules", "under strict rules"),
         ("bundle a --run runs/two", "--rules lenient", "The smallest case", "no rules 'lenient'"),
         ("bundle a --run runs/two", "--isolation no", "The smallest case", "--isolation"),
         ("compare runs/one runs/two", "--rules strict", "rules official", "rules strict"),
