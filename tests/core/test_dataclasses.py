@@ -221,3 +221,22 @@ def test_answers_that_are_queries() -> None:
     answers = [types.Answer(instance_id="q", answer_type=kind, value=value) for kind, value in values.items()]
     assert [answer.is_query for answer in answers] == [True, True, False, False]
     assert not types.Answer(instance_id="q", answer_type="file", value="q.csv").is_query
+
+
+@pytest.mark.parametrize("make", [dataclass, dataclasses.dataclass])
+def test_a_default_is_an_attribute_of_a_class_without_slots(make: Any) -> None:
+    """Also where `field` gives it; a default that is made anew for each object is none."""
+    field_of = field if make is dataclass else dataclasses.field
+    body = {"__annotations__": {"a": int, "b": list}, "a": field_of(default=3), "b": field_of(default_factory=list)}
+    kind = make(frozen=True)(type("Kind", (), body))
+    assert (kind.a, hasattr(kind, "b"), kind().a) == (3, False, 3)
+
+
+def test_a_check_is_named_and_stays_as_it_is() -> None:
+    """Its fields are given by name and cannot be set, and its place may have any line."""
+    with pytest.raises(TypeError):
+        types.Check("exact", {})  # type: ignore[misc]
+    check = types.Check(scorer="exact", parameters={}, where="gold.jsonl:99999999999")
+    assert check.where == "gold.jsonl:99999999999"
+    with pytest.raises(AttributeError):
+        check.scorer = "other"  # type: ignore[misc]

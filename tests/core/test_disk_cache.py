@@ -39,6 +39,13 @@ def test_the_next_one_knows(tmp_path: Path, key: str) -> None:
     assert DiskCache(tmp_path).get_all("a", ["other", key]) == {key: {"n": [1, None, "ü"]}}
 
 
+def test_the_folder_is_made_once(tmp_path: Path) -> None:
+    """With the folders above it; a value that is put later joins the first one."""
+    kept(tmp_path / "a" / "b", first=1)
+    kept(tmp_path / "a" / "b", second=2)
+    assert DiskCache(tmp_path / "a" / "b").get_all("a", ["first", "second"]) == {"first": 1, "second": 2}
+
+
 def test_values_that_can_be_computed_again_do_not_wait_for_the_disk(tmp_path: Path) -> None:
     """Written one by one they would wait each time; all at once they wait once."""
     for at_once, synchronous in ((True, 0), (False, 1)):

@@ -86,3 +86,10 @@ def test_ends_lie_among_the_scores(scores: list[float], method: str) -> None:
     """low <= high, both between the smallest and the largest score."""
     found = bootstrap_interval(scores, method=method, n_resamples=300)
     assert min(scores) - 1e-9 <= found.low <= found.high <= max(scores) + 1e-9
+
+
+def test_one_segment_has_no_other_to_leave_out() -> None:
+    """A corpus of one segment has its score as both ends, and nothing is divided by the sums of none."""
+    with np.errstate(all="raise"):
+        found = segment_bootstrap([[1.0, 2.0]], lambda sums: sums[:, 0] / sums[:, 1], method="bca", n_resamples=50)
+    assert (found.low, found.estimate, found.high) == (0.5, 0.5, 0.5)

@@ -224,14 +224,16 @@ def row(path: str, matches: int, mismatches: int, omissions: int, hallucinations
 
 
 def test_fields_are_pooled() -> None:
-    """Counts are summed and shares computed from the sums, the worst F1 first; a field with nothing to find is 1."""
+    """Counts are summed and shares computed from the sums, the worst F1 first, then by name; a field with nothing to find is 1."""
     results = [
-        a_result(details={"fields": [row("a", 2, 1, 1, 1, 0.6), row("b", 0, 0, 0, 0, 1.0), row("c", 0, 0, 2, 1, 0.0)]}),
+        a_result(
+            details={"fields": [row("a", 2, 1, 1, 1, 0.6), row("b", 0, 0, 0, 0, 1.0), row("d", 0, 0, 2, 1, 0.0), row("c", 0, 0, 2, 1, 0.0)]}
+        ),
         a_result(details={"fields": [row("a", 1, 0, 0, 0, 1.0)]}),
         a_result(details={"fields": "forged"}),
     ]
     found = units.pooled_fields(results)
-    assert list(found) == ["c", "a", "b"]
+    assert list(found) == ["c", "d", "a", "b"]
     # Of a 2.4 + 1 of four that were compared are right.
     counts = {"matches": 3, "mismatches": 1, "omissions": 1, "hallucinations": 1}
     assert found["a"] == pytest.approx({**counts, "precision": 3.4 / 5, "recall": 3.4 / 5, "f1": 6.8 / 10})

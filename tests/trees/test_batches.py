@@ -212,8 +212,8 @@ def test_a_judge_of_prompts() -> None:
 @pytest.mark.parametrize(
     ("reply", "scores"),
     [
-        ('{"results": [1, 0, true, false, "1", " TRUE ", "no", null, 2, 0.5, 1.0, [1]]}',
-         [1, 0, 1, 0, 1, 1, None, None, None, None, 1, None]),
+        ('{"results": [1, 0, true, false, "1", " TRUE ", "0", "False", "no", null, 2, 0.5, 1.0, [1]]}',
+         [1, 0, 1, 0, 1, 1, 0, 0, None, None, None, None, 1, None]),
         ('```json\n{"results": [1]}\n```', [1]),
         ('```\n{"results": [0]}```', [0]), ('```json{"results": [0]}', [0]), ('  {"results": []} ', []),
         ("no", []), ("[" * 100_000, []), ("[1]", []), ('{"result": [1]}', []), ('{"results": 1}', []), ("```", []),

@@ -473,3 +473,11 @@ def test_paths_of_messages() -> None:
         patch.setattr("evalsuite.trees.json_schema.MAX_NODES", 4)
         with pytest.raises(SchemaError, match=r"^d: the schema unfolds to more than 4 fields"):
             resolve_schema_references(flat, notify=lambda _: None)
+
+
+def test_a_row_of_one_side_has_its_value_there() -> None:
+    """What was left out is gold's, what was invented is the answer's; the other side has none."""
+    schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
+    rows = evaluate([{"a": "x"}], [{"b": "y"}], schema, notify=lambda _: None).records[0].field_results
+    found = {row.path: (row.status, row.gold_value, row.extracted_value) for row in rows}
+    assert found == {"a": ("omission", "x", None), "b": ("hallucination", None, "y")}

@@ -10,7 +10,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.core.errors import OutputError, UsageError
 from evalsuite.runs.run_files import seal
-from evalsuite.runs.run_folder import RESULTS, RUN, read_key, read_public_key, sign_run
+from evalsuite.runs.run_folder import RESULTS, RUN, SIGNATURE, read_key, read_public_key, sign_run
 from tests.analysis.gold_checks.small import ANSWERS, GOLD, scored, write_gold, write_submission
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -58,6 +58,7 @@ def test_a_signed_run_is_held_to_its_key(place: Path, capsys: pytest.CaptureFixt
     modes = [(place / "keys" / name).stat().st_mode & 0o777 for name in ("ours", "ours.pub")]
     assert modes == [0o600, 0o644 & ~umask]
     assert run("signed", "--sign", "keys/ours") == 0
+    assert re.fullmatch(r'\{\n  "public_key": "[^"]+",\n  "signature": "[0-9a-f]{128}"\n\}\n', (place / "signed" / SIGNATURE).read_text())
     assert run("bare") == 0
     code, out = verified(capsys, "verify", "signed", "--key", "keys/ours.pub")
     assert (code, "signature      made with the key of keys/ours.pub" in out) == (0, True)

@@ -368,9 +368,10 @@ def test_a_disk_that_fails_on_the_way(tmp_path: Path, monkeypatch: pytest.Monkey
         with pytest.raises(OutputError, match="No space left"):
             RunFolder(tmp_path / "run").reopen(PLAN)
     assert not is_held(tmp_path / "run")
-    (tmp_path / "run" / ".started.json").write_text("[]")
-    with pytest.raises(OutputError, match=r"cannot read .*\.started\.json"):
-        RunFolder(tmp_path / "run").reopen(PLAN)
+    for text in ("[]", "null"):
+        (tmp_path / "run" / ".started.json").write_text(text)
+        with pytest.raises(OutputError, match=r"cannot read .*\.started\.json"):
+            RunFolder(tmp_path / "run").reopen(PLAN)
 
 
 def test_the_name_of_a_new_folder_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

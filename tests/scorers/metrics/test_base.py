@@ -229,6 +229,7 @@ def test_predictions_and_references_may_be_records() -> None:
     metric = get_metric("exact_match", field="city")
     assert metric({"city": "Oslo"}, [{"city": "Rome"}, {"answer": "Oslo"}]) == 1
     assert "field:city" in metric.signature
+    assert [f"|ignore_case:{word}|" in get_metric("f1", ignore_case=word == "yes").signature for word in ("yes", "no")] == [True, True]
 
 
 @pytest.mark.parametrize(
