@@ -1,6 +1,7 @@
 """Every `next:` line is a whole command that runs as pasted in the folder where it was printed."""
 
 import json
+import os
 import shlex
 from io import StringIO
 from pathlib import Path
@@ -78,7 +79,7 @@ def test_what_comes_next_can_be_pasted(commands: list[list[str]], begins: list[s
 
 def pasted(line: str) -> list[str]:
     """What a shell makes of the line, which has to be a call of evalsuite, as the words behind that name."""
-    done = finished(["bash", "-c", "evalsuite() { printf '%s\\0' \"$@\"; }\n" + line], seconds=20)
+    done = finished(["bash", "-c", "evalsuite() { printf '%s\\0' \"$@\"; }\n" + line], seconds=20, env={**os.environ, "LC_ALL": "C"})
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("\0")
     return done.stdout.removesuffix("\0").split("\0")
