@@ -130,6 +130,21 @@ def test_plain_words_are_only_texts(texts: list[str]) -> None:
     assert [(a, b) for a, b in combinations(plain, 2) if a != b and _cells_equal(a, b)] == []
 
 
+PLAIN_WORDS = "a|Z|z{|aa|Paris|2023-01-05|nanx|infinityx|nullable|abc1|Paris5|x1|january|USD|theory|abcdefgh1|falsey|a b|Paris 5|a!|null  x"
+NO_PLAIN_WORDS = (
+    "2023-1-05|2023-01-5|20230-1-05|2023/01/05|2023-01-0a|+023-01-05|12345-6789|202-301-05|2023-01-050|2023-01-05 |true|TRUE|None|nan|inf"
+    "|INF|Infinity|NA|NAN|null|n/a|jan5|May5|mon5|usd5|the5|then5|january5|may 5|1a|7|$5|-a|_a|@a|[a|`a|{a| a|a |true |nan ||a\0|zz\t"
+)
+
+
+def test_which_words_are_plain() -> None:
+    """Letters first and no space last, no word for a value and no beginning of a date or an amount; of dates the ISO form alone."""
+    texts = [*PLAIN_WORDS.split("|"), *NO_PLAIN_WORDS.split("|")]
+    found = plain_words(next(iter(pack_lists([texts]).blocks())))[:, 0].tolist()
+    assert [text for text, is_plain in zip(texts, found, strict=True) if is_plain] == PLAIN_WORDS.split("|")
+    assert not plain_words(next(iter(pack_lists([["a", "\u00e9"]]).blocks()))).any()
+
+
 @examples(500)
 @given(AMOUNTS | st.from_regex(r"[+-]?[$€]?[+-]?[0-9]{1,4}(,[0-9]{3}){0,3}(\.[0-9]{0,3})?", fullmatch=True))
 def test_a_plain_amount_is_what_the_reader_of_cells_reads(text: str) -> None:
