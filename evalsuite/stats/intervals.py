@@ -297,7 +297,7 @@ def segment_bootstrap(
     total = table.sum(axis=0, keepdims=True)
     centre = float(np.asarray(score(total))[0])
     drawn = np.asarray(score(resampled_totals(table, n_resamples=n_resamples, seed=seed)), dtype=np.float64)
-    without_one = np.asarray(score(total - table), dtype=np.float64) if method == "bca" and len(table) > 1 else drawn[:0]
+    without_one = np.asarray(score(total - table) if method == "bca" and len(table) > 1 else centre, dtype=np.float64)
     title, se = f"segment {method}", float(drawn.std())
     return _bootstrap_interval(drawn, centre, without_one, method, confidence, title=title, n=len(table), se=se, seed=seed)
 
@@ -320,7 +320,7 @@ def _bca_levels(drawn: "Floats", centre: float, without_one: "Floats", tail: flo
 
     rounded, middle = np.round(drawn, 12), round(centre, 12)
     below = ((rounded < middle).mean() + (rounded <= middle).mean()) / 2
-    deviations = without_one.mean() - without_one if len(without_one) else without_one
+    deviations = without_one.mean() - without_one
     spread = float((deviations**2).sum())
     # Nothing to correct: no variation, or all resamples are on one side.
     if spread < 1e-24 or not 0 < below < 1:

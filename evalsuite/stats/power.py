@@ -88,7 +88,7 @@ def n_needed(units: Units, difference: float, alpha: float, power: float = POWER
     """Return the number of units, differing like these, that show this mean difference with the power; None for 0, or above 100 million."""
     if not difference or not can_show(units.n, alpha):
         return None
-    share = max(units.share, min(1.0, abs(difference) / units.size))
+    share = max(units.share, abs(difference) / units.size)
     z = z_value(1 - alpha) + NormalDist().inv_cdf(power)
     start = max(2, math.ceil(z**2 * max(0.0, share * units.square - difference**2) / difference**2))
     if start > _MOST_UNITS:
@@ -181,7 +181,7 @@ def _weights(n_differ: "NDArray[Any]", n: int, share: float) -> "NDArray[Any]":
     counts, chances = _counts_of(n, share)
     chance_of = np.zeros(n + 1)
     chance_of[counts.astype(int)] = chances
-    weights: NDArray[Any] = chance_of[n_differ] / np.bincount(n_differ, minlength=n + 1)[n_differ]
+    weights: NDArray[Any] = chance_of[n_differ] / np.bincount(n_differ)[n_differ]
     weights /= weights.sum()
     return weights
 

@@ -330,8 +330,6 @@ def _approximately(nonzero: Sequence[float], plus: float, zeros: ZeroMethod, cor
         variance -= none * (none + 1) * (2 * none + 1)
     variance -= sum(count**3 - count for count in counts.values()) / 2
     error = math.sqrt(variance / 24)
-    if error == 0:
-        return 1.0
     z = (plus - expected) / error
     if correction:
         sign = {"greater": 1.0, "less": -1.0}.get(alternative, math.copysign(1.0, z) if z else 0.0)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from evalsuite.stats import significance
 from evalsuite.stats.samples import StatsError
 from evalsuite.stats.significance import approximate_randomisation, segment_bootstrap_test
 
@@ -46,6 +47,23 @@ def test_randomisation_is_the_loop_it_stands_for() -> None:
         first, second = np.where(swap[:, None], b, a).sum(0, keepdims=True), np.where(swap[:, None], a, b).sum(0, keepdims=True)
         far += abs(micro_f1(first) - micro_f1(second))[0] >= observed - 1e-9
     assert approximate_randomisation(a, b, micro_f1, n_resamples=300, seed=4).p == pytest.approx((far + 1) / 301)
+
+
+@pytest.mark.parametrize("cells", [1, 80, 120, 400, 10**6])
+def test_draws_in_blocks_are_as_many(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
+    """However many are drawn at once, there are as many as were asked for: of 40 segments one at a time, or all."""
+    monkeypatch.setattr(significance, "CELLS_AT_ONCE", cells)
+    rows: list[int] = []
+
+    def counting(sums: np.ndarray) -> np.ndarray:
+        rows.append(len(sums))
+        return micro_f1(sums)
+
+    assert approximate_randomisation(segments(0.9), segments(0.3, seed=1), counting, n_resamples=10).p == 1 / 11
+    at_once = min(10, max(1, cells // 40))
+    # Both sides as they are, then both of each block.
+    blocks = [min(at_once, 10 - start) for start in range(0, 10, at_once) for _ in "ab"]
+    assert rows == [1, 1, *blocks]
 
 
 def test_bootstrap_interval_holds_the_difference() -> None:

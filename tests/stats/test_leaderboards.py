@@ -1,5 +1,8 @@
 """How sure a ranking is: clear cases, ties, direction, and what must hold of every ranking."""
 
+from collections.abc import Sequence
+from itertools import product
+
 import numpy as np
 import pytest
 import scipy
@@ -7,7 +10,7 @@ import scipy
 from evalsuite.stats.intervals import draw_indices
 from evalsuite.stats.ranking import rank_submissions, shared_ranks
 from evalsuite.stats.samples import StatsError
-from evalsuite.stats.significance import adjust, mcnemar, paired_t
+from evalsuite.stats.significance import adjust, clustered_p, mcnemar, paired_t
 
 
 def board(*shares: float, n: int = 200, seed: int = 0) -> list[list[float]]:
@@ -64,38 +67,67 @@ def test_other_scores_are_compared_by_t() -> None:
         assert submission.low_rank <= submission.rank <= submission.high_rank
 
 
-@pytest.mark.parametrize("values", [(0, 1), (0, 0.5, 1)])
-def test_what_is_counted_at_once_is_what_is_counted_pair_by_pair(values: tuple[float, ...]) -> None:
-    """McNemar of all pairs is `mcnemar`; places, wins and tau of the resamples are those of a plain loop, ties and copies among them."""
+@pytest.mark.parametrize("names", [None, "aaabbcccccddefghhhiijkkl", "abcdefghijklmnopqrstuvwx"])
+@pytest.mark.parametrize("values", [(0, 1), (0, 0.5, 1), (-1, 3, 8)])
+@pytest.mark.parametrize("falling", [False, True])
+def test_a_board_is_that_of_plain_loops(values: tuple[float, ...], names: str | None, falling: bool) -> None:
+    """p pair by pair, places, wins and tau are those of plain loops, whether instances or groups are drawn, with either end the best."""
     rng = np.random.default_rng(7)
-    rows = rng.choice(values, size=(7, 9)).tolist()
+    shares = [0.5, 0.97, 0.1, 0.9, 0.6, 0.9, 0.03]
+    rows = [[values[round((random < share) * rng.integers(1, len(values)))] for random in rng.random(24)] for share in shares]
     rows[3] = rows[5]
-    found = rank_submissions(rows, n_resamples=50)
-    if values == (0, 1):
-        plain = adjust([mcnemar(rows[i], rows[j]).p for i in range(7) for j in range(i)], "holm")
-        assert [found.p_values[i][j] for i in range(7) for j in range(i)] == plain
-    drawn = [np.round(np.asarray(rows)[:, at].mean(axis=1), 12) for block in draw_indices(9, 50, 12345) for at in block]
-    means = np.round(np.asarray(rows).mean(axis=1), 12)
-    for i in range(7):
-        assert found.submissions[i].p_first == np.mean([not any(row > row[i]) for row in drawn])
+    found = rank_submissions(rows, n_resamples=20, clusters=names, higher_is_better=not falling)
+    pairs, table = [(i, j) for i in range(7) for j in range(i)], np.asarray(rows) * (-1 if falling else 1)
+    groups = [[at for at, name in enumerate(names or range(24)) if name == one] for one in dict.fromkeys(names or range(24))]
+    if names:
+        flips = np.array(list(product((1, -1), repeat=len(groups)))) if len(groups) < 14 else None
+        totals = np.array([table[:, group].sum(axis=1) for group in groups]).T
+        sizes = list(map(len, groups))
+        raw = [
+            clustered_p((totals[i] - totals[j]).tolist(), sizes, 8)
+            if flips is None
+            else float(np.mean(np.abs(flips @ (totals[i] - totals[j])) >= abs(sum(totals[i] - totals[j])) - 1e-9))
+            for i, j in pairs
+        ]
+    else:
+        raw = [mcnemar(rows[i], rows[j]).p if values == (0, 1) else least_t(rows[i], rows[j]) for i, j in pairs]
+    assert found.test == ("sign flips of whole clusters" if names else "exact McNemar" if values == (0, 1) else "paired t")
+    assert [found.p_values[i][j] for i, j in pairs] == pytest.approx(adjust(raw, "holm"), abs=1e-9)
+    assert [found.p_values[j][i] for i, j in pairs] == pytest.approx(adjust(raw, "holm"), abs=1e-9)
+    places = [[at for one in draw for at in groups[one]] for block in draw_indices(len(groups), 20, 12345) for draw in block]
+    drawn = [np.round(table[:, at].mean(axis=1), 12) for at in places]
+    means = np.round(table.mean(axis=1), 12)
+    for i, one in enumerate(found.submissions):
+        assert (one.rank, one.mean) == (1 + sum(means > means[i]), pytest.approx(np.mean(rows[i])))
+        assert one.p_first == np.mean([not any(row > row[i]) for row in drawn])
         assert found.p_beats[i] == pytest.approx([np.mean([row[i] > row[j] for row in drawn]) for j in range(7)])
+        others = [j for j in range(7) if j != i]
+        alone = adjust([raw[pairs.index((max(i, j), min(i, j)))] for j in others], "holm")
+        for p_values, places_left in (
+            (alone, (one.low_rank, one.high_rank)),
+            ([found.p_values[i][j] for j in others], (one.shared_from, one.shared_to)),
+        ):
+            apart = [j for j, p in zip(others, p_values, strict=True) if p <= 0.05]
+            assert places_left == (1 + sum(means[apart] > means[i]), 7 - sum(means[apart] < means[i]))
     taus = [scipy.stats.kendalltau(row, means).statistic for row in drawn]
     assert found.tau == pytest.approx(np.nanmean(taus))
+    assert (found.family, found.n, found.seed, found.n_resamples) == (21, 24, 12345, 20)
+
+
+def least_t(a: Sequence[float], b: Sequence[float]) -> float:
+    """The p of Student's t, never below what flips of the signs can reach."""
+    changed = sum(round(x - y, 9) != 0 for x, y in zip(a, b, strict=True))
+    return max(paired_t(a, b).p, min(1.0, 2.0 ** (1 - changed)))
 
 
 def test_all_pairs_at_once_are_the_pairs_one_by_one() -> None:
     """The block-wise paired t is `paired_t`, never below what flips reach; also for copies, constant differences and a single instance."""
-
-    def expected_p(a: list[float], b: list[float]) -> float:
-        changed = sum(round(x - y, 9) != 0 for x, y in zip(a, b, strict=True))
-        return max(paired_t(a, b).p, min(1.0, 2.0 ** (1 - changed)))
-
     rows = np.round(np.random.default_rng(6).random((5, 12)), 2)
     rows = [*rows.tolist(), rows[0].tolist(), (rows[1] + 0.25).tolist()]
     for scores in (rows, [row[:1] for row in rows]):
         matrix = rank_submissions(scores, correction="bonferroni", n_resamples=1).p_values
         pairs = [(i, j) for i in range(7) for j in range(i)]
-        expected = adjust([expected_p(scores[i], scores[j]) for i, j in pairs], "bonferroni")
+        expected = adjust([least_t(scores[i], scores[j]) for i, j in pairs], "bonferroni")
         assert [matrix[i][j] for i, j in pairs] == pytest.approx(expected, abs=1e-9)
 
 

@@ -1,6 +1,7 @@
 """Statistics equal what a direct computation from their definition gives: other code, other numbers, nothing simulated."""
 
 import math
+from collections import Counter
 from dataclasses import astuple
 from itertools import product
 from statistics import NormalDist
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import scipy
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.types import Result
 from evalsuite.stats import units
 from evalsuite.stats.intervals import (
@@ -28,7 +30,9 @@ from evalsuite.stats.intervals import (
 )
 from evalsuite.stats.power import Units, can_show, n_needed, power_units
 from evalsuite.stats.ranking import rank_submissions, shared_ranks
-from evalsuite.stats.significance import compare_paired, difference_interval, paired_bootstrap, paired_t
+from evalsuite.stats.samples import mean_under
+from evalsuite.stats.significance import clustered_p, compare_paired, difference_interval, paired_bootstrap, paired_t
+from tests.models.cluster_robust import bell_mccaffrey
 
 
 def a_result(
@@ -51,9 +55,11 @@ def a_result(
 def test_the_prediction_powered_mean() -> None:
     """Estimate, error and ends of PPI++ for a mean, computed with numpy; two labels are enough."""
     rng = np.random.default_rng(4)
-    for n, n_others in ((2, 0), (2, 3), (12, 1), (40, 300)):
-        dear = (rng.random(n) < 0.6).astype(float)
+    for n, n_others, low, high in ((2, 0, 0, 1), (2, 3, 0, 1), (12, 1, 0, 1), (40, 300, 0, 1), (20, 30, -0.5, 1), (20, 30, 0, 2.5)):
+        dear = np.where(rng.random(n) < 0.6, high, low).astype(float)
         cheap = np.where(rng.random(n) < 0.8, dear, 1 - dear)
+        # One more label stands a scale's width away on either side.
+        width = max(dear.max(), 1) - min(dear.min(), 0)
         others = (rng.random(n_others) < 0.5).astype(float)
         found = corrected_mean(list(zip(cheap.tolist(), dear.tolist(), strict=True)), others.tolist())
         spread = np.var([*cheap, *others], ddof=1)
@@ -62,7 +68,7 @@ def test_the_prediction_powered_mean() -> None:
             weight = float(np.clip(np.cov(cheap, dear)[0, 1] / (spread * (1 + n / n_others)), 0, 1))
         left = dear - weight * cheap
         estimate = left.mean() + (weight * others.mean() if n_others else 0)
-        variance = np.var([*left, left.mean() - 1, left.mean() + 1], ddof=1) / n
+        variance = np.var([*left, left.mean() - width, left.mean() + width], ddof=1) / n
         variance += weight**2 * np.var(others, ddof=1) / n_others if n_others > 1 else 0
         half = scipy.stats.t.ppf(0.975, n - 1) * math.sqrt(variance)
         assert [found.estimate, found.se] == pytest.approx([estimate, math.sqrt(variance)], abs=1e-12)
@@ -85,7 +91,10 @@ def test_clusters_that_do_not_show_their_spread() -> None:
         assert clustered_score_interval(raw, list("aabb")) == clustered_interval(raw, list("aabb"))
 
 
-@pytest.mark.parametrize("totals", [[(3.0, 5), (5.0, 5), (1.0, 4), (4.0, 6)], [(0.0, 3), (0.0, 4)], [(4.0, 4), (2.0, 2), (3.0, 3)]])
+@pytest.mark.parametrize(
+    "totals",
+    [[(3.0, 5), (5.0, 5), (1.0, 4), (4.0, 6)], [(0.0, 3), (0.0, 4)], [(4.0, 4), (2.0, 2), (3.0, 3)], [(1.0, 2)] * 900 + [(0.0, 2)] * 99],
+)
 def test_the_likelihood_of_clusters(totals: list[tuple[float, int]]) -> None:
     """The range of means with 95 % of the beta-binomial likelihood, written out; the interval of clusters holds it."""
     scores = [float(at < total) for total, size in totals for at in range(size)]
@@ -93,13 +102,11 @@ def test_the_likelihood_of_clusters(totals: list[tuple[float, int]]) -> None:
     found = clustered_score_interval(scores, names)
     middles = np.sin((np.arange(N_MEANS) + 0.5) / N_MEANS * np.pi / 2) ** 2
     edges = np.sin(np.arange(N_MEANS + 1) / N_MEANS * np.pi / 2) ** 2
-    weights = np.diff(edges) * [
-        sum(
-            math.exp(sum(scipy.stats.betabinom.logpmf(total, size, p * scale, (1 - p) * scale) for total, size in totals))
-            for scale in 1 / ((np.arange(N_CORRELATIONS) + 0.5) / N_CORRELATIONS) ** 2 - 1
-        )
-        for p in middles
-    ]
+    scale = 1 / ((np.arange(N_CORRELATIONS) + 0.5) / N_CORRELATIONS) ** 2 - 1
+    p = middles[:, None]
+    logs = sum(n * scipy.stats.betabinom.logpmf(*one, p * scale, (1 - p) * scale) for one, n in Counter(totals).items())
+    # Of many clusters each likelihood alone is less than the least float.
+    weights = np.diff(edges) * np.exp(logs - np.max(logs)).sum(axis=1)
     below = np.concatenate([[0], np.cumsum(weights) / weights.sum()])
     centre = sum(scores) / len(scores)
     if centre in (0, 1):
@@ -114,6 +121,25 @@ def test_the_likelihood_of_clusters(totals: list[tuple[float, int]]) -> None:
     # A score that varies a quarter as much as right and wrong answers counts as four of them.
     four = _likely_means([0.0, 1.0] * 16, [(4.0, 8)] * 4, 0.95)
     assert _likely_means([0.25, 0.75] * 4, [(1.0, 2)] * 4, 0.95) == pytest.approx(four, abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [2, 7, 14, 15, 16, 40])
+def test_whole_clusters_are_flipped(n: int) -> None:
+    """Up to 14 clusters on no grid all flips are counted; more have Student's t by CR2, which is never below what flips reach."""
+    rng = np.random.default_rng(n)
+    sizes = rng.integers(1, 6, n).tolist()
+    signs = np.array(list(product((1, -1), repeat=n))) if n < 15 else np.zeros((0, n))
+    for digits, totals in ((4, rng.normal(0.3, 1, n).round(4)), (9, rng.uniform(1, 2, n).round(9)), (9, rng.normal(0.1, 1, n).round(9))):
+        names = np.repeat(np.arange(n), sizes).tolist()
+        error, df = bell_mccaffrey(np.repeat(totals / sizes, sizes).tolist(), names)
+        t = 2 * scipy.stats.t.sf(abs(totals.sum() / sum(sizes)) / error, df)
+        expected = np.mean(np.abs(signs @ totals) >= abs(totals.sum()) - 1e-12) if n < 15 else max(t, 2.0 ** (1 - n))
+        assert clustered_p(totals.tolist(), sizes, digits) == pytest.approx(expected)
+    # On a coarse grid all flips are counted whatever their number; of equal differences t would be sure.
+    ones = [1.0] * n + [0.0] * 3
+    assert clustered_p(ones, [1] * len(ones), 9) == pytest.approx(2.0 ** (1 - n))
+    sizes = list(range(1000, 1000 + n))
+    assert clustered_p([0.5 * size for size in sizes], sizes, 9) == pytest.approx(2.0 ** (1 - n))
 
 
 def test_what_few_clusters_cannot_show() -> None:
@@ -238,6 +264,23 @@ def test_fields_are_pooled() -> None:
     counts = {"matches": 3, "mismatches": 1, "omissions": 1, "hallucinations": 1}
     assert found["a"] == pytest.approx({**counts, "precision": 3.4 / 5, "recall": 3.4 / 5, "f1": 6.8 / 10})
     assert [found[path][share] for path in "bc" for share in units.SHARES] == [1, 1, 1, 0, 0, 0]
+
+
+def test_the_mean_of_what_was_judged() -> None:
+    """What gold prevented counts as 0 and what lacks the grader's side is in no mean; the bounds count both as 0 and as 1."""
+    prevented = replace(a_result(), status="gold_fault", fault="BAD_GOLD_FILE", score=None, official=None, strict=None)
+    lacking = replace(prevented, status="unscored", fault="NO_JUDGE")
+    for results, expected in (
+        ([a_result(0.0), a_result(0.5)], ((2, 1.0, 1.0, 0, 0), 1.0, (2, 0.25, 0.25, 0, 0))),
+        ([a_result(0.0), prevented], ((2, 0.5, 1.0, 1, 0), 0.5, (2, 0.0, 0.5, 1, 0))),
+        ([a_result(0.5), lacking, lacking, prevented], ((4, 0.25, 1.0, 3, 2), 0.5, (4, 0.125, 0.875, 3, 2))),
+        ([lacking], ((1, 0.0, 1.0, 1, 1), None, (1, 0.0, 1.0, 1, 1))),
+        ([], ((0, 0.0, 0.0, 0, 0), None, (0, 0.0, 0.0, 0, 0))),
+    ):
+        strict, value, official = expected
+        means = [mean_under(results, which) for which in ("score", "strict", "official")]
+        assert [astuple(one) for one in means] == [strict, strict, official]
+        assert (means[0].value, means[0].points, means[0].n_judged) == (value, strict[1] * strict[0], strict[0] - strict[4])
 
 
 def test_the_scores_of_units() -> None:

@@ -53,6 +53,8 @@ def test_what_halves_the_width_does() -> None:
     assert after <= before / 4 < between + within / (3 + noisy.samples_to_halve)
     steady = count_repeats((0.5 + rng.normal(0, 0.3, 200)[:, None] + rng.normal(0, 0.02, (200, 4))).tolist())
     assert (steady.samples_to_halve, steady.questions_to_halve) == (None, 600)
+    # The questions make a quarter of the variance: no number of samples leaves nothing of their own.
+    assert count_repeats([[-5.0, -2.0, 1.0], [-3.0, 0.0, 3.0], [-1.0, 2.0, 5.0]]).samples_to_halve is None
 
 
 def test_unequal_samples_count_each_question_once() -> None:
