@@ -550,9 +550,10 @@ def _changed_lines() -> set[tuple[str, int]]:
 def _tests_of(file: str) -> list[str]:
     """The test files that name a module, in the folder of its package first."""
     module = file.removesuffix(".py").replace("/", ".")
+    names = re.compile(r"{}|from {} import [^\n]*\b{}\b".format(module, *module.rsplit(".", 1)))
     package = file.split("/")[1]
     files = sorted((ROOT / "tests").rglob("test_*.py"), key=lambda path: (f"tests/{package}" not in str(path), str(path)))
-    return [str(path.relative_to(ROOT)) for path in files if module in path.read_text(encoding="utf-8")]
+    return [str(path.relative_to(ROOT)) for path in files if names.search(path.read_text(encoding="utf-8"))]
 
 
 def _measure(name: str, sample: Sequence[Change], tests: Sequence[str], until: float, only_reach: bool) -> int:

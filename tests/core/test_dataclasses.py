@@ -232,11 +232,15 @@ def test_a_default_is_an_attribute_of_a_class_without_slots(make: Any) -> None:
     assert (kind.a, hasattr(kind, "b"), kind().a) == (3, False, 3)
 
 
-def test_a_check_is_named_and_stays_as_it_is() -> None:
-    """Its fields are given by name and cannot be set, and its place may have any line."""
+@pytest.mark.parametrize("kind", [types.Check, types.GoldInstance, types.Answer, types.Task, types.Result])
+def test_a_record_is_named_and_stays_as_it_is(kind: Any) -> None:
+    """Its fields are given by name and cannot be set, and the place of a check may have any line."""
+    names = [
+        one.name for one in msgspec.structs.fields(kind) if one.default is msgspec.NODEFAULT and "dict" not in str(one.default_factory)
+    ]
+    made = kind(**dict.fromkeys(names, "x"))
     with pytest.raises(TypeError):
-        types.Check("exact", {})  # type: ignore[misc]
-    check = types.Check(scorer="exact", parameters={}, where="gold.jsonl:99999999999")
-    assert check.where == "gold.jsonl:99999999999"
+        kind(*names)
     with pytest.raises(AttributeError):
-        check.scorer = "other"  # type: ignore[misc]
+        setattr(made, names[0], "y")
+    assert types.Check(scorer="exact", parameters={}, where="gold.jsonl:99999999999").where == "gold.jsonl:99999999999"

@@ -57,8 +57,11 @@ TYPES: list[tuple[Any, str, list[Any], list[Any]]] = [
     (None, "null", [None], [0, "", False]),
     (Any, "anything", [None, 1, "x", [1]], []),
     (Literal["a", 3], "'a' or 3", ["a", 3], ["b", None, 4]),
+    (str | None, "text or null", ["", None], [0]),
+    (list[int], "list of integer", [[], [1], (1,)], [[1.0], [True], 1, "1"]),
     (str | list[str], "text or list of text", ["x", [], ["x", "y"], ("x",)], [1, [1], ["x", None], {"x": "y"}]),
     (Sequence[int] | None, "list of integer or null", [[1, 2], None], [[1.5], [True], 1, "12"]),
+    (dict[str, float], "object of number", [{}, {"a": 1}], [{"a": "1"}, [1]]),
     (Mapping[str, float], "object of number", [{}, {"a": 1}], [{"a": "1"}, [], "a"]),
 ]
 
@@ -134,10 +137,12 @@ def test_a_problem_keeps_its_own_place() -> None:
         ([], True),
         ([{"n": 0, "share": 0.5, "name": "x"}, {"n": 2, "share": None, "name": "", "more": 1}], True),
         ([{"n": -1, "share": 0.5, "name": "x"}], False),
+        ([{"n": 1, "share": 0.5, "name": "x"}, {"n": True, "share": 0.5, "name": "x"}], False),
         ([{"n": 1, "share": 1.5, "name": "x"}], False),
         ([{"n": 1, "share": -0.1, "name": "x"}], False),
         ([{"n": 1, "share": 0.1}], False),
         ([["n", 1]], False),
+        (["row"], False),
         ({"n": 1, "share": 0.1, "name": "x"}, False),
         (None, False),
     ],
@@ -165,6 +170,8 @@ def test_broken_records_of_a_tree() -> None:
     marked = scorer(reads="tree")(lambda prediction: Score(official=float(seen.append(prediction) is None)))
     foreign = Scorer(name="mine", function=marked, marker=marked.__evalsuite__, summary="", is_foreign=True)  # type: ignore[attr-defined]
     assert (foreign.score([1, blank]).official, seen) == (1.0, [[1]])
+    all_of = replace(foreign, function=lambda *arguments: Score(official=float(seen.append(arguments) is None)))
+    assert (all_of.score(1, 2, 3).official, seen.pop()) == (1.0, (1, 2, 3))
     assert (replace(foreign, is_foreign=False).score([blank]).official, seen) == (1.0, [[1], [blank]])
     for value in (broken, [1, broken]):
         with pytest.raises(FaultError, match="line 7: no value") as refused:
@@ -397,6 +404,9 @@ def test_scorers_of_a_file(own: Registry, tmp_path: Path) -> None:
     other = Registry(own.bundled, metric_scorer=ImportRef("x:y"), group="evalsuite.nothing")
     other.register_all(own.registered_plugins(), {})
     assert other.names() == own.names()
+    for name, attribute, summary in (("plain", "helper", "Neither this nor"), ("long", "Length", "a plugin's scorer")):
+        other.register(name, file, attribute)
+        assert other.load(name).summary.startswith(summary)
     own.register("loud", file, "loud")
     before = own.code_hash(["loud"])
     assert (own.code_hash(["string_match"]), len(before), own.code_hash(["length"]) == before) == ("", 12, False)

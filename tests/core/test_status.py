@@ -2,8 +2,7 @@
 
 import gc
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
@@ -11,7 +10,6 @@ from evalsuite.core import errors, status
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS, UsageError
 from evalsuite.core.metric import Measure, MetricError, best, on_unit
-from evalsuite.core.registry import SHARE, are_rows, fits, readable
 from evalsuite.core.runtime import without_collection
 from evalsuite.core.types import Fault, Result, Suite
 
@@ -218,47 +216,6 @@ def test_evidence_at_each_level() -> None:
     correction = {"id": "q", "reason": "Oslo", "evidence": "Oslo"}
     corrections = {"file": "f", "applied": [correction], "stale": [correction], "expired": []}
     assert status.redact_corrections(corrections) == {"file": "f", "applied": [{"id": "q"}], "stale": [{"id": "q"}], "expired": []}
-
-
-@pytest.mark.parametrize(
-    ("annotation", "right", "wrong", "words"),
-    [
-        (float, [1, 1.5], [True, "1", None], "number"),
-        (int, [1], [True, 1.0], "integer"),
-        (str, [""], [1], "text"),
-        (str | None, ["", None], [0], "text or null"),
-        (list[int], [[], [1], (1,)], [[1.0], [True], 1, "1"], "list of integer"),
-        (Sequence[str], [["a"]], ["a", [1]], "list of text"),
-        (dict[str, float], [{}, {"a": 1}], [{"a": "1"}, [1]], "object of number"),
-        (Mapping[str, str], [{"a": "b"}], [{"a": 1}], "object of text"),
-        (Literal["and", "or"], ["and"], ["xor", 1], "'and' or 'or'"),
-        (bool, [True], [1], "true or false"),
-        (Any, [None, 1, "x"], [], "anything"),
-    ],
-)
-def test_what_fits_a_type(annotation: Any, right: list[Any], wrong: list[Any], words: str) -> None:
-    """A JSON value of each type, and how a message calls the type."""
-    assert [value for value in right if not fits(value, annotation)] == []
-    assert [value for value in wrong if fits(value, annotation)] == []
-    assert readable(annotation) == words
-
-
-def test_rows_of_a_stranger() -> None:
-    """Every row has every key with a value of its kind; counts are not negative, shares are in [0, 1]."""
-    kinds = {"path": str, "n": int, "share": SHARE}
-    good = {"path": "a", "n": 0, "share": 1}
-    assert are_rows([good, {**good, "share": None, "more": 1}], kinds)
-    assert are_rows([], kinds)
-    wrong: list[Any] = [
-        {**good, "n": -1},
-        {**good, "n": True},
-        {**good, "share": 1.01},
-        {**good, "share": -0.01},
-        {"path": "a", "n": 0},
-        "row",
-    ]
-    assert [row for row in wrong if are_rows([good, row], kinds)] == []
-    assert not are_rows({"0": good}, kinds)
 
 
 def test_values_of_a_range_become_scores() -> None:
