@@ -474,7 +474,7 @@ def _read_with_pandas(data: bytes, name: str, limits: Limits) -> Table:
 
     ragged, last = _odd_lines(data)
     try:
-        frame = pd.read_csv(io.BytesIO(data), dtype=str, keep_default_na=False, na_filter=False, compression=None, low_memory=False)
+        frame = pd.read_csv(io.BytesIO(data), dtype=str, na_filter=False, compression=None, low_memory=False)
     except UnicodeDecodeError:
         raise FaultError("BAD_ENCODING") from None
     except pd.errors.EmptyDataError:

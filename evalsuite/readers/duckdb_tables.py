@@ -718,10 +718,8 @@ class _Catalog:
         try:
             query = expand_view(self.connection, "answer", name, tables=tables, catalogs=catalogs)
             described = [(str(row[0]), str(row[1])) for row in self.connection.execute(f"DESCRIBE {query}").fetchall()]
-            if len(described) > limits["columns"] or len({column.lower() for column, _ in described}) < len(described):
-                return Fault(
-                    code="NOT_A_TABLE", detail=f"{name!r} is a view with duplicate column names, or too many columns; submit a table"
-                )
+            if len(described) > limits["columns"]:
+                return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view with too many columns; submit a table")
             view = self._fetch(name, name, f"({query})", limits)
         except RefusedViewError as refused:
             return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view that {refused}; submit a table")

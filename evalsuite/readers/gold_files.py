@@ -283,7 +283,6 @@ def read_predictions(path: Path, limits: Limits, ids: Collection[str] | None) ->
     try:
         with open_digesting(open_trusted(path, limit_bytes=limits["metadata_bytes"]), seen) as handle:
             text = read_text(handle, limit_bytes=limits["metadata_bytes"])
-            handle.read(1)
         if text.lstrip()[:1] in ("{", "["):
             predictions, notes = _of_json(text, limits, ids)
         else:

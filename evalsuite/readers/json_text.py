@@ -50,7 +50,6 @@ class JsonError(ValueError):
     """A text that is not a strict JSON object; `detail` and `hint` are fixed texts of this module."""
 
     def __init__(self, detail: str, *, code: str = "BAD_JSON", hint: str = "", line: int | None = None) -> None:
-        super().__init__(detail)
         self.code, self.detail, self.hint, self.line = code, detail, hint, line
 
 
@@ -313,15 +312,10 @@ _VALUE: Final = itemgetter(2)
 
 @cache
 def _line_decoder() -> Callable[[bytes], list[Any]]:
-    """Decode lines of exactly the three keys. Raises ValueError."""
+    """Decode lines with the three keys. Raises ValueError."""
     import msgspec
 
-    line = msgspec.defstruct(
-        "Line",
-        [("instance_id", str), ("answer_type", Literal["answer", "file"]), ("answer_or_path", str)],
-        forbid_unknown_fields=True,
-        gc=False,
-    )
+    line = msgspec.defstruct("Line", [("instance_id", str), ("answer_type", Literal["answer", "file"]), ("answer_or_path", str)])
     return msgspec.json.Decoder(line).decode_lines
 
 
@@ -367,7 +361,7 @@ def block_of(first_line: int, rows: Sequence[Row]) -> Block:
         values="".join(values),
         id_ends=array("I", accumulate(map(len, ids))),
         value_ends=array("I", accumulate(map(len, values))),
-        kinds="".join([kind[0] for kind in kinds]).encode() if kinds.count(kinds[0]) < len(kinds) else kinds[0][:1].encode() * len(kinds),
+        kinds="".join([kind[0] for kind in kinds]).encode(),
         hashes=array("q", map(hash, ids)),
     )
 

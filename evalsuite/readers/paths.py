@@ -41,10 +41,18 @@ _CONTROL = lazy_pattern(r"[\x00-\x1f\x7f-\x9f]")
 # C: on Windows, md: and sqlite: for duckdb.
 _SCHEME = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _SURROGATE = lazy_pattern(r"[\ud800-\udfff]")
-_CLOSE_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
+
+
+def _flags(*names: str) -> int:
+    """The flags of `os.open` of these names, without those that this system lacks."""
+    return sum(getattr(os, name, 0) for name in names)
+
+
 # O_NONBLOCK: opening a pipe must not wait for its writer.
-_FILE_FLAGS = os.O_RDONLY | _CLOSE_ON_EXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-_FOLDER_FLAGS = os.O_RDONLY | _CLOSE_ON_EXEC | getattr(os, "O_DIRECTORY", 0)
+_TRUSTED_FLAGS = _flags("O_RDONLY", "O_NONBLOCK", "O_BINARY")
+_FILE_FLAGS = _flags("O_RDONLY", "O_NONBLOCK", "O_BINARY", "O_NOFOLLOW")
+_ROOT_FLAGS = _flags("O_RDONLY", "O_DIRECTORY")
+_FOLDER_FLAGS = _flags("O_RDONLY", "O_DIRECTORY", "O_NOFOLLOW")
 # No space, no descriptor, a disk or a server that fails: an answer causes none of these.
 OF_MACHINE = frozenset(
     getattr(errno, name)
@@ -116,7 +124,7 @@ def open_confined(root: Path, path: str, *, limit_bytes: float, gold_inodes: fro
 def open_trusted(path: Path, *, limit_bytes: float) -> BufferedReader:
     """An open binary handle on a file the grader names; links are followed, the rest is checked as in `open_confined`."""
     try:
-        descriptor = os.open(path, (_FILE_FLAGS & ~getattr(os, "O_NOFOLLOW", 0)) | getattr(os, "O_BINARY", 0))
+        descriptor = os.open(path, _TRUSTED_FLAGS)
     except OSError as error:
         raise _fault_of_opening(error) from None
     return _regular_file(descriptor, limit_bytes, frozenset())
@@ -200,13 +208,13 @@ def _refusal(path: str) -> str:
 
 def _walk(root: Path, parts: list[str]) -> int:
     """The descriptor of the last part, each folder opened inside the one before."""
-    folder = os.open(root, _FOLDER_FLAGS)
+    folder = os.open(root, _ROOT_FLAGS)
     try:
         for part in parts[:-1]:
             # With O_DIRECTORY the kernel reports ENOTDIR for a linked folder, which is less specific.
             if stat.S_ISLNK(os.stat(part, dir_fd=folder, follow_symlinks=False).st_mode):
                 raise OSError(errno.ELOOP, "link")
-            inner = os.open(part, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=folder)
+            inner = os.open(part, _FOLDER_FLAGS, dir_fd=folder)
             os.close(folder)
             folder = inner
         return os.open(parts[-1], _FILE_FLAGS, dir_fd=folder)
@@ -225,7 +233,7 @@ def _resolve(root: Path, parts: list[str]) -> int:
         raise OSError(errno.ELOOP, "link")
     if not place.is_file():
         raise OSError(errno.EISDIR, "not a file")
-    return os.open(place, _FILE_FLAGS | getattr(os, "O_BINARY", 0))
+    return os.open(place, _FILE_FLAGS)
 
 
 def _regular_file(descriptor: int, limit_bytes: float, gold_inodes: frozenset[Inode]) -> BufferedReader:
@@ -264,11 +272,9 @@ def _fault_of_opening(error: OSError) -> FaultError:
 
 def content_digest(handle: BinaryIO | FileIO) -> "hashlib._Hash":
     """The SHA-256 of an open file from its current position. `hashlib.file_digest` allocates 256 KB each time: most files are smaller."""
-    digest, most = hashlib.sha256(), 1 << 20
-    size = os.fstat(handle.fileno()).st_size
-    while block := handle.read(min(size + 1, most)):
+    digest = hashlib.sha256()
+    while block := handle.read(1 << 16):
         digest.update(block)
-        size = most
     return digest
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import io
 import os
 from pathlib import Path
 
@@ -155,6 +156,12 @@ def test_a_file_can_be_read_again_from_any_place(place: Path, monkeypatch: pytes
         assert handle.read() == data[11:]
         handle.seek(0)
         assert handle.read() == data
+        handle.seek(5)
+        handle.seek(2, os.SEEK_CUR)
+        assert handle.read(1) == data[7:8]
+        assert (handle.readable(), handle.seekable(), os.fstat(handle.fileno()).st_size) == (True, True, len(data))
+        with pytest.raises(io.UnsupportedOperation, match="the end of a file"):
+            handle.seek(0, os.SEEK_END)
     assert opened.digests() == {"r.csv": sha(data)}
 
 
@@ -164,13 +171,19 @@ def test_faults_stand_in_the_place_of_digests(place: Path) -> None:
     (place / "q.sql").write_bytes(b"SELECT 1")
     opened = files(place, file_bytes=len(A))
     (place / "big.csv").write_bytes(A + A)
-    for path in ("gone.csv", "link.csv", "big.csv", "../q/r.csv", "q.sql"):
+    for path in ("gone.csv", "link.csv", "big.csv", "../q/r.csv", "q.sql", "Q.SQL"):
         with pytest.raises(FaultError):
             opened.open(path)
     assert opened.digests() == {"gone.csv": "MISSING_FILE", "link.csv": "BAD_PATH", "big.csv": "TOO_LARGE", "../q/r.csv": "BAD_PATH"}
     with opened.open("q.sql", query=True) as handle:
         handle.read()
     assert opened.digests()["q.sql"] == sha(b"SELECT 1")
+    opened = files(place, file_bytes=3)
+    with opened.open("r.csv", query=True) as handle:
+        assert handle.read() == A
+    with pytest.raises(FaultError, match="6 bytes, the limit is 3"):
+        opened.open("r.csv")
+    assert opened.identify(["gone.csv"]) == {}
 
 
 def test_a_link_to_gold_is_none_of_the_answers_files(place: Path) -> None:
@@ -217,3 +230,35 @@ def test_a_table_in_blocks_is_digested_as_its_blocks_are_read(place: Path, monke
         next(iter(table.source.blocks()))
         assert opened.digests() == {"r.csv": UNKNOWN}
         (place / "r.csv").write_bytes(data)
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_a_disk_that_returns_less_than_was_asked_for(place: Path, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked again until the piece is whole or the file ends."""
+    read = os.read
+    monkeypatch.setattr(paths, "PIECE", 4)
+    monkeypatch.setattr(paths.os, "read", lambda descriptor, n: read(descriptor, min(n, most)))
+    opened = files(place)
+    with opened.open("r.csv") as handle:
+        assert handle.read() == A
+    assert opened.identify(["r.csv"]) == {"r.csv": (len(A), sha(A))}
+
+
+def test_which_files_stay_open(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The most recently read ones: one that was closed is opened again, as whatever it is then."""
+    monkeypatch.setattr(paths, "PIECE", 2)
+    opened, names = files(place), [f"{i}.csv" for i in range(paths.MOST_OPEN + 2)]
+    for name in names:
+        (place / name).write_bytes(A)
+        with opened.open(name) as handle:
+            handle.read(3)
+    for name in names:
+        (place / "other").write_bytes(B)
+        (place / "other").replace(place / name)
+    (place / names[1]).unlink()
+    with opened.open(names[2]) as second, opened.open(names[-1]) as last, opened.open(names[0]) as first:
+        assert (second.read(), last.read(), first.read()) == (A, A, B)
+    with pytest.raises(FaultError, match="the file is not there"):
+        opened.open(names[1])
+    found = opened.digests()
+    assert [found[name] for name in (names[2], names[-1], names[0], names[1])] == [sha(A), sha(A), sha(B), UNKNOWN]

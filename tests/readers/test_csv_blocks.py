@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from evalsuite.compare.columns import UnreadTable, packed_of
 from evalsuite.compare.packed_text import OddError
 from evalsuite.core.errors import FaultError
+from evalsuite.core.types import Table
 from evalsuite.readers import csv_table
 from evalsuite.readers import csv_table as csv_blocks
 from evalsuite.readers.csv_table import CsvBlocks, open_csv_table, read_csv_table, stream_csv_table
@@ -84,6 +85,7 @@ def test_plain_files_come_in_blocks(rows: list[list[str]], quoting: int, end: st
     [
         *(b'a,b\n1,"x""y"\n', b"a,b\n1\n", b"a,b\n1,2,3\n", b"a,b\n\n1,2\n", b"a\n\n1\n", b"a,b\n1,\x00\n", b'"a","b"\n"1","\x00"\n'),
         *(b'"a","b"\n"1","2","3"\n', b'"a","b"\n"1"\n"2","3","4"\n'),
+        *(b"a\n \n1\n", b"a\n\t\n1\n", b'a\n""\n1\n', b"", b"a,b\n1,2\r", b"a,b\n1,2\r\n3,4\r"),
         *(b"a,b\n1,\xff\n", b'"a","b"\n"1","\xff"\n', b"a,b\r1,2\r", b'a,b\n1,"x\n'),
     ],
 )
@@ -135,6 +137,48 @@ def test_a_cell_beyond_the_longest_is_left_to_the_exact_reader(size: int, monkey
     cell = "x" * size
     for text in (f"a,b\n{cell},1\n", f'"a","b"\n"{cell}","1"\n'):
         assert cells_of(text.encode()) == ((["a", "b"], [[cell], ["1"]]) if size == 131_072 else None)
+
+
+def test_a_row_of_many_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty-four blocks are searched for the end of a row, and one more is too many."""
+    for chunk, most in ((3, 195), (7, 451)):
+        monkeypatch.setattr(csv_table, "_CHUNK", chunk)
+        for size in (most - 1, most):
+            header = "x" * (size - 2) + ",b"
+            assert cells_of(f"{header}\n1,2\n".encode()) == (([header[:-2], "b"], [["1"], ["2"]]) if size < most else None)
+
+
+@pytest.mark.parametrize(("n_columns", "then"), [(99, 1), (100, 4)])
+def test_how_much_is_read_at_once(n_columns: int, then: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A megabyte, of a wide table four."""
+    monkeypatch.undo()
+    sizes = list[int | None]()
+
+    class Counted(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            sizes.append(size)
+            return super().read(size)
+
+    rows = [["x"] * n_columns] * 2
+    list(csv_table._blocks_of_rows(Counted("".join(",".join(row) + "\n" for row in rows).encode())))
+    assert sizes == [3, 1 << 20, then << 20]
+
+
+def test_sizes_at_their_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From one size on a table is packed, from another one on it is read when it is needed; what was read is not read again."""
+    monkeypatch.setattr(csv_table, "PACKED_BYTES", 100)
+    monkeypatch.setattr(csv_table, "BIG_BYTES", 200)
+    for size, kind, most in ((99, Table, 1), (100, Table, 1), (199, Table, 1), (200, UnreadTable, 2)):
+        data, opened = (b"a,b\n" + b"1,2\n" * 50)[: size - 1] + b"\n", list[int]()
+
+        def again(data: bytes = data, opened: list[int] = opened) -> io.BytesIO:
+            opened.append(1)
+            return io.BytesIO(data)
+
+        assert len(data) == size
+        table = open_csv_table(again, name="t.csv", limits=LIMITS)
+        assert (type(table), len(opened)) == (kind, most), size
+        assert (isinstance(table, Table) and packed_of(table) is not None) is (100 <= size < 200)
 
 
 def test_size_decides(monkeypatch: pytest.MonkeyPatch) -> None:

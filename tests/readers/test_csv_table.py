@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Table
 from evalsuite.readers import csv_table
-from evalsuite.readers.csv_dialect import Dialect
+from evalsuite.readers.csv_dialect import Dialect, detect_dialect
 from evalsuite.readers.csv_table import read_csv_table
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.scorers.table_match import table_problems
@@ -80,6 +80,8 @@ def test_rows_one_field_too_long_shift_the_columns_as_pandas_does() -> None:
     table = read('a,b\n"x\ny",1,2\nz,3,4\n')
     assert (table.header, cells(table), table.n_rows) == (("a", "b"), [["1", "3"], ["2", "4"]], 2)
     assert table.ragged_line == 2
+    for text, line in ((" ,b\nx,1,2\n", 2), ("a\nx,1\n", 2), ("\n \n,b\n\nx,1,2\n", 5), ("a,b\r1,2,3\r4,5,6\r", 2)):
+        assert read(text).ragged_line == line, text
 
 
 @pytest.mark.parametrize(
@@ -115,7 +117,7 @@ def test_the_name_says_how_a_file_is_compressed(ending: str, pack: Any) -> None:
     assert fault(bomb, f"r.csv{ending}", file_bytes=50_000) == ("LIMIT", "unpacked, the file has more than 50000 bytes (limit file_bytes)")
 
 
-@pytest.mark.parametrize("name", ["r.zip", "r.tar", "r.tar.gz", "r.csv.zst"])
+@pytest.mark.parametrize("name", ["r.zip", "R.TAR", "r.Tar.gz", "r.csv.zst", "r.tgz"])
 def test_archives_are_refused(name: str) -> None:
     """An archive holds names of its own."""
     assert fault(b"a\n1\n", name)[0] == "BAD_CSV"
@@ -251,3 +253,31 @@ def test_a_dialect_that_no_file_can_have_is_a_problem(wrong: dict[str, str]) -> 
     assert Dialect.from_parameters(wrong).problem()
     assert not Dialect.from_parameters({"gold": "t.csv", "delimiter": ";", "decimal": ","}).problem()
     assert [problem.code for problem in table_problems({"gold": "t.csv", **wrong})] == ["BAD_SPEC"]
+
+
+@pytest.mark.parametrize(
+    ("head", "delimiter", "encoding"),
+    [
+        (b"a,b;c;d", ";", "utf-8"), (b"a,b", ",", "utf-8"), (b"a\tb,c\n;;;;", ",", "utf-8"), (b"a|b", "|", "utf-8"), (b"", ",", "utf-8"),
+        (b'"a;b;c",d', ",", "utf-8"), ("\ufeffa;b".encode(), ";", "utf-8"), ("a;b".encode("utf-16"), ";", "utf-16"),
+        (b"\xfe\xff" + "a\tb".encode("utf-16-be"), "\t", "utf-16"), ("\u4e00".encode("utf-16"), ",", "utf-8"), (b"\xff\xfd", ",", "utf-8"),
+        (b"x" * 9_999 + b";,", ";", "utf-8"), (b"x" * 10_000 + b";", ",", "utf-8"),
+    ],
+)  # fmt: skip
+def test_the_dialect_that_a_file_begins_in(head: bytes, delimiter: str, encoding: str) -> None:
+    """The delimiter that makes most columns of the first line's first 10,000 characters; UTF-16 by its mark, if some of it is ASCII."""
+    assert detect_dialect(head) == Dialect(delimiter=delimiter, encoding=encoding)
+
+
+@pytest.mark.parametrize(
+    ("message", "ragged", "detail"),
+    [
+        ("Error tokenizing data. C error: Expected 2 fields in line 3, saw 4", None, "line 3 has 4 fields, the lines before it 2"),
+        ("EOF inside string starting at row 1", 5, "a quote is never closed, in the row that begins on line 7"),
+        ("anything", 5, "line 5 has more fields than the header"),
+        ("anything", None, "the rows cannot be separated"),
+    ],
+)
+def test_what_is_taken_of_an_error_of_pandas(message: str, ragged: int | None, detail: str) -> None:
+    """Its numbers; the text is ours."""
+    assert csv_table._parser_detail(message, ragged, 7) == detail

@@ -1,20 +1,25 @@
 """DuckDB files: base tables as native values; nothing the file holds is run, and nothing beside it is seen."""
 
+import io
 import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
 
 from evalsuite.compare.columns import packed_of
+from evalsuite.compare.packed_text import Block, OddError
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Fault, Table
 from evalsuite.readers import duckdb_tables
@@ -336,3 +341,105 @@ def test_threads_that_read_one_file_do_not_move_each_other(tmp_path: Path) -> No
             assert others.submit(lambda: (shared.seek(7), shared.read(2))).result() == (7, b"\7\10")
         assert (shared.read(3), shared.tell()) == (b"def", 103)
         assert (shared.seek(-2, 2), shared.read()) == (198, b"\xc6\xc7")
+
+
+@pytest.mark.parametrize(
+    ("cells", "type_", "size"),
+    [
+        (["ab", None, "é"], "VARCHAR", 3 + 24), ([b"abc"], "BLOB", 11), (["01"], "BIT", 10), (['{"a": 1}'], "JSON", 16),
+        ([[1, 2], None], "INTEGER[]", 6 + 4 + 16), ([{"a": 1}], "STRUCT(a INTEGER)", 8 + 8), ([{}], "MAP(VARCHAR, INTEGER)", 10),
+        ([1, None, 3], "INTEGER", 24), ([1.5], "DECIMAL(9,3)", 8),
+    ],
+)  # fmt: skip
+def test_how_large_cells_are(cells: list[Any], type_: str, size: int) -> None:
+    """Eight bytes each, and the characters of what has any."""
+    assert duckdb_tables._bytes_of_cells(cells, type_) == size
+
+
+@pytest.mark.parametrize(("memory_mib", "limit"), [(2048, "1.0 GiB"), (128, "64.0 MiB"), (100, "64.0 MiB"), (130, "65.0 MiB")])
+def test_how_much_memory_duckdb_may_take(memory_mib: int, limit: str) -> None:
+    """Half of a worker's, but never less than it needs to start."""
+    with duckdb_tables._locked_connection.__wrapped__("/nowhere/", memory_mib) as connection:
+        assert connection.execute("SELECT current_setting('memory_limit')").fetchone() == (limit,)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"abcdefghi", b"abcd" + bytes(8) + b"ef", bytes(9), b"ab" + bytes(10) + b"c" + bytes(5), b"abcdefgh" + bytes(4)]
+)
+@pytest.mark.parametrize("most", [1, 4, 9, 100])
+def test_a_private_copy_has_the_bytes_of_the_file(content: bytes, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Holes too, and no more than the limit; where there are no descriptors as files, it has a name in a folder of its own."""
+    monkeypatch.setattr(duckdb_tables, "_BLOCK", 4)
+    source = io.BytesIO(content)
+    source.read()
+    with duckdb_tables.private_copy(source, most) as place:
+        assert place.read_bytes() == content[:most]
+    monkeypatch.setattr(duckdb_tables, "os", SimpleNamespace(name="nt", SEEK_CUR=os.SEEK_CUR))
+    with duckdb_tables.private_copy(source, most) as place:
+        assert place.read_bytes() == content[:most]
+    assert not place.exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="this system has no files in memory")
+def test_a_file_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In memory by Python's call or by libc's, else on disk; no process that is started gets it."""
+
+    class NoLibrary:
+        """A libc without that call."""
+
+        def __init__(self, _: None) -> None:
+            pass
+
+    for step in ("python", "libc", "disk"):
+        if step == "libc":
+            monkeypatch.delattr(os, "memfd_create")
+        elif step == "disk":
+            monkeypatch.setattr(duckdb_tables.ctypes, "CDLL", NoLibrary)
+        with duckdb_tables._memory_file() as file:
+            file.write(b"abc")
+            file.seek(0)
+            found = os.fstat(file.fileno())
+            assert (file.read(), found.st_nlink, os.get_inheritable(file.fileno())) == (b"abc", 0, False)
+            assert str(Path(f"/proc/self/fd/{file.fileno()}").readlink()).startswith("/memfd:evalsuite") is (step != "disk")
+
+
+def test_files_by_their_descriptors(tmp_path: Path) -> None:
+    """Those that are plain numbers exist, with the size of the open file."""
+    files = duckdb_tables._DescriptorFiles()
+    (tmp_path / "x").write_bytes(b"abc")
+    with (tmp_path / "x").open("rb") as handle:
+        assert files.size(f"descriptor://{handle.fileno()}") == 3
+        with files.open(f"descriptor://{handle.fileno()}", "rb") as shared:
+            assert (shared.read(0), shared.read(2), shared.read(None), shared.read(-1), shared.tell()) == (b"", b"ab", b"c", b"", 3)
+            assert (shared.seek(1), shared.seek(1, os.SEEK_CUR), shared.read()) == (1, 2, b"c")
+    assert [files.exists(f"descriptor://{name}") for name in ("5", "5.wal", "")] == [True, False, False]
+    assert files.isfile("descriptor://5")
+
+
+def test_rows_that_are_more_than_the_catalog_says() -> None:
+    """Blocks up to the limits come, one row or cell more is left to the exact reader; a fault on the way too, and it is raised there."""
+    block = Block(b"a,b,", np.array([[0, 2]]), np.array([[1, 1]]))
+
+    def rows(whole: Any, attached: Any = nullcontext, **limits: int) -> Any:
+        return duckdb_tables._Rows(attached, lambda _: iter([block, block]), lambda _: whole, resolve_limits(limits))
+
+    table = Table(header=("a",), columns=([1],), n_rows=1)
+    for limits, n in (({"rows": 2}, 2), ({"cells": 4}, 2), ({"rows": 1}, None), ({"cells": 3}, None)):
+        if n is None:
+            with pytest.raises(OddError):
+                list(rows(table, **limits).blocks())
+        else:
+            assert len(list(rows(table, **limits).blocks())) == n
+    assert rows(table).read_table() is table
+    fault = Fault(code="LIMIT", detail="too much")
+    with pytest.raises(FaultError, match="too much") as refused:
+        rows(fault).read_table()
+    assert refused.value.fault.code == "LIMIT"
+
+    @contextmanager
+    def failing() -> Iterator[None]:
+        raise FaultError("BAD_DUCKDB")
+        yield
+
+    with pytest.raises(OddError):
+        list(rows(table, failing).blocks())

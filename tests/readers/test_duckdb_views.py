@@ -26,9 +26,9 @@ def made(place: Path, *statements: str) -> Path:
     return place
 
 
-def read(place: Path, name: str = "mart") -> Table | Fault:
+def read(place: Path, name: str = "mart", **limits: int) -> Table | Fault:
     """One table of a database that was handed in."""
-    found: Any = read_duckdb(place, names=[name], limits=resolve_limits(), stem=place.stem)[name]
+    found: Any = read_duckdb(place, names=[name], limits=resolve_limits(limits), stem=place.stem)[name]
     return found
 
 
@@ -125,6 +125,8 @@ def test_another_name_of_the_database(tmp_path: Path) -> None:
         connection.execute(f"attach '{made(tmp_path / 'b' / 'gold.duckdb')}' as gold")
         connection.execute("create view other.main.stolen as select * from gold.main.base")
     assert isinstance(read(place), Table)
+    dotted = made(tmp_path / "p.q.duckdb", 'create view mart as select * from "p"."main"."base"')
+    assert isinstance(read(dotted), Table)
     stolen = read(place, "stolen")
     assert isinstance(stolen, Fault)
     assert "gold.main.base" in stolen.detail
@@ -178,3 +180,29 @@ def test_a_view_in_a_run(reference: str, official: int, tmp_path: Path, monkeypa
     plain, file = (json.loads(line) for line in Path("out/results.jsonl").read_text().splitlines())
     assert (plain["official"], plain["strict"]) == (official, 1)
     assert (file["status"], file["fault"], file["official"], file["strict"]) == ("submission_fault", "NOT_A_TABLE", 0, 0)
+
+
+def test_how_large_a_view_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many rows, cells and columns as a table, and a text as long as the limit; one more of any is refused with its reason."""
+    views = (
+        "create view many as select a.id, b.v from base a, base b",
+        "create view wide as select *, id as a from base",
+        "create view same as select id, id as ID from base",
+    )
+    place = made(tmp_path / "p.duckdb", *views)
+    too_many = "'many' has more rows than declared (limits rows and cells)"
+    too_wide = "'wide' is a view with too many columns; submit a table"
+    for name, limits, detail in (
+        ("many", {"rows": 16, "cells": 32}, ""), ("many", {"rows": 15}, too_many), ("many", {"cells": 31}, too_many),
+        ("wide", {"columns": 4}, ""), ("wide", {"columns": 3}, too_wide), ("same", {}, ""),
+    ):  # fmt: skip
+        found = read(place, name, **limits)
+        assert (found.detail if isinstance(found, Fault) else "") == detail, (name, limits)
+    with duckdb.connect(str(place), read_only=True) as connection:
+        row = connection.execute("select sql from duckdb_views() where view_name = 'wide'").fetchone()
+    assert row is not None
+    text = row[0].strip().rstrip(";").partition(" AS ")[2]
+    for most, detail in ((len(text), ""), (len(text) - 1, "'wide' is a view that has a text that cannot be parsed; submit a table")):
+        monkeypatch.setattr(duckdb_tables, "_LONGEST_TEXT", most)
+        found = read(place, "wide")
+        assert (found.detail if isinstance(found, Fault) else "") == detail, text

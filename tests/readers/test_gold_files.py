@@ -9,7 +9,17 @@ import pytest
 
 from evalsuite.core.errors import GoldError, SubmissionError
 from evalsuite.core.types import METADATA
-from evalsuite.readers.gold_files import find_spec, gold_hash, read_gold_pairs, read_predictions, read_questions
+from evalsuite.readers.gold_files import (
+    find_spec,
+    gold_hash,
+    gold_inodes,
+    gold_links,
+    is_bytecode,
+    read_gold_files,
+    read_gold_pairs,
+    read_predictions,
+    read_questions,
+)
 from evalsuite.readers.json_text import Layout
 from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
 
@@ -159,3 +169,24 @@ def test_files_that_are_part_of_gold(tmp_path: Path) -> None:
     before = gold_hash(gold)
     (gold / "q" / "s" / "r.csv").write_text("a\n")
     assert gold_hash(gold) != before
+
+
+def test_files_of_gold_that_changed(tmp_path: Path) -> None:
+    """Each with another status than when it was read, or none; the hash has twelve digits, of names and contents."""
+    gold = tmp_path / "gold"
+    (gold / "q").mkdir(parents=True)
+    for name in ("a_eval.jsonl", "q/r.csv", "q/s.csv"):
+        (gold / name).write_text("{}")
+    files = read_gold_files(gold)
+    assert (files.find_changed(), len(files.hash), files.hash == gold_hash(gold)) == ([], 12, True)
+    (gold / "q/r.csv").write_text("other")
+    (gold / "q/s.csv").unlink()
+    assert files.find_changed() == ["q/r.csv", "q/s.csv"]
+    assert files.find_changed(["a_eval.jsonl", "q/s.csv"]) == ["q/s.csv"]
+    found = {name: (gold / name).stat() for name in ("a_eval.jsonl", "q/r.csv")}
+    assert {(status.st_dev, status.st_ino) for status in found.values()} <= gold_inodes(gold)
+    assert [is_bytecode(name) for name in ("q/a.pyc", "q/a.pyo", "q/__pycache__/x", "q/pycache/x.py")] == [True, True, True, False]
+    (tmp_path / "away").mkdir()
+    (gold / "q/linked").symlink_to(tmp_path / "away")
+    (gold / "q/dead").symlink_to(tmp_path / "none")
+    assert gold_links(gold) == gold_links(gold / "a_eval.jsonl") == [tmp_path / "away"]

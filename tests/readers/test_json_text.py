@@ -60,6 +60,8 @@ FENCED = '```json\n{"a": [1, 2,], "b": "x,}"}\n```'
         ("a.jsonl", " " * 201, "TOO_LARGE the text is longer than 200 bytes"),
         ("a.json", " " * 201, "TOO_LARGE the text is longer than 200 bytes"),
         ("a.json", b"\xff", "BAD_ENCODING "),
+        ("a.json", "1" + " " * 199, 1),
+        ("a.jsonl", "1" + " " * 199, [1]),
     ],
 )
 def test_a_tree_that_was_submitted(name: str, text: str | bytes, expected: Any) -> None:
@@ -89,6 +91,8 @@ def test_a_tree_that_was_submitted(name: str, text: str | bytes, expected: Any) 
         ('{"a": 1,\n}', {}, "line 2: not valid JSON at column 1: a comma before }"),
         ("[1,]", {}, "line 1: not valid JSON at column 4: a comma before ]"),
         ("[1 2]", {}, "line 1: not valid JSON at column 4"),
+        (f"[1,{' ' * 99}]", {}, "line 1: not valid JSON at column 103: a comma before ]"),
+        (f"[1,{' ' * 100}]", {}, "line 1: not valid JSON at column 104"),
     ],
 )
 def test_what_is_wrong_with_a_tree(text: str, limits: dict[str, int], why: str) -> None:

@@ -3,6 +3,7 @@
 import io
 import json
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -88,6 +89,7 @@ def test_a_json_array_of_objects_is_read_with_a_note(indent: int | None) -> None
     assert [entry.value for entry in entries] == objects
     assert "a JSON array is read as one object per element" in layout.notes
     assert values("[]") == []
+    assert values('[{"a": 1}]{"a": 2}') == values('[\n{"a": 1}\n]\n{"a": 2}') == [{"a": 1}, {"a": 2}]
 
 
 @given(
@@ -209,6 +211,9 @@ def test_brackets_that_a_text_leaves_open(text: str, change: int) -> None:
         ("x\n{y}", 0, 1),
         ("xy", 0, 2),
         ("{} {x} y", 3, 6),
+        ("{} {x y}]", 3, 8),
+        ("{}x", 0, 2),
+        ("}{x", 1, 3),
     ],
 )
 def test_where_a_broken_value_ends(text: str, start: int, end: int) -> None:
@@ -221,6 +226,34 @@ def test_an_object_that_never_closes_ends_where_the_next_one_begins() -> None:
     broken = '{\n  "instance_id": "broken",\n  "v": 1\n'
     entries, _ = read(broken + json.dumps({"instance_id": "good", "v": 2}, indent=2))
     assert [(entry.line, entry.instance_id or (entry.value or {})["instance_id"]) for entry in entries] == [(1, "broken"), (4, "good")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"a": [\n{"instance_id": "b"}\n]}', [(1, None), (2, {"instance_id": "b"}), (3, None)]),
+        ('{"a": [\n {"instance_id": "b"}\n]}', [(1, {"a": [{"instance_id": "b"}]})]),
+        ('{"a": [\n{"b": 1}\n]}', [(1, {"a": [{"b": 1}]})]),
+        ('{"a": 1\n{"b": 2}\n', [(1, None), (2, {"b": 2})]),
+        ('{"a":\n{"b": 2}}', [(1, {"a": {"b": 2}})]),
+        (' {"a": 1\n {"b": 2}\n', [(1, None), (2, {"b": 2})]),
+        ('  {"a": 1\n {"b": 2}\n', [(1, None), (2, {"b": 2})]),
+        ('{"a": 1\n {"b": 2}\n', [(1, None)]),
+        ('{"a": 1,\n"b": 2}\n\n{"c":\n3}', [(1, {"a": 1, "b": 2}), (4, {"c": 3})]),
+    ],
+)
+def test_lines_that_belong_together(text: str, expected: list[tuple[int, Any]]) -> None:
+    """Until their brackets close; a line that opens an object no deeper than the first one begins anew, unless the line before goes on."""
+    entries, _ = read(text)
+    assert [(entry.line, entry.value) for entry in entries] == expected
+
+
+def test_an_object_over_several_lines_may_be_as_long_as_a_line() -> None:
+    """More than that is given up, at the line where it is too much."""
+    text = '{"a": "' + "x" * 40 + '",\n"b": "y"\n'
+    for most, is_whole in ((len(text), True), (len(text) - 1, False)):
+        entries, _ = read(f"{text}}}\n{GOOD}\n", line_bytes=most)
+        assert (entries[0].value is not None, entries[-1]) == (is_whole, Entry(line=4, value=json.loads(GOOD)))
 
 
 def test_numbers_can_be_kept_as_they_stand_in_the_file() -> None:

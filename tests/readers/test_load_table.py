@@ -96,6 +96,8 @@ def test_every_format_has_the_same_table(tmp_path: Path) -> None:
     (tmp_path / "a.sqlite").write_bytes(b"")
     assert load_table(tmp_path / "a.sqlite", LIMITS, private=copy).n_rows == 2
     assert (is_sqlite(copy), is_sqlite(tmp_path / "a.csv")) == (True, False)
+    (tmp_path / "a.csv").write_text("n;t\n1;a,b\n")
+    assert load_table(tmp_path / "a.csv", LIMITS).header == ("n", "t")
 
 
 @pytest.mark.parametrize("limits", [{"rows": 1}, {"cells": 3}])

@@ -10,6 +10,7 @@ import pytest
 
 from evalsuite.core.errors import FaultError
 from evalsuite.readers import paths
+from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.paths import open_confined, open_trusted, relative_to_instance, resolve_in_side
 
 needs_links = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no links and pipes on this system")
@@ -104,6 +105,10 @@ def test_an_absolute_path_into_the_own_folder_is_taken_from_there_on(tmp_path: P
     assert relative_to_instance(tmp_path / "sub", "q1", f"{own}//etc/passwd") == "etc/passwd", "inside, whatever it looks like"
     for id_ in ("", ".", "..", "q1/..", "absent", "\0"):
         assert relative_to_instance(tmp_path / "sub", id_, "/etc/passwd") == "/etc/passwd"
+    rest = "/".join(["a" * 9] * 103)[: 1024 - len(f"{own}/")].rstrip("/").ljust(1024 - len(f"{own}/"), "b")
+    assert relative_to_instance(tmp_path / "sub", "q1", f"{own}/{rest}") == rest
+    assert relative_to_instance(tmp_path / "sub", "q1", f"{own}/{rest}b") == f"{own}/{rest}b", "longer than a path may be"
+    assert relative_to_instance(Path("/"), tmp_path.parts[1], f"/{tmp_path.parts[1]}/r.csv") == "r.csv"
     (own / "in").symlink_to(own)
     assert relative_to_instance(tmp_path / "sub", "q1", f"{own}/in/r.csv") == "in/r.csv", "a link inside is for the walk to refuse"
 
@@ -122,6 +127,11 @@ def test_links_are_refused_wherever_they_stand_on_the_way(tmp_path: Path, way: s
         assert fault(tmp_path / "sub", path) == ("BAD_PATH", "the path goes through a link")
     with open_confined(tmp_path / "linked", "g.csv", limit_bytes=100) as handle:
         assert handle.read() == b"secret"
+    if way == "by resolved path":
+        # A way out that does not look like a link, as a mount point of Windows.
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Path, "is_symlink", lambda _: False)
+            assert fault(tmp_path / "sub", "q1/d/g.csv") == ("BAD_PATH", "the path goes through a link")
 
 
 @needs_links
@@ -182,14 +192,18 @@ def test_a_file_over_the_cap_is_refused_by_its_size_alone(tmp_path: Path, way: s
 
 @needs_links
 def test_a_trusted_file_may_be_a_link_but_not_a_folder(tmp_path: Path) -> None:
-    """Gold is the grader's own."""
+    """Gold is the grader's own; a pipe is not waited for."""
     (tmp_path / "g.csv").write_text("a")
     (tmp_path / "l.csv").symlink_to(tmp_path / "g.csv")
-    with open_trusted(tmp_path / "l.csv", limit_bytes=10) as handle:
+    with open_trusted(tmp_path / "l.csv", limit_bytes=10) as handle, open_confined(tmp_path, "g.csv", limit_bytes=10) as confined:
         assert handle.read() == b"a"
-    with pytest.raises(FaultError) as caught:
-        open_trusted(tmp_path, limit_bytes=10)
-    assert caught.value.fault.code == "NOT_REGULAR_FILE"
+        assert not os.get_blocking(handle.fileno())
+        assert not os.get_blocking(confined.fileno())
+    os.mkfifo(tmp_path / "pipe")
+    for place, kind in ((tmp_path, "a folder"), (tmp_path / "pipe", "a pipe, socket or device")):
+        with pytest.raises(FaultError) as caught:
+            open_trusted(place, limit_bytes=10)
+        assert (caught.value.fault.code, caught.value.fault.detail) == ("NOT_REGULAR_FILE", f"{kind} is where a file is needed")
 
 
 @pytest.mark.parametrize(
@@ -256,3 +270,42 @@ def test_folders_that_a_person_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(paths.os, "scandir", fail)
     assert paths.why_no_folder(tmp_path, "gold folder") == "cannot be read: Permission denied"
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="this system does not list open files")
+def test_no_file_stays_open(tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was opened on the way to a file, whether it is read or refused, and the files of an answer after their digests."""
+
+    def n_open() -> int:
+        return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - no object a name
+
+    (tmp_path / "q" / "a" / "b").mkdir(parents=True)
+    for name in ("q/a/b/r.csv", "q/s.csv"):
+        (tmp_path / name).write_bytes(b"abcdef")
+    before = n_open()
+    open_confined(tmp_path, "q/a/b/r.csv", limit_bytes=9).close()
+    for path, most in (("q/a/b/none", 9), ("q/a", 9), ("q/a/b/r.csv", 5), ("q/none/r.csv", 9)):
+        fault(tmp_path, path, limit=most)
+    assert n_open() == before
+    for piece in (2, 100):
+        monkeypatch.setattr(paths, "PIECE", piece)
+        files = paths.AnswerFiles(tmp_path, "q", DEFAULT_LIMITS)
+        for name in ("s.csv", "a/b/r.csv"):
+            with files.open(name) as handle:
+                handle.read(1)
+            assert handle.closed
+        assert n_open() == before + (2 if piece == 2 else 0)
+        files.digests()
+        assert n_open() == before
+
+
+@pytest.mark.parametrize(
+    "names", [[""], ["a"], ["results_metadata.json"], ["results_metadata.json", "Results_Metadata.txt"], ["a", "results_metadata.jsonl"]]
+)
+def test_names_like_that_of_the_metadata(tmp_path: Path, names: list[str]) -> None:
+    """The name itself, else all that begin like it, in order; of a folder that cannot be read none."""
+    for name in filter(None, names):
+        (tmp_path / name).touch()
+    like = sorted(name for name in names if name.lower().startswith("results_metadata"))
+    assert paths.metadata_like(tmp_path if names != [""] else tmp_path / "none") == like
+    assert paths.metadata_name(tmp_path) == ("results_metadata.json" if like == ["results_metadata.json"] else "results_metadata.jsonl")

@@ -1,13 +1,15 @@
 """Submissions behind a URL: copied by name, never more than their answers name, never through what a submission says."""
 
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.core.errors import SubmissionError
+from evalsuite.core.errors import MissingExtraError, SubmissionError
 from evalsuite.core.types import Submission
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.submission import read_metadata
@@ -52,13 +54,17 @@ def test_only_named_files_come(memory: Any) -> None:
     """The metadata and named files are copied; others are not, and a path that is refused is not asked for."""
     memory.pipe("/secret.csv", b"never")
     hand_in(
-        memory, ("a", "file", "x.csv"), ("b", "file", "../../secret.csv"), ("c", "file", "s3://x/y"), ("d", "files", ["1.csv", "2.csv"])
+        memory,
+        ("a", "file", "x.csv"),
+        ("b", "file", "../../secret.csv"),
+        ("c", "file", "s3://x/y"),
+        ("d", "files", ["1.csv", "2.csv", "3.csv", "e/f/4.csv"]),
     )
-    for name in ("a/x.csv", "a/unnamed.csv", "d/1.csv"):
+    for name in ("a/x.csv", "a/unnamed.csv", "d/1.csv", "d/3.csv", "d/e/f/4.csv"):
         memory.pipe(f"/team/{name}", b"v\n1\n")
     with local_copy("memory://team", DEFAULT_LIMITS, read=whole) as folder:
         found = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-        assert found == ["a/x.csv", "d/1.csv", "results_metadata.jsonl"]
+        assert found == ["a/x.csv", "d/1.csv", "d/3.csv", "d/e/f/4.csv", "results_metadata.jsonl"]
     assert not folder.exists()
 
 
@@ -121,3 +127,20 @@ def test_a_run_of_a_url(memory: Any, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert json.loads((tmp_path / "url" / "run.json").read_text())["submission"]["folder"] == "memory://team"
     assert main(["run", "memory://team", *words, "--watch"]) == 2
     assert "--watch cannot watch a URL" in capsys.readouterr().err
+
+
+def test_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of all URLs, and that of one kind of them, each with what installs it."""
+
+    def fail(_: str) -> None:
+        raise ImportError("Install s3fs to access S3")
+
+    for module, url, message in (
+        (SimpleNamespace(url_to_fs=fail), "s3://b/x", "s3:// needs one more package"),
+        (None, "s3://b/x", "s3://b/x needs the package fsspec"),
+    ):
+        monkeypatch.setitem(sys.modules, "fsspec.core", module)
+        with pytest.raises(MissingExtraError) as refused, local_copy(url, DEFAULT_LIMITS, read=whole):
+            pass
+        assert refused.value.message == message
+        assert ("install s3fs" in refused.value.hint) is (module is not None)

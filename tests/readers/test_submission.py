@@ -323,6 +323,26 @@ def test_unprintable_text_is_escaped_in_notes(tmp_path: Path) -> None:
     assert read.notes == ("results_metadata.jsonl:1: key '\\x1b[2J' is not read (1 entry)",)
 
 
+def test_how_much_is_kept_of_what_is_not_read(tmp_path: Path) -> None:
+    """Five keys of an answer, as many keys in all as notes, and 200 characters of an id that nobody asked for."""
+    keys = {f"k{at}": 1 for at in range(7)}
+    read = read_metadata(folder(tmp_path, entry("a", **keys), entry("x" * 300)), resolve_limits({"notes": 2}), ["a"])
+    assert read.answers["a"].unread == tuple(f"'k{at}'" for at in range(5))
+    assert read.notes == tuple(f"results_metadata.jsonl:1: key 'k{at}' is not read (1 entry)" for at in range(2))
+    assert read.unknown == (("results_metadata.jsonl:2", "x" * 200),)
+    sampled = SampleCollector(["x" * 300], 1, 2, most_shown=1)
+    sampled.add(Answer(instance_id="x" * 300, answer_type="answer", value="", where=where_of(7)), 7)
+    assert list(sampled.unequal()) == [(7, "x" * 200, 1)]
+
+
+def test_an_array_behind_many_blanks(tmp_path: Path) -> None:
+    """However far the bracket is from the beginning of the file, and from a mark of its encoding."""
+    for blanks in (1, 65_533, 65_536, 65_537, 200_000):
+        (tmp_path / "results_metadata.json").write_text("\ufeff" + " " * blanks + json.dumps([entry("a"), entry("b")]), encoding="utf-8")
+        read = read_submission(tmp_path)
+        assert ([*read.answers], len(read.notes)) == (["a", "b"], 1), blanks
+
+
 def test_a_file_above_the_limit_is_not_read_to_hash_it(tmp_path: Path) -> None:
     """A file with a hole of a terabyte costs nothing: it counts by its fault, and mending it changes the hash."""
     (tmp_path / "a").mkdir()

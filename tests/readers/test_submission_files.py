@@ -14,13 +14,13 @@ import pytest
 
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import OutputError, SubmissionError
-from evalsuite.core.types import Submission
+from evalsuite.core.types import Answer, Fault, GoldInstance, Result, Submission, Task
 from evalsuite.gold.layouts import read_submission
 from evalsuite.readers import submission as reading
 from evalsuite.readers import submission_files
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.submission import read_metadata
-from evalsuite.readers.submission_files import _stamp_of_files, cached_hash, file_contents, submission_hash
+from evalsuite.readers.submission_files import _stamp_of_files, cached_hash, file_contents, submission_hash, uncertain_instances
 from evalsuite.runs import plan
 from evalsuite.runs import scoring as running
 from evalsuite.runs.history_index import find_scored, key_of
@@ -282,3 +282,39 @@ def test_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(SubmissionError):
         known(tmp_path / "empty", DiskCache(None))
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "code", "digests", "changed", "is_certain"),
+    [
+        ("answer", "crashed", None, {}, [], True),
+        ("file", "scored", None, {}, [], True),
+        ("file", "timeout", None, {}, [], False),
+        ("file", "crashed", None, {}, [], False),
+        ("file", "unscored", "LIMIT", {}, [], False),
+        ("file", "unscored", "NEEDS_EXTRA", {}, [], True),
+        ("file", "submission_fault", "LIMIT", {}, [], True),
+        ("file", "crashed", None, {"r.csv": "1"}, [], True),
+        ("file", "scored", None, {"r.csv": "2"}, [], False),
+        ("file", "scored", None, {"s.csv": "2", "../r.csv": "2"}, [], False),
+        ("file", "scored", None, {"other": "2"}, [], True),
+        ("answer", "scored", None, {}, ["a/g.csv"], False),
+        ("answer", "scored", None, {}, ["b/g.csv"], False),
+        ("files", "scored", None, {"r.csv": "1", "s.csv": "3"}, [], True),
+        ("files", "scored", None, {"r.csv": "1", "s.csv": "2"}, [], False),
+        ("fault", "crashed", None, {}, [], True),
+        ("none", "crashed", None, {}, [], True),
+    ],
+)
+def test_of_which_answers_nobody_knows_what_was_read(
+    kind: str, status: Any, code: str | None, digests: dict[str, str], changed: list[str], is_certain: bool
+) -> None:
+    """Other bytes than the run names, a worker that died, or gold that changed: of that instance, or for all."""
+    value = ("r.csv", "s.csv") if kind == "files" else "s.csv" if "s.csv" in digests else "r.csv"
+    fault = Fault(code="BAD_METADATA") if kind == "fault" else None
+    answer = None if kind == "none" else Answer(instance_id="a", answer_type="file" if kind == "fault" else kind, value=value, fault=fault)
+    task = Task(instance=GoldInstance(instance_id="a", checks=()), answer=answer, gold_folder=Path(), submission_folder=Path())
+    result = Result(instance_id="a", status=status, score=0, official=0, strict=0, scorer=None, reason="", fault=code, digests=digests)
+    found = uncertain_instances([task], [result], {"a/r.csv": "1", "a/s.csv": "3"}, changed_gold=changed)
+    assert found == (() if is_certain else ("a",))
+    assert uncertain_instances([task], [result], {}, changed_gold=changed) == ()

@@ -299,7 +299,6 @@ def test_other_archives_are_named(place: Path, capsys: pytest.CaptureFixture[str
     (place / "subs" / "late.rar").write_bytes(b"Rar!")
     assert main(["leaderboard", "subs", "--isolation", "none"]) == 0
     assert "late.rar left out: an archive is .zip, .tar, .tar.gz or .tgz" in capsys.readouterr().out
-    assert without_ending("a.tar.GZ") == "a"
 
 
 def test_what_a_limit_still_allows() -> None:
@@ -311,11 +310,22 @@ def test_what_a_limit_still_allows() -> None:
     for _ in range(1_000):
         checks.count()
     checks.folder("a/" * 31 + "b")
+    checks.folder("t/u")
+    checks.file("f/g")
+    for same in ("t", "t/u", "f"):
+        checks.folder(same)
+    checks.file("t/u/v")
     refused: list[tuple[str, Callable[[], None]]] = [
         ("TOO_LARGE", lambda: checks.hold(1, "a", so_far=1_000_000)),
         ("LIMIT", lambda: checks.hold(1, "d")),
         ("LIMIT", checks.count),
         ("BAD_PATH", lambda: checks.folder("a/" * 32 + "b")),
+        ("BAD_PATH", lambda: checks.folder("t/U")),
+        ("BAD_PATH", lambda: checks.folder("T/w")),
+        ("BAD_PATH", lambda: checks.file("t/U/w")),
+        ("BAD_PATH", lambda: checks.file("t/u")),
+        ("BAD_PATH", lambda: checks.folder("f/g")),
+        ("BAD_PATH", lambda: checks.folder("f/g/h")),
     ]
     for code, more in refused:
         with pytest.raises(FaultError) as raised:
@@ -342,3 +352,66 @@ def test_zeros_behind_an_archive_count(tmp_path: Path) -> None:
     with pytest.raises(FaultError, match="unpacked it contains more than 30000 bytes") as refused:
         list(stream_files(str(path), "x.tar", resolve_limits({"archive_bytes": 30_000})))
     assert refused.value.fault.code == "LIMIT"
+
+
+def test_long_names_are_cut_in_reasons(tmp_path: Path) -> None:
+    """At 80 characters, whatever is wrong with a member."""
+    name = "x" * 100
+
+    def link(member: zipfile.ZipInfo) -> None:
+        member.external_attr = (stat.S_IFLNK | 0o777) << 16
+
+    def lock(path: Path) -> Path:
+        data = bytearray(path.read_bytes())
+        for flags in (6, data.index(b"PK\x01\x02") + 8):
+            data[flags] |= 1
+        path.write_bytes(data)
+        return path
+
+    made = [
+        (zipped(tmp_path / "1.zip", (name, b"x"), how=link), "a link or device: "),
+        (lock(zipped(tmp_path / "2.zip", (name, b"x"))), "it is encrypted: "),
+        (tarred(tmp_path / "3.tar", (name, tarfile.SYMTYPE, b"", "y")), "a link, device or file with holes: "),
+        (zipped(tmp_path / "4.zip", (f"{name}//y", b"x")), "the path has an empty part or '.': "),
+        (zipped(tmp_path / "5.zip", ("/".join("x" * 60), b"x")), "a path of more than 32 folders: "),
+        (zipped(tmp_path / "6.zip", (f"{name}\\", b"x")), "the path contains a backslash; write '/': "),
+    ]
+    for path, why in made:
+        with pytest.raises(FaultError) as refused:
+            list(stream_files(str(path), path.name, LIMITS))
+        shown = ("/".join("x" * 60) if path.name == "5.zip" else name)[:80]
+        assert refused.value.fault.detail == f"{why}{shown!r}"
+
+
+@pytest.mark.parametrize(
+    ("name", "is_left_out"),
+    [
+        ("__MACOSX/a", True),
+        ("a/.DS_Store", True),
+        ("Thumbs.db", True),
+        ("a/._b", True),
+        ("._a/b", False),
+        ("a/__MACOSX", False),
+        ("a", False),
+    ],
+)
+def test_what_systems_add_is_no_file_of_an_archive(tmp_path: Path, name: str, is_left_out: bool) -> None:
+    """Of a zip and of a tar; a folder with the mode that systems write is read past, and a file without a byte is one."""
+
+    def mode(member: zipfile.ZipInfo) -> None:
+        kind = stat.S_IFDIR | 0o755 if member.filename.endswith("/") else stat.S_IFREG | 0o644
+        member.external_attr = kind << 16
+
+    paths = [
+        zipped(tmp_path / "x.zip", ("d/", b""), (name, b"x"), ("e", b""), how=mode),
+        tarred(tmp_path / "x.tar", ("d", tarfile.DIRTYPE, b"", ""), (name, tarfile.REGTYPE, b"x", ""), ("e", tarfile.REGTYPE, b"", "")),
+    ]
+    for path in paths:
+        found = list(stream_files(str(path), path.name, LIMITS))
+        assert found == [*([] if is_left_out else [(name, "eA==")]), ("e", "")]
+
+
+@pytest.mark.parametrize(("name", "bare"), [("a.tar.GZ", "a"), ("b.tgz", "b"), ("c.d.zip", "c.d"), (".zip", ".zip"), ("e.rar", "e.rar")])
+def test_the_name_without_its_ending(name: str, bare: str) -> None:
+    """The longest ending of an archive goes; what would be left without a name keeps it."""
+    assert without_ending(name) == bare
