@@ -429,7 +429,8 @@ def _wrong_word(words: list[str]) -> int | None:
         start = end - 2
     else:
         return None
-    is_said = is_label and start > 0 and (words[start - 1] in ("is", "was", "am", "are") or words[start - 1].endswith("'s"))
+    # At the beginning this is the label's own sign.
+    is_said = is_label and (words[start - 1] in ("is", "was", "am", "are") or words[start - 1].endswith("'s"))
     return None if is_said else start
 
 
@@ -626,7 +627,7 @@ class _Reading:
         start = 0
         for k in range(len(tokens) + 1):
             if k == len(tokens) or _ends_sentence(tokens, k) or k - start > _MOST:
-                if start < k and (k == len(tokens) or tokens[k][0] != "?"):
+                if k == len(tokens) or tokens[k][0] != "?":
                     self._read_sentence(tokens[start:k])
                 start = k + 1
 
@@ -653,8 +654,7 @@ class _Reading:
         start = 0
         for k in range(len(words) + 1):
             if k == len(words) or (words[k] in _CLAIM_ENDS and not (words[k] == "," and not _HAS.isdisjoint(words[k + 1 : k + 2]))):
-                if start < k:
-                    self._read_clause(tokens[start:k], words[start:k], words[start - 1] if start else "")
+                self._read_clause(tokens[start:k], words[start:k], words[start - 1] if start else "")
                 start = k + 1
 
     def _read_verb(self, tokens: Sequence[_Token], words: list[str], k: int) -> None:
@@ -751,10 +751,7 @@ def _subject_of(words: list[str], k: int) -> list[str]:
 
 
 def _begins_clause(words: list[str], k: int) -> bool:
-    before = k - 1
-    while before >= 0 and words[before] in _CLAUSE_STARTS:
-        before -= 1
-    return before < k - 1 or before < 0 or words[before] in _CLAIM_ENDS
+    return k == 0 or words[k - 1] in _CLAUSE_STARTS or words[k - 1] in _CLAIM_ENDS
 
 
 _ATTRIBUTE_BEFORE: Final = lazy_pattern(
