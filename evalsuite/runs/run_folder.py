@@ -245,7 +245,6 @@ class RunFolder:
     def _close_journal(self) -> None:
         if self._journal is not None:
             self._journal.close()
-            self._journal = None
 
 
 def is_held(folder: Path) -> bool:

@@ -136,11 +136,11 @@ class RecordResult:
 class FieldAggregation:
     """One instance path over all records; omissions and hallucinations count 0 in the mean."""
 
-    mean_score: float = 0.0
-    matches: int = 0
-    mismatches: int = 0
-    omissions: int = 0
-    hallucinations: int = 0
+    mean_score: float
+    matches: int
+    mismatches: int
+    omissions: int
+    hallucinations: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,10 +273,10 @@ def chain(steps: list[PostProcess]) -> PostProcess:
 class Tally:
     """Weighted sums over rows: the scores reached, fields on both sides, omissions, hallucinations."""
 
-    scored: float = 0.0
-    both: float = 0.0
-    omitted: float = 0.0
-    invented: float = 0.0
+    scored: float
+    both: float
+    omitted: float
+    invented: float
 
     @property
     def weight(self) -> float:

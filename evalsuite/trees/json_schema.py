@@ -344,8 +344,7 @@ def _collapse(value: Any, path: str, notify: Notify) -> Any:
         return [_collapse(item, f"{path}[{place}]", notify) for place, item in enumerate(value)]
     if not isinstance(value, dict):
         return value
-    branches = value.get("anyOf")
-    if isinstance(branches, list) and branches:
+    if branches := value.get("anyOf"):
         types = branch_types(branches)
         names = [] if types is None else [name for name in dict.fromkeys(types) if name != "null"]
         if len(names) >= 2:

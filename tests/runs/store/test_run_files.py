@@ -36,6 +36,13 @@ values = st.recursive(
 )
 
 
+@pytest.fixture(autouse=True)
+def _new_forms() -> None:
+    """Each test makes the forms itself, so that what it says of them is true of this test."""
+    for made_once in ("run_form", "line_form", "details_form", "_entry", "_numbers", "_details_decoder", "_line_decoder"):
+        getattr(run_files, made_once).cache_clear()
+
+
 def result(details: Any = None, **more: Any) -> Result:
     """A result with these details."""
     numbers = {"score": 1.0, "official": 0.5, "strict": None}
@@ -179,6 +186,7 @@ RIGHT_DETAILS: dict[str, Any] = {"flip": "x", "raw": 1e300, "more": [1], "beside
 WRONG_LINES: list[tuple[str, str]] = [
     ('"score": 1', '"score": 2'), ('"official": 0.5', '"official": -0.5'), ('"status": "scored"', '"status": "right"'),
     ('"fault": null', '"fault": "NO_SUCH"'), ('"seconds": 0.0', '"seconds": -1'), ('"seconds": 0.0', '"seconds": 2e300'),
+    ('"seconds": 0.0', f'"seconds": {(1 << 53) + 1}'),
     ('"seconds": 0.0', '"seconds": 0.0, "more": 1'), ('"reason": "ü", ', ""), ('"scorer": "s"', '"scorer": 1'),
 ]  # fmt: skip
 
@@ -190,6 +198,9 @@ def test_lines_that_no_run_wrote(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     path.write_text(f"{good}\n")
     assert [found.details for found in read_results(path)] == [RIGHT_DETAILS]
+    for seconds in (0, 1 << 53, 1e300):
+        path.write_text(good.replace('"seconds": 0.0', f'"seconds": {seconds}') + "\n")
+        assert [found.seconds for found in read_results(path)] == [seconds]
     for text in lines:
         assert text != good
         path.write_text(f"{good}\n{text}\n")

@@ -157,6 +157,10 @@ def test_one_writer(tmp_path: Path) -> None:
     for attempt in (RunFolder(tmp_path / "run").open, RunFolder(tmp_path / "run").reopen):
         with pytest.raises(OutputError, match="is being written by another run"):
             attempt(PLAN)
+    for _ in range(2):
+        first.close()
+    first.open(PLAN)
+    assert is_held(tmp_path / "run")
     first.close()
     again, known = RunFolder(tmp_path / "run").reopen(PLAN)
     again.close()

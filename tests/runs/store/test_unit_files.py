@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -196,3 +197,16 @@ def test_the_digest_of_units_is_that_of_their_json(tmp_path: Path, monkeypatch: 
     for folder, line in ((tmp_path, wrong), (tmp_path / "other", apart), (tmp_path / "nowhere", apart)):
         with pytest.raises(OutputError, match="the units of 'q' are not what the run wrote"):
             list(whole_units(folder, [line]))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="an open file has no path on this system")
+def test_units_are_those_of_the_file_that_was_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever has its name when they are read."""
+    monkeypatch.setattr(run_files, "MOST_IN_LINE", 2)
+    for folder, scores in (("a", [1.0, 0.0, 0.5]), ("b", [0.0, 0.0, 0.0])):
+        (tmp_path / folder).mkdir()
+        list(move_units(tmp_path / folder, [result("q", 0.5, details=unit_details(scores))]))
+    file = tmp_path / "a" / UNITS
+    with file.open("rb") as handle:
+        (tmp_path / "b" / UNITS).replace(file)
+        assert [scores for _, scores, _ in run_files._columns_in(handle, file, "q")] == [[1.0, 0.0, 0.5]]
