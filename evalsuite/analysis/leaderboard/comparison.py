@@ -187,7 +187,8 @@ def plan_of(a: Sequence[float], b: Sequence[float], *, alpha: float, clusters: S
     if not a:
         return Plan()
     deltas, n = differences(b, a), len(a)
-    binary = is_binary(a) and is_binary(b)
+    # Asked for only where both are the same.
+    binary = is_binary(a)
     if clusters is not None:
         totals = cluster_totals(deltas, clusters)
         deltas, binary = [round(total * len(totals) / n, 9) for total, _ in totals], False

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,10 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.analysis.leaderboard import compare
-from evalsuite.analysis.leaderboard.comparison import paired_difference
+from evalsuite.analysis.leaderboard.comparison import field_differences, paired_difference
+from evalsuite.analysis.leaderboard.pairing import Paired, fields_by_path, flipped_instances
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import UsageError
+from evalsuite.core.types import Answer, Check, Gold, GoldInstance, Result, Submission, Suite
+from evalsuite.gold.spec import exchanges_of
 from evalsuite.reports.comparison_documents import comparison_sections
 from evalsuite.stats import significance_test
+from evalsuite.stats.intervals import ONE_CLUSTER, clustered_interval
+from evalsuite.stats.significance import difference_interval
 from tests.analysis.leaderboard.made import result, side
 from tests.properties import examples
 
@@ -297,3 +304,202 @@ def test_no_difference_is_rarely_called_one(kind: str, n: int, n_draws: int, clu
     The exact level is 5 %, so that many draws leave three standard errors and more between.
     """
     assert false_calls(kind, n, n_draws, cluster=cluster) <= 0.06
+
+
+@pytest.mark.parametrize(
+    ("scale", "names", "note"),
+    [
+        (1.0, "aabbccdd", "4 clusters: no test can reach 0.05"),
+        (2.0, "aabbccdd", "4 clusters: no test can reach 0.05"),
+        (1.0, "aaaaaaaa", ONE_CLUSTER),
+        (3.0, "aaaaaaaa", ONE_CLUSTER),
+        (1.0, "abcdefgh", ""),
+    ],
+)
+@pytest.mark.parametrize("changes", [[1, 1, 1, 1, 1, 1, 1, 1], [1, 0, 0, 1, 0.5, 0.5, 1, 0], [0.5, -0.5] * 4, [0.75, 0.25] * 4])
+def test_the_limits_over_clusters(scale: float, names: str, note: str, changes: list[float]) -> None:
+    """By the spread between clusters; where they show none within -1..1 each counts as one pair, and beyond that none is made up."""
+    a, b = [0.0] * 8, [scale * change for change in changes]
+    found = paired_difference("r", a, b, clusters=list(names))
+    interval = clustered_interval(b, list(names))
+    counts_once = not interval.se and max(map(abs, b)) <= 1
+    if counts_once:
+        interval = difference_interval(b, a, effective=len({*names}))
+    assert (found.low, found.high, found.se, found.interval_method) == (interval.low, interval.high, interval.se, interval.method)
+    assert (found.n, found.n_clusters, found.seed, found.n_resamples) == (8, len({*names}), None, None)
+    assert found.method.endswith("sign-flip permutation of clusters")
+    assert found.note.startswith(note)
+
+
+@pytest.mark.parametrize(
+    ("changed", "alpha", "note"),
+    [
+        (5, 0.05, "5 differences: no p below 0.0625 is possible"),
+        (5, 0.0625, ""),
+        (6, 0.05, ""),
+        (1, 0.05, "1 difference: no p below 1 is possible"),
+    ],
+)
+def test_what_so_few_flips_cannot_show(changed: int, alpha: float, note: str) -> None:
+    """Named unless the smallest p that they allow is alpha at most."""
+    assert paired_difference("r", [0] * 9, [1] * changed + [0] * (9 - changed), alpha=alpha).note == note
+
+
+RULES, GOLD, BOTH = "rules official against strict", "gold x against y", "gold x against y, rules official against strict"
+ALIKE = "score them again under one signature, or compare them as they are with --force"
+UNDER_ONE = "--rules official or --rules strict compares both under one, or compare them as they are with --force"
+
+
+@pytest.mark.parametrize(
+    ("others", "message", "hint"),
+    [
+        (["gold:x|rules:strict"], f"a and b are not comparable: {RULES}", UNDER_ONE),
+        (["gold:x|rules:strict"] * 2, f"a and b are not comparable: {RULES}", UNDER_ONE),
+        (["gold:y|rules:official"], f"a and b are not comparable: {GOLD}: 1 of 2 cases differs, first 'q1'", "{scored}"),
+        (["gold:y|rules:strict"], f"a and b are not comparable: {BOTH}: 1 of 2 cases differs, first 'q1'", ALIKE),
+        (["gold:x|rules:strict", "gold:y|rules:official"], f"a and b are not comparable: {RULES}", ALIKE),
+        (["gold:x|rules:official", "gold:x|rules:strict"], f"a and c are not comparable: {RULES}", UNDER_ONE),
+    ],
+)
+def test_the_way_out_for_sides_that_differ(tmp_path: Path, others: list[str], message: str, hint: str) -> None:
+    """Other rules are chosen for both; on another gold both are scored, if all folders are there; else they are scored again."""
+    for name in ("a sub", "b", "g"):
+        (tmp_path / name).mkdir()
+    base = side("a", [1], signature="gold:x|rules:official", submission_folder=str(tmp_path / "a sub"))
+    rest = [
+        side(name, [1, 0], signature=own, submission_folder=str(tmp_path / "b"), gold_folder=str(tmp_path / "g"))
+        for name, own in zip("bc", others, strict=False)
+    ]
+    with pytest.raises(UsageError) as refused:
+        compare([base, *rest])
+    command = f"`evalsuite compare '{tmp_path}/a sub' {tmp_path}/b --gold {tmp_path}/g` scores both on one gold"
+    scored = f"{command}, or compare them as they are with --force"
+    assert (refused.value.message, refused.value.hint) == (message, hint.format(scored=scored))
+    if hint == "{scored}":
+        for folder in ("submission_folder", "gold_folder"):
+            with pytest.raises(UsageError) as refused:
+                compare([base, replace(rest[0], **{folder: str(tmp_path / "none")})])
+            assert refused.value.hint == ALIKE
+
+
+def test_fields_stand_by_their_loss() -> None:
+    """The largest loss of F1 first, with the means of precision and recall over instances."""
+
+    def of(name: str, **f1: float) -> Result:
+        rows = [{"path": path, "precision": value / 2, "recall": value / 4, "f1": value} for path, value in f1.items()]
+        return result(name, 1.0, details={"fields": rows})
+
+    pairs = [(of("q", up=0, same=1, down=1), of("q", up=1, same=1, down=0)), (of("r", up=0, down=1), of("r", up=0, down=1))]
+    pairs += [(of("s", up=1), result("s", 0.0, status="missing"))]
+    found = field_differences(pairs, alpha=0.05)
+    assert [(row.path, row.f1.n, row.f1.difference) for row in found] == [("down", 2, -0.5), ("up", 3, 0.0), ("same", 1, 0.0)]
+    assert [(row.precision, row.recall) for row in found] == [
+        ((0.5, 0.25), (0.25, 0.125)),
+        ((1 / 6, 1 / 6), (1 / 12, 1 / 12)),
+        ((0.5, 0.5), (0.25, 0.25)),
+    ]
+    assert fields_by_path(pairs)["up"]["s"] == ((0.5, 0.25, 1.0), (0.0, 0.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("level", "seen", "reasons"),
+    [
+        ("none", False, ("", "")),
+        ("status", True, ("", "")),
+        ("class", True, ("right", "BAD_CSV")),
+        ("shape", True, ("right: rows 3", "the file is not a readable CSV table")),
+        ("cells", True, ("77 is there", "no 77")),
+    ],
+)
+def test_what_a_comparison_shows_at_each_level(level: str, seen: bool, reasons: tuple[str, str]) -> None:
+    """No score of an instance at `none`, kinds at `class`, counts and fields at `shape`, texts at `cells`."""
+    fields = [{"path": "n", "precision": 1, "recall": 1, "f1": 1}]
+    first = {
+        "q0": result("q0", 1.0, reason="77 is there", details={"n_rows": 3, "fields": fields}),
+        "q1": result("q1", None),
+        "q2": result("q2", 0.5, details={"fields": fields}),
+    }
+    second = {
+        "q0": result("q0", 0.0, status="submission_fault", fault="BAD_CSV", reason="no 77"),
+        "q1": result("q1", 1.0),
+        "q2": result("q2", 0.5, details={"fields": fields}),
+    }
+    check = Check(scorer="string_match", parameters={"gold": "77"})
+    asked = GoldInstance(instance_id="q0", checks=(check,), extra={"question": "what is q0"})
+    answer = Answer(instance_id="q0", answer_type="answer", value="it is 77")
+    gold = Gold(folder=Path(), spec_file=Path(), instances=(asked,), suite=Suite(name="s"))
+    known = exchanges_of(gold, Submission(folder=Path(), answers={"q0": answer}))
+    base, other = replace(side("a", [], hidden=True), results=first), replace(side("b", [], exchanges=known), results=second)
+    found = compare([base, other], reveal=level, shift=True)
+    one = found.candidates[0]
+    assert (found.level, one.unjudged, bool(one.fields)) == (level, ("q1",) if seen else (), level in ("shape", "cells"))
+    assert [(paired.a, paired.b) for paired in one.instances] == ([(1, 0), (None, 1), (0.5, 0.5)] if seen else [(None, None)] * 3)
+    assert (one.instances[0].reason_a, one.instances[0].reason_b) == reasons
+    assert [paired.instance_id for paired in one.flips] == (["q0"] if seen else [])
+    assert [shift.name for shift in one.shift] == (["n"] if level in ("shape", "cells") else ["string_match"])
+    if level == "cells":
+        (flip,) = one.flips
+        assert (flip.question, flip.reference, flip.answer_a, flip.answer_b) == ("what is q0", "77", "", "it is 77")
+        back = compare([other, base], reveal=level).candidates[0].flips[0]
+        assert (back.question, back.reference, back.answer_a, back.answer_b) == ("what is q0", "77", "it is 77", "")
+    assert compare([base, other]).level == "class"
+    assert compare([other, replace(base, hidden=False)]).level == "cells"
+
+
+def test_what_is_said_of_the_sides() -> None:
+    """The most errata of any side, the size of gold if a side has less, labels that cannot be read by their kind below `cells`."""
+    sides = [
+        side("a", [1, 0], n_unapplied=1),
+        side("b", [1], n_unapplied=3, n_instances=4, unread="odd: 77"),
+        side("c", [0, 0], n_instances=2),
+    ]
+    found = compare(sides)
+    assert (found.n_unapplied, found.part_of, found.warnings) == (3, 4, ("b: odd: 77",))
+    assert compare(sides, reveal="shape").warnings == ("b: odd",)
+    assert compare(sides[::2]).part_of is None
+    nothing = compare([*sides[:1], side("d", [None, None]), side("e", [0.0, 0.0])])
+    assert (nothing.undecided_names, nothing.regressions, nothing.to_json()["regressions"]) == (("d",), (), [])
+    for alpha in (0, 1, -0.1, 1.5):
+        with pytest.raises(UsageError, match=r"alpha must be between 0 and 1, found "):
+            compare(sides, alpha=alpha)
+    with pytest.raises(UsageError, match="--reveal cannot be 'cell'"):
+        compare(sides, reveal="cell")
+    with pytest.raises(UsageError, match="a comparison needs two runs"):
+        compare(sides[:1])
+    worse = compare([side("a", [1.0] * 9), side("b", [0.0] * 9)])
+    assert (worse.regressions, worse.candidates[0].n_needed, worse.candidates[0].plan.n_needed) == (("b",), None, 6)
+    data = worse.to_json()["candidates"][0]
+    assert (data["n_needed"], data["detectable"]) == (None, worse.candidates[0].detectable)
+    assert not {"plan", "instances"} & data.keys()
+
+
+def test_gains_where_less_is_better() -> None:
+    """A smaller stored score is a gain there; noise of rounding is none; a loss is before a gain, the larger first."""
+    rows = [
+        Paired(instance_id=name, scorer="s", groups=(), a=a, b=b, reason_a="", reason_b="", lower_is_better=lower)
+        for name, a, b, lower in (
+            ("up", 0.25, 0.5, False),
+            ("less", 0.75, 0.25, True),
+            ("more", 0.25, 1.0, True),
+            ("noise", 0.3, 0.1 + 0.2, False),
+            ("down", 0.5, 0.25, False),
+            ("none", None, 1.0, True),
+        )
+    ]
+    assert [row.gain for row in rows] == [0.25, 0.5, -0.75, 0.0, -0.25, None]
+    assert [row.instance_id for row in flipped_instances(rows)] == ["more", "down", "less", "up"]
+    assert [rows[0].visible_reason("x"), replace(rows[0], b=rows[0].a + 2e-9).change] == ["x", pytest.approx(2e-9)]
+
+
+def test_a_prefix_that_no_group_has() -> None:
+    """The nearest group is named, or all, or where groups are set."""
+    groups = {"pp:1": ["q0"], "topic": ["q1"]}
+    for prefix, own, hint in (
+        ("q", groups, "known: pp:1, topic"),
+        ("topik", groups, "did you mean 'topic'?"),
+        ("q", {}, "groups are set in suite.yaml"),
+        ("", {}, "groups are set in suite.yaml"),
+    ):
+        with pytest.raises(UsageError, match=f"no group begins with '{prefix}'") as refused:
+            compare([side("a", [0, 1], groups=own), side("b", [1, 1])], cluster=prefix)
+        assert refused.value.hint == hint

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalsuite.analysis.leaderboard.pairing import SharedInstances
 from evalsuite.analysis.leaderboard.ranking import Leaderboard, make_leaderboard
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.disk_cache import DiskCache
@@ -14,6 +16,7 @@ from evalsuite.core.errors import UsageError
 from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.leaderboard_entries import Entry
 from evalsuite.scorers import SCORERS
+from evalsuite.stats import ranking
 from evalsuite.stats.intervals import score_interval
 from tests.properties import examples
 
@@ -213,3 +216,130 @@ def test_records_of_one_file_tell_submissions_apart() -> None:
     ]  # fmt: skip
     low, high = made.rows[1].interval or (0, 0)
     assert 0.6 < low < 0.75 < high < 0.85
+
+
+def test_what_a_board_says_of_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules, signatures and columns of all, the largest gold, records; how many were scored now, before and elsewhere."""
+    down = replace(SCORERS.load("string_match"), marker=replace(SCORERS.load("string_match").marker, direction="lower"))
+    monkeypatch.setattr(SCORERS.additions, "known", {"string_match": down})
+    more = {"groups": {"none": ["x"], "two": ["q3", "q1", "x"]}, "units": {"q1": (1.0, 0.0, 1.0)}}
+    runs = [
+        replace(entry("new", [1.0, 0.0, 1.0, 0.0], metadata={"n": 3, "m": "run"}, **more), is_new=True, metadata={"m": "own"}),
+        replace(entry("run", [0.0] * 4, n_instances=9, **more, further={"ter": 2.5}, further_raw=["ter"]), is_run=True),
+        entry("old", [0.0, 0.0, 1.0, 0.0], **more, rules="strict", signature="evalsuite:1|rules:strict", corrected=0.25),
+    ]
+    scorers = ["string_match", None, "number_match", "absent_plugin"]
+    runs = [replace(run, scores=replace(run.scores, scorer=scorers)) for run in runs if run.scores is not None]
+    broken = [Entry(name=name, scores=None, fault="f", is_new=name == "z") for name in "zy"]
+    made = board(*runs, *broken, force=True, by="scorer")
+    assert (made.suite, made.rules, made.n_instances, made.part_of) == ("toy", "official and strict", 4, 9)
+    assert made.signatures == ("evalsuite:1|rules:official|gold:abc", "evalsuite:1|rules:strict")
+    assert (made.n_new, made.n_reused, made.n_runs, made.anonymous, made.is_raw) == (2, 1, 1, False, False)
+    assert (made.n_units, made.raw_columns, made.direction, made.by) == (6, ("ter",), "higher", "scorer")
+    assert made.by_direction == {
+        "string_match": "lower",
+        "none": "higher",
+        "number_match": "higher",
+        "absent_plugin": "higher",
+        "ter": "lower",
+    }
+    few, both = (
+        "4 instances: no test can reach 0.05 over 3 pairs",
+        "scores of both polarities are averaged: less is better for string_match",
+    )
+    assert made.notes == (few, both)
+    assert made.forced == ("rules: official (2), strict (1)", "gold: abc (2), none (1)")
+    assert [(row.name, row.rank, row.run) for row in made.rows] == [
+        *[("new", 1, "new"), ("old", 2, "old"), ("run", 3, "run")],
+        *[("y", None, ""), ("z", None, "")],
+    ]
+    assert [row.corrected for row in made.rows] == [None, 0.25, None, None, None]
+    assert (made.rows[0].metadata, made.rows[2].by["ter"]) == ({"n": "3", "m": "own"}, 2.5)
+    groups = board(*runs, force=True, by="group")
+    assert [dict(row.by) for row in groups.rows[:2]] == [{"two": 0.0}, {"two": 0.0}]
+    assert (groups.by_direction["two"], (made.seed, made.n_resamples, made.confidence)) == ("higher", (12345, 10_000, 0.95))
+    alone = board(entry("a", [1.0], n_instances=1))
+    assert (alone.part_of, alone.family, alone.notes) == (None, 0, ())
+
+
+def test_samples_of_other_signatures_are_no_model() -> None:
+    """They are refused; forced, or alike, a row is a model with its numbers, or has a letter and none of them."""
+    alike = [entry(name, [1.0, score], metadata={"model_name": "m"}) for name, score in (("a", 1.0), ("b", 0.0))]
+    other = entry("c", [0.0, 0.0], metadata={"model_name": "m"}, signature="evalsuite:1|rules:strict|gold:abc")
+    with pytest.raises(UsageError, match="differ in rules"):
+        board(*alike, other, samples=True)
+    assert [row.name for row in board(*alike, other, samples=True, force=True).rows] == ["m"]
+    unread = Entry(name="unread", scores=None, fault="f")
+    (row, last) = board(*alike, unread, samples=True).rows
+    assert (row.name, row.score, row.samples and row.samples["runs"], last.name) == ("m", 0.75, ["a", "b"], "unread")
+    assert board(*alike, samples=True, anonymous=True, notes=["n"]).rows[0].samples is None
+    with pytest.raises(UsageError, match="none of 1 submissions could be read: unread: f"):
+        board(unread, samples=True)
+
+
+def test_a_ranking_is_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same scores, means and clusters are ranked once, others again; kept numbers are the same board."""
+    memo, calls = DiskCache(tmp_path), list[int]()
+    real = ranking.rank_submissions
+    monkeypatch.setattr(ranking, "rank_submissions", lambda *words, **more: calls.append(1) or real(*words, **more))
+    groups = {"x": ["q0", "q1"], "y": ["q2"]}
+    kinds: list[dict[str, object]] = [{}, {}, {"groups": groups}, {"groups": groups, "clusters": ["x", "y"]}, {"units": {"q0": (1.0, 0.0)}}]
+    made = [make_leaderboard([entry("a", [1.0, 0.0, 0.0], **more), entry("b", [0.0] * 3, **more)], memo) for more in kinds]
+    assert len(calls) == 2
+    assert made[1].to_json() == made[0].to_json()
+    for score in (0.25, 0.75):
+        make_leaderboard([entry("a", [score], units={"q0": (1.0, 0.0)})], memo)
+    assert len(calls) == 4
+
+
+@pytest.mark.parametrize("ungraded", [False, True])
+def test_values_on_a_scale_of_their_own_are_ranked(ungraded: bool) -> None:
+    """By their means, over what all have a value for; one value has no interval, and nothing is between 0 and 1."""
+    values = [[3.0, 5.0, 7.0], [2.0, 8.0, None if ungraded else 8.0]]
+    runs = [
+        entry(name, [None] * 3, raw=raw, status=["scored" if value is not None else "unscored" for value in raw], scorer="ter")
+        for name, raw in zip("ab", values, strict=True)
+    ]
+    made = board(*runs)
+    expected = [4.0, 5.0] if ungraded else [5.0, 6.0]
+    assert [(row.name, row.rank, row.score, row.score_low, row.score_high) for row in made.rows] == [
+        ("a", 1, expected[0], None, None),
+        ("b", 2, expected[1], None, None),
+    ]
+    assert (made.is_raw, made.direction, made.score_title) == (True, "lower", "mean (lower is better)")
+    assert [row.n_judged for row in made.rows] == [3, 2 if ungraded else 3]
+    row = board(entry("a", [None], raw=[3.0])).rows[0]
+    assert (row.score, row.interval, row.interval_method) == (3.0, None, "t")
+
+
+@pytest.mark.parametrize(
+    ("units", "expected"),
+    [
+        ([(1.0, 0.0, 0.5), (0.0, None, 1.0)], [[1.0, 0.5], [0.0, 1.0]]),
+        ([(1.0, 0.0), ()], [[1.0, 0.0], [0.25, 0.25]]),
+        ([(None, 0.0), (1.0, None)], None),
+        ([(), ()], None),
+    ],
+)
+def test_records_of_the_only_instance(units: list[tuple[float | None, ...]], expected: list[list[float]] | None) -> None:
+    """Those that all runs were judged on; a run without records has its score in each; of two instances none."""
+    runs = [entry(name, [score], units={"q0": own} if own else {}) for name, score, own in zip("ab", (0.75, 0.25), units, strict=True)]
+    table = SharedInstances([run.scores for run in runs if run.scores is not None])
+    assert table.unit_values([0, 1]) == expected
+    assert table.n_units() == max(1, *map(len, units))
+    both = [entry(name, [1.0, 1.0], units={"q0": own}) for name, own in zip("ab", units, strict=True)]
+    assert SharedInstances([run.scores for run in both if run.scores is not None]).unit_values([0, 1]) is None
+
+
+@pytest.mark.parametrize(("scorer", "worst", "best"), [("string_match", 0.0, 1.0), ("down", 1.0, 0.0)])
+def test_what_was_not_judged_is_the_worst_or_the_best(scorer: str, worst: float, best: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What gold prevented is either, what is missing the worst; a number that only one of the rules gave stays."""
+    down = replace(SCORERS.load("string_match"), marker=replace(SCORERS.load("string_match").marker, direction="lower"))
+    monkeypatch.setattr(SCORERS.additions, "known", {**SCORERS.additions.known, "down": down})
+    status = ["scored", "gold_fault", "missing", "timeout", "missing"]
+    run = entry("a", [0.25, None, 0.0, 0.5, None], status=status, scorer=scorer).scores
+    assert run is not None
+    table = SharedInstances([run])
+    assert table.values(0, "score") == [0.25, worst, worst, 0.5, worst]
+    assert table.values(0, "score", "best") == [0.25, best, worst, 0.5, worst]
+    assert (table.notes, table.find_ungraded(0)) == ([], set())

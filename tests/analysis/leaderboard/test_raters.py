@@ -49,6 +49,8 @@ def test_ordered_labels_get_weights_and_fill_their_scale() -> None:
     values = {c.method: c.value for c in found.coefficients}
     assert values["Cohen's kappa"] < values["Cohen's kappa (linear)"] < values["Cohen's kappa (quadratic)"]  # type: ignore[operator]
     assert "Krippendorff's alpha (interval)" in values
+    for labels, n in (((0.0, 1.0), 2), ((0.0, 0.5, 1.0), 6), ((0.0, 2.0), 6), (("a", "b", "c"), 2)):
+        assert len(agree(rater("a", *labels), rater("b", *reversed(labels))).coefficients) == n
 
 
 def test_one_label_only_is_undefined_and_said_so() -> None:
@@ -73,8 +75,9 @@ def test_text_and_numbers_are_not_compared() -> None:
 def test_left_out_is_counted_by_reason() -> None:
     """What only one side labelled is no item, and every such instance is counted once."""
     a = Rater(name="a", labels={"x": 1.0, "y": 0.0}, silent={"z": "not handed in"})
-    b = Rater(name="b", labels={"x": 1.0, "z": 1.0, "v": 0.0}, silent={"y": "no label"})
-    assert agree(a, b).left_out == {"no label in b": 1, "not handed in in a": 1, "only in b": 1}
+    b = Rater(name="b", labels={"x": 1.0, "z": 1.0, "v": 0.0}, silent={"y": "no label", "w": "no label"})
+    assert agree(a, b).left_out == {"no label in b": 1, "not handed in in a": 1, "only in b": 2}
+    assert agree(b, a).left_out == {"no label in b": 2, "not handed in in a": 1, "only in b": 1}
 
 
 def test_labels_of_people(tmp_path: Path) -> None:

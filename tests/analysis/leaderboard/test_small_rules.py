@@ -1,11 +1,13 @@
 """Rules of ranking and pairing that decide rarely, each on the smallest case that shows it."""
 
+import hashlib
 import json
 import os
 import re
 from dataclasses import MISSING, fields
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -32,11 +34,23 @@ from evalsuite.analysis.leaderboard.pairing import (
     fields_of,
     is_lower_better,
     load_sides,
+    paired_instances,
     pairs_by_further_scorer,
+    set_labels,
     side_of,
 )
 from evalsuite.analysis.leaderboard.ranking import Admission, BoardRules, RankedRow, check_trust, read_board_rules
-from evalsuite.analysis.leaderboard.reliability import agree, find_margins, mean_side, models_of, newest_samples, samples_of
+from evalsuite.analysis.leaderboard.reliability import (
+    _parts,
+    agree,
+    find_margins,
+    mean_side,
+    models_of,
+    newest_samples,
+    rater_of_run,
+    samples_of,
+    unequal_samples,
+)
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import GoldError, OutputError, UntrustedPluginError, UsageError
 from evalsuite.core.plugin_calls import trusting_plugins
@@ -600,3 +614,111 @@ def test_cases_that_differ_between_two_golds(tmp_path: Path) -> None:
     assert differing_cases(*sides) == "2 of 3 cases differ, first 'q1'"
     assert differing_cases(side("a", {"x": 1.0}), side("b", {"x": 1.0, "y": 0.0})) == "1 of 2 cases differs, first 'y'"
     assert differing_cases(sides[0], replace(sides[1], gold_folder=str(tmp_path / "none"))) == ""
+
+
+@pytest.mark.parametrize(
+    ("status", "score", "fault", "words"),
+    [
+        ("scored", 1.0, None, "right"),
+        ("scored", 0.0, None, "wrong"),
+        ("scored", 0.5, None, "partly right"),
+        ("scored", 0.0, "BAD_CSV", "BAD_CSV"),
+        ("scored", None, None, "wrong"),
+        ("missing", 0.0, "MISSING_INSTANCE", "missing"),
+        ("timeout", 0.0, "TIMEOUT", "TIMEOUT"),
+        ("crashed", 0.0, None, "crashed"),
+        ("gold_fault", None, "BAD_GOLD_FILE", "gold fault"),
+        ("unscored", None, "NO_JUDGE", "unscored"),
+    ],
+)
+def test_the_kind_of_an_answer_in_a_comparison(status: Any, score: float | None, fault: str | None, words: str) -> None:
+    """The fault of the submission, else the kind of the score under the compared rules; never the grader's fault."""
+    one = result("q", score, status=status, fault=fault, official=1.0, strict=score)
+    how = PairingOptions("strict", 0.05, None, False, "class")
+    (paired,) = paired_instances([(one, one)], {"g": ["q"], "h": ["r"]}, how)
+    assert (paired.reason_a, paired.reason_b, paired.groups, paired.a) == (words, words, ("g",), score)
+    said = result("q", 1.0, details={"reasons": {"strict": "under strict", "official": 3}})
+    for rules, reason in (("strict", "under strict"), ("official", "because 1.0"), (None, "because 1.0")):
+        (paired,) = paired_instances([(said, result("q", 0.0))], {}, replace(how, rules=rules, level="cells"))
+        assert (paired.reason_a, paired.reason_b) == (reason, "because 0.0")
+
+
+def test_names_of_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts between plus signs, unless there is a file or a run of the whole name; each part has a name; labels are one file a run."""
+    monkeypatch.chdir(tmp_path)
+    assert [_parts(name, tmp_path) for name in ("a", "a+b+c")] == [["a"], ["a", "b", "c"]]
+    (tmp_path / "a+b").mkdir()
+    (tmp_path / "c+d").mkdir()
+    (tmp_path / "c+d" / "run.json").write_text("{}")
+    assert [_parts(name, tmp_path / "none") for name in ("a+b", "c+d")] == [["a+b"], ["c+d"]]
+    for name in ("a+", "+a", "a++b"):
+        with pytest.raises(UsageError, match="a sample has no name"):
+            _parts(name, tmp_path)
+    sides = [side(name, [1.0]) for name in "ab"]
+    assert set_labels(sides, []) is sides
+    with pytest.raises(UsageError, match="1 file of labels for 2 runs"):
+        set_labels(sides, [tmp_path / "x.csv"])
+
+
+@pytest.mark.parametrize(("n", "more"), [(1, ""), (5, ""), (6, ", and 1 more"), (9, ", and 4 more")])
+def test_questions_with_fewer_samples(n: int, more: str) -> None:
+    """Five of them are named with the number of their judged samples."""
+    sides = [side("a", [None] * n + [1.0]), side("b", [1.0] * (n + 1))]
+    named = ", ".join(f"q{at} (1)" for at in range(min(n, 5)))
+    assert unequal_samples(sides) == [f"fewer than 2 samples were judged of {named}{more}"]
+    assert unequal_samples(sides[1:]) == []
+    found = samples_of([replace(one, metadata={"model_name": "m"}) for one in sides])
+    assert found.notes == (f"m: fewer than 2 samples were judged of {named}{more}",)
+    data = found.to_json()["models"][0]
+    assert (data["model"], data["runs"], data["mean"], len(data["interval_95"]), data["n_questions"]) == ("m", ["a", "b"], 1.0, 2, n + 1)
+    mixed = samples_of([replace(one, metadata={"model_name": name}) for one, name in zip(sides, ("m", ""), strict=True)])
+    assert [model.model for model in mixed.models] == ["2 runs"]
+
+
+@pytest.mark.parametrize(
+    ("margins", "shown"),
+    [
+        ([], [0.0]),
+        ([0.0], [0.0, 0.0]),
+        ([0.05], [0.0, 0.01, 0.1]),
+        ([0.01], [0.0, 0.01]),
+        ([0.001, 3.0], [0.0, 0.001, 0.01, 0.1, 1.0, 10.0]),
+        ([1e-12], [0.0, 1e-12]),
+        ([True, 0.05], [0.0, 0.01, 0.1]),
+        (["0.5", None], [0.0]),
+    ],
+)
+def test_tolerances_that_are_shown(margins: list[Any], shown: list[float]) -> None:
+    """Powers of ten around the margins, or the smallest of them if none is near; a truth value or a text is no margin."""
+    found = find_margins("run", [result(f"q{at}", 0.0, details={"margin": margin}) for at, margin in enumerate(margins)], "official")
+    assert [tolerance for tolerance, _ in found.steps_to_show()] == pytest.approx(shown)
+    assert (found.n, len(found.near)) == (len(margins), sum(type(margin) is float for margin in margins))
+    absent = find_margins("run", [result("q", None, status="missing"), result("r", None), result("s", 1.0)], "strict")
+    assert (absent.n, absent.score, absent.to_json()["n"]) == (2, 0.5, 2)
+
+
+def test_what_a_run_says_as_a_rater() -> None:
+    """Scores are labels; what is missing or was not judged has none, each by its word; of hidden gold no reason is quoted."""
+    results = [result("a", 1.0), result("b", 0.0, status="missing"), result("c", None), result("d", 0.5)]
+    for hidden, reasons in ((False, ["because 1.0", "because 0.5"]), (True, ["right", "partly right"])):
+        run = {"gold": {"hidden": True}} if hidden else {}
+        found = rater_of_run(SimpleNamespace(name="n", run=run, results=lambda: results))  # type: ignore[arg-type]
+        assert (found.name, found.labels, found.silent) == ("n", {"a": 1.0, "d": 0.5}, {"b": "missing", "c": "not judged"})
+        assert list(found.reasons.values()) == reasons
+
+
+def test_one_run_is_its_own_model() -> None:
+    """Of a single run nothing is averaged: its records, or its instances, are the questions; a new one of several makes the model new."""
+    for units, n in (({"q0": (1.0, 0.0, 1.0)}, 3), ({}, 1)):
+        ((model,), numbers) = models_of([entry("a", [0.5], units=units)])
+        assert (model.name, numbers["a"].numbers.n_questions) == ("a", n)
+    alike = [replace(entry(name, [1.0], metadata={"model_name": "m"}), is_new=name == "b") for name in "ab"]
+    assert [[model.is_new for model in models_of(alike[:n])[0]] for n in (1, 2)] == [[False], [True]]
+    unmodelled = [entry(name, [1.0], metadata={}) for name in "ab"]
+    assert [model.name for model in models_of(unmodelled)[0]] == ["a", "b"]
+    named = [replace(one, metadata={"model_name": "n"}) for one in unmodelled]
+    assert [model.name for model in models_of(named)[0]] == ["n"]
+    (mean,), _ = models_of([entry(name, [1.0], metadata={"model_name": "m"}, raw=[3.0], corrected=0.5) for name in "ab"])
+    assert mean.scores is not None
+    expected = hashlib.sha256(b"hash of a|hash of b").hexdigest()
+    assert (mean.scores.raw, mean.scores.corrected, mean.scores.submission_hash) == ((), None, expected)

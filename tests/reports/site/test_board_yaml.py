@@ -24,6 +24,13 @@ WRONG = {
     "closes: [1]": (1, "closes must be a day or a moment"),
     "phases: 3": (1, "phases must be a list"),
     "phases:\n- {opens: 2026-11-01, closes: 2026-11-09}\n- {opens: 2026-11-05}": (3, "a phase begins before the one above it has closed"),
+    "phases:\n- {opens: 2026-11-01}\n- {opens: 2026-11-05}": (3, "a phase begins before the one above it has closed"),
+    "phases:\n- {closes: 2026-11-01}\n- {closes: 2026-11-05}": (3, "a phase begins before the one above it has closed"),
+    "phases: []": (1, "phases must be a list"),
+    "hidden: half\nphases:\n- {opens: 2026-11-01}": (1, "hidden: half needs a close"),
+    "per_day: 1.5": (1, "per_day must be a whole number from 1, found 1.5"),
+    "seed: true": (1, "seed must be a whole number, found True"),
+    "url: 3": (1, "url must be an address, https://..., found 3"),
     "phases:\n- name: a\n  opens: never": (3, "opens must be a day or a moment, found 'never'"),
     "phases:\n- {opens: 2026-11-01, till: 3}": (2, "unknown key 'till'"),
     "opens: 2026-11-01\nphases:\n- {closes: 2026-11-09}": (1, "opens next to phases"),
@@ -79,6 +86,18 @@ def test_a_whole_file(tmp_path: Path) -> None:
     assert (at(15), at(20), at(30, 16)) == ("", "", "")
     assert at(17) == "final opens at 2026-11-20 00:00 UTC"
     assert at(30, 17) == "final closed at 2026-11-30 17:00 UTC"
+    file.write_text(
+        "phases:\n- {closes: 2026-11-04}\n- {opens: 2026-11-05, closes: 2026-11-06T12:00}\nper_day: 1\nhidden: none\nurl: http://x\n"
+    )
+    rules = read_board_rules(file)
+    assert ([at(4), at(6, 11)], at(6), rules.per_day, rules.url) == ([""] * 2, "the board closed at 2026-11-06 12:00 UTC", 1, "http://x")
+    assert not rules.hides_half
+    file.write_text("opens: 2026-11-05\nseed: -1\n")
+    rules = read_board_rules(file)
+    assert (at(4), at(5), rules.seed) == ("the board opens at 2026-11-05 00:00 UTC", "", -1)
+    file.write_text("closes: 2026-11-05\nhidden: half\n")
+    rules = read_board_rules(file)
+    assert (at(5, 23), at(6, 0), rules.hides_half) == ("", "the board closed at 2026-11-06 00:00 UTC", True)
     file.write_text("")
     assert read_board_rules(file) == BoardRules()
 
