@@ -8,7 +8,7 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.analysis.leaderboard import compare
+from evalsuite.analysis.leaderboard import compare, comparison
 from evalsuite.analysis.leaderboard.comparison import adjust_shifts, score_shift
 from tests.analysis.leaderboard.made import side
 from tests.properties import examples
@@ -64,6 +64,45 @@ def test_a_drawn_shift_repeats_itself() -> None:
     assert first is not None
     assert other is not None
     assert first.p == pytest.approx(other.p, abs=0.03)
+    assert (first.seed, other.seed, first.n_resamples) == (12345, 1, 10_000)
+
+
+@pytest.mark.parametrize("cells", [1, 40, 4_000_000])
+def test_draws_in_blocks_are_the_same_draws(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
+    """Exchanges are counted one by one or at once: all 2^7 of them, or as many as were asked for, drawn by plain loops."""
+    monkeypatch.setattr(comparison, "CELLS_AT_ONCE", cells)
+    rng = np.random.default_rng(2)
+    a, b = ({str(i): value for i, value in enumerate(rng.integers(0, 5, 7) / 4)} for _ in range(2))
+    pairs = [(x, b[key]) for key, x in a.items()]
+    observed = scipy.stats.wasserstein_distance(list(a.values()), list(b.values()))
+
+    def is_far(left: list[float], right: list[float]) -> bool:
+        return bool(scipy.stats.wasserstein_distance(left, right) >= observed - 1e-9)
+
+    far = [
+        is_far(*zip(*(pair[::sign] for pair, sign in zip(pairs, signs, strict=True)), strict=True))
+        for signs in itertools.product((1, -1), repeat=7)
+    ]
+    found = score_shift("s", a, b, n_resamples=2 ** sum(x != y for x, y in pairs))
+    assert found is not None
+    assert (found.p, found.n_resamples, found.distance) == (pytest.approx(np.mean(far)), None, pytest.approx(observed))
+    apart = score_shift("s", {f"a{key}": value for key, value in a.items()}, b, n_resamples=30, seed=3)
+    weights = np.repeat([1 / 7, -1 / 7], 7)
+    values = np.array([*a.values(), *b.values()])
+    order = np.argsort(values, kind="stable")
+    rng = np.random.default_rng(3)
+    rows = [rng.permuted(weights[order][None, :], axis=1)[0] for _ in range(30)]
+    n_far = sum(is_far(list(values[order][row > 0]), list(values[order][row < 0])) for row in rows)
+    assert apart is not None
+    assert (apart.p, apart.n_resamples, apart.seed, apart.n_a) == (pytest.approx((n_far + 1) / 31), 30, 3, 7)
+
+
+def test_a_shift_of_nothing() -> None:
+    """A side without scores has none; pairs that are all equal did not move."""
+    assert score_shift("s", {"x": 1.0}, {}) is score_shift("s", {}, {"x": 1.0}) is score_shift("s", {}, {}) is None
+    same = score_shift("s", {"x": 1.0, "y": 0.5}, {"y": 0.5, "x": 1.0, "z": 0.0})
+    assert same is not None
+    assert (same.distance, same.p, same.seed, same.n_b, same.mean_b) == (0.0, 1.0, None, 2, 0.75)
 
 
 def test_shifts_are_one_family() -> None:

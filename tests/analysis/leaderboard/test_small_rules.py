@@ -30,6 +30,7 @@ from evalsuite.analysis.leaderboard.pairing import (
     PairingOptions,
     RunSide,
     SharedInstances,
+    _find_saved_run,
     differing_cases,
     fields_of,
     is_lower_better,
@@ -495,6 +496,10 @@ def test_fields_that_one_side_has() -> None:
     ]
     (found,) = compare(apart, shift=True).candidates[0].shift
     assert (found.name, found.mean_a, found.mean_b, found.paired) == ("n", 0.75, 0.25, False)
+    (hidden,) = compare(apart, shift=True, reveal="class").candidates[0].shift
+    assert (hidden.name, hidden.mean_a) == ("string_match", 1.0)
+    plain = replace(side("b", []), results={"a": result("a", 0.0)})
+    assert [shift.name for shift in compare([apart[0], plain], shift=True).candidates[0].shift] == ["string_match"]
 
 
 def test_which_way_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -654,6 +659,10 @@ def test_names_of_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     for name in ("a+", "+a", "a++b"):
         with pytest.raises(UsageError, match="a sample has no name"):
             _parts(name, tmp_path)
+    # What is there and is no run is a submission to score; what is nowhere is an error.
+    assert _find_saved_run("a+b", tmp_path) is None
+    with pytest.raises(UsageError, match="absent"):
+        _find_saved_run("absent", tmp_path)
     sides = [side(name, [1.0]) for name in "ab"]
     assert set_labels(sides, []) is sides
     with pytest.raises(UsageError, match="1 file of labels for 2 runs"):
