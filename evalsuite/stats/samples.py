@@ -22,9 +22,9 @@ class StatsError(EvalsuiteError, ValueError):
 
 
 def check_scores(scores: Sequence[float], *, at_least: int = 1) -> list[float]:
-    """Return the n scores as floats. Raises `StatsError` for fewer than `at_least` and for None, NaN or infinity."""
+    """Return the n scores as floats. Raises `StatsError` for fewer than `at_least` (0 or 1), and for None, NaN or infinity."""
     if len(scores) < at_least:
-        raise StatsError("no scores" if not len(scores) else f"{count_words(len(scores), 'score')}, at least {at_least} are needed")
+        raise StatsError("no scores")
     values = [math.nan if score is None else float(score) for score in scores]
     if not all(map(math.isfinite, values)):
         at = next(i for i, value in enumerate(values) if not math.isfinite(value))

@@ -1,4 +1,4 @@
-"""Cluster-robust inference on a mean written out plainly: the matrices of CR2, and a wild cluster bootstrap, one draw at a time."""
+"""Cluster-robust inference on a mean written out plainly: the matrices of CR2."""
 
 from collections.abc import Hashable, Sequence
 
@@ -26,22 +26,3 @@ def bell_mccaffrey(scores: Sequence[float], clusters: Sequence[Hashable]) -> tup
         rows.append(adjusted @ rest[at])
     cross = np.asarray(rows) @ np.asarray(rows).T
     return square**0.5, float(np.trace(cross) ** 2 / np.sum(cross * cross))
-
-
-def wild_bootstrap(scores: Sequence[float], clusters: Sequence[Hashable], *, n_resamples: int, seed: int) -> tuple[float, float]:
-    """The 95 % interval of the mean by a wild cluster bootstrap t: a sign a cluster for its residuals, t by CR1."""
-    rng, y = np.random.default_rng(seed), np.asarray(scores, dtype=float)
-    names = list(dict.fromkeys(clusters))
-    of = np.asarray([names.index(name) for name in clusters])
-
-    def mean_and_error(values: np.ndarray) -> tuple[float, float]:
-        sums = np.bincount(of, weights=values - values.mean())
-        return float(values.mean()), float(np.sqrt(len(names) / (len(names) - 1) * np.sum(sums**2)) / len(values))
-
-    centre, error = mean_and_error(y)
-    drawn = []
-    for _ in range(n_resamples):
-        mean, own = mean_and_error(centre + (y - centre) * rng.choice([-1.0, 1.0], len(names))[of])
-        drawn.append((mean - centre) / own)
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    return centre - high * error, centre - low * error

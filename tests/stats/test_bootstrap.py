@@ -54,16 +54,6 @@ def test_a_mean_is_the_simplest_corpus_metric() -> None:
         assert (found.estimate, found.low, found.high) == pytest.approx((mean.estimate, mean.low, mean.high))
 
 
-def test_micro_f1_is_scored_from_its_sums() -> None:
-    """Matches, predicted and gold per segment."""
-    rng = np.random.default_rng(0)
-    predicted, gold = rng.integers(1, 10, 60), rng.integers(1, 10, 60)
-    table = np.stack([np.minimum(predicted, gold), predicted, gold], axis=1)
-    found = segment_bootstrap(table, lambda s: 2 * s[:, 0] / (s[:, 1] + s[:, 2]), n_resamples=2000)
-    assert found.low < found.estimate < found.high
-    assert found.estimate == pytest.approx(2 * table[:, 0].sum() / table[:, 1:].sum())
-
-
 def test_equal_scores_have_no_width_and_a_note() -> None:
     """The bootstrap cannot know what it has not seen; the note says so."""
     found = bootstrap_interval([0.25] * 5)

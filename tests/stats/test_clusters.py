@@ -1,13 +1,15 @@
 """Clustered standard errors: statsmodels' values, the two ends of clustering, and what is refused."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.stats.intervals import clustered_interval, clustered_score_interval, clustered_se, t_interval
+from evalsuite.stats.intervals import ONE_CLUSTER, clustered_interval, clustered_score_interval, clustered_se, t_interval
 from evalsuite.stats.samples import StatsError
-from tests.models.cluster_robust import bell_mccaffrey, wild_bootstrap
+from tests.models.cluster_robust import bell_mccaffrey
 from tests.properties import examples
 
 SCORES = [0.5, 0.6, 0.7, 0.2, 0.1, 0.15, 0.9, 0.95]
@@ -33,17 +35,25 @@ def test_the_closed_form_is_the_matrix_form(items: list[tuple[str, float]]) -> N
     error, df = bell_mccaffrey(scores, names)
     assert found.cr2 == pytest.approx(error, abs=1e-9)
     assert found.df == pytest.approx(df, rel=1e-9)
+    n, apart = len(scores), np.asarray(scores) - np.mean(scores)
+    within = [
+        [x * y for (i, x), (j, y) in product(enumerate(apart), repeat=2) if names[i] == names[j] and (i == j) is same]
+        for same in (True, False)
+    ]
+    naive = sum(within[0]) / (n - 1) / n
+    assert (found.naive, found.miller) == pytest.approx((naive**0.5, max(0.0, naive + sum(within[1]) / n**2) ** 0.5), abs=1e-7)
+    size = len(set(names))
+    assert found.cr0 == pytest.approx(max(0.0, sum(map(sum, within))) ** 0.5 / n, abs=1e-7)
+    assert (found.cr1, found.n_clusters) == (pytest.approx(found.cr0 * (size / (size - 1)) ** 0.5), size)
 
 
-def test_the_interval_is_that_of_a_wild_bootstrap() -> None:
-    """With clusters enough, the closed form and 4,000 draws of a wild cluster bootstrap t agree to a fortieth of the width."""
-    rng = np.random.default_rng(3)
-    names = np.repeat(np.arange(40), 5).tolist()
-    scores = (0.5 + np.repeat(rng.normal(0, 0.1, 40), 5) + rng.normal(0, 0.1, 200)).tolist()
-    found, (low, high) = clustered_interval(scores, names), wild_bootstrap(scores, names, n_resamples=4000, seed=1)
-    width = found.high - found.low
-    assert abs(found.low - low) < width / 20
-    assert abs(found.high - high) < width / 20
+def test_scores_that_do_not_vary() -> None:
+    """Their errors are 0, with the degrees of freedom of the clusters; of one cluster, or of one score, there is none."""
+    level = clustered_se([0.3] * 6, list("aabbcc"))
+    assert (level.naive, level.cr0, level.cr1, level.cr2, level.miller, level.df, level.note) == (0, 0, 0, 0, 0, pytest.approx(2), "")
+    one, alone = clustered_se([0.25, 0.75], ["a", "a"]), clustered_se([0.25], ["a"])
+    assert (one.mean, one.n, one.n_clusters, one.naive, one.cr2, one.df) == (0.5, 2, 1, pytest.approx(0.25), None, None)
+    assert (alone.naive, alone.cr0, alone.note) == (None, None, ONE_CLUSTER)
 
 
 def test_one_cluster_is_undefined_not_zero() -> None:

@@ -66,12 +66,6 @@ def test_draws_in_blocks_are_as_many(monkeypatch: pytest.MonkeyPatch, cells: int
     assert rows == [1, 1, *blocks]
 
 
-def test_bootstrap_interval_holds_the_difference() -> None:
-    """The percentile interval of the difference lies around it."""
-    found = segment_bootstrap_test(segments(0.6), segments(0.5, seed=1), micro_f1, n_resamples=1000)
-    assert found.interval.low < found.difference < found.interval.high
-
-
 def test_unequal_segments_are_refused() -> None:
     """Forty segments against thirty-nine cannot be paired."""
     with pytest.raises(StatsError, match="40 segments"):

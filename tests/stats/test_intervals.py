@@ -106,10 +106,18 @@ def test_short_entry_takes_each_method() -> None:
         named_interval(SKEWED, "wald")
 
 
-@pytest.mark.parametrize("scores", [[], [0.5, None], [float("nan")], [float("inf"), 0.0]])
-def test_missing_and_endless_scores_are_refused(scores: list[float]) -> None:
+@pytest.mark.parametrize(
+    ("scores", "why"),
+    [
+        ([], "no scores"),
+        ([0.5, None], "score 1 of 2 is None"),
+        ([float("nan")], "score 0 of 1 is nan"),
+        ([float("inf"), 0.0], "score 0 of 2 is inf"),
+    ],
+)
+def test_missing_and_endless_scores_are_refused(scores: list[float], why: str) -> None:
     """None, NaN, infinity and no scores at all are errors: an interval over them would be about something else."""
-    with pytest.raises(StatsError):
+    with pytest.raises(StatsError, match=f"^{why}$"):
         confidence_interval(scores)
 
 

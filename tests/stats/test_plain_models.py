@@ -203,6 +203,8 @@ def test_places_that_tests_leave_open() -> None:
     p = [[1.0, 0.05, 0.2], [0.05, 1.0, 0.050001], [0.2, 0.050001, 1.0]]
     assert shared_ranks([3.0, 1.0, 2.0], p) == [(1, 2), (2, 3), (1, 3)]
     assert shared_ranks([3.0, 1.0, 2.0], p, higher_is_better=False) == [(2, 3), (1, 2), (1, 3)]
+    p = [[1, 0.5, 0.01], [0.5, 1, 0.2], [0.01, 0.2, 1]]
+    assert shared_ranks([0.9, 0.8, 0.7], p) == [(1, 2), (1, 3), (2, 3)]
     # Published means may be equal where the pairs are apart.
     assert shared_ranks([2.0, 2.0, 1.0], [[1.0, 0.01, 0.01], [0.01, 1.0, 0.01], [0.01, 0.01, 1.0]]) == [(1, 2), (1, 2), (3, 3)]
     rows = [[1.0, 1.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]]

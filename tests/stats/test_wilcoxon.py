@@ -61,5 +61,10 @@ def test_many_differences_are_approximated() -> None:
     a, b = [i / 7 for i in range(60)], [((i * 37) % 60) / 7 + 0.9 for i in range(60)]
     auto, exact = wilcoxon(a, b), wilcoxon(a, b, method="exact")
     assert "exact" not in auto.method
+    apart = [float(at) for at in range(1, 52)]
+    assert ["exact" in wilcoxon(apart[:n], [0.0] * n).method for n in (50, 51)] == [True, False]
+    # Zeros that are dropped do not count; as many ranks on either side have nothing to be corrected.
+    assert ["exact" in wilcoxon([*apart[:50], 0.0], [0.0] * 51, zeros=zeros).method for zeros in ("wilcox", "pratt")] == [True, False]
+    assert wilcoxon([1.0, -1.0], [0.0] * 2, method="approx", correction=True).p == 1.0
     assert auto.p == pytest.approx(exact.p, abs=0.01)
     assert wilcoxon(a, b, correction=True).p >= auto.p
