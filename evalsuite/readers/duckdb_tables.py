@@ -434,15 +434,15 @@ class _ViewExpansion:
             raise RefusedViewError("has a text that cannot be parsed")
         tree = self._parse(head[2])
         self._check(tree["statements"], frozenset())
-        text = self._connection.execute("SELECT system.main.json_deserialize_sql($1::JSON)", [json.dumps(tree)]).fetchone()
+        ((text,),) = self._connection.execute("SELECT system.main.json_deserialize_sql($1::JSON)", [json.dumps(tree)]).fetchall()
         alias = self._names[name] = f'"view {len(self._names)}"'
         self._open.pop()
-        self.texts.append(f"{alias}{head[1] or ''} AS (\n{text[0] if text else ''}\n)")
+        self.texts.append(f"{alias}{head[1] or ''} AS (\n{text}\n)")
         return alias
 
     def _parse(self, sql: str) -> dict[str, Any]:
-        row = self._connection.execute("SELECT system.main.json_serialize_sql($1)", [sql]).fetchone()
-        tree: dict[str, Any] = json.loads(row[0]) if row else {"error": True}
+        ((text,),) = self._connection.execute("SELECT system.main.json_serialize_sql($1)", [sql]).fetchall()
+        tree: dict[str, Any] = json.loads(text)
         if tree["error"] or len(tree["statements"]) != 1:
             raise RefusedViewError("is no plain SELECT")
         return tree

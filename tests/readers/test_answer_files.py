@@ -148,6 +148,9 @@ def test_a_file_can_be_read_again_from_any_place(place: Path, monkeypatch: pytes
     monkeypatch.setattr(paths, "PIECE", 4)
     opened, data = files(place), bytes(range(256)) * 3
     (place / "r.csv").write_bytes(data)
+    with files(place).open("r.csv") as handle:
+        handle.seek(5)
+        assert handle.read(2) == data[5:7]
     with opened.open("r.csv") as handle:
         assert handle.read(10) == data[:10]
         handle.seek(3)

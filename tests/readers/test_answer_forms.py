@@ -6,11 +6,13 @@ from typing import Any
 import duckdb
 import pytest
 
+from evalsuite.compare.columns import packed_of
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import BROKEN_RECORD
 from evalsuite.readers import load_answer
 from evalsuite.readers.limits import DEFAULT_LIMITS
-from evalsuite.readers.load_answer import read_gold_files, read_pair
+from evalsuite.readers.load_answer import read_answer, read_gold_files, read_pair, read_query
+from evalsuite.readers.paths import AnswerFiles
 
 
 @pytest.fixture
@@ -44,6 +46,7 @@ def test_memory_that_gold_takes_is_no_limit_of_the_answer(gold: Path, monkeypatc
 def test_one_of_several_golds_may_be_broken(gold: Path) -> None:
     """A list of golds comes with the fault in the place of the one that cannot be read; a single one raises it, with the file's place."""
     found = read(gold, "table", gold=["a.csv", "b.csv"])["gold"]
+    assert type(found) is list
     assert (found[0].header, found[1].code) == (("a",), "BAD_GOLD_FILE")
     for form, name in (("table", "b.csv"), ("tree", "t.json"), ("table", "../a.csv")):
         with pytest.raises(FaultError, match=f"gold file q/{name}: "):
@@ -76,6 +79,26 @@ def test_of_several_golds_each_is_read_when_it_is_asked_for(gold: Path) -> None:
     assert found[:2] == [found[0], found[1]]
     with pytest.raises(IndexError):
         found[3]
+
+
+def test_tables_of_many_rows_come_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of an answer's database, of gold's, and of a copy of either."""
+    monkeypatch.setattr("evalsuite.readers.duckdb_tables.PACKED_ROWS", 3)
+    (tmp_path / "q").mkdir()
+    place = tmp_path / "q" / "r.duckdb"
+    with duckdb.connect(str(place)) as connection:
+        connection.execute("CREATE TABLE t AS SELECT range AS n FROM range(3)")
+    files = AnswerFiles(tmp_path, "q", DEFAULT_LIMITS)
+    options: dict[str, Any] = {"files": files, "table_names": None, "limits": DEFAULT_LIMITS}
+    found = [read_answer("database", answer_type="file", value="r.duckdb", **options)]
+    for private in (None, place):
+        prediction, gold = read_pair("database", place, {"gold": place}, private=private)
+        found += [prediction, gold["gold"]]
+    assert all(packed_of(tables["t"]) is not None for tables in found)
+    (tmp_path / "q" / "q.sql").write_text("SELECT 1")
+    assert read_query(files, "q.sql", limit_bytes=8) == "SELECT 1"
+    with pytest.raises(FaultError, match="longer than 7 bytes"):
+        read_query(files, "q.sql", limit_bytes=7)
 
 
 def test_a_pair_of_plain_paths(tmp_path: Path) -> None:
@@ -118,6 +141,7 @@ def test_a_pair_of_plain_paths(tmp_path: Path) -> None:
     for form, prediction, parameters, code, where in (
         ("tree", bad, {"gold": tree}, "BAD_JSON", bad),
         ("tree", "{}", {"gold": bad}, "BAD_JSON", bad),
+        ("tree", "{}", {"gold": str(tmp_path / "fenced.json")}, "BAD_JSON", str(tmp_path / "fenced.json")),
         ("tree", "{}", {"gold": str(tmp_path)}, "NOT_REGULAR_FILE", str(tmp_path)),
         ("table", str(tmp_path / "none.csv"), {"gold": a}, "MISSING_FILE", str(tmp_path / "none.csv")),
         ("database", a, {"gold": gold}, "BAD_DUCKDB", a),

@@ -139,6 +139,11 @@ def test_a_cell_beyond_the_longest_is_left_to_the_exact_reader(size: int, monkey
         assert cells_of(text.encode()) == ((["a", "b"], [[cell], ["1"]]) if size == 131_072 else None)
 
 
+def test_an_empty_cell_in_quotes_beside_others_without() -> None:
+    """It is a cell like any other."""
+    assert cells_of(b'a,b\n1,""\n"",2\n') == (["a", "b"], [["1", ""], ["", "2"]])
+
+
 def test_a_row_of_many_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sixty-four blocks are searched for the end of a row, and one more is too many."""
     for chunk, most in ((3, 195), (7, 451)):

@@ -93,6 +93,7 @@ def test_rows_one_field_too_long_shift_the_columns_as_pandas_does() -> None:
         ("\ufeff", "BAD_CSV", "the file is empty"),
         ("a,b,c\n1,2,3\n1,2,3,4\n", "BAD_CSV", "line 3 has 4 fields, the lines before it 3"),
         ('a,b\n1,2\n\n3,"4\n', "BAD_CSV", "a quote is never closed, in the row that begins on line 4"),
+        ('a,"b\n1', "BAD_CSV", "a quote is never closed, in the row that begins on line 1"),
         (b"a\ncaf\xe9\n", "BAD_ENCODING", ""),
         ("a,b\n1,2\n".encode("utf-16"), "BAD_ENCODING", ""),
         (gzip.compress(b"a\n1\n", mtime=0), "BAD_ENCODING", ""),
@@ -208,6 +209,12 @@ def test_the_columns_are_those_of_pandas_whatever_the_text(text: str) -> None:
     assert all(len(column) == table.n_rows for column in table.columns)
 
 
+def test_no_cell_is_a_missing_value_by_its_text() -> None:
+    """On either way, as the reference reads texts."""
+    for text in ("a,b\nNA,null\n,x\n", "a,b\rNA,null\r,x\r"):
+        assert [list(column) for column in read(text).columns] == [["NA", ""], ["null", "x"]]
+
+
 def test_both_ways_meet_on_blocks_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """A block of blank lines, a block of short rows and one of full rows."""
     monkeypatch.setattr(csv_table, "_BLOCK_ROWS", 2)
@@ -242,6 +249,9 @@ def test_a_dialect_is_read_like_the_default_one() -> None:
     with pytest.raises(FaultError) as fault:
         read_csv_table(io.BytesIO(b"a\n\xff\n"), name="t.csv", limits=resolve_limits(), dialect=Dialect(delimiter=";"))
     assert fault.value.fault.code == "BAD_ENCODING"
+    with pytest.raises(FaultError) as fault:
+        Dialect(delimiter=";").rewritten(b'a;"b\n')
+    assert (fault.value.fault.code, fault.value.fault.detail) == ("BAD_CSV", "the rows cannot be separated")
 
 
 @pytest.mark.parametrize("wrong", [{"delimiter": ";;"}, {"delimiter": ""}, {"decimal": ","}, {"decimal": "5"}, {"encoding": "utf-9"}])

@@ -209,6 +209,9 @@ def test_a_table_over_a_cap_is_a_fault_that_names_the_limit(tmp_path: Path, stat
 
 def test_a_table_at_its_caps_is_read(tmp_path: Path) -> None:
     """Exactly as many rows, columns and cells as allowed."""
+    path = make(tmp_path / "s.duckdb", "create table t as select 'abc' a")
+    assert isinstance(read(path, "t", table_bytes=11)["t"], Table)
+    assert code(read(path, "t", table_bytes=10)["t"]) == "LIMIT"
     path = make(tmp_path / "r.duckdb", "create table t as select 1 a, 2 b from range(10)")
     assert isinstance(read(path, "t", rows=10, columns=2, cells=20)["t"], Table)
 

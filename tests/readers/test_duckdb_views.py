@@ -104,6 +104,7 @@ def test_what_a_view_may_not_do(tmp_path: Path) -> None:
         ("select random() as r from base", "calls random"),
         ("select upper(name) as n from base", "calls upper"),
         ('with "{file}" as (select * from "{file}") select f.* from base, "{file}" f', "which is not a table of the file"),
+        ("select cast(name as integer) as n from base", "is a view that cannot be run; submit a table"),
     ]
     secret = tmp_path / "gold.csv"
     secret.write_text("id,name\n1,secret\n")
@@ -184,6 +185,7 @@ def test_a_view_in_a_run(reference: str, official: int, tmp_path: Path, monkeypa
 
 def test_how_large_a_view_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many rows, cells and columns as a table, and a text as long as the limit; one more of any is refused with its reason."""
+    assert (duckdb_tables._MOST_VIEWS, duckdb_tables._LONGEST_TEXT) == (100, 100_000)
     views = (
         "create view many as select a.id, b.v from base a, base b",
         "create view wide as select *, id as a from base",

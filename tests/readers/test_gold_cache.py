@@ -9,7 +9,7 @@ import pytest
 
 from evalsuite.readers import load_answer
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.readers.load_answer import FileCache, read_gold_files
+from evalsuite.readers.load_answer import FileCache, gold_table_names, read_gold_files
 from evalsuite.runs.task_execution import GoldOrder, read_ahead
 
 LIMITS = resolve_limits()
@@ -100,3 +100,14 @@ def test_what_a_cache_keeps_and_drops(tmp_path: Path) -> None:
     assert [reads(name) for name in "ddee"] == [1, 1, 1, 0]
     assert [reads("c", object), reads("c", object)] == [1, 1]
     assert [cache.has_room_for(tmp_path / name) for name in ("c", "f", "none")] == [True, False, False]
+    assert FileCache(33).has_room_for(tmp_path / "f")
+
+
+def test_names_of_gold_tables_are_read_with_the_tables(tmp_path: Path, shelf: FileCache) -> None:
+    """What was read for them is what a judge gets; without room for it only the names are read."""
+    order = make(tmp_path)[2]
+    assert gold_table_names(tmp_path, "c", "gold.duckdb", LIMITS) == ("t",)
+    known = read_gold_files("database", {"gold": "gold.duckdb"}, folder=tmp_path, instance_id="c", limits=LIMITS, as_it_comes=True)
+    assert (shelf.n_read, known["gold"]["t"].columns[0], order[2]) == (1, [1], "c")
+    shelf._most_bytes = 1
+    assert (gold_table_names(tmp_path, "c", "gold.duckdb", LIMITS), shelf.n_read) == (("t",), 1)

@@ -39,6 +39,11 @@ FENCED = '```json\n{"a": [1, 2,], "b": "x,}"}\n```'
             FENCED,
             {BROKEN_RECORD: {"line": 1, "cause": "line 1: not valid JSON at column 1", "repaired": {"a": [1, 2], "b": "x,}"}}},
         ),
+        (
+            "a.json",
+            '{"a": [1,]}',
+            {BROKEN_RECORD: {"line": 1, "cause": "line 1: not valid JSON at column 10: a comma before ]", "repaired": {"a": [1]}}},
+        ),
         ("a.json", "so [1, {}] it is", {BROKEN_RECORD: {"line": 1, "cause": "line 1: not valid JSON at column 1", "repaired": [1, {}]}}),
         ("a.json", "no brackets", "BAD_JSON line 1: not valid JSON at column 1"),
         ("a.json", "[" * 200 + "]" * 200, "LIMIT the JSON is nested deeper than 100 levels"),

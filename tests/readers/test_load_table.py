@@ -50,6 +50,10 @@ ROWS = [(1, "a"), (2, None)]
         ("a.txt", b"a,b\0\n1,2\n", ""),
         ("a.txt", b" \n", ""),
         ("a.txt", b"\n".join([b"a,b"] * 21 + [b"one", b"two"]), ".csv"),
+        ("a.txt", b"\n".join([b"a,b"] * 19 + [b"one", b"two"]), ".csv"),
+        ("a.txt", b"\n".join([b"a,b"] * 18 + [b"one", b"a,b"]), ""),
+        ("a.out", b"PK\x03\x04".ljust(65_533, b".") + b"xl/", ".xlsx"),
+        ("a.out", b"PK\x03\x04".ljust(65_534, b".") + b"xl/", ""),
     ],
 )
 def test_what_a_file_is(tmp_path: Path, name: str, content: bytes, ending: str) -> None:
@@ -168,7 +172,7 @@ def test_workbooks(tmp_path: Path) -> None:
         return tmp_path / name
 
     moments = (datetime(2024, 5, 1, 12), time(9, 30), None, 2.5)
-    path = write("a.xlsx", (), ("day", "at", None, 7), moments, (None, None, None, None), ("x", None, "lost", True))
+    path = write("a.xlsx", (), ("day", "at", None, 7), moments, (None, None, None, None), ("x", "=1+1", "lost", True))
     # The system's table of MIME types may not be opened in a sandbox.
     mimetypes.knownfiles.append("/dev/null")
     header, rows = read_workbook(path)

@@ -52,7 +52,7 @@ def test_answers_come_in_file_order_with_their_line(tmp_path: Path) -> None:
         ("file", "r.csv", "results_metadata.jsonl:2", None),
         ("files", ("1.csv", "2.csv"), "results_metadata.jsonl:3", None),
     ]
-    assert (read.n_objects, read.notes) == (3, ())
+    assert (read.n_objects, read.n_unknown, read.unknown, read.notes) == (3, 0, (), ())
 
 
 def test_an_empty_file_is_a_submission_without_answers(tmp_path: Path) -> None:
@@ -171,6 +171,8 @@ def test_a_duplicate_id_names_its_lines_and_keeps_one_answer(tmp_path: Path) -> 
     assert list(read.answers) == ["a", "b"]
     many = read_submission(folder(tmp_path, *[entry("a")] * 9))
     assert fault(many, "a") == ("DUPLICATE_ID", "the instance is on lines 1, 2, 3, 4 and 5 and more")
+    five = read_submission(folder(tmp_path, *[entry("a")] * 5))
+    assert fault(five, "a") == ("DUPLICATE_ID", "the instance is on lines 1, 2, 3, 4 and 5")
 
 
 def test_other_keys_are_named_once_and_never_used(tmp_path: Path) -> None:
@@ -233,6 +235,8 @@ def test_an_array_in_place_of_lines(tmp_path: Path) -> None:
         assert all(METADATA not in f"{answer.where} {answer.fault}" for answer in read.answers.values())
         assert all(note.startswith(f"{other.name}:") for note in read.notes[1:])
         assert read.answers["b" if where > 1 else "a"].where.startswith(f"{other.name}:")
+    other.write_text(json.dumps([entry("a", **{METADATA: 1})]))
+    assert read_submission(tmp_path).notes[1:] == (f"{other.name}:1: key '{METADATA}' is not read (1 entry)",)
     for content, why in (
         (b"[{}]", ""),
         (b'[{"x": 1}]', "no object in it has an instance_id"),
@@ -255,6 +259,11 @@ def test_the_reference_readmes_own_example_is_read(tmp_path: Path) -> None:
     assert list(read.answers) == ["aaa-1", "aaa-2", "aaa-3"]
     assert fault(read, "aaa-1") == ("BAD_METADATA", 'not valid JSON at column 33; put quotes around the value: "17.5056918%"')
     assert [read.answers[id_].value for id_ in ("aaa-2", "aaa-3")] == ["Google Ring", "output.csv"]
+    assert read.notes[1:] == (
+        f"{METADATA}:1: an object over several lines is read as one",
+        f"{METADATA}:6: commas between objects are skipped",
+        f"{METADATA}:16: an empty object {{}} is skipped",
+    )
 
 
 def test_an_answer_over_the_cap_is_too_large_by_its_bytes(tmp_path: Path) -> None:

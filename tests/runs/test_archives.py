@@ -375,6 +375,8 @@ def test_long_names_are_cut_in_reasons(tmp_path: Path) -> None:
         (zipped(tmp_path / "4.zip", (f"{name}//y", b"x")), "the path has an empty part or '.': "),
         (zipped(tmp_path / "5.zip", ("/".join("x" * 60), b"x")), "a path of more than 32 folders: "),
         (zipped(tmp_path / "6.zip", (f"{name}\\", b"x")), "the path contains a backslash; write '/': "),
+        (zipped(tmp_path / "7.zip", (f"{name}/../", b"")), "the path contains '..': "),
+        (tarred(tmp_path / "8.tar", (f"{name}/..", tarfile.DIRTYPE, b"", "")), "the path contains '..': "),
     ]
     for path, why in made:
         with pytest.raises(FaultError) as refused:

@@ -239,10 +239,18 @@ def test_a_file_is_written_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """Its bytes, then its name, are brought to the disk unless the caller does so; a failure leaves the old file and nothing else."""
     steps: list[str] = []
     target = tmp_path / "x"
-    monkeypatch.setattr(run_files.os, "fsync", lambda _: steps.append(target.read_text() if target.exists() else "not there"))
+
+    def look(_: int) -> None:
+        begun = [place.read_text() for place in tmp_path.glob(".x.*.part")]
+        steps.append(target.read_text() if target.exists() else f"not there, but {begun}")
+
+    monkeypatch.setattr(run_files.os, "fsync", look)
     options = {} if sync is None else {"sync": sync}
+    n_open = len([*Path("/dev/fd").iterdir()])
     assert write_atomically(target, "new\ud800", **options) == hashlib.sha256(b"new\\ud800").hexdigest()
-    assert (steps, target.read_bytes()) == ([] if sync is False else ["not there", "new\\ud800"], b"new\\ud800")
+    written = r"new\ud800"
+    assert (steps, target.read_text()) == ([] if sync is False else [f"not there, but {[written]}", written], written)
+    assert len([*Path("/dev/fd").iterdir()]) == n_open
     assert write_atomically(target, iter(["a", "b"]), **options) == hashlib.sha256(b"ab").hexdigest()
 
     def pieces() -> Iterator[str]:
@@ -261,6 +269,9 @@ def test_a_seal_covers_both_files() -> None:
     assert json.loads(run)["digests"].keys() == {"results", "run"}
     assert json.loads(seal({}, digest="0" * 64, units="1" * 64))["digests"]["units"] == "1" * 64
     assert seal({"a": 1}, digest=hashlib.sha256(text.encode()).hexdigest()) == run
+    assert '"ü"' in seal({"a": "ü"})
+    assert '"ü": "ü"' in whole_line(result({"ü": "ü"}))
+    assert run_files._units_digest({"n": 1, "scores": [1]}) == run_files._units_digest({"scores": [1.0], "n": 1})
     data = run.encode()
     assert (is_intact(data, b"{}\n"), is_intact(data, b"{} "), is_intact(data.replace(b"1,", b"2,"), b"{}\n")) == (
         (True, True),

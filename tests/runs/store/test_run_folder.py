@@ -423,12 +423,18 @@ def test_what_the_system_refuses_is_named(tmp_path: Path) -> None:
             make()
         assert refused.value.hint.startswith("name another with --out")
     folder = RunFolder(tmp_path / "run").open(PLAN)
+    (tmp_path / "run" / ".started.json").unlink()
+    folder.finish([made.result("a", 1.0)], {})
+    assert (holds_run(tmp_path / "run"), folder.is_unfinished, folder.n_saved()) == (True, False, 1)
+    folder.close()
+    folder = RunFolder(tmp_path / "run").open(PLAN)
     folder.close()
     with pytest.raises(OutputError, match="was started with other submission"):
         RunFolder(tmp_path / "run").reopen(PLAN, lambda results, whole: (results, whole) == ({}, ""))
     assert RunFolder(tmp_path / "run").reopen(PLAN, lambda *_: False)[1] == {}
     pytest.importorskip("cryptography", reason="cryptography is not installed (pip install 'evalsuite[sign]')")
     new_key(tmp_path / "key")
+    assert new_key(tmp_path / "of" / "ours" / "key") == tmp_path / "of" / "ours" / "key.pub"
     os.umask(mask := os.umask(0))
     assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("key", "key.pub")] == [0o600 & ~mask, 0o644 & ~mask]
     with pytest.raises(OutputError, match="cannot write") as refused:
