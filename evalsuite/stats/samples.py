@@ -106,9 +106,7 @@ def normal_tail(z: float) -> float:
 
 def p_of(less: float, greater: float, alternative: Alternative) -> float:
     """Return the p-value from both one-sided ones; two-sided is twice the smaller, at most 1."""
-    if alternative == "two-sided":
-        return min(1.0, 2 * min(less, greater))
-    return min(1.0, less if alternative == "less" else greater)
+    return min(1.0, {"two-sided": 2 * min(less, greater), "less": less, "greater": greater}[alternative])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -148,3 +148,4 @@ def test_shares_and_their_complements_mirror(counts: tuple[int, int], method: st
     right, wrong = proportion_interval(successes, n, method=method), proportion_interval(n - successes, n, method=method)
     assert (right.low, right.high) == pytest.approx((1 - wrong.high, 1 - wrong.low), abs=1e-9)
     assert (right.method, right.n, right.estimate) == (method, n, successes / n)
+    assert right.se == pytest.approx((successes * (n - successes) / n**3) ** 0.5)

@@ -129,6 +129,18 @@ def test_no_p_stops_at_a_number_of_draws(monkeypatch: pytest.MonkeyPatch) -> Non
     assert sign_flip(sizes + [0.0] * 200, [0.0] * 200 + sizes).p == 1.0
 
 
+def test_the_grid_reaches_eight_deviations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums further out than five are counted as exactly, in either direction, and none is called rarer than flips can be."""
+    sizes = [float(1 + at % 10) for at in range(60)]
+    for n_behind in (6, 8):
+        a, b = [0.0 if at < n_behind else size for at, size in enumerate(sizes)], [sizes[at] if at < n_behind else 0.0 for at in range(60)]
+        exact = [sign_flip(a, b).p, sign_flip(b, a, alternative="less").p]
+        with monkeypatch.context() as patch:
+            patch.setattr(significance, "EXACT_CELLS", 0)
+            assert [sign_flip(a, b).p, sign_flip(b, a, alternative="less").p] == pytest.approx(exact, rel=0.02)
+        assert 1e-12 < exact[1] < 1e-6
+
+
 def test_ties_hidden_by_rounding_are_found() -> None:
     """0.3 - 0.1 and 0.4 - 0.2 are one difference, also on a scale of hundreds."""
     assert len(set(differences([0.3, 0.4, 0.7], [0.1, 0.2, 0.5]))) == 1

@@ -19,13 +19,16 @@ from evalsuite.stats.intervals import (
     N_MEANS,
     _likely_means,
     _wilson_of,
+    bounded_interval,
     clustered_interval,
     clustered_score_interval,
     corrected_mean,
     count_repeats,
     few_clusters_note,
     interval_of_units,
+    reported_interval,
     score_interval,
+    t_interval,
     wilson_interval,
 )
 from evalsuite.stats.power import Units, can_show, n_needed, power_units
@@ -55,12 +58,14 @@ def a_result(
 def test_the_prediction_powered_mean() -> None:
     """Estimate, error and ends of PPI++ for a mean, computed with numpy; two labels are enough."""
     rng = np.random.default_rng(4)
-    for n, n_others, low, high in ((2, 0, 0, 1), (2, 3, 0, 1), (12, 1, 0, 1), (40, 300, 0, 1), (20, 30, -0.5, 1), (20, 30, 0, 2.5)):
+    shapes = [(2, 0, 0, 1), (2, 3, 0, 1), (12, 1, 0, 1), (40, 300, 0, 1), (20, 30, -0.5, 1), (20, 30, 0, 2.5)]
+    for (n, n_others, low, high), part in (*((shape, 1) for shape in shapes), (shapes[3], 0.25), (shapes[3], -1)):
         dear = np.where(rng.random(n) < 0.6, high, low).astype(float)
         cheap = np.where(rng.random(n) < 0.8, dear, 1 - dear)
         # One more label stands a scale's width away on either side.
         width = max(dear.max(), 1) - min(dear.min(), 0)
-        others = (rng.random(n_others) < 0.5).astype(float)
+        # A rater of a narrower scale counts once at most, one that says the opposite not at all.
+        cheap, others = part * cheap, part * (rng.random(n_others) < 0.5).astype(float)
         found = corrected_mean(list(zip(cheap.tolist(), dear.tolist(), strict=True)), others.tolist())
         spread = np.var([*cheap, *others], ddof=1)
         weight = 0.0
@@ -164,6 +169,65 @@ def test_the_interval_of_one_score_of_many_units() -> None:
     assert (found.estimate, found.method) == (0.5, "effective size of units")
     assert interval_of_units(1.0, scores).high == 1.0
     assert interval_of_units(0.0, scores).low == 0.0
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [[0.0, 1.0], [0.0, 0.25, 1.0], [0.1, 0.1, 0.2], [1.0] * 29 + [0.0], [0.5, 0.5 + 1e-12], [0.1 + 0.2, 0.3, 0.3], [0.25], [1.0] * 3],
+)
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-1.0, 1.0), (1.0, 5.0), (-2.0, 3.0)])
+def test_bounded_scores_are_worth_as_many_coins(scores: list[float], low: float, high: float) -> None:
+    """Wilson's interval at their mean for m (1 - m) / variance times n coins, by Student's quantile; equal ones are a coin each."""
+    values = [low + (high - low) * score for score in scores]
+    n, part = len(scores), (math.fsum(values) / len(values) - low) / (high - low)
+    spread = np.std(values, ddof=1) / (high - low) if n > 1 else 0.0
+    worth, z = (n, NormalDist().inv_cdf(0.95)) if spread < 1e-9 else (n * part * (1 - part) / spread**2, scipy.stats.t.ppf(0.95, n - 1))
+    half = z * math.sqrt(part * (1 - part) / worth + z * z / (4 * worth**2)) / (1 + z * z / worth)
+    middle = (part + z * z / (2 * worth)) / (1 + z * z / worth)
+    found = bounded_interval(values, confidence=0.9, low=low, high=high)
+    ends = [low + (high - low) * max(0.0, middle - half), low + (high - low) * min(1.0, middle + half)]
+    assert [found.low, found.high] == pytest.approx(ends, abs=1e-9)
+    assert (found.estimate, found.n, bool(found.note)) == (pytest.approx(np.mean(values)), n, spread < 1e-9)
+    assert found.se == (None if n == 1 else pytest.approx(np.std(values, ddof=1) / math.sqrt(n), abs=1e-15))
+
+
+@pytest.mark.parametrize("score", [0.001, 0.25, 0.9])
+@pytest.mark.parametrize("units_", [[0.0, 1.0], [0.25, 0.5, 0.25, 0.5], [1.0, 1.0, 0.0, 1.0, 0.5]])
+def test_a_score_has_the_worth_of_its_units(score: float, units_: list[float]) -> None:
+    """As many coins as give the error of their mean, at least one; from the one to the other where the interval would miss it."""
+    error = score_interval(units_).se
+    assert error is not None
+    worth, z = max(1.0, score * (1 - score) / error**2), scipy.stats.t.ppf(0.975, len(units_) - 1)
+    low, high = wilson_interval(score * worth, worth, z=z)
+    found = interval_of_units(score, units_)
+    assert [found.low, found.high, found.estimate] == pytest.approx([low, high, score])
+
+
+@pytest.mark.parametrize("effective", [None, 2, 5])
+@pytest.mark.parametrize("confidence", [0.9, 0.95])
+def test_one_more_flip_of_each_kind(effective: int | None, confidence: float) -> None:
+    """Bonett and Price: of n pairs, or of as many as they are worth, one more is won and one more lost."""
+    for a, b in (([1, 1, 0, 1, 0], [0, 1, 0, 0, 1]), ([1, 0, 1], [1, 0, 1]), ([1] * 4, [0] * 4), ([0] * 4, [1] * 4)):
+        n, size, z = len(a), effective or len(a), NormalDist().inv_cdf((1 + confidence) / 2)
+        won, lost = ((sum(sign * (x - y) > 0 for x, y in zip(a, b, strict=True)) / n * size + 1) / (size + 2) for sign in (1, -1))
+        half = z * math.sqrt((won + lost - (won - lost) ** 2) / (size + 2))
+        found = difference_interval(a, b, confidence=confidence, effective=effective)
+        mean = (sum(a) - sum(b)) / n
+        assert [found.low, found.high] == pytest.approx([min(mean, max(-1, won - lost - half)), max(mean, min(1, won - lost + half))])
+        assert (found.estimate, found.se, found.n, found.method) == (mean, pytest.approx(half / z), n, "Bonett-Price")
+
+
+def test_the_interval_that_is_reported() -> None:
+    """By clusters, by the units of a score in [0, 1], or by the scores; that of Student's t for values without bounds."""
+    scores, names = [1.0, 0.0, 0.5, 1.0, 0.25], list("aabbc")
+    assert reported_interval(scores) == reported_interval(scores, clusters=[]) == score_interval(scores)
+    assert reported_interval(scores, clusters=names, score=0.5) == clustered_score_interval(scores, names)
+    assert reported_interval(scores, is_raw=True) == reported_interval(scores, is_raw=True, score=0.5) == t_interval(scores)
+    assert reported_interval(scores, is_raw=True, clusters=names) == clustered_interval(scores, names)
+    for score in (0.0, 0.5, 1.0):
+        assert reported_interval(scores, score=score) == interval_of_units(score, scores)
+    for score in (-0.1, 1.5):
+        assert reported_interval(scores, score=score) == score_interval(scores)
 
 
 @pytest.mark.parametrize("n", [2, 4, 6])

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -165,6 +166,18 @@ def test_graded_power_of_equal_sizes_is_that_of_mcnemar(n: int) -> None:
     for alpha, ahead, share in product((0.05, 0.2, 0.6), (0.5, 0.7, 1.0), (1.0, 0.5) if n <= 8 else (1.0,)):
         exact = of_power._equal_power(n, share, ahead, alpha)
         assert of_power._graded_power((1.0,), n, share, ahead, alpha) == pytest.approx(exact, abs=1e-9)
+
+
+def test_five_hundred_units_are_counted_and_more_are_not() -> None:
+    """Above them it is the normal approximation, which is near."""
+    units = power_units([0.25, -1.0, 0.5, 0.0] * 5)
+    assert units is not None
+    for n, is_counted in ((500, True), (501, False)):
+        square, middle, normal = units.share * units.square, 0.05 * math.sqrt(n), NormalDist()
+        critical, sd = normal.inv_cdf(1 - ALPHA / 2) * math.sqrt(square), math.sqrt(square - 0.05**2)
+        near = normal.cdf((middle - critical) / sd) + normal.cdf((-middle - critical) / sd)
+        assert units.power(0.05, ALPHA, n) == pytest.approx(near, abs=0.01)
+        assert (units.power(0.05, ALPHA, n) != pytest.approx(near, abs=1e-9)) is is_counted
 
 
 def test_a_search_that_begins_at_three_ends() -> None:
