@@ -93,6 +93,8 @@ def test_the_first_objects_are_those_of_the_compiled_init(n_before: int) -> None
         for kind in _new_kinds() if not n_before else kinds:
             with pytest.raises(TypeError):
                 kind(*args, **kwargs)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'a'"):
+        (kinds if n_before else _new_kinds())[1](b="x", c=[], n=0)
 
 
 def _classes(dataclass: Any, field: Any) -> list[type[Any]]:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from evalsuite.core import disk_cache
 from evalsuite.core.disk_cache import FILE, DiskCache, code_stamp
-from tests.conftest import ROOT
 from tests.processes import LIMIT_SECONDS, side_by_side
 from tests.runs.store.every_moment import killed
 
@@ -56,10 +56,14 @@ def test_values_that_can_be_computed_again_do_not_wait_for_the_disk(tmp_path: Pa
         memo.close()
 
 
-def test_the_stamp_of_the_code_is_that_of_its_newest_file() -> None:
-    """In nanoseconds, over all of the package."""
-    newest = max((ROOT / "evalsuite").rglob("*.py"), key=lambda path: path.stat().st_mtime_ns)
-    assert code_stamp.__wrapped__() == str(newest.stat().st_mtime_ns)
+def test_the_stamp_of_the_code_is_that_of_its_newest_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In nanoseconds, over all of the package and nothing next to it."""
+    for at, name in enumerate(("evalsuite/core/disk_cache.py", "evalsuite/a/b/newest.py", "evalsuite/a/page.html", "tests/newer.py")):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, ns=(at + 1, at + 1))
+    monkeypatch.setattr(disk_cache, "__file__", str(tmp_path / "evalsuite/core/disk_cache.py"))
+    assert code_stamp.__wrapped__() == "2"
 
 
 def test_a_folder_that_cannot_be_looked_at_contains_nothing(tmp_path: Path) -> None:

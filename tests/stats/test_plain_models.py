@@ -352,7 +352,10 @@ def test_the_mean_of_what_was_judged() -> None:
 def test_the_scores_of_units() -> None:
     """Kept short, both rules only where they differ; read for either rule; what is no list of at least two scores is one unit."""
     assert units.unit_details([1.0]) == {}
-    assert units.unit_details([1.0, 0.5], official=[1.0, 0.5]) == {"units": {"n": 2, "scores": [1, 0.5]}}
+    assert (
+        repr(units.unit_details([1.0, 0.5, 0.0, None], official=[1.0, 0.5, 0.0, None]))
+        == "{'units': {'n': 4, 'scores': [1, 0.5, 0, None]}}"
+    )
     both = units.unit_details([1.0, None], official=[0.0, None], fields={"a": [0.25, None]})
     assert both == {"units": {"n": 2, "scores": [1, None], "official": [0, None], "fields": {"a": [0.25, None]}}}
     made = a_result(details=both)
