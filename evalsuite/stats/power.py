@@ -129,7 +129,7 @@ def _equal_power(n: int, share: float, ahead: float, alpha: float) -> float:
         most = np.where((most >= 0) & (2 * bdtr(np.maximum(most, 0), counts, 0.5) > alpha * (1 + 1e-12)), most - 1, most)
     inside = np.clip(most, 0, counts)
     rejects = np.where(most >= 0, bdtr(inside, counts, ahead) + bdtr(inside, counts, 1 - ahead), 0.0)
-    return float((chances * np.minimum(1.0, rejects)).sum())
+    return float((chances * rejects).sum())
 
 
 def _graded_power(sizes: Sequence[float], n: int, share: float, ahead: float, alpha: float) -> float:

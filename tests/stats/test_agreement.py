@@ -49,7 +49,7 @@ def test_alpha_counts_items_with_two_values() -> None:
     """An item rated once does not count; none with two leaves it undefined."""
     assert krippendorff_alpha([[1, 2, 3], [1, 2, None]]).n == 2
     nothing = krippendorff_alpha([[1, None], [None, 2]])
-    assert (nothing.value, nothing.note) == (None, "no item has two values")
+    assert (nothing.value, nothing.note, nothing.n, nothing.observed) == (None, "no item has two values", 0, 0)
     with pytest.raises(StatsError, match="same number"):
         krippendorff_alpha([[1, 2], [1]])
 

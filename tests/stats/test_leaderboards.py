@@ -49,7 +49,8 @@ def test_a_board_is_that_of_plain_loops(values: tuple[float, ...], names: str | 
     rng = np.random.default_rng(7)
     shares = [0.5, 0.97, 0.1, 0.9, 0.6, 0.9, 0.03]
     rows = [[values[round((random < share) * rng.integers(1, len(values)))] for random in rng.random(24)] for share in shares]
-    rows[3] = rows[5]
+    # A copy, and one of the same mean.
+    rows[3], rows[0] = rows[5], rows[5][::-1]
     found = rank_submissions(rows, n_resamples=20, clusters=names, higher_is_better=not falling)
     pairs, table = [(i, j) for i in range(7) for j in range(i)], np.asarray(rows) * (-1 if falling else 1)
     groups = [[at for at, name in enumerate(names or range(24)) if name == one] for one in dict.fromkeys(names or range(24))]
@@ -112,6 +113,8 @@ def test_one_submission_is_first_and_unequal_lengths_are_refused() -> None:
     for rows in ([], [[1, 0], [1]]):
         with pytest.raises(StatsError):
             rank_submissions(rows)
+    with pytest.raises(StatsError, match="confidence must be between 0 and 1, not 95"):
+        rank_submissions([[1, 0]], confidence=95)
 
 
 def told_apart(n_draws: int, *, n_clusters: int | None, graded: bool, n: int = 60, n_submissions: int = 6) -> float:
