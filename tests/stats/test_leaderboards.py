@@ -99,7 +99,7 @@ def test_all_pairs_at_once_are_the_pairs_one_by_one() -> None:
     """The block-wise paired t is `paired_t`, never below what flips reach; also for copies, constant differences and a single instance."""
     rows = np.round(np.random.default_rng(6).random((5, 12)), 2)
     rows = [*rows.tolist(), rows[0].tolist(), (rows[1] + 0.25).tolist()]
-    for scores in (rows, [row[:1] for row in rows]):
+    for scores in (rows, *([row[:n] for row in rows] for n in (1, 2, 3))):
         matrix = rank_submissions(scores, correction="bonferroni", n_resamples=1).p_values
         pairs = [(i, j) for i in range(7) for j in range(i)]
         expected = adjust([least_t(scores[i], scores[j]) for i, j in pairs], "bonferroni")

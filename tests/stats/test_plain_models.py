@@ -22,6 +22,7 @@ from evalsuite.stats.intervals import (
     bounded_interval,
     clustered_interval,
     clustered_score_interval,
+    clustered_se,
     corrected_mean,
     count_repeats,
     few_clusters_note,
@@ -123,6 +124,14 @@ def test_the_likelihood_of_clusters(totals: list[tuple[float, int]]) -> None:
     assert found.low <= low + 1e-9
     assert found.high >= high - 1e-9
     assert _likely_means(scores, totals, 0.95) == pytest.approx((low, high), abs=1e-9)
+    error = clustered_se(scores, names)
+    if error.naive and error.cr2 and error.df:
+        # The widest of it and of Wilson's intervals for as many coins as either error is worth.
+        z, t = NormalDist().inv_cdf(0.975), float(scipy.stats.t.ppf(0.975, error.df))
+        lows, highs = zip((low, high), _wilson_of(centre, error.naive, z), _wilson_of(centre, error.cr2, t), strict=True)
+        assert [found.low, found.high] == pytest.approx([min(lows), max(highs)], abs=1e-9)
+    # Reports of the next version state the same, so that the grid stays as fine as it is.
+    assert (N_MEANS, N_CORRELATIONS) == (160, 24)
     # A score that varies a quarter as much as right and wrong answers counts as four of them.
     four = _likely_means([0.0, 1.0] * 16, [(4.0, 8)] * 4, 0.95)
     assert _likely_means([0.25, 0.75] * 4, [(1.0, 2)] * 4, 0.95) == pytest.approx(four, abs=1e-9)
@@ -167,13 +176,24 @@ def test_the_interval_of_one_score_of_many_units() -> None:
     half = z * math.sqrt(0.25 / n + z * z / (4 * n * n)) / (1 + z * z / n)
     assert [found.low, found.high] == pytest.approx([0.5 - half, 0.5 + half], abs=1e-9)
     assert (found.estimate, found.method) == (0.5, "effective size of units")
-    assert interval_of_units(1.0, scores).high == 1.0
-    assert interval_of_units(0.0, scores).low == 0.0
+    whole = score_interval(scores)
+    assert astuple(interval_of_units(1.0, scores))[:3] == (1.0, whole.low, 1.0)
+    assert astuple(interval_of_units(0.0, scores))[:3] == (0.0, 0.0, whole.high)
 
 
 @pytest.mark.parametrize(
     "scores",
-    [[0.0, 1.0], [0.0, 0.25, 1.0], [0.1, 0.1, 0.2], [1.0] * 29 + [0.0], [0.5, 0.5 + 1e-12], [0.1 + 0.2, 0.3, 0.3], [0.25], [1.0] * 3],
+    [
+        [0.0, 1.0],
+        [0.0, 0.25, 1.0],
+        [0.1, 0.1, 0.2],
+        [1.0] * 29 + [0.0],
+        [0.5, 0.5 + 1e-12],
+        [0.5, 0.5 + 7e-10],
+        [0.1 + 0.2, 0.3, 0.3],
+        [0.25],
+        [1.0] * 3,
+    ],
 )
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-1.0, 1.0), (1.0, 5.0), (-2.0, 3.0)])
 def test_bounded_scores_are_worth_as_many_coins(scores: list[float], low: float, high: float) -> None:
@@ -394,6 +414,8 @@ def test_the_numbers_of_query_pairs() -> None:
     root = math.sqrt(1.25)
     assert units.pair_numbers(made) == pytest.approx({"n": 3, "soft_f1": 2.5 / 3, "n_timed": 1, "ves": 100.0, "r_ves": 50 * root})
     assert units.pair_numbers(made[1:3]) == {"n": 2, "soft_f1": 0.75}
+    slow = {"n": 1, "soft_f1": 1.0, "n_timed": 1, "ves": 50.0, "r_ves": 100 * math.sqrt(0.5)}
+    assert units.pair_numbers([pair(1.0, soft_f1=1, time_ratio=0.25)]) == pytest.approx(slow)
     assert units.pair_numbers([a_result()]) == {}
     for forged in (-1, math.inf, math.nan, "x", 10**400):
         assert units.pair_numbers([pair(1.0, soft_f1=forged)]) == {"n": 1, "soft_f1": 0.0}

@@ -186,6 +186,9 @@ def test_a_search_that_begins_at_three_ends() -> None:
     assert n_needed(units, 0.58, 0.3, 0.5) == 3
     assert units.power(0.58, 0.3, 3) == pytest.approx(0.79**3 + 0.21**3)
     assert units.power(1.5, 0.3) == units.power(1.0, 0.3) == pytest.approx(1.0)
+    # The normal approximation begins at 117 and at 25 of these.
+    few = Units(40, (1.0,), 1.0, 1.0, 0.05), Units(40, (0.1, 1.0), 0.55, 0.505, 0.05)
+    assert [n_needed(few[0], 0.1, ALPHA, 0.95), n_needed(few[1], 0.3 * 0.55, 0.5, 0.95)] == [103, 14]
 
 
 def test_many_instances_are_planned_by_the_same_rule() -> None:

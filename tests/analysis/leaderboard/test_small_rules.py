@@ -37,6 +37,7 @@ from evalsuite.analysis.leaderboard.pairing import (
     load_sides,
     paired_instances,
     pairs_by_further_scorer,
+    pairs_by_scorer,
     set_labels,
     side_of,
 )
@@ -642,6 +643,10 @@ def test_the_kind_of_an_answer_in_a_comparison(status: Any, score: float | None,
     how = PairingOptions("strict", 0.05, None, False, "class")
     (paired,) = paired_instances([(one, one)], {"g": ["q"], "h": ["r"]}, how)
     assert (paired.reason_a, paired.reason_b, paired.groups, paired.a) == (words, words, ("g",), score)
+    for first, second, scorer in (("a", "b", "a"), (None, "b", "b"), ("a", None, "a"), (None, None, "")):
+        pair = result("q", 1.0, scorer=first), result("q", 0.0, scorer=second)
+        assert paired_instances([pair], {}, how)[0].scorer == scorer
+        assert list(pairs_by_scorer([pair])) == [scorer]
     said = result("q", 1.0, details={"reasons": {"strict": "under strict", "official": 3}})
     for rules, reason in (("strict", "under strict"), ("official", "because 1.0"), (None, "because 1.0")):
         (paired,) = paired_instances([(said, result("q", 0.0))], {}, replace(how, rules=rules, level="cells"))
