@@ -188,8 +188,8 @@ def _refusals(scoring: Scoring, record: Any) -> Iterator[tuple[str, str]]:
 def _most_choices(value: Any) -> int:
     if isinstance(value, dict):
         options = alternatives_of(value)
-        return max([len(options or ()), *map(_most_choices, options or value.values())], default=1) or 1
-    return max(map(_most_choices, value), default=1) if isinstance(value, list) else 1
+        return max([1, len(options or ()), *map(_most_choices, options or value.values())])
+    return max([1, *map(_most_choices, value)]) if isinstance(value, list) else 1
 
 
 def _with_choice(value: Any, place: int) -> Any:

@@ -377,8 +377,6 @@ class _ReferenceCheck(Columns):
             clash = clash or (int in predicted and str in expected)
         elif isinstance(answered[0], str):
             clash = not isinstance(gold[0], str)
-        elif type(answered[0]) is int:
-            clash = any(containers) or str in predicted | expected
         else:
             clash = not (expected | predicted) <= {int, float, bool}
         if "exact_match" in names and clash:

@@ -30,7 +30,7 @@ from evalsuite.trees import (
 from evalsuite.trees.comparators import TRANSFORMS
 from evalsuite.trees.field_matching import assign, check_result, find_best_pairs, judge, try_transformed
 from evalsuite.trees.field_results import FieldReport, PathTotals, Tally, Totals, field_details, field_reason, tally
-from evalsuite.trees.json_schema import shorten, type_key
+from evalsuite.trees.json_schema import MAX_NODES, shorten, type_key
 from evalsuite.trees.json_values import Margin, canonical, canonical_order, inspect, number_in_text
 from evalsuite.trees.record_scoring import Lost, Scoring, check_alternatives, in_step, read_broken
 from tests.trees.test_xeval_sound import NUMBER, TEXT, a_list, an_object
@@ -241,6 +241,7 @@ def test_what_treeval_says_in_one_sentence() -> None:
         ([(2**60 + 100, 2.0**60)], 100.0), ([(2.0**60, 2**60 + 100)], 100.0), ([(2**53 + 3, 2.0**53 + 2)], 1.0),
         ([(True, 1)], None), ([(1, math.inf)], None),
         ([(2**70 + 1, 0)], float(2**70 * (1 + 2**-52))), ([(0.30000000000000004, 0.3)], 5.551115123125783e-17),
+        ([(2311, 58.3)], 2252.7), ([(58.3, 2311)], 2252.7),
     ],
 )  # fmt: skip
 def test_the_margin_that_numbers_need(pairs: Any, margin: float | None) -> None:
@@ -466,6 +467,7 @@ def test_paths_of_messages() -> None:
     assert (shorten("x" * 80), shorten("a" * 61 + "b" * 20)) == ("x" * 80, "a" * 60 + "..." + "b" * 15)
     names = [type_key(key) for key in ((), "choice", int, float, bool, str, "date", bytes)]
     assert names == ["()", "()", "integer", "number", "boolean", "string", "date", str(bytes)]
+    assert MAX_NODES == 100_000
     flat = an_object(**{key: {"type": "string"} for key in "abcd"})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("evalsuite.trees.json_schema.MAX_NODES", 5)

@@ -125,6 +125,8 @@ def test_lower_is_better(predicted: list[int], wanted: list[int], mse: float, ex
     found = score(INTEGERS, [{"a": predicted}], [{"a": wanted}], metrics=[MSE], types_metrics={"integer": ["mse"]})
     assert found.tree["a"]["mse"]["mse"] == mse
     assert found.score == expected
+    lists = [{"a": [{"l": [9]}, {"l": [1, 5]}]}, {"a": [{"l": [5, 1]}, {"l": [9]}]}]
+    assert score({"a": [{"l": ["integer"]}]}, lists[:1], lists[1:], metrics=[MSE], types_metrics={"integer": ["mse"]}).score == 1
 
 
 def nest(levels: int, inside: Any) -> Any:
@@ -187,6 +189,9 @@ def test_refused() -> None:
         treeval_score([{}], [{}], {"a": "datetime"})
     with pytest.raises(ValueError, match=r"reference 0: a must be a list"):
         treeval_score([{"a": "x"}], [{"a": "x"}], STRINGS)
+    for wrong in ({}, []):
+        with pytest.raises(ValueError, match=r"reference 0: a must be a plain value"):
+            treeval_score([{"a": "x"}], [{"a": wrong}], {"a": "string"})
 
 
 def test_lists_too_long() -> None:
@@ -378,6 +383,8 @@ def rounded(value: float | None) -> float | None:
 
 def test_rates_of_nothing() -> None:
     """No node predicted or expected is precision or recall 0 of nodes; no leaf is 1 of leaves; an invented one costs precision."""
+    for record, n in (({}, 2), (5, 2), ({"x": 1}, 2), ({"x": 1, "y": {"z": 2}}, 4)):
+        assert treeval_score([{"a": "x"}], [{"a": "x"}], {"a": "string"}, invented=[record]).counts.predicted == n
     empty = treeval_score([{}], [{"a": None}], {"a": "string"})
     assert (empty.precision_node, empty.recall_node, empty.f1_node) == (0, 0, 0)
     assert (empty.precision_leaf, empty.recall_leaf, empty.f1_leaf) == (1, 1, 1)

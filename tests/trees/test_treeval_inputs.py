@@ -3,6 +3,7 @@
 import json
 import pickle
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +23,25 @@ from evalsuite.trees import (
     treeval_score,
 )
 from evalsuite.trees.json_schema import join
-from evalsuite.trees.treeval_metrics import ExactMatch, Levenshtein, nearly_equal
+from evalsuite.trees.treeval_metrics import ExactMatch, Levenshtein, nearly_equal, normalise
 
 VALUES = [None, True, False, 0, 1, 2, 1.0, 1.00001, 1e6, 1000000.5, "", "1", "ab", 2**53, 2**53 + 1, 10**400, float("nan"), float("inf")]
 
 
 def test_matrices_agree_with_pairs() -> None:
     """The matrix of a metric holds what it says of each pair."""
-    for metric in (
-        ExactMatch(), ExactMatch(compat=True), Levenshtein(), Levenshtein(compat=True),
-        PairMetric(name="same", function=lambda p, r: float(p == r)),
+    small = [value for value in VALUES if not isinstance(value, int) or value < 2**53]
+    for values, metric in product(
+        (VALUES, small, [0.5, 0.500004, 0.50002, 1e-9, 0, 1, -1.0], ["ab"] * 8 + ["b", "é"]),
+        (
+            ExactMatch(), ExactMatch(compat=True), Levenshtein(), Levenshtein(compat=True), Levenshtein(reads_numbers=True),
+            PairMetric(name="same", function=lambda p, r: float(p == r)),
+        ),
     ):  # fmt: skip
-        found = metric.matrix(VALUES, VALUES)
-        by_pair = [metric.scores([reference] * len(VALUES), VALUES) for reference in VALUES]
-        assert np.array_equal(found, np.array(by_pair), equal_nan=True), metric.name
+        for some in (values, values[::-3]):
+            found = metric.matrix(some, values)
+            by_pair = [metric.scores([reference] * len(values), values) for reference in some]
+            assert np.array_equal(found, np.array(by_pair), equal_nan=True), metric.name
     near = ExactMatch(compat=True).matrix(VALUES, VALUES)
     assert near.tolist() == [[float(nearly_equal(r, p)) for p in VALUES] for r in VALUES]
 
@@ -127,6 +133,8 @@ def test_what_is_said_of_fields() -> None:
     """Items of a list are one field, and each confusion has its number; keys that are no names are quoted in a path."""
     schema = {"a": ["string"], "b": "integer"}
     details = tree_score([{"a": ["x", "q"], "b": 1}], gold=[{"a": ["x", "z"], "b": 2}], schema=schema).details
+    assert details["per_metric"] == {"exact_match": 0, "levenshtein": 0.5}
+    assert details["per_type"] == {"integer": {"exact_match": 0}, "string": {"levenshtein": 0.5}}
     assert {field["path"] for field in details["fields"]} == {"a[]", "b"}
     assert details["confusions"] == [
         {"path": path, "status": "mismatch", "expected": gold, "got": got, "n": 1} for path, gold, got in (("a[]", "z", "q"), ("b", 2, 1))
@@ -262,6 +270,9 @@ def test_ranges_and_directions_of_metrics() -> None:
         assert result.tree["a"]["own"]["own"] == (value if value is not None else ends[0 if better else 1])
         listed = treeval_score([{"a": ["x"]}], [{"a": ["y"]}], {"a": ["string"]}, metrics=[metric], types_metrics={"string": "own"})
         assert listed.score == pytest.approx(expected)
+    for ends, value, clipped, whole in (((0, 1), 1.5, 1, 1.5), ((0, 1), -0.5, 0, -0.5), ((0, 10), 4, 0.4, 0.4), ((0, 10), 12, 1, 1)):
+        metric = PairMetric(name="own", function=lambda *_: 0.0, score_range=ends)
+        assert (normalise(metric, value), normalise(metric, value, clip=False)) == (clipped, whole)
     calls: list[Any] = []
     counted = PairMetric(name="own", function=lambda p, r: calls.append((p, r)) or 1.0)
     assert counted.matrix(["a", "a", None], ["a", 1, True, 1]).tolist() == [[1] * 4, [1] * 4, [0] * 4]
@@ -295,6 +306,7 @@ def test_what_a_metric_of_a_corpus_gives(given: Any, expected: float) -> None:
     )
     assert result.per_metric["own"] == expected
     assert (["x", ""], ["y", "z"]) in asked
+    assert [row.score for row in result.rows] == [expected, 0]
 
 
 @pytest.mark.parametrize(

@@ -223,6 +223,8 @@ def test_a_comparator_of_anybodys() -> None:
     assert found["boom"] == ("error", f"comparator wild raised ZeroDivisionError at test_xeval_sound.py:{line}")
     assert found["high"] == ("error", "comparator wild gave 1.5, expected a number in [0, 1]")
     assert found["skip"] == ("skipped", None)
+    [skipped, _] = one({"a": "x", "b": "y"}, {"a": "skip", "b": "y"}, schema, comparators={"wild": wild}).records[0].field_results
+    assert (skipped.status, skipped.score) == ("skipped", 0)
     gold = [{"a": "x", "b": "y"}] * 2
     result = evaluate(gold, [{"a": "boom", "b": "y"}, {"a": "z", "b": "y"}], schema, comparators={"wild": wild})
     assert [record.f1 for record in result.records] == [None, 0.5]
@@ -235,3 +237,16 @@ def test_huge_integers_are_exact() -> None:
     for extracted, tolerance, score in ((0, None, 1), (1, None, 0), (1, {"rel": 0.01}, 1)):
         assert numeric(10**400, 10**400 + extracted, {"tolerance": tolerance}).score == score
     assert [numeric(10**400, other, {"tolerance": {"abs": 1, "rel": 1}}).score for other in (1.5, math.inf)] == [0, 0]
+
+
+def test_a_transform_of_anybodys_that_fails_on_a_key() -> None:
+    """Nobody knows which elements belong together: the record is undecided, by a key alone and where best fit would take its place."""
+
+    def fail(value: Any, params: Any) -> Any:
+        raise RuntimeError
+
+    items = an_object(k={**TEXT, "x-eval-transform": ["own"]}, v=NUMBER)
+    for align in ({"match_by": "key_field", "key": "k"}, {"match_by": "key_field", "key": "k", "fallback": "hungarian"}):
+        schema = an_object(t=a_list({**items, "properties": items["properties"]}, align=align))
+        result = one({"t": [{"k": "a", "v": 1}]}, {"t": [{"k": "b", "v": 1}]}, schema, transforms={"own": fail})
+        assert (result.mean_f1, result.faults[0].detail.partition(" at ")[0]) == (None, "transform own raised RuntimeError")

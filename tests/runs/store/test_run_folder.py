@@ -16,7 +16,7 @@ import pytest
 
 from evalsuite.core.errors import MissingExtraError, OutputError, UsageError
 from evalsuite.runs.run_files import json_safe, keep_out_of_git
-from evalsuite.runs.run_folder import RunFolder, claim, holds_run, is_held, new_folder, new_key
+from evalsuite.runs.run_folder import RunFolder, claim, holds_run, is_held, new_folder, new_key, read_key, read_public_key
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from tests.analysis.leaderboard import made
@@ -167,7 +167,7 @@ def test_one_writer(tmp_path: Path) -> None:
     assert known == {}
 
 
-@pytest.mark.parametrize("tail", [b"", b'{"instance_id": "half', b"\0" * 40])
+@pytest.mark.parametrize("tail", [b"", b"{", b'{"instance_id": "half', b"\0" * 40])
 @pytest.mark.parametrize("failed", [(), ("b",), ("a", "b", "c")])
 def test_what_a_resumed_run_keeps(tmp_path: Path, tail: bytes, failed: tuple[str, ...]) -> None:
     """Whole lines of what was judged; others, a half line and the zeros of a power cut are gone from the journal, and it goes on there."""
@@ -193,6 +193,7 @@ def test_what_a_resumed_run_keeps(tmp_path: Path, tail: bytes, failed: tuple[str
     assert journal.read_bytes() == b"".join(line for line in whole.splitlines(True) if b"unscored" not in line)
     again.append(made.result("d", 0.0))
     again.close()
+    assert n_open() == n - 2, "the journal and the lock"
     # To look does not take the folder.
     assert [is_held(tmp_path / "run") for _ in range(2)] == [False, False]
     assert len(journal.read_bytes().splitlines()) == len(kept) + 1
@@ -333,8 +334,9 @@ def test_what_is_a_finished_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             (folder / name).touch()
         assert holds_run(folder) is is_run
     monkeypatch.setitem(sys.modules, "cryptography", None)
-    with pytest.raises(MissingExtraError, match="signatures need the package cryptography"):
-        new_key(tmp_path / "key")
+    for use in (new_key, read_key, read_public_key):
+        with pytest.raises(MissingExtraError, match="signatures need the package cryptography"):
+            use(tmp_path / "key")
     assert not (tmp_path / "key").exists()
 
 
@@ -345,12 +347,13 @@ def test_a_disk_that_fails_on_the_way(tmp_path: Path, monkeypatch: pytest.Monkey
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    with monkeypatch.context() as patch:
-        patch.setattr(run_folder, "sync_folder", full)
-        with pytest.raises(OutputError, match="No space left") as early:
-            RunFolder(tmp_path / "run").open(PLAN)
-    assert "--out" in early.value.hint
-    assert not is_held(tmp_path / "run")
+    for name in ("sync_folder", "write_atomically"):
+        with monkeypatch.context() as patch:
+            patch.setattr(run_folder, name, full)
+            with pytest.raises(OutputError, match="No space left") as early:
+                RunFolder(tmp_path / "run").open(PLAN)
+        assert "--out" in early.value.hint
+        assert not is_held(tmp_path / "run")
     folder = RunFolder(tmp_path / "run").open(PLAN)
     folder.append(made.result("a", 1.0))
     with monkeypatch.context() as patch:
@@ -437,6 +440,9 @@ def test_what_the_system_refuses_is_named(tmp_path: Path) -> None:
     assert new_key(tmp_path / "of" / "ours" / "key") == tmp_path / "of" / "ours" / "key.pub"
     os.umask(mask := os.umask(0))
     assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("key", "key.pub")] == [0o600 & ~mask, 0o644 & ~mask]
+    for use in (read_key, read_public_key):
+        with pytest.raises(UsageError, match="no key can be read there"):
+            use(tmp_path / "none")
     with pytest.raises(OutputError, match="cannot write") as refused:
         new_key(long)
     assert "exists already" not in refused.value.message
