@@ -223,8 +223,6 @@ def score_matrix(node: SchemaNode, gold: Sequence[Any], extracted: Sequence[Any]
         scores = _numeric(node, gold, extracted)
     if scores is None:
         scores = _score_each(node, gold, extracted, compat)
-    elif node.threshold is not None:
-        scores = np.where(scores >= node.threshold, 1.0, 0.0)
     scores[failed_rows, :] = 0.0
     scores[:, failed_columns] = 0.0
     for i in failed_rows if node.accepts_itself else ():

@@ -116,11 +116,11 @@ class Walk(Columns):
     def add(self, counts: Iterable[float]) -> None:
         self.counts = [a + b for a, b in zip(self.counts, counts, strict=True)]
 
-    def items(self, branch: SchemaNode, want: Sequence[Any], places: Sequence[Place], got: Sequence[Any], *, listed: bool) -> None:
+    def items(self, branch: SchemaNode, want: Sequence[Any], places: Sequence[Place], got: Sequence[Any]) -> None:
         """Score records, or items of lists: null matches null, anything else that is no object lacks every key."""
         objects = [i for i, value in enumerate(got) if isinstance(value, dict)]
         for i in sorted(set(range(len(got))) - set(objects)):
-            agreed = listed and want[i] is None and got[i] is None
+            agreed = want[i] is None and got[i] is None
             self.add(Counts(predicted=1, tp_node=1) if agreed else not_an_object(branch))
             if self.options.compat and isinstance(got[i], str | list):  # its letters or items are counted as keys
                 self.add([len(got[i]) - 1, 0, 0, 0, 0, 0])
@@ -224,7 +224,7 @@ class Walk(Columns):
             matched[0].extend([expected[a] for a, _ in aligned])
             matched[1].extend([items[b] for _, b in aligned])
         if node.lists_objects:
-            self.items(node.item, matched[0], places, matched[1], listed=True)
+            self.items(node.item, matched[0], places, matched[1])
         else:
             in_item = bool(rows) and rows[0].expected_index is not None
             self.leaf(node.item, matched[0], places, matched[1], places, sizes if in_item else None)
@@ -393,7 +393,7 @@ def _score(
     for i, reference in enumerate(references if None in references or not is_of_shape(branch, references) else ()):
         check_reference(branch, reference, f"reference {i}")
     raises = reference_raises(branch, references, predictions) if compat else ""
-    walk.items(branch, list(references), list(map(Place, range(n))), list(predictions), listed=False)
+    walk.items(branch, list(references), list(map(Place, range(n))), list(predictions))
     for number, record in enumerate(invented, n):
         walk.count_invented(number, "", record, None)
     counts, used = Counts(*walk.counts), used_metrics(branch)

@@ -233,7 +233,7 @@ def test_counts_of_all_pairs_are_those_of_each_pair(compat: bool) -> None:
         used = used_metrics(branch)
         for i, j in np.ndindex(n, m):
             walk = TreevalWalk(options)
-            walk.items(node.item, [want[i]], [Place(0, "", 0, i, j)], [got[j]], listed=True)
+            walk.items(node.item, [want[i]], [Place(0, "", 0, i, j)], [got[j]])
             found = [np.broadcast_to(sums.get(name, 0.0), (n, m))[i, j] for name in Counts._fields]
             assert found == walk.counts, (keys, want[i], got[j])
             means = flat_means(used, walk.outcomes.values())
