@@ -68,6 +68,13 @@ def test_a_tree_of_gold_that_is_broken(gold: Path, parameters: dict[str, str], w
     assert (refused.value.side, refused.value.fault.detail.partition(": it ends")[0]) == ("gold", why)
 
 
+def test_trees_of_gold(gold: Path) -> None:
+    """Values, texts and files, each under its name; without a schema there is none."""
+    (gold / "q/u.json").write_text("[1]", encoding="utf-8")
+    assert read(gold, "tree", gold={"a": 1}) == {"gold": {"a": 1}}
+    assert read(gold, "tree", gold="u.json", schema='{"b": 2}') == {"gold": [1], "schema": {"b": 2}}
+
+
 def test_of_several_golds_each_is_read_when_it_is_asked_for(gold: Path) -> None:
     """Who compares is given what is like a list: what nobody asks for is not opened, one that cannot be read is a fault in its place."""
     names = ["a.csv", "b.csv", "gone.csv"]

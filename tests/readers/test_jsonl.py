@@ -248,6 +248,16 @@ def test_lines_that_belong_together(text: str, expected: list[tuple[int, Any]]) 
     assert [(entry.line, entry.value) for entry in entries] == expected
 
 
+def test_what_stands_before_an_object_is_an_entry_of_its_own() -> None:
+    """With its fault; blanks are nothing."""
+    entries, _ = read('x {"a": 1}\n  {"b": 2}\n')
+    assert [(entry.line, entry.value, entry.fault and entry.fault.detail) for entry in entries] == [
+        (1, None, "not valid JSON at column 1"),
+        (1, {"a": 1}, None),
+        (2, {"b": 2}, None),
+    ]
+
+
 def test_an_object_over_several_lines_may_be_as_long_as_a_line() -> None:
     """More than that is given up, at the line where it is too much."""
     text = '{"a": "' + "x" * 40 + '",\n"b": "y"\n'

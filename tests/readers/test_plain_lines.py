@@ -88,6 +88,7 @@ PLAIN_LINE = '{"instance_id": "%s", "answer_type": "answer", "answer_or_path": "
 @examples(300)
 @example(content=[PLAIN_LINE % "a", "[", PLAIN_LINE % "b", "]"], end="\n", last=True, mark=b"", wild=b"")
 @example(content=["{}"] * 9 + ["[", PLAIN_LINE % "b", "]"], end="\n", last=True, mark=b"", wild=b"")
+@example(content=['{"instance_id":', *["{}"] * 9, "}", PLAIN_LINE % "b"], end="\n", last=True, mark=b"", wild=b"")
 @given(
     content=st.lists(lines(), max_size=8),
     end=st.sampled_from(["\n", "\r\n"]),

@@ -2,6 +2,7 @@
 
 import json
 import os
+from array import array
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from evalsuite.gold.layouts import read_submission
 from evalsuite.readers.json_text import BLOCK_BYTES
 from evalsuite.readers.json_text import place as where_of
 from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
-from evalsuite.readers.submission import AnswerCollector, GoldAnswerCollector, SampleCollector, read_metadata
+from evalsuite.readers.submission import AnswerCollector, AnswerList, CompactAnswers, GoldAnswerCollector, SampleCollector, read_metadata
 from evalsuite.readers.submission_files import read_projects, submission_hash
 from tests.properties import examples
 
@@ -317,6 +318,13 @@ def test_what_is_kept_of_lines(ids: list[str], sample: int, more: int, most_show
     others = [(where_of(line), name) for line, name in enumerate(ids, start=1) if name not in gold]
     for collector in (of_gold, of_sample):
         assert (collector.n_unknown, collector.unknown) == (len(others), others[:most_shown])
+
+
+def test_ids_of_one_hash_are_not_one_id() -> None:
+    """Of answers with equal hashes only those of one id are marked as repeated."""
+    answers = [Answer(instance_id=name, answer_type="answer", value=name, where=where_of(line)) for line, name in enumerate("abca", 1)]
+    found = CompactAnswers([AnswerList(answers, [1, 2, 3, 4])], array("q", [7] * 4), marked)
+    assert [answer.value for answer in found.in_order()] == ["a: [1, 4]", "b", "c"]
 
 
 def test_notes_are_capped_and_the_rest_counted(tmp_path: Path) -> None:
