@@ -717,8 +717,7 @@ class _Catalog:
         catalogs = {self._stem.lower(), self._stem.lower().partition(".")[0], "answer"} - {""}
         try:
             query = expand_view(self.connection, "answer", name, tables=tables, catalogs=catalogs)
-            described = [(str(row[0]), str(row[1])) for row in self.connection.execute(f"DESCRIBE {query}").fetchall()]
-            if len(described) > limits["columns"]:
+            if len(self.connection.execute(f"DESCRIBE {query}").fetchall()) > limits["columns"]:
                 return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view with too many columns; submit a table")
             view = self._fetch(name, name, f"({query})", limits)
         except RefusedViewError as refused:

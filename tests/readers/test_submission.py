@@ -88,6 +88,7 @@ def test_a_folder_that_cannot_be_read_says_why(tmp_path: Path, make: Any, messag
         read_submission(make(tmp_path), resolve_limits({"metadata_bytes": 1_000_000}))
     assert caught.value.message == message.format(path=tmp_path)
     assert caught.value.hint
+    assert (caught.value.hint == "raise the limit metadata_bytes") is ("TOO_LARGE" in message)
     assert caught.value.exit_code == 2
 
 
@@ -118,8 +119,9 @@ def test_the_metadata_may_be_no_link(tmp_path: Path) -> None:
     (tmp_path / "gold.jsonl").write_text("{}")
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / METADATA).symlink_to(tmp_path / "gold.jsonl")
-    with pytest.raises(SubmissionError, match=r"sub/results_metadata\.jsonl: BAD_PATH: the path goes through a link"):
+    with pytest.raises(SubmissionError, match=r"sub/results_metadata\.jsonl: BAD_PATH: the path goes through a link") as refused:
         read_submission(tmp_path / "sub")
+    assert refused.value.hint == f"{METADATA} must be a regular file, not a link"
 
 
 @pytest.mark.parametrize(

@@ -168,6 +168,11 @@ def test_what_is_no_run(where: str, value: Any) -> None:
     assert why_no_run({**a_run(), "more": "\ud800"}) == why_no_run({**a_run(), "\ud800": 1}) == ""
 
 
+def test_a_long_reason_is_cut() -> None:
+    """At 200 characters, however long the value is."""
+    assert len(why_no_run({**a_run(), "options": {"rules": "x" * 300}})) == 200
+
+
 @pytest.mark.parametrize("name", ["signature", "options", "submission", "gold", "summary"])
 def test_what_a_run_always_has(name: str) -> None:
     """Without it there is no run."""
