@@ -270,7 +270,6 @@ def _register_descriptor_files(connection: "DuckDBPyConnection") -> None:
 def _check_magic(handle: BinaryIO) -> None:
     """Raise BAD_DUCKDB unless the bytes are DuckDB's: for any other file duckdb would look for an extension that reads it."""
     head = handle.read(12)
-    handle.seek(0)
     if head[8:12] != _MAGIC:
         raise FaultError("BAD_DUCKDB", "the file is empty" if not head else "the file is not a DuckDB database")
 
