@@ -1,5 +1,6 @@
 """Both sides' files in the forms that scorers take, and who is blamed for a file that cannot be read."""
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from evalsuite.core.errors import FaultError
 from evalsuite.core.types import BROKEN_RECORD
 from evalsuite.readers import load_answer
 from evalsuite.readers.limits import DEFAULT_LIMITS
-from evalsuite.readers.load_answer import read_answer, read_gold_files, read_pair, read_query
+from evalsuite.readers.load_answer import read_answer, read_gold_copy, read_gold_files, read_pair, read_query
 from evalsuite.readers.paths import AnswerFiles
 
 
@@ -66,6 +67,18 @@ def test_a_tree_of_gold_that_is_broken(gold: Path, parameters: dict[str, str], w
     with pytest.raises(FaultError) as refused:
         read(gold, "tree", **parameters)
     assert (refused.value.side, refused.value.fault.detail.partition(": it ends")[0]) == ("gold", why)
+
+
+def test_gold_in_the_place_of_an_equal_answer(gold: Path) -> None:
+    """Under the answer's name, if both are CSV by their names."""
+    digest = hashlib.sha256((gold / "q/a.csv").read_bytes()).hexdigest()
+    (gold / "q/a.txt").write_bytes((gold / "q/a.csv").read_bytes())
+    known: dict[str, Any] = {"folder": gold, "instance_id": "q", "limits": DEFAULT_LIMITS}
+    copies = [
+        read_gold_copy("table", name, 4, digest, file, parameters={}, **known)
+        for name, file in (("R.CSV", "a.csv"), ("r.txt", "a.csv"), ("r.csv", "a.txt"))
+    ]
+    assert [copy and copy.name for copy in copies] == ["R.CSV", None, None]
 
 
 def test_trees_of_gold(gold: Path) -> None:

@@ -363,7 +363,9 @@ def test_how_large_cells_are(cells: list[Any], type_: str, size: int) -> None:
 def test_how_much_memory_duckdb_may_take(memory_mib: int, limit: str) -> None:
     """Half of a worker's, but never less than it needs to start."""
     with duckdb_tables._locked_connection.__wrapped__("/nowhere/", memory_mib) as connection:
-        assert connection.execute("SELECT current_setting('memory_limit')").fetchone() == (limit,)
+        names = ("memory_limit", "enable_external_access", "lock_configuration", "TimeZone", "temp_directory")
+        settings = ", ".join(f"current_setting('{name}')" for name in names)
+        assert connection.execute(f"SELECT {settings}").fetchone() == (limit, False, True, "UTC", "")
 
 
 @pytest.mark.parametrize(
