@@ -213,7 +213,7 @@ def bundle_command(
         case = bundle(gold_folder, submission, instance_id, **how)
     with TempDir() as scratch:
         write(case, scratch)
-        second = score_bundle(scratch, rules=chosen)
+        second = score_bundle(scratch, rules=chosen, isolation=how["isolation"])
     _write_bundle(case, output, signature=str(entry.run.get("signature", "")) if entry is not None else "")
     if second != verdict(case):
         print(f"as files the case is {second[0]} under official and {second[1]} under strict: another verdict (exit 1)", file=sys.stderr)

@@ -13,6 +13,7 @@ from evalsuite.core.scores import Fault, Score
 MAX_SHOWN: Final = 40
 LONGEST_FLOAT: Final = 308
 MAX_COLUMNS: Final = 3
+_BEFORE_DIFFERENCE: Final = 12
 Closeness = Literal["closest", "sampled", "name"]
 _CLOSENESS: Final = {"closest": "closest is", "sampled": "closest in the first rows is", "name": "closest by name is"}
 _DELIMITERS: Final = {";": "a semicolon", "\t": "a tab", "|": "a bar"}
@@ -175,6 +176,23 @@ def cell_text(value: Any) -> str:
     if is_empty(value):
         return "empty"
     return shorten(value) if isinstance(value, str) else cut(str(value))
+
+
+def unlike_cells(first: Any, second: Any) -> tuple[str, str]:
+    """Two cells that differ as a reason shows them, see `unlike_texts`."""
+    if isinstance(first, str) and isinstance(second, str) and not (is_empty(first) or is_empty(second)):
+        shown = unlike_texts(first, second)
+        return repr(shown[0]), repr(shown[1])
+    return cell_text(first), cell_text(second)
+
+
+def unlike_texts(first: str, second: str) -> tuple[str, str]:
+    """Two texts of at most 40 characters each: if they would look alike, from shortly before their first difference."""
+    if first != second and cut(first) == cut(second):
+        alike = next((at for at, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second)))
+        begin = alike - _BEFORE_DIFFERENCE
+        first, second = f"...{first[begin:]}", f"...{second[begin:]}"
+    return cut(first), cut(second)
 
 
 def shorten(text: str) -> str:

@@ -30,6 +30,7 @@ from evalsuite.compare.messages import (
     row_count,
     shorten,
     table_count,
+    unlike_cells,
 )
 from evalsuite.compare.number_columns import (
     differ_officially,
@@ -568,7 +569,7 @@ def _count_unmatched(
     for row in map(int, rows[:_ROWS_TRIED]):
         partner = evidence.row_by_key(row, pairs)
         if partner is not None and not surely_equal(gold_cell := cell(0, row), predicted_cell := cell(1, partner.row)):
-            first = cell_of_row(header[k], partner.cells, cell_text(predicted_cell), cell_text(gold_cell))
+            first = cell_of_row(header[k], partner.cells, *unlike_cells(predicted_cell, gold_cell))
             return cells_differ(n, evidence.n_rows, first), {"n_differ": n, "first_row": row + 1}
     row = int(rows[0])
     first = f"at row {row + 1}: {cell_text(cell(0, row))} has no partner"
@@ -588,7 +589,7 @@ def _differing_cells(
         rows = differing_rows(*whole, evidence.n_rows)
         cells = whole[0].values[rows[0]], whole[1].values[rows[0]]
     row = int(rows[0]) + 1
-    first = f"at row {row}: {' vs '.join(map(cell_text, cells))}"
+    first = f"at row {row}: {' vs '.join(unlike_cells(*cells))}"
     return cells_differ(len(rows), evidence.n_rows, first), {"n_differ": len(rows), "first_row": row}
 
 

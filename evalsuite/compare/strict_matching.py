@@ -35,6 +35,7 @@ from evalsuite.compare.messages import (
     row_count,
     rows_scrambled,
     too_few_columns,
+    unlike_texts,
 )
 from evalsuite.compare.numbers import Number, Tolerance
 from evalsuite.compare.row_multisets import (
@@ -538,16 +539,20 @@ def _no_column(
     if by_key is not None:
         row, expected, predicted_cell, first = by_key
     else:
-        cells = f"{cut(show(expected))} vs {cut(show(predicted_cell))}" if ordered else f"{cut(show(expected))} has no partner"
+        cells = " vs ".join(_unlike(expected, predicted_cell)) if ordered else f"{cut(show(expected))} has no partner"
         first = f"at row {row + 1}: {cells}"
     details |= {"first_row": row + 1, "gold_cell": cut(show(expected))}
     if ordered or by_key is not None:
-        details["predicted_cell"] = cut(show(predicted_cell))
+        details["gold_cell"], details["predicted_cell"] = _unlike(expected, predicted_cell)
     if unmatched.bound:
         details[unmatched.bound.strip().replace(" ", "_")] = True
     differ = cells_differ(len(unmatched.rows), len(column.source), first, bound=unmatched.bound)
     reason = no_match(column.position, column.name, closest(header, nearest.position, differ, why=why))
     return Strict(value=0.0, reason=reason, kind=cause_of_refusal(expected, predicted_cell), details=details)
+
+
+def _unlike(first: Cell, second: Cell) -> tuple[str, str]:
+    return unlike_texts(show(first), show(second))
 
 
 def _cell_by_key(
@@ -569,7 +574,7 @@ def _cell_by_key(
             continue
         gold_cell, predicted_cell = column.cell(row), nearest.cell(partner.row)
         if not equal(gold_cell, predicted_cell, column.tolerance):
-            return row, gold_cell, predicted_cell, cell_of_row(nearest.name, partner.cells, cut(show(predicted_cell)), cut(show(gold_cell)))
+            return row, gold_cell, predicted_cell, cell_of_row(nearest.name, partner.cells, *_unlike(predicted_cell, gold_cell))
     return None
 
 
@@ -645,7 +650,7 @@ def _rows(matching: Matching, gold: Sequence[StrictColumn], predicted: Sequence[
         for gold_cell, column, other in zip(cells, gold, partners, strict=True):
             predicted_cell = other.cell(partner.row)
             if not equal(gold_cell, predicted_cell, column.tolerance):
-                reason += f"; {cell_of_row(other.name, partner.cells, cut(show(predicted_cell)), cut(show(gold_cell)))}"
+                reason += f"; {cell_of_row(other.name, partner.cells, *_unlike(predicted_cell, gold_cell))}"
                 break
     return Strict(value=0.0, reason=reason, kind="rows scrambled", details=details)
 

@@ -37,6 +37,9 @@ def twice(prediction: str, *, gold: str) -> Score:
 '''
 
 
+WITHOUT = "    except OSError:\n        value = 0.0\n    return"
+
+
 def make_place(folder: Path) -> None:
     """Gold with a scorer of a plugin that is outside the gold folder, and a submission; gold of texts, and two submissions."""
     (folder / "plug.py").write_text(PLUGIN)
@@ -358,6 +361,17 @@ def test_a_plugin_outside_the_gold_folder(place: Path, words: str, why: str) -> 
     assert without.returncode == (0 if "suspects" in words else 2)
     assert ["unknown scorer 'twice'" in one.stdout + one.stderr for one in (without, with_it)] == [True, False], with_it
     assert (with_it.returncode in (0, 1), why in with_it.stdout) == (True, True), with_it
+
+
+@pytest.mark.parametrize(("isolation", "verdict"), [("none", "right"), ("process", "wrong")])
+def test_a_bundle_is_scored_as_isolated_as_asked(place: Path, isolation: str, verdict: str) -> None:
+    """What was written is scored like the search: a scorer that can write a file only without isolation finds the same twice."""
+    Path("plug.py").write_text(PLUGIN.replace("prediction == 2 * gold", f"open({str(Path.cwd() / 'mark')!r}, 'w').write('x')"))
+    Path("plug.py").write_text(
+        Path("plug.py").read_text().replace("    value", "    try:\n        value", 1).replace("    return", WITHOUT)
+    )
+    shown = in_process(*f"bundle a --gold gold --result_dir sub --plugin plug.py --isolation {isolation}".split())
+    assert (shown.returncode, f"twice says {verdict}" in shown.stdout) == (0, True), shown.stdout
 
 
 def test_the_weakest_checks_of_an_audit(place: Path) -> None:

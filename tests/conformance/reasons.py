@@ -71,13 +71,19 @@ def typed_columns(key: Identity, needed: tuple[int, ...]) -> list[list[Any]]:
     return official_table.lists_of(frame, needed)
 
 
+def part_of(text: str, shown: str) -> bool:
+    """Whether dots stand for what a text has before and after what is shown."""
+    pattern = re.escape(shown.removeprefix("...").removesuffix("..."))
+    return bool(re.fullmatch(f"{'.+' * shown.startswith('...')}{pattern}{'.+' * shown.endswith('...')}", text, re.DOTALL))
+
+
 def shown_as(cell: str | None, shown: str) -> bool:
     """Whether a reason may show this cell so: null, a quoted text, a number or a moment, cut where it is long."""
     meaning = strict_table.meaning(cell)
     if meaning is None:
         return shown == "null"
-    if shown.endswith("..."):
-        return (repr(meaning) if isinstance(meaning, str) else str(cell).strip()).startswith(shown[:-3])
+    if shown.startswith("...") or shown.endswith("..."):
+        return part_of(repr(meaning) if isinstance(meaning, str) else str(cell).strip(), shown)
     if shown[:1] in ("'", '"'):
         text = ast.literal_eval(shown)
         return cell == text or (isinstance(meaning, str) and strict_table.cells_equal(text, cell))
@@ -175,7 +181,7 @@ def has_that_key(claim: Claim, i: int, k: int, found: re.Match[str]) -> str:
 
 def cut_alike(cell: str | None, shown: str) -> bool:
     """Whether a cell is written so, or begins so if the text is cut."""
-    return cell == shown or (shown.endswith("...") and (cell or "").startswith(shown[:-3]))
+    return cell == shown or (shown != "..." and part_of(cell or "", shown))
 
 
 def typed_as(cell: str | None, shown: str) -> bool:

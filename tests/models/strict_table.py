@@ -18,7 +18,7 @@ NULLS = {"", "na", "n/a", "#na", "#n/a", "<na>", "\\n", "null", "none", "nan"}
 SIGNS = r"(?:[$€£¥]|US\$|USD|EUR|GBP)"
 SCALES = {"k": 3, "m": 6, "b": 9, "bn": 9}
 DAYS = "%Y-%m-%d|%Y/%m/%d|%Y%m%d|%d.%m.%Y|%B %d, %Y|%b %d, %Y|%B %d %Y|%b %d %Y|%d %B %Y|%d %b %Y|%d-%b-%Y|%m/%d/%Y|%d/%m/%Y"
-MONTHS = "%Y-%m|%B %Y|%b %Y"
+MONTHS = "%Y-%m|%Y/%m|%m-%Y|%m/%Y|%B %Y|%b %Y|%B, %Y|%b, %Y|%B-%Y|%b-%Y"
 CLOCKS = "| %H:%M| %H:%M:%S| %H:%M:%S.%f| %I:%M %p|T%H:%M|T%H:%M:%S"
 
 

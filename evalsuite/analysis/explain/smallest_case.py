@@ -669,9 +669,9 @@ def write(bundle: Bundle, folder: Path) -> None:
             raise UsageError(f"{bundle.instance_id}: the shrunk database cannot be written", hint=hint) from None
 
 
-def score_bundle(folder: Path, *, rules: Rule | None) -> tuple[str, str, str]:
+def score_bundle(folder: Path, *, rules: Rule | None, isolation: str = "process") -> tuple[str, str, str]:
     """Return (official, strict, kind of flip) of a written bundle, scored like any submission."""
-    result = run(folder / "submission", folder / "gold", RunOptions(rules=rules, save=False, jobs=1)).results[0]
+    result = run(folder / "submission", folder / "gold", RunOptions(rules=rules, save=False, jobs=1, isolation=isolation)).results[0]
     return word(result.official), word(result.strict), str(result.details.get("flip", "")).partition(":")[0]
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -257,3 +258,26 @@ def test_why_a_long_column_differs(gold: list[str], predicted: list[str], flip: 
     """Of thousands of cells the nearest number, wherever it stands, is what the gold cell was taken for; texts have no distance."""
     found = table_match(text_table([predicted]), gold=text_table([gold]), condition_cols=[], ignore_order=True)
     assert (found.official, found.strict, found.flip.partition(":")[0]) == (float(bool(flip)), 0, flip)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "gold", "shown"),
+    [
+        ("a" * 50, "b" * 50, ("a" * 37 + "...", "b" * 37 + "...")),
+        ("a" * 40, "a" * 41, ("a" * 40, "a" * 37 + "...")),
+        ("a" * 60 + "x", "a" * 60 + "y", ("..." + "a" * 12 + "x", "..." + "a" * 12 + "y")),
+        ("a" * 60 + "x", "a" * 60, ("..." + "a" * 12 + "x", "..." + "a" * 12)),
+        ("a" * 60 + "x" * 40, "a" * 60 + "y" * 40, ("..." + "a" * 12 + "x" * 22 + "...", "..." + "a" * 12 + "y" * 22 + "...")),
+    ],
+)
+def test_long_cells_that_begin_alike_are_shown_where_they_differ(predicted: str, gold: str, shown: tuple[str, str]) -> None:
+    """In order and by the row's key, under both rules, a reason never shows two cells that differ as the same text."""
+    key = [str(row) for row in range(100, 109)]
+    for ignore_order, pattern in ((False, r"row 1: (.+) vs (.+)\)"), (True, r"of 100: (.+), gold (.+)\)")):
+        tables = [text_table([key, [cell, *map(str, range(8))]]) for cell in (predicted, gold)]
+        found = table_match(tables[0], gold=tables[1], ignore_order=ignore_order)
+        official, strict = (re.search(pattern, found.reason_for(rule)) for rule in ("official", "strict"))
+        assert official is not None
+        assert strict is not None
+        assert strict[1] != strict[2]
+        assert official.groups() == tuple(map(repr, shown if ignore_order else shown[::-1]))
