@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from math import inf
+from sys import float_info
 from typing import Any
 
 from evalsuite.compare.messages import are_reasons_wanted, is_every_margin_wanted
@@ -225,7 +226,8 @@ def _farthest(evidence: BulkDiff, i: int, k: int, rows: Any) -> Any:
     return rows[[np.argmax(np.nan_to_num(distances, nan=0.0, posinf=np.inf))]]
 
 
-def _bulk_margin(evidence: BulkDiff, gold: StrictColumn, predicted: StrictColumn, work: _Work) -> float:
+def _bulk_margin(evidence: BulkDiff, gold: StrictColumn, predicted: StrictColumn, work: _Work) -> float | None:
+    """The tolerance, None if floats cannot tell the numbers of so few cells apart."""
     import numpy as np
 
     i, k = gold.position, predicted.position
@@ -245,16 +247,31 @@ def _bulk_margin(evidence: BulkDiff, gold: StrictColumn, predicted: StrictColumn
     x, y = gold.source.sorted_numbers(), predicted.source.sorted_numbers()
     if x is None or y is None or len(x) != len(y):
         return inf
-    ends = []
-    for p, q in in_parts(x, y):
-        at = int(np.abs(p - q).argmax())
-        ends.append((abs(p[at] - q[at]), p[at], q[at]))
-    _, *numbers = max(ends, default=(0.0, 0.0, 0.0))
+    widest_float, *numbers = _widest(x, y)
+    if len(a.values) <= _MOST_READ and not _is_told(widest_float, x, y) and not (a.are_exact and b.are_exact):
+        return None
     places = [np.flatnonzero(side.values == number)[:1] for side, number in zip((a, b), numbers, strict=True)]
     if not all(map(len, places)):
         return 0.0
     widest = _distance(gold.cell(places[0][0]), predicted.cell(places[1][0]))
     return upward(widest) if widest is not None else inf
+
+
+def _widest(x: Any, y: Any) -> tuple[float, float, float]:
+    """The largest difference of two sorted columns of floats, and the two numbers."""
+    import numpy as np
+
+    ends = []
+    for p, q in in_parts(x, y):
+        at = int(np.abs(p - q).argmax())
+        ends.append((abs(p[at] - q[at]), p[at], q[at]))
+    return max(ends, default=(0.0, 0.0, 0.0))
+
+
+def _is_told(distance: float, x: Any, y: Any) -> bool:
+    """Whether a distance is more than the last digit of the largest float of two sorted columns."""
+    largest = max((abs(side[end]) for side in (x, y) for end in (0, -1) if len(side)), default=0.0)
+    return bool(distance > largest * float_info.epsilon)
 
 
 def _sorted_margin(gold: Sequence[Cell], predicted: Sequence[Cell]) -> float:

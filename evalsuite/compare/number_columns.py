@@ -53,6 +53,16 @@ class Numbers(NamedTuple):
 
         return all(bool(np.isinf(part[np.abs(part) >= SAFE_NUMBER]).all()) for (part,) in in_parts(self.values))
 
+    @property
+    def are_exact(self) -> bool:
+        """Whether numbers are equal wherever their floats are: none has more than 15 significant digits."""
+        import numpy as np
+
+        if self.digits is None:
+            return False
+        is_short = (self.digits != 0) & (np.abs(self.values) * 10.0 ** np.maximum(self.digits, 0) < 1e15)
+        return bool((is_short | np.isnan(self.values)).all())
+
     def take(self, rows: "np.ndarray[Any, Any]") -> "Numbers":
         """Some of the cells."""
         return Numbers(self.values[rows], None if self.digits is None else self.digits[rows])

@@ -98,6 +98,17 @@ def test_packed_tables_get_the_verdicts_of_their_values(case: Any, ignore_order:
     assert told == exact
 
 
+@pytest.mark.parametrize("cell", ["123456789012345.678", "100000000000000.019", "1.105", "-123456789012345.678"])
+@pytest.mark.parametrize("ignore_order", [False, True])
+def test_the_margin_of_decimals_that_are_no_floats(tmp_path: Path, cell: str, ignore_order: bool) -> None:
+    """A decimal of gold beside the float that is nearest to it has the margin of their exact values, also among many floats."""
+    rows = [("1.100", 0), (cell, 0)]
+    gold, answer = (make(tmp_path / type_, [type_, "BIGINT"], rows) for type_ in ("DECIMAL(18,3)", "DOUBLE"))
+    told, exact, packed = both_ways(answer, gold, condition_tabs=["t"], ignore_orders=[ignore_order])
+    assert (told, packed) == (exact, True)
+    assert (told["details"]["margin"] is None) == (cell == "1.105")
+
+
 PLAIN = (["BIGINT", "DOUBLE", "VARCHAR"], [(1, 0.5, "a"), (2, 1.5, "b"), (3, 2.5, "c")])
 
 
