@@ -28,6 +28,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from functools import cache, lru_cache
 from itertools import islice
@@ -457,7 +458,9 @@ def find_official_numbers(text: str) -> list[float]:
     numbers = []
     for number in _find_ascii(text) if text.isascii() else _find_any()(text):
         plain = number.replace(",", "") if "," in number else number
-        numbers.append(float(plain[:-1]) / 100 if plain[-1] == "%" else float(plain))
+        # `regex` takes digits of scripts younger than this Python for digits; those are no number.
+        with suppress(ValueError):
+            numbers.append(float(plain[:-1]) / 100 if plain[-1] == "%" else float(plain))
     return numbers
 
 

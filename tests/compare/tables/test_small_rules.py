@@ -4,16 +4,19 @@ import contextlib
 import itertools
 import math
 import re
+from datetime import timedelta
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from evalsuite.compare.bipartite_matching import _prices
-from evalsuite.compare.duckdb_fetchdf_compat import turns_into_floats
-from evalsuite.compare.messages import verdicts_only
+from evalsuite.compare.duckdb_fetchdf_compat import Duration, turns_into_floats
+from evalsuite.compare.messages import one_for_two, verdicts_only
 from evalsuite.compare.number_columns import officially_equal
 from evalsuite.compare.official_cells import ABS_TOL, NAN, Items, Vector, differing_rows
 from evalsuite.compare.official_tables import resolve
+from evalsuite.compare.table_hashes import stable_order
 from evalsuite.core.types import Table
 from evalsuite.scorers.duckdb_match import duckdb_match
 from evalsuite.scorers.table_match import table_match, tables_match
@@ -281,3 +284,33 @@ def test_long_cells_that_begin_alike_are_shown_where_they_differ(predicted: str,
         assert strict is not None
         assert strict[1] != strict[2]
         assert official.groups() == tuple(map(repr, shown if ignore_order else shown[::-1]))
+
+
+@pytest.mark.parametrize("seconds", [0, 1, -1, 86_400, -86_400, 90_061.5, -90_061.25, 3_600, -3_599.999999])
+def test_a_duration_is_written_as_pandas_writes_it(seconds: float) -> None:
+    """Also below zero, where the hours get a sign."""
+    span = timedelta(seconds=seconds)
+    assert str(Duration(span.days, span.seconds, span.microseconds)) == str(pd.Timedelta(span))
+
+
+@pytest.mark.parametrize(("n", "words"), [(2, "1 'a' and 2 'b'"), (3, "1 'a', 2 'b' and 3 'c'"), (5, "1 'a', 2 'b', 3 'c' and 2 more")])
+def test_at_most_three_columns_are_named(n: int, words: str) -> None:
+    """All of three columns, of more the first three and how many there are besides."""
+    columns = list(enumerate("abcde"[:n]))
+    assert one_for_two(columns, [(8, "x")]) == f"one column for two: gold columns {words} match only 1 predicted column: 9 'x'"
+
+
+@pytest.mark.parametrize("n_kinds", [1, 3, 200])
+def test_equal_values_stay_in_row_order(n_kinds: int) -> None:
+    """As numpy's stable sort does it, also where a value occurs many times, and for no values."""
+    values = np.random.default_rng(n_kinds).integers(0, n_kinds, 500)
+    assert stable_order(values).tolist() == np.argsort(values, kind="stable").tolist()
+    assert stable_order(values[:0]).tolist() == []
+
+
+def test_percentages_of_a_wide_table_are_compared_with_shares() -> None:
+    """A gold column of shares has its match among many columns, wherever one with percent signs stands."""
+    cells = [[str(1000 * at + row) for row in range(3)] for at in range(29)]
+    gold = text_table([*cells, ["0.5", "0.25", "0.125"]])
+    for at, (last, strict) in itertools.product((0, 13, 29), (("12.5%", 1), ("13.5%", 0))):
+        assert table_match(text_table([*cells[:at], ["50%", "25%", last], *cells[at:]]), gold=gold, percentage=True).strict == strict

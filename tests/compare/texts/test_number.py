@@ -1,9 +1,11 @@
 """Numbers in answers under the official rules."""
 
 import json
+import sys
 from typing import Any
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,6 +56,13 @@ def test_any_answer_scores_as_the_model(answer: str, gold: Any, percentage: bool
     """The score of any text equals the plain model's."""
     official = match_number(answer, gold, percentage=percentage, precision=precision, conj=conj).official
     assert official == score_number(answer, gold, percentage, precision, conj)
+
+
+def test_digits_that_python_does_not_know() -> None:
+    """A digit of a script younger than this Python is no number, and no crash."""
+    digits = regex.findall(r"\d", "".join(map(chr, range(sys.maxunicode + 1))))
+    assert all(find_official_numbers(char) == ([float(char)] if char.isdecimal() else []) for char in digits)
+    assert find_official_numbers("7 \U00011de0 8") == [7, 8]
 
 
 def test_huge_runs_of_digits() -> None:

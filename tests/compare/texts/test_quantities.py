@@ -11,6 +11,7 @@ from scipy import constants
 
 from evalsuite.compare.dates import date_readings, days_of, instant_of
 from evalsuite.compare.quantities import _LONG, _PREFIXES, parse_quantity
+from evalsuite.compare.values import number_at_start
 from tests.compare.texts.test_values import CORPUS
 
 NAMES = {"Y": "yotta", "Z": "zetta", "E": "exa", "P": "peta", "T": "tera", "G": "giga", "M": "mega", "k": "kilo", "h": "hecto", "d": "deci"}
@@ -143,3 +144,21 @@ def test_texts() -> None:
     for text, more, expected, dimension in QUANTITIES:
         found = parse_quantity(text, **more)
         assert (found and (found.amount, found.dimension)) == (None if expected is None else (expected, dimension)), text
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "rest"),
+    [
+        ("1.5e3 m", 1500, " m"), ("2×10^-3 kg", Fraction(2, 1000), " kg"), ("-4.5E2", -450, ""), ("10^3 m", 1000, " m"),
+        ("7.25e0", Fraction(29, 4), ""), ("12 m", 12, " m"), ("1e-2", Fraction(1, 100), ""),
+    ],
+)  # fmt: skip
+def test_the_number_at_the_start(text: str, number: Fraction, rest: str) -> None:
+    """With a power of ten in each form, and what follows it."""
+    assert number_at_start(text) == (number, rest)
+
+
+@pytest.mark.parametrize(("unit", "is_one"), [("m s", True), ("(m)s", True), ("((m))s", True), ("(m))s", False), ("m)s", False)])
+def test_a_bracket_closes_what_was_opened(unit: str, is_one: bool) -> None:
+    """Behind more closing brackets than opening ones nothing is read."""
+    assert (parse_quantity(f"5 {unit}") is not None) == is_one

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.compare.answer_rules import match_number_strictly, match_text_strictly
-from evalsuite.compare.characters import MOST_MARKS, clean
+from evalsuite.compare.answer_rules import find_named_numbers, match_number_strictly, match_text_strictly
+from evalsuite.compare.characters import LETTER, MOST_MARKS, clean, digits_only
 from evalsuite.compare.number_columns import plain_words
 from evalsuite.compare.numbers import Number, Tolerance, exact_of
 from evalsuite.compare.packed_text import pack_lists
@@ -268,3 +268,20 @@ def test_a_name_with_a_letter_is_a_text(text: str) -> None:
 def test_a_text_gold_that_is_a_number(gold: str, text: str, value: int) -> None:
     """A number looked for as text has the signs of a number."""
     assert match_text_strictly(text, gold).value == value
+
+
+@pytest.mark.parametrize(
+    ("char", "plain"), [("Ⅳ", LETTER), ("²", LETTER), ("½", LETTER), ("㏠", LETTER), ("㊿", LETTER), ("٣", "٣"), ("ａ", "a")]
+)
+def test_what_only_looks_like_digits_becomes_a_letter(char: str, plain: str) -> None:
+    """Numerals, powers, fractions and signs that contain digits; digits of any script stay."""
+    assert digits_only(f"x{char}") == f"x{plain}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "doubts"),
+    [("at least 5", ["negated"]), ("it is not 5", ["negated"]), ("5", [""]), ("5 or more, not 6", ["negated"] * 2), ("5 and 6", ["", ""])],
+)
+def test_a_bound_and_a_denial_are_no_statements(answer: str, doubts: list[str]) -> None:
+    """Either alone is enough."""
+    assert list(find_named_numbers(answer, ["5", "6"]).values()) == doubts

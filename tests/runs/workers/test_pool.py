@@ -271,7 +271,9 @@ class DoomedLane(WorkerPair):
     def take(self, tasks: Sequence[Task], order: str) -> None:
         """Before the first task; before it is read; when the reader is ahead of the judge with more than their socket has room for."""
         self._meet("idle")
-        reader, phase = self.workers["reader"], self.phases[0] if self.phases and len(tasks) > 3 else ""
+        reader, phase = self.workers["reader"], self.phases[0] if self.phases else ""
+        # With fewer tasks the reader cannot be ahead.
+        phase = "" if phase == "ahead" and len(tasks) <= 3 else phase
         stopped = {"reading": reader, "ahead": self.judge}.get(phase)
         if phase == "reading":
             with suppress(ProcessLookupError):
