@@ -565,7 +565,7 @@ class CodedColumns:
             work.look(self.evidence.n_rows)
             return rows.split(self.codes(i, k))
 
-        if first_try is None or [[k] for k in first_try] != list(map(list, options)):
+        if [[k] for k in first_try or ()] != list(map(list, options)):
             for partners, rows in assignments(options, self.rows(), split, self._name):
                 work.assignments += 1
                 if partners != tuple(first_try or ()) and self.loose_rows_agree(list(enumerate(partners)), rows):

@@ -3,19 +3,25 @@
 import contextlib
 import itertools
 import math
+import random
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from evalsuite.compare import table_diff
 from evalsuite.compare.bipartite_matching import _prices
 from evalsuite.compare.duckdb_fetchdf_compat import Duration, turns_into_floats
 from evalsuite.compare.messages import one_for_two, verdicts_only
 from evalsuite.compare.number_columns import officially_equal
 from evalsuite.compare.official_cells import ABS_TOL, NAN, Items, Vector, differing_rows
 from evalsuite.compare.official_tables import resolve
+from evalsuite.compare.table_diff import compare
 from evalsuite.compare.table_hashes import stable_order
 from evalsuite.core.types import Table
 from evalsuite.scorers.duckdb_match import duckdb_match
@@ -314,3 +320,43 @@ def test_percentages_of_a_wide_table_are_compared_with_shares() -> None:
     gold = text_table([*cells, ["0.5", "0.25", "0.125"]])
     for at, (last, strict) in itertools.product((0, 13, 29), (("12.5%", 1), ("13.5%", 0))):
         assert table_match(text_table([*cells[:at], ["50%", "25%", last], *cells[at:]]), gold=gold, percentage=True).strict == strict
+
+
+def rows_with_key(gold: list[list[str]], predicted: list[list[str]], key: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """The gold and the predicted rows that have the key of the first gold row."""
+    return [
+        [row for row in range(4) if all(side[pair[at]][row] == gold[pair[0]][0] for pair in key)]
+        for at, side in enumerate((gold, predicted))
+    ]
+
+
+def test_a_row_is_named_by_the_shortest_key() -> None:
+    """Of random tables: the key tells one row apart on both sides and loses that with any part; a decimal is in it only if need be."""
+    draw, n_keys = random.Random(7), 0
+    pairs = [(0, 2), (1, 1), (2, 0)]
+    for _ in range(400):
+        gold = [[draw.choice(["1", "2", "1.5", ""][at:]) for _ in range(4)] for at in (0, 0, 1)]
+        predicted = [[cell if draw.random() < 0.9 else "2" for cell in gold[i]] for i in (2, 1, 0)]
+        rows = partial(rows_with_key, gold, predicted)
+        found = compare(text_table(gold), text_table(predicted)).row_by_key(0, pairs)
+        filled = [pair for pair in pairs if gold[pair[0]][0]]
+        coarse = [pair for pair in filled if "." not in gold[pair[0]][0]]
+        if found is None:
+            assert list(map(len, rows(filled))) != [1, 1]
+            continue
+        n_keys += len(found.columns) > 1
+        assert rows(found.columns) == [[0], [found.row]]
+        assert list(found.cells) == [gold[i][0] for i, _ in found.columns]
+        assert all(list(map(len, rows([pair for pair in found.columns if pair != part]))) != [1, 1] for part in found.columns)
+        assert list(map(len, rows(coarse))) != [1, 1] or set(found.columns) <= set(coarse)
+    assert n_keys > 30
+
+
+def test_of_namesakes_in_many_rows_the_one_at_the_same_place_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where not all rows are looked at and their order is open, place decides between columns of one name."""
+    monkeypatch.setattr(table_diff, "_RANKED_CELLS", 3)
+    a = ["k", "l", "m", "n"]
+    gold = replace(text_table([a, ["g1", "g2", "g3", "g4"]]), header=("a", "x"))
+    predicted = replace(text_table([["p1", "p2", "p3", "p4"], ["q1", "q2", "q3", "q4"], a]), header=("x", "x", "a"))
+    score = table_match(predicted, gold=gold, ignore_order=True)
+    assert all("first x of 'k': 'q1', gold 'g1'" in reason for reason in (score.reason, score.strict_reason))
