@@ -227,7 +227,8 @@ def _without_returns(data: bytes, starts: Any, lengths: Any) -> tuple[bytes, Any
     import numpy as np
 
     last = starts[:, -1] + lengths[:, -1] - 1
-    has = (np.frombuffer(data, np.uint8)[last] == _RETURN) & (lengths[:, -1] > 0)
+    # Before an empty cell is a separator.
+    has = np.frombuffer(data, np.uint8)[last] == _RETURN
     n_returns = data.count(b"\r")
     if int(has.sum()) != n_returns or n_returns != len(lengths):
         raise OddError
@@ -469,7 +470,7 @@ def _check_columns(n_columns: int, limits: Limits) -> None:
 def _read_with_pandas(data: bytes, name: str, limits: Limits) -> Table:
     """The table as pandas reads the bytes; every column stays text, because the comparison does the typing."""
     # The most fields that any line could have: a bound that needs no parser.
-    _check_columns(max((line.count(b",") for line in data.splitlines()), default=0) + 1, limits)
+    _check_columns(max(line.count(b",") for line in data.splitlines()) + 1, limits)
     import pandas as pd
 
     ragged, last = _odd_lines(data)

@@ -266,7 +266,7 @@ class PlainLines:
     def rows(self, raw: bytes) -> tuple[list[Row], list[int]]:
         """(One row per line, the indices of the lines that are not plain) of bytes of UTF-8 that end with a line end."""
         rows = self._row_of_each(raw.split(b"\n")[:-1])
-        return rows, [at for at, row in enumerate(rows) if not row[0]]
+        return rows, [at for at, row in enumerate(rows) if row == _OTHER]
 
     def _row_of_each(self, lines: list[bytes]) -> list[Row]:
         """The row of each line. Of lines that are not all plain, those with too many or too few quotes are left out; others are halved."""
@@ -554,7 +554,7 @@ def _split_lines(raw: bytes, text: str, first: int, plain: PlainLines, is_betwee
     lines = text.split("\n")
     at = n_passed = 0
     while at < len(rows):
-        if rows[at][0] and is_between():
+        if rows[at] != _OTHER and is_between():
             while n_passed < len(others) and others[n_passed] < at:
                 n_passed += 1
             end = others[n_passed] if n_passed < len(others) else len(rows)
@@ -601,7 +601,7 @@ class _Pending:
                 layout.array = True
                 layout.note("a JSON array is read as one object per element", line)
                 text = text.replace("[", " ", 1)
-        if self.lines or "\n" in text[:-1]:
+        if self.lines or "\n" in text.rstrip():
             layout.note("an object over several lines is read as one", self.first)
         layout.begun = True
         self.lines.append(text)

@@ -251,7 +251,7 @@ def _links(root: str) -> set[str]:
 def _through_link(root: str, name: str) -> bool:
     """Whether a folder between the root and the file is a link."""
     parts = name.split("/")[:-1]
-    return any(stat.S_ISLNK(os.lstat("/".join([root, *parts[:n]])).st_mode) for n in range(1, len(parts) + 1))
+    return any(stat.S_ISLNK(os.lstat("/".join([root, *parts[: n + 1]])).st_mode) for n in range(len(parts)))
 
 
 def is_remote(place: str) -> bool:

@@ -12,7 +12,7 @@ from evalsuite.core.errors import FaultError
 from evalsuite.readers import csv_table, paths
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.load_answer import read_answer
-from evalsuite.readers.paths import UNKNOWN, AnswerFiles
+from evalsuite.readers.paths import UNKNOWN, AnswerFiles, FileDigest
 
 LIMITS = resolve_limits()
 A, B = b"n\n1\n2\n", b"n\n1\n3\n"
@@ -58,6 +58,13 @@ def test_two_readings_that_differ_have_no_digest(place: Path, piece: int, monkey
         with opened.open("r.csv") as handle:
             assert handle.read() == data
         assert opened.digests() == {"r.csv": digest}
+
+
+def test_a_piece_before_which_nothing_was_read() -> None:
+    """There is no digest: it would be of other bytes than the file's."""
+    seen = FileDigest()
+    seen.take(1, b"x")
+    assert (seen.is_whole, seen.digest) == (True, UNKNOWN)
 
 
 def test_a_small_file_is_read_once(place: Path) -> None:
@@ -178,9 +185,8 @@ def test_faults_stand_in_the_place_of_digests(place: Path) -> None:
         with pytest.raises(FaultError):
             opened.open(path)
     assert opened.digests() == {"gone.csv": "MISSING_FILE", "link.csv": "BAD_PATH", "big.csv": "TOO_LARGE", "../q/r.csv": "BAD_PATH"}
-    with opened.open("q.sql", query=True) as handle:
-        handle.read()
-    assert opened.digests()["q.sql"] == sha(b"SELECT 1")
+    opened.open("q.sql", query=True).close()
+    assert opened.digests()["q.sql"] == sha(b"SELECT 1"), "though nothing of it was read"
     opened = files(place, file_bytes=3)
     with opened.open("r.csv", query=True) as handle:
         assert handle.read() == A

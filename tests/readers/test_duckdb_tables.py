@@ -1,5 +1,6 @@
 """DuckDB files: base tables as native values; nothing the file holds is run, and nothing beside it is seen."""
 
+import errno
 import io
 import os
 import shutil
@@ -18,7 +19,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from evalsuite.compare.columns import packed_of
+from evalsuite.compare.columns import memory_of, packed_of
 from evalsuite.compare.packed_text import Block, OddError
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Fault, Table
@@ -276,6 +277,23 @@ def test_how_large_a_packed_table_may_be(select: str, size: int | None, tmp_path
             assert (packed_of(found) is not None) is (kind and size is not None)
 
 
+def test_gold_that_is_read_as_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small database of values without a log next to it; not one with a fault or with packed text."""
+    path = make(tmp_path / "r.duckdb", T)
+    tables = read_trusted_duckdb(path, names=None, limits=resolve_limits())
+    size = path.stat().st_size + memory_of(tables["t"])
+    for most, is_one in ((size + 1, True), (size, False)):
+        monkeypatch.setattr(duckdb_tables, "_SMALL_BYTES", most)
+        assert duckdb_tables.is_read_as_an_answer(path, tables) is is_one
+    monkeypatch.undo()
+    assert not duckdb_tables.is_read_as_an_answer(path, {**tables, "u": Fault(code="MISSING_TABLE")})
+    monkeypatch.setattr(duckdb_tables, "PACKED_ROWS", 1)
+    packed = read_trusted_duckdb(path, names=None, limits=resolve_limits(), as_it_comes=True)
+    assert not duckdb_tables.is_read_as_an_answer(path, packed)
+    (tmp_path / "r.duckdb.wal").touch()
+    assert not duckdb_tables.is_read_as_an_answer(path, tables)
+
+
 def test_a_file_that_is_no_database_never_reaches_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a sqlite file duckdb would download a reader."""
     path = tmp_path / "r.duckdb"
@@ -406,6 +424,21 @@ def test_a_file_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
             found = os.fstat(file.fileno())
             assert (file.read(), found.st_nlink, os.get_inheritable(file.fileno())) == (b"abc", 0, False)
             assert str(Path(f"/proc/self/fd/{file.fileno()}").readlink()).startswith("/memfd:evalsuite") is (step != "disk")
+
+
+def test_a_copy_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is this machine that has no space, and memory that ends while a database is read is a limit."""
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(duckdb_tables, "_copy", fail)
+    with pytest.raises(FaultError) as refused:
+        duckdb_tables.unnamed_copy(io.BytesIO(b"x"), 9)
+    assert (refused.value.fault.code, refused.value.side) == ("LIMIT", "setup")
+    for error in (MemoryError(), duckdb.OutOfMemoryException()):
+        with pytest.raises(FaultError, match="the database does not fit into memory_mib"), duckdb_tables._faults():
+            raise error
 
 
 def test_files_by_their_descriptors(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.core.types import Fault, Table
 from evalsuite.readers import duckdb_tables
-from evalsuite.readers.duckdb_tables import read_duckdb
+from evalsuite.readers.duckdb_tables import RefusedViewError, read_duckdb
 from evalsuite.readers.limits import resolve_limits
 
 BASE = "create table base as select i as id, 'name ' || i as name, i * 1.5 as v from range(4) r(i)"
@@ -53,7 +53,10 @@ def read(place: Path, name: str = "mart", **limits: int) -> Table | Fault:
             "create view mart as select * from two, one",
         ],
         ["create view mart as with base as (select * from base) select id, v from base"],
+        ["create view one as select base.id from base", "create view mart as select one.id from one"],
         ["create view mart as with x as (select * from base), base as (select 5 as id) select x.id, base.id as k from x, base"],
+        ["create view mart as with base as (select 7 as id) select a.id as k, b.id from main.base a, p.main.base b"],
+        ["create view mart as select * from p.base"],
         [
             "create schema raw",
             "create table raw.base as select id + 7 as id from base",
@@ -147,9 +150,46 @@ def test_views_that_read_each_other_come_to_an_end(tmp_path: Path) -> None:
         "create view v0 as select id from base",
         *(f"create view v{n + 1} as select a.id from v{n} a join v{n} b using (id)" for n in range(9)),
     ]
-    found = read(made(tmp_path / "p.duckdb", *steps, "create view mart as select * from v9"))
+    steps += ["create view ring as select * from base", "create view mart as select * from v9 union all select id from ring"]
+    found = read(made(tmp_path / "p.duckdb", *steps))
     assert isinstance(found, Table)
-    assert found.n_rows == 4
+    assert found.n_rows == 8
+    ring = read(made(tmp_path / "r.duckdb", *steps, "create or replace view ring as select id from mart"))
+    assert isinstance(ring, Fault)
+    assert ring.detail == "'mart' is a view that reads itself; submit a table"
+
+
+@pytest.mark.parametrize(
+    ("part", "whys"),
+    [
+        ({"type": "BASE_TABLE", "sample": None, "at_clause": None}, []),
+        ({"type": "BASE_TABLE", "at_clause": {}}, ["takes a sample or another time of a table"]),
+        ({"type": "LAMBDA_REF", "class": "LAMBDA_REF"}, ["holds lambda ref"]),
+        ({"type": "FUNCTION", "class": "FUNCTION", "function_name": "UPPER", "catalog": "system", "schema": "main"}, []),
+        ({"type": "FUNCTION", "class": "FUNCTION", "function_name": "UPPER", "catalog": "p"}, ["calls UPPER"]),
+        ({"type": "FUNCTION", "class": "FUNCTION", "function_name": "UPPER", "schema": "p"}, ["calls UPPER"]),
+        ({"type": "FUNCTION", "class": "FUNCTION", "function_name": "Ln"}, ["calls Ln"]),
+        ({"type": "WINDOW_SUM", "class": "WINDOW", "function_name": "a b"}, ["calls 'a b'"]),
+        ({"type": "TABLE_FUNCTION", "function": {"function_name": "x" * 41}}, [f"reads {'x' * 41!r}()"]),
+        ({"type": "TABLE_FUNCTION"}, ["reads a function()"]),
+        ({"type": "RECURSIVE_CTE_NODE"}, ["is recursive"]),
+        ({"type": "LIMIT_PERCENT_MODIFIER"}, ["holds limit percent modifier"]),
+        *(({"type": kind}, []) for kind in ("SELECT_NODE", "JOIN", "ORDER_MODIFIER")),
+    ],
+)
+def test_what_is_refused_of_a_part(part: dict[str, Any], whys: list[str]) -> None:
+    """Each kind of part that is not on a list, with its reason; a macro of the file is no function."""
+    assert list(duckdb_tables._refusals(part, {"ln"})) == whys
+
+
+def test_a_text_that_is_no_plain_select() -> None:
+    """Another statement, or two of them."""
+    with duckdb.connect() as connection:
+        book = duckdb_tables._ViewExpansion(connection, "memory", {}, {}, (), ())
+        assert book._parse("SELECT 1")["error"] is False
+        for text in ("CREATE TABLE x (a INTEGER)", "SELECT 1; SELECT 2", "SELECT"):
+            with pytest.raises(RefusedViewError, match="is no plain SELECT"):
+                book._parse(text)
 
 
 @pytest.mark.parametrize("is_chain", [True, False])
@@ -204,6 +244,7 @@ def test_how_large_a_view_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     too_wide = "'wide' is a view with too many columns; submit a table"
     for name, limits, detail in (
         ("many", {"rows": 16, "cells": 32}, ""), ("many", {"rows": 15}, too_many), ("many", {"cells": 31}, too_many),
+        ("many", {"rows": 3}, "'many' is a view that reads 'base', which is not a table of the file; submit a table"),
         ("wide", {"columns": 4}, ""), ("wide", {"columns": 3}, too_wide), ("same", {}, ""),
     ):  # fmt: skip
         found = read(place, name, **limits)

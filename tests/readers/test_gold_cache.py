@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from evalsuite.readers import load_answer
+from evalsuite.readers import gold_files, load_answer
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.load_answer import FileCache, gold_table_names, read_gold_files
 from evalsuite.runs.task_execution import GoldOrder, read_ahead
@@ -101,6 +101,16 @@ def test_what_a_cache_keeps_and_drops(tmp_path: Path) -> None:
     assert [reads("c", object), reads("c", object)] == [1, 1]
     assert [cache.has_room_for(tmp_path / name) for name in ("c", "f", "none")] == [True, False, False]
     assert FileCache(33).has_room_for(tmp_path / "f")
+
+
+def test_digests_of_gold_are_known_with_its_files(tmp_path: Path, shelf: FileCache) -> None:
+    """What was hashed for gold as a whole is not read again to compare a file of an answer with it."""
+    make(tmp_path)
+    (tmp_path / "x_eval.jsonl").touch()
+    gold = gold_files.read_gold_files(tmp_path)
+    shelf.take(gold.to_shelf())
+    assert load_answer._digest(tmp_path / "a" / "gold.csv") == gold.digests["a/gold.csv"]
+    assert (shelf.n_read, shelf._n_bytes) == (0, 64 * len(gold.digests))
 
 
 def test_names_of_gold_tables_are_read_with_the_tables(tmp_path: Path, shelf: FileCache) -> None:

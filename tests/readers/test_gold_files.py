@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from evalsuite.core.errors import GoldError, SubmissionError
 from evalsuite.core.types import METADATA
 from evalsuite.readers.gold_files import (
+    find_questions,
     find_spec,
     gold_hash,
     gold_inodes,
@@ -52,6 +54,9 @@ def test_a_folder_without_one_spec(tmp_path: Path, files: list[str] | None, mess
     assert (refused.value.message, refused.value.hint) == (message.format(gold=gold), hint.format(gold=gold))
     (tmp_path / "x.sql").touch()
     assert find_spec(tmp_path / "x.sql") == tmp_path / "x.sql"
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(GoldError, match=r"pipe: not a folder$"):
+        find_spec(tmp_path / "pipe")
 
 
 def test_pairs_of_a_file() -> None:
@@ -172,6 +177,21 @@ def test_files_that_are_part_of_gold(tmp_path: Path) -> None:
     assert gold_hash(gold) != before
 
 
+def test_files_next_to_pairs(tmp_path: Path) -> None:
+    """One file of questions belongs to gold, by the first of its names; whatever else is in the folder does not."""
+    spec = tmp_path / "a_gold.sql"
+    for name in ("a_gold.sql", "other.csv"):
+        (tmp_path / name).write_text("SELECT 1\tdb")
+    assert find_questions(spec) == []
+    for name in ("dev.json", "a_gold.json", "a.json"):
+        (tmp_path / name).write_text("[]")
+        assert find_questions(spec) == [tmp_path / name]
+        files = read_gold_files(spec, spec)
+        stats = [(tmp_path / part).stat() for part in ("a_gold.sql", name)]
+        assert (list(files.digests), files.inodes) == (["a_gold.sql", name], {(status.st_dev, status.st_ino) for status in stats})
+        assert (gold_inodes(spec), gold_links(spec)) == (files.inodes, [])
+
+
 def test_files_of_gold_that_changed(tmp_path: Path) -> None:
     """Each with another status than when it was read, or none; the hash has twelve digits, of names and contents."""
     gold = tmp_path / "gold"
@@ -186,6 +206,12 @@ def test_files_of_gold_that_changed(tmp_path: Path) -> None:
     assert files.find_changed(["a_eval.jsonl", "q/s.csv"]) == ["q/s.csv"]
     found = {name: (gold / name).stat() for name in ("a_eval.jsonl", "q/r.csv")}
     assert {(status.st_dev, status.st_ino) for status in found.values()} <= gold_inodes(gold)
+    (gold / "notes.txt").touch()
+    assert read_gold_files(gold).inodes == gold_inodes(gold) == gold_inodes(gold / "a_eval.jsonl")
+    assert (gold / "notes.txt").stat().st_ino in {inode for _, inode in gold_inodes(gold)}
+    with pytest.raises(GoldError, match=r"none_eval.jsonl cannot be read: No such file or directory") as refused:
+        read_gold_files(gold, gold / "none_eval.jsonl")
+    assert refused.value.hint == "check the disk and your permissions"
     assert [is_bytecode(name) for name in ("q/a.pyc", "q/a.pyo", "q/__pycache__/x", "q/pycache/x.py")] == [True, True, True, False]
     (tmp_path / "away").mkdir()
     (gold / "q/linked").symlink_to(tmp_path / "away")

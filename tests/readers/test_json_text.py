@@ -9,7 +9,7 @@ import pytest
 
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.types import BROKEN_RECORD
-from evalsuite.readers.json_text import parse_tree, read_named_json, read_tree
+from evalsuite.readers.json_text import json_problem, parse_tree, read_named_json, read_tree
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.load_answer import read_answer_tree
 
@@ -96,6 +96,12 @@ def test_a_tree_that_was_submitted(name: str, text: str | bytes, expected: Any) 
         ('{"a": 1,\n}', {}, "line 2: not valid JSON at column 1: a comma before }"),
         ("[1,]", {}, "line 1: not valid JSON at column 4: a comma before ]"),
         ("[1 2]", {}, "line 1: not valid JSON at column 4"),
+        ("[1,,2]", {}, "line 1: not valid JSON at column 4"),
+        ('{"a" }', {}, "line 1: not valid JSON at column 6"),
+        ("[[1,], 2]", {}, "line 1: not valid JSON at column 5: a comma before ]"),
+        ('"abc', {}, "line 1: not valid JSON at column 1"),
+        (f'"a\n{" " * 98}x', {}, "line 1: not valid JSON at column 3"),
+        (f'"a\n{" " * 99}x', {}, "line 1: not valid JSON at column 3: it ends early, as if it was cut"),
         (f"[1,{' ' * 99}]", {}, "line 1: not valid JSON at column 103: a comma before ]"),
         (f"[1,{' ' * 100}]", {}, "line 1: not valid JSON at column 104"),
     ],
@@ -108,6 +114,8 @@ def test_what_is_wrong_with_a_tree(text: str, limits: dict[str, int], why: str) 
         assert refused.value.fault.detail == why
     else:
         parse_tree(text, limits=resolve_limits(limits))
+    later = json.JSONDecodeError("Illegal trailing comma before end of array", "[1, ]", 2)
+    assert json_problem("[1, ]", later) == ": a comma before ]", "as Python 3.13 says it"
 
 
 def test_json_that_a_person_named(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_what_json_writes_comes_back_in_every_layout(objects: list[dict[str, obj
     ("bad", "code", "detail"),
     [
         ("{bad", "BAD_JSON", "not valid JSON at column 2"),
-        ('{"a": 1, "a": 2}', "BAD_JSON", "the key 'a' is repeated"),
+        ('{"b": 1, "a": 1, "a": 2}', "BAD_JSON", "the key 'a' is repeated"),
         ('{"x": {"a": 1, "a": 2}}', "BAD_JSON", "the key 'a' is repeated"),
         ('{"a": NaN}', "BAD_JSON", "NaN is not a JSON number"),
         ('{"a": -Infinity}', "BAD_JSON", "-Infinity is not a JSON number"),
@@ -246,6 +246,52 @@ def test_lines_that_belong_together(text: str, expected: list[tuple[int, Any]]) 
     """Until their brackets close; a line that opens an object no deeper than the first one begins anew, unless the line before goes on."""
     entries, _ = read(text)
     assert [(entry.line, entry.value) for entry in entries] == expected
+
+
+SEVERAL, EMPTY = "an object over several lines is read as one", "an empty object {} is skipped"
+COMMAS, ARRAY = "commas between objects are skipped", "a JSON array is read as one object per element"
+QUOTE, NO_OBJECT = "put quotes around the value: ", (None, "not a JSON object", "one JSON object per line", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "notes"),
+    [
+        ('[\n{"a": 1}\n]\n]', [(2, {"a": 1}), (4, None, "not valid JSON at column 1", "", None)], {ARRAY: 1}),
+        ('{"a":\n1}\n[\n{"b": 2}\n]\n', [(1, {"a": 1}), (3, *NO_OBJECT)], {SEVERAL: 1}),
+        ('{}\n[\n{"b": 2}\n]\n', [(2, *NO_OBJECT)], {EMPTY: 1, SEVERAL: 2}),
+        ('x\n[\n{"b": 2}\n]\n', [(1, None, "not valid JSON at column 1", "", None), (2, *NO_OBJECT)], {SEVERAL: 2}),
+        ('{"a":\n1},\n\n{},{"b": 2}\n', [(1, {"a": 1}), (4, {"b": 2})], {SEVERAL: 1, COMMAS: 3, EMPTY: 4}),
+        ('{"a": 1} {"b": 2}\n,{"c": 3}\n {} \n', [(1, {"a": 1}), (1, {"b": 2}), (2, {"c": 3})], {COMMAS: 2, EMPTY: 3}),
+        (
+            '\n\n  {"a":\n"x"\n',
+            [(3, None, "not valid JSON at column 1: it ends early, as if it was cut", "", None)],
+            {SEVERAL: 3},
+        ),
+        (
+            '{"instance_id": "\\q", "v": 0.50, "w": x1}\n{"instance_id": "a", "instance_id": "b", "v": z}\n',
+            [
+                (1, None, "not valid JSON at column 18", f'{QUOTE}"x1"', None),
+                (2, None, "not valid JSON at column 47", f'{QUOTE}"z"', "b"),
+            ],
+            {},
+        ),
+        (
+            '{"instance_id": "\ufffd", "v": x}\n{"v": true, "w": -1.5e3, "x": nope}\n{"v": ' + "y" * 61 + "}",
+            [
+                (1, None, "not valid JSON at column 27", f'{QUOTE}"x"', None),
+                (2, None, "not valid JSON at column 31", f'{QUOTE}"nope"', None),
+                (3, None, "not valid JSON at column 7", f'{QUOTE}"{"y" * 60}"', None),
+            ],
+            {},
+        ),
+        ('{"v": NaN, "v": x}', [(1, None, "NaN is not a JSON number", f'{QUOTE}"NaN"', None)], {}),
+    ],
+)
+def test_what_is_said_of_a_layout(text: str, expected: list[tuple[Any, ...]], notes: dict[str, int]) -> None:
+    """The line of each entry, of a broken one what is wrong, how to mend it and the id that is still certain; and each note's line."""
+    entries, layout = read(text)
+    found = [(entry.line, entry.value, *((entry.fault.detail, entry.hint, entry.instance_id) if entry.fault else ())) for entry in entries]
+    assert (found, layout.notes) == (expected, notes)
 
 
 def test_what_stands_before_an_object_is_an_entry_of_its_own() -> None:

@@ -95,6 +95,7 @@ def test_an_absolute_path_into_the_own_folder_is_taken_from_there_on(tmp_path: P
         f"{own}/../q1/r.csv",
         f"{own}",
         f"{own}/",
+        f"/{own}/r.csv",
         "/etc/passwd",
         "/",
         "//",

@@ -148,7 +148,7 @@ def test_an_entry_of_the_wrong_shape_is_that_instances_fault(tmp_path: Path, kin
     """The instance is faulty, the others are not."""
     read = read_submission(folder(tmp_path, entry("bad", kind, value), entry("good")))
     assert fault(read, "bad") == ("BAD_METADATA", detail)
-    assert read.answers["bad"].value == ""
+    assert (read.answers["bad"].value, read.answers["bad"].answer_type) == ("", kind if kind in ("answer", "file", "files") else "")
     assert read.answers["good"].fault is None
 
 
@@ -327,6 +327,10 @@ def test_ids_of_one_hash_are_not_one_id() -> None:
     answers = [Answer(instance_id=name, answer_type="answer", value=name, where=where_of(line)) for line, name in enumerate("abca", 1)]
     found = CompactAnswers([AnswerList(answers, [1, 2, 3, 4])], array("q", [7] * 4), marked)
     assert [answer.value for answer in found.in_order()] == ["a: [1, 4]", "b", "c"]
+    collected = AnswerCollector()
+    for answer in answers:
+        collected.add(answer, 1)
+    assert [type(collected.answers(marked, compact_from=n)) for n in (4, 5)] == [CompactAnswers, dict]
 
 
 def test_notes_are_capped_and_the_rest_counted(tmp_path: Path) -> None:

@@ -107,6 +107,18 @@ def test_a_link_at_any_depth_is_seen(folder: Path, linked: str) -> None:
     (folder / linked).symlink_to(folder / "away")
     after, same = _stamp_of_files(folder, ["t/a/b/r.csv"], frozenset())
     assert (before == after, newest == same) == (False, True)
+    assert _stamp_of_files(folder, ["none/r.csv"], frozenset())[1] == 0
+
+
+def test_a_folder_that_cannot_be_listed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its files have the status that they have."""
+
+    def fail(_: object) -> None:
+        raise PermissionError
+
+    before = _stamp_of_files(folder, ["f/r.csv"], frozenset())
+    monkeypatch.setattr(submission_files.os, "scandir", fail)
+    assert _stamp_of_files(folder, ["f/r.csv"], frozenset()) == before
 
 
 def test_an_untouched_folder_is_not_read(folder: Path, settled: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import FaultError
-from evalsuite.readers.archives import ArchiveChecks, stream_files, without_ending
+from evalsuite.readers.archives import ArchiveChecks, _pieces, stream_files, without_ending
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.leaderboard_entries import Unpacker, _write
 from tests.cli.test_run import text_gold, text_submission
@@ -342,6 +342,19 @@ def test_a_hundred_thousand_members_cost_little(tmp_path: Path) -> None:
         list(stream_files(str(path), path.name, resolve_limits()))
     assert tracemalloc.get_traced_memory()[1] < 200 << 20
     tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("size", "pieces"), [(0, []), (1, []), (2, []), (3, ["YWJj"]), (4, ["YWJj"])])
+def test_a_file_of_another_size_than_declared(size: int, pieces: list[str]) -> None:
+    """No byte more than declared is passed on, and a file that ends early is damaged too."""
+    given, why = _pieces("x" * 81, io.BytesIO(b"abc"), size), ""
+    for piece in pieces:
+        assert next(given) == ("x" * 81, piece)
+    try:
+        assert list(given) == []
+    except FaultError as error:
+        why = error.fault.detail
+    assert why == ("" if size == 3 else f"{'x' * 80!r} does not have its declared {size} bytes")
 
 
 def test_zeros_behind_an_archive_count(tmp_path: Path) -> None:
