@@ -78,7 +78,6 @@ class Grid(Columns):
         whole = (len(rows), len(columns)) == self.shape
         for name, cells in sums.items():
             if isinstance(cells, int | float) and cells == 0:
-                self.sums.setdefault(name, 0.0)
                 continue
             if not whole and name not in self._full:
                 self.sums[name] = np.array(np.broadcast_to(self.sums.get(name, 0.0), self.shape), dtype=np.float64)

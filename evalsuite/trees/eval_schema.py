@@ -248,17 +248,13 @@ class _Reader:
         self.registry = registry
         self.compat = compat
         self.notify = notify
-        self.definitions: Mapping[str, Any] = {} if compat or not isinstance(root, dict) else root.get("$defs") or {}
+        self.definitions: Mapping[str, Any] = root.get("$defs") or {}
         self.any_batch = False
 
-    def node(self, schema: Any, path: str, name: str) -> SchemaNode:
-        if not isinstance(schema, dict):
-            raise SchemaError("Eval schema must be an object", path)
+    def node(self, schema: dict[str, Any], path: str, name: str) -> SchemaNode:
         pointer = None if self.compat else schema.get("$ref")
         if isinstance(pointer, str):
-            target = self.definitions.get(pointer.removeprefix(DEFINITIONS)) if pointer.startswith(DEFINITIONS) else None
-            if not isinstance(target, dict) or "$ref" in target:
-                raise SchemaError(f"unresolved $ref {pointer} -- run resolve_schema_references first", path)
+            target = self.definitions[pointer.removeprefix(DEFINITIONS)]
             schema = {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
         node = self.keys(schema, path, name)
         if not isinstance(pointer, str):

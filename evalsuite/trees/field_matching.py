@@ -411,12 +411,11 @@ class FieldGrid(Grid):
             for key in value.keys() - node.by_key.keys():
                 in_gold.setdefault(key, []).append(row)
         for value, column in zip(answered, columns, strict=True):
-            keys = value.keys() - node.by_key.keys() if not value.keys() <= node.by_key.keys() else ()
+            keys = value.keys() - node.by_key.keys()
             unknown_keys = [key for key in keys if self.walk.unknown_status(node, key, {})[0] == "hallucination"]
-            if unknown_keys:
-                self.add({WEIGHT: float(len(unknown_keys))}, rows, [column])
-                for key in unknown_keys if not self.walk.compat else ():
-                    self.add({WEIGHT: -1.0}, in_gold.get(key, ()), [column])
+            self.add({WEIGHT: float(len(unknown_keys))}, rows, [column])
+            for key in unknown_keys if not self.walk.compat else ():
+                self.add({WEIGHT: -1.0}, in_gold.get(key, ()), [column])
 
     def in_order(
         self, items: SchemaNode, gold: Sequence[Any], rows: Sequence[int], extracted: Sequence[Any], columns: Sequence[int]

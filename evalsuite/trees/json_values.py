@@ -130,8 +130,6 @@ def inspect(value: Any, limits: TreeLimits = DEFAULT_LIMITS, *, where: str = "")
         below: list[Any] = []
         for item in level:
             kind = type(item)
-            if kind is float or kind is int:
-                continue
             if kind is str:
                 if len(item) > limits.max_string:
                     raise TreeLimitError(f"a text of {len(item):,} characters, the limit is {limits.max_string:,}", where)

@@ -477,11 +477,10 @@ class TreevalGrid(Grid):
         objects = [j for j, item in enumerate(got) if isinstance(item, dict)]
         nulls = dict.fromkeys(node.item.by_key)
         self.branch(node.item, [nulls if item is None else item for item in want], rows, pick(got, objects), objects)
-        if len(objects) < len(got):
-            non_object = not_an_object(node.item)
-            self.add(non_object._asdict(), rows, [j for j, item in enumerate(got) if not isinstance(item, dict)])
-            agreeing = Counts(predicted=1, tp_node=1).plus(Counts(*(-n for n in non_object)))
-            self.add(agreeing._asdict(), [i for i in rows if want[i] is None], [j for j, item in enumerate(got) if item is None])
+        non_object = not_an_object(node.item)
+        self.add(non_object._asdict(), rows, [j for j, item in enumerate(got) if not isinstance(item, dict)])
+        agreeing = Counts(predicted=1, tp_node=1).plus(Counts(*(-n for n in non_object)))
+        self.add(agreeing._asdict(), [i for i in rows if want[i] is None], [j for j, item in enumerate(got) if item is None])
 
     def objects(self, branch: SchemaNode, want: Sequence[Any], rows: Sequence[int], got: Sequence[Any], columns: Sequence[int]) -> None:
         """Count the keys of predicted objects."""

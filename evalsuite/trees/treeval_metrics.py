@@ -97,8 +97,6 @@ class Levenshtein:
             fewer = 4 * len(place) < 3 * len(side)
             sides.append((list(place), list(map(place.__getitem__, side))) if fewer else (side, None))
         (left, rows), (right, columns) = sides
-        if not left or not right:
-            return np.zeros((len(references), len(predictions)))
         ratios: Floats = cdist(left, right, scorer=Indel.normalized_similarity, dtype=np.float64)
         ratios = ratios if rows is None else ratios.take(rows, axis=0)
         ratios = ratios if columns is None else ratios.take(columns, axis=1)

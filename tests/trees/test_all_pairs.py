@@ -241,6 +241,17 @@ def test_counts_of_all_pairs_are_those_of_each_pair(compat: bool) -> None:
             assert weights[i, j] == pytest.approx(score, abs=1e-9), (keys, want[i], got[j])
 
 
+def test_ties_inside_items_go_to_the_first_by_position_in_the_reference() -> None:
+    """Two assignments of an inner list reach the same for its items, not for the item around it; the sound rules know no position."""
+    gold, answer = [{"u": 1, "v": "a"}, {"u": 2, "v": "b"}], [{"u": 1, "v": "b"}, {"u": 2, "v": "a"}]
+    for compat, weights in ((True, [0.5, 0.75, 0.75, 0.5]), (False, [0.5] * 4)):
+        branch, _ = prepare({"l": [{"x": "integer", "d": [{"u": "integer", "v": "string"}]}]}, None, None, compat=compat)
+        node, options = branch.children[0], Options(compat=compat)
+        for weight, (left, right) in zip(weights, product((gold, gold[::-1]), (answer, answer[::-1])), strict=True):
+            grid = TreevalGrid(node, [{"x": 1, "d": left}], [{"x": 1, "d": right}], options)
+            assert pair_weights(node, grid.totals(), grid.shape, options).tolist() == [[weight]]
+
+
 def test_values_are_worth_the_mean_of_their_metrics() -> None:
     """Two metrics of a list of texts count alike, one from the better end of its range."""
     error = PairMetric(name="error", function=lambda p, r: abs(len(p) - len(r)), score_range=(0, 4), higher_is_better=False)

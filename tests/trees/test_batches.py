@@ -104,8 +104,10 @@ def test_the_verdicts_of_a_failed_batch_may_be_left_out() -> None:
 
 def item(path: str, gold: Any, answer: Any, one_sided: tuple[str, ...] | None = ()) -> BatchItem:
     """A field of a compound."""
-    name, parent = path.rsplit(".", 1)[-1], path.rpartition(".")[0]
-    return BatchItem(path, gold, answer, gold, answer, {}, name, parent, one_sided)
+    if one_sided is None:
+        return BatchItem(path, gold, answer, gold, answer, {})
+    parent, _, name = path.rpartition(".")
+    return BatchItem(path.replace("/", "."), gold, answer, gold, answer, {}, name, parent, one_sided)
 
 
 MISSING, MATCH, WRONG = "incomplete compound (missing {})", "compound: match", "compound: mismatch"
@@ -125,10 +127,13 @@ MISSING, MATCH, WRONG = "incomplete compound (missing {})", "compound: match", "
          [(0.0, MISSING.format(["u", "w"])), "compound with v"]),
         ("all_equal", [item("z", 1, 1), item("z.q", 1, 2)],
          [(1.0, "not a part of this compound: z"), (0.0, "not a part of this compound: q")]),
+        ("all_equal", [item("o.v", 1, 1), item("o.u/x", 1, 2)], [(1.0, MATCH), (0.0, "not a part of this compound: u/x")]),
         ("all_equal", [item("a.v", 1, 1), item("b.v", 1, 2), item("a.u", 3, 3), item("b.u", 4, 4)],
          [(1.0, MATCH), (0.0, WRONG), "compound with a.v", "compound with b.v"]),
         ("all_equal", [item("t[0].v", 1, 1, None), item("t[0].u", 1, 1, None), item("t[0].w", 1, 1, None)],
          [(1.0, MATCH), "compound with t[0].v", "compound with t[0].v"]),
+        ("all_equal", [item(f"a.{o}.{name}", 1, 1 if name != o else 2, None) for o in "tu" for name in "vuw"],
+         [(1.0, MATCH), "compound with a.t.v", "compound with a.t.v", (0.0, WRONG), "compound with a.u.v", "compound with a.u.v"]),
         ("all_equal", [item("t[0].v", 1, 1, None), item("t[0].u", 1, 1, None)], [(0.0, MISSING.format(["w"]))] * 2),
         ("all_equal", [item("v", 1, 1, None), item("u", 2, 2, None), item("w", 3, 4, None), item("x", 1, 1, None)],
          [(0.0, WRONG), "compound with v", "compound with v", "compound with v"]),

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,16 @@ from evalsuite.trees import (
     TreeLimitError,
     TreeLimits,
     chain,
+    comparators,
     evaluate,
     evaluate_stream,
     reclassify_nulls,
     resolve_schema_references,
+    treeval,
     treeval_score,
 )
 from evalsuite.trees.comparators import TRANSFORMS
-from evalsuite.trees.field_matching import assign, check_result, find_best_pairs, judge, try_transformed
+from evalsuite.trees.field_matching import UPSTREAM_MAX_PAIRS, assign, check_result, find_best_pairs, judge, try_transformed
 from evalsuite.trees.field_results import FieldReport, PathTotals, Tally, Totals, field_details, field_reason, tally
 from evalsuite.trees.json_schema import MAX_NODES, shorten, type_key
 from evalsuite.trees.json_values import Margin, canonical, canonical_order, inspect, number_in_text
@@ -271,6 +274,8 @@ def test_limits_of_values(value: Any, limits: Any, message: str) -> None:
     else:
         assert inspect(value, TreeLimits(**limits)) is False
         assert inspect([value, {"x-eval-any-of": [1]}, {"b": 1}]) is True
+    assert [*asdict(TreeLimits()).values()] == [10**7, 4 * 10**8, 250_000, 100, 10**6, 100_000, 10**6]
+    assert (comparators.MAX_CELLS, comparators.PATTERN_SECONDS, treeval.MAX_CELLS, UPSTREAM_MAX_PAIRS) == (4 * 10**8, 1, 4 * 10**7, 2500)
 
 
 def test_limits_of_alignments() -> None:
@@ -390,6 +395,48 @@ def test_details_have_a_place_for_each_record() -> None:
     assert (details["counts"], details["tree"], details["margin"]) == (
         {"matches": 1, "mismatches": 2, "omissions": 0, "hallucinations": 0}, {"a": 0.5, "n": 0.0}, None,
     )  # fmt: skip
+
+
+def test_every_part_of_a_report() -> None:
+    """Two records under both scorers, number by number: by field, by record, by confusion, row by row."""
+    schema = {"a": "string", "t": [{"n": "integer"}]}
+    gold = [{"a": "abcd", "t": [{"n": 1}, {"n": 2}]}, {"a": None, "t": [{"n": 3}]}]
+    answer = [{"a": "abcx", "t": [{"n": 1}, {"n": 5}]}, {"a": "new", "t": [], "u": 1}]
+    third, part, lacks, new = 1 / 3, 0.5833333333333334, "omission", "hallucination"
+    for scorer, expected in (
+        (tree_score, {
+            "counts": [7, 6, 1, 5, 0, 1], "n_leaves": 6, "n_records": 2, "n_fields": 3, "n_wrong": 5, "margin": None,
+            "per_metric": {"exact_match": 0.5, "levenshtein": 0.75},
+            "fields": [["u", 0, 1, 0, 0, 0, 0, 1], ["t[].n", 0.5, third, 0.4, 1, 1, 1, 0], ["a", 0.375, 0.75, 0.5, 0, 1, 0, 1]],
+            "records": [[0, part, part, part], [1, 0, 0, 0]],
+            "confusions": [["u", new, None, 1, 1], ["a", new, None, "new", 1], ["a", "mismatch", "abcd", "abcx", 1],
+                           ["t[].n", lacks, 3, None, 1], ["t[].n", "mismatch", 2, 5, 1]],
+            "rows": [[0, "a", "partial", "abcd", "abcx", 0.75, None, None, ""], [0, "t[1].n", "mismatch", 2, 5, 0, 1, 1, ""],
+                     [1, "u", new, None, 1, None, None, None, "unknown key"], [1, "a", new, None, "new", 0, None, None, ""],
+                     [1, "t[0].n", lacks, 3, None, 0, 0, None, "missing item"]],
+            "units": [2, [part, 0], {"u": [None, 0], "a": [0.75, 0], "t[].n": [0.5, 0]}],
+        }),
+        (tree_match, {
+            "precision": 1 / 6, "recall": 1 / 6, "f1": 1 / 6, "micro_f1": 0.20000000000000004, "macro_f1": 0.4 / 3,
+            "coverage": 1, "margin": None, "tree": {"*": 0, "a": 0, "t[]": {"n": 0.4}}, "per_type": {"integer": 1, "null": 0, "string": 0},
+            "counts": [1, 2, 2, 2], "n_records": 2, "n_rows": 7, "n_fields": 3, "n_wrong": 6,
+            "fields": [["*", 0, 1, 0, 0, 0, 0, 1], ["a", 0, 0, 0, 0, 2, 0, 0], ["t[].n", 0.5, third, 0.4, 1, 0, 2, 1]],
+            "records": [[0, third, third, third], [1, 0, 0, 0]],
+            "confusions": [["a", "mismatch", "abcd", "abcx", 1], ["t[].n", lacks, 2, None, 1], ["t[].n", new, None, 5, 1],
+                           ["a", "mismatch", None, "new", 1], ["t[].n", lacks, 3, None, 1], ["*", new, None, 1, 1]],
+            "wrong": [[0, "a", "a", "a", "mismatch", 0, "exact", "abcd", "abcx", "mismatch"],
+                      [0, "t[1].n", None, "t[].n", lacks, 0, "numeric", 2, None, None],
+                      [0, "t[-1].n", "t[1].n", "t[].n", new, 0, "numeric", None, 5, None],
+                      [1, "a", "a", "a", "mismatch", 0, "exact", None, "new", "mismatch"],
+                      [1, "t[0].n", None, "t[].n", lacks, 0, "numeric", 3, None, None],
+                      [1, "u", "*", "*", new, 0, "", None, 1, None]],
+            "units": [2, [third, 0], {"a": [0, 0], "t[].n": [0.5, 0], "*": [None, 0]}],
+        }),
+    ):  # fmt: skip
+        details = scorer(answer, gold=gold, schema=schema).details
+        for key, value in expected.items():
+            found = [[*row.values()] for row in details[key]] if isinstance(details[key], list) else details[key]
+            assert ([*found.values()] if key in ("counts", "units") else found) == value, key
 
 
 def test_thresholds_and_results_of_comparators() -> None:

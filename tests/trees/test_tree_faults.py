@@ -8,6 +8,7 @@ import pytest
 
 from evalsuite import score
 from evalsuite.core.errors import FaultError
+from evalsuite.trees import evaluate
 from tests.command_server import command_server
 
 PLUGIN = """
@@ -30,6 +31,7 @@ register("forgive", forgive, kind="post_process")
 """
 LEAF = {"type": "string", "x-eval-compare": "first_letter", "x-eval-transform": ["shout"]}
 SCHEMA = {"type": "object", "properties": {"a": LEAF, "note": {"type": "string"}}}
+NOTE = {"type": "object", "properties": {"note": {"type": "string"}}}
 
 
 def command(folder: Path, *words: str) -> tuple[int, str]:
@@ -84,6 +86,28 @@ def test_a_part_that_raises_is_no_0(tmp_path: Path) -> None:
     code, shown = command(tmp_path, "run", "answers", "--gold", "gold", "--plugin", "plug.py", "--fail-on-unscorable")
     assert code == 4, shown
     assert (result(tmp_path)["status"], result(tmp_path)["score"]) == ("scorer_fault", None)
+
+
+def test_a_post_processor_that_fails_leaves_its_record_undecided() -> None:
+    """What it raises, and what it gives in place of rows with scores, is named; another record counts."""
+
+    def change(rows: Any) -> Any:
+        [row] = rows
+        if row.extracted_value == "raise":
+            raise RuntimeError
+        row.score = {"low": -0.5, "high": 1.5}.get(row.extracted_value, row.score)
+        return ["x"] if row.extracted_value == "text" else rows
+
+    for answer, detail in (
+        ("raise", f"post_process raised RuntimeError at test_tree_faults.py:{change.__code__.co_firstlineno + 3}"),
+        ("low", "post_process gave -0.5, expected a number in [0, 1]"), ("high", "post_process gave 1.5, expected a number in [0, 1]"),
+        ("text", "post_process gave str, expected a FieldResult"),
+    ):  # fmt: skip
+        result = evaluate([{"note": "a"}] * 2, [{"note": answer}, {"note": "a"}], NOTE, post_process=change)
+        assert [(record.f1, len(record.field_results)) for record in result.records] == [(None, 0), (1, 1)]
+        assert [fault.detail for fault in result.faults] == [result.records[0].reason.removeprefix("SCORER_ERROR: ")] == [detail]
+    with pytest.raises(TypeError, match="post_process must return the list of rows, got NoneType"):
+        evaluate([{"note": "a"}], [{"note": "a"}], NOTE, post_process=lambda _: None)  # type: ignore[arg-type, return-value]
 
 
 def test_malformed_gold_is_gold_s_fault() -> None:

@@ -42,6 +42,8 @@ def test_matrices_agree_with_pairs() -> None:
             found = metric.matrix(some, values)
             by_pair = [metric.scores([reference] * len(values), values) for reference in some]
             assert np.array_equal(found, np.array(by_pair), equal_nan=True), metric.name
+    likeness = Levenshtein(compat=True).scores([None, None, "", 5, 1.0, None], [None, "", None, 5.0, True, "a"])
+    assert likeness.tolist() == [1, 0, 0, 0.5, 0, 0]
     near = ExactMatch(compat=True).matrix(VALUES, VALUES)
     assert near.tolist() == [[float(nearly_equal(r, p)) for p in VALUES] for r in VALUES]
 

@@ -60,9 +60,11 @@ def test_alternatives_at_any_level() -> None:
 
 
 def test_alternatives_before_a_judge() -> None:
-    """Alternatives are judged before the best is taken."""
-    judge = {"semantic": SemanticBatchComparator(FakeJudge({("big", "huge"): 1.0}))}
-    assert one({"a": {ANY: ["small", "big"]}}, {"a": "huge"}, an_object(a=SEMANTIC), comparators=judge).mean_f1 == 1.0
+    """Alternatives are judged before the best is taken, once for all rates."""
+    judge = FakeJudge({("big", "huge"): 1.0})
+    schema, run = an_object(a=SEMANTIC, b=TEXT), {"comparators": {"semantic": SemanticBatchComparator(judge)}}
+    assert one({"a": {ANY: ["small", "big"]}, "b": "x"}, {"a": "huge", "b": "y"}, schema, **run).mean_f1 == 0.5
+    assert len(judge.calls) == 2
 
 
 @pytest.mark.parametrize("weight", [1e-9, 1, 1e8])
