@@ -103,6 +103,24 @@ def test_fields_of_all_pairs_are_those_of_each_pair(compat: bool) -> None:
             assert worth[i, j] == pytest.approx(expected), (list(properties), gold[i], answer[j])
 
 
+@pytest.mark.parametrize(
+    ("gold", "answer", "worth"),
+    [("a1", "b1", -2), ("a1", "a1", 2), ("a1", "a2", 0), ("a1 b2", "b2 a1", 4), ("a1 b2", "b1 a2", 0), ("b0 b0", "b0 b1", 2),
+     ("a1 a1", "a0 a0", 0), ("a1 b1", "a1 a1", 2), ("a1 a1", "a1 b1", 2), ("a1 b1", "b1", 1)],
+)  # fmt: skip
+def test_lists_inside_by_key_if_all_keys_differ_else_by_best_fit(gold: str, answer: str, worth: float) -> None:
+    """Each letter is a key and each digit a value; a list in which a key stands twice is aligned by what fits."""
+    items = {"type": "object", "properties": {"g": some(PART, **KEYED_OR_BEST)}}
+    scoring = Scoring({"type": "object", "properties": {"t": some(items, **BEST)}})
+    walk, sides = (
+        Walk(scoring, alternatives=False),
+        ([{"k": part[0], "v": int(part[1])} for part in side.split()] for side in (gold, answer)),
+    )
+    walk.rate = 0.5
+    grid = FieldGrid(walk, scoring.node.by_key["t"].item, *([{"g": side}] for side in sides))
+    assert grid.values().tolist() == [[worth]]
+
+
 TOLERANCES = [{"rel": 0.5}, {"abs": 1}, {"rel": 0.5, "abs": 1}]
 COLUMNS: list[list[Any]] = [
     [0, 1, 2, -1, 2**53, -(2**53)], [0.0, 1.0, 1.5, -1.0, 3.0, 2.0**53], [2**53 + 1, 2**53, 10**400, 1], [NAN, 1.0, INF, -INF, 1],
