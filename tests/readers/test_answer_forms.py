@@ -12,7 +12,7 @@ from evalsuite.core.errors import FaultError
 from evalsuite.core.types import BROKEN_RECORD
 from evalsuite.readers import load_answer
 from evalsuite.readers.limits import DEFAULT_LIMITS
-from evalsuite.readers.load_answer import read_answer, read_gold_copy, read_gold_files, read_pair, read_query
+from evalsuite.readers.load_answer import read_answer, read_gold_copy, read_gold_files, read_gold_query, read_pair, read_query
 from evalsuite.readers.paths import AnswerFiles
 
 
@@ -79,6 +79,51 @@ def test_gold_in_the_place_of_an_equal_answer(gold: Path) -> None:
         for name, file in (("R.CSV", "a.csv"), ("r.txt", "a.csv"), ("r.csv", "a.txt"))
     ]
     assert [copy and copy.name for copy in copies] == ["R.CSV", None, None]
+
+
+def test_gold_that_is_not_an_equal_answer(gold: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of another size or digest, gone, broken, changed while it is read, or a database that an answer would not be read like."""
+    known: dict[str, Any] = {"folder": gold, "instance_id": "q", "limits": DEFAULT_LIMITS, "parameters": {}}
+    with duckdb.connect(str(gold / "q/g.duckdb")) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS n")
+
+    def copy(name: str, size: int | None, digest: str = "") -> Any:
+        data = (gold / "q" / name).read_bytes() if (gold / "q" / name).exists() else b""
+        form = "database" if name.endswith(".duckdb") else "table"
+        return read_gold_copy(form, name, size, digest or hashlib.sha256(data).hexdigest(), name, **known)
+
+    assert copy("a.csv", None).n_rows == 1
+    for name, size, digest in (
+        ("a.csv", 5, ""),
+        ("a.csv", 4, "0" * 64),
+        ("none.csv", None, ""),
+        ("b.csv", None, ""),
+        ("../a.csv", None, ""),
+    ):
+        assert copy(name, size, digest) is None, (name, size)
+    assert list(copy("g.duckdb", None)["t"].columns[0]) == [1]
+    (gold / "q/g.duckdb.wal").touch()
+    assert copy("g.duckdb", None) is None
+    digests = iter(["1", "2"])
+    monkeypatch.setattr(load_answer, "_digest", lambda _: next(digests))
+    assert (copy("a.csv", 4, "1"), next(digests, "both were read")) == (None, "both were read")
+
+
+def test_forms_of_an_answer(gold: Path) -> None:
+    """A file that is named twice is one table, and the result of a query has a limit of its own."""
+    files = AnswerFiles(gold, "q", DEFAULT_LIMITS)
+    known: dict[str, Any] = {"files": files, "table_names": None}
+    first, second = read_answer("tables", answer_type="files", value=("a.csv", "a.csv"), limits=DEFAULT_LIMITS, **known)
+    assert first is second
+    private = {"value": "SELECT 1", "private": str(gold / "q/a.csv"), "answer_type": "answer"}
+    limits = {**DEFAULT_LIMITS, "file_bytes": 1}
+    assert read_answer("text", **private, limits=limits, **known) == "SELECT 1"
+    private["answer_type"] = "file"
+    assert read_answer("table", **private, limits=limits, **known).name == "a.csv"
+    with pytest.raises(FaultError, match="4 bytes, the limit is 3"):
+        read_answer("table", **private, limits={**limits, "result_bytes": 3}, **known)
+    (gold / "q.sql").write_text("SELECT 2")
+    assert read_gold_query(gold / "q.sql") == "SELECT 2"
 
 
 def test_trees_of_gold(gold: Path) -> None:

@@ -254,7 +254,18 @@ def test_a_dialect_is_read_like_the_default_one() -> None:
     assert (fault.value.fault.code, fault.value.fault.detail) == ("BAD_CSV", "the rows cannot be separated")
 
 
-@pytest.mark.parametrize("wrong", [{"delimiter": ";;"}, {"delimiter": ""}, {"decimal": ","}, {"decimal": "5"}, {"encoding": "utf-9"}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"delimiter": ";;"},
+        {"delimiter": ""},
+        {"delimiter": "\n"},
+        {"decimal": ".."},
+        {"decimal": ","},
+        {"decimal": "5"},
+        {"encoding": "utf-9"},
+    ],
+)
 def test_a_dialect_that_no_file_can_have_is_a_problem(wrong: dict[str, str]) -> None:
     """It is reported before the run, and it is not the fault of an answer."""
     with pytest.raises(FaultError) as fault:

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -330,6 +330,18 @@ def test_a_connection_that_was_closed_is_not_used_again(tmp_path: Path, monkeypa
         assert isinstance(read_trusted_duckdb(path, names=None, limits=resolve_limits())["t"], Table)
         with pytest.raises(FaultError):
             read(tmp_path / "bad.duckdb")
+    for attach in (duckdb_tables.attach_gold, duckdb_tables.attach_answer):
+        with attach(path, resolve_limits()) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+        with pytest.raises(duckdb.ConnectionException, match="closed"):
+            connection.execute("SELECT 1")
+    monkeypatch.undo()
+    for error in (None, ValueError):
+        with suppress(FaultError), duckdb_tables.attach_answer(path, resolve_limits()) as connection:
+            if error is not None:
+                raise error
+        with nullcontext() if error is None else pytest.raises(duckdb.ConnectionException, match="closed"):
+            connection.execute("SELECT 1")
 
 
 def test_a_wal_beside_the_file_is_never_seen_and_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -426,16 +438,18 @@ def test_a_file_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
             assert str(Path(f"/proc/self/fd/{file.fileno()}").readlink()).startswith("/memfd:evalsuite") is (step != "disk")
 
 
-def test_a_copy_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_that_does_not_fit(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """It is this machine that has no space, and memory that ends while a database is read is a limit."""
 
     def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(duckdb_tables, "_copy", fail)
+    caplog.set_level("DEBUG", "evalsuite.readers.duckdb_tables")
     with pytest.raises(FaultError) as refused:
         duckdb_tables.unnamed_copy(io.BytesIO(b"x"), 9)
     assert (refused.value.fault.code, refused.value.side) == ("LIMIT", "setup")
+    assert "copy: OSError(28, 'No space left on device')" in caplog.text
     for error in (MemoryError(), duckdb.OutOfMemoryException()):
         with pytest.raises(FaultError, match="the database does not fit into memory_mib"), duckdb_tables._faults():
             raise error

@@ -103,6 +103,15 @@ def test_what_a_cache_keeps_and_drops(tmp_path: Path) -> None:
     assert FileCache(33).has_room_for(tmp_path / "f")
 
 
+def test_what_changes_while_it_is_read_is_not_kept(tmp_path: Path) -> None:
+    """Nor what is under no name."""
+    cache = FileCache()
+    (tmp_path / "a").touch()
+    for n_read, name in enumerate(("a", "a", "none", "none"), start=1):
+        assert cache.read(tmp_path / name, "how", lambda: str((tmp_path / "a").write_text("x" * cache.n_read + "x")))
+        assert cache.n_read == n_read
+
+
 def test_digests_of_gold_are_known_with_its_files(tmp_path: Path, shelf: FileCache) -> None:
     """What was hashed for gold as a whole is not read again to compare a file of an answer with it."""
     make(tmp_path)

@@ -54,9 +54,10 @@ def test_a_folder_without_one_spec(tmp_path: Path, files: list[str] | None, mess
     assert (refused.value.message, refused.value.hint) == (message.format(gold=gold), hint.format(gold=gold))
     (tmp_path / "x.sql").touch()
     assert find_spec(tmp_path / "x.sql") == tmp_path / "x.sql"
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(GoldError, match=r"pipe: not a folder$"):
-        find_spec(tmp_path / "pipe")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(GoldError, match=r"pipe: not a folder$"):
+            find_spec(tmp_path / "pipe")
 
 
 def test_pairs_of_a_file() -> None:

@@ -34,7 +34,8 @@ def test_a_value_that_is_no_positive_number_is_refused(value: object) -> None:
 def test_only_seconds_may_be_a_fraction() -> None:
     """Half a row means nothing; half a second does."""
     assert resolve_limits({"seconds": 0.5})["seconds"] == 0.5
-    assert resolve_limits({"rows": 3.0})["rows"] == 3
+    assert resolve_limits({"run_seconds": 1.5, "clock": 0}) == {**DEFAULT_LIMITS, "run_seconds": 1.5}
+    assert repr(resolve_limits({"rows": 3.0})["rows"]) == "3"
     with pytest.raises(UsageError, match="limit 'rows' must be a whole number"):
         resolve_limits({"rows": 2.5})
 

@@ -148,6 +148,14 @@ def test_tables_of_a_database_by_name(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=why) as refused:
             load_table(tmp_path / "none.sqlite", LIMITS, table=name)
         assert "none" in refused.value.hint
+    with sqlite3.connect(tmp_path / "many.sqlite") as lite:
+        for number in range(11):
+            lite.execute(f"CREATE TABLE t{number} (n)")
+    lite.close()
+    for name in (None, "x"):
+        with pytest.raises(UsageError) as refused:
+            load_table(tmp_path / "many.sqlite", LIMITS, table=name)
+        assert refused.value.hint.endswith(" t0, t1, t2, t3, t4, t5, t6, t7, t8, t9")
     for file, content, code in (
         ("bad.sqlite", b"SQLite format 3\0junk", "BAD_DUCKDB"),
         ("bad.parquet", b"junk", "WRONG_ANSWER_TYPE"),

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import OutputError, SubmissionError
 from evalsuite.core.types import Answer, Fault, GoldInstance, Result, Submission, Task
@@ -20,7 +21,17 @@ from evalsuite.readers import submission as reading
 from evalsuite.readers import submission_files
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.submission import read_metadata
-from evalsuite.readers.submission_files import _stamp_of_files, cached_hash, file_contents, submission_hash, uncertain_instances
+from evalsuite.readers.submission_files import (
+    _stamp_of_files,
+    cached_hash,
+    file_contents,
+    has_changed,
+    hash_of,
+    named_hash,
+    read_of,
+    submission_hash,
+    uncertain_instances,
+)
 from evalsuite.runs import plan
 from evalsuite.runs import scoring as running
 from evalsuite.runs.history_index import find_scored, key_of
@@ -108,6 +119,47 @@ def test_a_link_at_any_depth_is_seen(folder: Path, linked: str) -> None:
     after, same = _stamp_of_files(folder, ["t/a/b/r.csv"], frozenset())
     assert (before == after, newest == same) == (False, True)
     assert _stamp_of_files(folder, ["none/r.csv"], frozenset())[1] == 0
+
+
+def test_what_the_files_of_a_submission_contain(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known is not read, the metadata file has no limit, and an error of the system counts by its name."""
+    read, meta, file = read_submission(folder), "results_metadata.jsonl", "f/r.csv"
+    digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in (meta, file)}
+    assert file_contents(read) == {meta: read.digest, file: digests[file]} == digests
+    assert file_contents(read, known={file: "7"}) == {**digests, file: "7"}
+    assert named_hash(read) == hash_of({meta: digests[meta], file: ""})
+    assert named_hash(replace(read, digest=None, metadata="")) == hash_of({meta: "", file: ""})
+    unread = replace(read, digest=None, limit_bytes=3)
+    assert file_contents(unread) == {**digests, file: "TOO_LARGE"}
+    tasks = [
+        Task(instance=GoldInstance(instance_id=name, checks=()), answer=answer, gold_folder=Path(), submission_folder=folder)
+        for name, answer in (("none", None), ("t", read.answers["t"]), ("f", read.answers["f"]))
+    ]
+    whole = Result(
+        instance_id="f",
+        status="scored",
+        score=0,
+        official=0,
+        strict=0,
+        scorer=None,
+        reason="",
+        fault=None,
+        digests={"r.csv": digests[file]},
+    )
+    results = {"f": whole, "none": whole}
+    for result, known in (
+        (whole, {file: digests[file]}), (replace(whole, digests={}), {}), (replace(whole, digests={"r.csv": "BAD_PATH"}), {}),
+        (replace(whole, digests={"s.csv": digests[file]}), {}),
+    ):  # fmt: skip
+        assert read_of(tasks, {**results, "f": result}) == known
+    assert read_of(tasks, {"none": whole}) == {}
+    assert [has_changed(read, {file: text}) for text in (digests[file], "7")] == [False, True]
+
+    def fail(_: object) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(submission_files, "content_digest", fail)
+    assert file_contents(read)[file] == "TimeoutError"
 
 
 def test_a_folder_that_cannot_be_listed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
