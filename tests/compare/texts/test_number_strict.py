@@ -47,6 +47,8 @@ FLIPS: list[tuple[str, Any, dict[str, Any], str]] = [
     ("In 2017 it was 17.5", "17.5", {}, "context numbers"),
     ("42, 43", [42, 44], {"conj": "or"}, ""),
     ("1, 2, 3", [1, 2], {}, "hedged"),
+    ("2020 and 7", 7, {}, ""),
+    *((f"{year} and 7", 7, {}, "hedged") for year in ("-2020", "+2020", "2020%", "2020e1", "2020 k")),
     ("0.00003", "0.0", {}, "value taken for zero"),
     ("42 of York", 42, {"exclude": ["or"]}, "exclude inside a word"),
 ]

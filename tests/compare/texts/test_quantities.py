@@ -111,6 +111,13 @@ def test_a_date_with_several_readings() -> None:
 QUANTITIES: list[tuple[Any, dict[str, Any], Fraction | None, dict[str, int] | None]] = [
     ("$1.2 million", {}, Fraction(1_200_000), {"USD": 1}),
     ("-€3k", {}, Fraction(-3000), {"EUR": 1}),
+    *((f"$2 {word}", {}, Fraction(2000), {"USD": 1}) for word in ("thousand", "k")),
+    *((f"$2 {word}", {}, Fraction(2 * 10**6), {"USD": 1}) for word in ("million", "mio", "mn", "m")),
+    *((f"$2 {word}", {}, Fraction(2 * 10**9), {"USD": 1}) for word in ("billion", "bn", "b")),
+    *((f"$2 {word}", {}, Fraction(2 * 10**12), {"USD": 1}) for word in ("trillion", "tn")),
+    ("5 EUR", {}, Fraction(5), {"EUR": 1}),
+    ("1" + "0" * 197 + " m", {}, Fraction(10**197), {"m": 1}),
+    ("1" + "0" * 198 + " m", {}, None, None),
     ("3 k", {"unit": "m"}, Fraction(3), {"k": 1}),
     ("5 mA/cm2", {}, Fraction(50), {"A": 1, "m": -2}),
     ("2 J/(mol K)", {}, Fraction(2), {"kg": 1, "m": 2, "s": -2, "mol": -1, "K": -1}),

@@ -4,6 +4,7 @@ The corpus (tests/data/values) was written for this test, right and wrong texts 
 """
 
 import json
+import sys
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -11,16 +12,26 @@ from itertools import combinations, product
 from typing import Any
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.compare.answer_rules import find_named_numbers, match_number_strictly, match_text_strictly
-from evalsuite.compare.characters import LETTER, MOST_MARKS, clean, digits_only
+from evalsuite.compare.characters import LETTER, MOST_MARKS, clean, digits_only, is_visible
 from evalsuite.compare.number_columns import plain_words
 from evalsuite.compare.numbers import Number, Tolerance, exact_of
 from evalsuite.compare.packed_text import pack_lists
 from evalsuite.compare.strict_columns import equal
-from evalsuite.compare.values import Percent, find_numbers, number_at_start, number_readings, plain_amounts, read_cell
+from evalsuite.compare.values import (
+    Percent,
+    _is_apart,
+    find_numbers,
+    number_at_start,
+    number_readings,
+    numeric_tokens,
+    plain_amounts,
+    read_cell,
+)
 from tests.conftest import ROOT
 from tests.models import strict_table
 from tests.properties import examples
@@ -285,3 +296,31 @@ def test_what_only_looks_like_digits_becomes_a_letter(char: str, plain: str) -> 
 def test_a_bound_and_a_denial_are_no_statements(answer: str, doubts: list[str]) -> None:
     """Either alone is enough."""
     assert list(find_named_numbers(answer, ["5", "6"]).values()) == doubts
+
+
+@pytest.mark.parametrize(
+    ("text", "values"), [("1234 567", [1234, 567]), ("123 456", [123_456]), ("12 345 678", [12_345_678]), ("123 4567", [123, 4567])]
+)
+def test_groups_of_three_digits_are_one_number(text: str, values: list[int]) -> None:
+    """If the first group has at most three digits and each other one exactly three."""
+    wanted = list(map(Decimal, (1234, 567, 123, 456, 4567, 123_456, 12_345_678, 1_234_567)))
+    assert [value for value, _, _ in numeric_tokens(text, set(), wanted)] == values
+
+
+@pytest.mark.parametrize(
+    ("digits", "golds", "is_apart"),
+    [
+        ("1,234", "1", True), ("1,234", "1234", False), ("1,234", "1 1234", False), ("1,234", "1 234 1234", True), ("42,00", "42", False),
+        ("1,2", "1 2", True), ("1,2", "3", False), ("1.5,2", "1", False),
+    ],
+)  # fmt: skip
+def test_digits_with_separators_are_several_numbers(digits: str, golds: str, is_apart: bool) -> None:
+    """If a group is a gold and the whole is none, or if every group is one."""
+    assert _is_apart(digits, frozenset(golds.split())) is is_apart
+
+
+def test_blank_characters_are_those_of_unicode() -> None:
+    """Of what Python prints: the default-ignorable ones, the blank Braille pattern, the null notehead and the Khitan filler."""
+    printable = "".join(filter(str.isprintable, map(chr, range(sys.maxunicode + 1))))
+    blank = {char for char in printable if not is_visible(char)}
+    assert blank == {*regex.findall(r"\p{Default_Ignorable_Code_Point}", printable), "\u2800", "\U0001d159", "\U00016fe4"}
