@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evalsuite.compare.answer_rules import match_number_strictly, match_text_strictly
+from evalsuite.compare.answer_rules import match_number_strictly, match_text_strictly, number_margin
 from evalsuite.compare.claims import Claims
 from evalsuite.compare.numbers import exact_of
 from evalsuite.compare.values import find_numbers
@@ -122,3 +122,13 @@ def test_a_reason_about_a_part_says_so() -> None:
     assert match_text_strictly("Peru is close, but the answer is Chile", "Peru").reason == f"the answer lacks the gold text{part}"
     assert match_text_strictly("Chile", "Peru").reason == "the answer lacks the gold text"
     assert match_number_strictly("Final answer: 42", 42).reason == "contains 42"
+
+
+@pytest.mark.parametrize(
+    ("first", "gold", "conj", "margin"),
+    [(100, 99.5, "or", 0.5), (99, 99.5, "or", 0.5), (101, [99.5, 98], "and", 3), (101, [99.5, 98], "or", 1.5)],
+)
+def test_of_many_numbers_the_nearest_one_is_the_margin(first: int, gold: Any, conj: Any, margin: float) -> None:
+    """No tolerance is tried then."""
+    answer = "; ".join(map(str, range(first, first + 60)))
+    assert number_margin(answer, gold, conj=conj, percentage=False, is_right=False, accepts=lambda _: 1 / 0 > 0) == margin

@@ -157,7 +157,7 @@ def test_texts() -> None:
     ("text", "number", "rest"),
     [
         ("1.5e3 m", 1500, " m"), ("2×10^-3 kg", Fraction(2, 1000), " kg"), ("-4.5E2", -450, ""), ("10^3 m", 1000, " m"),
-        ("7.25e0", Fraction(29, 4), ""), ("12 m", 12, " m"), ("1e-2", Fraction(1, 100), ""),
+        ("7.25e0", Fraction(29, 4), ""), ("12 m", 12, " m"), ("1000 1/m", 1000, " 1/m"), ("1e-2", Fraction(1, 100), ""),
     ],
 )  # fmt: skip
 def test_the_number_at_the_start(text: str, number: Fraction, rest: str) -> None:
