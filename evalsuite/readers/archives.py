@@ -8,6 +8,7 @@ import zipfile
 import zlib
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
+from itertools import accumulate
 from pathlib import Path
 from typing import IO, Final, Self
 
@@ -65,8 +66,8 @@ class ArchiveChecks:
     def file(self, name: str) -> None:
         """Add a file of that name. Raises BAD_PATH if the name is not allowed, or used by another file or folder (case ignored)."""
         *folders, _ = self._parts(name)
-        for n in range(1, len(folders) + 1):
-            self._folder("/".join(folders[:n]))
+        for folder in accumulate(folders, "{}/{}".format):
+            self._folder(folder)
         if (other := self._files.get(key := _fold_name(name))) is not None:
             same = "occurs twice" if other == name else f"differs from {other!r} only in case"
             raise FaultError("BAD_PATH", f"{name!r} {same}")
@@ -76,9 +77,8 @@ class ArchiveChecks:
 
     def folder(self, name: str) -> None:
         """Add a folder of that name. Raises BAD_PATH like `file`; a folder may occur twice."""
-        parts = self._parts(name)
-        for n in range(1, len(parts) + 1):
-            self._folder("/".join(parts[:n]))
+        for folder in accumulate(self._parts(name), "{}/{}".format):
+            self._folder(folder)
 
     def _folder(self, name: str) -> None:
         key = _fold_name(name)

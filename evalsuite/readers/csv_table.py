@@ -337,7 +337,7 @@ def read_named_rows(path: Path, *, delimiters: str = ",") -> tuple[list[str], li
         encoding = "utf-8-sig" if dialect.encoding == DEFAULT.encoding else dialect.encoding
         with opened(path, "rt", encoding=encoding, newline="") as lines:
             lines_and_cells = csv_rows(lines, delimiter=dialect.delimiter)
-            _, header = next(lines_and_cells, (0, []))
+            header = next((row for _, row in lines_and_cells), [])
             rows = [(line, row) for line, row in lines_and_cells if row]
     except UnicodeError:
         why = f"not UTF-8, first in line {_first_undecodable(path)}"
@@ -476,8 +476,6 @@ def _read_with_pandas(data: bytes, name: str, limits: Limits) -> Table:
     ragged, last = _odd_lines(data)
     try:
         frame = pd.read_csv(io.BytesIO(data), dtype=str, na_filter=False, compression=None, low_memory=False)
-    except UnicodeDecodeError:
-        raise FaultError("BAD_ENCODING") from None
     except pd.errors.EmptyDataError:
         raise FaultError("BAD_CSV", "the file is empty") from None
     except MemoryError:

@@ -152,7 +152,7 @@ def _copy(source: BinaryIO | IO[bytes], target: IO[bytes], limit_bytes: int) -> 
     source.seek(0)
     left = limit_bytes
     # Bounded even if the file grows while it is copied.
-    while left > 0 and (block := source.read(min(left, _BLOCK))):
+    while block := source.read(min(left, _BLOCK)):
         left -= len(block)
         if block.count(0) == len(block):
             target.seek(len(block), os.SEEK_CUR)
@@ -169,11 +169,9 @@ def _memory_file() -> IO[bytes]:
     """
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("evalsuite"), "w+b")
-    descriptor = -1
-    with contextlib.suppress(AttributeError, TypeError):
-        descriptor = ctypes.CDLL(None).memfd_create(b"evalsuite", _CLOSE_ON_EXEC)
-    if descriptor >= 0:
-        return os.fdopen(descriptor, "w+b")
+    # Without the call, or without a descriptor.
+    with contextlib.suppress(AttributeError, TypeError, ValueError):
+        return os.fdopen(ctypes.CDLL(None).memfd_create(b"evalsuite", _CLOSE_ON_EXEC), "w+b")
     import tempfile
 
     return tempfile.TemporaryFile()
@@ -270,7 +268,7 @@ def _register_descriptor_files(connection: "DuckDBPyConnection") -> None:
 def _check_magic(handle: BinaryIO) -> None:
     """Raise BAD_DUCKDB unless the bytes are DuckDB's: for any other file duckdb would look for an extension that reads it."""
     head = handle.read(12)
-    if head[8:12] != _MAGIC:
+    if head[8:] != _MAGIC:
         raise FaultError("BAD_DUCKDB", "the file is empty" if not head else "the file is not a DuckDB database")
 
 

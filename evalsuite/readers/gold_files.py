@@ -144,7 +144,7 @@ def _written_by_plugins(root: str, spec: Path, files: Iterable[str]) -> set[str]
     left = {file for file, name in names.items() if is_bytecode(name)}
     suite = Path(root, SUITE_FILE)
     content = suite.read_bytes() if suite.is_file() else b""
-    if content and _PLUGIN.search(content) and not is_alone(spec):
+    if _PLUGIN.search(content) and not is_alone(spec):
         entries, rest = spec.read_bytes(), _PLUGIN.sub(b"", content)
         of_gold = {top: _is_named(top, entries, rest) for top in {name.partition("/")[0] for name in names.values()}}
         left |= {file for file, name in names.items() if not of_gold[name.partition("/")[0]] and not name.endswith(".py")}
@@ -266,7 +266,7 @@ def read_questions(spec: Path, databases: Sequence[str]) -> tuple[list[dict[str,
         try:
             with open_trusted(place, limit_bytes=DEFAULT_LIMITS["metadata_bytes"]) as handle:
                 text = read_text(handle, limit_bytes=DEFAULT_LIMITS["metadata_bytes"])
-            questions = parse_tree(text, limits={**DEFAULT_LIMITS, "json_records": 1 << 30})
+            questions = parse_tree(text, limits={**DEFAULT_LIMITS, "json_records": len(text)})
         except FaultError as error:
             return [{} for _ in databases], f"{place.name} is not read: {describe(error.fault)}"
         fits = isinstance(questions, list) and len(questions) == len(databases) and all(isinstance(item, dict) for item in questions)

@@ -69,8 +69,8 @@ def _ending_of_text(head: bytes) -> str:
         return ""
     if text[0] in "[{":
         return ".jsonl" if all(line.startswith("{") for line in lines) and lines[0].rstrip().endswith("}") and lines[1:] else ".json"
-    widths = {line.count(dialect.delimiter) for line in lines[:-1] or lines}
-    return ".csv" if lines[1:] and 0 not in widths and len(widths) == 1 else ""
+    widths = {line.count(dialect.delimiter) for line in lines[:-1]}
+    return ".csv" if 0 not in widths and len(widths) == 1 else ""
 
 
 def load_table(path: Path, limits: Limits, *, table: str | None = None, private: Path | None = None) -> Any:

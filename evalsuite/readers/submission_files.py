@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from importlib import import_module
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -251,7 +252,7 @@ def _links(root: str) -> set[str]:
 def _through_link(root: str, name: str) -> bool:
     """Whether a folder between the root and the file is a link."""
     parts = name.split("/")[:-1]
-    return any(stat.S_ISLNK(os.lstat("/".join([root, *parts[: n + 1]])).st_mode) for n in range(len(parts)))
+    return any(stat.S_ISLNK(os.lstat(f"{root}/{place}").st_mode) for place in accumulate(parts, "{}/{}".format))
 
 
 def is_remote(place: str) -> bool:

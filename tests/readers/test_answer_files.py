@@ -131,6 +131,9 @@ def test_what_nobody_needed_is_read_for_the_digest(place: Path, monkeypatch: pyt
         assert handle.read(1) == b"n"
     (place / "r.csv").write_bytes(B)
     assert opened.digests() == {"r.csv": sha(B)}
+    opened = files(place, file_bytes=3)
+    opened.open("r.csv", query=True).close()
+    assert opened.digests() == {"r.csv": UNKNOWN}, "no more is read than any file may have"
     opened = files(place)
     with opened.open("r.csv") as handle:
         handle.read(1)

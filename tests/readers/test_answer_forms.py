@@ -104,6 +104,9 @@ def test_gold_that_is_not_an_equal_answer(gold: Path, monkeypatch: pytest.Monkey
     assert list(copy("g.duckdb", None)["t"].columns[0]) == [1]
     (gold / "q/g.duckdb.wal").touch()
     assert copy("g.duckdb", None) is None
+    (gold / "q/p.csv").write_text("a\n1\n")
+    monkeypatch.setattr("evalsuite.readers.csv_table.PACKED_BYTES", 1)
+    assert packed_of(copy("p.csv", None)) is not None
     digests = iter(["1", "2"])
     monkeypatch.setattr(load_answer, "_digest", lambda _: next(digests))
     assert (copy("a.csv", 4, "1"), next(digests, "both were read")) == (None, "both were read")

@@ -192,6 +192,9 @@ def test_size_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not isinstance(open_csv_table(lambda: io.BytesIO(data), name="t.csv", limits=LIMITS), UnreadTable)
     assert isinstance(open_csv_table(lambda: io.BytesIO(data * 1500), name="t.csv", limits=LIMITS), UnreadTable)
     monkeypatch.setattr(csv_table, "PACKED_BYTES", 100)
+    for name, why in (("t.zip", "archives are not read"), ("t.csv.GZ", "cannot be unpacked")):
+        with pytest.raises(FaultError, match=why):
+            open_csv_table(lambda: io.BytesIO(data), name=name, limits=LIMITS)
     table = stream_csv_table(lambda: io.BytesIO(data), name="t.csv", limits=LIMITS)
     assert packed_of(table) is not None
     assert (table.n_rows, table.header, list(table.columns[1])) == (50, ("a", "b"), ["2"] * 50)

@@ -13,6 +13,8 @@ def test_rows_keep_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes('\ufeffa,b\n1,2\n\n"",\n"x\ny"\n'.encode())
     assert read_named_rows(path) == (["a", "b"], [(2, ["1", "2"]), (4, ["", ""]), (6, ["x\ny"])])
+    path.write_bytes("a,b\n1,é\n".encode("utf-16"))
+    assert read_named_rows(path) == (["a", "b"], [(2, ["1", "é"])])
 
 
 @pytest.mark.parametrize(

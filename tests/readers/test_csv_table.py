@@ -219,6 +219,7 @@ def test_both_ways_meet_on_blocks_of_rows(monkeypatch: pytest.MonkeyPatch) -> No
     """A block of blank lines, a block of short rows and one of full rows."""
     monkeypatch.setattr(csv_table, "_BLOCK_ROWS", 2)
     assert cells(read("a,b\n\n\n1\n2\n3,x\n4,y\n\n5,z\n")) == [["1", "2", "3", "4", "5"], ["", "", "x", "y", "z"]]
+    assert fault("\n\na,b\n\n1\n2\n3,x,y\n") == ("BAD_CSV", "line 7 has 3 fields, the lines before it 2")
 
 
 @pytest.mark.conformance

@@ -6,11 +6,13 @@ import os
 import shutil
 import sys
 import tempfile
+import time as time_module
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from types import FrameType, SimpleNamespace
 from typing import Any
@@ -279,6 +281,7 @@ def test_how_large_a_packed_table_may_be(select: str, size: int | None, tmp_path
 
 def test_gold_that_is_read_as_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A small database of values without a log next to it; not one with a fault or with packed text."""
+    assert duckdb_tables._SMALL_BYTES == 8 << 20
     path = make(tmp_path / "r.duckdb", T)
     tables = read_trusted_duckdb(path, names=None, limits=resolve_limits())
     size = path.stat().st_size + memory_of(tables["t"])
@@ -297,12 +300,18 @@ def test_gold_that_is_read_as_an_answer(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_file_that_is_no_database_never_reaches_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a sqlite file duckdb would download a reader."""
     path = tmp_path / "r.duckdb"
+    trusted = partial(read_trusted_duckdb, names=None, limits=resolve_limits())
     monkeypatch.setattr(duckdb, "connect", None)
-    for content, detail in ((b"", "the file is empty"), (b"SQLite format 3\0" * 9, "the file is not a DuckDB database")):
+    for content, detail in (
+        (b"", "the file is empty"),
+        (b"SQLite format 3\0" * 9, "the file is not a DuckDB database"),
+        (b"12345678DUC", "the file is not a DuckDB database"),
+    ):
         path.write_bytes(content)
-        with pytest.raises(FaultError) as caught:
-            read(path)
-        assert (caught.value.fault.code, caught.value.fault.detail) == ("BAD_DUCKDB", detail)
+        for names_of in (read, lambda path: duckdb_table_names(path, limits=resolve_limits()), trusted):
+            with pytest.raises(FaultError) as caught:
+                names_of(path)
+            assert (caught.value.fault.code, caught.value.fault.detail) == ("BAD_DUCKDB", detail)
 
 
 def test_a_damaged_file_is_a_fault_with_a_fixed_text(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -398,6 +407,29 @@ def test_how_much_memory_duckdb_may_take(memory_mib: int, limit: str) -> None:
         assert connection.execute(f"SELECT {settings}").fetchone() == (limit, False, True, "UTC", "")
 
 
+def test_gold_is_read_in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the zone of this machine, and without a bar."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "Asia/Tokyo")
+        time_module.tzset()
+        connection = duckdb_tables._gold_connection.__wrapped__()
+        assert connection.execute("SELECT current_setting('TimeZone'), current_setting('enable_progress_bar')").fetchone() == ("UTC", False)
+    time_module.tzset()
+
+
+def test_a_file_system_that_is_refused() -> None:
+    """What stood in for fsspec is gone, and the error is seen."""
+    before = dict(sys.modules)
+
+    def fail(_: object) -> None:
+        raise ValueError("refused")
+
+    connection: Any = SimpleNamespace(register_filesystem=fail)
+    with pytest.raises(ValueError, match="refused"):
+        _register_descriptor_files(connection)
+    assert sys.modules == before
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"abcdefghi", b"abcd" + bytes(8) + b"ef", bytes(9), b"ab" + bytes(10) + b"c" + bytes(5), b"abcdefgh" + bytes(4)]
 )
@@ -425,10 +457,19 @@ def test_a_file_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
         def __init__(self, _: None) -> None:
             pass
 
+    class NoDescriptor(NoLibrary):
+        """A libc that has no descriptor left."""
+
+        memfd_create = staticmethod(lambda *_: -1)
+
     for step in ("python", "libc", "disk"):
         if step == "libc":
             monkeypatch.delattr(os, "memfd_create")
         elif step == "disk":
+            monkeypatch.setattr(duckdb_tables.ctypes, "CDLL", NoDescriptor)
+        with duckdb_tables._memory_file() as file:
+            assert str(Path(f"/proc/self/fd/{file.fileno()}").readlink()).startswith("/memfd:evalsuite") is (step != "disk")
+        if step == "disk":
             monkeypatch.setattr(duckdb_tables.ctypes, "CDLL", NoLibrary)
         with duckdb_tables._memory_file() as file:
             file.write(b"abc")

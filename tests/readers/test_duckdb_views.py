@@ -57,6 +57,7 @@ def read(place: Path, name: str = "mart", **limits: int) -> Table | Fault:
         ["create view mart as with x as (select * from base), base as (select 5 as id) select x.id, base.id as k from x, base"],
         ["create view mart as with base as (select 7 as id) select a.id as k, b.id from main.base a, p.main.base b"],
         ["create view mart as select * from p.base"],
+        ["create view mart as select *, 'a\nb' as x from base"],
         [
             "create schema raw",
             "create table raw.base as select id + 7 as id from base",

@@ -125,8 +125,11 @@ def test_digests_of_gold_are_known_with_its_files(tmp_path: Path, shelf: FileCac
 def test_names_of_gold_tables_are_read_with_the_tables(tmp_path: Path, shelf: FileCache) -> None:
     """What was read for them is what a judge gets; without room for it only the names are read."""
     order = make(tmp_path)[2]
-    assert gold_table_names(tmp_path, "c", "gold.duckdb", LIMITS) == ("t",)
+    with duckdb.connect(str(tmp_path / "c" / "gold.duckdb")) as connection:
+        connection.execute("CREATE TABLE u AS SELECT 2 AS x")
+    assert gold_table_names(tmp_path, "c", "gold.duckdb", LIMITS) == ("t", "u")
     known = read_gold_files("database", {"gold": "gold.duckdb"}, folder=tmp_path, instance_id="c", limits=LIMITS, as_it_comes=True)
     assert (shelf.n_read, known["gold"]["t"].columns[0], order[2]) == (1, [1], "c")
     shelf._most_bytes = 1
-    assert (gold_table_names(tmp_path, "c", "gold.duckdb", LIMITS), shelf.n_read) == (("t",), 1)
+    assert (gold_table_names(tmp_path, "c", "gold.duckdb", LIMITS), shelf.n_read) == (("t", "u"), 1)
+    assert list(read(tmp_path, order)) == ["t"], "without those that nobody asks for"

@@ -159,19 +159,34 @@ def test_files_that_are_part_of_gold(tmp_path: Path) -> None:
     (gold / "a_eval.jsonl").write_text("{}")
     (gold / "suite.yaml").write_text("rules: strict\n")
     (gold / "q" / "r.csv").write_text("a\n")
-    (gold / "q" / "back").symlink_to(gold / "q")
+    for name in ("back", "again"):
+        (gold / "q" / name).symlink_to(gold / "q")
     first = gold_hash(gold)
     assert first == "4775ec028e0d", "another hash would part published runs from their gold"
     (gold / "q" / ".hidden").mkdir()
     (gold / "q" / ".hidden" / "x").write_text("x")
     (gold / "q" / ".x").write_text("x")
+    (gold / ".git").mkdir()
+    (gold / ".git" / "x").write_text("x")
     assert gold_hash(gold) == first
     (gold / "suite.yaml").write_text("rules: strict\njudge: {url: a}\n")
     judged = gold_hash(gold)
     (gold / "suite.yaml").write_text("rules: strict\njudge: {url: b}\n")
     assert gold_hash(gold) == judged
-    (gold / "suite.yaml").write_text("rules: official\njudge: {url: b}\n")
-    assert gold_hash(gold) != judged
+    hashes = [first, judged]
+    for text in (
+        "rules: official\njudge: {url: b}\n",
+        "# judge\nrules: strict\n",
+        "[judge]\n",
+        "name: a\njudge: {url: b}\nrules: strict\n",
+    ):
+        (gold / "suite.yaml").write_text(text)
+        hashes.append(gold_hash(gold))
+    assert len({*hashes}) == len(hashes)
+    (gold / "suite.yaml").write_text("rules: strict\nname: a\n")
+    hashes.append(gold_hash(gold))
+    (gold / "suite.yaml").write_text("rules: strict\nname: a\njudge: {url: c}\n")
+    assert gold_hash(gold) == hashes[-2], "whatever their order"
     (gold / "q" / "s").mkdir()
     before = gold_hash(gold)
     (gold / "q" / "s" / "r.csv").write_text("a\n")
@@ -191,6 +206,27 @@ def test_files_next_to_pairs(tmp_path: Path) -> None:
         stats = [(tmp_path / part).stat() for part in ("a_gold.sql", name)]
         assert (list(files.digests), files.inodes) == (["a_gold.sql", name], {(status.st_dev, status.st_ino) for status in stats})
         assert (gold_inodes(spec), gold_links(spec)) == (files.inodes, [])
+
+
+@pytest.mark.parametrize(
+    ("folder", "entries", "suite", "is_of_gold"),
+    [
+        ("a", b'{"instance_id": "a"}', b"", True), ("a", b'{"gold": "a/g.csv"}', b"", True), ("a", b"{}", b"from: a", True),
+        ("a", b'{"gold": "b/a", "x": "aa"}', b"", False), ("\u00e4", b'{"instance_id": "\\u00e4"}', b"", True),
+        ("\u00e4", b"{}", b"from: \xc3\xa4", True), ("sql", b"", b"", True), ("exec_result", b"", b"", True), ("x", b"", b"", False),
+    ],
+)  # fmt: skip
+def test_folders_next_to_a_plugin(tmp_path: Path, folder: str, entries: bytes, suite: bytes, is_of_gold: bool) -> None:
+    """One that an instance or suite.yaml names is part of gold; of another one only its sources are, and of none compiled Python."""
+    (tmp_path / folder).mkdir()
+    for name in ("g.csv", "p.py", "p.pyc"):
+        (tmp_path / folder / name).touch()
+    (tmp_path / "x_eval.jsonl").write_bytes(entries)
+    (tmp_path / "suite.yaml").write_bytes(b"scorers: [python:plugin/p.py]\n" + suite)
+    names = [name for name in read_gold_files(tmp_path).digests if "/" in name]
+    assert names == [f"{folder}/g.csv"] * is_of_gold + [f"{folder}/p.py"]
+    (tmp_path / "suite.yaml").write_bytes(suite)
+    assert [name for name in read_gold_files(tmp_path).digests if "/" in name] == [f"{folder}/g.csv", f"{folder}/p.py"]
 
 
 def test_files_of_gold_that_changed(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_bytes_that_are_not_utf8_are_reported_and_no_id_is_guessed_from_them() -
     entries, _ = read(b'{"instance_id": "\xff"}\n' + GOOD.encode())
     assert entries[0].fault is not None
     assert (entries[0].fault.code, entries[0].fault.detail) == ("BAD_ENCODING", "byte 18 of line 1 is not UTF-8")
-    assert entries[0].instance_id is None
+    assert (entries[0].instance_id, entries[0].hint) == (None, "save the file as UTF-8")
     assert entries[1].value == {"instance_id": "good", "v": 1}
 
 
@@ -174,9 +174,13 @@ def test_a_line_over_the_cap_is_skipped_unread_and_its_id_kept() -> None:
     """A line of a gigabyte must cost no gigabyte."""
     entries, _ = read('{"instance_id": "long", "v": "' + "x" * 5000 + f'"}}\n{GOOD}\n', line_bytes=1000)
     assert entries[0].fault is not None
-    assert (entries[0].fault.code, entries[0].instance_id) == ("TOO_LARGE", "long")
+    assert (entries[0].fault.code, entries[0].instance_id, entries[0].hint) == ("TOO_LARGE", "long", "one object a line")
     assert entries[1].value == {"instance_id": "good", "v": 1}
     assert entries[1].line == 2
+    for size, name in ((4096, "long"), (4097, None)):
+        head = '", "instance_id": "long"'.rjust(size - len('{"v": "'), "x")
+        entries, _ = read('{"v": "' + head + ', "w": "' + "x" * 5000, line_bytes=5000)
+        assert [entry.instance_id for entry in entries] == [name], "as much of the line is kept"
 
 
 def test_the_longest_line_the_longest_number_and_a_quoted_value() -> None:

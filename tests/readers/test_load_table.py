@@ -4,6 +4,7 @@ import gzip
 import json
 import mimetypes
 import sqlite3
+import sys
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.core.errors import FaultError, MissingExtraError, UsageError
 from evalsuite.core.types import Table
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.load_table import as_texts, ending_of, is_sqlite, load_table, read_workbook
@@ -46,6 +47,7 @@ ROWS = [(1, "a"), (2, None)]
         ("a.txt", b"a;b\n1;2\n3", ".csv"),
         ("a.txt", b"a,b\n1,2,3\n4,5\n", ""),
         ("a.txt", b"a,b\n", ""),
+        ("a.txt", b"a,b\n1,2\n", ".csv"),
         ("a.txt", b"one\ntwo\n", ""),
         ("a.txt", b"a,b\0\n1,2\n", ""),
         ("a.txt", b" \n", ""),
@@ -180,6 +182,10 @@ def test_workbooks(tmp_path: Path) -> None:
         return tmp_path / name
 
     moments = (datetime(2024, 5, 1, 12), time(9, 30), None, 2.5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "openpyxl", None)
+        with pytest.raises(MissingExtraError, match="openpyxl is not installed"):
+            read_workbook(tmp_path / "a.xlsx")
     path = write("a.xlsx", (), ("day", "at", None, 7), moments, (None, None, None, None), ("x", "=1+1", "lost", True))
     # The system's table of MIME types may not be opened in a sandbox.
     mimetypes.knownfiles.append("/dev/null")

@@ -92,6 +92,18 @@ def test_absent_places(memory: Any) -> None:
             pass
 
 
+def test_an_address_that_cannot_be_read(memory: Any) -> None:
+    """The kind of the error is said, not its text, which could contain credentials."""
+    hand_in(memory, ("a", "file", "x.csv"))
+
+    def fail(_: Path) -> list[Submission]:
+        raise TimeoutError("secret")
+
+    with pytest.raises(SubmissionError) as refused, local_copy("memory://team", DEFAULT_LIMITS, read=fail):
+        pass
+    assert refused.value.message == "memory://team: cannot be read (TimeoutError)"
+
+
 def test_a_link_in_a_file_url_is_not_followed(tmp_path: Path) -> None:
     """`file://` is read where it lies, where links are refused as always."""
     pytest.importorskip("fsspec", reason="the extra `remote` is not installed")

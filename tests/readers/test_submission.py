@@ -238,6 +238,9 @@ def test_an_array_in_place_of_lines(tmp_path: Path) -> None:
         assert all(METADATA not in f"{answer.where} {answer.fault}" for answer in read.answers.values())
         assert all(note.startswith(f"{other.name}:") for note in read.notes[1:])
         assert read.answers["b" if where > 1 else "a"].where.startswith(f"{other.name}:")
+    other.write_text(json.dumps([entry("a", "files", ["x.csv"]), {"instance_id": "b"}]))
+    read = read_submission(tmp_path)
+    assert [(answer.value, answer.where) for answer in read.answers.values()] == [(("x.csv",), f"{other.name}:1"), ("", f"{other.name}:1")]
     other.write_text(json.dumps([entry("a", **{METADATA: 1})]))
     assert read_submission(tmp_path).notes[1:] == (f"{other.name}:1: key '{METADATA}' is not read (1 entry)",)
     for content, why in (

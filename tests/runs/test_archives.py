@@ -367,6 +367,38 @@ def test_zeros_behind_an_archive_count(tmp_path: Path) -> None:
     assert refused.value.fault.code == "LIMIT"
 
 
+@pytest.mark.parametrize("kind", ["zip", "tar", "tgz"])
+def test_limits_of_each_kind_of_archive(kind: str, tmp_path: Path) -> None:
+    """Members, bytes of a file and bytes in all are counted in each; one more than there are is allowed."""
+    names = ("a", "b")
+    path = tmp_path / f"x.{kind}"
+    if kind == "zip":
+        zipped(path, *((name, b"xyz") for name in names))
+    else:
+        tarred(path, *((name, tarfile.REGTYPE, b"xyz", "") for name in names))
+    for limits, why in (
+        ({"archive_members": 2, "file_bytes": 20_000}, ""), ({"archive_members": 1}, "more than 1 members (limit archive_members)"),
+        ({"file_bytes": 2}, "a: 3 bytes, the limit file_bytes is 2"),
+        ({"archive_bytes": 5}, "unpacked it contains more than 5 bytes (limit archive_bytes)"),
+    ):  # fmt: skip
+        if why:
+            with pytest.raises(FaultError) as refused:
+                list(stream_files(str(path), path.name, resolve_limits(limits)))
+            assert refused.value.fault.detail == why
+        else:
+            assert list(stream_files(str(path), path.name, resolve_limits(limits))) == [("a", "eHl6"), ("b", "eHl6")]
+
+
+def test_a_compression_that_nobody_knows(tmp_path: Path) -> None:
+    """The archive is refused, not read as far as it can be."""
+    path = zipped(tmp_path / "x.zip", ("a", b"x"))
+    data = bytearray(path.read_bytes())
+    data[8] = data[data.index(b"PK\x01\x02") + 10] = 99
+    path.write_bytes(data)
+    with pytest.raises(FaultError, match="its compression is not supported"):
+        list(stream_files(str(path), path.name, LIMITS))
+
+
 def test_long_names_are_cut_in_reasons(tmp_path: Path) -> None:
     """At 80 characters, whatever is wrong with a member."""
     name = "x" * 100
