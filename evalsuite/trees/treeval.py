@@ -254,16 +254,12 @@ class Walk(Columns):
             self.rows.append(Row(record, leaf_path, "hallucination", None, value, 0.0, None, position, flag))
 
     def _count_left_over(self, record: int, path: str, want: list[Any], got: list[Any], aligned: list[tuple[int, int]]) -> None:
-        if len(aligned) < len(got):
-            partners = {b for _, b in aligned}
-            for j in (j for j in range(len(got)) if j not in partners):
-                self.count_invented(record, f"{path}[{j}]", got[j], j)
-        if len(aligned) < len(want):
-            partners = {a for a, _ in aligned}
-            for i in (i for i in range(len(want)) if i not in partners):
-                self.add([0, 0, item_size(want[i]), 0, 0, 0])
-                for leaf_path, value in leaf_entries(want[i], f"{path}[{i}]"):
-                    self.rows.append(Row(record, leaf_path, "omission", value, None, 0.0, i, None, "missing item"))
+        for j in sorted({*range(len(got))} - {b for _, b in aligned}):
+            self.count_invented(record, f"{path}[{j}]", got[j], j)
+        for i in sorted({*range(len(want))} - {a for a, _ in aligned}):
+            self.add([0, 0, item_size(want[i]), 0, 0, 0])
+            for leaf_path, value in leaf_entries(want[i], f"{path}[{i}]"):
+                self.rows.append(Row(record, leaf_path, "omission", value, None, 0.0, i, None, "missing item"))
 
 
 def _leaf_rows(leaf: SchemaNode, want: Sequence[Any], places: Sequence[Place], got: Sequence[Any], worth: Floats) -> Iterator[Row]:

@@ -192,10 +192,10 @@ def test_a_search_that_begins_at_three_ends() -> None:
 
 
 def test_many_instances_are_planned_by_the_same_rule() -> None:
-    """A hundred thousand 0/1 pairs: near the normal approximation; nothing to plan for no difference."""
+    """A hundred thousand 0/1 pairs: near the normal approximation; nothing to plan for no difference, or above 100 million."""
     units = power_units([1.0] * 10_000 + [-1.0] * 10_000 + [0.0] * 80_000, binary=True)
     assert units is not None
     assert detectable(units, ALPHA) == pytest.approx(2.8016 * math.sqrt(0.2 / 100_000), rel=0.02)
     assert n_needed(units, 0.004, ALPHA) == pytest.approx((2.8016 / 0.004) ** 2 * 0.2, rel=0.02)
-    assert n_needed(units, 0.0, ALPHA) is None
+    assert n_needed(units, 0.0, ALPHA) is n_needed(units, 0.0001247, ALPHA) is None
     assert [can_show(n, ALPHA) for n in (1, 5, 6)] == [False, False, True]
