@@ -77,8 +77,6 @@ class Levenshtein:
         from rapidfuzz.distance import Indel
         from rapidfuzz.process import cpdist
 
-        if not references:
-            return np.zeros(0)
         ratios: Floats = cpdist(_texts(references), _texts(predictions), scorer=Indel.normalized_similarity, dtype=np.float64)
         if self._is_likeness(references, predictions):
             return ratios

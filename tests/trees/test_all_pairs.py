@@ -10,6 +10,7 @@ import pytest
 from evalsuite.trees.all_pairs import Grid, InnerLists
 from evalsuite.trees.field_matching import ContentOrder, FieldGrid, compat_fits, score_matrix
 from evalsuite.trees.field_results import ComparatorResult, tally
+from evalsuite.trees.json_values import ABSENT
 from evalsuite.trees.record_scoring import Scoring, Walk
 from evalsuite.trees.treeval import Place, prepare
 from evalsuite.trees.treeval import Walk as TreevalWalk
@@ -118,6 +119,22 @@ def test_lists_inside_by_key_if_all_keys_differ_else_by_best_fit(gold: str, answ
     )
     walk.rate = 0.5
     grid = FieldGrid(walk, scoring.node.by_key["t"].item, *([{"g": side}] for side in sides))
+    assert grid.values().tolist() == [[worth]]
+
+
+@pytest.mark.parametrize(
+    ("field", "gold", "answer", "worth"),
+    [("s", "a", "a", 2), ("s", "a", "b", -2), ("s", "a", ABSENT, -1), ("s", ABSENT, "a", -1), ("x", "a", "b", 0), ("p", "a", ABSENT, 0),
+     ("o", {"i": 1}, "a", -1), ("o", {}, {}, 1), ("o", {}, {"i": 1}, -0.5), ("l", ["a"], [], -0.5), ("l", [], [], 1),
+     ("q", "a b", "a c", 0)],
+)  # fmt: skip
+def test_what_one_field_is_worth(field: str, gold: Any, answer: Any, worth: float) -> None:
+    """Twice its score less half its weight: nothing for what is not scored, and less than nothing for what one side lacks."""
+    items = {"type": "object", "properties": {field: FIELDS[field]}}
+    scoring = Scoring({"type": "object", "properties": {"t": some(items, **BEST)}})
+    walk, sides = Walk(scoring, alternatives=False), ([{} if side is ABSENT else {field: side}] for side in (gold, answer))
+    walk.rate = 0.5
+    grid = FieldGrid(walk, scoring.node.by_key["t"].item, *sides)
     assert grid.values().tolist() == [[worth]]
 
 
@@ -271,10 +288,15 @@ def test_ties_inside_items_go_to_the_first_by_position_in_the_reference() -> Non
 
 
 def test_values_are_worth_the_mean_of_their_metrics() -> None:
-    """Two metrics of a list of texts count alike, one from the better end of its range."""
+    """Two metrics of a list of texts count alike, one from the better end of its range; rounded, but as they are for the reference."""
     error = PairMetric(name="error", function=lambda p, r: abs(len(p) - len(r)), score_range=(0, 4), higher_is_better=False)
     for names, expected in ((["exact_match", "error"], [[1.0, 0.25], [0.375, 0.125]]), (["error"], [[0, -2], [-1, -3]])):
         branch, _ = prepare({"l": ["string"]}, [error], {"string": names})
         node, options = branch.children[0], Options()
         grid = TreevalGrid(node, ["ab", "a"], ["ab", "abcd"], options)
         assert pair_weights(node, grid.totals(), grid.shape, options).tolist() == expected
+    for compat, weight in ((False, 0.333333333), (True, 0.33333333333333337)):
+        branch, _ = prepare({"l": ["string"]}, None, {"string": ["exact_match", "levenshtein"]}, compat=compat)
+        node, options = branch.children[0], Options(compat=compat)
+        grid = TreevalGrid(node, ["abc"], ["abd"], options)
+        assert pair_weights(node, grid.totals(), grid.shape, options).tolist() == [[weight]]

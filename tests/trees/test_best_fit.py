@@ -199,7 +199,7 @@ def test_what_lists_inside_cost_counts_in_the_best_fit() -> None:
 
 
 def test_a_key_with_a_fallback() -> None:
-    """`ordered` goes before a key; with repeated keys the fallback is the best fit, which the reference does not know."""
+    """`ordered` goes before a key, that of the first alternative; with repeated keys the fallback is the best fit, in ours only."""
     align = {"match_by": "key_field", "key": "k", "fallback": "hungarian"}
     items = {"type": "object", "properties": {"k": LEAF, "v": LEAF}}
 
@@ -212,6 +212,11 @@ def test_a_key_with_a_fallback() -> None:
     assert f1("a", "b") == [1, 1]
     assert f1("a", "a") == [1, pytest.approx(0.25)]
     assert f1("a", "b", ordered=True) == [0, 0]
+    fields = {"k": LEAF, "v": LEAF, "w": LEAF}
+    schema = {"type": "object", "properties": {"t": {"type": "array", "x-eval-align": align, "items": {**items, "properties": fields}}}}
+    gold = [{"x-eval-any-of": [{"k": "a", "v": "1", "w": "1"}, {"k": "c", "v": "3", "w": "3"}]}, {"k": "b", "v": "2", "w": "2"}]
+    answer = [{"k": "b", "v": "1", "w": "1"}, {"k": "a", "v": "2", "w": "2"}]
+    assert evaluate([{"t": gold}], [{"t": answer}], schema).mean_f1 == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize("shape", [(1, 4), (2, 3), (5, 5), (4, 2), (7, 7), (9, 9), (3, 12)])

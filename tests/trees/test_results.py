@@ -34,7 +34,7 @@ from evalsuite.trees.comparators import TRANSFORMS
 from evalsuite.trees.field_matching import UPSTREAM_MAX_PAIRS, assign, check_result, find_best_pairs, judge, try_transformed
 from evalsuite.trees.field_results import FieldReport, PathTotals, Tally, Totals, field_details, field_reason, tally
 from evalsuite.trees.json_schema import MAX_NODES, shorten, type_key
-from evalsuite.trees.json_values import Margin, canonical, canonical_order, inspect, number_in_text
+from evalsuite.trees.json_values import ABSENT, Margin, canonical, canonical_order, inspect, number_in_text
 from evalsuite.trees.record_scoring import Lost, Scoring, check_alternatives, in_step, read_broken
 from tests.trees.test_xeval_sound import NUMBER, TEXT, a_list, an_object
 
@@ -288,17 +288,18 @@ def test_limits_of_alignments() -> None:
 
     own.is_batch = True  # type: ignore[attr-defined]
     two, three = [{"a": "x"}] * 2, [{"a": "x"}] * 3
-    either = [{"x-eval-any-of": ["a", "b"]}] * 2
+    either, run = [{"x-eval-any-of": ["a", "b"]}] * 2, {"comparators": {"own": own}}
     for schema, gold, answer, limits, message in (
         (plain, ["a"] * 2, ["a"] * 3, {"max_pairs": 5}, "t: 2 x 3 elements to align, the limit is 5 pairs"),
         (best, two, three, {"max_row_pairs": 5}, "t: 2 x 3 elements to align through a judge, the limit is 5 pairs"),
         (plain, either, ["a"] * 3, {"max_row_pairs": 5}, r"t\[\]: 2 x 3 elements with alternatives to align, the limit is 5 pairs"),
     ):
-        run = {"comparators": {"own": own}} if schema is best else {}
         [(name, most)] = limits.items()
         evaluate([{"t": gold}], [{"t": answer}], an_object(t=schema), limits=TreeLimits(**{name: most + 1}), **run)
         with pytest.raises(TreeLimitError, match=f"^{message}$"):
             evaluate([{"t": gold}], [{"t": answer}], an_object(t=schema), limits=TreeLimits(**limits), **run)
+    both = an_object(t=plain, b={**TEXT, "x-eval-compare": "own"})
+    assert evaluate([{"t": ["a"] * 2}], [{"t": ["a"] * 3}], both, limits=TreeLimits(max_row_pairs=5), **run).mean_f1 == 0.8
     objects, schema = [{"x": n, "y": n} for n in range(4)], {"a": [{"x": "integer", "y": "integer"}], "b": ["string"]}
     for field, items, n in (("a", objects, 32), ("b", ["a"] * 4, 16)):
         treeval_score([{field: items}], [{field: items}], {field: schema[field]}, max_cells=n)
@@ -366,6 +367,11 @@ def test_records_that_cannot_be_read() -> None:
             read_broken(value, repair=repair)
         assert (raised.value.fault.code, raised.value.fault.detail) == ("BAD_JSON", "not JSON" if value is lost else "")
     assert (BLANK.reason, CUT.reason) == ("line 3 is blank", "line 5: not JSON")
+    for gold, rows in ((ABSENT, []), ({"a": "x"}, [("a", "omission", "x", None)])):
+        for record in (CUT, BLANK):
+            found = Scoring(an_object(a=TEXT)).record("r", gold, record, Totals())
+            assert (found.record_id, found.precision, found.recall, found.f1, found.reason) == ("r", 0, 0, 0, record.reason)
+            assert [(row.path, row.status, row.gold_value, row.extracted_value) for row in found.field_results] == rows
 
 
 def test_alternatives_that_are_none() -> None:

@@ -24,7 +24,7 @@ from evalsuite.trees import (
     validate_gold,
 )
 from evalsuite.trees.gold_validation import gold_findings
-from evalsuite.trees.json_schema import JsonRefError, as_json_schema, plain_schema
+from evalsuite.trees.json_schema import JsonRefError, SchemaError, as_json_schema, plain_schema
 
 TABLE = Path(__file__).with_name("schemas.txt")
 
@@ -89,7 +89,8 @@ def test_what_is_read(section: str) -> None:
         try:
             found = "=> " + json.dumps(read(json.loads(source), **({"notify": say} if has_remarks else {})))
         except Exception as error:
-            found = f"=> ! {type(error).__name__}: {error}"
+            parts = (error.path, error.message) if isinstance(error, SchemaError) else (str(error),)
+            found = f"=> ! {type(error).__name__}: {': '.join(filter(None, parts))}"
         assert [found, *(line for line in said if not line.startswith("- not_read"))] == expected, source
     assert len(cases(section)) > 0
 

@@ -230,6 +230,15 @@ def test_a_comparator_of_anybodys() -> None:
     assert [record.f1 for record in result.records] == [None, 0.5]
     assert (result.mean_f1, result.undecided_records, result.coverage) == (0.5, 1, 0.75)
     assert [fault.code for fault in result.faults] == ["SCORER_ERROR"]
+    # In a best fit too: the elements are then compared in order.
+    lists = an_object(t=a_list(schema, align=BEST_FIT))
+    result = one({"t": [gold[0], {"a": "x", "b": "z"}]}, {"t": [{"a": "skip", "b": "z"}, {"a": "boom", "b": "y"}]}, lists,
+                 comparators={"wild": wild})  # fmt: skip
+    [record] = result.records
+    assert [(row.path, row.status) for row in record.field_results] == [
+        ("t[0].a", "skipped"), ("t[0].b", "mismatch"), ("t[1].a", "error"), ("t[1].b", "mismatch"),
+    ]  # fmt: skip
+    assert (record.f1, {fault.detail for fault in result.faults}) == (None, {found["boom"][1]})
 
 
 def test_huge_integers_are_exact() -> None:
