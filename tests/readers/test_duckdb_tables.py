@@ -485,11 +485,13 @@ def test_a_copy_that_does_not_fit(monkeypatch: pytest.MonkeyPatch, caplog: pytes
     def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
+    file = io.BytesIO()
+    monkeypatch.setattr(duckdb_tables, "_memory_file", lambda: file)
     monkeypatch.setattr(duckdb_tables, "_copy", fail)
     caplog.set_level("DEBUG", "evalsuite.readers.duckdb_tables")
     with pytest.raises(FaultError) as refused:
         duckdb_tables.unnamed_copy(io.BytesIO(b"x"), 9)
-    assert (refused.value.fault.code, refused.value.side) == ("LIMIT", "setup")
+    assert (refused.value.fault.code, refused.value.side, file.closed) == ("LIMIT", "setup", True)
     assert "copy: OSError(28, 'No space left on device')" in caplog.text
     for error in (MemoryError(), duckdb.OutOfMemoryException()):
         with pytest.raises(FaultError, match="the database does not fit into memory_mib"), duckdb_tables._faults():

@@ -171,10 +171,10 @@ def test_lines_are_read_in_blocks_if_the_limits_allow_a_block() -> None:
     assert not PlainLines({**DEFAULT_LIMITS, "json_depth": 0}).is_usable
     values = ["x", 'say "x"', "\\", '\\"']
     lines = [json.dumps({"instance_id": "a", "answer_type": "answer", "answer_or_path": value}) for value in values]
-    assert PlainLines(DEFAULT_LIMITS).rows("".join(f"{line}\n" for line in lines).encode()) == (
-        [("a", "answer", value) for value in values],
-        [],
-    )
+    rows = [("a", "answer", value) for value in values]
+    assert PlainLines(DEFAULT_LIMITS).rows("".join(f"{line}\n" for line in lines).encode()) == (rows, [])
+    mixed = "".join(f"{line}\n" for line in ["junk", *lines, '"' * 12]).encode()
+    assert PlainLines(DEFAULT_LIMITS).rows(mixed) == ([("", "", ""), *rows, ("", "", "")], [0, 5])
 
 
 def test_large_answers_keep_their_limit(tmp_path: Path) -> None:
