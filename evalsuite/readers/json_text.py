@@ -679,7 +679,7 @@ def _recover_id(text: str) -> str | None:
     if not ids:
         return None
     try:
-        value, _ = decode_object('{"id":' + ids[-1] + "}", 0, numbers="value", limits={"json_depth": 2})
+        value, _ = decode_object('{"id":' + ids[-1] + "}", 0, numbers="value", limits=DEFAULT_LIMITS)
     except ValueError:
         return None
     # A replacement character means that the id is not certain.

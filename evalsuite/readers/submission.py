@@ -272,7 +272,7 @@ def _runs(hashes: "array[int]") -> Iterator[tuple[int, int]]:
     last = -1
     for at in equal.tolist():
         if at >= last:
-            first, last = at, at + 1
+            first, last = at, at + 2
             while last < len(hashes) and hashes[last] == hashes[first]:
                 last += 1
             yield first, last
@@ -386,7 +386,7 @@ class _MetadataReader:
         self.unknown_keys: dict[str, list[int]] = {}
         self.n_objects = 0
 
-    def read(self, handle: BinaryIO, *, is_array: bool = False) -> Submission:
+    def read(self, handle: BinaryIO, *, is_array: bool) -> Submission:
         """The submission of an open metadata file; for one that may be an array, the layout of its objects is not a note."""
         layout = Layout()
         for entry in self._entries(handle, layout, is_array=is_array):

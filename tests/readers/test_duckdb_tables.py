@@ -431,7 +431,8 @@ def test_a_file_system_that_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"abcdefghi", b"abcd" + bytes(8) + b"ef", bytes(9), b"ab" + bytes(10) + b"c" + bytes(5), b"abcdefgh" + bytes(4)]
+    "content",
+    [b"", b"abcdefghi", b"abcd" + bytes(8) + b"ef", bytes(9), b"ab" + bytes(10) + b"c" + bytes(5), b"abcdefgh" + bytes(4), b"\1" * 8],
 )
 @pytest.mark.parametrize("most", [1, 4, 9, 100])
 def test_a_private_copy_has_the_bytes_of_the_file(content: bytes, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
