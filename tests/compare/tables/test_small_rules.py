@@ -5,10 +5,13 @@ import itertools
 import math
 import random
 import re
+import uuid
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from decimal import Decimal
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,13 +19,17 @@ import pytest
 
 from evalsuite.compare import table_diff
 from evalsuite.compare.bipartite_matching import _prices
+from evalsuite.compare.dates import nanoseconds
 from evalsuite.compare.duckdb_fetchdf_compat import Duration, turns_into_floats
 from evalsuite.compare.messages import one_for_two, verdicts_only
 from evalsuite.compare.number_columns import officially_equal
+from evalsuite.compare.numbers import exact_of
 from evalsuite.compare.official_cells import ABS_TOL, NAN, Items, Vector, differing_rows
 from evalsuite.compare.official_tables import resolve
+from evalsuite.compare.strict_columns import key, read_native
 from evalsuite.compare.table_diff import compare
 from evalsuite.compare.table_hashes import stable_order
+from evalsuite.compare.values import text_cell
 from evalsuite.core.types import Table
 from evalsuite.scorers.duckdb_match import duckdb_match
 from evalsuite.scorers.table_match import table_match, tables_match
@@ -365,3 +372,21 @@ def test_of_namesakes_in_many_rows_the_one_at_the_same_place_is_compared(monkeyp
 def test_options_of_one_gold_are_no_cause() -> None:
     """A flip of several tables names what the official rules overlooked."""
     assert tables_match([text_table([["2024-01-02"]])], gold=[text_table([["2024-01-02 00:00:00"]])]).flip.startswith("same instant: ")
+
+
+NOON, UUID_ONE = datetime(2020, 1, 2, 12), uuid.UUID(int=1)
+NATIVE: list[tuple[Any, Any]] = [
+    (None, None), (float("nan"), None), (True, 1), (5, 5), (Decimal(5), 5), (Decimal("-Infinity"), ("inf", -math.inf)),
+    (math.inf, ("inf", math.inf)), ("1", text_cell("1")), (NOON, ("instant", nanoseconds(NOON))),
+    (NOON.date(), ("instant", nanoseconds(datetime(2020, 1, 2)))),
+    ({"b": 1, "a": "x"}, ("struct", (("a", key(text_cell("x"))), ("b", key(1))))),
+    ([1, None], ("list", (key(1), key(None)))), ((1, [2]), ("list", (key(1), key(("list", (key(2),)))))), (b"x", ("bytes", b"x")),
+    (bytearray(b"x"), ("bytes", b"x")), (memoryview(b"x"), ("bytes", b"x")), (NOON.time(), ("time", NOON.time())),
+    (timedelta(1), ("timedelta", timedelta(1))), (UUID_ONE, ("UUID", str(UUID_ONE))),
+]  # fmt: skip
+
+
+def test_values_of_a_database_are_read_by_their_type() -> None:
+    """A number is no text, a list no struct; a decimal without decimals is an integer."""
+    assert [read_native(value) for value, _ in NATIVE] == [cell for _, cell in NATIVE]
+    assert [exact_of(read_native(value)) for value in (0.1, Decimal("5.0"))] == [Decimal("0.1"), Decimal("5.0")]
