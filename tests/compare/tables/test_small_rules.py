@@ -18,14 +18,15 @@ import pandas as pd
 import pytest
 
 from evalsuite.compare import table_diff
-from evalsuite.compare.bipartite_matching import _prices
+from evalsuite.compare.bipartite_matching import _prices, best_sparse_assignment
+from evalsuite.compare.columns import from_message, to_message
 from evalsuite.compare.dates import nanoseconds
 from evalsuite.compare.duckdb_fetchdf_compat import Duration, turns_into_floats
 from evalsuite.compare.messages import one_for_two, verdicts_only
 from evalsuite.compare.number_columns import officially_equal
 from evalsuite.compare.numbers import exact_of
-from evalsuite.compare.official_cells import ABS_TOL, NAN, Items, Vector, differing_rows
-from evalsuite.compare.official_tables import resolve
+from evalsuite.compare.official_cells import ABS_TOL, NAN, Items, Typed, Vector, differing_rows
+from evalsuite.compare.official_tables import is_safe_text, resolve
 from evalsuite.compare.strict_columns import key, read_native
 from evalsuite.compare.table_diff import compare
 from evalsuite.compare.table_hashes import stable_order
@@ -390,3 +391,31 @@ def test_values_of_a_database_are_read_by_their_type() -> None:
     """A number is no text, a list no struct; a decimal without decimals is an integer."""
     assert [read_native(value) for value, _ in NATIVE] == [cell for _, cell in NATIVE]
     assert [exact_of(read_native(value)) for value in (0.1, Decimal("5.0"))] == [Decimal("0.1"), Decimal("5.0")]
+
+
+@pytest.mark.parametrize(("types", "is_view"), [(None, False), (("VARCHAR", "BLOB"), True)])
+def test_a_table_comes_back_from_its_message(types: tuple[str, ...] | None, is_view: bool) -> None:
+    """All of it; only cells of databases are converted."""
+    table = Table(header=("a", "b"), columns=(["x", "y"], ["1", "2"]), n_rows=2, types=types, ragged_line=7, name="t", is_view=is_view)
+    converted = table if types is None else replace(table, columns=(["y", "x"], ["2", "1"]))
+    message = to_message(table, lambda column: column[::-1])
+    assert from_message(message) == replace(converted, columns=tuple(map(list, converted.columns)))
+    with pytest.raises(ValueError, match="differ in length"):
+        from_message([*message[:3], 3, *message[4:]])
+
+
+@pytest.mark.parametrize(("n_digits", "is_safe"), [(308, True), (309, False)])
+def test_integers_beyond_floats_are_not_safe(n_digits: int, is_safe: bool) -> None:
+    """From the first length on that the largest float has."""
+    assert is_safe_text(text_table([["1"], ["9" * n_digits]])) is is_safe
+    assert is_safe_text(text_table([["9" * n_digits], ["1"]]), [1])
+    assert [Typed("object", [True, 2**bits]).overflows for bits in (1022, 1023)] == [False, True]
+    assert not Typed("text", [2**1023]).overflows
+
+
+def test_what_is_too_large_is_paired_by_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The heaviest free pair first, of equal ones that of the first row; nobody twice."""
+    edges: list[dict[int, float]] = [{0: 0.95, 1: 0.8}, {0: 1.0, 2: 0.1}, {1: 0.8}, {}]
+    assert best_sparse_assignment(edges) == [(0, 0), (1, 2), (2, 1)]
+    monkeypatch.setattr("evalsuite.compare.bipartite_matching.PART_CELLS", 0)
+    assert best_sparse_assignment(edges) == [(0, 1), (1, 0)]
