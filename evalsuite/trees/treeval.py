@@ -22,6 +22,7 @@ from evalsuite.trees.eval_schema import SchemaNode, read_treeval_schema
 from evalsuite.trees.json_schema import NUMBER_OR_TEXT, join
 from evalsuite.trees.json_values import ABSENT, canonical_order
 from evalsuite.trees.treeval_counts import (
+    MAX_CELLS,
     NOTHING,
     Counts,
     LeafOutcome,
@@ -279,9 +280,6 @@ def _flag(value: Any, types: tuple[type, ...]) -> str:
         return FLAG_CONTAINER
     wrong = bool(types) and value is not None and (not isinstance(value, types) or (isinstance(value, bool) and bool not in types))
     return FLAG_TYPE if wrong else ""
-
-
-MAX_CELLS = 40_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

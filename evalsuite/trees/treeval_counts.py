@@ -443,12 +443,15 @@ class Rows(Sequence[Row]):
         return list, (self.all(),)
 
 
+MAX_CELLS = 40_000_000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """How to score: the reference's way or the sound one, and the most cells (item pairs x leaves) of one pair of lists."""
 
     compat: bool = False
-    max_cells: int = 40_000_000
+    max_cells: int = MAX_CELLS
 
 
 # In addition to the six counters, a grid has for each metric of a leaf the sum and the number of its scores.

@@ -238,11 +238,12 @@ def test_pairs_of_elements_are_judged_once_and_chosen_by_their_verdicts() -> Non
             calls.append(len(items))
             return super().judge_batch(items)
 
-    schema = an_object(t=a_list(an_object(k=OWN, n=NUMBER), align=BEST_FIT))
-    gold = {"t": [{"k": "a", "n": 1}, {"k": "b", "n": 2}, {"k": "c", "n": 3}]}
-    answer = {"t": [{"k": "B", "n": 2}, {"k": "x", "n": 1}, {"k": "C", "n": 9}]}
+    schema = an_object(t=a_list(an_object(k=OWN, n=NUMBER), align=BEST_FIT), k=OWN)
+    gold = {"t": [{"k": "a", "n": 1}, {"k": "b", "n": 2}, {"k": "c", "n": 3}], "k": "d"}
+    answer = {"t": [{"k": "B", "n": 2}, {"k": "x", "n": 1}, {"k": "C", "n": 9}], "k": "e"}
     rows, _ = judged(SemanticBatchComparator(Judge(), "own"), gold, answer, schema)
     assert [(path, status) for path, status, *_ in rows] == [
         ("t[0].k", "mismatch"), ("t[0].n", "match"), ("t[1].k", "match"), ("t[1].n", "match"), ("t[2].k", "match"), ("t[2].n", "mismatch"),
+        ("k", "mismatch"),
     ]  # fmt: skip
-    assert calls == [9]
+    assert calls == [9, 1]
