@@ -168,7 +168,7 @@ def keyed_pairs(walk: "Walk", node: SchemaNode, gold: list[Any], extracted: list
         pairs.append((i, first.get(key) if key is not None and key not in claimed else None))
         claimed.add(key)
     left = [j for key, j in first.items() if key not in claimed]
-    return sorted(pairs), left if walk.compat else sorted(left), sorted(rest)
+    return sorted(pairs), sorted(left), sorted(rest)
 
 
 def key_of(walk: "Walk", node: SchemaNode, element: Any) -> Any:

@@ -611,7 +611,7 @@ def _pair_scores(sums: Mapping[Any, Cells], options: Options) -> Cells:
     n_metrics: Cells = 0.0
     for name, (total, number) in by_metric.items():
         mean = normalise(metrics[name], total / np.maximum(number, 1), clip=not options.compat)
-        value = value + mean * (np.asarray(number) > 0) if np.ndim(number) else value + mean
+        value = value + mean * (np.asarray(number) > 0)
         n_metrics = n_metrics + (np.asarray(number) > 0)
     score = value / np.maximum(n_metrics, 1) * rates["f1_node"] * rates["f1_leaf"]
     if by_metric and np.ndim(n_metrics) == 0:

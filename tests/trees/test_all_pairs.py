@@ -126,11 +126,14 @@ def test_lists_inside_by_key_if_all_keys_differ_else_by_best_fit(gold: str, answ
     ("field", "gold", "answer", "worth"),
     [("s", "a", "a", 2), ("s", "a", "b", -2), ("s", "a", ABSENT, -1), ("s", ABSENT, "a", -1), ("x", "a", "b", 0), ("p", "a", ABSENT, 0),
      ("o", {"i": 1}, "a", -1), ("o", {}, {}, 1), ("o", {}, {"i": 1}, -0.5), ("l", ["a"], [], -0.5), ("l", [], [], 1),
-     ("q", "a b", "a c", 0)],
+     ("q", "a b", "a c", 0), ("y", [{"k": "a b", "o": "a"}], [{"k": "a c", "o": "b"}], -2.25),
+     ("y", [{"k": "a b", "o": "a"}], [{"k": "a b", "o": "b"}], -1.5)],
 )  # fmt: skip
 def test_what_one_field_is_worth(field: str, gold: Any, answer: Any, worth: float) -> None:
-    """Twice its score less half its weight: nothing for what is not scored, and less than nothing for what one side lacks."""
-    items = {"type": "object", "properties": {field: FIELDS[field]}}
+    """Twice its score less half its weight: nothing for what is not scored; two elements that lose by it are no pair."""
+    inner = {"k": leaf("string", compare="token_f1"), "o": leaf("string", compare="exact", optional=True, weight=2.5)}
+    fields = {**FIELDS, "y": some({"type": "object", "properties": inner}, **BEST)}
+    items = {"type": "object", "properties": {field: fields[field]}}
     scoring = Scoring({"type": "object", "properties": {"t": some(items, **BEST)}})
     walk, sides = Walk(scoring, alternatives=False), ([{} if side is ABSENT else {field: side}] for side in (gold, answer))
     walk.rate = 0.5
@@ -295,6 +298,9 @@ def test_values_are_worth_the_mean_of_their_metrics() -> None:
         node, options = branch.children[0], Options()
         grid = TreevalGrid(node, ["ab", "a"], ["ab", "abcd"], options)
         assert pair_weights(node, grid.totals(), grid.shape, options).tolist() == expected
+    branch, _ = prepare({"l": [{"x": "integer", "s": "string"}]}, [error], {"string": "error"})
+    grid = TreevalGrid(branch.children[0], [{"x": 1, "s": "a"}], [{"x": 1, "s": "abc"}, {"x": 1}, {"s": "a"}], Options())
+    assert pair_weights(branch.children[0], grid.totals(), grid.shape, Options()).tolist() == [[0.75, 0.666666667, 0.666666667]]
     for compat, weight in ((False, 0.333333333), (True, 0.33333333333333337)):
         branch, _ = prepare({"l": ["string"]}, None, {"string": ["exact_match", "levenshtein"]}, compat=compat)
         node, options = branch.children[0], Options(compat=compat)

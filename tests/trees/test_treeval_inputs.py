@@ -109,6 +109,10 @@ def test_own_metric() -> None:
     assert found.score == 0.5
     assert "string=share" in found.signature
     assert "string=levenshtein" in treeval_score([{"a": "x"}], [{"a": "x"}], {"a": "string"}).signature
+    for entry, shown in ((["levenshtein", "exact_match"], "levenshtein+exact_match"), ({*"ab", "c"}, "a+b+c")):
+        metrics = {name: lambda *_: 1.0 for name in entry if len(name) == 1}
+        result = treeval_score([{"a": "x"}], [{"a": "x"}], {"a": "string"}, metrics=metrics, types_metrics={"string": entry})
+        assert f"|string={shown}|" in result.signature
 
 
 def test_files_stay_in_step(tmp_path: Path) -> None:
@@ -275,6 +279,20 @@ def test_ranges_and_directions_of_metrics() -> None:
     for ends, value, clipped, whole in (((0, 1), 1.5, 1, 1.5), ((0, 1), -0.5, 0, -0.5), ((0, 10), 4, 0.4, 0.4), ((0, 10), 12, 1, 1)):
         metric = PairMetric(name="own", function=lambda *_: 0.0, score_range=ends)
         assert (normalise(metric, value), normalise(metric, value, clip=False)) == (clipped, whole)
+    high = PairMetric(name="own", function=lambda *_: 1.5)
+    options = {"metrics": [high], "types_metrics": {"string": "own"}}
+    scores = [treeval_score([{"a": "x"}], [{"a": "y"}], {"a": "string"}, compat=compat, **options).score for compat in (False, True)]
+    assert scores == [1, 1.5]
+
+    class Picky(Ranged):
+        def matrix(self, references: Any, predictions: Any) -> Any:
+            assert references
+            assert predictions
+            return super().matrix(references, predictions)
+
+    for answer, gold, score in (([], ["x"], 0), (["x"], [], 0), ([], [], 1), (["x"], ["x"], 1)):
+        options = {"metrics": [Picky()], "types_metrics": {"string": "own"}}
+        assert treeval_score([{"l": answer}], [{"l": gold}], {"l": ["string"]}, **options).score == score
     calls: list[Any] = []
     counted = PairMetric(name="own", function=lambda p, r: calls.append((p, r)) or 1.0)
     assert counted.matrix(["a", "a", None], ["a", 1, True, 1]).tolist() == [[1] * 4, [1] * 4, [0] * 4]
