@@ -225,13 +225,6 @@ def test_where_a_broken_value_ends(text: str, start: int, end: int) -> None:
     assert skip_broken(text, start) == end
 
 
-def test_an_object_that_never_closes_ends_where_the_next_one_begins() -> None:
-    """A forgotten brace in pretty-printed text costs one entry."""
-    broken = '{\n  "instance_id": "broken",\n  "v": 1\n'
-    entries, _ = read(broken + json.dumps({"instance_id": "good", "v": 2}, indent=2))
-    assert [(entry.line, entry.instance_id or (entry.value or {})["instance_id"]) for entry in entries] == [(1, "broken"), (4, "good")]
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -288,6 +281,12 @@ QUOTE, NO_OBJECT = "put quotes around the value: ", (None, "not a JSON object", 
             ],
             {},
         ),
+        ('x {"a": 1}\n  {"b": 2}\n', [(1, None, "not valid JSON at column 1", "", None), (1, {"a": 1}), (2, {"b": 2})], {}),
+        (
+            '{\n  "instance_id": "a",\n  "v": 1\n{\n  "b": 2\n}',
+            [(1, None, "not valid JSON at column 1: it ends early, as if it was cut", "", "a"), (4, {"b": 2})],
+            {SEVERAL: 1},
+        ),
         ('{"v": NaN, "v": x}', [(1, None, "NaN is not a JSON number", f'{QUOTE}"NaN"', None)], {}),
     ],
 )
@@ -296,16 +295,6 @@ def test_what_is_said_of_a_layout(text: str, expected: list[tuple[Any, ...]], no
     entries, layout = read(text)
     found = [(entry.line, entry.value, *((entry.fault.detail, entry.hint, entry.instance_id) if entry.fault else ())) for entry in entries]
     assert (found, layout.notes) == (expected, notes)
-
-
-def test_what_stands_before_an_object_is_an_entry_of_its_own() -> None:
-    """With its fault; blanks are nothing."""
-    entries, _ = read('x {"a": 1}\n  {"b": 2}\n')
-    assert [(entry.line, entry.value, entry.fault and entry.fault.detail) for entry in entries] == [
-        (1, None, "not valid JSON at column 1"),
-        (1, {"a": 1}, None),
-        (2, {"b": 2}, None),
-    ]
 
 
 def test_an_object_over_several_lines_may_be_as_long_as_a_line() -> None:
