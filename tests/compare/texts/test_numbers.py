@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalsuite.compare.number_columns import number_groups, numbers_of, surely_strictly_equal, surely_unequal
-from evalsuite.compare.numbers import Number, Tolerance, numbers_equal, reach
+from evalsuite.compare.numbers import Number, Tolerance, equal_but_for_noise, numbers_equal, reach
 from evalsuite.compare.packed_text import Block
 from evalsuite.compare.strict_columns import all_pairs_equal, can_pair, places_of
 from evalsuite.compare.values import read_cell
@@ -222,3 +222,45 @@ def test_what_two_cells_alone_show() -> None:
     together += [("100000000000", "100000000100.9")]
     assert [pair for pair in apart if not (surely_unequal(*pair) and surely_unequal(*pair[::-1]))] == []
     assert [pair for pair in together if surely_unequal(*pair) or surely_unequal(*pair[::-1])] == []
+
+
+# Each limit, reached and passed by one digit: gold, what is equal but for noise, what is not.
+NOISE = [
+    ("5", "5.0", "6"), ("0", "1e-9", "1.1e-9"), ("0.0", "-1e-9", "-1.1e-9"), ("1e-9", "1.0e-9", "0"),
+    ("1000", "1000.000001", "1000.0000011"), ("10000000", "10000000.005", "10000000.0051"), ("-1000", "-1000.000001", "-1000.0000011"),
+    ("1.5", "1.5000000015", "1.5000000016"), ("10000000.5", "10000000.505", "10000000.5051"),
+    ("10000000000.5", "10000000000.5100000000005", "10000000000.5100000000006"),
+    ("9007199254740993.0", "9007199254740992", "9007199254740994"), ("9007199254740993", "9007199254740993.0", "9007199254740992"),
+    ("9007199254740991.0", "9007199254740991", "9007199254740990"),
+]  # fmt: skip
+ROUNDINGS = [
+    ("0.125", "0.13", "0.131"), ("0.125", "0.12", "0.119"), ("0.1251", "0.13", "0.12"), ("0.104", "0.1", "0.1091"),
+    ("0.096", "0.1", "0.09"),
+    ("1.5", "1.505", "1.5051"), ("0.014", "0.014", "0.01"), ("12.3456", "12.35", "12.36"), ("12.3456", "12.346", "12.345"),
+    ("12.995", "13", "12"),
+]  # fmt: skip
+WITHIN = [
+    ("100", "101", "101.01", Tolerance(own=True, abs=1.0)), ("100", "99", "98.99", Tolerance(own=True, rel=0.01)),
+    ("0", "1e-9", "1.1e-9", Tolerance(own=True)), ("0.5", "0.5", "0.500000001", Tolerance(own=True)),
+    ("-4", "-6", "-6.1", Tolerance(own=True, abs=1.0, rel=0.5)), ("1e-400", "1", "1.1", Tolerance(own=True, abs=1.0)),
+]  # fmt: skip
+
+
+def test_numbers_are_equal_up_to_each_limit_and_no_further() -> None:
+    """Noise by the size of gold, rounding by the decimals shown, and the check's own tolerance."""
+    for gold, near, far in NOISE:
+        seen = [equal_but_for_noise(number_cell(gold), number_cell(other)) for other in (near, far)]
+        assert seen == [True, False], (gold, near, far)
+    for gold, near, far, tolerance in [*((*row, Tolerance()) for row in ROUNDINGS), *WITHIN]:
+        assert [numbers_equal(number_cell(gold), number_cell(other), tolerance) for other in (near, far)] == [True, False], (
+            gold,
+            near,
+            far,
+        )
+
+
+def number_cell(text: str) -> Any:
+    """The number that a cell writes."""
+    cell = read_cell(text)
+    assert isinstance(cell, int | Number)
+    return cell
