@@ -27,7 +27,7 @@ from evalsuite.compare.number_columns import officially_equal
 from evalsuite.compare.numbers import exact_of
 from evalsuite.compare.official_cells import ABS_TOL, NAN, Items, Typed, Vector, differing_rows
 from evalsuite.compare.official_tables import is_safe_text, resolve
-from evalsuite.compare.strict_columns import key, read_native
+from evalsuite.compare.strict_columns import key, read_native, show
 from evalsuite.compare.table_diff import compare
 from evalsuite.compare.table_hashes import stable_order
 from evalsuite.compare.values import text_cell
@@ -419,3 +419,9 @@ def test_what_is_too_large_is_paired_by_weight(monkeypatch: pytest.MonkeyPatch) 
     assert best_sparse_assignment(edges) == [(0, 0), (1, 2), (2, 1)]
     monkeypatch.setattr("evalsuite.compare.bipartite_matching.PART_CELLS", 0)
     assert best_sparse_assignment(edges) == [(0, 1), (1, 0)]
+
+
+@pytest.mark.parametrize(("integer", "shown"), [(2**999 - 1, str(2**999 - 1)), (-(2**999), "a huge integer"), (2**1000, "a huge integer")])
+def test_an_integer_of_a_thousand_bits_is_not_written_out(integer: int, shown: str) -> None:
+    """In a reason."""
+    assert show(integer) == shown

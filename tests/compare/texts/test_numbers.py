@@ -4,6 +4,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -257,6 +258,16 @@ def test_numbers_are_equal_up_to_each_limit_and_no_further() -> None:
             near,
             far,
         )
+
+
+@pytest.mark.parametrize(
+    ("golds", "predictions", "are_equal"),
+    [("-0.1 0.1", "0.3", False), ("2 3", "2.5", True), ("1 3", "2", False), ("-3 -2", "-2.5", True), ("-2 2", "0", False), ("", "1", True)],
+)
+def test_a_share_is_that_of_the_smallest_gold(golds: str, predictions: str, are_equal: bool) -> None:
+    """All of a group are within a half of gold, also where golds stand on both sides of zero."""
+    points, intervals = (list(map(number_cell, side.split())) for side in (golds, predictions))
+    assert all_pairs_equal(points, intervals, Tolerance(own=True, rel=0.5)) is are_equal
 
 
 def number_cell(text: str) -> Any:
