@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.compare.answer_rules import find_named_numbers, match_number_strictly, match_text_strictly
-from evalsuite.compare.characters import LETTER, MOST_MARKS, clean, digits_only, is_visible
+from evalsuite.compare.characters import LETTER, MOST_MARKS, _confusables, _shapes, clean, digits_only, is_visible
 from evalsuite.compare.number_columns import plain_words
 from evalsuite.compare.numbers import Number, Tolerance, exact_of
 from evalsuite.compare.packed_text import pack_lists
@@ -324,3 +324,9 @@ def test_blank_characters_are_those_of_unicode() -> None:
     printable = "".join(filter(str.isprintable, map(chr, range(sys.maxunicode + 1))))
     blank = {char for char in printable if not is_visible(char)}
     assert blank == {*regex.findall(r"\p{Default_Ignorable_Code_Point}", printable), "\u2800", "\U0001d159", "\U00016fe4"}
+
+
+def test_letters_of_other_alphabets_look_like_those_of_unicode() -> None:
+    """Read from the package's table, which is kept afterwards."""
+    _confusables.cache_clear()
+    assert {char: "a" in _shapes(char) for char in "\u0430b"} == {"\u0430": True, "b": False}
