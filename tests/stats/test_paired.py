@@ -140,10 +140,12 @@ def test_the_grid_reaches_eight_deviations(monkeypatch: pytest.MonkeyPatch) -> N
             patch.setattr(significance, "EXACT_CELLS", 0)
             assert [sign_flip(a, b).p, sign_flip(b, a, alternative="less").p] == pytest.approx(exact, rel=0.1)
         assert 1e-12 < exact[1] < 1e-6
+    assert [significance._flip_on_grid([sign] * 64) for sign in (-1, 1)] == [(1e-12, 1.0), (1.0, 1e-12)]
 
 
 def test_ties_hidden_by_rounding_are_found() -> None:
-    """0.3 - 0.1 and 0.4 - 0.2 are one difference, also on a scale of hundreds."""
+    """0.3 - 0.1 and 0.4 - 0.2 are one difference, also on a scale of hundreds, and none of them is a negative zero."""
+    assert [math.copysign(1, value) for value in differences([0.3 - 0.1, 0.2], [0.2, 0.3 - 0.1])] == [1, 1]
     assert len(set(differences([0.3, 0.4, 0.7], [0.1, 0.2, 0.5]))) == 1
     assert len(set(differences([30.3, 40.4], [10.1, 20.2]))) == 1
 
