@@ -8,7 +8,7 @@ import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -21,7 +21,7 @@ from evalsuite.compare import table_diff
 from evalsuite.compare.bipartite_matching import _prices, best_sparse_assignment
 from evalsuite.compare.columns import from_message, to_message
 from evalsuite.compare.dates import nanoseconds
-from evalsuite.compare.duckdb_fetchdf_compat import Duration, turns_into_floats
+from evalsuite.compare.duckdb_fetchdf_compat import Duration, _instant, turns_into_floats
 from evalsuite.compare.messages import one_for_two, verdicts_only
 from evalsuite.compare.number_columns import officially_equal
 from evalsuite.compare.numbers import exact_of
@@ -425,3 +425,10 @@ def test_what_is_too_large_is_paired_by_weight(monkeypatch: pytest.MonkeyPatch) 
 def test_an_integer_of_a_thousand_bits_is_not_written_out(integer: int, shown: str) -> None:
     """In a reason."""
     assert show(integer) == shown
+
+
+def test_a_timestamp_that_cannot_be_read_is_no_text() -> None:
+    """One with a zone is a moment; what stays unread equals neither a moment nor the same text of a column of texts."""
+    assert _instant("2020-01-02 12:00:00+00:00") == NOON.replace(tzinfo=UTC)
+    assert _instant("5000-13-01 BC") == ("timestamptz", "5000-13-01 BC")
+    assert _instant(NOON) is NOON
