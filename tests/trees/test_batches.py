@@ -247,3 +247,14 @@ def test_pairs_of_elements_are_judged_once_and_chosen_by_their_verdicts() -> Non
         ("k", "mismatch"),
     ]  # fmt: skip
     assert calls == [9, 1]
+    sizes: list[int] = []
+
+    def own(items: list[BatchItem]) -> Any:
+        sizes.append(len(items))
+        return [ComparatorResult(float(item.gold_raw == item.extracted_raw.lower())) for item in items]
+
+    for compat in (False, True):
+        found, _ = judged(own, gold, answer, schema, compat=compat)
+        assert [row[:2] for row in found] == [row[:2] for row in rows]
+        assert sizes == [1] * 10
+        sizes.clear()

@@ -487,6 +487,7 @@ def test_pairs_of_the_best_fit() -> None:
     """The largest sum; pairs that gain nothing are none; of equal ones those of the same content."""
     none, same = np.zeros((2, 2), dtype=bool), np.eye(2, dtype=bool)
     assert find_best_pairs(np.array([[1.0, 2.0], [2.0, 1.0]]), none) == [(0, 1), (1, 0)]
+    assert find_best_pairs(np.array([[1.0, 2.0], [2.0, 1.0]]), same) == [(0, 1), (1, 0)]
     assert find_best_pairs(np.ones((2, 2)), same) == [(0, 0), (1, 1)]
     assert find_best_pairs(np.ones((2, 2)), ~same) == [(0, 1), (1, 0)]
     assert find_best_pairs(np.array([[1.0, 0.0], [0.0, -3.0]]), none) == [(0, 0)]
