@@ -28,8 +28,6 @@ BEGIN = time.monotonic()
 DEFAULT_CONFORMANCE = ROOT.parent / "shared" / "conformance"
 # As after `activate`: commands that are proposed to a user begin with `evalsuite`.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-# As in our workers: threads of numpy would only wait, and be in the way of each fork.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def conformance_folder() -> Path:

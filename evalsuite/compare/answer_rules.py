@@ -28,7 +28,6 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from decimal import Decimal
 from functools import cache, lru_cache
 from itertools import islice
@@ -458,9 +457,7 @@ def find_official_numbers(text: str) -> list[float]:
     numbers = []
     for number in _find_ascii(text) if text.isascii() else _find_any()(text):
         plain = number.replace(",", "") if "," in number else number
-        # `regex` takes digits of scripts younger than this Python for digits; those are no number.
-        with suppress(ValueError):
-            numbers.append(float(plain[:-1]) / 100 if plain[-1] == "%" else float(plain))
+        numbers.append(float(plain[:-1]) / 100 if plain[-1] == "%" else float(plain))
     return numbers
 
 
@@ -489,12 +486,19 @@ def _gold_value(text: str) -> float:
 _find_ascii: Callable[[str], list[str]] = re.compile(_ASCII_NUMBER, re.ASCII).findall
 
 
+_NO_DIGITS: Final = str.maketrans("", "", ",.%")
+
+
 @cache
 def _find_any() -> Callable[[str], list[str]]:
-    """`findall` of the pattern with the package that the reference uses, which recognises digits and word characters beyond ASCII."""
+    """`findall` of the pattern with the package that the reference uses, which recognises digits and word characters beyond ASCII.
+
+    Digits of scripts younger than this Python, which cannot read them, are no number.
+    """
     import regex
 
-    return regex.compile(NUMBER).findall
+    find_all = regex.compile(NUMBER).findall
+    return lambda text: [number for number in find_all(text) if number.translate(_NO_DIGITS).isdecimal()]
 
 
 def _shortest(number: float) -> str:

@@ -254,11 +254,8 @@ def test_numbers_are_equal_up_to_each_limit_and_no_further() -> None:
         seen = [equal_but_for_noise(number_cell(gold), number_cell(other)) for other in (near, far)]
         assert seen == [True, False], (gold, near, far)
     for gold, near, far, tolerance in [*((*row, Tolerance()) for row in ROUNDINGS), *WITHIN]:
-        assert [numbers_equal(number_cell(gold), number_cell(other), tolerance) for other in (near, far)] == [True, False], (
-            gold,
-            near,
-            far,
-        )
+        seen = [numbers_equal(number_cell(gold), number_cell(other), tolerance) for other in (near, far)]
+        assert seen == [True, False], (gold, near, far)
 
 
 @pytest.mark.parametrize(
