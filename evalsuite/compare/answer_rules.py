@@ -498,7 +498,7 @@ def _find_any() -> Callable[[str], list[str]]:
     import regex
 
     find_all = regex.compile(NUMBER).findall
-    return lambda text: [number for number in find_all(text) if number.translate(_NO_DIGITS).isdecimal()]
+    return lambda text: [number for number in find_all(text) if number.isascii() or number.translate(_NO_DIGITS).isdecimal()]
 
 
 def _shortest(number: float) -> str:
