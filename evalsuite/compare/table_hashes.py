@@ -162,7 +162,7 @@ class HashedRows:
         first = 0
         for column in columns:
             digest = blake2b(self._columns[side][column].hashes().tobytes()).digest()
-            first = self._known.setdefault(("order", side, digest), column)
+            first = self._known.setdefault(("order", side, self._columns[side][column].kind, digest), column)
         return first if self._columns[side][first].equals(self._columns[side][columns[-1]]) else columns[-1]
 
     def spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Any, Any]:
@@ -182,7 +182,7 @@ class HashedRows:
         import numpy as np
 
         if not self._same_kinds(columns, partners):
-            return np.arange(len(self._columns[0][0])), np.arange(len(self._columns[1][0]))
+            return (np.arange(len(self._columns[0][0])),) * 2
         name = ("spare", tuple(columns), tuple(partners))
         if name in self._known:
             rows: tuple[Any, Any] = self._known[name]
@@ -235,9 +235,9 @@ def stable_order(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
 
     order = np.argsort(values)
     ordered = values[order]
-    order += np.concatenate([[0], np.cumsum(ordered[1:] != ordered[:-1])]) * len(values) if len(values) else 0
+    order += np.concatenate([[0], np.cumsum(ordered[1:] != ordered[:-1])]) * len(values)
     order.sort()
-    order %= max(1, len(values))
+    order %= len(values)
     return order
 
 

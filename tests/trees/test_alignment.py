@@ -1,13 +1,17 @@
 """The assignment against trying them all."""
 
+import json
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalsuite.compare import bipartite_matching as module
 from evalsuite.compare.bipartite_matching import EQUAL_SUMS, best_assignment, best_sparse_assignment
+from tests.conftest import ROOT
 from tests.properties import examples
 
 FEW_VALUES = st.sampled_from([0.0, 0.25, 0.5, 1.0, 1 / 3, -1.0])
@@ -113,3 +117,37 @@ def test_a_weight_that_is_no_number() -> None:
     """NaN and infinity are refused."""
     with pytest.raises(ValueError, match="not a finite number"):
         best_assignment([[float("nan")]])
+
+
+def result_of(name: str, arguments: list[Any], patch: pytest.MonkeyPatch) -> Any:
+    """What a function returns, with its limits as low as the row says."""
+    first, *rest = arguments
+    match name:
+        case "best" | "best by a guess":
+            patch.setattr(module, "GUESS_FROM", 2 if name == "best by a guess" else 128)
+            return [best_assignment(first), best_assignment(first, ties="solver")]
+        case "sparse":
+            patch.setattr(module, "PART_CELLS", *rest)
+            return best_sparse_assignment([{int(right): weight for right, weight in row.items()} for row in first])
+        case "match":
+            return module.bipartite_matching(first)
+        case "flow":
+            looks: list[int] = []
+            return [module.saturating_flow(first, *rest, looks.append), looks, module.largest_flow(first, *rest), rest[0]]
+        case "blocks":
+            patch.setattr(module, "BLOCK_CELLS", rest.pop())
+            return [[part.tolist() for part in parts] for parts in module.block_assignments(*map(np.array, arguments[:3]))]
+        case "sums":
+            return module.block_sums(*map(np.array, arguments)).tolist()
+
+    def split(state: int, left: int, right: int) -> int | None:
+        following = (3 * state + 2 * left + right) % 7
+        return None if following == rest[1] else following
+
+    return list(module.assignments(first, 0, split, rest[0].__getitem__))
+
+
+def test_recorded_assignments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each function the very pairs, flows, blocks and looks, in their order."""
+    rows = [json.loads(line) for line in (ROOT / "tests/data/values/assignments.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [json.loads(json.dumps([*row[:2], result_of(*row[:2], monkeypatch)])) for row in rows] == rows

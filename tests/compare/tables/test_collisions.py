@@ -1,7 +1,8 @@
 """Rows in any order are found by hashes: an attacker who knows our functions, and the ones we had, writes answers that collide."""
 
+from collections import Counter
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, product
 from random import Random
 
 import numpy as np
@@ -12,8 +13,10 @@ from evalsuite.compare.packed_text import Block, Keys, pack_lists
 from evalsuite.compare.row_multisets import CodedColumns
 from evalsuite.compare.strict_columns import read_columns
 from evalsuite.compare.strict_tables import judge_table
-from evalsuite.compare.table_diff import Comparisons
+from evalsuite.compare.table_diff import Comparisons, compare
+from evalsuite.compare.table_hashes import spare_rows
 from evalsuite.core.types import Table
+from tests.compare.test_scores import table as table_of
 
 N_ROWS = 7_000
 RANGE = (1 << 64) - 1
@@ -159,3 +162,31 @@ def test_equal_hashes_of_different_texts_are_not_confirmed(monkeypatch: pytest.M
         assert seen.hashes.are_confirmed([np.zeros(1, np.uint64)] * 2, [0], [0]) is are_confirmed
         coded, rows = CodedColumns(*(read_columns(side, [0]) for side in (seen.gold, seen.predicted)), seen), np.arange(1)
         assert [len(places) for places in coded.unequal_in_order(0, 0, rows, rows)] == [int(not are_confirmed)]
+
+
+@pytest.mark.parametrize("few", [0, 200])
+def test_hashes_tell_what_the_texts_tell(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of small drawn tables: equal columns, twins, and the rows without a partner; equal texts of other types are other cells."""
+    monkeypatch.setattr("evalsuite.compare.columns.PACKED_CELLS", 0)
+    monkeypatch.setattr("evalsuite.compare.table_hashes._FEW", few)
+    drawn = Random(5)
+    for _ in range(40):
+        n = drawn.randint(1, 4)
+        types = [drawn.choices(("BIGINT", "VARCHAR"), (4, 1), k=5) for _ in range(2)]
+        kinds = [[drawn.choice("123") for _ in range(n)] for _ in range(2)]
+        gold, predicted = ([drawn.sample(drawn.choice(kinds), n) for _ in range(5)] for _ in range(2))
+        rows = [";".join(",".join(row) for row in zip(*side, strict=True)) for side in (gold, predicted)]
+        names = [",".join(f"c{at}:{type_}" for at, type_ in enumerate(side)) for side in types]
+        found, pairs = compare(*map(table_of, map(";".join, zip(names, rows, strict=True)))).hashes, list(product(range(5), range(5)))
+        for _ in range(drawn.randrange(4)):
+            found.compare(drawn.sample(pairs, drawn.randint(1, 5)))
+        alike = [types[0][i] == types[1][k] and sorted(gold[i]) == sorted(predicted[k]) for i, k in pairs]
+        assert [found.has_same_texts(*pair) for pair in pairs] == [found.may_be_alike(*pair) for pair in pairs] == alike
+        assert [gold[found.twin(0, i)] for i in range(5)] == gold
+        assert [predicted[found.twin(1, k)] for k in range(5)] == predicted
+        for chosen in ([0], [2], [0, 1], [2, 1, 0]):
+            sides = [list(zip(*(side[at] for at in chosen), strict=True)) for side in (gold, predicted)]
+            left = [spare_rows(side, Counter(other)) for side, other in zip(sides, sides[::-1], strict=True)]
+            if any(types[0][at] != types[1][at] for at in chosen):
+                left = [list(range(n))] * 2
+            assert [part.tolist() for part in found.spare(chosen, chosen)] == left
