@@ -7,15 +7,11 @@ the best by its reduced costs. With dummy rows or columns for what is left out, 
 rest can still be matched within the tolerance of a tie, found by one search for cheapest alternating paths.
 """
 
-import sys
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from evalsuite.core.import_ref import Floats, NDArray, np
+from evalsuite.core.import_ref import Floats, NDArray, np, optimize
 
 if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
@@ -191,30 +187,8 @@ def _move(
 
 def _solve(matrix: "Floats") -> "tuple[Columns, Columns]":
     """Return (rows, columns) of an assignment with the largest sum: scipy's `linear_sum_assignment`."""
-    package = sys.modules.get("scipy.optimize")
-    solver = getattr(package, "linear_sum_assignment", None) or _load_solver()
-    rows, columns = solver(matrix, maximize=True)
+    rows, columns = optimize.linear_sum_assignment(matrix, maximize=True)
     return rows, columns
-
-
-@cache
-def _load_solver() -> "Callable[..., tuple[Columns, Columns]]":
-    """Return scipy's solver without the rest of `scipy.optimize`, if that is possible: it takes longer to import than most runs take."""
-    from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec
-    from importlib.util import find_spec, module_from_spec
-
-    scipy, name = find_spec("scipy"), "scipy.optimize._lsap"
-    for folder in (scipy and scipy.submodule_search_locations) or ():
-        for suffix in EXTENSION_SUFFIXES:
-            place = f"{folder}/optimize/_lsap{suffix}"
-            loader = ExtensionFileLoader(name, place)
-            with suppress(ImportError, AttributeError):
-                module = module_from_spec(ModuleSpec(name, loader, origin=place))
-                loader.exec_module(module)
-                alone: Callable[..., tuple[Columns, Columns]] = module.linear_sum_assignment
-                return alone
-    solver: Callable[..., tuple[Columns, Columns]] = import_module("scipy.optimize").linear_sum_assignment
-    return solver
 
 
 def best_assignment(weights: "Sequence[Sequence[float]] | Floats", *, ties: Literal["first", "solver"] = "first") -> list[tuple[int, int]]:

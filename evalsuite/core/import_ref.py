@@ -3,6 +3,8 @@
 Written without dataclasses and typing: `evalsuite --help` reads a table, and importing those two would dominate its start-up time.
 """
 
+from _thread import RLock
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
@@ -10,10 +12,13 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
+    from scipy import optimize, special
 
     Floats = NDArray[np.float64]
 
-__all__ = ["ArrayLike", "Floats", "ImportRef", "LazyModule", "LazyPattern", "NDArray", "lazy_pattern", "np"]
+__all__ = ["ArrayLike", "Floats", "ImportRef", "LazyModule", "LazyPattern", "NDArray", "lazy_pattern", "np", "optimize", "special"]
+
+_PART_LOCK = RLock()
 
 
 class ImportRef:
@@ -44,22 +49,62 @@ class ImportRef:
 
 
 class LazyModule:
-    """A module that is imported when one of its attributes is first read: `np = LazyModule("numpy")` costs nothing at start-up."""
+    """A module that is imported when one of its attributes is first read: `np = LazyModule("numpy")` costs nothing at start-up.
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    What the compiled module `part` of a package has is taken from there, without the rest of the package, where that can be:
+    `scipy.special` takes ten times as long to import as its functions.
+    """
+
+    def __init__(self, name: str, part: str = "") -> None:
+        self._name, self._part = name, part
 
     def __getattr__(self, attribute: str) -> "Any":
         from importlib import import_module
 
-        value = getattr(import_module(self._name), attribute)
+        part = _import_part(self._name, self._part) if self._part else None
+        value = getattr(part, attribute) if hasattr(part, attribute) else getattr(import_module(self._name), attribute)
         setattr(self, attribute, value)  # the next read finds it without this function
         return value
+
+
+def _import_part(package: str, part: str) -> "Any":
+    """Import a module of a package without the package; None where that is loaded already, or is needed or missing."""
+    import sys
+    from importlib import import_module
+    from importlib.util import find_spec
+
+    top, *below = package.split(".")
+    name = ".".join([package, part])
+    with _PART_LOCK:
+        if package in sys.modules or not (spec := find_spec(top)):
+            return None
+        stand_in: Any = type(sys)(package)
+        stand_in.__path__ = ["/".join([folder, *below]) for folder in spec.submodule_search_locations or ()]
+        stand_in.__getattr__ = lambda attribute: _of_package(stand_in, attribute)
+        sys.modules[package] = stand_in
+        try:
+            return import_module(name)
+        except ImportError:
+            return None
+        finally:
+            del sys.modules[package]
+
+
+def _of_package(stand_in: "Any", attribute: str) -> "Any":
+    """The attribute of the package, for another thread that met the stand-in: it waits for the end of that import."""
+    import sys
+    from importlib import import_module
+
+    with _PART_LOCK:
+        if sys.modules.get(stand_in.__name__) is stand_in:
+            raise AttributeError(attribute)
+    return getattr(import_module(stand_in.__name__), attribute)
 
 
 if not TYPE_CHECKING:
     # numpy for the modules that need it in many functions; its types stand in annotations alone.
     np, ArrayLike, Floats, NDArray = LazyModule("numpy"), object, object, object
+    optimize, special = LazyModule("scipy.optimize", "_lsap"), LazyModule("scipy.special", "_ufuncs")
 
 
 class LazyPattern:

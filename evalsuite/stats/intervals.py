@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, get_args
 
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import count_words
-from evalsuite.core.import_ref import ArrayLike, Floats, NDArray, np
+from evalsuite.core.import_ref import ArrayLike, Floats, NDArray, np, special
 from evalsuite.stats.samples import (
     N_RESAMPLES,
     SEED,
@@ -93,14 +93,12 @@ def proportion_interval(successes: int, n: int, *, confidence: float = 0.95, met
 
 
 def _beta_interval(successes: int, n: int, tail: float, *, jeffreys: bool) -> tuple[float, float]:
-    from scipy.special import betaincinv
-
     failures = n - successes
     if jeffreys:
         a, b = successes + 0.5, failures + 0.5
-        return float(betaincinv(a, b, tail)), float(betaincinv(a, b, 1 - tail))
-    low = float(betaincinv(successes, failures + 1, tail)) if successes else 0.0
-    high = float(betaincinv(successes + 1, failures, 1 - tail)) if failures else 1.0
+        return float(special.betaincinv(a, b, tail)), float(special.betaincinv(a, b, 1 - tail))
+    low = float(special.betaincinv(successes, failures + 1, tail)) if successes else 0.0
+    high = float(special.betaincinv(successes + 1, failures, 1 - tail)) if failures else 1.0
     return low, high
 
 
@@ -316,8 +314,6 @@ def _bootstrap_interval(
 
 def _bca_levels(drawn: "Floats", centre: float, without_one: "Floats", tail: float) -> tuple[float, float]:
     """Return Efron's corrected levels; a resample that ties with the estimate (within 1e-12) counts half below."""
-    from scipy.special import ndtr, ndtri
-
     rounded, middle = np.round(drawn, 12), round(centre, 12)
     below = ((rounded < middle).mean() + (rounded <= middle).mean()) / 2
     deviations = without_one.mean() - without_one
@@ -326,9 +322,9 @@ def _bca_levels(drawn: "Floats", centre: float, without_one: "Floats", tail: flo
     if spread < 1e-24 or not 0 < below < 1:
         return tail, 1 - tail
     acceleration = float((deviations**3).sum()) / (6 * spread**1.5)
-    bias = float(ndtri(below))
-    shifted = [bias + float(ndtri(level)) for level in (tail, 1 - tail)]
-    low, high = (float(ndtr(bias + z / (1 - acceleration * z))) for z in shifted)
+    bias = float(special.ndtri(below))
+    shifted = [bias + float(special.ndtri(level)) for level in (tail, 1 - tail)]
+    low, high = (float(special.ndtr(bias + z / (1 - acceleration * z))) for z in shifted)
     return low, high
 
 
@@ -489,8 +485,6 @@ def _likely_means(values: Sequence[float], totals: Sequence[tuple[float, int]], 
     Means have equal weights, and correlations within a cluster 1 / sqrt(correlation), on a grid that is denser near 0 for both. Scores
     between 0 and 1 that vary less than 0/1 scores of their mean count as more of them. At 0 and at 1 the whole tail is on one side.
     """
-    from scipy.special import gammaln
-
     n, centre, sd = len(values), mean(values), sample_sd(values) or 0.0
     worth = max(1.0, centre * (1 - centre) * n / (n - 1) / sd**2) if sd > SMALLEST_SPREAD else 1.0
     edges = np.sin(np.linspace(0, np.pi / 2, N_MEANS + 1)) ** 2
@@ -499,6 +493,7 @@ def _likely_means(values: Sequence[float], totals: Sequence[tuple[float, int]], 
     scale = 1 / correlations - 1
     right, wrong = middles[:, None] * scale, (1 - middles)[:, None] * scale
     pairs, times = np.unique(np.round([(total * worth, (count - total) * worth) for total, count in totals], 6), axis=0, return_counts=True)
+    gammaln = special.gammaln
     logs = np.log(np.diff(edges))[:, None] - len(totals) * (gammaln(right) + gammaln(wrong) - gammaln(scale))
     for (total, rest), count in zip(pairs, times, strict=True):
         logs = logs + count * (gammaln(right + total) + gammaln(wrong + max(0.0, rest)) - gammaln(scale + total + rest))

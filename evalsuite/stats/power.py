@@ -12,7 +12,7 @@ from statistics import NormalDist
 from typing import Any
 
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.import_ref import NDArray, np
+from evalsuite.core.import_ref import NDArray, np, special
 from evalsuite.stats.samples import SEED, decimals, mean, z_value
 from evalsuite.stats.significance import in_units
 
@@ -107,28 +107,26 @@ def n_needed(units: Units, difference: float, alpha: float, power: float = POWER
 
 def _counts_of(n: int, share: float) -> "tuple[NDArray[Any], NDArray[Any]]":
     """Return (how many of n units may differ, the chance of each number): all within ten standard deviations."""
-    from scipy.special import gammaln, xlog1py, xlogy
-
     around = 10 * math.sqrt(n * share * (1 - share)) + 10
     counts = np.arange(max(0, math.floor(n * share - around)), min(n, math.ceil(n * share + around)) + 1, dtype=float)
-    logs = gammaln(n + 1) - gammaln(counts + 1) - gammaln(n - counts + 1) + xlogy(counts, share) + xlog1py(n - counts, -share)
+    gammaln = special.gammaln
+    logs = gammaln(n + 1) - gammaln(counts + 1) - gammaln(n - counts + 1)
+    logs += special.xlogy(counts, share) + special.xlog1py(n - counts, -share)
     chances = np.exp(logs)
     return counts, chances / chances.sum()
 
 
 def _equal_power(n: int, share: float, ahead: float, alpha: float) -> float:
     """The power of McNemar's exact test, summed over how many units differ and which way."""
-    from scipy.special import bdtr, bdtrik
-
     counts, chances = _counts_of(n, share)
     counts, chances = counts[counts > 0], chances[counts > 0]
-    most = np.floor(np.nan_to_num(bdtrik(alpha / 2, counts, 0.5), nan=-1.0)) + 1
+    most = np.floor(np.nan_to_num(special.bdtrik(alpha / 2, counts, 0.5), nan=-1.0)) + 1
     counts = counts.astype(np.intp)
     for _ in range(3):
         # The largest number on the smaller side with p at most alpha; -1 if there is none.
-        most = np.where((most >= 0) & (2 * bdtr(np.maximum(most, 0), counts, 0.5) > alpha * (1 + 1e-12)), most - 1, most)
+        most = np.where((most >= 0) & (2 * special.bdtr(np.maximum(most, 0), counts, 0.5) > alpha * (1 + 1e-12)), most - 1, most)
     inside = np.clip(most, 0, counts)
-    rejects = np.where(most >= 0, bdtr(inside, counts, ahead) + bdtr(inside, counts, 1 - ahead), 0.0)
+    rejects = np.where(most >= 0, special.bdtr(inside, counts, ahead) + special.bdtr(inside, counts, 1 - ahead), 0.0)
     return float((chances * rejects).sum())
 
 

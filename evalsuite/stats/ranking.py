@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Sequence
 
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.import_ref import Floats, NDArray, np
+from evalsuite.core.import_ref import Floats, NDArray, np, special
 from evalsuite.stats.intervals import cluster_totals, draw_counts
 from evalsuite.stats.samples import N_RESAMPLES, SEED, StatsError, check_scores, competition_ranks, decimals, is_binary, mean, share
 from evalsuite.stats.significance import Correction, adjust
@@ -164,8 +164,6 @@ def _paired_t_of_all(scores: Sequence[Sequence[float]]) -> list[float]:
 
     Never below what flipping the signs of the differences that are not 0 could reach: of two instances that differ alike t would be sure.
     """
-    from scipy.special import stdtr
-
     table = np.asarray(scores, dtype=np.float64)
     n, p_values = table.shape[1], []
     digits = decimals([float(np.abs(table).max())])
@@ -175,7 +173,7 @@ def _paired_t_of_all(scores: Sequence[Sequence[float]]) -> list[float]:
         varies = np.ptp(deltas, axis=1) > 0
         error = np.where(varies, deltas.std(axis=1, ddof=min(1, n - 1)) / np.sqrt(n), 1.0)
         least = np.minimum(1.0, 2.0 ** (1 - np.count_nonzero(deltas, axis=1)))
-        p_values += np.maximum(least, np.where(varies, 2 * stdtr(max(1, n - 1), -np.abs(centre) / error), 0.0)).tolist()
+        p_values += np.maximum(least, np.where(varies, 2 * special.stdtr(max(1, n - 1), -np.abs(centre) / error), 0.0)).tolist()
     return p_values
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EvalsuiteError, count_words
+from evalsuite.core.import_ref import special
 from evalsuite.core.status import is_ungraded
 from evalsuite.core.types import Result
 
@@ -94,9 +95,7 @@ def z_value(confidence: float) -> float:
 
 def t_value(confidence: float, df: float) -> float:
     """Return the two-sided quantile of Student's t with `df` degrees of freedom: 2.26 for 0.95 and 9."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(df, 0.5 + share(confidence, "confidence") / 2))
+    return float(special.stdtrit(df, 0.5 + share(confidence, "confidence") / 2))
 
 
 def normal_tail(z: float) -> float:

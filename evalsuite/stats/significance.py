@@ -11,7 +11,7 @@ from statistics import NormalDist
 from typing import Any, Literal
 
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.import_ref import ArrayLike, Floats, np
+from evalsuite.core.import_ref import ArrayLike, Floats, np, special
 from evalsuite.stats.intervals import (
     CELLS_AT_ONCE,
     CorpusScore,
@@ -103,10 +103,8 @@ def mcnemar_counts(b: int, c: int) -> dict[str, float]:
 def _binomial_half(k: int, n: int) -> tuple[float, float]:
     """Return P(X < k) and P(X = k) of n fair coins: exact in integers, by the incomplete beta function for many."""
     if n > 1000:
-        from scipy.special import bdtr
-
-        below = float(bdtr(k - 1, n, 0.5)) if k else 0.0
-        return below, float(bdtr(k, n, 0.5)) - below
+        below = float(special.bdtr(k - 1, n, 0.5)) if k else 0.0
+        return below, float(special.bdtr(k, n, 0.5)) - below
     term, total = 1, 0
     for i in range(k):
         total += term
@@ -133,10 +131,8 @@ def paired_t(a: Sequence[float], b: Sequence[float], *, alternative: Alternative
             sided = 0.0 if centre > 0 else 1.0
             p, note = p_of(1 - sided, sided, alternative), NO_VARIATION
         return PairedTest(method="paired t", p=p, n=n, difference=centre, alternative=alternative, interval=interval, note=note)
-    from scipy.special import stdtr
-
     t, note = centre / (sd / math.sqrt(n)), "" if sample_sd(differences(a, b)) else NO_VARIATION
-    p = p_of(float(stdtr(n - 1, t)), float(stdtr(n - 1, -t)), alternative)
+    p = p_of(float(special.stdtr(n - 1, t)), float(special.stdtr(n - 1, -t)), alternative)
     return PairedTest(
         method="paired t",
         p=p,
@@ -245,10 +241,8 @@ def clustered_p(totals: Sequence[float], sizes: Sequence[int], digits: int) -> f
     units = [unit for unit in in_units(totals, digits) if unit]
     if exact := _exact_flips(units, EXACT_CELLS / 1000, 14):
         return p_of(*exact, "two-sided")
-    from scipy.special import stdtr
-
     centre, cr2, df = cr2_of(totals, sizes)
-    return max(2 * float(stdtr(df, -abs(centre) / cr2)) if cr2 else 0.0, 2.0 ** (1 - len(units)))
+    return max(2 * float(special.stdtr(df, -abs(centre) / cr2)) if cr2 else 0.0, 2.0 ** (1 - len(units)))
 
 
 def paired_bootstrap(

@@ -236,26 +236,3 @@ def test_assignments_of_many_blocks_are_those_of_each_block(shape: tuple[int, in
     one_column = np.arange(5 * m) % m == 0
     pairs = matched_sums(np.ones((1, *matrix.shape)), np.where(one_column, 1.0, 0.0 * matrix), (np.arange(7) * n, np.arange(6) * m))
     assert np.array_equal(pairs, np.ones((1, 6, 5)))
-
-
-@pytest.mark.parametrize("is_found", [True, False])
-def test_the_solver_is_scipys_without_its_package(is_found: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is loaded by itself where its file lies at its place, and with the package elsewhere; both find the same."""
-    import importlib.machinery
-    import sys
-
-    import numpy as np
-    from scipy.optimize import linear_sum_assignment
-
-    from evalsuite.compare.bipartite_matching import _load_solver
-
-    if not is_found:
-        monkeypatch.setattr(importlib.machinery, "EXTENSION_SUFFIXES", [".absent"])
-    monkeypatch.delitem(sys.modules, "scipy.optimize")
-    solver = _load_solver.__wrapped__()
-    assert ("scipy.optimize" in sys.modules) is not is_found
-    for n in range(1, 30):
-        matrix = np.random.default_rng(n).integers(0, 5, size=(n, 30 - n)) / 4
-        assert [list(part) for part in solver(matrix, maximize=True)] == [
-            list(part) for part in linear_sum_assignment(matrix, maximize=True)
-        ]
