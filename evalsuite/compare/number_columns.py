@@ -20,6 +20,8 @@ LONGEST_NUMBER: Final = 32
 # Beyond these limits pandas does not type integers as plain 64-bit integers, and floats may be confused with integers.
 SAFE_WHOLE: Final = float(1 << 53)
 SAFE_NUMBER: Final = 9e18
+# Beyond it a float may lose more of a number's decimals than exact arithmetic forgives.
+_SAFE_DECIMAL: Final = float(1 << 46)
 _SPACES, _OPEN, _NULL = (int.from_bytes(word, "little") for word in (b"        ", b"       [", b"null    "))
 # Turns the blank in the last byte of a word into a comma.
 _COMMA: Final = (ord(" ") ^ ord(",")) << 56
@@ -269,7 +271,8 @@ def surely_strictly_equal(gold: Numbers, predicted: Numbers, tolerance: Toleranc
             near = distance + _NOISE * size < np.minimum(NOISE_REL * size, NOISE_FLOOR)
             near |= (gold.digits > 0) & _are_roundings(a, b, gold.digits, predicted.digits)
             # A number too small for a float reads as 0, and a whole float beyond 2^53 stands for several integers.
-            near = np.where(are_whole, (distance == 0) & (size < SAFE_WHOLE) & (size > 0), near & (a != 0) & (b != 0))
+            limit = np.where((gold.digits == WHOLE) & (predicted.digits == WHOLE), SAFE_WHOLE, _SAFE_DECIMAL)
+            near = np.where(are_whole, (distance == 0) & (size < limit) & (size > 0), near & (a != 0) & (b != 0))
     sure: np.ndarray[Any, Any] = near & np.isfinite(a) & np.isfinite(b)
     return sure
 
@@ -354,11 +357,12 @@ def _are_tight(values: Any, digits: Any, is_gold: Any, starts: Any, tolerance: T
     with np.errstate(invalid="ignore"):
         distance = np.maximum(ends[3] - ends[0], ends[1] - ends[2])
     has_exponent = np.maximum.reduceat(digits == 0, starts)
-    same = (values[starts] == values[stops]) & (high < SAFE_WHOLE) & ~((high == 0) & has_exponent)
+    are_whole = np.minimum.reduceat(digits == WHOLE, starts)
+    same = (values[starts] == values[stops]) & (high < np.where(are_whole, SAFE_WHOLE, _SAFE_DECIMAL)) & ~((high == 0) & has_exponent)
     one_sided = ~np.isfinite(distance)
     if tolerance.own:
         within = distance + _NOISE * high < np.maximum(tolerance.rel * low, tolerance.abs)
-        return one_sided | within | (same & np.maximum.reduceat(digits == WHOLE, starts) & np.minimum.reduceat(digits == WHOLE, starts))
+        return one_sided | within | (same & are_whole)
     near = distance + _NOISE * high < np.minimum(NOISE_REL * low, NOISE_FLOOR)
     gold_digits = np.where(is_gold, digits, MOST_DECIMALS), np.where(is_gold, digits, WHOLE)
     other_digits = np.where(is_gold, MOST_DECIMALS, digits), np.where(is_gold, WHOLE, digits)

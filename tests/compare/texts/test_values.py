@@ -141,10 +141,10 @@ def test_plain_words_are_only_texts(texts: list[str]) -> None:
     assert [(a, b) for a, b in combinations(plain, 2) if a != b and _cells_equal(a, b)] == []
 
 
-PLAIN_WORDS = "a|Z|z{|aa|Paris|2023-01-05|nanx|infinityx|nullable|abc1|Paris5|x1|january|USD|theory|abcdefgh1|falsey|a b|Paris 5|a!|null  x"
+PLAIN_WORDS = "1999-09-09|a|Z|z{|2023-01-05|nanx|infinityx|nullable|abc1|Paris5|x1|january|theory|abcdefgh1|falsey|a b|Paris 5|a!|null  x"
 NO_PLAIN_WORDS = (
     "2023-1-05|2023-01-5|20230-1-05|2023/01/05|2023-01-0a|+023-01-05|12345-6789|202-301-05|2023-01-050|2023-01-05 |true|TRUE|None|nan|inf"
-    "|INF|Infinity|NA|NAN|null|n/a|jan5|May5|mon5|usd5|the5|then5|january5|may 5|1a|7|$5|-a|_a|@a|[a|`a|{a| a|a |true |nan ||a\0|zz\t"
+    "|INF|Infinity|NA|NAN|null|n/a|jan5|may9|May5|mon5|usd5|the5|then5|january5|may 5|1a|7|$5|-a|_a|@a|[a|`a|{a| a|a |true |nan ||a\0|zz\t"
 )
 
 
