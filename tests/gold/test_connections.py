@@ -182,6 +182,14 @@ def test_what_cannot_be_meant(working: Path, text: str, message: str, hint: str)
     assert SECRET not in caught.value.message + caught.value.hint
 
 
+def test_a_suite_names_its_connections(tmp_path: Path, working: Path) -> None:
+    """Anything else than names of connections in suite.yaml is an error with its line."""
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "suite" / "suite.yaml").write_text("description: x\nconnections: [a]\n")
+    with pytest.raises(GoldError, match=r"suite/suite.yaml:2: connections must be a mapping of names to connections"):
+        read_connections(tmp_path / "suite", working=working, environment={})
+
+
 def test_unknown_name(gold: Path, working: Path) -> None:
     """A name nobody configured is told with the nearest one."""
     with pytest.raises(UsageError) as caught:

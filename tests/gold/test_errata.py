@@ -50,6 +50,7 @@ def test_raw_and_corrected_add_up(gold: Path, tmp_path: Path) -> None:
     said = run.to_json()["corrections"]
     raw, now = run.summary.chosen, said["score"] * said["n_gold"]
     rows = {row["instance_id"]: row for row in said["applied"]}
+    assert {name: row["action"] for name, row in rows.items()} == {"capital": "waive", "total": "patch"}
     assert rows["capital"]["raw"]["score"] == 1
     assert rows["capital"]["corrected"] is None
     assert (rows["total"]["raw"]["score"], rows["total"]["corrected"]["score"]) == (0, 1)
