@@ -116,7 +116,7 @@ class Corpus:
             warnings=self.warnings(name),
             row=row or {},
             in_results=row is not None,
-            is_root=os.geteuid() == 0,
+            is_root=self.process["is_root"],
         )
 
     def cpu_seconds(self, set_: str, instance_id: str) -> float:

@@ -2,12 +2,14 @@
 
 `python -m tests.attacks.driver PLAN`: PLAN is a JSON file with `runs` (name, arguments) and `sharing`, the runs
 that fork their workers from one server. Standard output and error of each run go to
-files in the plan's `out`; last, `out/process.json` says peak memory, heavy modules, exit codes and the network counters of the system.
-In a network namespace of its own (`unshare --net`) these counters are this process's and its workers' alone.
+files in the plan's `out`; last, `out/process.json` says peak memory, heavy modules, exit codes, the network counters of the
+system and whether this is a superuser, who may read everything. In a network namespace of its own (`unshare --net`) these
+counters are this process's and its workers' alone.
 """
 
 import contextlib
 import json
+import os
 import socket
 import sys
 from pathlib import Path
@@ -41,6 +43,7 @@ def main(plan_file: str) -> None:
         "peak_kib": peak_memory(),
         "heavy": [name for name in HEAVY if name in sys.modules],
         "network": network_attempts() - before,
+        "is_root": os.geteuid() == 0,
         "meter_works": meter_works() if plan["metered"] else None,
     }
     (out / "process.json").write_text(json.dumps(report))

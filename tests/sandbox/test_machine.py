@@ -89,7 +89,7 @@ STARTED = """
 import os, resource, signal, sys
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, signal.SIGTERM, signal.SIGALRM})
-os.umask(0o277)
+os.umask(0o277 if os.geteuid() == 0 else 0o077)
 for _ in range(30):
     os.set_inheritable(os.open("/dev/null", os.O_RDONLY), True)
 for number in (0, 1, 2):
