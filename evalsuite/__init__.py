@@ -38,9 +38,11 @@ _NAMES = {
     "Score": "evalsuite.core.scores",
     "Settings": "evalsuite.scorers.judge",
     "TestSuite": "evalsuite.reports.test_suite",
+    "approximate_randomisation": "evalsuite.stats.significance",
     "assert_scores": "evalsuite.api",
     "confidence_interval": "evalsuite.stats",
     "evaluate": "evalsuite.api",
+    "fleiss_kappa": "evalsuite.stats.agreement",
     "get_metric": "evalsuite.scorers.metrics",
     "main": "evalsuite.cli",
     "metric_from": "evalsuite.scorers.metrics",
@@ -49,6 +51,8 @@ _NAMES = {
     "run_answer": "evalsuite.sql.execution",
     "score": "evalsuite.api",
     "scorer": "evalsuite.core.registry",
+    "segment_bootstrap": "evalsuite.stats.intervals",
+    "segment_bootstrap_test": "evalsuite.stats.significance",
     "semantic_comparator": "evalsuite.scorers.judge",
     "significance_test": "evalsuite.stats",
     "yes_no_reading": "evalsuite.scorers.judge.replies",
@@ -83,6 +87,9 @@ if TYPE_CHECKING:
     from evalsuite.sql.execution import run_answer
     from evalsuite.sql.session import Connection, QueryLimits
     from evalsuite.stats import confidence_interval, significance_test
+    from evalsuite.stats.agreement import fleiss_kappa
+    from evalsuite.stats.intervals import segment_bootstrap
+    from evalsuite.stats.significance import approximate_randomisation, segment_bootstrap_test
     from evalsuite.trees import ComparatorResult
 
 __all__ = [
@@ -104,9 +111,11 @@ __all__ = [
     "Settings",
     "TestSuite",
     "__version__",
+    "approximate_randomisation",
     "assert_scores",
     "confidence_interval",
     "evaluate",
+    "fleiss_kappa",
     "get_metric",
     "main",
     "metric_from",
@@ -115,6 +124,8 @@ __all__ = [
     "run_answer",
     "score",
     "scorer",
+    "segment_bootstrap",
+    "segment_bootstrap_test",
     "semantic_comparator",
     "significance_test",
     "yes_no_reading",

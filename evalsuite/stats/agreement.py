@@ -78,9 +78,16 @@ def cohen_kappa(
 
 
 def fleiss_kappa(items: Sequence[Sequence[Hashable]]) -> Agreement:
-    """Return Fleiss' kappa: one row of labels per item, with the same number of raters (at least two) in each.
+    """Return Fleiss' kappa of several raters.
 
-    `observed` is the mean fraction of agreeing pairs of raters. Undefined if all labels are equal.
+    Args:
+        items: n items x r labels, r at least 2.
+
+    Returns:
+        The coefficient, at most 1, None if all labels are equal; `observed` is the mean share of agreeing pairs of raters.
+
+    Raises:
+        StatsError: No items, fewer than two raters, or rows of different lengths.
     """
     raters = len(items[0]) if items else 0
     if raters < 2 or any(len(row) != raters for row in items):

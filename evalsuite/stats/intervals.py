@@ -288,8 +288,19 @@ def segment_bootstrap(
 ) -> Interval:
     """Return the interval of a corpus metric (BLEU, chrF, TER, micro F1): segments are resampled, the metric is computed from their sums.
 
-    `statistics` has one row per segment, such as n-gram matches and lengths; `score` turns m rows of sums into m scores, so no text is
-    scored again. The estimate is the metric of all segments.
+    Args:
+        statistics: n segments x k numbers that are summed, such as matches and lengths.
+        score: The function from m rows of sums to m scores; no text is scored again.
+        confidence: The level, in (0, 1).
+        method: "percentile", "basic" or "bca".
+        n_resamples: How many resamples are drawn.
+        seed: Of the draws.
+
+    Returns:
+        The metric of all segments with `low` and `high`.
+
+    Raises:
+        StatsError: No segments, values that are not finite numbers, or an invalid option.
     """
     table = segment_table(statistics)
     total = table.sum(axis=0, keepdims=True)

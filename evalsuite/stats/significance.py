@@ -544,8 +544,19 @@ def approximate_randomisation(
 ) -> PairedTest:
     """Return the two-sided test that swaps segments between a and b at random, as sacrebleu's `--paired-ar` does.
 
-    `a` and `b` have n segments x k statistics, `score` turns m rows of sums into m scores. p = (c + 1) / (R + 1), where c counts swaps
-    with scores at least as far apart; a tie counts (sacrebleu leaves ties out), so that identical submissions have p = 1.
+    Args:
+        a: n segments x k numbers that are summed.
+        b: The same of the other submission.
+        score: The function from m rows of sums to m scores.
+        n_resamples: How many times segments are swapped, R.
+        seed: Of the draws.
+
+    Returns:
+        p = (c + 1) / (R + 1), where c counts swaps with scores at least as far apart; a tie counts (sacrebleu leaves ties out), so that
+        identical submissions have p = 1.
+
+    Raises:
+        StatsError: No segments, different shapes, or values that are not finite numbers.
     """
     left, right = _segments(a, b)
     n, observed = len(left), _difference(left, right, score)
@@ -566,8 +577,21 @@ def segment_bootstrap_test(
 ) -> PairedTest:
     """Return the paired bootstrap test of Moses and sacrebleu's `--paired-bs`, with the percentile interval of the difference.
 
-    Both submissions are resampled with the same segments. p compares the absolute differences, less their mean, with the observed one:
-    (c + 1) / (R + 1). It is more liberal than `approximate_randomisation`; it is for repeating published numbers.
+    It is more liberal than `approximate_randomisation`; it is for repeating published numbers.
+
+    Args:
+        a: n segments x k numbers that are summed.
+        b: The same of the other submission, which is resampled with the same segments.
+        score: The function from m rows of sums to m scores.
+        confidence: The level of the interval, in (0, 1).
+        n_resamples: How many resamples are drawn, R.
+        seed: Of the draws.
+
+    Returns:
+        p = (c + 1) / (R + 1), where c counts absolute differences that, less their mean, are above the observed one.
+
+    Raises:
+        StatsError: No segments, different shapes, values that are not finite numbers, or an invalid option.
     """
     left, right = _segments(a, b)
     observed = _difference(left, right, score)
