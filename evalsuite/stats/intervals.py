@@ -247,7 +247,7 @@ def resampled_totals(statistics: "ArrayLike", *, n_resamples: int = N_RESAMPLES,
 
 
 def segment_table(statistics: "ArrayLike") -> "Floats":
-    """The statistics as n x k floats; raises `StatsError` for none, and for rows of different lengths."""
+    """The statistics as n x k floats; raises `StatsError` for none, rows of different lengths, and numbers that are not finite."""
     try:
         table = np.asarray(statistics, dtype=np.float64)
     except ValueError as error:
@@ -256,6 +256,8 @@ def segment_table(statistics: "ArrayLike") -> "Floats":
         table = table[:, None]
     if table.ndim != 2 or not len(table):
         raise StatsError("no segments")
+    if not np.isfinite(table).all():
+        raise StatsError(f"segment {np.flatnonzero(~np.isfinite(table).all(axis=1))[0] + 1} has a number that is not finite")
     return table
 
 
@@ -315,6 +317,8 @@ def _bootstrap_interval(
     drawn: "Floats", centre: float, without_one: "Floats", method: Method, confidence: float, *, title: str, **fields: Any
 ) -> Interval:
     """Return the interval of the drawn estimates; `without_one` are the estimates without each of the n values."""
+    if method not in get_args(Method):
+        raise StatsError(f"unknown method {method!r}", hint=f"known: {', '.join(get_args(Method))}")
     tail = (1 - share(confidence, "confidence")) / 2
     levels = (tail, 1 - tail) if method != "bca" else _bca_levels(drawn, centre, without_one, tail)
     low, high = (float(value) for value in np.quantile(drawn, levels))

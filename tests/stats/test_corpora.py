@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from evalsuite.stats import significance
+from evalsuite.stats.intervals import segment_bootstrap
 from evalsuite.stats.samples import StatsError
 from evalsuite.stats.significance import approximate_randomisation, segment_bootstrap_test
 
@@ -70,3 +71,14 @@ def test_unequal_segments_are_refused() -> None:
     """Forty segments against thirty-nine cannot be paired."""
     with pytest.raises(StatsError, match="40 segments"):
         approximate_randomisation(segments(0.5), segments(0.5)[:39], micro_f1)
+
+
+def test_what_is_no_number_and_no_method_is_refused() -> None:
+    """An infinite count would make a score that is no number; an unknown method is not the percentile one."""
+    table = segments(0.5)
+    table[6, 1] = np.inf
+    with pytest.raises(StatsError, match=r"^segment 7 has a number that is not finite"):
+        segment_bootstrap(table, micro_f1)
+    with pytest.raises(StatsError, match=r"^unknown method 'bka'") as raised:
+        segment_bootstrap(segments(0.5), micro_f1, method="bka")  # type: ignore[arg-type]
+    assert raised.value.hint == "known: percentile, basic, bca"
