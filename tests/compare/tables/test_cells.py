@@ -35,6 +35,14 @@ CASES = [
     (["NA", "18446744073709551615"], "raw", ["NA", "18446744073709551615"], "the NA word is left as it stands"),
     (["99999999999999999999", "1.5"], "raw", ["99999999999999999999", "1.5"], "an overflow first bars floats"),
     (["1.5", "99999999999999999999"], "float", [1.5, 1e20], "a float first does not"),
+    (["9223372036854775807"], "int", [2**63 - 1], "the largest of 64 bits"),
+    (["-9223372036854775808"], "int", [-(2**63)], "the smallest of 64 bits"),
+    (["9223372036854775808"], "uint", [2**63], "the first beyond them, of 19 characters"),
+    (["-9223372036854775809"], "object", [-(2**63) - 1], "the first below them"),
+    (["-1", "9223372036854775808"], "raw", ["-1", "9223372036854775808"], "an unsigned one among negative ones"),
+    (["-1", "18446744073709551616"], "object", [-1, 2**64], "beyond all of 64 bits Python integers"),
+    (["falsey"], "text", ["falsey"], "longer than a boolean"),
+    (["FALSE", "true"], "bool", [False, True], "in any case"),
 ]
 
 

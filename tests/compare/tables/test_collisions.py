@@ -8,6 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from evalsuite.compare import row_multisets
 from evalsuite.compare.official_tables import match_table
 from evalsuite.compare.packed_text import Block, Keys, pack_lists
 from evalsuite.compare.row_multisets import CodedColumns
@@ -162,6 +163,19 @@ def test_equal_hashes_of_different_texts_are_not_confirmed(monkeypatch: pytest.M
         assert seen.hashes.are_confirmed([np.zeros(1, np.uint64)] * 2, [0], [0]) is are_confirmed
         coded, rows = CodedColumns(*(read_columns(side, [0]) for side in (seen.gold, seen.predicted)), seen), np.arange(1)
         assert [len(places) for places in coded.unequal_in_order(0, 0, rows, rows)] == [int(not are_confirmed)]
+
+
+def test_work_is_counted_up_to_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each kind for itself; what a right answer needs of cells is free."""
+    for method, limit in (("look", "CELL_CAP"), ("connect", "EDGE_CAP"), ("walk", "FLOW_CAP")):
+        monkeypatch.setattr(row_multisets, limit, 5)
+        work = row_multisets.Work(free=2)
+        for n in (2, 3, *([2] if method == "look" else [])):
+            getattr(work, method)(n)
+        with pytest.raises(row_multisets.CapReachedError):
+            getattr(work, method)(1)
+    seen = Comparisons().compare(table(gold_rows()[:5]), table(gold_rows()[:5]))
+    assert CodedColumns(*(read_columns(side, [0, 1]) for side in (seen.gold, seen.predicted)), seen).work.free == 12 * 5 * 2
 
 
 @pytest.mark.parametrize("few", [0, 200])

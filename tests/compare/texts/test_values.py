@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from evalsuite.compare.answer_rules import find_named_numbers, match_number_strictly, match_text_strictly
 from evalsuite.compare.characters import LETTER, MOST_MARKS, _confusables, _shapes, clean, digits_only, is_visible
+from evalsuite.compare.claims import REACH
 from evalsuite.compare.number_columns import plain_words
 from evalsuite.compare.numbers import Number, Tolerance, exact_of
 from evalsuite.compare.packed_text import pack_lists
@@ -27,9 +28,11 @@ from evalsuite.compare.values import (
     _is_apart,
     find_numbers,
     number_at_start,
+    number_in_locale,
     number_readings,
     numeric_tokens,
     plain_amounts,
+    plain_digits,
     read_cell,
 )
 from tests.conftest import ROOT
@@ -330,3 +333,64 @@ def test_letters_of_other_alphabets_look_like_those_of_unicode() -> None:
     """Read from the package's table, which is kept afterwards."""
     _confusables.cache_clear()
     assert {char: "a" in _shapes(char) for char in "\u0430b"} == {"\u0430": True, "b": False}
+
+
+@pytest.mark.parametrize(
+    ("text", "decimal", "groups", "plain"),
+    [
+        ("1,234", "", "", "1234"), ("1,23", "", "", "1.23"), ("1.234,5", "", "", "1234.5"), ("1,234.5", "", "", "1234.5"),
+        ("1.5", "", "", "1.5"),
+        ("1.234.567", "", "", "1234567"), ("12,34,567", "", "", "1234567"), ("1,23,456", "", "", "123456"), ("1,2,345", "", "", None),
+        ("1,234,5678", "", "", None), ("0,123,456", "", "", None), ("1234,567,890", "", "", None), ("1,234 567.5", "", "", None),
+        ("0,5", "", "", "0.5"), ("1 234,5", "", "", "1234.5"), ("1'234.5", "", "", "1234.5"), (".5", "", "", "0.5"), ("5.", "", "", "5"),
+        ("1.2.3", "", "", None), ("1,234.5.6", "", "", None), ("1.234,5,6", "", "", None), ("1.234,5a", "", "", None),
+        ("1,234,567,890", "", "", "1234567890"),
+        ("1.234", ",", ".", "1234"), ("1,234", ",", ".", "1.234"), ("1 234", ".", " ", "1234"), ("1_234", ".", " ", None),
+        ("1,5,5", ",", ".", None),
+        ("12,34,56,789", "", "", "123456789"), ("1,234,56,789", "", "", None), ("", "", "", "0"), ("1234", "", "", "1234"),
+        ("1 234,56", "", "", "1234.56"),
+    ],
+)  # fmt: skip
+def test_the_digits_of_a_number(text: str, decimal: str, groups: str, plain: str | None) -> None:
+    """Without marks of groups, which part three digits each, or two of a lakh before the last three; nothing else is a number."""
+    assert plain_digits(text, decimal, groups) == plain
+
+
+def test_a_number_is_read_where_it_stands() -> None:
+    """What surrounds it decides, also where the same number stood before; after so many different values the rest is not read."""
+    filler = "x " * 2 * REACH
+    assert [value.text for value in find_numbers(f"{filler} -5 {filler} 5 {filler}")] == ["-5", "5"]
+    assert [value.text for value in find_numbers(f"{filler}5 {filler}5% {filler}5")] == ["5", "5%", "5"]
+    assert [value.kind for value in find_numbers(f"{filler}5% {filler}5% {filler}")] == ["percent"] * 2
+    for text, n in (("1 2 2 3 4 5", 4), ("1 1 1 1", 4), ("1990 1991 1992 1993 5", 5), ("1st 2nd 3rd 4 5 6 7", 6), ("12 million 3 4 5", 3)):
+        assert len(find_numbers(text, most=2)) == n, text
+    kinds = {
+        text: (value.kind, value.is_year, len(value.others))
+        for text in ("5%", "invoice 5.5", "2023", "5 km")
+        for value in find_numbers(text)
+    }
+    assert kinds == {
+        "5%": ("percent", False, 0),
+        "invoice 5.5": ("number", True, 0),
+        "2023": ("number", True, 0),
+        "5 km": ("number", False, 0),
+    }
+    assert [exact_of(other) for text in ("1,234", "-1.234") for value in find_numbers(text) for other in value.others] == [
+        Decimal("1.234"),
+        -1234,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "locale", "number"),
+    [
+        ("1.5", "", 1.5), ("1,5", "de", 1.5), ("1.5", "de", None), ("1.234", "de-AT", 1234), ("1'234.5", "de-CH", 1234.5),
+        ("1'234.5", "de", None),
+        ("1 234,5", "fr", 1234.5), ("1,234.5", "en_US", 1234.5), ("1,234.5", "xx", 1234.5), ("5 m", "", None), ("m", "", None),
+        ("-2×10^3", "", -2000),
+        ("1" * 200, "", int("1" * 200)), ("1" * 201, "", None), ("10^3", "", 1000), ("−5", "", -5),
+    ],
+)  # fmt: skip
+def test_a_number_in_a_locale(text: str, locale: str, number: float | None) -> None:
+    """With the marks of the region, else of the language, else those that the text shows; up to 200 characters."""
+    assert number_in_locale(text, locale) == number
