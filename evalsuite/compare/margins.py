@@ -84,7 +84,7 @@ def with_margin(
         gold = golds[at]
         prediction = predictions[0 if any_gold else at] if len(predictions) == len(golds) or any_gold else Fault(code="MISSING_TABLE")
         pairs = score.details.get("pairs", ()) if score.details.get("gold", at + 1) == at + 1 and (any_gold or len(golds) == 1) else ()
-        columns, by = columns_for(needed, at, len(golds)), columns_for(order_by, at, len(golds))
+        columns, by = columns_for(needed, at), columns_for(order_by, at)
         ignore_order = order_for(ignore_orders, at)
         try:
             margin = _margin(prediction, gold, columns, ignore_order, pairs, comparisons, work)

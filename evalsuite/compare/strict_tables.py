@@ -134,7 +134,7 @@ def judge_any(
         if isinstance(gold, Fault):
             verdicts.append(Strict(value=None, reason=describe(gold), fault=gold))
             continue
-        columns, order, by = columns_for(needed, i, len(golds)), order_for(ignore_order, i), columns_for(order_by, i, len(golds))
+        columns, order, by = columns_for(needed, i), order_for(ignore_order, i), columns_for(order_by, i)
         verdict = judge_table(prediction, gold, terms, needed=columns, ignore_order=order, order_by=by, comparisons=comparisons)
         if len(golds) > 1:
             reason = f"gold {i + 1} of {len(golds)} {shorten(gold.name)}: {verdict.reason}"
@@ -168,7 +168,7 @@ def judge_each(
         elif isinstance(prediction, Fault):
             verdict = Strict(value=0.0, reason=describe(prediction), kind="missing table", fault=prediction)
         else:
-            columns, order = columns_for(needed, i, len(golds)), order_for(ignore_orders, i)
+            columns, order = columns_for(needed, i), order_for(ignore_orders, i)
             verdict = judge_table(prediction, gold, terms, needed=columns, ignore_order=order, comparisons=comparisons)
         prefix = f"table {names[i]!r}: " if len(golds) > 1 or isinstance(prediction, Fault) else ""
         verdicts.append(replace(verdict, reason=prefix + verdict.reason, details={**verdict.details, "table": names[i]}))
@@ -190,7 +190,7 @@ def join_verdicts(official: Score, strict: Strict, *, own_options: bool = False)
     return join(official, strict, up="per-gold options" if own_options else None)
 
 
-def columns_for(needed: Any, index: int, n_golds: int) -> list[int]:
+def columns_for(needed: Any, index: int) -> list[int]:
     """The needed columns of gold `index`: a number or flat list applies to each gold, null and [] mean all, a missing list means all."""
     if is_bare(needed):
         return [needed]
@@ -199,8 +199,7 @@ def columns_for(needed: Any, index: int, n_golds: int) -> list[int]:
     if all(isinstance(item, int) and not isinstance(item, bool) for item in needed):
         return list(needed)
     lists = [item for item in needed if item is None or isinstance(item, list | tuple)]
-    indexes = lists[index] if index < len(lists) else (lists[0] if n_golds == 1 and lists else None)
-    return [item for item in indexes or () if isinstance(item, int)]
+    return [item for item in (lists[index] if index < len(lists) else None) or () if isinstance(item, int)]
 
 
 def order_for(ignore_order: Any, index: int) -> bool:

@@ -377,6 +377,6 @@ def table_pairs(form: Any, parameters: Mapping[str, Any], reads: str, rules: Rul
     for p, g, i, name in pairs:
         if isinstance(p, Table) and isinstance(g, Table):
             free = bool(order) if rules == "official" and reads == "table" else order_for(order, i)
-            needed = tuple(columns_for(parameters.get("condition_cols"), i, len(golds)))
+            needed = tuple(columns_for(parameters.get("condition_cols"), i))
             tables.append(TablePair(p, g, needed, not free, name, terms))
     return tables

@@ -1,0 +1,234 @@
+"""Cells of two columns under the strict rules: which can be paired at all, which remain, and how a reason names them."""
+
+from collections.abc import Iterator, Sequence
+from itertools import permutations, product
+from random import Random
+from typing import Any
+
+import pytest
+
+from evalsuite.compare.columns import UnreadTable, memory_of, packed_of
+from evalsuite.compare.numbers import Tolerance
+from evalsuite.compare.packed_text import Block, OddError, pack_lists
+from evalsuite.compare.strict_columns import Places, _spans, all_pairs_equal, can_pair, equal, show
+from evalsuite.compare.strict_matching import cause_of_refusal, kind_of_form, most_similar, unmatched_in_any_order
+from evalsuite.compare.strict_tables import columns_for
+from evalsuite.compare.values import Cell, read_cell
+from tests.compare.tables.test_table import text_table
+
+POOLS = [
+    "1 2 3 2.5 -1 0",
+    "1.005 1.01 1.0 1 1.004 0.996",
+    "0 1 2 3 4 5",
+    "10.5 10.52 10.47 10.50 10.5 11",
+    "a b 1 2 a b",
+    "-5 5 -4.5 4.5 0 -5.4",
+]
+TERMS = [
+    Tolerance(),
+    *(Tolerance(abs=distance, own=True) for distance in (1.0, 0.004)),
+    *(Tolerance(rel=rel, own=True) for rel in (0.1, 1.0)),
+]
+
+
+def drawn_sides(n: int) -> list[tuple[list[Cell], list[Cell], Tolerance]]:
+    """Gold and predicted cells of small columns, of few different values near each other, and a tolerance."""
+    drawn, sides = Random(11), []
+    for _ in range(n):
+        pool, size = drawn.sample(drawn.choice(POOLS).split(), drawn.randint(2, 4)), drawn.randint(1, 4)
+        gold, predicted = ([read_cell(drawn.choice(pool)) for _ in range(size)] for _ in range(2))
+        sides.append((gold, predicted, drawn.choice(TERMS)))
+    return sides
+
+
+def test_columns_that_can_be_paired() -> None:
+    """All that some order of the cells makes equal; how many others are left to the search for rows is known."""
+    n_paired, n_possible = 0, 0
+    for gold, predicted, tolerance in drawn_sides(1500):
+        is_paired = any(all(map(equal, gold, order, [tolerance] * len(gold))) for order in permutations(predicted))
+        is_possible = can_pair(gold, predicted, tolerance)
+        assert is_possible or not is_paired, (gold, predicted, tolerance)
+        n_paired, n_possible = n_paired + is_paired, n_possible + is_possible
+    assert (n_paired, n_possible) == (706, 718)
+
+
+@pytest.mark.parametrize("most", [0, 4, 2_000])
+def test_groups_in_which_all_cells_are_equal(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every gold cell with every predicted one; beyond the limit of pairs only a tolerance that covers both ends says so."""
+    monkeypatch.setattr("evalsuite.compare.strict_columns._PAIRS_LOOKED_AT", most)
+    n_equal = n_told = 0
+    for gold, predicted, tolerance in drawn_sides(600):
+        if any(isinstance(cell, tuple) for cell in (*gold, *predicted)):
+            continue
+        are_equal = all(equal(*pair, tolerance) for pair in product(gold, predicted))
+        told = all_pairs_equal(gold, predicted, tolerance)
+        assert are_equal or not told
+        n_equal, n_told = n_equal + are_equal, n_told + told
+    assert (n_equal, n_told) == {0: (46, 40), 4: (46, 44), 2_000: (46, 46)}[most]
+    assert all_pairs_equal([], [1], Tolerance()) is all_pairs_equal([1], [], Tolerance()) is True
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "rel", "distance", "is_covered"),
+    [
+        ("10 11", "10 11", 0.1, 0.0, True), ("10 12", "10 12", 0.1, 0.0, False), ("-10 -11", "-10 -11", 0.1, 0.0, True),
+        ("-1 1", "0", 0.5, 0.0, False),
+        ("-1 1", "0", 0.0, 1.0, True), ("0 1", "0 1", 0.5, 0.5, False), ("0 0", "0", 0.5, 0.0, True), ("5", "5.5 4.5", 0.1, 0.0, True),
+        ("5", "5.5 4.4", 0.1, 0.0, False), ("5", "5.6 5", 0.1, 0.0, False), ("1 2", "1 2", 1.0, 0.0, True), ("0 2", "1", 1.0, 0.0, False),
+    ],
+)  # fmt: skip
+def test_a_tolerance_that_covers_both_ends(gold: str, predicted: str, rel: float, distance: float, is_covered: bool) -> None:
+    """Of the farthest prediction from either end of gold, with the share of the smallest gold number."""
+    sides = (list(map(read_cell, side.split())) for side in (gold, predicted))
+    assert _spans(*sides, Tolerance(rel=rel, abs=distance, own=True)) is is_covered
+
+
+def test_predictions_near_a_number() -> None:
+    """All that equal it, found by their places; how many others are looked at is known."""
+    n_near = n_equal = 0
+    for gold, predicted, tolerance in drawn_sides(600):
+        if any(isinstance(cell, tuple) for cell in (*gold, *predicted)):
+            continue
+        places = Places.from_numbers(predicted, tolerance)
+        for cell in gold:
+            near, equals = places.find_near(cell), [k for k, other in enumerate(predicted) if equal(cell, other, tolerance)]
+            assert set(equals) <= set(near)
+            assert places.n_near(cell) == len(near)
+            n_near, n_equal = n_near + len(near), n_equal + len(equals)
+    assert (n_near, n_equal) == (553, 553)
+
+
+UNMATCHED: list[tuple[str, str, Tolerance, list[int], str, str]] = [
+    ("1 2 3", "3 1 2", Tolerance(), [], "", ""), ("1 2 3", "1 2 4", Tolerance(), [2], "3", "4"),
+    ("a 1 b", "b c 2", Tolerance(), [0, 1], "a", "c 2"),
+    ("1 1 2", "1 2 2", Tolerance(), [1], "1", "2"), ("0 1", "1 2", Tolerance(abs=1.0, own=True), [], "", ""),
+    ("0 1 a", "1 2 b", Tolerance(abs=1.0, own=True), [2], "a", "b"),
+    ("0 0 2", "1 2 2", Tolerance(abs=1.0, own=True), [1], "0", "2"), ("a a b", "a b b", Tolerance(), [1], "a", "b"),
+    ("b 5 a 6", "x a 7 5.0", Tolerance(), [0, 3], "b", "x 7"),
+    ("1.005 1.004", "1.00 1.01", Tolerance(), [], "", ""), ("1 2 3 4", "2 3 4 5", Tolerance(abs=0.5, own=True), [0], "1", "5"),
+    ("1 a 2 b", "c 3 d 4", Tolerance(), [0, 1, 2, 3], "1", "c 3 d 4"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("gold", "predicted", "tolerance", "rows", "first", "partners"), UNMATCHED)
+def test_cells_that_remain(gold: str, predicted: str, tolerance: Tolerance, rows: list[int], first: str, partners: str) -> None:
+    """The rows of gold without a partner in as large a pairing as possible, from the top, and the cells that are free for them."""
+    found = unmatched_in_any_order(*(list(map(read_cell, side.split())) for side in (gold, predicted)), tolerance)
+    expected = read_cell(first) if first else None
+    assert (list(found.rows), found.first, list(found.partners)) == (rows, expected, list(map(read_cell, partners.split())))
+
+
+@pytest.mark.parametrize(("most", "bound"), [(2, ""), (1, "at most ")])
+def test_too_many_pairs_to_compare_are_a_bound(most: int, bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Either limit, of numbers and of pairs, is reached only beyond it."""
+    for limit in ("MOST_NUMBERS", "MOST_EDGES"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"evalsuite.compare.strict_matching.{limit}", most)
+            assert unmatched_in_any_order([1, 2], [1, read_cell("2.2")], Tolerance(abs=0.5, own=True)).bound == bound
+
+
+def cell(text: str) -> Cell:
+    """A cell, with percent signs."""
+    return read_cell(text, percentage=True)
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "why"),
+    [
+        ("", "0", "null against a value"), ("0", "0.5", "value taken for zero"), ("0.5", "0", "value taken for zero"), ("-5", "5", "sign"),
+        ("5", "-5", "sign"), ("5", "5.5", "tolerance by size"), ("999999999", "1000000000", "tolerance by size"),
+        ("1000000000", "1", "large integers"),
+        ("-1000000000", "1", "large integers"), ("1000000000.0", "1", "tolerance by size"), ("007", "7", "leading zeros"),
+        ("7", "007", "leading zeros"),
+        ("+07", "7", "leading zeros"), ("00x", "7", "typed by column"), ("007", "8", "typed by column"), ("a", "b", "typed by column"),
+        ("007", "07", "leading zeros"),
+        ("a", "", "null against a value"), ("07", "a", "typed by column"), ("a", "007", "typed by column"),
+    ],
+)  # fmt: skip
+def test_why_the_reference_may_call_cells_equal(gold: str, predicted: str, why: str) -> None:
+    """The first of its quirks that applies."""
+    assert cause_of_refusal(cell(gold), cell(predicted)) == why
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "nearest"),
+    [
+        ("7", "5 007 8", "007"), ("007", "8 7", "7"), ("5", "9 4 a", "4"), ("5", "a 9 4.5", "4.5"), ("-5", "4 -9", "-9"), ("a", "x 5", "x"),
+        ("5", "a b", "a"), ("5", "", None), ("0", "3 0.5", "0.5"), ("5", "0 9.5", "9.5"), ("5", "-5 11", "11"),
+    ],
+)  # fmt: skip
+def test_the_most_similar_cell(gold: str, predicted: str, nearest: str | None) -> None:
+    """Equal but for zeros in front, else the nearest number, else the first."""
+    assert most_similar(cell(gold), list(map(cell, predicted.split()))) == (None if nearest is None else cell(nearest))
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "ordered", "own", "form"),
+    [
+        ("NA", "null", True, False, "null words"), ("a", "a ", True, False, "spaces"), ("true", "1", True, False, "true and false"),
+        ("1", "TRUE", False, False, "true and false"),
+        ("50%", "0.5", True, False, "percent form"), ("0.5", "50%", True, False, "percent form"),
+        ("$5", "5", True, False, "written form"), ("5", "5.004", True, True, "own tolerance"),
+        ("5", "5.0", True, False, "typed by column"), ("5", "5.0", False, False, "row pairing"),
+        ("2024-01-02", "2 Jan 2024", True, False, "same instant"),
+        ("e\u0301", "\u00e9", True, False, "spelling form"), ("5", "a", True, False, "spelling form"),
+        ("NA", "5", True, False, "null words"), ("5", "NA", True, False, "null words"),
+    ],
+)  # fmt: skip
+def test_how_equal_cells_are_written(gold: str, predicted: str, ordered: bool, own: bool, form: str) -> None:
+    """The form in which two cells that strict takes for equal may differ for the reference."""
+    assert kind_of_form(cell(gold), cell(predicted), (gold, predicted), ordered=ordered, own_tolerance=own) == form
+
+
+SHOWN: list[tuple[Any, str]] = [
+    (None, "null"), (5, "5"), (read_cell("1.50"), "1.50"), (cell("12.5%"), "12.5%"), (("text", "a'b"), "\"a'b\""),
+    (("inf", float("inf")), "inf"),
+    (read_cell("2024-01-02"), "2024-01-02 00:00:00"), (("instant", 10**27), f"{10**27} ns"), (("list", (1, ("text", "a"))), "[1, 'a']"),
+    (("struct", (("k", 1), ("l", None))), "{k: 1, l: null}"), (("bytes", b"x"), "b'x'"), ((1 << 1000) - 1, "a huge integer"),
+]  # fmt: skip
+
+
+def test_cells_in_a_reason() -> None:
+    """Each kind of cell, also inside another."""
+    assert [show(each) for each, _ in SHOWN] == [text for _, text in SHOWN]
+
+
+@pytest.mark.parametrize(
+    ("needed", "at", "columns"),
+    [
+        ([0, 1], 0, [0, 1]), ([0, 1], 1, [0, 1]), ([[0], [1, 2]], 1, [1, 2]), ([[0]], 0, [0]), ([], 0, []), (None, 0, []), ([[0]], 1, []),
+        (0, 1, [0]),
+        ([None, [1]], 0, []), ([None, [1]], 1, [1]),
+    ],
+)  # fmt: skip
+def test_the_columns_of_each_gold(needed: Any, at: int, columns: Sequence[int]) -> None:
+    """One list for one gold, a list of lists for several; what is not there asks for all."""
+    assert list(columns_for(needed, at)) == columns
+
+
+class Source:
+    """A table that is read when it is asked for, in blocks or by the exact reader."""
+
+    def __init__(self, cells: list[list[str]], *, is_odd: bool) -> None:
+        self.cells, self.is_odd = cells, is_odd
+
+    def blocks(self) -> Iterator[Block]:
+        """The rows, if they are plain."""
+        if self.is_odd:
+            raise OddError
+        return pack_lists(self.cells).blocks()
+
+    def read_table(self) -> Any:
+        """The table as lists."""
+        return text_table(self.cells)
+
+
+@pytest.mark.parametrize("is_odd", [False, True])
+def test_a_table_that_is_not_read_yet(is_odd: bool) -> None:
+    """As packed text where its file is plain, else as the exact reader has it; only lists take memory for each cell."""
+    cells = [["1", "2", "3"], ["a", "b", "c"]]
+    table = UnreadTable(header=("x", "y"), name="t.csv", source=Source(cells, is_odd=is_odd)).read()
+    assert [list(column) for column in table.columns] == cells
+    assert (packed_of(table) is None, memory_of(table)) == (is_odd, 6 * 64 if is_odd else 0)
+    assert table.columns[1][2] == table.columns[1][-1] == "c"
+    assert [list(column[::-1]) for column in table.columns] == [column[::-1] for column in cells]
