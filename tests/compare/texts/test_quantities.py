@@ -10,7 +10,8 @@ import pytest
 from scipy import constants
 
 from evalsuite.compare.dates import date_readings, days_of, instant_of
-from evalsuite.compare.quantities import _LONG, _PREFIXES, parse_quantity
+from evalsuite.compare.quantities import _LONG, _PREFIXED, _PREFIXES, SYMBOLS, _read_tables, parse_quantity
+from evalsuite.compare.quantities import WORDS as WORDS_OF_UNITS
 from evalsuite.compare.values import number_at_start
 from tests.compare.texts.test_values import CORPUS
 
@@ -169,3 +170,8 @@ def test_the_number_at_the_start(text: str, number: Fraction, rest: str) -> None
 def test_a_bracket_closes_what_was_opened(unit: str, is_one: bool) -> None:
     """Behind more closing brackets than opening ones nothing is read."""
     assert (parse_quantity(f"5 {unit}") is not None) == is_one
+
+
+def test_the_tables_are_read_as_they_are_written() -> None:
+    """Again, with the same symbols, prefixes and words."""
+    assert _read_tables() == (SYMBOLS, _PREFIXED, WORDS_OF_UNITS)
