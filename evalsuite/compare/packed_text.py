@@ -234,20 +234,13 @@ def _run(block: Block) -> bytes:
 
 
 def side_by_side(gold: Iterator[Block], predicted: Iterator[Block]) -> Iterator[tuple[Block, Block]]:
-    """Blocks of both sides cut to the same rows. Extra rows of one side come last, with an empty block for the other side."""
+    """Blocks of both sides, which have equally many rows, cut to the same rows."""
     a, b = next(gold, None), next(predicted, None)
     while a is not None and b is not None:
         n = min(len(a), len(b))
-        if n:
-            yield a.rows(0, n), b.rows(0, n)
+        yield a.rows(0, n), b.rows(0, n)
         a = a.rows(n, len(a)) if len(a) > n else next(gold, None)
         b = b.rows(n, len(b)) if len(b) > n else next(predicted, None)
-    while a is not None or b is not None:
-        left = a if a is not None else b
-        assert left is not None
-        if len(left):
-            yield (left, left.rows(0, 0)) if a is not None else (left.rows(0, 0), left)
-        a, b = (next(gold, None), None) if a is not None else (None, next(predicted, None))
 
 
 _SHAPE: Final = struct.Struct("<cQQB")

@@ -125,7 +125,23 @@ def test_options_of_each_gold_cause_a_flip_only_if_they_differ_from_what_the_ref
 
 def test_official_equality_of_arrays() -> None:
     """Each pair as `math.isclose` has it, with empty equal to empty."""
-    values = [math.inf, -math.inf, math.nan, 0.0, 0.01, 1.0, 1.005, 1.0100001, 1e12, 1e12 - 1000, 1e12 + 900, 1e12 + 1100, -1e12]
+    values = [
+        math.inf,
+        -math.inf,
+        math.nan,
+        0.0,
+        0.01,
+        1.0,
+        1.005,
+        1.0100001,
+        1e9,
+        1e9 - 1,
+        1e12,
+        1e12 - 1000,
+        1e12 + 900,
+        1e12 + 1100,
+        -1e12,
+    ]
     first, second = (np.array(side) for side in zip(*itertools.product(values, repeat=2), strict=True))
     expected = [math.isclose(a, b, abs_tol=ABS_TOL) or (a != a and b != b) for a, b in itertools.product(values, repeat=2)]
     assert officially_equal(first, second).tolist() == expected

@@ -1,0 +1,179 @@
+"""Packed text: what is packed comes back, equal texts are equal at every length, and nothing of another shape is read."""
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+import pytest
+
+from evalsuite.compare.columns import Arrays, as_values, packed_of, packed_table
+from evalsuite.compare.packed_text import (
+    NULL,
+    Keys,
+    Packed,
+    equal_cells,
+    frame_of,
+    is_same_run,
+    pack_lists,
+    packed_block,
+    side_by_side,
+    text_block,
+)
+from tests.compare.tables.test_table import text_table
+
+# Of each length around the words of eight bytes, and around the longest that one byte counts.
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+TEXTS = [*(LETTERS[:n] for n in (0, 1, 7, 8, 9, 15, 16, 17, 24, 25)), *("x" * n for n in (254, 255, 256)), "é", "日本語", "a\0b"]
+
+
+def texts_of(packed: Packed) -> list[list[str]]:
+    """The columns again."""
+    return [[text for block in packed.blocks() for text in block.texts(column)] for column in range(packed.width)]
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 100])
+def test_what_is_packed_comes_back(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it was, in blocks of any size, and packed again from a part of a block."""
+    monkeypatch.setattr("evalsuite.compare.packed_text._ROWS_AT_ONCE", at_once)
+    columns = [TEXTS, TEXTS[::-1], [str(at) for at in range(len(TEXTS))]]
+    packed = pack_lists(columns)
+    assert texts_of(packed) == columns
+    assert (packed.n_rows, packed.width, packed.counts[0]) == (len(TEXTS), 3, min(at_once, len(TEXTS)))
+    assert packed.longest == max(len(text.encode()) for text in TEXTS)
+    starts = np.cumsum([0, *packed.counts]).tolist()
+    for block, start in zip(packed.blocks(), starts, strict=False):
+        for first, last in ((0, 0), (0, 1), (1, len(block)), (0, len(block))):
+            again = Packed(3, [packed_block(block.rows(first, last))])
+            assert texts_of(again) == [column[start + first : start + last] for column in columns]
+        assert [block.text(0, column) for column in range(3)] == [column[start] for column in columns]
+    rows = np.array([0, 2, 5, 7, len(TEXTS) - 1])
+    found = [text for block, part in packed.rows(rows) for text in block.texts(1, part)]
+    assert found == [columns[1][row] for row in rows]
+    assert pack_lists([]).n_rows == pack_lists([[], []]).n_rows == 0
+
+
+def test_blocks_of_both_sides_are_cut_to_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of blocks of other sizes, each row once."""
+    sides = []
+    for at_once in (2, 3):
+        monkeypatch.setattr("evalsuite.compare.packed_text._ROWS_AT_ONCE", at_once)
+        sides.append(pack_lists([TEXTS[:7]]))
+    parts = list(side_by_side(*(side.blocks() for side in sides)))
+    assert [len(a) for a, _ in parts] == [len(b) for _, b in parts] == [2, 1, 1, 2, 1]
+    assert [text for a, _ in parts for text in a.texts(0)] == [text for _, b in parts for text in b.texts(0)] == TEXTS[:7]
+
+
+def test_equal_texts_are_equal() -> None:
+    """Each text with each other, by their cells and by their hashes; the first difference may be in any word."""
+    texts = [*TEXTS, *(LETTERS[: n - 1] + "!" for n in (1, 8, 9, 16, 17, 25))]
+    pairs = list(product(texts, texts))
+    a, b = (next(pack_lists([[pair[side] for pair in pairs], ["k"] * len(pairs)]).blocks()) for side in (0, 1))
+    expected = [first == second for first, second in pairs]
+    assert equal_cells(a, [0], b, [0])[:, 0].tolist() == expected
+    assert equal_cells(a, [1, 0], b, [1, 0]).tolist() == [[True, each] for each in expected]
+    keys = Keys()
+    assert (a.hashes([0], keys) == b.hashes([0], keys))[:, 0].tolist() == expected
+    assert a.hashes([1, 0], keys)[:, 1].tolist() == keys.of_texts([first for first, _ in pairs]).tolist()
+    assert text_block(texts).texts(0) == texts
+    rows = [a.hashes([0, 1], keys), a.hashes([0, 1, 1], keys), a.hashes([1], keys)]
+    assert [len(np.unique(keys.of_rows(hashed))) for hashed in (*rows, *rows)] == [len(texts), len(texts), 1] * 2
+
+
+def test_texts_that_are_numbered() -> None:
+    """Once hashes are no longer trusted each different text has a number of its own, and keeps it."""
+    keys = Keys()
+    assert not keys.are_numbers
+    for _ in range(2):
+        keys.number_texts()
+        assert keys.are_numbers
+        assert keys.of_texts(["b", "a", "b", "c"]).tolist() == [0, 1, 0, 2]
+    assert keys.of_texts(["c", "d"]).tolist() == [2, 3]
+
+
+def test_blocks_with_the_same_bytes() -> None:
+    """Equal cells at equal places; the same bytes cut elsewhere are other cells."""
+    cells = [["ab", "c"], ["a", "bc"], ["ab", "d"], ["ab"], ["ab", "c", "e"]]
+    blocks = [next(pack_lists([column]).blocks()) for column in cells]
+    assert [is_same_run(blocks[0], block) for block in (*blocks, next(pack_lists([cells[0]]).blocks()))] == [True, *[False] * 4, True]
+    assert is_same_run(blocks[0].rows(0, 0), blocks[1].rows(0, 0))
+
+
+def frame(cells: Sequence[Sequence[str]]) -> bytes:
+    """One packed block of rows."""
+    text = b"".join(cell.encode() + b"\n" for row in cells for cell in row)
+    return frame_of(text, np.array([[len(cell.encode()) for cell in row] for row in cells], np.uint32))
+
+
+GOOD = frame([["ab", "c"], ["d", ""]])
+
+
+@pytest.mark.parametrize(
+    ("frames", "width", "types", "message"),
+    [
+        ([GOOD], 2, None, ""), ([GOOD, GOOD], 2, ("VARCHAR", "VARCHAR"), ""), ([GOOD], 2, ("VARCHAR",), "other types"),
+        ([GOOD], 2, ("VARCHAR", "BLOB"), "other types"), ([GOOD[:10]], 2, None, "not a packed block"),
+        ([b"X" + GOOD[1:]], 2, None, "not a packed block"),
+        ([b""], 2, None, "not a packed block"), ([GOOD], 3, None, "another shape"), ([GOOD], 1, None, "another shape"),
+        ([GOOD[:19]], 2, None, "another shape"),
+        ([GOOD[:17] + b"\2" + GOOD[18:]], 2, None, "another shape"), ([GOOD + b"x"], 2, None, "do not fit"),
+        ([GOOD[:-1]], 2, None, "do not fit"),
+        ([GOOD[:18] + b"\3" + GOOD[19:]], 2, None, "do not fit"), ([GOOD, GOOD[:-2]], 2, None, "do not fit"),
+    ],
+)  # fmt: skip
+def test_blocks_of_another_shape_are_refused(frames: list[bytes], width: int, types: tuple[str, ...] | None, message: str) -> None:
+    """They may come from a process that reads what others wrote."""
+    if message:
+        with pytest.raises(ValueError, match=message):
+            Packed(width, frames, types)
+    else:
+        assert texts_of(Packed(width, frames, types)) == [["ab", "d"] * len(frames), ["c", ""] * len(frames)]
+
+
+@pytest.mark.parametrize(("kept", "n_unpacked"), [(6, 3), (5, 1)])
+def test_few_blocks_stay_unpacked(kept: int, n_unpacked: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of a table up to a number of cells, else one."""
+    monkeypatch.setattr("evalsuite.compare.packed_text._CELLS_KEPT", kept)
+    monkeypatch.setattr("evalsuite.compare.packed_text._ROWS_AT_ONCE", 1)
+    packed = pack_lists([["a", "b", "c"], ["d", "e", "f"]])
+    assert texts_of(packed) == [["a", "b", "c"], ["d", "e", "f"]]
+    assert len(packed._unpacked) == n_unpacked
+
+
+def test_columns_with_null() -> None:
+    """Of a database; a text that begins like the mark is none."""
+    mark = NULL.decode(errors="surrogateescape")
+    cells = [[b"a", NULL], [NULL + b"b", b"c"]]
+    text = b"".join(cell + b"\n" for row in cells for cell in row)
+    packed = Packed(2, [frame_of(text, np.array([[len(cell) for cell in row] for row in cells], np.uint32))], ("VARCHAR", "VARCHAR"))
+    assert packed.with_null == {1}
+    assert packed_of(packed_table(("x", "y"), "t", packed.frames, packed.types)) is not None
+    assert Packed(1, [frame([["a"]])], ("VARCHAR",)).with_null == Packed(1, [frame([["a"]])]).with_null == frozenset()
+    assert mark not in texts_of(Packed(1, [frame([["a"]])]))[0]
+
+
+def test_the_least_recently_used_arrays_are_released(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As soon as all take more than they may; what is asked for again is computed again."""
+    monkeypatch.setattr("evalsuite.compare.columns._MOST_BYTES", 32)
+    arrays, computed = Arrays(), []
+
+    def ask(name: str, n: int) -> None:
+        arrays.once(name, lambda: (computed.append(name), np.zeros(n))[1])
+
+    for name, n in (("a", 2), ("b", 1), ("a", 2), ("c", 1), ("d", 1)):
+        ask(name, n)
+    assert [name for name in "abcd" if name in arrays] == ["a", "c", "d"]
+    assert computed == ["a", "b", "c", "d"]
+    ask("b", 1)
+    assert [name for name in "abcd" if name in arrays] == ["b", "c", "d"]
+    arrays.put("pair", (np.zeros(2), np.zeros(2)))
+    assert [name for name in ("a", "b", "c", "d", "pair") if name in arrays] == ["pair"]
+
+
+def test_tables_as_values() -> None:
+    """Packed columns become lists, in a list or a mapping of tables; anything else stays."""
+    table = packed_table(("x", "y"), "t", [GOOD], None)
+    expected = (["ab", "d"], ["c", ""])
+    assert as_values(table).columns == as_values([table])[0].columns == as_values({"t": table})["t"].columns == expected
+    plain = text_table([["1"]])
+    assert as_values(plain) is plain
+    assert as_values("x") == "x"
