@@ -1,5 +1,6 @@
 """Number equality, held to the plain model, and every quick way to it held to the exact one."""
 
+from decimal import Decimal
 from itertools import product
 from typing import Any
 
@@ -9,10 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalsuite.compare.number_columns import number_groups, numbers_of, surely_strictly_equal, surely_unequal
-from evalsuite.compare.numbers import Number, Tolerance, equal_but_for_noise, numbers_equal, reach
+from evalsuite.compare.numbers import Number, Tolerance, as_number, equal_but_for_noise, number_of, numbers_equal, reach
 from evalsuite.compare.packed_text import Block
 from evalsuite.compare.strict_columns import all_pairs_equal, can_pair, places_of
-from evalsuite.compare.values import read_cell
+from evalsuite.compare.values import read_cell, read_number
 from tests.models import strict_table
 from tests.properties import examples
 
@@ -276,3 +277,11 @@ def number_cell(text: str) -> Any:
     cell = read_cell(text)
     assert isinstance(cell, int | Number)
     return cell
+
+
+def test_what_is_no_finite_number() -> None:
+    """Neither infinity nor a word is a gold number."""
+    for text, message in (("inf", "finite"), ("nan", "finite"), ("x", "'x' is no number"), ("", "'' is no number")):
+        with pytest.raises(ValueError, match=message):
+            read_number(text)
+    assert [as_number(Decimal(10) ** power, is_plain=True) for power in (399, 400)] == [10**399, number_of(Decimal(10) ** 400)]
