@@ -29,7 +29,7 @@ UINT64_MAX: Final = 2**64 - 1
 FLOAT_BITS: Final = 1024
 
 Kind = Literal["int", "uint", "float", "bool", "object", "text", "raw"]
-_FLOATS_END: Final = 2**FLOAT_BITS - 2 ** (FLOAT_BITS - 55)
+_FLOATS_END: Final = 2**FLOAT_BITS - 2 ** (FLOAT_BITS - 54)
 NUMERIC: Final[frozenset[str]] = frozenset({"int", "uint", "float"})
 
 _SPACES = " \t\n\v\f\r"

@@ -1,12 +1,16 @@
 """Text cells are typed as pandas types them."""
 
 import random
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.compare.official_cells import NAN, official_frame, typed_column
+from evalsuite.compare.duckdb_fetchdf_compat import _nanoseconds, database_columns
+from evalsuite.compare.official_cells import NA, NAN, NAT, Items, Uncomparable, cells_equal, official_frame, typed_column
 from evalsuite.core.types import Table
 from tests.models.official_table import frame_of, lists_of
 from tests.properties import examples
@@ -113,3 +117,63 @@ def test_floats_of_many_digits() -> None:
         exponent = f"e{source.randint(-330, 330)}" if source.random() < 0.5 else ""
         texts.append(f"{digits[:point]}.{digits[point:]}{exponent}")
     assert list(map(repr, typed_column(texts).values)) == list(map(repr, lists_of(frame_of([texts]))[0]))
+
+
+LIST, PAIR, ID = Items((1,)), Items((1, 2)), UUID(int=1)
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "is_equal"),
+    [
+        (LIST, 1, True), (1, LIST, True), (LIST, 2, False), (LIST, Items((1.0,)), True), (LIST, Items(("a",)), False), (PAIR, 1, None),
+        (1, PAIR, None),
+        (PAIR, PAIR, None), (Items((None,)), NAN, True), (NAN, Items((None,)), True), (Items((None,)), 1, False), (LIST, NAN, False),
+        (Items(([1],)), 1, None),
+        (Items(((1,),)), 1, None), (LIST, NA, None), (NA, LIST, None), (NA, NA, True), (NA, None, True), (NAT, NAN, True), (NA, 1, None),
+        (1, NA, None), (NA, "a", None),
+        (NA, {"a": 1}, False), ({"a": 1}, NA, False), (NA, ID, False), (ID, NA, False), (NA, b"a", False), (b"a", NA, False),
+        (1, 1.0099, True), (1, 1.0101, False),
+        (True, 1, True), ("a", "a", True), ("a", "b", False), ("1", 1, False), (NAN, 0, False), (10**400, 1, None), (1, 10**400, None),
+        (10**400, "a", False),
+    ],
+)  # fmt: skip
+def test_cells_as_the_reference_compares_them(gold: object, predicted: object, is_equal: bool | None) -> None:
+    """Lists by their only item, empty cells with each other, numbers within a hundredth; None where the reference raises."""
+    if is_equal is None:
+        with pytest.raises(Uncomparable):
+            cells_equal(gold, predicted)
+    else:
+        assert cells_equal(gold, predicted) is is_equal
+
+
+MOMENT = datetime(2020, 1, 2, 3, 4, 5, 6)
+
+
+def test_moments_in_nanoseconds() -> None:
+    """A column in nanoseconds makes numbers of all; they wrap around beyond 64 bits, and what is no moment stays."""
+    since = 1_577_934_245_000_006_000
+    assert [_nanoseconds(cell) for cell in (MOMENT, datetime(1970, 1, 1), datetime(1969, 12, 31), "x")] == [since, 0, -86_400 * 10**9, "x"]
+    assert _nanoseconds(datetime(2263, 1, 1)) == 9_246_182_400_000_000_000 - 2**64
+    assert _nanoseconds(datetime(1677, 1, 1)) == -9_246_096_000_000_000_000 + 2**64
+
+
+@pytest.mark.parametrize(
+    ("type_", "cell", "nature", "value"),
+    [
+        ("INTEGER[]", (1, 2), "other", "[1 2]"), ("STRUCT(a INTEGER)", {"a": 1}, "other", "{'a': 1}"), ("BIGINT", 5, "number", "5"),
+        ("DOUBLE", 1.5, "number", "1.5"),
+        ("DECIMAL(9,2)", Decimal("-1.25"), "number", "-1.25"), ("DECIMAL(9,0)", Decimal(7), "number", "7.0"),
+        ("BOOLEAN", True, "number", "True"), ("VARCHAR", "a", "text", "a"),
+        ("DATE", date(2020, 1, 2), "moment", "2020-01-02 00:00:00"),
+        ("TIMESTAMP", MOMENT, "moment", str(MOMENT)), ("INTERVAL", timedelta(1, 5), "moment", "1 day, 0:00:05"),
+        ("TIMESTAMP WITH TIME ZONE", "2020-01-02 03:04:05+00:00", "moment", "2020-01-02 03:04:05+00:00"),
+        ("BIT", "101", "other", "b'101'"), ("BLOB", b"a", "other", "b'a'"),
+        ("VARCHAR", None, "moment", "None"), ("BIGINT", None, "number", "nan"), ("DOUBLE", None, "number", "nan"),
+        ("BIT", b"1", "other", "b'1'"),
+    ],
+)  # fmt: skip
+def test_columns_of_one_cell_of_a_database(type_: str, cell: object, nature: str, value: str) -> None:
+    """Each type as the reference's frame has it."""
+    table = Table(header=("a",), columns=([cell],), n_rows=1, types=(type_,))
+    (column,) = database_columns(table, [0])
+    assert (column.nature, str(column.values[0])) == (nature, value)

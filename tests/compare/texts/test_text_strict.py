@@ -12,7 +12,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.compare.answer_rules import excluded_token, fold, match_text_strictly, occurrences
+from evalsuite.compare.answer_rules import excluded_token, find_word, fold, match_text_strictly, occurrences
 from evalsuite.compare.characters import looks_like, spelled_out, visible
 from evalsuite.scorers import SCORERS
 from tests.properties import examples
@@ -99,3 +99,16 @@ def test_nothing_invisible_hides_an_exclusion() -> None:
     hidden = [chr(code) for code in range(0x20, 0x20000) if visible(chr(code)) == "" or unicodedata.category(chr(code)) in ("Mn", "Me")]
     assert len(hidden) > 1500
     assert [char for char in hidden if excluded_token(f"say Lo{char}ndon", ["London"]) is None] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "word"),
+    [
+        ("apart of it", "part", "apart"), ("a part of it", "part", "part of"), ("a part of", "part", "part of"), ("a part", "part", "part"),
+        ("part", "part", "part"), ("parts", "part", "parts"),
+        ("x part- y z", "part", "part-"), ("a b", "a b", "a b"), ("a b c d", "b", "b c"),
+    ],
+)  # fmt: skip
+def test_the_word_around_a_part(text: str, part: str, word: str) -> None:
+    """Up to the next spaces, with the neighbour if that is only the part itself."""
+    assert find_word(text, part) == word
