@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 # The body of a request -> the text of its reply, or the error's (status, message): status 0 stands for one that expired.
-Answer = Callable[[dict[str, Any]], str | tuple[int, str]]
+Answer = Callable[[dict[str, Any]], str | tuple[int, str] | None]
 
 
 @dataclass
@@ -119,10 +119,11 @@ def _results(state: Batches, id_: str, line: Callable[[str, dict[str, Any]], dic
     """The lines of a batch that is over; of another one there is no such address."""
     if state.seen.get(id_, 0) <= state.looks:
         return None
-    return b"".join(json.dumps(line(key, body)).encode() + b"\n" for key, body in state.batches[id_].items())
+    told = {key: body for key, body in state.batches[id_].items() if state.answer(body) is not None}
+    return b"".join(json.dumps(line(key, body)).encode() + b"\n" for key, body in told.items())
 
 
-def _openai_line(key: str, asked: dict[str, Any], said: str | tuple[int, str]) -> dict[str, Any]:
+def _openai_line(key: str, asked: dict[str, Any], said: str | tuple[int, str] | None) -> dict[str, Any]:
     if isinstance(said, tuple):
         if not said[0]:
             return {"custom_id": key, "response": None, "error": {"code": "batch_expired", "message": said[1]}}
@@ -135,7 +136,7 @@ def _openai_line(key: str, asked: dict[str, Any], said: str | tuple[int, str]) -
     return {"custom_id": key, "response": {"status_code": 200, "body": body}, "error": None}
 
 
-def _anthropic_line(key: str, said: str | tuple[int, str]) -> dict[str, Any]:
+def _anthropic_line(key: str, said: str | tuple[int, str] | None) -> dict[str, Any]:
     if isinstance(said, tuple):
         kind = "errored" if said[0] else "expired"
         error = {"error": {"type": "error", "error": {"type": "invalid_request_error", "message": said[1]}}} if said[0] else {}

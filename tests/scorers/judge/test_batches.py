@@ -120,6 +120,15 @@ def test_a_batch_that_fails_or_expires_scores_nobody_wrong(batches: Any, ends: s
     assert done.summary.score == (1.0 if ends == "expired" else None)
 
 
+def test_a_request_that_a_batch_leaves_out_is_unscored(batches: Any) -> None:
+    """The batch ends without a line for it."""
+    server = batches(lambda body: None if "grade 2" in _text(body) else '{"score": 5}')
+    _folders(server, provider="openai")
+    done = _scored()
+    assert [one.score for one in done.results] == [1.0, 1.0, None, 1.0, 1.0, 1.0]
+    assert "the batch gave no reply to it" in done.results[2].reason
+
+
 def test_both_orders_of_a_pair_go_out_in_one_batch(batches: Any) -> None:
     """`summary_quality` asks twice a case; repeats are in the same batch too."""
     server = batches(lambda _: "0")

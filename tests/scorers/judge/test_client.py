@@ -156,6 +156,8 @@ def test_nobody_listens(serve: Serve, judge_at: Make) -> None:
     server.close()
     with pytest.raises(FaultError, match="refused"):
         judge_at(server, retries=1).client.ask(request())
+    with pytest.raises(FaultError, match="refused"):
+        judge_at(server, retries=1).client.endpoint.call("GET", f"{server.base_url}/batches/b")
 
 
 def test_200_calls_at_once_all_get_their_own_reply(serve: Serve, judge_at: Make) -> None:
@@ -440,12 +442,14 @@ def test_tokens_of_both_kinds_count_for_the_pace(serve: Serve, judge_at: Make, m
 
 
 def test_a_reply_may_be_as_long_as_the_bound(serve: Serve) -> None:
-    """One byte more is no reply, and it is said how long one may be."""
+    """One byte more is no reply, and it is said how long one may be; the sockets are those of calls under way."""
     server = serve(lambda *_: Say(raw=b"x" * (1 << 20)))
-    sent: dict[str, Any] = {"headers": {}, "timeout_seconds": 5.0}
+    open_sockets = set[socket.socket]()
+    sent: dict[str, Any] = {"headers": {}, "timeout_seconds": 5.0, "open_sockets": open_sockets}
     assert len(send(f"{server.base_url}/chat/completions", b"{}", most_bytes=1 << 20, **sent).body) == 1 << 20
     with pytest.raises(TransportError, match="the reply is longer than 0 MiB"):
         send(f"{server.base_url}/chat/completions", b"{}", most_bytes=(1 << 20) - 1, **sent)
+    assert not open_sockets
 
 
 class Refusing:

@@ -204,6 +204,19 @@ def test_a_metric_alone_needs_permission() -> None:
         assert get_metric("pass_at_k", k=1)({"n": 4, "c": 1}, None) == 0.25
 
 
+def test_a_process_that_cannot_start_programs_gives_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a worker without the right to start processes: the reason names the option that helps."""
+
+    def refused(*_: Any, **__: Any) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr("evalsuite.scorers.metrics.programs.run_program", refused)
+    found = get_metric("python_unit_testing", allow_programs=True).detailed_evaluate("x = 1", ["assert x == 1", "assert x"])
+    assert found.value is None
+    assert found.fault is not None
+    assert (found.fault.code, found.fault.detail.partition(":")[0]) == ("NO_JAIL", "a sandboxed worker cannot start programs")
+
+
 def test_a_metric_can_be_made_with_permission() -> None:
     """`allow_programs=True` is an option of both metrics, and a builder's."""
     with allowing_programs(False):

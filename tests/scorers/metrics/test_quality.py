@@ -37,7 +37,12 @@ def test_readability_of_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("We met Anna in Oslo", 1.0), ("Nobody came to us. Nothing happened then", 0.0), ("He paid 5 of all his many coins now ok", 0.5)],
+    [
+        ("We met Anna in Oslo", 1.0),
+        ("See Oslo soon", 1.0),
+        ("Nobody came to us. Nothing happened then", 0.0),
+        ("He paid 5 of all his many coins now ok", 0.5),
+    ],
 )
 def test_names_and_numbers(text: str, expected: float) -> None:
     """A capital counts unless it begins a sentence; a digit always does."""
