@@ -184,7 +184,7 @@ class Value:
     candidates: tuple[int | Number, ...]
     others: tuple[Number, ...] = ()
     text: str
-    span: tuple[int, int] = (0, 0)
+    span: tuple[int, int]
     share: Number | None = None
     shift: int = 0
     role: Role = ""

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from evalsuite.compare.columns import Arrays, as_values, packed_of, packed_table
+from evalsuite.compare.columns import Arrays, as_values, from_message, packed_of, packed_table, to_message
 from evalsuite.compare.packed_text import (
     NULL,
     Keys,
@@ -177,3 +177,13 @@ def test_tables_as_values() -> None:
     plain = text_table([["1"]])
     assert as_values(plain) is plain
     assert as_values("x") == "x"
+
+
+@pytest.mark.parametrize("types", [None, ("VARCHAR", "VARCHAR")])
+def test_a_packed_table_comes_back_from_its_message(types: tuple[str, ...] | None) -> None:
+    """As packed text, with its types."""
+    table = packed_table(("x", "y"), "t.csv", [GOOD], types)
+    found = from_message(to_message(table, list))
+    assert packed_of(found) is not None
+    assert (found.header, found.name, found.types, found.n_rows) == (table.header, "t.csv", types, 2)
+    assert list(map(list, found.columns)) == [["ab", "d"], ["c", ""]]
