@@ -18,6 +18,7 @@ from evalsuite.analysis.receipts.verification import (
     are_numbers,
     chosen_rules,
     expected_rows,
+    plain,
     read_claims,
     replay_of,
     verify,
@@ -31,7 +32,7 @@ from evalsuite.gold.connection_files import Connections, Entry
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.limits import clock_of, resolve_limits
 from evalsuite.runs.plan import plan
-from evalsuite.runs.run_folder import RESULTS, RUN
+from evalsuite.runs.run_folder import RESULTS, RUN, STARTED
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.scorers import SCORERS
@@ -72,6 +73,40 @@ def test_an_untouched_run_is_confirmed(made: Path) -> None:
     assert said(found, "rows") == "are the 4 that gold needs"
     assert (found.n_verified, found.n_gold, dict(found.left_out), found.exit_code) == (4, 4, {}, 0)
     assert found.good
+
+
+@pytest.mark.parametrize("where", ["option", "suite"])
+def test_chosen_rules_are_those_of_the_receipt(made: Path, where: str) -> None:
+    """Strict rules, by the option or by the suite, are in the signature, and the run is confirmed under them."""
+    if where == "suite":
+        with (made / "gold" / "suite.yaml").open("a") as suite:
+            suite.write("rules: strict\n")
+    done = scored(made / "sub", made / "gold", made / "strict", **({"rules": "strict"} if where == "option" else {}))
+    assert "|rules:strict|" in done.signature
+    assert wrong(verify(made / "strict", isolation="none", jobs=1)) == {}
+
+
+def test_a_run_of_gold_that_cannot_be_read_is_not_confirmed(made: Path) -> None:
+    """Gold is another, and the submission cannot be checked without it."""
+    (made / "gold" / "suite.yaml").write_text("limits: 5")
+    found = checked(made)
+    assert {"gold", "submission"} <= wrong(found).keys()
+    assert said(found, "submission") == "was not checked: gold cannot be read"
+
+
+def test_a_submission_and_an_unfinished_run_are_no_receipts(made: Path) -> None:
+    """Either is told by its name, not by the file that it lacks."""
+    with pytest.raises(UsageError, match="sub is a submission, not a run"):
+        verify(made / "sub")
+    (made / "run" / RUN).unlink()
+    (made / "run" / STARTED).write_text("{}")
+    with pytest.raises(UsageError, match=r"not finished|unfinished"):
+        verify(made / "run")
+
+
+def test_values_are_equal_in_any_order_of_keys() -> None:
+    """Whole floats are their integers; true is no number."""
+    assert plain({"a": 1.0, "b": [True]}) == plain({"b": [True], "a": 1}) != plain({"a": 1, "b": [1]})
 
 
 FILES = {
