@@ -715,6 +715,8 @@ def _odd_form(gold: int | Number, items: Sequence[Value], near: _Closeness) -> N
             causes.append(item.form or "percent form")
         elif exact_of(gold) < 0:
             causes.append("sign")
+        elif is_far and near.percentage and item.share is not None:
+            causes.append("percent form")  # `3 of 10`
         elif is_far:
             causes.append("own tolerance" if near.own.own and near.is_within_own(item, gold) else "rounding")
         else:

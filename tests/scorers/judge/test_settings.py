@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from evalsuite.core.dataclasses import fields
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.scorers.judge.settings import Prompt, Settings, read_prompt, read_settings, secret_in
 from evalsuite.scorers.judge.transport import Request, join_address, parameters_of, sum_tokens, text_of
@@ -116,6 +117,7 @@ KEYS_STAY = "a key is written nowhere: export it, and name the variable: key_env
     [
         ({"modle": "m"}, "unknown key 'modle' in judge", "did you mean 'model'?"),
         ({"api_key": "x"}, "unknown key 'api_key' in judge", KEYS_STAY),
+        ({"zzzz": 1}, "unknown key 'zzzz' in judge", f"known: {', '.join(field.name for field in fields(Settings))}"),
         ({"model": 5}, "judge.model must be text, found 5", ""),
         ({"provider": "opena"}, "judge.provider must be ", "did you mean 'openai'?"),
         ({"key_env": 5}, "judge.key_env must be text$", ""),

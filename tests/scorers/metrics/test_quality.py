@@ -233,3 +233,16 @@ def test_sacrebleu_where_no_folder_can_be_written(monkeypatch: pytest.MonkeyPatc
     assert sacrebleu_metrics() == "module"
     with pytest.raises(TypeError, match="f1 has no parameter nope, x"):
         SCORERS.load("f1").function("a", gold="a", x=1, nope=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("readability", ["    scale: the values that count as 0 and as 1.", "    gold: not used."]),
+        ("bleu", ["    gold: the reference or references."]),
+    ],
+)
+def test_what_a_scorers_help_says_of_gold_and_scale(name: str, lines: list[str]) -> None:
+    """As the metric uses them."""
+    documented = (SCORERS.load(name).function.__doc__ or "").splitlines()
+    assert [line for line in documented if line.startswith(("    gold: ", "    scale: "))] == lines
