@@ -448,3 +448,11 @@ def test_a_timestamp_that_cannot_be_read_is_no_text() -> None:
     assert _instant("2020-01-02 12:00:00+00:00") == NOON.replace(tzinfo=UTC)
     assert _instant("5000-13-01 BC") == ("timestamptz", "5000-13-01 BC")
     assert _instant(NOON) is NOON
+
+
+@pytest.mark.parametrize("ignore_order", [False, True])
+def test_a_table_without_columns(ignore_order: bool) -> None:
+    """Has none that could match."""
+    score = table_match(Table(header=(), columns=(), n_rows=1), gold=text_table([["1"]]), ignore_order=ignore_order)
+    assert (score.official, score.strict) == (0, 0)
+    assert score.reason == "gold column 1 'c0' has no match; no column submitted"
