@@ -711,12 +711,12 @@ def _odd_form(gold: int | Number, items: Sequence[Value], near: _Closeness) -> N
     for item in items:
         is_far = min(abs(exact_of(gold) - exact_of(reading)) for reading in item.candidates) > OFFICIAL_TOL
         plain = near.in_form(item, gold, gold)
-        if item.form is not None or not plain:
+        # `3 of 10`, a share that official rules would take if they read it
+        is_share = is_far and near.percentage and item.share is not None and abs(exact_of(gold) - exact_of(item.share)) <= OFFICIAL_TOL
+        if item.form is not None or not plain or is_share:
             causes.append(item.form or "percent form")
         elif exact_of(gold) < 0:
             causes.append("sign")
-        elif is_far and near.percentage and item.share is not None:
-            causes.append("percent form")  # `3 of 10`
         elif is_far:
             causes.append("own tolerance" if near.own.own and near.is_within_own(item, gold) else "rounding")
         else:

@@ -294,14 +294,15 @@ def widest(tolerance: Tolerance, values: Any, decimals: Any = FEWEST_DECIMALS) -
     """How far two equal numbers near these values can be apart if each shows at least so many decimals; a generous upper bound."""
     import numpy as np
 
-    size = np.abs(values) * 1.1 + 0.01
-    if tolerance.own:
-        share = tolerance.rel / (1 - tolerance.rel) if tolerance.rel < 1 else np.inf
-        return np.maximum(np.maximum(tolerance.abs, share * size), 1e-9) * 1.001 + 1e-15 * size
-    rounding = np.minimum(0.5 * 10.0 ** -np.maximum(FEWEST_DECIMALS, decimals).astype(float), _MOST_ROUNDED * np.abs(values))
-    noise = np.minimum(NOISE_REL * size, np.maximum(NOISE_FLOOR, NOISE_BEYOND * size))
-    # Beyond 2^53 an integer may be a different one as a double.
-    return (np.maximum(rounding, noise) + np.where(size >= SAFE_WHOLE, 1e-12 * size, 0) + 1e-9) * 1.001 + 1e-15 * size
+    with np.errstate(over="ignore", invalid="ignore"):  # near the largest float
+        size = np.abs(values) * 1.1 + 0.01
+        if tolerance.own:
+            share = tolerance.rel / (1 - tolerance.rel) if tolerance.rel < 1 else np.inf
+            return np.maximum(np.maximum(tolerance.abs, share * size), 1e-9) * 1.001 + 1e-15 * size
+        rounding = np.minimum(0.5 * 10.0 ** -np.maximum(FEWEST_DECIMALS, decimals).astype(float), _MOST_ROUNDED * np.abs(values))
+        noise = np.minimum(NOISE_REL * size, np.maximum(NOISE_FLOOR, NOISE_BEYOND * size))
+        # Beyond 2^53 an integer may be a different one as a double.
+        return (np.maximum(rounding, noise) + np.where(size >= SAFE_WHOLE, 1e-12 * size, 0) + 1e-9) * 1.001 + 1e-15 * size
 
 
 def fewest_decimals(numbers: Numbers) -> int:
@@ -354,22 +355,23 @@ def _are_tight(values: Any, digits: Any, is_gold: Any, starts: Any, tolerance: T
         for side_mask in (is_gold, ~is_gold)
         for function, other in ((np.minimum, np.inf), (np.maximum, -np.inf))
     ]
-    with np.errstate(invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # near the largest float
         distance = np.maximum(ends[3] - ends[0], ends[1] - ends[2])
+        apart = distance + _NOISE * high
     has_exponent = np.maximum.reduceat(digits == 0, starts)
     are_whole = np.minimum.reduceat(digits == WHOLE, starts)
     same = (values[starts] == values[stops]) & (high < np.where(are_whole, SAFE_WHOLE, _SAFE_DECIMAL)) & ~((high == 0) & has_exponent)
     one_sided = ~np.isfinite(distance)
     if tolerance.own:
-        within = distance + _NOISE * high < np.maximum(tolerance.rel * low, tolerance.abs)
+        within = apart < np.maximum(tolerance.rel * low, tolerance.abs)
         return one_sided | within | (same & are_whole)
-    near = distance + _NOISE * high < np.minimum(NOISE_REL * low, NOISE_FLOOR)
+    near = apart < np.minimum(NOISE_REL * low, NOISE_FLOOR)
     gold_digits = np.where(is_gold, digits, MOST_DECIMALS), np.where(is_gold, digits, WHOLE)
     other_digits = np.where(is_gold, MOST_DECIMALS, digits), np.where(is_gold, WHOLE, digits)
     least = np.minimum(np.minimum.reduceat(gold_digits[0], starts), np.minimum.reduceat(other_digits[0], starts))
     most = np.minimum(np.maximum.reduceat(gold_digits[1], starts), np.maximum.reduceat(other_digits[1], starts))
     units = 10.0 ** -np.arange(16.0)
-    rounded = distance + _NOISE * high < 0.4999999999 * units.take(np.clip(most, FEWEST_DECIMALS, 15))
+    rounded = apart < 0.4999999999 * units.take(np.clip(most, FEWEST_DECIMALS, 15))
     rounded &= (low > 10.0000001 * units.take(np.clip(least, FEWEST_DECIMALS, 15))) & (most <= 15) & ~has_exponent
     rounded &= np.minimum.reduceat(gold_digits[0], starts) > 0
     return one_sided | same | ((near | rounded) & (low > 0) & (high < SAFE_WHOLE) & (np.sign(values[starts]) == np.sign(values[stops])))

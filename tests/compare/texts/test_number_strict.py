@@ -40,6 +40,7 @@ FLIPS: list[tuple[str, Any, dict[str, Any], str]] = [
     ("17.5 %", "17.5", {}, "percent form"),
     ("646.5", "6.465", {"percentage": True}, "percent form"),
     ("3 of 10", "0.3", {"percentage": True}, "percent form"),
+    ("17 of 40", "0.43", {"percentage": True}, "rounding"),
     ("\uff11\uff17.5", "17.5", {"percentage": True, "conj": "and"}, "percent form"),
     ("\uff11\uff17.5", "17.5", {"conj": "and"}, ""),
     ("2604.24", "2604.2362912", {}, "rounding"),
