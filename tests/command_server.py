@@ -61,10 +61,12 @@ class Command:
         if self.returncode is None:
             self._answers.settimeout(timeout)
             try:
-                self.returncode = int(self._answers.recv(64) or b"-9")
+                code = self._answers.recv(64)
             except (TimeoutError, BlockingIOError) as error:
                 raise subprocess.TimeoutExpired("evalsuite", timeout or 0.0) from error
             self._answers.close()
+            assert code, f"the command server does not know how process {self.pid} ended"
+            self.returncode = int(code)
         return self.returncode
 
     def poll(self) -> int | None:

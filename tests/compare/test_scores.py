@@ -94,7 +94,7 @@ def test_answers() -> None:
 
 
 SUMS = {"margins._Work.take", *(f"row_multisets.Work.{name}" for name in ("look", "connect", "walk"))}
-# How often all rows that are tables call each function, packed and cell by cell.
+# How often all rows that are tables call each function at most, packed and cell by cell.
 WORK: dict[str, tuple[int, int]] = {
     "bipartite_matching._push": (109, 109), "bipartite_matching.bipartite_matching": (512, 512), "columns.Arrays.make_room": (2387, 1877),
     "columns.Arrays.once": (6813, 4901), "columns.Arrays.put": (2328, 1871), "columns.Column.are_null": (143, 0),
@@ -172,10 +172,10 @@ def counted() -> Iterator[dict[str, int]]:
 @pytest.mark.parametrize("packed_cells", [0, 1 << 60])
 @pytest.mark.parametrize("are_low", [False, True])
 def test_tables(packed_cells: int, are_low: bool) -> None:
-    """In order and in any order, each kind of difference; a short-cut that is lost shows in the number of calls alone."""
+    """In order and in any order, each kind of difference; no function is called more often: a lost short-cut shows in that alone."""
     rows, name = [row for row in ROWS if row["scorer"] not in ANSWERS], ("low" if packed_cells else "low packed") if are_low else "score"
     with limits(packed_cells, are_low=are_low), nullcontext() if are_low else counted() as calls:
         found = [(row["answer"], row["gold"], score_of(row)) for row in rows]
     assert found == [(row["answer"], row["gold"], row.get(name, row["score"])) for row in rows]
     assert all(row.get(name, row["score"])[:2] == row["score"][:2] for row in rows)
-    assert are_low or calls == {name: counts[packed_cells > 0] for name, counts in WORK.items()}
+    assert are_low or {name: n for name, n in (calls or {}).items() if n > WORK[name][packed_cells > 0]} == {}
