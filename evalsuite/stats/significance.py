@@ -556,8 +556,10 @@ def approximate_randomisation(
         identical submissions have p = 1.
 
     Raises:
-        StatsError: No segments, different shapes, or values that are not finite numbers.
+        StatsError: No segments, different shapes, values that are not finite numbers, or no swaps.
     """
+    if n_resamples < 1:
+        raise StatsError(f"{n_resamples} resamples")
     left, right = _segments(a, b)
     n, observed = len(left), _difference(left, right, score)
     rng, far, block = np.random.default_rng(seed), 0, max(1, CELLS_AT_ONCE // len(left))

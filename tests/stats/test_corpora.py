@@ -73,6 +73,14 @@ def test_unequal_segments_are_refused() -> None:
         approximate_randomisation(segments(0.5), segments(0.5)[:39], micro_f1)
 
 
+@pytest.mark.parametrize("test", TESTS)
+def test_without_draws_there_is_no_p(test: object) -> None:
+    """No draw is no evidence of either kind."""
+    for n_resamples in (0, -1):
+        with pytest.raises(StatsError, match=f"^{n_resamples} resamples"):
+            test(segments(0.9), segments(0.3), micro_f1, n_resamples=n_resamples)  # type: ignore[operator]
+
+
 def test_what_is_no_number_and_no_method_is_refused() -> None:
     """An infinite count would make a score that is no number; an unknown method is not the percentile one."""
     table = segments(0.5)
