@@ -52,7 +52,7 @@ class LazyModule:
     """A module that is imported when one of its attributes is first read: `np = LazyModule("numpy")` costs nothing at start-up.
 
     What the compiled module `part` of a package has is taken from there, without the rest of the package, where that can be:
-    `scipy.special` takes ten times as long to import as its functions.
+    `scipy.special` takes several times as long to import as its functions.
     """
 
     def __init__(self, name: str, part: str = "") -> None:
@@ -68,7 +68,7 @@ class LazyModule:
 
 
 def _import_part(package: str, part: str) -> "Any":
-    """Import a module of a package without the package; None where that is loaded already, or is needed or missing."""
+    """Import a module of a package without the package; None where that is loaded already, or the module needs it or is missing."""
     import sys
     from importlib import import_module
     from importlib.util import find_spec
