@@ -23,7 +23,18 @@ from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import FaultError
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.scorers.judge.settings import Settings
-from evalsuite.scorers.judge.transport import BatchApi, Provider, RecordedReplies, Reply, Request, Response, TransportError, reply_of, send
+from evalsuite.scorers.judge.transport import (
+    LONGEST_BODY,
+    BatchApi,
+    Provider,
+    RecordedReplies,
+    Reply,
+    Request,
+    Response,
+    TransportError,
+    reply_of,
+    send,
+)
 
 _MINUTE = 60.0
 _STEP = 0.5  # seconds after which a waiting call checks again whether it was stopped
@@ -159,11 +170,13 @@ class Endpoint:
     def _send(self, address: str, data: bytes, headers: Mapping[str, str], **options: Any) -> Response:
         return send(address, data, headers, timeout_seconds=self.settings.timeout_seconds, open_sockets=self._open_sockets, **options)
 
-    def call(self, method: str, address: str, data: bytes = b"", *, kind: str = "application/json", most_bytes: int = 8 << 20) -> Response:
-        """Call another address of the provider, with retries. Raises `FaultError` for any status but 200."""
+    def call(
+        self, method: str, address: str, data: bytes = b"", *, kind: str = "application/json", most_bytes: int = LONGEST_BODY
+    ) -> Response:
+        """Call another address of the provider, with retries. Raises `FaultError` for any status but 200 and 201, and once stopped."""
         why = ""
         for attempt in range(1 + self.settings.retries):
-            if attempt and self.pause(min(LONGEST_BACKOFF, self.settings.backoff_seconds * 2 ** (attempt - 1))):
+            if self.is_stopped or (attempt and self.pause(min(LONGEST_BACKOFF, self.settings.backoff_seconds * 2 ** (attempt - 1)))):
                 break
             headers, keyed = self._headers(kind)
             try:
@@ -293,7 +306,8 @@ class Desk:
         pause, why = self._endpoint.settings.backoff_seconds, ""
         try:
             while not (state := self._api.look(self._endpoint.call, self._endpoint.settings.base_url, batch["id"])).is_over:
-                log.info("batch %s: %d requests wait", batch["id"], len(batch["keys"]))
+                n = len(batch["keys"])
+                log.info("batch %s: %s", batch["id"], "1 request waits" if n == 1 else f"{n} requests wait")
                 if self._endpoint.pause(pause):
                     raise FaultError("JUDGE_FAILED", "the run was ended before the judge replied")
                 pause = min(_LONGEST_PAUSE, 2 * pause)

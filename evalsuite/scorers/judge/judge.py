@@ -6,10 +6,10 @@ Includes the messages of a question, and the second request after an unreadable 
 import hashlib
 import json
 import logging
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from pathlib import Path
-from statistics import mean
+from statistics import mean, multimode
 from typing import Any, Final, Protocol
 
 from evalsuite.core.dataclasses import dataclass, field, replace
@@ -175,7 +175,7 @@ class Judge:
         parameters = {**question.parameters, **self.settings.parameters}
         replies: list[Reply] = []
         messages, why = question.messages, ""
-        for attempt in range(1 + _SECOND_TRIES):
+        for attempt in count():
             request = Request(
                 model=model, messages=messages, parameters=parameters, sample=sample * (1 + _SECOND_TRIES) + attempt, prompt=question.prompt
             )
@@ -266,10 +266,10 @@ class Judge:
         if not majority:
             # Exact arithmetic, so that three times 0.8 is 0.8.
             return replace(decision, value=mean(values))
-        ranked = Counter(values).most_common(2)
-        if len(ranked) == 2 and ranked[0][1] == ranked[1][1]:
-            return replace(decision, why=f"the verdicts are split {ranked[0][1]} to {ranked[1][1]}")
-        return replace(decision, value=ranked[0][0])
+        value, *others = multimode(values)
+        if others:
+            return replace(decision, why=f"the verdicts are split {values.count(value)} to {values.count(value)}")
+        return replace(decision, value=value)
 
 
 def needed(judge: Judge | None) -> Judge:
@@ -292,7 +292,7 @@ def needed(judge: Judge | None) -> Judge:
 def _agreement(votes: Sequence[Vote]) -> float | None:
     """Return the fraction of the most frequent verdict among the readable ones; None for fewer than two."""
     values = [vote.verdict.value for vote in votes if vote.verdict.value is not None]
-    return Counter(values).most_common(1)[0][1] / len(values) if len(values) > 1 else None
+    return max(map(values.count, values)) / len(values) if len(values) > 1 else None
 
 
 def _why_silent(votes: Sequence[Vote]) -> str:

@@ -123,7 +123,7 @@ class RecordedReplies:
         return replies
 
 
-_LONGEST = 8 << 20
+LONGEST_BODY = 8 << 20
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -140,7 +140,6 @@ class TransportError(Exception):
     """No complete response. `kind` is the reason in a few words, without content of the request."""
 
     def __init__(self, kind: str) -> None:
-        super().__init__(kind)
         self.kind = kind
 
 
@@ -152,7 +151,7 @@ def send(
     timeout_seconds: float,
     open_sockets: "set[socket.socket] | None" = None,
     method: str = "POST",
-    most_bytes: int = _LONGEST,
+    most_bytes: int = LONGEST_BODY,
 ) -> Response:
     """Send one request and return the response. Redirects are not followed, so that a key never reaches another host.
 

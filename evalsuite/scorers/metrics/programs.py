@@ -13,7 +13,7 @@ from evalsuite.core.scores import Fault
 from evalsuite.sandbox.program_sandbox import Ended, can_sandbox_programs, run_program
 from evalsuite.stats.samples import StatsError, pass_at_k
 
-# The least memory with which an interpreter starts.
+# Less time than an interpreter takes to start.
 _LEAST_SECONDS = 0.05
 
 

@@ -12,7 +12,8 @@ from evalsuite.core.disk_cache import FILE
 from evalsuite.core.errors import FaultError
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.judge import Judge, Settings
-from evalsuite.scorers.judge.transport import RecordedReplies, Request
+from evalsuite.scorers.judge.client import Account
+from evalsuite.scorers.judge.transport import RecordedReplies, Reply, Request
 from tests.scorers.judge.conftest import Serve
 
 Make = Callable[..., Judge]
@@ -99,6 +100,19 @@ def test_recording_again_asks_only_for_what_is_new(serve: Serve, judge_at: Make,
             llm_judge(text, judge, gold="y")
     assert len(server.asked) == 2
     assert len({json.loads(line)["key"] for line in tape.read_text().splitlines()}) == 2
+
+
+def test_what_an_earlier_try_paid_for(tmp_path: Path) -> None:
+    """The replies of a killed run in its ledger count, but for a line that it broke off; a known one is paid for no more."""
+    ledger, settings = tmp_path / "ledger", Settings(models=("m", "n"), price_per_1k_completion=3.0)
+    ledger.write_bytes(b"\n[100, 10]\n[50, 5]\n[7,")
+    account, reply = Account(settings, ledger), Reply(text="", n_prompt_tokens=1, n_completion_tokens=2, served="m-2")
+    for each in (reply, replace(reply, known=True, served="")):
+        account.add(each)
+    counts = {"models": ["m", "n"], "calls": 3, "prompt_tokens": 151, "completion_tokens": 17, "cost": 0.051}
+    assert account.to_json() == {**counts, "served": ["m-2"], "known_replies": 1}
+    assert Account(settings, ledger).to_json() == {**counts, "known_replies": 0}
+    assert Account(Settings()).to_json()["cost"] is None
 
 
 @pytest.mark.parametrize("content", [None, "{", '{"key": 1}', "[]"])

@@ -8,7 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from http.client import BadStatusLine
 from pathlib import Path
+from ssl import SSLCertVerificationError
 from typing import Any
 
 import pytest
@@ -16,8 +18,8 @@ import pytest
 from evalsuite.core.errors import FaultError
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.judge import Judge, Settings
-from evalsuite.scorers.judge.client import Client, Desk, Pace, _portions
-from evalsuite.scorers.judge.transport import RecordedReplies, Reply, Request, Response, TransportError, _proxy, send
+from evalsuite.scorers.judge.client import Client, Desk, Pace, _portions, retry_after
+from evalsuite.scorers.judge.transport import RecordedReplies, Reply, Request, Response, TransportError, _kind, _proxy, send
 from tests.scorers.judge.conftest import KEY, Serve
 from tests.scorers.judge.server import Say, completion, prompt_of
 
@@ -88,14 +90,66 @@ def test_waits_grow_and_a_retry_after_is_honoured(serve: Serve, tmp_path: Path) 
     assert 90 < waits[3] <= 100
 
 
-def test_waits_of_other_addresses_double_up_to_half_a_minute(serve: Serve) -> None:
-    """A call that is no question, such as a batch's state, waits as long as the settings say, then twice as long each time."""
-    server = serve(lambda *_: Say(status=503))
+def test_waits_double_up_to_half_a_minute(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+    """A question with a jitter of half; a call that is none, such as a batch's state, without. Each failed try of a question is logged."""
+    caplog.set_level("DEBUG")
+    server = serve(lambda *_: Say(status=503, raw=b"busy"))
     waits: list[float] = []
     client = Client(Settings(base_url=server.base_url, model="m", cache="", backoff_seconds=1, retries=7), wait=waits.append)
     with pytest.raises(FaultError, match="HTTP 503"):
         client.endpoint.call("POST", f"{server.base_url}/chat/completions", json.dumps({"messages": []}).encode())
     assert waits == [1, 2, 4, 8, 16, 30, 30]
+    with pytest.raises(FaultError, match="HTTP 503"):
+        client.ask(request())
+    assert len(waits) == 2 * 7
+    assert [longest / 2 <= wait <= longest for wait, longest in zip(waits[7:], waits[:7], strict=True)] == [True] * 7
+    assert [line for line in caplog.messages if "call failed" in line] == [
+        f"judge call failed (the judge answered HTTP 503: busy), attempt {attempt} of 8" for attempt in range(1, 9)
+    ]
+
+
+def test_which_status_of_another_address_is_asked_again(serve: Serve) -> None:
+    """200 and 201 are a response; what may pass is asked again, the rest says why at once; after the end no call goes out."""
+    settings = {"model": "m", "cache": "", "backoff_seconds": 0, "retries": 1}
+    for status in (200, 201, 202, 400, 401, 408, 409, 410, 425, 429, 499, 500, 529):
+        server = serve(lambda *_, status=status: Say(status=status, raw=b'{"error": "so it is"}'))  # type: ignore[misc]
+        endpoint = Client(Settings(base_url=server.base_url, **settings)).endpoint  # type: ignore[arg-type]
+        if status in (200, 201):
+            assert endpoint.call("POST", server.base_url, b"{}").status == status
+        else:
+            with pytest.raises(FaultError) as raised:
+                endpoint.call("POST", server.base_url, b"{}")
+            why = "the key is not accepted" if status == 401 else "so it is"
+            assert raised.value.fault.detail == f"the judge answered HTTP {status}: {why}"
+        assert len(server.asked) == (2 if status in (408, 409, 425, 429) or status >= 500 else 1), status
+    endpoint.stop()
+    with pytest.raises(FaultError, match="the run was ended before the judge replied"):
+        endpoint.call("POST", server.base_url, b"{}")
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("3", 3), (" 1.5 ", 1.5), ("0", 0), (None, 0), ("", 0), ("soon", 0), ("1.2.3", 0), ("-1", 0), ("\u00b3", 0),
+        ("Mon, 01 Jan 2001 00:00:00 GMT", 0), ("Mon, 01 Jan 2001 00:00:00 -0000", 0),
+    ],
+)  # fmt: skip
+def test_pauses_that_are_requested(value: str | None, seconds: float) -> None:
+    """A number of seconds; nothing else and no past date makes a call wait."""
+    assert retry_after({} if value is None else {"retry-after": value}) == seconds
+
+
+def test_what_an_error_says(serve: Serve, judge_at: Make) -> None:
+    """The message in its JSON, or its text, on one line and of at most 300 characters."""
+    long = "word " * 100
+    say = judge_at(serve(lambda *_: GOOD)).client.endpoint.error_in_words
+    for body, words in (
+        ({"error": {"message": "no\n such  model"}}, "no such model"), ({"error": "no"}, "no"), ({"message": "no"}, "no"),
+        ({"error": {"message": long}}, long[:300]), ({"error": {"code": 5}}, '{"error": {"code": 5}}'), (["no"], '["no"]'),
+    ):  # fmt: skip
+        assert say(json.dumps(body).encode()) == words
+    assert say((long * 20).encode()) == long[:300].strip()
 
 
 def test_a_pause_of_more_than_five_minutes_is_not_waited_for(serve: Serve, judge_at: Make) -> None:
@@ -142,12 +196,15 @@ def test_a_redirect_is_not_followed(serve: Serve, judge_at: Make) -> None:
 
 def test_a_judge_that_is_down_is_given_up(serve: Serve, judge_at: Make) -> None:
     """After five calls in a row that failed for good no more go out."""
-    server = serve(lambda *_: Say(status=500))
+    server = serve(lambda _, n: GOOD if n == 5 else Say(status=500))
     client = judge_at(server, retries=0).client
-    for n in range(9):
-        with pytest.raises(FaultError):
+    for n in range(14):
+        if n == 4:
             client.ask(request(str(n)))
-    assert len(server.asked) == 5
+            continue
+        with pytest.raises(FaultError, match="HTTP 500" if n < 10 else "not asked, because 5 calls in a row had failed: the judge "):
+            client.ask(request(str(n)))
+    assert len(server.asked) == 10
 
 
 def test_nobody_listens(serve: Serve, judge_at: Make) -> None:
@@ -389,17 +446,17 @@ def test_the_tunnel_through_a_proxy(monkeypatch: pytest.MonkeyPatch, port: str, 
 def test_replies_on_a_tape(tmp_path: Path) -> None:
     """Known to the next one by request, whatever the server; what is not there, and a tape that cannot be written, is a fault."""
     asked = [Request(model="m", messages=({"role": "user", "content": text},)) for text in "ab"]
-    tape = RecordedReplies(tmp_path / "new" / "tape.jsonl", "record")
+    tape = RecordedReplies(tmp_path / "new" / "folder" / "tape.jsonl", "record")
     assert tape.get(asked[0]) is None
     for at, request in enumerate(asked):
         tape.put(request, Reply(text=str(at), n_prompt_tokens=7))
     assert [tape.get(request) for request in asked] == [Reply(text=str(at), n_prompt_tokens=7) for at in range(2)]
-    again = RecordedReplies(tmp_path / "new" / "tape.jsonl")
+    again = RecordedReplies(tmp_path / "new" / "folder" / "tape.jsonl")
     assert [again.get(request) for request in asked] == [Reply(text=str(at), n_prompt_tokens=7, known=True) for at in range(2)]
     with pytest.raises(FaultError, match=r"tape\.jsonl contains no reply"):
         again.get(replace(asked[0], sample=1))
     with pytest.raises(FaultError, match=r"x cannot be written"):
-        RecordedReplies(tmp_path / "new" / "tape.jsonl" / "x", "record").put(asked[0], Reply(text=""))
+        RecordedReplies(tmp_path / "new" / "folder" / "tape.jsonl" / "x", "record").put(asked[0], Reply(text=""))
 
 
 def test_parameters_of_a_check_reach_the_provider(serve: Serve, judge_at: Make) -> None:
@@ -450,6 +507,65 @@ def test_a_reply_may_be_as_long_as_the_bound(serve: Serve) -> None:
     with pytest.raises(TransportError, match="the reply is longer than 0 MiB"):
         send(f"{server.base_url}/chat/completions", b"{}", most_bytes=(1 << 20) - 1, **sent)
     assert not open_sockets
+    assert [one for one in threading.enumerate() if isinstance(one, threading.Timer) and not one.finished.is_set()] == []
+
+
+def test_what_is_asked_of_a_server_and_of_a_proxy(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The path with its query, at least a slash; a proxy is told the whole address."""
+    server = serve(lambda *_: GOOD)
+    address = server.base_url.removesuffix("/v1")
+    monkeypatch.setenv("http_proxy", address)
+    monkeypatch.delenv("no_proxy", raising=False)
+    for url in (address, f"{address}?a=1", f"{address}/v1/x?a=1", "http://judge.example:99/v1?a=1"):
+        assert send(url, b"{}", {}, timeout_seconds=10.0).status == 200
+    assert server.paths == ["/", "/?a=1", "/v1/x?a=1", "http://judge.example:99/v1?a=1"]
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (BadStatusLine("x"), "the connection was cut, or its reply is no HTTP"), (ConnectionRefusedError(), "the connection was refused"),
+        (ConnectionResetError(), "the connection was cut"), (socket.gaierror(), "the host name is not known"),
+        (SSLCertVerificationError(), "its certificate is not trusted"), (OSError(), "the network failed"),
+    ],
+)  # fmt: skip
+def test_why_there_is_no_response(error: Exception, why: str) -> None:
+    """In a few words, also as the text of the error."""
+    assert _kind(error) == str(TransportError(why)) == why
+
+
+def test_a_reply_has_at_most_8_mib(serve: Serve, judge_at: Make) -> None:
+    """A longer one is not kept in memory: neither of a question nor of another address."""
+    server = serve(lambda *_: Say(raw=b" " * ((8 << 20) + 1)))
+    client = judge_at(server, retries=0).client
+    with pytest.raises(FaultError, match="the reply is longer than 8 MiB"):
+        client.ask(request())
+    with pytest.raises(FaultError, match="the reply is longer than 8 MiB"):
+        client.endpoint.call("POST", server.base_url, b"{}")
+
+
+def test_a_call_waits_for_a_free_place_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One at a time where one is allowed; the next one begins when a call ends or when a reply allows more, not at the next look."""
+    monkeypatch.setattr("evalsuite.scorers.judge.client._STEP", 60.0)
+
+    def wait_in(pace: Pace, begun: threading.Event) -> None:
+        with pace.call():
+            begun.set()
+
+    for free in ("by its end", "by a reply"):
+        pace, begun = Pace(1 if free == "by its end" else 2), threading.Event()
+        pace.record_refusal()
+        thread = threading.Thread(target=wait_in, args=(pace, begun))
+        with pace.call():
+            thread.start()
+            assert not begun.wait(0.05)
+            if free == "by a reply":
+                pace.record_reply(0)
+                pace.record_reply(0)
+                assert begun.wait(20)
+        thread.join(20)
+        assert begun.is_set()
+        assert not thread.is_alive()
 
 
 class Refusing:

@@ -1,6 +1,7 @@
 """Decisions: one verdict, several by repeats and models, pairs in both orders, batches of fields."""
 
 import json
+import re
 import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -80,9 +81,15 @@ def test_how_much_of_a_reply_is_kept(serve: Serve, judge_at: Make) -> None:
     assert llm_judge("x", judge_at(serve(saying(reply))), gold="z").reason == f"the judge says 4 of 5: {long[:200]}"
 
 
-def test_a_second_try_may_bring_the_verdict(serve: Serve, judge_at: Make) -> None:
-    """The reply after an unreadable one counts."""
-    assert llm_judge("x", judge_at(serve(saying("Hm.", "5"))), gold="y").official == 1
+def test_a_second_try_may_bring_the_verdict(serve: Serve, judge_at: Make, caplog: pytest.LogCaptureFixture) -> None:
+    """The reply after an unreadable one counts; that one is logged, and quoted to the judge between marks of its own."""
+    caplog.set_level("DEBUG")
+    server = serve(saying("Hm.", "5", "Oh.", "5"))
+    assert [llm_judge(text, judge_at(server), gold="y").official for text in "xz"] == [1, 1]
+    assert "the judge's reply contains no verdict (it states no score): 'Hm.'" in caplog.messages
+    marks = [re.findall(r"\n<reply ([0-9a-f]{12})>\n(Hm\.|Oh\.)\n</reply \1>\n", prompt_of(body)) for body in server.asked]
+    assert [[text for _, text in found] for found in marks] == [[], ["Hm."], [], ["Oh."]]
+    assert marks[1][0][0] != marks[3][0][0]
 
 
 def test_a_reply_cut_by_the_limit_says_so(serve: Serve, judge_at: Make) -> None:
@@ -124,6 +131,8 @@ def test_repeats_give_mean_and_agreement(serve: Serve, judge_at: Make) -> None:
     assert score.details["judge"]["agreement"] == pytest.approx(2 / 3)
     assert "agreement 0.67 of 3 verdicts" in score.reason
     assert len(server.asked) == 3
+    same = llm_judge("z", judge_at(serve(saying("4"))), gold="y", repeats=3)
+    assert (same.official, same.details["judge"]["agreement"], same.reason) == (0.8, 1, "the judge says 4 of 5")
 
 
 # What the judge replies: a value, a value that was cut, nothing readable, that it declines, or an error.
@@ -293,12 +302,20 @@ def preferring(text: str) -> Callable[[dict[str, Any], int], str]:
 def test_summary_quality_asks_in_both_orders(serve: Serve, judge_at: Make) -> None:
     """A judge with a real preference gives the same verdict in both orders."""
     server = serve(preferring("good one"))
+    alike = summary_quality("x", judge_at(serve(saying("1", "0", "0", "1")), repeats=2, aggregate="mean"), gold="y")
+    assert (alike.official, alike.details["category"]) == (0.5, "equal")
     better = summary_quality("the good one", judge_at(server), gold="the other", text="long text")
     assert (better.official, better.details["category"], better.details["order_disagreement"]) == (1.0, "candidate", False)
     worse = summary_quality("a bad one", judge_at(server), gold="the good one", question="long text")
     assert (worse.official, worse.details["category"]) == (0.0, "reference")
     assert [row["label"] for row in worse.details["judge"]["verdicts"]] == ["reference", "reference"]
-    assert ["long text" in prompt_of(body) for body in server.asked] == [True] * 4
+    assert [("long text" in prompt_of(body), body["temperature"], body["max_tokens"]) for body in server.asked] == [(True, 0, 100)] * 4
+
+
+def test_a_preference_between_two_categories_is_mixed(serve: Serve, judge_at: Make) -> None:
+    """The mean of several verdicts may be none of the three."""
+    score = summary_quality("a", judge_at(serve(saying("1", "1", "0", "1")), repeats=2, aggregate="mean"), gold="b", text="t")
+    assert (score.official, score.details["category"]) == (0.75, "mixed")
 
 
 def test_a_liking_for_the_first_place_cancels_out(serve: Serve, judge_at: Make) -> None:
@@ -319,8 +336,10 @@ def test_hallucination_names_the_claim(serve: Serve, judge_at: Make) -> None:
     reply = '{"claims": [{"claim": "built in 1870", "supported": true}, {"claim": "by a Dutch family", "supported": false}]}'
     score = hallucination("x", judge_at(serve(saying(reply))), context="The mill was built in 1870.")
     assert (score.official, score.details["category"]) == (0.0, "hallucination")
-    assert "by a Dutch family" in score.reason
+    assert score.reason == "hallucination: not supported: by a Dutch family"
     assert len(score.details["claims"]) == 2
+    long = hallucination("x", judge_at(serve(saying(reply.replace("by", "by " * 99)))), context="c")
+    assert long.reason == f"hallucination: not supported: {'by ' * 50}"
 
 
 @dataclass(frozen=True)
@@ -361,8 +380,25 @@ def test_a_batch_of_another_length_is_no_verdict(serve: Serve, judge_at: Make, r
 
 
 def test_one_unclear_pair_leaves_the_others(serve: Serve, judge_at: Make) -> None:
-    """An entry that is neither 0 nor 1 is None, the others count."""
-    assert semantic_comparator(judge_at(serve(saying('{"results": [1, "?"]}')))).judge_batch(items(2)) == [1.0, None]
+    """An entry that is neither 0 nor 1 is None, the others count, unless the check takes all of the record back."""
+    judge = judge_at(serve(saying('{"results": [1, "?"]}')))
+    assert semantic_comparator(judge).judge_batch(items(2)) == [1.0, None]
+    field = {"type": "string", "x-eval-compare": "semantic"}
+    gold, found = {"a": "New York", "b": "Rome"}, {"a": "NYC", "b": "the city"}
+    how = {"judge": judge, "gold": gold, "schema": {"type": "object", "properties": {"a": field, "b": field}}}
+    tree_match = SCORERS.load("tree_match").function
+    scores = [tree_match(found, **how, post_process=steps) for steps in ([], ["propagate_batch_errors"])]
+    assert [score.strict for score in scores] == [1, None]
+
+
+def test_how_pairs_are_asked(serve: Serve, judge_at: Make) -> None:
+    """At temperature 0, with room for each verdict and for ten fields of pairs; equal objects are one pair in any order of keys."""
+    server = serve(saying('{"results": [1]}'))
+    pairs = [Item("a", {"x": 1, "y": 2}, "b" * 300), Item("a", {"y": 2, "x": 1}, "b" * 300)]
+    for most_chars in (40, 30):
+        assert semantic_comparator(judge_at(server, most_chars=most_chars, cache="")).judge_batch(pairs) == [1.0, 1.0]
+    assert [(body["temperature"], body["max_tokens"]) for body in server.asked] == [(0, 28)] * 2
+    assert ["[... cut]" in prompt_of(body) for body in server.asked] == [False, True]
 
 
 @pytest.mark.parametrize("name", JUDGED)

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.scorers.judge.probe import _PADDING, CASES
+from evalsuite.scorers.judge import Judge, Settings
+from evalsuite.scorers.judge.probe import _PADDING, CASES, NAMES, Lean, Probe, keep_probe, kept_probe, probe
 from tests.scorers.judge.conftest import Serve
 from tests.scorers.judge.server import Say, prompt_of
 
@@ -125,6 +126,41 @@ def test_runs_show_what_was_found(serve: Serve, capsys: pytest.CaptureFixture[st
     Path("gold").rename("truth")
     assert main(["judge", "probe", "--gold", "truth", "--json"]) == 0
     assert [*json.loads(capsys.readouterr().out)] == ["of gold"]
+
+
+@pytest.mark.parametrize(
+    ("says", "points", "n_silent"),
+    [
+        (Biased(position=1), [100, 0, 0, 0, 0, 100], [0] * 6),
+        (lambda *_: "Hm.", [0] * 6, [2, 2, 2, 2, 1, 2]),
+        (lambda *_: "", [0] * 6, [2, 2, 2, 1, 1, 2]),
+    ],
+    ids=["fair", "never a verdict", "nothing"],
+)
+def test_a_probe_of_one_case(serve: Serve, says: Any, points: list[float], n_silent: list[int]) -> None:
+    """Of one value there is no error; a reply that is no verdict is counted, and moves nothing."""
+    judge = Judge(Settings(base_url=serve(says).base_url, model="m", cache=""))
+    found = probe(judge, cases=CASES[:1])
+    leans = [getattr(found, name) for name in NAMES]
+    assert [(lean.points, lean.n_silent, lean.n > 0) for lean in leans] == [
+        (value, n, not n) for value, n in zip(points, n_silent, strict=True)
+    ]
+    assert [lean.standard_error for lean in leans] == [0] * 6
+
+
+def test_what_is_kept_of_probes(tmp_path: Path) -> None:
+    """Of each model, with one decimal; a damaged file has nothing, and without a cache nothing is kept."""
+    found = Probe(**dict.fromkeys(NAMES, Lean(points=12.34, standard_error=1.0, n=2)))
+    assert (keep_probe(Settings(model="a", cache=""), found), kept_probe(Settings(model="a", cache=""))) == (None, {})
+    cache = str(tmp_path / "new" / "folder")
+    path = keep_probe(Settings(model="z", cache=cache), found)
+    assert path is not None
+    for damaged in ("", "[]", "{"):
+        path.write_text(damaged)
+        assert kept_probe(Settings(model="z", cache=cache)) == {}
+    for model in ("a", "b"):
+        keep_probe(Settings(model=model, cache=cache), found)
+    assert kept_probe(Settings(models=("a", "z", "b"), cache=cache)) == {model: dict.fromkeys(NAMES, 12.3) for model in ("a", "b")}
 
 
 def test_a_judge_that_cannot_be_asked(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,6 +70,10 @@ def test_the_corpus_is_as_large_as_it_says() -> None:
         ("I rate it 4. It is not perfect", 0.8),
         ("I rate it 4 unless the dates are wrong.", None),
         ("Unless the dates are wrong I rate it 4.", None),
+        ("I give it a 4. Clarity score: 2", 0.8),
+        ("It deserves a 4. Clarity score: 2", 0.8),
+        ("4/5. Clarity score: 2", 0.8),
+        ("A solid 4/5. Clarity score: 2", None),
     ],
 )
 def test_a_score_of_the_whole_comes_before_those_of_parts(reply: str, verdict: float | None) -> None:

@@ -157,6 +157,7 @@ def test_a_function_gets_the_text_and_all_references() -> None:
     own = Custom(function=lambda *pair: seen.append(pair) or (0.5 if pair[1] else None))
     assert (own.measure("a", ["b", "c"]).value, own.measure("a", []).value) == (0.5, None)
     assert seen == [("a", ["b", "c"]), ("a", None)]
+    assert own.needs_reference is False
     for value, is_fine in ((0, True), (1, True), (-0.1, False), (1.1, False), (float("nan"), False), ("1", False), (float("inf"), False)):
         metric = Custom(function=lambda *_, value=value: value)
         if is_fine:

@@ -18,6 +18,8 @@ EXACT: list[tuple[str, str, dict[str, Any], float]] = [
     ("STRASSE", "straße", {"ignore_case": True}, 1),
     ("hello !", "hello", {"ignore_punctuation": True}, 1),
     ("hello !", "hello", {"ignore_punctuation": True, "variant": "issue_literal"}, 0),
+    ("a \n b", "a b", {"variant": "issue_literal"}, 1),
+    ("a  b", "a b", {"variant": "issue_literal", "normalize_whitespace": False}, 0),
     ("«Да»", "Да", {"ignore_punctuation": True}, 1),
     ("价格：5$", "价格5", {"ignore_punctuation": True}, 1),
     ("5 €", "5", {"ignore_punctuation": True}, 0),

@@ -12,7 +12,7 @@ import evalsuite
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.metric import MetricError
 from evalsuite.core.plugin_calls import allowing_programs
-from evalsuite.sandbox.program_sandbox import can_sandbox_programs, run_program
+from evalsuite.sandbox.program_sandbox import Ended, can_sandbox_programs, run_program
 from evalsuite.scorers.metrics import get_metric
 
 
@@ -215,6 +215,45 @@ def test_a_process_that_cannot_start_programs_gives_no_verdict(monkeypatch: pyte
     assert found.value is None
     assert found.fault is not None
     assert (found.fault.code, found.fault.detail.partition(":")[0]) == ("NO_JAIL", "a sandboxed worker cannot start programs")
+
+
+@pytest.mark.parametrize(
+    ("ends", "value", "says"),
+    [
+        ([Ended("passed"), Ended("passed")], 1, ""),
+        ([Ended("passed"), Ended("failed", "raised an error"), Ended("unrun")], 0, "test 1 raised an error"),
+        ([Ended("timeout")], 0, ""),
+        ([Ended("unknown", "a"), Ended("failed")], 0, ""),
+        ([Ended("unknown", "a"), Ended("passed")], None, "NO_JAIL: test 0 cannot be run in a process apart from the program: a"),
+        ([Ended("passed"), Ended("unknown", "b"), Ended("unknown", "c")], None, "test 1 cannot be run in a process apart from the program"),
+        ([Ended("unknown"), Ended("unrun", "no memory")], None, "LIMIT: this machine did not run test 1 to its end: no memory"),
+    ],
+)  # fmt: skip
+def test_how_the_tests_of_an_answer_end(monkeypatch: pytest.MonkeyPatch, ends: list[Ended], value: float | None, says: str) -> None:
+    """The first that fails is named with what it says; one that cannot be run leaves no value, unless another one fails."""
+    left = iter(ends)
+    monkeypatch.setattr("evalsuite.scorers.metrics.programs.run_program", lambda *_, **__: next(left))
+    found = get_metric("python_unit_testing", allow_programs=True).detailed_evaluate("x = 1", [f"assert {n}" for n in range(len(ends))])
+    assert (found.value, found.fault is None) == (value, value is not None)
+    assert found.reason.startswith(says) if says.startswith(("NO_JAIL", "LIMIT")) else says in found.reason
+    assert bool(found.reason) is bool(says)
+
+
+def test_all_programs_of_an_answer_share_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has its own limit and what is left for all; without time enough to start, none is started."""
+    limits: list[float] = []
+
+    def run(*_: Any, timeout_seconds: float, **__: Any) -> Ended:
+        limits.append(timeout_seconds)
+        return Ended("passed", seconds=2.0)
+
+    monkeypatch.setattr("evalsuite.scorers.metrics.programs.run_program", run)
+    for seconds, expected, value in ((8.0, [3, 3, 3], 1), (4.5, [3, 2.5, 0.5], 1), (4.06, [3, 2.06, 0.06], 1), (4.04, [3, 2.04], 0)):
+        for name in ("python_unit_testing", "pass_at_k"):
+            limits.clear()
+            with allowing_programs(True, seconds=seconds):
+                assert get_metric(name)("x = 1", ["assert x"] * 3) == value
+            assert limits == pytest.approx(expected)
 
 
 def test_a_metric_can_be_made_with_permission() -> None:

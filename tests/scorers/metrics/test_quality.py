@@ -21,7 +21,13 @@ from tests.scorers.metrics.hash_embedder import HashEmbedder
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [("Go. Stop now. The cat sat down.", (7, 1, 7)), ("Readability", (1, 1, 4)), ("", (0, 1, 0))]
+    ("text", "expected"),
+    [
+        ("Go. Stop now. The cat sat down.", (7, 1, 7)),
+        ("Go now. He sat down. She left us", (8, 2, 8)),
+        ("Readability", (1, 1, 4)),
+        ("", (0, 1, 0)),
+    ],
 )
 def test_readability_counts(text: str, expected: tuple[int, int, int]) -> None:
     """Sentences of at most two words do not count, but there is at least one."""
