@@ -72,8 +72,14 @@ def yaml_nodes(file: Path, where: str) -> Iterator[tuple[Any, Any]]:
         raise GoldError(f"{where}{line}: not valid YAML", hint="quote texts that contain ': ' or begin with a special character") from None
     except EvalsuiteError:
         raise
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError):
-        raise GoldError(f"{where}: not readable as UTF-8 text", hint="save the file as UTF-8; dates are written 2027-06-30") from None
+    except yaml.reader.ReaderError as error:
+        raise GoldError(f"{where}: the character {chr(error.character)!r} is not allowed in YAML", hint="remove it") from None
+    except UnicodeDecodeError:
+        raise GoldError(f"{where}: not readable as UTF-8 text", hint="save the file as UTF-8") from None
+    except (yaml.YAMLError, ValueError):
+        raise GoldError(f"{where}: a date or a number in it cannot be read", hint="dates are written 2027-06-30") from None
+    except RecursionError:
+        raise GoldError(f"{where}: nested too deeply", hint="write each level on lines of its own") from None
     except OSError:
         raise GoldError(f"{where}: the file cannot be read") from None
 

@@ -78,8 +78,14 @@ DEFAULT: Final = Dialect()
 def detect_dialect(head: bytes, delimiters: str = ",;\t|") -> Dialect:
     """The dialect of a file by its first bytes: UTF-16 by its mark, the delimiter that makes the most columns of the first line."""
     import csv
+    import io
 
     has_mark = head[:2] in (b"\xff\xfe", b"\xfe\xff")
     encoding = "utf-16" if has_mark and any(map(str.isascii, head.decode("utf-16", "replace"))) else DEFAULT.encoding
     line = head.decode(encoding, "replace").lstrip("\ufeff").partition("\n")[0][:10_000]
-    return Dialect(delimiter=max(delimiters, key=lambda sign: len(next(csv.reader([line], delimiter=sign), []))), encoding=encoding)
+
+    def n_columns(sign: str) -> int:
+        # As a file: a lone CR outside quotes ends the line.
+        return len(next(csv.reader(io.StringIO(line, newline=""), delimiter=sign), []))
+
+    return Dialect(delimiter=max(delimiters, key=n_columns), encoding=encoding)

@@ -13,8 +13,9 @@
 import csv
 import io
 import re
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -42,6 +43,8 @@ _WIDE_CHUNK = 4 << 20
 _MANY_COLUMNS = 100
 _LONGEST_CELL = 131_072
 _COMMA, _NEWLINE, _QUOTE, _RETURN = b',\n"\r'
+_NOT_UNPACKED = "the compressed file cannot be unpacked"
+_FIELD_SIZE_LOCK = threading.Lock()
 
 
 class CsvBlocks:
@@ -329,22 +332,25 @@ def read_named_rows(path: Path, *, delimiters: str = ",") -> tuple[list[str], li
     Raises:
         UsageError: The file does not exist, cannot be read as CSV, is empty, has another delimiter, or a row longer than the header.
     """
+    unpack = _UNPACK.get(path.suffix.lower())
     try:
-        unpack = _UNPACK.get(path.suffix.lower())
         opened: Callable[..., Any] = unpack.load() if unpack is not None else open
         with opened(path, "rb") as handle:
             dialect = detect_dialect(handle.readline(_CHUNK), delimiters)
         encoding = "utf-8-sig" if dialect.encoding == DEFAULT.encoding else dialect.encoding
-        with opened(path, "rt", encoding=encoding, newline="") as lines:
+        with opened(path, "rt", encoding=encoding, newline="") as lines, _any_field_size():
             lines_and_cells = csv_rows(lines, delimiter=dialect.delimiter)
             header = next((row for _, row in lines_and_cells), [])
             rows = [(line, row) for line, row in lines_and_cells if row]
     except UnicodeError:
         why = f"not UTF-8, first in line {_first_undecodable(path)}"
         raise UsageError(f"{path}: cannot be read as CSV: {why}", hint=f"spreadsheets call it CSV UTF-8: {_NAMED_HINT}") from None
-    except (OSError, csv.Error) as error:
-        why = "no such file" if isinstance(error, FileNotFoundError) else reason_of(error) if isinstance(error, OSError) else str(error)
+    except OSError as error:
+        packed = unpack is not None and error.errno is None
+        why = "no such file" if isinstance(error, FileNotFoundError) else _NOT_UNPACKED if packed else reason_of(error)
         raise UsageError(f"{path}: cannot be read as CSV: {why}", hint=_NAMED_HINT) from None
+    except (EOFError, zlib.error, lzma.LZMAError):
+        raise UsageError(f"{path}: cannot be read as CSV: {_NOT_UNPACKED}", hint=_NAMED_HINT) from None
     if not header:
         raise UsageError(f"{path}: empty, with no column at all", hint=_NAMED_HINT)
     if other := other_delimiter(header):
@@ -356,6 +362,17 @@ def read_named_rows(path: Path, *, delimiters: str = ",") -> tuple[list[str], li
                 hint="quote fields that contain the delimiter",
             )
     return header, rows
+
+
+@contextmanager
+def _any_field_size() -> Iterator[None]:
+    """Read cells of any length: a context or a log in a cell is longer than the csv module's 131,072 characters."""
+    with _FIELD_SIZE_LOCK:
+        before = csv.field_size_limit(2**31 - 1)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(before)
 
 
 def _first_undecodable(path: Path) -> int:
@@ -381,7 +398,7 @@ def _content(handle: BinaryIO, name: str, limits: Limits) -> bytes:
     try:
         data: bytes = (unpack(handle) if unpack else handle).read(cap + 1)
     except (OSError, EOFError, zlib.error, lzma.LZMAError):
-        raise FaultError("BAD_CSV", "the compressed file cannot be unpacked") from None
+        raise FaultError("BAD_CSV", _NOT_UNPACKED) from None
     except MemoryError:
         raise FaultError("LIMIT", "the file does not fit into memory_mib") from None
     if len(data) > cap:

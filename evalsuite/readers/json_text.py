@@ -119,6 +119,10 @@ def decode_value(text: str, start: int, *, numbers: str, limits: Limits) -> tupl
     return value, end
 
 
+# What is wrong if `json.loads` raises a `ValueError` that is no `JSONDecodeError`: Python's own limit of digits.
+LONG_NUMBER: Final = "a number has too many digits"
+
+
 def json_problem(text: str, error: json.JSONDecodeError) -> str:
     """Return `: ` and what is wrong in a text that is no JSON, empty if the usual mistakes are not the cause."""
     at = _at_bracket(error).pos

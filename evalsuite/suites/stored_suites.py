@@ -11,7 +11,9 @@ import re
 import shutil
 import unicodedata
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +24,7 @@ from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, UsageError, count_words, did_you_mean
 from evalsuite.core.registry import NO_DEFAULT, UnknownScorerError, check_parameters
 from evalsuite.readers.csv_table import read_named_rows
-from evalsuite.readers.json_text import json_problem
+from evalsuite.readers.json_text import LONG_NUMBER, json_problem
 from evalsuite.readers.load_table import ending_of, read_workbook
 from evalsuite.runs.run_files import keep_out_of_git, read_json, write_atomically
 from evalsuite.scorers import SCORERS
@@ -403,6 +405,7 @@ def read_columns(source: Any) -> Columns:
         MissingExtraError: Excel without its extra.
     """
     if hasattr(source, "columns") and hasattr(source, "to_dict"):
+        _refuse_repeated(map(str, source.columns))
         return {str(name): list(source[name]) for name in source.columns}
     if not isinstance(source, str | Path):
         raise UsageError(f"cannot read data from {type(source).__name__}", hint=f"{_HINT}, or a data frame")
@@ -412,6 +415,8 @@ def read_columns(source: Any) -> Columns:
         raise UsageError(f"cannot read {path.name!r}: its ending is none of {', '.join(FILE_KINDS)}", hint=_HINT)
     if kind in (".csv", ".tsv"):
         header, rows = read_named_rows(path, delimiters="\t" if kind == ".tsv" else ",;\t|")
+        with _named(path):
+            _refuse_repeated(header)
         return {name: [row[i] if i < len(row) else None for _, row in rows] for i, name in enumerate(header)}
     if not path.is_file():
         raise UsageError(f"{path}: no such file", hint=_HINT)
@@ -420,6 +425,24 @@ def read_columns(source: Any) -> Columns:
         return read(path)
     except UnicodeDecodeError:
         raise UsageError(f"{path}: not UTF-8", hint="save the file as UTF-8") from None
+
+
+@contextmanager
+def _named(source: Any) -> Iterator[None]:
+    """Put the file's name in front of an error of its columns or rows; a frame has no name."""
+    try:
+        yield
+    except UsageError as error:
+        if isinstance(source, str | Path):
+            raise UsageError(f"{source}: {error.message}", hint=error.hint) from None
+        raise
+
+
+def _refuse_repeated(names: Iterable[str]) -> None:
+    """Raise `UsageError` for two columns of one name: it is unclear which one is meant. Blank names, as of an index, are not meant."""
+    repeated = next((name for name, n in Counter(names).items() if n > 1 and name.strip()), None)
+    if repeated is not None:
+        raise UsageError(f"two columns are named {shorten(repeated)}", hint="rename or remove one of them")
 
 
 def _read_jsonl(path: Path) -> Columns:
@@ -445,6 +468,10 @@ def _read_json_rows(path: Path) -> Columns:
         raise UsageError(f"{path}:{error.lineno}: not valid JSON{json_problem(error.doc, error)}", hint=hint) from None
     except RecursionError:
         raise UsageError(f"{path}: nested too deeply", hint=hint) from None
+    except UnicodeDecodeError:
+        raise
+    except ValueError:
+        raise UsageError(f"{path}: {LONG_NUMBER}", hint="put quotes around it") from None
     if isinstance(value, list) and all(isinstance(record, dict) for record in value):
         return _columns_of(value)
     lists = isinstance(value, dict) and value and all(isinstance(cells, list) for cells in value.values())
@@ -473,6 +500,8 @@ def _read_parquet(path: Path) -> Columns:
 
 def _read_excel(path: Path) -> Columns:
     header, rows = read_workbook(path)
+    with _named(path):
+        _refuse_repeated(header)
     return {name: [row[i] for row in rows] for i, name in enumerate(header)}
 
 
@@ -509,11 +538,12 @@ def reference_data_of(
         check_lengths(inputs=inputs, references=references)
         return CaseData(all_texts(inputs, what="input"), references_of(references))
     data = read_columns(source)
-    questions = column(data, input_column, what="input", allow_empty=allow_empty)
     # A named column must exist; the default one may be absent if a scorer needs no reference.
     is_required = reference_column in data or reference_column != REFERENCE_COLUMN
-    answers = column(data, reference_column, what="reference", allow_empty=allow_empty) if is_required else None
-    check_lengths(inputs=questions)
+    with _named(source):
+        questions = column(data, input_column, what="input", allow_empty=allow_empty)
+        answers = column(data, reference_column, what="reference", allow_empty=allow_empty) if is_required else None
+        check_lengths(inputs=questions)
     # The cells of the column `id` if each row has a unique valid one, else None: cases are then counted.
     ids = [_text_of_cell(cell) or "" for cell in data.get(ID_COLUMN, ())]
     return CaseData(questions, answers, ids if ids and len(set(ids)) == len(ids) and all(map(_ID.fullmatch, ids)) else None)
@@ -549,9 +579,10 @@ def candidates_of(
     if contexts is not None:
         raise UsageError("a list of contexts goes with a list of candidates", hint="name the context column of the data instead")
     data = read_columns(source)
-    answers = column(data, candidate_column, what="candidate", allow_empty=True)
-    context_texts = column(data, context_column, what="context", allow_empty=True) if context_column is not None else None
-    rows = rows_of_cases(data, suite, input_column or suite.extra.get("input_column") or INPUT_COLUMN)
+    with _named(source):
+        answers = column(data, candidate_column, what="candidate", allow_empty=True)
+        context_texts = column(data, context_column, what="context", allow_empty=True) if context_column is not None else None
+        rows = rows_of_cases(data, suite, input_column or suite.extra.get("input_column") or INPUT_COLUMN)
     return [answers[row] for row in rows], None if context_texts is None else [context_texts[row] for row in rows]
 
 
@@ -592,13 +623,14 @@ def _places_of_keys(ids: Sequence[str], keys: Sequence[str], name: str) -> list[
         if key not in places:
             raise UsageError(f"row {row + 1}: the suite has no {name} {shorten(key)}", hint="are these answers to another suite?")
         places[key].append(row)
+    wanted = Counter(ids)
     for key, rows in places.items():
-        n = ids.count(key)
+        n = wanted[key]
         if len(rows) > n:
             times = count_words(len(rows), "time")
             raise UsageError(f"row {rows[n] + 1}: the {name} {shorten(key)} occurs {times}, in the suite {n}")
         if len(rows) < n:
-            n_without = sum(len(places[other]) < ids.count(other) for other in places)
+            n_without = sum(len(places[other]) < wanted[other] for other in places)
             of = f"{n_without} of {len(ids)} test cases have no candidate, first" if n_without > 1 else "no candidate for"
             raise UsageError(
                 f"{of} the {name} {shorten(key)}", hint="one row for each test case, in any order; an empty answer counts as one"
@@ -662,8 +694,8 @@ def _single_text(cell: Any, row: int, name: str) -> str | None:
 
 
 def _text_of_cell(value: Any) -> str | None:
-    """Return a cell as text: missing values (None, NaN) as None, whole numbers in their form, other values as JSON."""
-    if value is None or (isinstance(value, float) and value != value):
+    """Return a cell as text: missing values (None, NaN, pandas' NA and NaT) as None, whole numbers in their form, other values as JSON."""
+    if value is None or (isinstance(value, float) and value != value) or type(value).__name__ in ("NAType", "NaTType"):
         return None
     if isinstance(value, str):
         return value

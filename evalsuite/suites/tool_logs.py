@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UsageError
 from evalsuite.core.types import METADATA, Result
-from evalsuite.readers.json_text import json_problem
+from evalsuite.readers.json_text import LONG_NUMBER, json_problem
 from evalsuite.runs.history import RUNS_FOLDER, find_runs
 from evalsuite.runs.run_files import write_atomically
 from evalsuite.runs.run_folder import RUN, SCHEMA_VERSION, RunFolder, new_folder
@@ -310,6 +310,8 @@ def _log_of_json(path: Path, text: str) -> ForeignLog:
         raise UsageError(f"{path}:{error.lineno}: not valid JSON{json_problem(text, error) or ', so not a log'}", hint=_KNOWN) from None
     except RecursionError:
         raise UsageError(f"{path}: nested too deeply", hint=_KNOWN) from None
+    except ValueError:
+        raise UsageError(f"{path}: {LONG_NUMBER}", hint=_KNOWN) from None
     if isinstance(value, dict) and isinstance(value.get("eval"), dict) and isinstance(value.get("samples"), list):
         return _inspect_log(path, value["eval"], enumerate(value["samples"], start=1), ())
     results = value.get("results") if isinstance(value, dict) else None
@@ -432,7 +434,7 @@ def _inspect_archive(path: Path) -> ForeignLog:
             return _inspect_log(path, about["eval"], samples(archive, sample_names), lost)
     except NotImplementedError:
         raise UsageError(f"{path}: compressed in a way that this Python cannot read", hint=_ZSTD) from None
-    except (zipfile.BadZipFile, ValueError, KeyError, TypeError, EOFError):
+    except (zipfile.BadZipFile, ValueError, KeyError, TypeError, EOFError, RecursionError):
         raise UsageError(f"{path}: not a complete Inspect log", hint="copy it again") from None
 
 

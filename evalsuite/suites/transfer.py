@@ -288,7 +288,7 @@ def _read_bench_json(path: Path) -> dict[str, Any]:
         data = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file") from None
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise UsageError(f"{path}: not a JSON file") from None
     if not isinstance(data, dict):
         raise UsageError(f"{path}: not a JSON object")

@@ -150,6 +150,7 @@ def test_a_choice_between_continuations_is_the_likeliest(place: Path, capsys: py
     [
         ("cut.json", json.dumps(promptfoo())[:-40], "cut.json:1: not valid JSON"),
         ("foreign.json", '{"a": 1}', "foreign.json: not a log of a known tool"),
+        ("digits.json", f'{{"a": {"9" * 5000}}}', "digits.json: a number has too many digits"),
         ("cut.eval", "PK\x03\x04", "cut.eval: not a complete Inspect log"),
         ("samples_x.jsonl", json.dumps(lm_eval()[0]) + '\n{"doc_id": 1, "d', "samples_x.jsonl:2: the last line is cut"),
         ("other.jsonl", '{"question": "x"}\n', "other.jsonl: no sample of lm-eval in it"),

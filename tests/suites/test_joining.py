@@ -74,6 +74,9 @@ def test_an_excel_sheet_is_read(place: Path) -> None:
         ("lists.json", '[{"id": "q1", "out": ["A", "B"]}]', "row 1: the column 'out' contains a list of 2"),
         ("broken.json", '[{"id": "q1",\n "out": }]', "broken.json:2: not valid JSON"),
         ("scalar.json", "3", "contains no rows"),
+        ("digits.json", f'[{{"out": {"9" * 5000}}}]', "digits.json: a number has too many digits"),
+        ("unnamed.csv", "id,answer\nq1,A\n", "unnamed.csv: the data has no candidate column 'out'"),
+        ("doubled.csv", "id,out,out\nq1,A,B\n", "doubled.csv: two columns are named 'out'"),
         ("broken.xlsx", "PK", "not a readable Excel file"),
     ],
 )

@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from evalsuite.core.errors import UsageError
@@ -76,6 +77,12 @@ def test_what_differs_from_the_stored_suite_is_an_error(tmp_path: Path, argument
         ({"reference_data": Frame({"prompt": ["a"], "reference_output": ["x"]})}, UsageError, "the data has no input column 'input'"),
         ({"reference_data": Frame({"input": ["a"]}), "reference_column": "ref"}, UsageError, "the data has no reference column 'ref'"),
         ({"reference_data": Frame({"input": ["a"], "reference_output": [math.nan]})}, UsageError, "row 1: .* is blank"),
+        ({"reference_data": pd.DataFrame({"input": ["a"], "reference_output": [pd.NA]})}, UsageError, "row 1: .* is blank"),
+        (
+            {"reference_data": pd.DataFrame([["a", "b", "x"]], columns=["input", "input", "reference_output"])},
+            UsageError,
+            "two columns are",
+        ),
     ],
 )
 def test_a_suite_that_cannot_be_made_says_why(tmp_path: Path, arguments: dict[str, object], error: type[Exception], message: str) -> None:
