@@ -47,7 +47,7 @@ class Pace:
         concurrency: the maximum number of parallel calls.
         requests_per_minute: 0 sets no limit.
         tokens_per_minute: tokens of prompts and replies together, counted when a reply arrives; 0 sets no limit.
-        wait: waits that many seconds; returns True if the calls were stopped meanwhile.
+        wait: waits that many seconds, or until the calls are stopped.
         clock: returns seconds.
     """
 
@@ -176,7 +176,9 @@ class Endpoint:
         """Call another address of the provider, with retries. Raises `FaultError` for any status but 200 and 201, and once stopped."""
         why = ""
         for attempt in range(1 + self.settings.retries):
-            if self.is_stopped or (attempt and self.pause(min(LONGEST_BACKOFF, self.settings.backoff_seconds * 2 ** (attempt - 1)))):
+            if attempt:
+                self.wait(min(LONGEST_BACKOFF, self.settings.backoff_seconds * 2 ** (attempt - 1)))
+            if self.is_stopped:
                 break
             headers, keyed = self._headers(kind)
             try:
@@ -203,10 +205,6 @@ class Endpoint:
         """Return the reply in the JSON of a response, without the key; None if there is none."""
         reply = self.provider.reply_in(data)
         return None if reply is None else replace(reply, text=self.hide_key(reply.text))
-
-    def pause(self, seconds: float) -> bool:
-        """Wait. Returns True if the calls were stopped meanwhile."""
-        return bool(self.wait(seconds)) or self._stopped.is_set()
 
     def error_in_words(self, body: bytes) -> str:
         """Return the message in an error body, on one line, without the key."""
@@ -308,8 +306,7 @@ class Desk:
             while not (state := self._api.look(self._endpoint.call, self._endpoint.settings.base_url, batch["id"])).is_over:
                 n = len(batch["keys"])
                 log.info("batch %s: %s", batch["id"], "1 request waits" if n == 1 else f"{n} requests wait")
-                if self._endpoint.pause(pause):
-                    raise FaultError("JUDGE_FAILED", "the run was ended before the judge replied")
+                self._endpoint.wait(pause)
                 pause = min(_LONGEST_PAUSE, 2 * pause)
             why = self._endpoint.hide_key(state.why)
             for place in state.places:
@@ -397,7 +394,7 @@ class Account:
                 return
             self._add_paid(reply.n_prompt_tokens, reply.n_completion_tokens)
             if self._ledger is not None:
-                with suppress(OSError), self._ledger.open("ab", buffering=0) as file:
+                with suppress(OSError), self._ledger.open("ab") as file:
                     file.write(b"\n[%d, %d]" % (reply.n_prompt_tokens, reply.n_completion_tokens))
 
     def _add_paid(self, n_prompt_tokens: int, n_completion_tokens: int) -> None:

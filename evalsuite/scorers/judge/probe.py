@@ -194,7 +194,7 @@ def _ask_rating(judge: Judge, case: Case, text: str, *, sample: int = 0) -> floa
     prompt = read_prompt("llm_judge", judge.settings.prompts_folder)
     fields = {"question": f"What happened? {case.text}", "reference": case.right, "prediction": text, "bottom": "1", "top": "5"}
     read = score_reading(scale=(_BOTTOM, _TOP))
-    question = question_of(prompt, fields, read, judge.settings, expected="the number from 1 to 5", choice=False, max_tokens=50)
+    question = question_of(prompt, fields, read, judge.settings, expected="the number from 1 to 5", max_tokens=50)
     return judge.ask(question, sample=sample).verdict.value
 
 

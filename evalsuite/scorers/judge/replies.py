@@ -356,12 +356,16 @@ def stated_score(text: str, low: float, high: float) -> Stated:
 def _without_scales(text: str, low: float, high: float) -> tuple[str, bool]:
     """Return (the text with mentions of the scale blanked out, whether it names another scale)."""
     other = False
+
+    def blank_out(match: re.Match[str]) -> str:
+        nonlocal other
+        groups = match.groupdict()
+        bottom = groups.get("low")
+        other |= float(match["high"]) != high or (bottom is not None and float(bottom) != low)
+        return str(groups.get("adjacent", "")).ljust(len(match[0]))
+
     for pattern in _SCALES:
-        for match in list(pattern.finditer(text)):
-            bottom = match.groupdict().get("low")
-            other |= float(match["high"]) != high or (bottom is not None and float(bottom) != low)
-            begin = match.end("adjacent") if "adjacent" in match.groupdict() else match.start()
-            text = text[:begin] + " " * (match.end() - begin) + text[match.end() :]
+        text = pattern.sub(blank_out, text)
     text = _SAME_SCALE.sub(lambda match: " " if (float(match["low"]), float(match["high"])) == (low, high) else match[0], text)
     return re.sub(r"[(\[]\s*[)\]]", " ", text), other
 

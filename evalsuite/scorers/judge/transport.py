@@ -213,11 +213,7 @@ def _connect(parts: SplitResult, timeout_seconds: float) -> tuple["HTTPConnectio
     else:
         connection = HTTPConnection(*place, timeout=timeout_seconds)
         target = f"http://{parts.netloc}{target}" if proxy else target
-    try:
-        connection.connect()
-    except BaseException:
-        connection.close()
-        raise
+    connection.connect()
     return connection, target
 
 

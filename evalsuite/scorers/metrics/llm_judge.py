@@ -127,7 +127,6 @@ class LlmJudge(Metric):
 
     def _decide(self, prediction: str, references: Sequence[str]) -> tuple[Decision, str]:
         """Return (the decision, the version of its prompt). Raises `FaultError`."""
-        self.judge.settings.require()
         question = self._question(prediction, references)
         return self.judge.decide(question, models=(self.model,) if self.model else (), repeats=self.repeats), question.prompt
 

@@ -110,14 +110,20 @@ def test_parts_that_fail_are_unscored_and_asked_again_by_resume(batches: Any, pr
     assert [len(one) for one in server.batches.values()] == [6, 2]
 
 
-@pytest.mark.parametrize(("ends", "says"), [("failed", "no money left"), ("expired", "expired")])
-def test_a_batch_that_fails_or_expires_scores_nobody_wrong(batches: Any, ends: str, says: str) -> None:
-    """What had been answered before it expired counts; of one that failed all are unscored with what it says."""
-    server = batches(lambda body: '{"score": 5}' if "grade 0" in _text(body) else (0, "this request was not executed: expired"), ends=ends)
+@pytest.mark.parametrize(
+    ("ends", "says"), [("failed", ["the batch failed: no money left"] * 2), ("expired", ["the batch expired", "no reply: not executed"])]
+)
+def test_a_batch_that_fails_or_expires_scores_nobody_wrong(batches: Any, ends: str, says: list[str]) -> None:
+    """What had been answered before it expired counts; of one that failed all are unscored with its reason, else with their own."""
+
+    def answer(body: dict[str, Any]) -> str | tuple[int, str] | None:
+        return '{"score": 5}' if "grade 0" in _text(body) else None if "grade 1" in _text(body) else (0, "not executed")
+
+    server = batches(answer, ends=ends)
     _folders(server, provider="openai")
     done = _scored()
     assert [one.score for one in done.results] == [1.0 if ends == "expired" else None, *[None] * 5]
-    assert says in done.results[1].reason
+    assert [each in result.reason for each, result in zip(says, done.results[1:3], strict=True)] == [True, True]
     assert done.summary.score == (1.0 if ends == "expired" else None)
 
 

@@ -24,10 +24,10 @@ BASE = Request(model="m", messages=({"role": "user", "content": "hi"},), paramet
 def test_a_second_judge_asks_nothing(serve: Serve, judge_at: Make) -> None:
     """A new judge over the same cache gives the same score without a call, and counts no cost."""
     server = serve(lambda *_: '{"score": 3}')
-    first = llm_judge("x", judge_at(server, price_per_1k_prompt=2.0), gold="y")
-    second = llm_judge("x", judge_at(server, price_per_1k_prompt=2.0), gold="y")
+    first = llm_judge("x", judge_at(server, price_per_1k_prompt=2 / 3), gold="y")
+    second = llm_judge("x", judge_at(server, price_per_1k_prompt=2 / 3), gold="y")
     assert (first.official, second.official, len(server.asked)) == (0.6, 0.6, 1)
-    assert first.details["judge"]["cost"] == pytest.approx(0.2)
+    assert first.details["judge"]["cost"] == 0.066666667
     assert (second.details["judge"]["cost"], second.details["judge"]["known_replies"]) == (0, 1)
 
 
@@ -104,12 +104,12 @@ def test_recording_again_asks_only_for_what_is_new(serve: Serve, judge_at: Make,
 
 def test_what_an_earlier_try_paid_for(tmp_path: Path) -> None:
     """The replies of a killed run in its ledger count, but for a line that it broke off; a known one is paid for no more."""
-    ledger, settings = tmp_path / "ledger", Settings(models=("m", "n"), price_per_1k_completion=3.0)
+    ledger, settings = tmp_path / "ledger", Settings(models=("m", "n"), price_per_1k_completion=10 / 3)
     ledger.write_bytes(b"\n[100, 10]\n[50, 5]\n[7,")
     account, reply = Account(settings, ledger), Reply(text="", n_prompt_tokens=1, n_completion_tokens=2, served="m-2")
     for each in (reply, replace(reply, known=True, served="")):
         account.add(each)
-    counts = {"models": ["m", "n"], "calls": 3, "prompt_tokens": 151, "completion_tokens": 17, "cost": 0.051}
+    counts = {"models": ["m", "n"], "calls": 3, "prompt_tokens": 151, "completion_tokens": 17, "cost": 0.056666667}
     assert account.to_json() == {**counts, "served": ["m-2"], "known_replies": 1}
     assert Account(settings, ledger).to_json() == {**counts, "known_replies": 0}
     assert Account(Settings()).to_json()["cost"] is None

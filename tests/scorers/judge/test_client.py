@@ -17,8 +17,9 @@ import pytest
 
 from evalsuite.core.errors import FaultError
 from evalsuite.scorers import SCORERS
-from evalsuite.scorers.judge import Judge, Settings
+from evalsuite.scorers.judge import Judge, Question, Settings
 from evalsuite.scorers.judge.client import Client, Desk, Pace, _portions, retry_after
+from evalsuite.scorers.judge.replies import score_reading
 from evalsuite.scorers.judge.transport import RecordedReplies, Reply, Request, Response, TransportError, _kind, _proxy, send
 from tests.scorers.judge.conftest import KEY, Serve
 from tests.scorers.judge.server import Say, completion, prompt_of
@@ -126,6 +127,10 @@ def test_which_status_of_another_address_is_asked_again(serve: Serve) -> None:
     with pytest.raises(FaultError, match="the run was ended before the judge replied"):
         endpoint.call("POST", server.base_url, b"{}")
     assert len(server.asked) == 2
+    ended = Client(Settings(base_url=server.base_url, **settings), wait=lambda _: ended.close())  # type: ignore[arg-type]
+    with pytest.raises(FaultError, match="HTTP 529"):
+        ended.endpoint.call("POST", server.base_url, b"{}")
+    assert len(server.asked) == 3
 
 
 @pytest.mark.parametrize(
@@ -314,6 +319,20 @@ def test_what_is_missing_is_named(settings: dict[str, str], says: str, monkeypat
     assert "sk-proj" not in raised.value.fault.detail
 
 
+def test_every_way_to_ask_names_what_is_missing(serve: Serve, judge_at: Make) -> None:
+    """A question, a decision and a request; after the end none is sent."""
+    judge, question = Judge(Settings()), Question(messages=({"role": "user", "content": "q"},), read=score_reading())
+    for ask in (lambda: judge.ask(question), lambda: judge.decide(question), lambda: judge.client.ask(request())):
+        with pytest.raises(FaultError, match=r"judge\.model is not set"):
+            ask()
+    server = serve(lambda *_: GOOD)
+    closed = judge_at(server)
+    closed.close()
+    with pytest.raises(FaultError, match="the run was ended before the judge replied"):
+        closed.ask(question)
+    assert server.asked == []
+
+
 def test_an_echoed_key_goes_no_further(serve: Serve, judge_at: Make, tmp_path: Path) -> None:
     """An endpoint that says the key back gets it into no reply and no file."""
     server = serve(lambda *_: f'{{"reason": "you sent {KEY}", "score": 3}}')
@@ -490,12 +509,17 @@ def test_the_key_of_a_request() -> None:
     assert len({one.key(), *(replace(one, **other).key() for other in others)}) == 6
 
 
-def test_tokens_of_both_kinds_count_for_the_pace(serve: Serve, judge_at: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reply of 100 + 10 tokens delays the next one by 110."""
-    judge, counted = judge_at(serve(lambda *_: "4")), list[int]()
-    monkeypatch.setattr(judge.client._pace, "record_reply", counted.append)
-    llm_judge("x", judge, gold="y")
-    assert counted == [110]
+@pytest.mark.parametrize("limit", ["requests_per_minute", "tokens_per_minute"])
+def test_calls_keep_to_the_limits_of_a_minute(serve: Serve, limit: str) -> None:
+    """One request in a hundred minutes puts off the next by them, also a retry; so does a reply of 100 + 10 tokens at 1.1 a minute."""
+    settings = {limit: 0.01 if limit == "requests_per_minute" else 1.1, "backoff_seconds": 0}
+    server = serve(lambda _, n: Say(status=500) if n == 2 else GOOD)
+    waits: list[float] = []
+    client = Client(Settings(base_url=server.base_url, model="m", cache="", **settings), wait=waits.append)  # type: ignore[arg-type]
+    for text in ("one", "two"):
+        client.ask(request(text))
+    limited = [seconds for seconds in waits if seconds]
+    assert limited == [pytest.approx(n * 6000, abs=600) for n in ((1, 2) if limit == "requests_per_minute" else (1, 1))]
 
 
 def test_a_reply_may_be_as_long_as_the_bound(serve: Serve) -> None:

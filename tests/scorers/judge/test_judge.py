@@ -6,11 +6,12 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalsuite.core.errors import FaultError, UsageError
@@ -112,11 +113,23 @@ def test_an_answer_that_gives_orders_is_fenced(serve: Serve, judge_at: Make) -> 
     assert user.count(f"</answer {mark}") == 1
 
 
-def test_yes_no_custom_prompt_scale_and_extractor(serve: Serve, judge_at: Make) -> None:
-    """The four ways to ask otherwise."""
+def test_yes_no_custom_prompt_scale_and_extractor(serve: Serve, judge_at: Make, tmp_path: Path) -> None:
+    """The four ways to ask otherwise, and another model."""
     assert llm_judge("x", judge_at(serve(saying("Yes."))), gold="y", reply="yes_no").official == 1
     assert llm_judge("x", judge_at(serve(saying("85"))), gold="y", scale=[0, 100]).official == 0.85
     assert llm_judge("x", judge_at(serve(saying("1")), cache=""), gold="y", from_zero=True).official == 0
+    server = serve(saying("Yes.", "No.", "Yes."))
+    majority = llm_judge("x", judge_at(server, cache=""), gold="y", reply="yes_no", repeats=3, model="other")
+    assert (majority.official, {body["model"] for body in server.asked}) == (1, {"other"})
+    bare = llm_judge("x", judge_at(serve(saying("YES")), cache=""), gold="y", reply="yes_no", variant="issue_literal")
+    assert (bare.official, bare.reason) == (1, "the judge's verdict")
+    server = serve(saying("C", "B3"))
+    assert llm_judge("x", judge_at(server), gold="y", extractor=r"B(\d)").official == 0.6
+    assert prompt_of(server.asked[1]).endswith("Reply with the score in the form asked for above alone.")
+    (tmp_path / "mine.txt").write_text("Rate {{prediction}}")
+    server = serve(saying("5"))
+    assert llm_judge("x", judge_at(server, prompts=str(tmp_path)), gold="y", prompt="mine").official == 1
+    assert prompt_of(server.asked[0]) == "Rate x"
     server = serve(saying("grade B2"))
     score = llm_judge("x", judge_at(server), gold=["y", "z"], prompt="Grade {{prediction}} by {{reference}}", extractor=r"B(\d)")
     assert score.official == 0.4
@@ -177,6 +190,7 @@ def a_question(choice: bool = False) -> Question:
 
 
 @examples(80)
+@example(says=["down", "?"], how="auto", choice=False)
 @given(st.lists(REPLIES, min_size=1, max_size=5), st.sampled_from(["auto", "mean", "majority"]), st.booleans())
 def test_a_decision_is_a_plain_count(says: list[str], how: str, choice: bool) -> None:
     """Of at least half readable verdicts the exact mean, or the most frequent; with the tokens that were paid for, each sample its own."""
@@ -323,12 +337,16 @@ def test_a_liking_for_the_first_place_cancels_out(serve: Serve, judge_at: Make) 
     score = summary_quality("a", judge_at(serve(saying("0"))), gold="b", text="t")
     assert (score.official, score.details["order_disagreement"]) == (0.5, True)
     assert "order is swapped" in score.reason
+    tie = summary_quality("a", judge_at(serve(saying("tie")), cache=""), gold="b", text="t")
+    assert (tie.official, tie.details["order_disagreement"], tie.reason) == (0.5, False, "the judge's choice: equal")
     assert score.details["judge"]["agreement"] == 0.5
 
 
 def test_a_pair_with_one_silent_order_is_no_verdict(serve: Serve, judge_at: Make) -> None:
     """Without both orders nobody knows whether the place decided."""
-    assert summary_quality("a", judge_at(serve(saying("1", "?"))), gold="b", text="t").official is None
+    score = summary_quality("a", judge_at(serve(saying("1", "?"))), gold="b", text="t")
+    assert (score.official, score.details["category"]) == (None, "invalid")
+    assert score.reason == "NO_VERDICT: the judge's reply contains no verdict: it is none of the words that were offered"
 
 
 def test_hallucination_names_the_claim(serve: Serve, judge_at: Make) -> None:
@@ -412,6 +430,8 @@ def test_the_judge_is_no_parameter_of_gold(name: str) -> None:
     [
         ({"scale": [5, 1]}, "scale"),
         ({"scale": [1]}, "scale"),
+        ({"scale": [3, 3]}, "scale"),
+        ({"scale": [-5, 0]}, "scale"),
         ({"prompt": "{{anser}}"}, "'anser'"),
         ({"extractor": "("}, "regular expression"),
         ({"reply": "yes_no", "from_zero": True}, "yes_no"),
@@ -421,6 +441,7 @@ def test_the_judge_is_no_parameter_of_gold(name: str) -> None:
 def test_bad_parameters_are_found_when_gold_is_read(parameters: dict[str, Any], says: str) -> None:
     """A scale, prompt or pattern that cannot be meant is a problem of gold before anybody is asked."""
     assert any(says in problem.message for problem in check_parameters(SCORERS.load("llm_judge"), parameters))
+    assert list(check_parameters(SCORERS.load("llm_judge"), {"scale": [0, 1]})) == []
 
 
 LEAST = {"timeout_seconds": 0.001, "concurrency": 1, "repeats": 1, "most_chars": 1} | dict.fromkeys(

@@ -8,6 +8,7 @@ from evalsuite.scorers.judge.judge import QA_CHOICES, SUMMARY_CHOICES
 from evalsuite.scorers.judge.replies import (
     UNFINISHED,
     Reading,
+    Verdict,
     choice_reading,
     claims_reading,
     read_results,
@@ -60,6 +61,8 @@ SCORES = [
     ("It is good.\n4 because of the dates", None, "a later line with more"),
     ("I rate it 4 of 5.", 0.8, "of the scale in a sentence"),
     ("I rate it 4, because it is fine unless the dates are wrong.", None, "a condition soon after"),
+    ("I rate it 4, bb " + "bb " * 11 + "if so", None, "a condition 40 characters after"),
+    ("I rate it 4, bbb " + "bb " * 11 + "if so", 0.8, "a condition 41 characters after"),
     ("if" + " bb" * 65 + " b the score: 4", None, "a condition 200 characters before"),
     ("if" + " bb" * 66 + " the score: 4", 0.8, "a condition 201 characters before"),
     ("{'a': 1, 'score': 4, 'b': 2}!", 0.8, "Python quotes and a sign"),
@@ -200,6 +203,14 @@ def test_readings_of_other_tools(reading: Reading, text: str, value: float | Non
     """What the code of the issue and Arthur Bench make of a reply, an extractor of one's own, and scales from their low end."""
     found = reading(text)
     assert (found.value, found.label) == (pytest.approx(value), label)
+
+
+@pytest.mark.parametrize(
+    "text", ["{'score': 4, 'reason': 'fine'}!", '{"score": 4, "explanation": "fine"}', 'So: {"Reason": "fine", "score": 4}']
+)
+def test_the_reason_of_a_score(text: str) -> None:
+    """It stands beside the score, in JSON or in Python's quotes."""
+    assert score_reading()(text) == Verdict(value=0.8, label="4", reason="fine")
 
 
 @pytest.mark.parametrize("reading", [score_reading(), yes_no_reading(), choice_reading(QA_CHOICES), claims_reading()])

@@ -128,24 +128,44 @@ def test_runs_show_what_was_found(serve: Serve, capsys: pytest.CaptureFixture[st
     assert [*json.loads(capsys.readouterr().out)] == ["of gold"]
 
 
+class Forgetful:
+    """It gives a tie and 5 points, but no verdict on a prompt that it saw before, nor on an answer with instructions."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def __call__(self, body: dict[str, Any], _: int) -> str:
+        prompt = prompt_of(body)
+        if "SYSTEM:" in prompt or prompt in self._seen or "Your first reply" in prompt:
+            return "Hm."
+        self._seen.add(prompt)
+        return "tie" if "<summary-0" in prompt else "5"
+
+
 @pytest.mark.parametrize(
-    ("says", "points", "n_silent"),
+    ("says", "points", "errors", "n", "n_silent"),
     [
-        (Biased(position=1), [100, 0, 0, 0, 0, 100], [0] * 6),
-        (lambda *_: "Hm.", [0] * 6, [2, 2, 2, 2, 1, 2]),
-        (lambda *_: "", [0] * 6, [2, 2, 2, 1, 1, 2]),
+        (
+            lambda body, _: "0" if "<summary-0" in prompt_of(body) else "5",
+            *([100, 0, 50, 0, 0, 100], [0, 100, 50, 100, 0, 0], [2, 2, 2, 2, 1, 2], [0] * 6),
+        ),
+        (Forgetful(), [0, 0, 50, 0, 0, 0], [0] * 6, [2, 2, 2, 2, 0, 0], [0, 0, 0, 0, 1, 2]),
+        (lambda *_: "Hm.", *[[0] * 6] * 3, [2, 2, 2, 2, 1, 2]),
+        (lambda *_: "", *[[0] * 6] * 3, [2, 2, 2, 1, 1, 2]),
     ],
-    ids=["fair", "never a verdict", "nothing"],
+    ids=["always the first", "not twice", "no verdict", "nothing"],
 )
-def test_a_probe_of_one_case(serve: Serve, says: Any, points: list[float], n_silent: list[int]) -> None:
-    """Of one value there is no error; a reply that is no verdict is counted, and moves nothing."""
-    judge = Judge(Settings(base_url=serve(says).base_url, model="m", cache=""))
-    found = probe(judge, cases=CASES[:1])
+def test_a_probe_of_one_case(
+    serve: Serve, tmp_path: Path, says: Any, points: list[float], errors: list[float], n: list[int], n_silent: list[int]
+) -> None:
+    """Of one value there is no error; a question without both verdicts is counted, and moves nothing."""
+    server = serve(says)
+    found = probe(Judge(Settings(base_url=server.base_url, model="m", cache=str(tmp_path))), cases=CASES[:1])
     leans = [getattr(found, name) for name in NAMES]
-    assert [(lean.points, lean.n_silent, lean.n > 0) for lean in leans] == [
-        (value, n, not n) for value, n in zip(points, n_silent, strict=True)
-    ]
-    assert [lean.standard_error for lean in leans] == [0] * 6
+    assert [lean.points for lean in leans] == points
+    assert [lean.standard_error for lean in leans] == pytest.approx(errors)
+    assert ([lean.n for lean in leans], [lean.n_silent for lean in leans]) == (n, n_silent)
+    assert {body["max_tokens"] for body in server.asked} == {50, 100, 200}
 
 
 def test_what_is_kept_of_probes(tmp_path: Path) -> None:
@@ -158,8 +178,9 @@ def test_what_is_kept_of_probes(tmp_path: Path) -> None:
     for damaged in ("", "[]", "{"):
         path.write_text(damaged)
         assert kept_probe(Settings(model="z", cache=cache)) == {}
-    for model in ("a", "b"):
+    for model in ("b", "a"):
         keep_probe(Settings(model=model, cache=cache), found)
+    assert [line[:4] for line in path.read_text().splitlines() if "|" in line] == [' "a|', ' "b|']
     assert kept_probe(Settings(models=("a", "z", "b"), cache=cache)) == {model: dict.fromkeys(NAMES, 12.3) for model in ("a", "b")}
 
 
