@@ -530,18 +530,6 @@ def as_values(form: Any) -> Any:
 def has_long_integer(column: Sequence[str | None], n_characters: int) -> bool:
     """Whether a cell of a column of text with so many characters, at least `WORD` * 2, begins like an integer."""
     if isinstance(column, PackedColumn):
-        return column.packed.longest >= n_characters and column.has_long_integer(n_characters)
-    long = (cell for cell in column if cell and len(cell) >= n_characters) if _has_long(column, n_characters) else ()
+        return column.has_long_integer(n_characters)
+    long = [cell for cell in filter(None, column) if len(cell) >= n_characters]
     return any(not cell[: 2 * WORD].strip(_INTEGER_CHARACTERS) for cell in long)
-
-
-def _has_long(column: Sequence[str | None], n_characters: int) -> bool:
-    """Whether a cell may have so many characters: a scan of consecutive short cells takes a tenth of the time of testing each."""
-    at = 0
-    text = "\0".join(filter(None, column) if None in column else column)  # type: ignore[arg-type]
-    while len(text) - at >= n_characters:
-        end = text.rfind("\0", at, at + n_characters)
-        if end < 0:
-            return True
-        at = end + 1
-    return False

@@ -7,6 +7,7 @@ everywhere else: without a `locale` it is not a date, but "13/4/2024" is, and so
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from typing import Any, Final, NamedTuple
 
@@ -92,14 +93,10 @@ def moment_of(value: Any, formats: Sequence[str], locale: str) -> datetime | Non
         return None
     text = value.strip()
     for form in formats:
-        try:
+        with suppress(ValueError):
             return datetime.strptime(text, form)
-        except ValueError:
-            continue
-    try:
+    with suppress(ValueError):
         return datetime.fromisoformat(text)
-    except ValueError:
-        pass
     clock = _CLOCK_AT_END.search(text)
     days = days_of(text[: clock.start()] if clock else text, (), locale) if clock or ":" not in text else None
     if days is None or days.first != days.last:
@@ -123,11 +120,9 @@ def days_of(value: Any, formats: Sequence[str] = (), locale: str = "") -> Span |
     if not isinstance(value, str) or len(value) > 100:
         return None
     for form in formats:
-        try:
+        with suppress(ValueError):
             day = datetime.strptime(value.strip(), form).date()
-        except ValueError:
-            continue
-        return Span(day, day)
+            return Span(day, day)
     letters = unicodedata.normalize("NFKD", value.casefold())
     text = "".join(sign for sign in letters if not unicodedata.combining(sign))
     text = re.sub(r"(\d+)[年년] ?(\d+)[月월] ?(\d+)[日일]", r"\1-\2-\3", text)

@@ -83,7 +83,7 @@ def with_margin(
             break
         gold = golds[at]
         prediction = predictions[0 if any_gold else at] if len(predictions) == len(golds) or any_gold else Fault(code="MISSING_TABLE")
-        pairs = score.details.get("pairs", ()) if score.details.get("gold", at + 1) == at + 1 and (any_gold or len(golds) == 1) else ()
+        pairs = score.details.get("pairs", ()) if score.details.get("gold", at + 1) == at + 1 else ()
         columns, by = columns_for(needed, at), columns_for(order_by, at)
         ignore_order = order_for(ignore_orders, at)
         try:

@@ -87,9 +87,8 @@ def numbers_equal(gold: int | Number, predicted: int | Number, tolerance: Tolera
         return is_within(distance, g, tolerance) or (g == 0 and distance <= _decimal(ZERO_TOL))
     if isinstance(gold, int) and isinstance(predicted, int):
         return gold == predicted
-    quick = _by_floats(gold, predicted)
-    if quick is not None:
-        return quick
+    if _are_far_apart(gold, predicted):
+        return False
     return equal_but_for_noise(gold, predicted) or (isinstance(gold, Number) and is_rounding(gold, predicted))
 
 
@@ -176,16 +175,10 @@ def reach(predicted: int | Number, tolerance: Tolerance, coarsest: int | None) -
     return max(min(NOISE_REL * size, max(NOISE_FLOOR, NOISE_BEYOND * size)), rounded, zero) * SLACK
 
 
-def _by_floats(gold: int | Number, predicted: int | Number) -> bool | None:
-    """The verdict if float arithmetic is certain of it, else None."""
+def _are_far_apart(gold: int | Number, predicted: int | Number) -> bool:
+    """Whether the numbers as floats are farther from each other than any noise or rounding."""
     a, b = float_of(gold), float_of(predicted)
-    if a is None or b is None:
-        return None
-    distance, size = abs(a - b), abs(a)
-    if distance > 2 * NOISE_FLOOR + 2 * NOISE_BEYOND * size:
-        return False
-    inside = distance + _FLOAT_ERROR * size < min(NOISE_REL * size, NOISE_FLOOR)
-    return True if inside and a and b and not (a.is_integer() and b.is_integer()) else None
+    return a is not None and b is not None and abs(a - b) > 2 * NOISE_FLOOR + 2 * NOISE_BEYOND * abs(a)
 
 
 @cache

@@ -67,8 +67,6 @@ _ROWS_TRIED: Final = 5
 # An integer of this many characters may be written differently as a float, or exceed 64 bits.
 _WIDE: Final = 16
 _PLAIN: Final = 1e15
-# Decimals of more places, or beyond `_PLAIN` without their point, are not always the float that their text denotes.
-_EXACT_SCALE: Final = 22
 # An empty cell of a database column of these kinds is a NaN or NaT of pandas, which can be compared with everything.
 _COMPARABLE_NULLS: Final = ("text", "float", "decimal", "date", "moment")
 
@@ -288,7 +286,8 @@ class OfficialColumns:
         else:
             rows = self.evidence.spare([i], [k])
             # Equal texts among numbers are numbers too, which equal no text.
-            rows = rows if kinds[0] == kinds[1] else (np.arange(self.evidence.n_rows),) * 2
+            everywhere = np.arange(self.evidence.n_rows)
+            rows = rows if kinds[0] == kinds[1] else (everywhere, everywhere)
             are_empty = gold.are_null(rows[0]), predicted.are_null(rows[1])
             filled, empty = rows[0][~are_empty[0]], rows[0][are_empty[0]][int(are_empty[1].sum()) :]
             n_filled = len(filled)
@@ -357,7 +356,7 @@ class OfficialColumns:
 def _are_floats(column: Column) -> bool:
     """Whether the reference's values are the floats that the texts of these numbers denote."""
     scale = int(column.type[:-1].split(",")[1]) if column.kind == "decimal" else 0
-    return not scale or (scale <= _EXACT_SCALE and column.summary.size * 10.0**scale < _PLAIN)
+    return not scale or column.summary.size * 10.0**scale < _PLAIN
 
 
 def _by_text(values: Any, is_whole: bool) -> Any:

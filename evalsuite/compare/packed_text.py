@@ -276,7 +276,6 @@ class Packed:
             raise ValueError("packed columns of other types")
         self.frames: list[bytes] = []
         self.counts: list[int] = []
-        self.longest = 0
         for frame in frames:
             if len(frame) < _SHAPE.size or frame[:1] != BLOCK:
                 raise ValueError("not a packed block")
@@ -287,7 +286,6 @@ class Packed:
             if int(lengths.sum(dtype="int64")) + len(lengths) != len(frame) - _SHAPE.size - n_rows * n_columns * size - len(PADDING):
                 raise ValueError("the lengths of a packed block do not fit its text")
             if n_rows:
-                self.longest = max(self.longest, int(lengths.max()))
                 self.frames.append(frame)
                 self.counts.append(n_rows)
         self._unpacked: dict[int, Block] = {}
@@ -366,7 +364,7 @@ def text_block(texts: Sequence[str]) -> Block:
     whole_text = "".join(texts)
     sizes = map(len, texts) if whole_text.isascii() else (len(text.encode()) for text in texts)
     lengths = np.fromiter(sizes, np.int64, len(texts))
-    return Block(whole_text.encode(), (np.cumsum(lengths) - lengths).reshape(-1, 1), lengths.reshape(-1, 1))
+    return Block(whole_text.encode(), (np.cumsum(lengths) - lengths)[:, None], lengths[:, None])
 
 
 def pack_lists(columns: Sequence[Sequence[str]]) -> Packed:

@@ -10,10 +10,10 @@ cells that are not all equal to each other, a maximum flow between the rows of e
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from evalsuite.compare.bipartite_matching import assignments, saturating_flow
 from evalsuite.compare.number_columns import (
@@ -48,6 +48,8 @@ from evalsuite.core.dataclasses import dataclass, replace
 
 if TYPE_CHECKING:
     import numpy as np
+
+Result = TypeVar("Result")
 
 # Up to this many near numbers of two columns are paired cell by cell for a reason.
 MOST_LEFT: Final = 20_000
@@ -390,8 +392,7 @@ class CodedColumns:
         return self._codes(*self.pair(i, k))
 
     def _codes(self, gold: StrictColumn, predicted: StrictColumn) -> Codes:
-        name = ("codes", self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read)
-        return self.evidence.compute_once(name, lambda: self._compute_codes(gold, predicted))
+        return self._once("codes", gold, predicted, lambda: self._compute_codes(gold, predicted))
 
     def _compute_codes(self, gold: StrictColumn, predicted: StrictColumn) -> Codes:
         import numpy as np
@@ -513,8 +514,7 @@ class CodedColumns:
 
     def _can_pair(self, gold: StrictColumn, predicted: StrictColumn) -> bool:
         """Whether two columns with different texts can be paired cell by cell."""
-        name = ("can pair", self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read)
-        return self.evidence.compute_once(name, lambda: not self._cannot_pair(gold, predicted) and self._is_pair(gold, predicted))
+        return self._once("can pair", gold, predicted, lambda: not self._cannot_pair(gold, predicted) and self._is_pair(gold, predicted))
 
     def _is_pair(self, gold: StrictColumn, predicted: StrictColumn) -> bool:
         codes = self._codes(gold, predicted)
@@ -542,8 +542,7 @@ class CodedColumns:
         """Whether numbers would be paired with other cells, or are too far apart in ascending order: if two columns of equally many
         numbers can be paired at all, then the i-th smallest with the i-th smallest.
         """
-        name = ("apart", self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read)
-        return self.evidence.compute_once(name, lambda: self._are_apart(gold, predicted))
+        return self._once("apart", gold, predicted, lambda: self._are_apart(gold, predicted))
 
     def _are_apart(self, gold: StrictColumn, predicted: StrictColumn) -> bool:
         import numpy as np
@@ -575,6 +574,11 @@ class CodedColumns:
     def _name(self, k: int) -> tuple[int, str | None]:
         """A name that predicted columns share if they contain the same texts, row by row, and the same label if labels count."""
         return self._twin(1, self.predicted[k]), self.predicted[k].label if self.heeds_labels else None
+
+    def _once(self, word: str, gold: StrictColumn, predicted: StrictColumn, compute: Callable[[], Result]) -> Result:
+        """The result of a function of two columns, which is called once for all twins of the two."""
+        name = word, self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read
+        return self.evidence.compute_once(name, compute)
 
     def _twin(self, side: int, column: StrictColumn) -> int:
         return self.evidence.hashes.twin(side, column.position)

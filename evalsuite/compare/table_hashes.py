@@ -155,15 +155,15 @@ class HashedRows:
         twin: int = self._known[name]
         return twin
 
-    def _twin_by_order(self, side: int, *columns: int) -> int:
-        """`twin` of the last of some columns with equal bags."""
+    def _twin_by_order(self, side: int, first: int, column: int) -> int:
+        """`twin` of a column whose bag is that of another one."""
         from hashlib import blake2b
 
-        first = 0
-        for column in columns:
-            digest = blake2b(self._columns[side][column].hashes().tobytes()).digest()
-            first = self._known.setdefault(("order", side, self._columns[side][column].kind, digest), column)
-        return first if self._columns[side][first].equals(self._columns[side][columns[-1]]) else columns[-1]
+        columns, twin = self._columns[side], first
+        for number in (first, column):
+            digest = blake2b(columns[number].hashes().tobytes()).digest()
+            twin = self._known.setdefault(("order", side, columns[number].kind, digest), number)
+        return twin if columns[twin].equals(columns[column]) else column
 
     def spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Any, Any]:
         """The gold and the predicted rows that remain when rows that are written alike in these columns are paired off from the top."""
@@ -182,7 +182,8 @@ class HashedRows:
         import numpy as np
 
         if not self._same_kinds(columns, partners):
-            return (np.arange(len(self._columns[0][0])),) * 2
+            everywhere = np.arange(len(self._columns[0][0]))
+            return everywhere, everywhere
         name = ("spare", tuple(columns), tuple(partners))
         if name in self._known:
             rows: tuple[Any, Any] = self._known[name]

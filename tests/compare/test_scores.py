@@ -1,6 +1,6 @@
 """Each word of a score: both verdicts, both reasons, the cause of a flip, all details.
 
-A table is written as `a,b;1,x;2,y`, one of a database as `a:BIGINT,b:VARCHAR;1,x;2,y`. Tables are compared cell by cell and as packed
+A table is written as `a,b;1,x;2,y`, one of a database as `a:BIGINT,b:DECIMAL(9/2);1,2.50`. Tables are compared cell by cell and as packed
 text, and again with low limits, which may change what a reason compares, but no verdict.
 """
 
@@ -54,7 +54,7 @@ def limits(packed_cells: int, *, are_low: bool) -> Iterator[None]:
 
 
 READ: dict[str, Any] = {"BIGINT": int, "DOUBLE": float, "DATE": date.fromisoformat, "TIMESTAMP": datetime.fromisoformat}
-READ |= {"BOOLEAN": "true".__eq__, "VARCHAR": str, "DECIMAL(9": Decimal}
+READ |= {"BOOLEAN": "true".__eq__, "VARCHAR": str, "DECIMAL": Decimal}
 
 
 def table(text: str, name: str = "t.csv") -> Table:
@@ -64,12 +64,12 @@ def table(text: str, name: str = "t.csv") -> Table:
     columns: list[list[Any]] = list(map(list, zip(*rows, strict=True))) if rows else [[] for _ in header]
     if not types[0]:
         return Table(header=names, columns=tuple(columns), n_rows=len(rows), name=name)
-    types = tuple(f"{type_},2)" if type_.startswith("DECIMAL") else type_ for type_ in types)
+    types = tuple(type_.replace("/", ",") for type_ in types)
     if not columns_module.PACKED_CELLS:
         cells = [[cell.encode() or NULL for cell in row] for row in rows]
         lengths = np.array([list(map(len, row)) for row in cells], np.uint32).reshape(-1, len(names))
         return packed_table(names, name, [frame_of(b"".join(cell + b"\n" for row in cells for cell in row), lengths)], types)
-    columns = [[READ[type_[:9]](cell) if cell else None for cell in column] for type_, column in zip(types, columns, strict=True)]
+    columns = [[READ[type_.partition("(")[0]](cell) if cell else None for cell in column] for type_, column in zip(types, columns, strict=True)]
     return Table(header=names, columns=tuple(columns), n_rows=len(rows), name=name, types=types)
 
 
@@ -96,47 +96,47 @@ def test_answers() -> None:
 SUMS = {"margins._Work.take", *(f"row_multisets.Work.{name}" for name in ("look", "connect", "walk"))}
 # How often all rows that are tables call each function at most, packed and cell by cell.
 WORK: dict[str, tuple[int, int]] = {
-    "bipartite_matching._push": (109, 109), "bipartite_matching.bipartite_matching": (512, 512), "columns.Arrays.make_room": (2387, 1877),
-    "columns.Arrays.once": (6813, 4901), "columns.Arrays.put": (2328, 1871), "columns.Column.are_null": (143, 0),
-    "columns.Column.has_long_integer": (176, 0), "columns.Column.once": (12486, 9947), "columns.Column.summary": (561, 318),
-    "columns.PackedColumn._read": (816, 0), "columns.PackedColumn.cells": (521, 0), "columns.PackedColumn.rows_of": (24, 0),
-    "columns.PackedColumn.texts": (621, 0), "columns._has_long": (519, 1176), "margins._Work.take": (1398240, 591800),
-    "margins._column_margin": (360, 362), "margins._distance": (1073, 1020), "margins._smallest_margin": (234, 230),
-    "messages.cells_differ": (352, 352), "number_columns._any_number": (2756, 848), "number_columns._are_tight": (211, 208),
-    "number_columns._parse": (512, 252), "number_columns.differ_officially": (102, 0), "number_columns.in_order": (809, 729),
-    "number_columns.join_blocks": (577, 326), "number_columns.number_groups": (279, 276), "number_columns.numbers_of": (636, 384),
-    "number_columns.officially_equal": (126, 0), "number_columns.surely_strictly_equal": (229, 228),
-    "number_columns.surely_unequal": (316, 0), "number_columns.widest": (898, 886), "numbers._by_floats": (315, 315),
-    "numbers.equal_but_for_noise": (117, 117), "numbers.is_rounding": (52, 52), "numbers.numbers_equal": (2467, 2466),
-    "numbers.reach": (152, 152), "official_cells._typed_numbers": (560, 1102), "official_cells.cells_equal": (400, 611),
-    "official_cells.columns_equal": (80, 427), "official_cells.differing_rows": (220, 293), "official_cells.official_frame": (156, 210),
-    "official_cells.raw_column": (1436, 2613), "official_cells.typed_column": (581, 1123),
-    "official_tables.OfficialColumns._kind": (507, 0), "official_tables.OfficialColumns._numbers_as_bags": (55, 0),
-    "official_tables.OfficialColumns._unequal": (141, 0), "official_tables.OfficialColumns._unequal_cells": (27, 0),
-    "official_tables.OfficialColumns.are_equal": (528, 0), "official_tables.OfficialColumns.kind": (1396, 0),
-    "official_tables.Side.fingerprint": (51, 856), "official_tables.Side.unsorted_column": (607, 1550),
-    "official_tables.compare_sides": (27, 280), "official_tables.is_safe_text": (289, 699), "packed_text.Block.hashes": (739, 707),
-    "packed_text.Block.texts": (988, 2), "packed_text.Keys.of_rows": (371, 313), "packed_text.Packed.rows": (1456, 0),
-    "packed_text._unpack": (602, 218), "packed_text.equal_cells": (289, 13), "packed_text.is_same_run": (94, 0),
-    "row_multisets.CodedColumns._are_apart": (196, 192), "row_multisets.CodedColumns._can_pair": (109, 109),
-    "row_multisets.CodedColumns._compute_codes": (279, 276), "row_multisets.CodedColumns._distance": (50, 50),
-    "row_multisets.CodedColumns._is_pair": (62, 62), "row_multisets.CodedColumns._tighten": (279, 276),
-    "row_multisets.CodedColumns.agree_in_order": (104, 103), "row_multisets.CodedColumns.options": (263, 263),
-    "row_multisets.CodedColumns.unequal_in_order": (194, 192), "row_multisets.RowCodes.split": (201, 198),
+    "bipartite_matching._push": (109, 109), "bipartite_matching.bipartite_matching": (515, 515), "columns.Arrays.make_room": (2425, 1909),
+    "columns.Arrays.once": (6926, 4969), "columns.Arrays.put": (2366, 1903), "columns.Column.are_null": (143, 0),
+    "columns.Column.has_long_integer": (176, 0), "columns.Column.once": (12583, 9997), "columns.Column.summary": (569, 324),
+    "columns.PackedColumn._read": (842, 0), "columns.PackedColumn.cells": (541, 0), "columns.PackedColumn.rows_of": (24, 0),
+    "columns.PackedColumn.texts": (641, 0), "margins._Work.take": (1411280, 596300),
+    "margins._column_margin": (364, 366), "margins._distance": (1077, 1022), "margins._smallest_margin": (235, 231),
+    "messages.cells_differ": (354, 354), "number_columns._any_number": (2780, 854), "number_columns._are_tight": (216, 213),
+    "number_columns._parse": (520, 254), "number_columns.differ_officially": (106, 0), "number_columns.in_order": (823, 743),
+    "number_columns.join_blocks": (585, 332), "number_columns.number_groups": (284, 281), "number_columns.numbers_of": (644, 390),
+    "number_columns.officially_equal": (127, 0), "number_columns.surely_strictly_equal": (230, 229),
+    "number_columns.surely_unequal": (316, 0), "number_columns.widest": (914, 902), "numbers._are_far_apart": (321, 321),
+    "numbers.equal_but_for_noise": (184, 184), "numbers.is_rounding": (52, 52), "numbers.numbers_equal": (2473, 2472),
+    "numbers.reach": (152, 152), "official_cells._typed_numbers": (562, 1104), "official_cells.cells_equal": (402, 611),
+    "official_cells.columns_equal": (82, 431), "official_cells.differing_rows": (221, 293), "official_cells.official_frame": (158, 212),
+    "official_cells.raw_column": (1440, 2619), "official_cells.typed_column": (583, 1125),
+    "official_tables.OfficialColumns._kind": (515, 0), "official_tables.OfficialColumns._numbers_as_bags": (57, 0),
+    "official_tables.OfficialColumns._unequal": (142, 0), "official_tables.OfficialColumns._unequal_cells": (28, 0),
+    "official_tables.OfficialColumns.are_equal": (534, 0), "official_tables.OfficialColumns.kind": (1416, 0),
+    "official_tables.Side.fingerprint": (52, 861), "official_tables.Side.unsorted_column": (615, 1566),
+    "official_tables.compare_sides": (28, 284), "official_tables.is_safe_text": (290, 702), "packed_text.Block.hashes": (757, 721),
+    "packed_text.Block.texts": (1014, 2), "packed_text.Keys.of_rows": (377, 319), "packed_text.Packed.rows": (1496, 0),
+    "packed_text._unpack": (610, 224), "packed_text.equal_cells": (290, 13), "packed_text.is_same_run": (95, 0),
+    "row_multisets.CodedColumns._are_apart": (200, 196), "row_multisets.CodedColumns._can_pair": (109, 109),
+    "row_multisets.CodedColumns._compute_codes": (284, 281), "row_multisets.CodedColumns._distance": (50, 50),
+    "row_multisets.CodedColumns._is_pair": (62, 62), "row_multisets.CodedColumns._tighten": (284, 281),
+    "row_multisets.CodedColumns.agree_in_order": (104, 103), "row_multisets.CodedColumns.options": (266, 266),
+    "row_multisets.CodedColumns.unequal_in_order": (194, 192), "row_multisets.RowCodes.split": (205, 202),
     "row_multisets.Work.connect": (17500, 17500), "row_multisets.Work.look": (74400, 74400), "row_multisets.Work.walk": (2400, 2400),
-    "row_multisets._flows": (62, 62), "row_multisets.class_agrees": (54, 54), "strict_columns.StrictColumn.arrays": (1564, 1557),
-    "strict_columns.StrictColumn.cell": (437, 331), "strict_columns.StrictColumn.cells_at": (1391, 1195),
-    "strict_columns.StrictColumn.sketch": (1067, 1068), "strict_columns._greedy": (8, 8), "strict_columns._spans": (133, 130),
-    "strict_columns.all_pairs_equal": (146, 143), "strict_columns.can_pair": (60, 60), "strict_columns.equal": (2899, 2898),
-    "strict_columns.key": (2641, 2784), "strict_matching.FirstRows.possible_columns": (352, 352),
-    "strict_matching._first_fitting": (318, 318), "strict_matching.explain": (200, 200), "strict_matching.heads_fit": (1464, 1464),
-    "strict_matching.unequal_rows": (599, 599), "table_diff.BulkDiff._without_equal": (336, 0),
-    "table_diff.TableDiff.cells": (1353, 1337), "table_diff.TableDiff.head": (2812, 2366), "table_diff.TableDiff.identical": (307, 307),
-    "table_diff.TableDiff.is_same_text": (478, 428), "table_diff.TableDiff.look": (1978, 1526),
-    "table_diff.TableDiff.row_by_key": (209, 209), "table_diff._are_texts_in_place": (326, 326), "table_diff.compare": (306, 306),
-    "table_hashes.HashedRows._same_columns": (0, 0), "table_hashes.HashedRows.are_confirmed": (217, 159),
-    "table_hashes.HashedRows.compare": (892, 772), "table_hashes.HashedRows.rows": (624, 470), "table_hashes._spare_hashes": (59, 6),
-    "values.plain_amounts": (59, 58), "values.read_cell": (5674, 5556),
+    "row_multisets._flows": (62, 62), "row_multisets.class_agrees": (54, 54), "strict_columns.StrictColumn.arrays": (1584, 1581),
+    "strict_columns.StrictColumn.cell": (442, 332), "strict_columns.StrictColumn.cells_at": (1403, 1203),
+    "strict_columns.StrictColumn.sketch": (1081, 1082), "strict_columns._greedy": (8, 8), "strict_columns._spans": (135, 132),
+    "strict_columns.all_pairs_equal": (148, 145), "strict_columns.can_pair": (60, 60), "strict_columns.equal": (2905, 2904),
+    "strict_columns.key": (2647, 2790), "strict_matching.FirstRows.possible_columns": (352, 352),
+    "strict_matching._first_fitting": (318, 318), "strict_matching.explain": (201, 201), "strict_matching.heads_fit": (1466, 1466),
+    "strict_matching.unequal_rows": (600, 600), "table_diff.BulkDiff._without_equal": (337, 0),
+    "table_diff.TableDiff.cells": (1361, 1345), "table_diff.TableDiff.head": (2824, 2376), "table_diff.TableDiff.identical": (311, 311),
+    "table_diff.TableDiff.is_same_text": (482, 432), "table_diff.TableDiff.look": (1984, 1530),
+    "table_diff.TableDiff.row_by_key": (211, 211), "table_diff._are_texts_in_place": (330, 330), "table_diff.compare": (310, 310),
+    "table_hashes.HashedRows._same_columns": (0, 0), "table_hashes.HashedRows.are_confirmed": (217, 161),
+    "table_hashes.HashedRows.compare": (909, 786), "table_hashes.HashedRows.rows": (630, 476), "table_hashes._spare_hashes": (59, 6),
+    "values.plain_amounts": (59, 58), "values.read_cell": (5696, 5576),
 }  # fmt: skip
 
 

@@ -39,7 +39,6 @@ def test_what_is_packed_comes_back(at_once: int, monkeypatch: pytest.MonkeyPatch
     packed = pack_lists(columns)
     assert texts_of(packed) == columns
     assert (packed.n_rows, packed.width, packed.counts[0]) == (len(TEXTS), 3, min(at_once, len(TEXTS)))
-    assert packed.longest == max(len(text.encode()) for text in TEXTS)
     starts = np.cumsum([0, *packed.counts]).tolist()
     for block, start in zip(packed.blocks(), starts, strict=False):
         for first, last in ((0, 0), (0, 1), (1, len(block)), (0, len(block))):
