@@ -221,9 +221,9 @@ def _farthest(evidence: BulkDiff, i: int, k: int, rows: Any) -> Any:
     a, b = evidence.columns[0][i].numbers(), evidence.columns[1][k].numbers()
     if a is None or b is None:
         return rows[:_MOST_READ]
-    distances = np.abs(a.values[rows] - b.values[rows])
-    distances[np.isnan(a.values[rows]) != np.isnan(b.values[rows])] = np.inf
-    return rows[[np.argmax(np.nan_to_num(distances, nan=0.0, posinf=np.inf))]]
+    x, y = a.values[rows], b.values[rows]
+    distances = np.where(np.isnan(x) == np.isnan(y), np.abs(x - y), np.inf)
+    return rows[[np.argmax(np.nan_to_num(distances, posinf=np.inf))]]
 
 
 def _bulk_margin(evidence: BulkDiff, gold: StrictColumn, predicted: StrictColumn, work: _Work) -> float | None:
@@ -235,11 +235,11 @@ def _bulk_margin(evidence: BulkDiff, gold: StrictColumn, predicted: StrictColumn
         return 0.0
     a, b = gold.source.numbers(), predicted.source.numbers()
     if a is None or b is None:
-        rows = evidence.spare([i], [k])
-        if len(rows[0]) > _MOST_READ:
+        gold_rows, predicted_rows = evidence.spare([i], [k])
+        if len(gold_rows) > _MOST_READ:
             return inf
-        work.count_cells(evidence, len(rows[0]))
-        left, right = gold.cells_at(rows[0]), predicted.cells_at(rows[1])
+        work.count_cells(evidence, len(gold_rows))
+        left, right = gold.cells_at(gold_rows), predicted.cells_at(predicted_rows)
         # Numbers among other values: which of them are compared is unknown.
         return inf if any(isinstance(cell, int | Number) for cell in [*left, *right]) else _sorted_margin(left, right)
     # Sorting and comparing numbers in bulk.
@@ -247,13 +247,13 @@ def _bulk_margin(evidence: BulkDiff, gold: StrictColumn, predicted: StrictColumn
     x, y = gold.source.sorted_numbers(), predicted.source.sorted_numbers()
     if x is None or y is None or len(x) != len(y):
         return inf
+    if not len(x):
+        return 0.0
     widest_float, *numbers = _widest(x, y)
     if len(a.values) <= _MOST_READ and not _is_told(widest_float, x, y) and not (a.are_exact and b.are_exact):
         return None
-    places = [np.flatnonzero(side.values == number)[:1] for side, number in zip((a, b), numbers, strict=True)]
-    if not all(map(len, places)):
-        return 0.0
-    widest = _distance(gold.cell(places[0][0]), predicted.cell(places[1][0]))
+    row, other = (np.flatnonzero(side.values == number)[0] for side, number in zip((a, b), numbers, strict=True))
+    widest = _distance(gold.cell(row), predicted.cell(other))
     return upward(widest) if widest is not None else inf
 
 
@@ -265,19 +265,19 @@ def _widest(x: Any, y: Any) -> tuple[float, float, float]:
     for p, q in in_parts(x, y):
         at = int(np.abs(p - q).argmax())
         ends.append((abs(p[at] - q[at]), p[at], q[at]))
-    return max(ends, default=(0.0, 0.0, 0.0))
+    return max(ends)
 
 
 def _is_told(distance: float, x: Any, y: Any) -> bool:
     """Whether a distance is more than the last digit of the largest float of two sorted columns."""
-    largest = max((abs(side[end]) for side in (x, y) for end in (0, -1) if len(side)), default=0.0)
+    largest = max(abs(side[end]) for side in (x, y) for end in (0, -1))
     return bool(distance > largest * float_info.epsilon)
 
 
 def _sorted_margin(gold: Sequence[Cell], predicted: Sequence[Cell]) -> float:
     numbers = [sorted(exact_of(cell) for cell in side if isinstance(cell, int | Number)) for side in (gold, predicted)]
     others = [Counter(key(cell) for cell in side if not isinstance(cell, int | Number)) for side in (gold, predicted)]
-    if others[0] != others[1] or len(numbers[0]) != len(numbers[1]):
+    if others[0] != others[1]:
         return inf
     return upward(max((abs(a - b) for a, b in zip(*numbers, strict=True)), default=Decimal(0)))
 

@@ -91,8 +91,8 @@ class TableDiff:
 
     def is_same_text(self, i: int, k: int) -> bool:
         """Whether two columns are written alike in every row."""
-        types = self.gold.types, self.predicted.types
-        if self.columns[0][i].head != self.columns[1][k].head or (types[0] and types[1] and types[0][i] != types[1][k]):
+        gold_type, predicted_type = (table.types and table.types[at] for table, at in ((self.gold, i), (self.predicted, k)))
+        if self.columns[0][i].head != self.columns[1][k].head or gold_type != predicted_type:
             return False
         return not len(self.unlike(i, k))
 
@@ -184,7 +184,7 @@ class TableDiff:
 
     def are_permuted(self, columns: Sequence[int], partners: Sequence[int]) -> bool:
         """Whether both sides have the same rows in these columns, in any order, as they are written."""
-        return not len(self.spare(columns, partners)[0])
+        return not any(map(len, self.spare(columns, partners)))
 
 
 class BulkDiff(TableDiff):

@@ -38,6 +38,10 @@ class HashedRows:
         # A number for each column (side, column) that was found alike with another; columns with the same number are all alike.
         self._groups: dict[tuple[int, int], int] = {}
 
+    @property
+    def _n_rows(self) -> int:
+        return len(self._columns[0][0])
+
     def rows(self, side: int, columns: Sequence[int]) -> "np.ndarray[Any, Any]":
         """A number for each row of some columns in this order: equal for equal texts, and almost never otherwise."""
 
@@ -84,10 +88,10 @@ class HashedRows:
         if not candidates:
             return
         rows = self._spare([i for i, _ in candidates], [k for _, k in candidates])
-        if len(rows[0]) <= _FEW:
+        if max(map(len, rows)) <= _FEW:
             are_alike = [self._same_texts(pair, rows) for pair in candidates]
         else:
-            step = max(1, _MOST_CELLS // len(self._columns[0][0]))
+            step = max(1, _MOST_CELLS // self._n_rows)
             parts = (candidates[start : start + step] for start in range(0, len(candidates), step))
             are_alike = [is_alike for part in parts for is_alike in self._same_columns(part)]
         self._alike.update(zip(candidates, are_alike, strict=True))
@@ -120,7 +124,7 @@ class HashedRows:
 
         sides = []
         for side, columns in enumerate(zip(*pairs, strict=True)):
-            hashes = np.empty((len(columns), len(self._columns[side][0])), np.uint64)
+            hashes = np.empty((len(columns), self._n_rows), np.uint64)
             for begin, hashed in hash_columns([self._columns[side][column] for column in columns]):
                 hashes[:, begin : begin + len(hashed)] = hashed.T
             sides.append(hashes)
@@ -170,7 +174,8 @@ class HashedRows:
         import numpy as np
 
         if len(columns) == 1 and self.has_same_texts(columns[0], partners[0]):
-            return np.empty(0, np.int64), np.empty(0, np.int64)
+            nothing = np.empty(0, np.int64)
+            return nothing, nothing
         return self._spare(columns, partners)
 
     def _same_kinds(self, columns: Sequence[int], partners: Sequence[int]) -> bool:
@@ -182,7 +187,7 @@ class HashedRows:
         import numpy as np
 
         if not self._same_kinds(columns, partners):
-            everywhere = np.arange(len(self._columns[0][0]))
+            everywhere = np.arange(self._n_rows)
             return everywhere, everywhere
         name = ("spare", tuple(columns), tuple(partners))
         if name in self._known:
@@ -192,10 +197,11 @@ class HashedRows:
         if not self.are_confirmed(hashed, columns, partners):
             spare = self._spare_texts(columns, partners)
         elif _same_bag(*hashed):
-            spare = np.empty(0, np.int64), np.empty(0, np.int64)
+            nothing = np.empty(0, np.int64)
+            spare = nothing, nothing
         else:
             # In long tables no other reference exists then, so that the sorting function can free them.
-            self._arrays.make_room(_WORK_BYTES * len(hashed[0]))
+            self._arrays.make_room(_WORK_BYTES * self._n_rows)
             spare = _spare_hashes(hashed)
         self._known[name] = spare
         return spare

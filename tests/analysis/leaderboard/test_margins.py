@@ -356,6 +356,34 @@ def test_a_run_spends_a_tenth_on_margins(n_rows: int, n_columns: int, ignore_ord
     assert n_cheap <= 1.1 * n_calls(score) + 100
 
 
+@pytest.mark.parametrize(
+    ("n_packed", "ignore_order", "n_numbers", "n_texts", "is_given"),
+    [
+        (1 << 60, False, 15, 0, True),
+        (1 << 60, False, 16, 0, False),
+        (1 << 60, True, 5, 0, True),
+        (1 << 60, True, 6, 0, False),
+        (0, False, 2, 0, True),
+        (0, False, 3, 0, False),
+        (0, True, 49, 1, True),
+        (0, True, 51, 1, False),
+    ],
+)
+def test_a_margin_is_given_up_to_its_share(
+    n_packed: int, ignore_order: bool, n_numbers: int, n_texts: int, is_given: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With so many columns that differ in a cell it costs a tenth of the 600 cells of both tables; no tolerance makes texts equal."""
+    monkeypatch.setattr("evalsuite.compare.columns.PACKED_CELLS", n_packed)
+    rows = [str(at) for at in range(100)], ["1.5"] * 100, ["2.5"] * n_numbers + ["2"] * (99 - n_numbers) + (["x"] if n_texts else ["y"])
+    gold, answer = (
+        Table(header=tuple(rows[0]), columns=tuple(map(list, zip(*rows[:2], last, strict=True))), n_rows=3)
+        for last in (["2"] * 99 + ["y"], rows[2])
+    )
+    with cheap_margins():
+        details = table_match(answer, gold=gold, ignore_order=ignore_order).details
+    assert details.get("margin", "none") == ((None if n_texts else 0.5) if is_given else "none")
+
+
 def test_the_command_computes_what_a_run_left_out(tmp_path: Path) -> None:
     """A run gives no margin to a small rounded table; `margins` compares the answer again, or says that its folder is gone."""
     gold, answers, text = tmp_path / "gold", tmp_path / "answers", GOLD.replace("10.5", "10.9")
