@@ -109,9 +109,21 @@ class StoredSuite:
 
 
 def from_json(data: Mapping[str, Any]) -> StoredSuite:
-    """Return the suite of a `suite.json` object. Raises `KeyError` or `TypeError` if it is not one."""
+    """Return the suite of a `suite.json` object. Raises `AttributeError`, `KeyError`, `TypeError` or `ValueError` if it is not one."""
     cases = tuple(Case(**{key: case.get(key) for key in ("id", "input", "reference_output")}) for case in data["test_cases"])
-    return StoredSuite(**{**data, "test_cases": cases, "scoring_method": ScoringMethod(data["scoring_method"])})
+    return check_values(StoredSuite(**{**data, "test_cases": cases, "scoring_method": ScoringMethod(data["scoring_method"])}))
+
+
+def check_values(suite: StoredSuite) -> StoredSuite:
+    """Return the suite of a foreign file if its values are of the right types. Raises `AttributeError`, `KeyError` or `TypeError`."""
+    methods = [suite.scoring_method, *suite.extra.get("further", {}).values()]
+    texts = [getattr(suite, key) for key in ("id", "name", "description", "created_at", "updated_at", "data_hash")]
+    texts += [text for case in suite.test_cases for text in (case.id, case.input)]
+    texts += [case.reference_output for case in suite.test_cases if case.reference_output is not None]
+    texts += [method["name"] for method in methods]
+    if not all(isinstance(text, str) for text in texts) or not all(isinstance(method.get("config", {}), dict) for method in methods):
+        raise TypeError("not the values of a suite")
+    return suite
 
 
 ROOT = Path(".evalsuite")
@@ -354,7 +366,7 @@ def read_suite_file(path: Path) -> StoredSuite | None:
     """Return the suite of a `suite.json`; None if there is none, or none that can be read."""
     try:
         return from_json(read_json(path))
-    except (KeyError, TypeError, AttributeError):
+    except (AttributeError, KeyError, TypeError, ValueError):
         return None
 
 

@@ -456,7 +456,7 @@ def _inspect_log(path: Path, about: Mapping[str, Any], samples: Any, lost: Seque
                     theirs=_inspect_value(next(iter(scores.values()))["value"]) if scores else None,
                 )
             )
-        except (AttributeError, KeyError, TypeError, ValueError, IndexError):
+        except (AttributeError, KeyError, TypeError, ValueError, IndexError, OverflowError):
             lost_samples.append(f"sample {where}")
     label = f"{path.stem} ({about['model']})" if about.get("model") else path.stem
     return ForeignLog.from_runs(

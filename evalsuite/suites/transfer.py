@@ -22,6 +22,7 @@ from evalsuite.suites.stored_suites import (
     ROOT,
     StoredSuite,
     SuiteError,
+    check_values,
     folder_of,
     from_json,
     list_suites,
@@ -139,6 +140,7 @@ def _take_run(suite: StoredSuite, item: Mapping[str, Any], results: list[Result]
 
 def bench_suite(data: Mapping[str, Any], where: Path, *, allows_nulls: bool = False) -> StoredSuite:
     """Return the suite of a Bench `suite.json` object. Raises `UsageError` if it is not one, or for some null references."""
+    hint = "expected name, scoring_method and test_cases"
     try:
         method, cases = data["scoring_method"], data["test_cases"]
         name = method if isinstance(method, str) else method["name"]
@@ -146,25 +148,28 @@ def bench_suite(data: Mapping[str, Any], where: Path, *, allows_nulls: bool = Fa
         inputs = [case["input"] for case in cases]
         references = [case.get("reference_output") for case in cases]
         ids = [str(case.get("id") or "") for case in cases]
-    except (KeyError, TypeError) as error:
-        raise UsageError(f"{where}: not a Bench suite", hint="expected name, scoring_method and test_cases") from error
-    n_null = references.count(None)
+        n_null = references.count(None)
+        bench_keys = {key: value for key, value in data.items() if key in ("last_run_time", "num_runs", "created_by")}
+        suite = new_suite(
+            data["name"],
+            name,
+            config=_bench_config(name, config),
+            inputs=inputs,
+            references=None if n_null and n_null == len(references) else references,
+            description=data.get("description") or "",
+            extra={**bench_keys, "bench_config": config} if config else bench_keys,
+            case_ids=ids if all(ids) else None,
+            foreign=True,
+            **{key: str(data[old]) for key, old in _SUITE_TEXTS.items() if data.get(old)},
+        )
+        check_values(suite)
+    except UsageError:
+        raise
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{where}: not a Bench suite", hint=hint) from error
     if not allows_nulls and 0 < n_null < len(references):
         raise UsageError(f"{where}: some references are null and some are not", hint="all or none")
-    bench_keys = {key: value for key, value in data.items() if key in ("last_run_time", "num_runs", "created_by")}
-    texts = {key: str(data[old]) for key, old in _SUITE_TEXTS.items() if data.get(old)}
-    return new_suite(
-        data["name"],
-        name,
-        config=_bench_config(name, config),
-        inputs=inputs,
-        references=None if n_null and n_null == len(references) else references,
-        description=data.get("description") or "",
-        extra={**bench_keys, "bench_config": config} if config else bench_keys,
-        case_ids=ids if all(ids) else None,
-        foreign=True,
-        **texts,
-    )
+    return suite
 
 
 def _bench_config(name: str, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -203,9 +208,9 @@ def bench_run(suite: StoredSuite, data: Mapping[str, Any], where: Path) -> tuple
         metadata = {key: data[key] for key in METADATA_KEYS if data.get(key)}
         metadata |= {f"bench_{key}": data[key] for key in ("id", "created_at", "updated_at") if data.get(key)}
         run_name = data["name"]
-    except (AttributeError, KeyError, TypeError) as error:
-        raise UsageError(f"{where}: not a Bench run") from error
-    results = [_bench_result(suite, case.id, outputs.get(case.id)) for case in suite.test_cases]
+        results = [_bench_result(suite, case.id, outputs.get(case.id)) for case in suite.test_cases]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{where}: not a Bench run", hint="expected name and test_cases, each with id, output and score") from error
     values = [value for result in results if (value := own_value(result)) is not None]
     if _is_unbounded(suite.scorer) or not all(0 <= value <= 1 or value == NO_VERDICT for value in values):
         least = None if suite.scorer == GOES_BELOW_0 else NO_VERDICT
@@ -250,6 +255,7 @@ def _bench_result(suite: StoredSuite, case_id: str, case: Mapping[str, Any] | No
         )
     result = case.get("score_result") or {}
     score = result.get("score") if result.get("score") is not None else case.get("score")
+    score = None if score is None or score != score else float(score)
     category = (result.get("category") or {}).get("name") if isinstance(result.get("category"), dict) else result.get("category")
     is_inverse = suite.scorer in LOWER_IS_BETTER
     details = {

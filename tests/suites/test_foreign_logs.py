@@ -112,10 +112,12 @@ def test_inspect_logs_are_read_from_both_forms(place: Path, capsys: pytest.Captu
         for sample in samples:
             archive.writestr(f"samples/{sample['id']}_epoch_1.json", json.dumps(sample))
         archive.writestr("samples/q9_epoch_1.json", "{")
+        archive.writestr("samples/q8_epoch_1.json", json.dumps({**samples[0], "epoch": float("inf")}))
     assert main(["import", "log.eval", "--name", "other", "--json"]) == EXIT_OK
     said = capsys.readouterr()
     assert json.loads(said.out)["runs"][0]["cases"] == run["cases"]
-    assert "samples/q9_epoch_1.json cannot be read" in said.err
+    assert "samples/q9_epoch_1.json" in said.err
+    assert "samples/q8_epoch_1.json" in said.err
 
 
 def test_lm_eval_gives_a_run_for_each_filter(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,27 @@ from tests.suites.made import INPUTS, METADATA, REFERENCES, Frame, capitals
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"scoring_method": {}},
+        {"scoring_method": "f1"},
+        {"test_cases": [{"id": "a", "input": {}}]},
+        {"extra": 1},
+        {"id": [[]]},
+        {"name": None},
+    ],
+)
+def test_a_damaged_suite_file_is_named(tmp_path: Path, changed: dict[str, object]) -> None:
+    """One value of another type in `suite.json`: the file is named, and the list goes on without it."""
+    capitals(tmp_path)
+    file = tmp_path / "suites" / "capitals" / "suite.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | changed))
+    with pytest.raises(SuiteError, match="not a suite file"):
+        load_suite("capitals", tmp_path)
+    assert list_suites(tmp_path) == []
+
+
 def test_a_run_scores_each_case_in_order(tmp_path: Path) -> None:
     """Scores stand in case order, and the outputs beside them."""
     made = capitals(tmp_path).run("r1", candidate_output_list=["It is Paris", "Milan", "Oslo"])

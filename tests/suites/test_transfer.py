@@ -37,7 +37,17 @@ def _files(root: Path) -> dict[str, str]:
     return {str(file.relative_to(root)): file.read_text() for file in root.rglob("*") if file.is_file() and "judge" not in file.parts}
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"evalsuite_suite": 1}', '{"evalsuite_suite": 1, "suite": {"name": "x"}}'])
+BENCH = {"name": "b", "scoring_method": "exact_match", "test_cases": [{"input": "q", "reference_output": "a"}]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "[]", "{}", '{"evalsuite_suite": 1}', '{"evalsuite_suite": 1, "suite": {"name": "x"}}', "[" * 100_000),
+        *(json.dumps({key: value for key, value in BENCH.items() if key != left_out}) for left_out in BENCH),
+        *(json.dumps({**BENCH, **other}) for other in ({"test_cases": [{"input": 3}]}, {"scoring_method": {"name": "f1", "config": "x"}})),
+    ],
+)
 def test_a_file_that_is_no_suite_is_refused(tmp_path: Path, text: str) -> None:
     """Nothing of it is written, and the file is named."""
     (tmp_path / "s.json").write_text(text)
@@ -72,6 +82,21 @@ def test_a_bench_folder_is_imported_whole(tmp_path: Path) -> None:
     assert entry.metadata == {**told, **bench, "run_name": "r1", "suite_id": "5b1", "imported_from": "bench"}
     assert [r.details.get("output") for r in entry.results()] == ["Paris", "Milan", "?"]
     assert [(r.status, r.score) for r in entry.results()] == [("scored", 1.0), ("scored", 0.0), ("unscored", None)]
+
+
+@pytest.mark.parametrize(("score", "values"), [(float("nan"), [None]), ("0.5x", None), ({}, None)])
+def test_a_bench_score_that_is_no_number(tmp_path: Path, score: object, values: list[float | None] | None) -> None:
+    """NaN is no verdict; what is no number refuses the run by its file, and the suite has none."""
+    (tmp_path / "b/r").mkdir(parents=True)
+    (tmp_path / "b/suite.json").write_text(json.dumps({**BENCH, "test_cases": [{"id": "c", "input": "q", "reference_output": "a"}]}))
+    (tmp_path / "b/r/run.json").write_text(json.dumps({"name": "r", "test_cases": [{"id": "c", "output": "o", "score": score}]}))
+    if values is None:
+        with pytest.raises(UsageError, match=r"run\.json: not a Bench run"):
+            import_suites(tmp_path, tmp_path / "new")
+        return
+    import_suites(tmp_path, tmp_path / "new")
+    (entry,) = find_runs(tmp_path / "new" / "runs")
+    assert [result.score for result in entry.results()] == values
 
 
 def test_a_bench_suite_of_a_scorer_that_is_not_here(tmp_path: Path) -> None:
