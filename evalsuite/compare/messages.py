@@ -93,7 +93,7 @@ def closest(header: Sequence[str], column: int, difference: str, *, why: Closene
 
 def cells_differ(n: int, n_cells: int, first: str, *, bound: str = "") -> str:
     """How many cells of two columns differ, and the first of them."""
-    return f"{bound}{n} of {count_words(n_cells, 'cell')} differ, first {first}"
+    return f"{bound}{n} of {count_words(n_cells, 'cell')} {'differs' if n_cells == 1 else 'differ'}, first {first}"
 
 
 def cell_of_row(name: str, key: Sequence[str], predicted: str, gold: str) -> str:

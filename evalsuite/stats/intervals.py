@@ -269,6 +269,7 @@ def bootstrap_interval(
     `se` is the bootstrap's own standard error in closed form, sqrt(sum of squared deviations) / n. Equal scores give an interval without
     width and a note.
     """
+    tail = _tail_of(method, confidence)
     values = check_scores(scores)
     n, centre = len(values), mean(values)
     table = np.asarray(values)
@@ -276,7 +277,8 @@ def bootstrap_interval(
     without_one = (table.sum() - table) / (n - 1) if n > 1 else table
     note = "all scores are equal: no resample differs" if min(values) == max(values) else ""
     se = math.sqrt(math.fsum((value - centre) ** 2 for value in values)) / n
-    return _bootstrap_interval(drawn, centre, without_one, method, confidence, title=method, n=n, se=se, seed=seed, note=note)
+    fields = {"n": n, "confidence": confidence, "se": se, "seed": seed, "note": note}
+    return _bootstrap_interval(drawn, centre, without_one, method, tail, title=method, **fields)
 
 
 def segment_bootstrap(
@@ -304,27 +306,32 @@ def segment_bootstrap(
     Raises:
         StatsError: No segments, values that are not finite numbers, or an invalid option.
     """
+    tail = _tail_of(method, confidence)
     table = segment_table(statistics)
     total = table.sum(axis=0, keepdims=True)
     centre = float(np.asarray(score(total))[0])
     drawn = np.asarray(score(resampled_totals(table, n_resamples=n_resamples, seed=seed)), dtype=np.float64)
     without_one = np.asarray(score(total - table) if method == "bca" and len(table) > 1 else centre, dtype=np.float64)
     title, se = f"segment {method}", float(drawn.std())
-    return _bootstrap_interval(drawn, centre, without_one, method, confidence, title=title, n=len(table), se=se, seed=seed)
+    return _bootstrap_interval(drawn, centre, without_one, method, tail, title=title, n=len(table), confidence=confidence, se=se, seed=seed)
+
+
+def _tail_of(method: Method, confidence: float) -> float:
+    """Return the share of resamples on each side of an interval, before anything is drawn for an unknown method or level."""
+    if method not in get_args(Method):
+        raise StatsError(f"unknown method {method!r}", hint=f"known: {', '.join(get_args(Method))}")
+    return (1 - share(confidence, "confidence")) / 2
 
 
 def _bootstrap_interval(
-    drawn: "Floats", centre: float, without_one: "Floats", method: Method, confidence: float, *, title: str, **fields: Any
+    drawn: "Floats", centre: float, without_one: "Floats", method: Method, tail: float, *, title: str, **fields: Any
 ) -> Interval:
     """Return the interval of the drawn estimates; `without_one` are the estimates without each of the n values."""
-    if method not in get_args(Method):
-        raise StatsError(f"unknown method {method!r}", hint=f"known: {', '.join(get_args(Method))}")
-    tail = (1 - share(confidence, "confidence")) / 2
     levels = (tail, 1 - tail) if method != "bca" else _bca_levels(drawn, centre, without_one, tail)
     low, high = (float(value) for value in np.quantile(drawn, levels))
     low, high = (2 * centre - high, 2 * centre - low) if method == "basic" else (low, high)
     fields |= {"method": f"{title} bootstrap", "n_resamples": len(drawn)}
-    return Interval(estimate=centre, low=low, high=high, confidence=confidence, **fields)
+    return Interval(estimate=centre, low=low, high=high, **fields)
 
 
 def _bca_levels(drawn: "Floats", centre: float, without_one: "Floats", tail: float) -> tuple[float, float]:
