@@ -39,7 +39,7 @@ def called(name: str, folder: Path, inputs: dict[str, str], *, is_real: bool = F
     words = Path(sys.executable).parent if is_real else forked_python(folder.parent / "bin")
     where = f"{words}{os.pathsep}{os.environ['PATH']}"
     (folder.parent / "runner").mkdir(exist_ok=True)
-    files |= {"GITHUB_WORKSPACE": str(folder), "RUNNER_TEMP": str(folder.parent / "runner")}
+    files |= {"GITHUB_WORKSPACE": str(folder), "RUNNER_TEMP": str(folder.parent / "runner"), "TMPDIR": str(folder.parent)}
     environment = {**os.environ, **variables, **files, "PATH": where, "GITHUB_BASE_REF": "", **more}
     return finished(["bash", "-eo", "pipefail", "-c", script["run"]], cwd=folder, env=environment)
 
