@@ -25,7 +25,7 @@ from evalsuite.cli.showing import (
 )
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError, count_words
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError, count_words, join_names
 from evalsuite.gold.layouts import layout_of, read_gold
 from evalsuite.reports.terminal import show
 from evalsuite.runs.history import find_named_run, last_suite_of
@@ -401,11 +401,14 @@ def _rank(entries: Sequence["Entry"], memo: "DiskCache", runs: Path, *, by: str 
 
 def _metadata_by_submission(path: Path) -> dict[str, dict[str, str]]:
     """Return submission name -> metadata, from a CSV with a column `submission`. Raises `UsageError`."""
+    from evalsuite.compare.messages import cut
     from evalsuite.readers.csv_table import read_named_rows
 
     header, rows = read_named_rows(path)
     if "submission" not in header:
-        raise UsageError(f"{path}: no column 'submission'", hint=f"found: {', '.join(header)}; `submission` contains the folders' names")
+        raise UsageError(
+            f"{path}: no column 'submission'", hint=f"found: {join_names(list(map(cut, header)))}; `submission` contains the folders' names"
+        )
     metadata: dict[str, dict[str, str]] = {}
     for line, cells in rows:
         row = dict(zip(header, cells, strict=False))

@@ -312,6 +312,13 @@ def read_gold(
     return with_judge(with_questions(gold, questions, limits), judge if judge.is_file() else None)
 
 
+def refuse_empty(gold: Gold) -> Gold:
+    """Return gold that has an instance; raises `GoldError` for a spec without any, of which every statement would be true."""
+    if not gold.instances:
+        raise GoldError(f"{gold.spec_file}: no instance in it", hint="one JSON object per line, with instance_id and evaluation")
+    return gold
+
+
 def entries_of(layout: Layout) -> ReadEntries:
     """Return the function that reads the entries of a layout's spec: JSON objects, unless the layout has its own `read_entries`."""
     return getattr(layout, "read_entries", read_objects)

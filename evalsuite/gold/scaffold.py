@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from evalsuite.compare.messages import cut
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import UsageError, did_you_mean, join_names, write_error
 from evalsuite.core.scores import METADATA, Rule
@@ -53,7 +54,7 @@ def read_questions(path: Path, ids: Sequence[str]) -> dict[str, str]:
     id_at, question_at = places
     if id_at is None or question_at is None:
         column = "id" if id_at is None else "question"
-        raise UsageError(f"{path}:1: no column {column!r}", hint=f"found: {join_names(header)}; needed: id and question")
+        raise UsageError(f"{path}:1: no column {column!r}", hint=f"found: {join_names(list(map(cut, header)))}; needed: id and question")
     questions: dict[str, str] = {}
     for line, cells in rows:
         id_, question = (cells[at].strip() if at < len(cells) else "" for at in (id_at, question_at))

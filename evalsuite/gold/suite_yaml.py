@@ -99,7 +99,7 @@ def _loader() -> Any:
 
 
 def refuse_twice(node: Any, where: str) -> None:
-    """Raise if a key is repeated in a mapping, at any depth; YAML itself would keep the last one."""
+    """Raise if a key is repeated in a mapping, at any depth (YAML itself would keep the last one), or is no plain text."""
     import yaml
 
     nodes, visited = [node], set()
@@ -114,9 +114,11 @@ def refuse_twice(node: Any, where: str) -> None:
             continue
         keys: set[str] = set()
         for key_node, value_node in node.value:
-            key = str(key_node.value)
+            key, place = str(key_node.value), f"{where}:{key_node.start_mark.line + 1}"
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise GoldError(f"{place}: a key is a list or a mapping", hint="write `key: value` lines, each key a plain text")
             if key in keys:
-                raise GoldError(f"{where}:{key_node.start_mark.line + 1}: the key {key!r} is repeated", hint="keep each key once")
+                raise GoldError(f"{place}: the key {key!r} is repeated", hint="keep each key once")
             keys.add(key)
             nodes.append(value_node)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import UsageError
+from evalsuite.core.errors import UsageError, join_names
 from evalsuite.core.status import ZERO, is_ungraded
 from evalsuite.core.types import Result, Rule, Task
 from evalsuite.gold.errata import ERRATA_FILE, Errata, Erratum
@@ -175,7 +175,11 @@ def _label_column(header: Sequence[str], names: Sequence[str], path: Path) -> in
     for name in names:
         if name in header:
             return header.index(name)
-    raise UsageError(f"{path}:1: no column {names[0]!r}", hint=f"found: {', '.join(header) or 'nothing'}; needed: instance_id and label")
+    from evalsuite.compare.messages import cut
+
+    raise UsageError(
+        f"{path}:1: no column {names[0]!r}", hint=f"found: {join_names(list(map(cut, header))) or 'nothing'}; needed: instance_id and label"
+    )
 
 
 def _labels_of_texts(texts: Sequence[str]) -> list[Label]:

@@ -22,7 +22,7 @@ from evalsuite.core.errors import FaultError, OutputError, SubmissionError, Usag
 from evalsuite.core.scores import METADATA, Rule
 from evalsuite.core.status import UNGRADED
 from evalsuite.gold.errata import ERRATA_FILE, read_errata
-from evalsuite.gold.layouts import holds_answers, layout_of, read_gold
+from evalsuite.gold.layouts import holds_answers, layout_of, read_gold, refuse_empty
 from evalsuite.gold.suite_yaml import judge_line_in
 from evalsuite.readers.archives import OTHER_ENDINGS, ArchiveChecks, is_archive, stream_files, without_ending
 from evalsuite.readers.duckdb_tables import private_copy, unnamed_copy
@@ -546,7 +546,7 @@ def _gold_facts(gold_dir: Path, content: str, memo: DiskCache) -> dict[str, Any]
     entry: dict[str, Any] | None = memo.get("gold", content)
     if entry is not None and "layout" in entry:
         return entry
-    gold = read_gold(gold_dir)
+    gold = refuse_empty(read_gold(gold_dir))
     defaults = {instance.instance_id: default_rules(instance) for instance in gold.instances}
     facts = {
         "limits": dict(gold.suite.limits),

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from evalsuite.compare.messages import shorten
+from evalsuite.compare.messages import cut, shorten
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, UsageError, count_words, did_you_mean
 from evalsuite.core.registry import NO_DEFAULT, UnknownScorerError, check_parameters
@@ -654,7 +654,7 @@ def _places_of_keys(ids: Sequence[str], keys: Sequence[str], name: str) -> list[
 def column(data: Columns, name: str, *, what: str, allow_empty: bool = False) -> list[str]:
     """Return one column without blanks. Raises `UsageError` if it is missing or a cell is blank."""
     if name not in data:
-        hint = f"{did_you_mean(name, data)}; name another with --{what}{'-column' * (what == 'context')}"
+        hint = f"{did_you_mean(name, map(cut, data))}; name another with --{what}{'-column' * (what == 'context')}"
         raise UsageError(f"the data has no {what} column {name!r}", hint=hint)
     cells = []
     for row, raw in enumerate(data[name], start=1):

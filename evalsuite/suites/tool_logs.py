@@ -434,7 +434,7 @@ def _inspect_archive(path: Path) -> ForeignLog:
             return _inspect_log(path, about["eval"], samples(archive, sample_names), lost)
     except NotImplementedError:
         raise UsageError(f"{path}: compressed in a way that this Python cannot read", hint=_ZSTD) from None
-    except (zipfile.BadZipFile, ValueError, KeyError, TypeError, EOFError, RecursionError):
+    except (zipfile.BadZipFile, ValueError, KeyError, TypeError, AttributeError, EOFError, RecursionError):
         raise UsageError(f"{path}: not a complete Inspect log", hint="copy it again") from None
 
 

@@ -279,6 +279,9 @@ leaderboard gold | gold: no submission and no finished run in it => gold check g
 leaderboard sub --gold sub | sub: no *_eval.jsonl file | so it is a submission
 leaderboard sub empty                                   -> 1 | 1 could not be read (exit 1)
 gold check sub | sub: no *_eval.jsonl file | so it is a submission => run sub --gold gold
+gold check g_none | g_none/toy_eval.jsonl: no instance in it
+gold audit g_none | g_none/toy_eval.jsonl: no instance in it
+leaderboard sub --gold g_none | g_none/toy_eval.jsonl: no instance in it
 gold lint nowhere | nowhere: no such gold folder | give the folder that contains *_eval.jsonl
 gold convert gold --out new | gold is in the original layout already
 gold suspects one | suspects needs runs of at least two submissions
@@ -593,6 +596,7 @@ def _entry(func: str = "string_match", **parameters: Any) -> dict[str, Any]:
 
 ENTRY = _entry()
 GOLDS: dict[str, list[Any]] = {
+    "g_none": [],
     "g_scorer": [_entry("strng_match")],
     "g_param": [_entry("number_match", gold=1, precison=2)],
     "g_ptype": [_entry("number_match", gold=1, precision="two")],

@@ -52,11 +52,15 @@ def compare_files(
     files, sides = (Path(gold), Path(prediction)), []
     for file, copy in zip(files, (None, private), strict=True):
         sides.append(load_table(file, DEFAULT_LIMITS, table=table, private=copy))
+        if isinstance(sides[-1], Table) and not sides[-1].header:
+            raise UsageError(f"{file.name}: a table without a column", hint='each record needs a key, as in {"id": 1}')
     if all(map(_is_record_set, sides)):
         return _records(*_named_records(*sides))
     if all(isinstance(side, Table) for side in sides):
         return _tables(files, sides, key, ordered=ordered)
     if any(isinstance(side, Table) for side in sides):
+        if [] in sides:
+            raise UsageError(f"{files[sides.index([])].name}: contains no row", hint="one JSON object per line, or a list of them")
         raise UsageError("one file is a table, the other is not", hint="a list of flat records is a table, any other JSON is a tree")
     return _trees(*sides)
 

@@ -29,7 +29,7 @@ from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.types import RULES, Answer, Check, Gold, GoldInstance, Result, Rule, Score, Task
 from evalsuite.gold.errata import read_errata
-from evalsuite.gold.layouts import read_gold
+from evalsuite.gold.layouts import read_gold, refuse_empty
 from evalsuite.gold.spec import check_ids
 from evalsuite.readers.csv_table import read_named_rows
 from evalsuite.readers.gold_files import gold_inodes
@@ -276,7 +276,7 @@ def audit_gold(
         GoldError: gold cannot be read.
         UsageError: unknown id.
     """
-    gold = add_patches(read_gold(folder))
+    gold = add_patches(refuse_empty(read_gold(folder)))
     check_ids(gold, only)
     work = [(instance, check) for instance in gold.instances for check in instance.own_checks if not only or instance.instance_id in only]
     if seconds is not None:

@@ -43,7 +43,7 @@ from evalsuite.core.types import (
 )
 from evalsuite.gold.connection_files import Connections, read_connections
 from evalsuite.gold.errata import read_errata
-from evalsuite.gold.layouts import read_gold
+from evalsuite.gold.layouts import read_gold, refuse_empty
 from evalsuite.gold.spec import names_queries
 from evalsuite.readers.csv_dialect import Dialect
 from evalsuite.readers.duckdb_tables import unnamed_copy
@@ -432,7 +432,7 @@ def check_gold(
         GoldError: gold cannot be read.
         UsageError: the folder of databases is missing.
     """
-    gold = read_gold(folder)
+    gold = refuse_empty(read_gold(folder))
     limits = resolve_limits(gold.suite.limits, limits or {})
     hash_ = gold_hash(gold.folder, gold.spec_file)
     jobs = jobs or default_jobs()

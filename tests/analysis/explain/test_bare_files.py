@@ -218,6 +218,8 @@ def test_every_format_is_written(gold: Path, tmp_path: Path, capsys: pytest.Capt
         (("gold.csv", "gold.csv", "--key", "idd"), "no column 'idd'"),
         (("gold.csv", "gold.csv", "--run", "last"), "no run and no folders"),
         (("gold.csv", "t.json"), "one file is a table"),
+        (("gold.csv", "none.jsonl"), "none.jsonl: contains no row"),
+        (("keyless.jsonl", "keyless.jsonl"), "keyless.jsonl: a table without a column"),
         (("sales_001", "--key", "id"), "are for two files"),
     ],
 )
@@ -227,6 +229,8 @@ def test_bad_input_is_told(
     """Every mistake has a message of its own and exit code 2."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.csv").write_bytes(b"id\n\xff\xfe\x00\n")
+    (tmp_path / "none.jsonl").touch()
+    (tmp_path / "keyless.jsonl").write_text("{}\n", encoding="utf-8")
     (tmp_path / "t.json").write_text('{"a": {"b": 1}}', encoding="utf-8")
     assert main(["explain", *words]) == 2
     assert said in capsys.readouterr().err
