@@ -381,6 +381,15 @@ def test_steps_of_tree_match() -> None:
     assert scored(answer, gold=gold, post_process=["reclassify_nulls"]).strict is not None
 
 
+def test_a_limit_under_the_strict_rules_alone() -> None:
+    """It is the strict reason, and the reference keeps its own."""
+    schema = {"type": "object", "properties": {"a": {"type": "string", "x-eval-compare": "set"}}}
+    found = SCORERS.load("tree_match").score([{"a": "x," * 2001}, {"a": "x"}], gold=[{"a": "x"}], schema=schema)
+    assert (found.official, found.strict, found.fault, found.strict_fault and found.strict_fault.code) == (0, 0, None, "LIMIT")
+    assert "must have the same length" in found.reason
+    assert found.strict_reason == "a set of 2,001 elements, the limit is 2,000"
+
+
 def test_a_gold_table_that_cannot_be_read_is_named_by_its_place() -> None:
     """Its number begins at 1."""
     table = Table(header=("a",), columns=(("1",),), n_rows=1, name="x")

@@ -20,6 +20,7 @@ from evalsuite.core.errors import FaultError, GoldError, UntrustedPluginError, U
 from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.gold.layouts import read_gold
 from evalsuite.runs.plan import signature_of
+from evalsuite.scorers import SCORERS
 from evalsuite.trees import (
     SchemaError,
     annotate_xeval,
@@ -223,6 +224,18 @@ def test_names_go_before_types() -> None:
     for schema in (Model, Fields):
         assert annotate_xeval(schema)["properties"]["name"]["x-eval-compare"] == "exact"
         assert evaluate([{"name": "a"}], [{"name": "A"}], schema).mean_f1 == 0
+
+
+def test_a_class_may_need_a_judge() -> None:
+    """One of its fields is compared by meaning."""
+
+    def fields(comparator: str) -> Any:
+        return TypedDict("Fields", {"name": Annotated[str, {"x-eval-compare": comparator}]})
+
+    needs = [
+        SCORERS.load("tree_match").asks_judge({"gold": {}, "schema": schema}) for schema in (fields("semantic"), fields("exact"), None)
+    ]
+    assert needs == [True, False, False]
 
 
 class OldModel:

@@ -76,7 +76,7 @@ class Lean:
     points: float
     standard_error: float
     n: int
-    n_silent: int = 0
+    n_silent: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 MetricBuilder().exact_match(weight=0.3).f1(weight=0.3).llm_judge(weight=0.4, model="m").custom(fn).build()
 """
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
@@ -43,7 +42,7 @@ class Custom(Metric):
         value = plugin_calls.call_plugin(self.label, self.function, prediction, reference)
         if value is None:
             return Measure(value=None, reason=f"{self.label} gave no value")
-        if not isinstance(value, int | float) or not math.isfinite(value) or not 0 <= value <= 1:
+        if not isinstance(value, int | float) or not 0 <= value <= 1:
             raise MetricError(f"{self.label} returned {value!r}, which is no number in [0, 1]", code="bad_value")
         return Measure(value=float(value))
 

@@ -147,7 +147,7 @@ class Composite(Metric):
         missing = [name for name, part in rows.items() if part["value"] is None]
         counted_parts = [part for part in rows.values() if part["value"] is not None or self.on_missing == "zero"]
         weights = [part["weight"] for part in counted_parts]
-        if (missing and self.on_missing == "null") or not counted_parts or not sum(weights):
+        if (missing and self.on_missing == "null") or not sum(weights):
             return Measure(value=None, reason=f"no value for {', '.join(missing)}", details=details)
         value = combine([part["value"] or 0.0 for part in counted_parts], weights, self.aggregation)
         return Measure(value=value, reason=f"no value for {', '.join(missing)}" if missing else "", details=details)

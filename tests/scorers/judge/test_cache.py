@@ -13,7 +13,7 @@ from evalsuite.core.errors import FaultError
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.judge import Judge, Settings
 from evalsuite.scorers.judge.client import Account
-from evalsuite.scorers.judge.transport import RecordedReplies, Reply, Request
+from evalsuite.scorers.judge.transport import RecordedReplies, Reply, Request, reply_of
 from tests.scorers.judge.conftest import Serve
 
 Make = Callable[..., Judge]
@@ -55,6 +55,12 @@ def test_everything_that_matters_is_in_the_key(other: Request) -> None:
 def test_the_address_is_in_the_key() -> None:
     """The same model elsewhere is asked anew; a slash at the end changes nothing."""
     assert BASE.key("http://b/v1") != BASE.key("http://a/v1") == BASE.key("http://a/v1/")
+
+
+def test_an_entry_may_be_a_text_alone() -> None:
+    """Then it has no tokens, model or end."""
+    assert reply_of({"text": "x"}) == Reply(text="x", n_prompt_tokens=0, n_completion_tokens=0, finish="", served="", known=True)
+    assert Reply(text="x").known is False
 
 
 @pytest.mark.parametrize("broken", [None, [], {"text": 1}, {"text": "x", "n_prompt_tokens": "many"}])

@@ -406,7 +406,8 @@ def test_one_unclear_pair_leaves_the_others(serve: Serve, judge_at: Make) -> Non
     how = {"judge": judge, "gold": gold, "schema": {"type": "object", "properties": {"a": field, "b": field}}}
     tree_match = SCORERS.load("tree_match").function
     scores = [tree_match(found, **how, post_process=steps) for steps in ([], ["propagate_batch_errors"])]
-    assert [score.strict for score in scores] == [1, None]
+    assert [(score.official, score.strict, score.fault) for score in scores] == [(1, 1, None), (1, None, None)]
+    assert [score.strict_fault and score.strict_fault.code for score in scores] == [None, "NO_VERDICT"]
 
 
 def test_how_pairs_are_asked(serve: Serve, judge_at: Make) -> None:

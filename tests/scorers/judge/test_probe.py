@@ -170,7 +170,7 @@ def test_a_probe_of_one_case(
 
 def test_what_is_kept_of_probes(tmp_path: Path) -> None:
     """Of each model, with one decimal; a damaged file has nothing, and without a cache nothing is kept."""
-    found = Probe(**dict.fromkeys(NAMES, Lean(points=12.34, standard_error=1.0, n=2)))
+    found = Probe(**dict.fromkeys(NAMES, Lean(points=12.34, standard_error=1.0, n=2, n_silent=0)))
     assert (keep_probe(Settings(model="a", cache=""), found), kept_probe(Settings(model="a", cache=""))) == (None, {})
     cache = str(tmp_path / "new" / "folder")
     path = keep_probe(Settings(model="z", cache=cache), found)

@@ -158,6 +158,7 @@ def test_a_function_gets_the_text_and_all_references() -> None:
     assert (own.measure("a", ["b", "c"]).value, own.measure("a", []).value) == (0.5, None)
     assert seen == [("a", ["b", "c"]), ("a", None)]
     assert own.needs_reference is False
+    assert Custom(function=half).signature.startswith(f"custom|function:{__name__}.half|version:")
     for value, is_fine in ((0, True), (1, True), (-0.1, False), (1.1, False), (float("nan"), False), ("1", False), (float("inf"), False)):
         metric = Custom(function=lambda *_, value=value: value)
         if is_fine:

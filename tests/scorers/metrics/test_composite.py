@@ -83,6 +83,9 @@ def test_missing_parts(on_missing: str, expected: float | None) -> None:
 def test_nothing_left_to_renormalise_is_undefined() -> None:
     """Where every part is missing there is no value under `null` and `renormalise`."""
     assert composite(None, None, on_missing="renormalise").evaluate("x") is None
+    weightless = Part(metric=fixed(0.5), weight=0), Part(metric=fixed(None))
+    assert Composite(parts=weightless, on_missing="renormalise").evaluate("x") is None
+    assert Composite(parts=weightless, on_missing="zero").evaluate("x") == 0
 
 
 def test_each_part_is_scored_once_and_shown() -> None:

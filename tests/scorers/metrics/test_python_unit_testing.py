@@ -233,7 +233,9 @@ def test_how_the_tests_of_an_answer_end(monkeypatch: pytest.MonkeyPatch, ends: l
     """The first that fails is named with what it says; one that cannot be run leaves no value, unless another one fails."""
     left = iter(ends)
     monkeypatch.setattr("evalsuite.scorers.metrics.programs.run_program", lambda *_, **__: next(left))
-    found = get_metric("python_unit_testing", allow_programs=True).detailed_evaluate("x = 1", [f"assert {n}" for n in range(len(ends))])
+    monkeypatch.setattr("evalsuite.scorers.metrics.programs.can_sandbox_programs", lambda: True)
+    with allowing_programs(False):
+        found = get_metric("python_unit_testing").detailed_evaluate("x = 1", [f"assert {n}" for n in range(len(ends))])
     assert (found.value, found.fault is None) == (value, value is not None)
     assert found.reason.startswith(says) if says.startswith(("NO_JAIL", "LIMIT")) else says in found.reason
     assert bool(found.reason) is bool(says)
@@ -254,6 +256,20 @@ def test_all_programs_of_an_answer_share_its_time(monkeypatch: pytest.MonkeyPatc
             with allowing_programs(True, seconds=seconds):
                 assert get_metric(name)("x = 1", ["assert x"] * 3) == value
             assert limits == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("text", ["5", "[]", "[1]", '["x", 1]', '{"a": 1}', "null", '"x"', "x = 1"])
+def test_any_other_text_is_one_program(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Only a JSON list of texts is several; missing ones fail."""
+    programs: list[str] = []
+
+    def run(program: str, *_: Any, **__: Any) -> Ended:
+        programs.append(program)
+        return Ended("passed" if program == text else "failed")
+
+    monkeypatch.setattr("evalsuite.scorers.metrics.programs.run_program", run)
+    assert get_metric("pass_at_k", k=2).detailed_evaluate(text, "assert x").details == {"n": 2, "c": 1, "k": 2}
+    assert programs == [text, "raise SystemExit"]
 
 
 def test_a_metric_can_be_made_with_permission() -> None:

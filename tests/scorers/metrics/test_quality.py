@@ -75,6 +75,7 @@ def test_rare_words(text: str, rare: float, monkeypatch: pytest.MonkeyPatch) -> 
     found = get_metric("specificity").detailed_evaluate(text)
     assert found.details == {"vague": 1.0, "rare": pytest.approx(rare), "proper": 0.0}
     assert found.value == pytest.approx(0.33 * (1 + rare))
+    assert get_metric("specificity").unit(found.value) == pytest.approx((1 + rare) / 3)
 
 
 @pytest.mark.parametrize(("options", "value"), [({}, 0), ({"match": "word"}, 1)])
@@ -99,6 +100,7 @@ def test_hedging_by_phrases(text: str, category: str) -> None:
     found = metric.detailed_evaluate(text)
     assert found.details["category"] == category
     assert metric.unit(found.value) == float(category == "no hedging")
+    assert get_metric("hedging_language", threshold=1.0).detailed_evaluate(text).details["category"] == category
 
 
 def test_hedging_by_vectors() -> None:
@@ -134,6 +136,13 @@ def test_bertscore_with_a_hash_embedder() -> None:
     assert "embedder:hash-256" in metric.signature
 
 
+def test_rounding_leaves_no_value_above_1() -> None:
+    """The cosine of this vector with itself is 1.0000000000000002."""
+    one = SimpleNamespace(embed=lambda _: [[0.1, 0.7, 0.5]], signature="one")
+    assert greedy_match(one.embed(""), one.embed("")).f1 > 1
+    assert (get_metric("bertscore", embedder=one)("a", "b"), get_metric("hedging_language", embedder=one)("a")) == (1, 1)
+
+
 def test_bertscore_downloads_nothing(tmp_path: Path) -> None:
     """Without a model, or with one that is no local folder, there is an error before anything is loaded."""
     with pytest.raises(MetricError, match="needs `model`"):
@@ -142,6 +151,7 @@ def test_bertscore_downloads_nothing(tmp_path: Path) -> None:
         get_metric("bertscore", model="microsoft/deberta-v3-base").evaluate("a", "a")
     for name in ("bertscore", "hedging_language"):
         assert get_metric(name, model="models/m", layer=3).signature != get_metric(name, model="models/m").signature
+        assert "|layer:-1|" in get_metric(name, model="models/m").signature
 
 
 def test_bertscore_says_which_extra_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
