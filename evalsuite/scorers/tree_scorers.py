@@ -340,16 +340,14 @@ def _official(run: _Run, gold: list[Any], answers: list[Any]) -> tuple[float | N
     answers = [record for record in answers if not isinstance(record, Lost)]
     by_record: list[float | None] = []
     causes: set[str] = set()
-    failures: list[str] = []
 
     def add(record: RecordResult) -> None:
         by_record.append(record.f1)
-        failures.extend([record.reason] if record.reason else [])
         causes.update(_causes(record, run.id_field))
 
     try:
         result = run.score(gold, answers, add, compat=True)
-        reason = "; ".join([field_reason(result, *failures[:1]), *sorted(causes)])
+        reason = "; ".join([field_reason(result), *sorted(causes)])
         return result.mean_f1, reason, None, by_record
     except TreeLimitError as error:
         return 0.0, str(error), Fault(code="LIMIT", detail=str(error)), nothing

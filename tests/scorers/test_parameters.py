@@ -8,6 +8,7 @@ import sacrebleu
 
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
+from evalsuite.core.plugin_calls import OfficialError, official_only
 from evalsuite.core.registry import check_parameters
 from evalsuite.core.types import Fault, Table
 from evalsuite.scorers import SCORERS
@@ -343,6 +344,8 @@ def test_the_reasons_of_query_pairs(
         assert several.reason_for("strict").startswith("database 2 of 2: ")
     narrow = scored(([a_result((1,), header="a")], [same]), gold=gold, database="x", evaluator=evaluator)
     assert narrow.reason == "1 column, gold's query gives 2"
+    half = scored(([a_result((1, 2))], [a_result((1, 2), (3, 4))]), gold=gold, database="x", evaluator=evaluator)
+    assert (half.details["soft_f1"], several.details["soft_f1"]) == (0.666667, 1)
 
 
 @pytest.mark.parametrize(
@@ -381,9 +384,24 @@ def test_steps_of_tree_match() -> None:
     assert scored(answer, gold=gold, post_process=["reclassify_nulls"]).strict is not None
 
 
+def test_the_official_verdict_is_known_before_the_strict_one() -> None:
+    """So that a strict verdict that takes too long does not lose it."""
+    table = Table(header=("a",), columns=(("1",),), n_rows=1, name="x")
+    for name, answer, gold in (
+        ("table_match", table, table), ("tables_match", [table], [table]), ("duckdb_match", {"x": table}, {"x": table}),
+        ("tree_match", {"a": "x"}, {"a": "x"}),
+    ):  # fmt: skip
+        with official_only(), pytest.raises(OfficialError) as known:
+            SCORERS.load(name).score(answer, gold=gold)
+        assert (known.value.score.official, known.value.score.strict) == (1, None)
+
+
 def test_a_limit_under_the_strict_rules_alone() -> None:
-    """It is the strict reason, and the reference keeps its own."""
+    """It is the strict reason, and the reference keeps its own, unless it has the same limit."""
     schema = {"type": "object", "properties": {"a": {"type": "string", "x-eval-compare": "set"}}}
+    both = SCORERS.load("tree_match").score({"a": "x," * 2001}, gold={"a": "x"}, schema=schema)
+    assert [fault and fault.code for fault in (both.fault, both.strict_fault)] == ["LIMIT"] * 2
+    assert (both.official, both.strict, both.reason) == (0, 0, "a set of 2,001 elements, the limit is 2,000")
     found = SCORERS.load("tree_match").score([{"a": "x," * 2001}, {"a": "x"}], gold=[{"a": "x"}], schema=schema)
     assert (found.official, found.strict, found.fault, found.strict_fault and found.strict_fault.code) == (0, 0, None, "LIMIT")
     assert "must have the same length" in found.reason
