@@ -30,8 +30,6 @@ FEWEST_DECIMALS: Final = 2
 FIRST_INEXACT: Final = 1 << 53
 _MOST_DIGITS: Final = 400
 
-# Floats decide alone only beyond this share of gold from a limit; otherwise exact arithmetic decides.
-_FLOAT_ERROR: Final = 1e-15
 # Rounding changes a number by less than this share of it, because at least two digits are significant.
 _MOST_ROUNDED: Final = 0.053
 # Upper bounds are generous: larger than the true bound by more than any float rounding.
@@ -127,7 +125,7 @@ def is_within(distance: Decimal, gold: Decimal, tolerance: Tolerance) -> bool:
 def is_rounding(gold: Number, predicted: int | Number) -> bool:
     """Whether the side that shows fewer decimals may be the rounding of the other; a tie may round either way."""
     n_decimals = decimals_of(predicted)
-    coarse = predicted if n_decimals < gold.decimals else gold
+    coarse = min(gold, predicted, key=decimals_of)
     decimals = max(FEWEST_DECIMALS, min(n_decimals, gold.decimals))
     return rounds(gold, predicted, decimals) and abs(exact_of(coarse)) >= Decimal(1).scaleb(1 - decimals)
 
@@ -162,17 +160,16 @@ def reach(predicted: int | Number, tolerance: Tolerance, coarsest: int | None) -
     if value is None:
         return None
     size = abs(value)
-    zero = ZERO_TOL if size <= ZERO_TOL * SLACK else 0.0
     if tolerance.own:
         if tolerance.rel >= 1:
             return inf
-        return max(size * (tolerance.rel / (1 - tolerance.rel)), tolerance.abs, zero) * SLACK
-    # The noise is a share of gold, and gold is at most this much larger than the prediction.
+        return max(size * (tolerance.rel / (1 - tolerance.rel)), tolerance.abs, ZERO_TOL) * SLACK
+    # The floats of large numbers are not exact.
     size *= 1.1
-    if coarsest is None:
-        return max(min(NOISE_REL * size, NOISE_FLOOR), _FLOAT_ERROR * size, zero) * SLACK
-    rounded = min(0.5 * 10.0 ** -max(FEWEST_DECIMALS, min(decimals_of(predicted), coarsest)), _MOST_ROUNDED * size)
-    return max(min(NOISE_REL * size, max(NOISE_FLOOR, NOISE_BEYOND * size)), rounded, zero) * SLACK
+    rounded = 0.0
+    if coarsest is not None:
+        rounded = min(0.5 * 10.0 ** -max(FEWEST_DECIMALS, min(decimals_of(predicted), coarsest)), _MOST_ROUNDED * size)
+    return max(min(NOISE_REL * size, max(NOISE_FLOOR, NOISE_BEYOND * size)), rounded, ZERO_TOL) * SLACK
 
 
 def _are_far_apart(gold: int | Number, predicted: int | Number) -> bool:

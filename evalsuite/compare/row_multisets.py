@@ -12,7 +12,7 @@ cells that are not all equal to each other, a maximum flow between the rows of e
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from evalsuite.compare.bipartite_matching import assignments, saturating_flow
@@ -245,8 +245,6 @@ class CodedColumns:
         if guesses is not None and self._are_all_alike(guesses):
             return guesses
         owner: dict[int, int] = {}
-        if guesses is not None:
-            self.compare(enumerate(guesses))
         for i, column in enumerate(self.gold):
             if twins := [k for k in self._likely_alike(i) if k not in owner]:
                 owner[in_likely_order(column, self.predicted, twins)[0]] = i
@@ -254,8 +252,9 @@ class CodedColumns:
             free = [k for k in range(len(self.predicted)) if k not in owner and self.may_be(i, k)]
             if not free:
                 return None
-            wish = guesses[i] if guesses is not None else -1
-            owner[wish if wish in free else in_likely_order(self.gold[i], self.predicted, free)[0]] = i
+            likely = in_likely_order(self.gold[i], self.predicted, free)[0]
+            wish = likely if guesses is None else guesses[i]
+            owner[wish if wish in free else likely] = i
         partner = {i: k for k, i in owner.items()}
         return [partner[i] for i in range(len(self.gold))]
 
@@ -353,12 +352,12 @@ class CodedColumns:
         for start, stop in pairwise((0, *range(min(_FEW, len(left)), len(left), _AT_ONCE), len(left))):
             rows = left[start:stop], right[start:stop]
             x, y = a.take(rows[0]), b.take(rows[1])
-            is_text = np.isnan(x.values), np.isnan(y.values)
+            is_text, is_other_text = np.isnan(x.values), np.isnan(y.values)
             size = np.maximum(np.abs(x.values), np.abs(y.values))
-            unequal = (is_text[0] != is_text[1]) | (np.abs(x.values - y.values) > widest(gold.tolerance, size))
+            unequal = (is_text != is_other_text) | (np.abs(x.values - y.values) > widest(gold.tolerance, size))
             are_named_alike = names[rows[0]] == others[rows[1]]
-            unequal |= is_text[0] & ~are_named_alike & ((x.digits != HUGE) | (y.digits != HUGE))
-            sure = np.where(is_text[0], are_named_alike, surely_strictly_equal(x, y, gold.tolerance)) & are_sure
+            unequal |= is_text & ~are_named_alike & (x.digits != HUGE)
+            sure = np.where(is_text, are_named_alike, surely_strictly_equal(x, y, gold.tolerance)) & are_sure
             places = np.flatnonzero(~sure & ~unequal)
             # A part of rows in any order reads every block.
             order = np.argsort(rows[1][places], kind="stable")
@@ -447,7 +446,7 @@ class CodedColumns:
     def _alike_columns(self, i: int) -> list[int]:
         """The likeliest predicted column with the texts of gold column i, if any."""
         candidates = in_likely_order(self.gold[i], self.predicted, self._likely_alike(i))
-        return list(islice((k for k in candidates if self.is_alike(i, k)), 1))
+        return next(([k] for k in candidates if self.is_alike(i, k)), [])
 
     def _options(self, i: int) -> list[int]:
         candidates = [k for k in self._near_columns(i) if self.is_alike(i, k) or self._can_pair(*self.pair(i, k))]
@@ -499,8 +498,6 @@ class CodedColumns:
         """The summed distance of the numbers of two columns after sorting both."""
         import numpy as np
 
-        if self.is_alike(i, k):
-            return 0.0
         lines = (in_order(column.arrays().numbers.values.copy()) for side, column in enumerate(self.pair(i, k)))
         return float(np.abs(np.subtract(*lines)).sum())
 
@@ -568,8 +565,8 @@ class CodedColumns:
             for partners, rows in assignments(options, self.rows(), split, self._name):
                 work.assignments += 1
                 if partners != tuple(first_try or ()) and self.loose_rows_agree(list(enumerate(partners)), rows):
-                    return replace(otherwise, verdict="equal", assignment=partners, n_tried=work.assignments)
-        return replace(otherwise, n_tried=max(1, work.assignments))
+                    return replace(otherwise, verdict="equal", assignment=partners)
+        return otherwise
 
     def _name(self, k: int) -> tuple[int, str | None]:
         """A name that predicted columns share if they contain the same texts, row by row, and the same label if labels count."""

@@ -42,9 +42,7 @@ from evalsuite.compare.numbers import (
     ZERO_TOL,
     Number,
     Tolerance,
-    exact_of,
     float_of,
-    is_within,
     numbers_equal,
     reach,
 )
@@ -244,8 +242,8 @@ class StrictColumn:
             summary = self.source.summary
             if summary.are_plain:
                 # Its ranks are kept, even if its numbers were released.
-                empty = int(self.source.arrays.keys.of_texts([""])[0]) * summary.n_empty
-                return Sketch(summary.n_empty, empty % (1 << 64), self.source.ranks(), summary.decimals)
+                empty = self.source.arrays.keys.of_texts([""]) * np.uint64(summary.n_empty)
+                return Sketch(summary.n_empty, int(empty[0]), self.source.ranks(), summary.decimals)
             numbers, names, _ = self.arrays()
             ordered, is_other = in_order(numbers.values.copy()), np.isnan(numbers.values)
             others = int(names[is_other].sum(dtype=np.uint64))
@@ -405,7 +403,7 @@ def labels(header: Sequence[str], other: Sequence[str]) -> list[str | None]:
 
 
 def _fold_name(name: str) -> str:
-    return name.casefold() if name.isalnum() else _BETWEEN.sub("", name.casefold())
+    return _BETWEEN.sub("", name.casefold())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -479,13 +477,10 @@ def can_pair(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Toleran
     left, right = (Counter(class_of.get(cell, cell) for cell in cells) for class_of, cells in zip(names, (gold, predicted), strict=True))
     if left != right:
         return False
-    is_same = Counter(map(key, gold)) == Counter(map(key, predicted))
     for points, accepting in clusters:
-        if all_pairs_equal(points, accepting, tolerance):
-            continue
         if len(points) * len(accepting) <= _PAIRS_LOOKED_AT and not _all_have_one(points, accepting, tolerance):
             return False
-        if not is_same and not _greedy(points, [(*intervals[p], bags[1][p]) for p in accepting], bags[0]):
+        if not _greedy(points, [(*intervals[p], bags[1][p]) for p in accepting], bags[0]):
             return False
     return True
 
@@ -499,14 +494,13 @@ def _clusters(
     """
     events: list[tuple[float, float, bool, Cell]] = [(low, high, False, cell) for cell, (low, high) in intervals.items()]
     events += [(value, value, True, cell) for cell in gold if (value := place(cell)) is not None]
-    events.sort(key=lambda event: event[:2])
+    events.sort(key=lambda event: event[0])
     names: tuple[dict[Cell, Any], dict[Cell, Any]] = ({}, {})
     clusters: list[tuple[list[Cell], list[Cell]]] = []
     reach = float("-inf")
     for low, high, is_gold, cell in events:
         if not clusters or low > reach:
             clusters.append(([], []))
-            reach = high
         reach = max(reach, high)
         clusters[-1][0 if is_gold else 1].append(cell)
         names[0 if is_gold else 1][cell] = ("cluster", len(clusters))
@@ -519,24 +513,9 @@ def _all_have_one(points: Sequence[Cell], accepting: Sequence[Cell], tolerance: 
     return all(map(any, pairs)) and all(map(any, zip(*pairs, strict=True)))
 
 
-def all_pairs_equal(points: Sequence[Cell], intervals: Sequence[Cell], tolerance: Tolerance) -> bool:
-    """Whether every gold cell of a group equals every predicted one."""
-    if not points or not intervals:
-        return True
-    if tolerance.own and _spans(points, intervals, tolerance):
-        return True
-    if len(points) * len(intervals) > _PAIRS_LOOKED_AT:
-        return False
-    return all(equal(g, p, tolerance) for g in points for p in intervals)
-
-
-def _spans(points: Sequence[Cell], intervals: Sequence[Cell], tolerance: Tolerance) -> bool:
-    """Whether a check's own tolerance covers even the two ends of a group, so that all cells between them are equal."""
-    golds, predictions = list(map(exact_of, points)), list(map(exact_of, intervals))
-    low, high = min(golds), max(golds)
-    # The share of gold is smallest for the smallest gold.
-    smallest = min(abs(low), abs(high)) if low * high > 0 else Decimal(0)
-    return all(is_within(distance, smallest, tolerance) for distance in (abs(max(predictions) - low), abs(high - min(predictions))))
+def all_pairs_equal(points: Sequence[Cell], accepting: Sequence[Cell], tolerance: Tolerance) -> bool:
+    """Whether every gold cell of a group equals every predicted one; false for too many pairs, whose rows are compared then."""
+    return len(points) * len(accepting) <= _PAIRS_LOOKED_AT and all(equal(g, p, tolerance) for g in points for p in accepting)
 
 
 def _place_of(cell: Cell) -> float:
@@ -544,7 +523,7 @@ def _place_of(cell: Cell) -> float:
 
 
 def _greedy(points: Sequence[Cell], accepting: Sequence[tuple[float, float, int]], bag: Counter[Cell]) -> bool:
-    """Whether the points can be covered one to one by the intervals (low, high, how often): always use the open one with the earliest end.
+    """Whether the points can be covered by as many intervals (low, high, how often): always use the open one with the earliest end.
 
     A necessary condition only, because the intervals are the widest that a prediction may accept; `equal` decides rows.
     """
@@ -566,7 +545,7 @@ def _greedy(points: Sequence[Cell], accepting: Sequence[tuple[float, float, int]
             heap[0][1] -= used
             if heap[0][1] == 0:
                 heapq.heappop(heap)
-    return not heap and at == len(waiting)
+    return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import pytest
 from evalsuite.compare.columns import UnreadTable, memory_of, packed_of
 from evalsuite.compare.numbers import Tolerance
 from evalsuite.compare.packed_text import Block, OddError, pack_lists
-from evalsuite.compare.strict_columns import Places, _spans, all_pairs_equal, can_pair, equal, show
+from evalsuite.compare.strict_columns import Places, all_pairs_equal, can_pair, equal, show
 from evalsuite.compare.strict_matching import cause_of_refusal, kind_of_form, most_similar, unmatched_in_any_order
 from evalsuite.compare.strict_tables import columns_for
 from evalsuite.compare.values import Cell, read_cell
@@ -50,11 +50,13 @@ def test_columns_that_can_be_paired() -> None:
         assert is_possible or not is_paired, (gold, predicted, tolerance)
         n_paired, n_possible = n_paired + is_paired, n_possible + is_possible
     assert (n_paired, n_possible) == (706, 718)
+    # As floats they are farther apart than they are.
+    assert can_pair([read_cell("302470000000000.00000000")], [read_cell("302469999999697.5300000000000")], Tolerance())
 
 
 @pytest.mark.parametrize("most", [0, 4, 2_000])
 def test_groups_in_which_all_cells_are_equal(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every gold cell with every predicted one; beyond the limit of pairs only a tolerance that covers both ends says so."""
+    """Every gold cell with every predicted one; beyond the limit of pairs none says so."""
     monkeypatch.setattr("evalsuite.compare.strict_columns._PAIRS_LOOKED_AT", most)
     n_equal = n_told = 0
     for gold, predicted, tolerance in drawn_sides(600):
@@ -64,23 +66,8 @@ def test_groups_in_which_all_cells_are_equal(most: int, monkeypatch: pytest.Monk
         told = all_pairs_equal(gold, predicted, tolerance)
         assert are_equal or not told
         n_equal, n_told = n_equal + are_equal, n_told + told
-    assert (n_equal, n_told) == {0: (46, 40), 4: (46, 44), 2_000: (46, 46)}[most]
+    assert (n_equal, n_told) == {0: (46, 0), 4: (46, 37), 2_000: (46, 46)}[most]
     assert all_pairs_equal([], [1], Tolerance()) is all_pairs_equal([1], [], Tolerance()) is True
-
-
-@pytest.mark.parametrize(
-    ("gold", "predicted", "rel", "distance", "is_covered"),
-    [
-        ("10 11", "10 11", 0.1, 0.0, True), ("10 12", "10 12", 0.1, 0.0, False), ("-10 -11", "-10 -11", 0.1, 0.0, True),
-        ("-1 1", "0", 0.5, 0.0, False),
-        ("-1 1", "0", 0.0, 1.0, True), ("0 1", "0 1", 0.5, 0.5, False), ("0 0", "0", 0.5, 0.0, True), ("5", "5.5 4.5", 0.1, 0.0, True),
-        ("5", "5.5 4.4", 0.1, 0.0, False), ("5", "5.6 5", 0.1, 0.0, False), ("1 2", "1 2", 1.0, 0.0, True), ("0 2", "1", 1.0, 0.0, False),
-    ],
-)  # fmt: skip
-def test_a_tolerance_that_covers_both_ends(gold: str, predicted: str, rel: float, distance: float, is_covered: bool) -> None:
-    """Of the farthest prediction from either end of gold, with the share of the smallest gold number."""
-    sides = (list(map(read_cell, side.split())) for side in (gold, predicted))
-    assert _spans(*sides, Tolerance(rel=rel, abs=distance, own=True)) is is_covered
 
 
 def test_predictions_near_a_number() -> None:
