@@ -159,7 +159,7 @@ def _range(text: str, locale: str) -> Span | None:
     """Two dates with something between them; what the first lacks it takes from the second: "3-5 May 2024", "May 3 - June 5, 2024"."""
     parts = _BETWEEN.split(text)
     if len(parts) != 2:
-        parts = re.split(r"(?<=[a-z\d])-(?=[a-z\d])", text, maxsplit=1) if text.count("-") == 1 else []
+        parts = re.split(r"(?<=[a-z\d])-(?=[a-z\d])", text) if text.count("-") == 1 else []
     if len(parts) != 2:
         return None
     left, right = parts
@@ -283,7 +283,7 @@ def date_readings(text: str) -> Iterator[tuple[int, str]]:
         if (iso_moment := _iso_instant(iso)) is not None:
             yield iso_moment, "ISO text"
         return
-    if len(text) > _LONGEST_DATE or not any(map(str.isdigit, text)):
+    if len(text) > _LONGEST_DATE:
         return
     if len(text) == len("YYYYMMDD") and text.isdigit():
         forms = [("YYYYMMDD", "")]

@@ -61,6 +61,7 @@ def test_recorded_results(name: str) -> None:
 
 
 def test_names_of_days_and_of_the_largest_numbers() -> None:
-    """Months and days by their first three letters; an integer that no float has is a name of its own."""
+    """Months and days by their first three letters; an integer that no float has is a name of its own, and no day."""
     assert list(map(" ".join, CALENDAR)) == ["jan feb mar apr may jun jul aug sep oct nov dec", "mon tue wed thu fri sat sun"]
     assert [_name(value) for value in (2**1024 - 2**970 - 1, 2**1024 - 2**970)] == [sys.float_info.max, repr(2**1024 - 2**970)]
+    assert days_of(10**5000) is None

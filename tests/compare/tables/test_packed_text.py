@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from evalsuite.compare.columns import Arrays, as_values, from_message, packed_of, packed_table, to_message
+from evalsuite.compare.columns import Arrays, as_values, from_message, has_long_integer, packed_of, packed_table, to_message
 from evalsuite.compare.packed_text import (
     NULL,
     Keys,
@@ -29,6 +29,15 @@ TEXTS = [*(LETTERS[:n] for n in (0, 1, 7, 8, 9, 15, 16, 17, 24, 25)), *("x" * n 
 def texts_of(packed: Packed) -> list[list[str]]:
     """The columns again."""
     return [[text for block in packed.blocks() for text in block.texts(column)] for column in range(packed.width)]
+
+
+@pytest.mark.parametrize(
+    ("cell", "is_long"), [("1" * 310, True), ("1" * 309, False), (" -" + "1" * 308, True), ("1.5" + "0" * 307, False), ("x" * 310, False)]
+)
+def test_integers_beyond_floats_are_found(cell: str, is_long: bool) -> None:
+    """In a column of any kind, by how they begin: tables with them are compared as the reference does, which may fail."""
+    packed = packed_table(("a",), "t", pack_lists([["1", cell]]).frames)
+    assert [has_long_integer(column, 310) for column in (["1", cell], packed.columns[0])] == [is_long, is_long]
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 100])
