@@ -384,6 +384,13 @@ def test_steps_of_tree_match() -> None:
     assert scored(answer, gold=gold, post_process=["reclassify_nulls"]).strict is not None
 
 
+def test_a_gold_database_without_tables() -> None:
+    """There is nothing to compare, which is gold's fault."""
+    found = SCORERS.load("duckdb_match").score({}, gold={})
+    assert (found.official, found.strict, found.fault and found.fault.code) == (None, None, "BAD_SPEC")
+    assert found.reason == "gold has no table to compare"
+
+
 def test_the_official_verdict_is_known_before_the_strict_one() -> None:
     """So that a strict verdict that takes too long does not lose it."""
     table = Table(header=("a",), columns=(("1",),), n_rows=1, name="x")

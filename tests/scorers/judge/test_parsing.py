@@ -65,6 +65,8 @@ SCORES = [
     ("I rate it 4, bbb " + "bb " * 11 + "if so", 0.8, "a condition 41 characters after"),
     ("if" + " bb" * 65 + " b the score: 4", None, "a condition 200 characters before"),
     ("if" + " bb" * 66 + " the score: 4", 0.8, "a condition 201 characters before"),
+    ("if" + " bb" * 60 + " on a scale of 1 to 5 the score: 4", 0.8, "a condition 208 characters before, with a scale between"),
+    ("It is good. Score (1-5): 4", 0.8, "a label with its scale"),
     ("{'a': 1, 'score': 4, 'b': 2}!", 0.8, "Python quotes and a sign"),
     ("Score: 4.\n" + "a" * 19_990, 0.8, "20,000 characters"),
     ("Score: 4.\n" + "a" * 19_991, None, "20,001 characters"),
