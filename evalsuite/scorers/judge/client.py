@@ -124,9 +124,9 @@ class Exchange:
     address: str
     headers: Mapping[str, str]
     body: Mapping[str, Any]
-    seconds: float = 0.0
-    status: int = 0
-    text: str = ""
+    seconds: float
+    status: int
+    text: str
 
 
 class Endpoint:
@@ -155,7 +155,7 @@ class Endpoint:
         """Send one body and return the response. Raises `TransportError`."""
         headers, keyed = self._headers("application/json")
         address = self.provider.address(self.settings.base_url, model)
-        exchange = Exchange(address=address, headers={**headers, **dict.fromkeys(keyed, "[key]")}, body=body)
+        shown: dict[str, Any] = {"address": address, "headers": {**headers, **dict.fromkeys(keyed, "[key]")}, "body": body}
         started, status, text = time.monotonic(), 0, ""
         try:
             response = self._send(address, json.dumps(body).encode(), headers | keyed)
@@ -164,7 +164,7 @@ class Endpoint:
             text = error.kind
             raise
         finally:
-            self.on_exchange(replace(exchange, seconds=time.monotonic() - started, status=status, text=text))
+            self.on_exchange(Exchange(**shown, seconds=time.monotonic() - started, status=status, text=text))
         return response
 
     def _send(self, address: str, data: bytes, headers: Mapping[str, str], **options: Any) -> Response:

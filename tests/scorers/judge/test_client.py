@@ -507,6 +507,7 @@ def test_the_key_of_a_request() -> None:
         {"model": "n"}, {"messages": ()}, {"parameters": {"temperature": 0.2}}, {"sample": 0}, {"prompt": "q"},
     )  # fmt: skip
     assert len({one.key(), *(replace(one, **other).key() for other in others)}) == 6
+    assert Request(model="m", messages=one.messages, parameters=one.parameters, prompt="p") == replace(one, sample=0)
 
 
 @pytest.mark.parametrize("limit", ["requests_per_minute", "tokens_per_minute"])

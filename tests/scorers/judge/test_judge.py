@@ -263,7 +263,7 @@ def test_a_limit_of_cost() -> None:
         else:
             with pytest.raises(FaultError, match=r"not asked: judge\.max_cost, 1, is spent"):
                 judge.ask(a_question())
-        assert len(client.asked) == is_asked
+        assert [request.sample for request in client.asked] == [0] * is_asked
 
 
 def test_silent_verdicts_have_no_vote(serve: Serve, judge_at: Make) -> None:

@@ -71,6 +71,8 @@ SCORES = [
     ("Score: 4.\n" + "a" * 19_990, 0.8, "20,000 characters"),
     ("Score: 4.\n" + "a" * 19_991, None, "20,001 characters"),
     ('{"a":' * 20_000, None, "deep"),
+    ("{" * 199 + '{"score": 4}', 0.8, "the 200th brace"),
+    ("{" * 200 + '{"score": 4}', None, "the 201st brace"),
 ]
 
 

@@ -151,6 +151,7 @@ def test_bertscore_downloads_nothing(tmp_path: Path) -> None:
         get_metric("bertscore", model="microsoft/deberta-v3-base").evaluate("a", "a")
     for name in ("bertscore", "hedging_language"):
         assert get_metric(name, model="models/m", layer=3).signature != get_metric(name, model="models/m").signature
+        assert TransformersEmbedder("models/m").signature == "m-L-1"
         assert "|layer:-1|" in get_metric(name, model="models/m").signature
 
 
