@@ -32,7 +32,11 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 _MESSAGE_BYTES = 1 << 18
-_SCRIPT = """import json, os, signal, socket, sys
+# For a shell the text between the first lines is a command, for Python a string: a `#!` line with the interpreter's path ends at a space.
+_SCRIPT = """#!/bin/sh
+'''exec' "{python}" -IS "$0" "$@"
+' '''
+import json, os, signal, socket, sys
 connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 connection.connect({place!r})
 request = {{"words": sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ), "has_terminal": False, "fork_servers": {fork_servers!r}}}
@@ -100,7 +104,7 @@ class CommandServer:
     def _started(self, pid: int) -> "subprocess.Popen[bytes]":
         """The server process, which lives as long as the process `pid`."""
         self.script.parent.mkdir()
-        self.script.write_text(f"#!{sys.executable} -IS\n" + _SCRIPT.format(place=str(self._place), fork_servers=str(self.fork_servers)))
+        self.script.write_text(_SCRIPT.format(python=sys.executable, place=str(self._place), fork_servers=str(self.fork_servers)))
         self.script.chmod(0o755)
         alive = os.pidfd_open(pid)
         descriptors = [alive]

@@ -14,6 +14,7 @@ applies to all groups below it, so every level up to the visible root is read.
 
 import ctypes
 import os
+import re
 import sys
 import threading
 import time
@@ -47,11 +48,13 @@ def levels(controller: Controller, process: Path = Path("/proc/self")) -> tuple[
     folders: list[Path] = []
     for _, names, group_path in groups:
         for mount in mounts:
-            root, place, rest = mount[3], mount[4], mount[mount.index("-") + 1 :]
+            rest = mount[mount.index("-") + 1 :]
             fits = (rest[0] == "cgroup" and controller in names.split(",") and controller in rest[2].split(",")) or (
                 rest[0] == "cgroup2" and not names
             )
             if fits:
+                # Spaces, tabs, line ends and backslashes are octal numbers there.
+                root, place = (re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text) for text in mount[3:5])
                 folders += _upward(Path(place), root, group_path)
     return tuple(folders)
 

@@ -82,7 +82,7 @@ def test_in_bash(workplace: Path) -> None:
     command = tmp = workplace / "bin"
     command.mkdir(exist_ok=True)
     script = tmp / "evalsuite"
-    script.write_text(f'#!/bin/sh\nexec {sys.executable} -m evalsuite "$@"\n', encoding="utf-8")
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m evalsuite "$@"\n', encoding="utf-8")
     script.chmod(0o755)
     environment = {**os.environ, "LC_ALL": "C", "PYTHONPATH": str(ROOT), "PATH": f"{tmp}{os.pathsep}{os.environ['PATH']}"}
     code = 'eval "$(evalsuite --show-completion bash)"; COMP_WORDS=(evalsuite scorers numb); COMP_CWORD=2; '

@@ -45,7 +45,7 @@ def test_start_loads_next_to_nothing() -> None:
 
 def test_a_reader_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
     """`evalsuite --help | head -0` ends well."""
-    done = finished(f"{sys.executable} -m evalsuite --help | head -0", shell=True)
+    done = finished(f'"{sys.executable}" -m evalsuite --help | head -0', shell=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert main(["--help"]) == 0
 

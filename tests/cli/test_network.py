@@ -105,7 +105,7 @@ def queries_scene(folder: Path) -> tuple[list[list[str]], Path, int]:
     ids = [id_ for id_ in made.gold if (made.gold_folder / "sql" / f"{id_}.sql").is_file()]
     for table in (made.gold_folder / "exec_result").glob(f"{ids[0]}[._]*csv"):
         table.unlink()
-    run = RUN.replace("GOLD", str(made.gold_folder))
+    run = RUN.replace("GOLD", shlex.quote(str(made.gold_folder)))
     (folder / "queries").mkdir()
     (folder / "queries" / f"{ids[1]}.sql").write_text("SELECT 1")
     lines = (run, f"{run} --live-gold", f"{run} --filter '[!{ids[0][0]}]*'", f"{run.replace(' sub', ' queries')} --mode sql")
@@ -122,7 +122,9 @@ def placeholders_scene(folder: Path) -> tuple[list[list[str]], Path]:
     for id_ in made.gold:
         (folder / "queries" / f"{id_}.sql").write_text("SELECT 1")
     runs = [f"run {name} --gold GOLD --isolation {how} --no-save" for how, name in (("none", "sub"), ("process", "queries"))]
-    return [line.replace("GOLD", str(made.gold_folder)).split() for line in (*runs, "connections test --gold GOLD")], folder
+    return [
+        [word.replace("GOLD", str(made.gold_folder)) for word in line.split()] for line in (*runs, "connections test --gold GOLD")
+    ], folder
 
 
 def check_files(found: list[dict[str, Any]], folder: Path) -> None:

@@ -100,7 +100,7 @@ def test_faults_exit_2(words: str, content: str, message: str, tmp_path: Path, c
     """What cannot be read or used is one `error:` line with the file, and nothing stands on stdout."""
     path = tmp_path / "x.json"
     path.write_text(content)
-    code, out, err = shown(capsys, *words.format(path, path).split())
+    code, out, err = shown(capsys, *(word.format(path) for word in words.split()))
     assert (code, out) == (2, "")
     error = next(line for line in err.splitlines() if not line.startswith("note: "))
     assert error.startswith("error: ")

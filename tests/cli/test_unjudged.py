@@ -1,6 +1,7 @@
 """An instance without a judge is unjudged in every number, whatever was submitted for it."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ place = copy_of(make_place)
 
 def lines(words: str, code: int = 0) -> list[str]:
     """The lines that a command prints, which ends with this code."""
-    return called(*words.split(), cwd=Path()).stdout.splitlines() if code == 2 else said(words, code=code).splitlines()
+    return called(*shlex.split(words), cwd=Path()).stdout.splitlines() if code == 2 else said(words, code=code).splitlines()
 
 
 def test_the_headline_is_the_mean_of_what_was_judged(place: Path) -> None:
@@ -64,7 +65,7 @@ def test_nothing_judged_has_no_score(place: Path) -> None:
     summary = json.loads((folder / "run.json").read_text())["summary"]
     assert [summary[key] for key in ("score", "official", "strict", "interval_95", "se", "reference_ratio")] == [None] * 6
     assert lines("run a_judge --gold judge_only -q --fail-under 0 --no-save", 1)[-1].startswith("done: nothing judged (0 of 4)")
-    assert "undecided" in lines(f"compare {folder} {folder} --fail-on-regression -q", 1)[-1]
+    assert "undecided" in lines(f"compare '{folder}' '{folder}' --fail-on-regression -q", 1)[-1]
     board = as_json("leaderboard a_judge b_judge --gold judge_only", code=4)
     assert [(row["rank"], row["score"], row["n_judged"]) for row in board["rows"]] == [(None, None, 0)] * 2
 

@@ -110,7 +110,7 @@ def test_interrupted_at_any_time(tmp_path: Path) -> None:
 
 # Runs a command and sends SIGTERM to itself at the n-th call in the main thread of the functions so named, or at the n-th new function.
 _STOPPED_AT = """
-import os, signal, sys
+import os, pathlib, signal, sys
 from evalsuite.cli import gate, main
 
 name, wanted, reached, *sys.argv[1:] = sys.argv[1:]
@@ -124,7 +124,7 @@ def stop(frame, event, argument):
     seen.add(frame if name else code)
     if len(seen) == int(wanted):
         sys.settrace(None)
-        open(reached, "w").write(f"{code.co_filename}:{code.co_firstlineno} {code.co_qualname}")
+        pathlib.Path(reached).write_text(f"{code.co_filename}:{code.co_firstlineno} {code.co_qualname}")
         os.kill(os.getpid(), signal.SIGTERM)
 
 

@@ -72,18 +72,22 @@ def outcome(machine: dict[str, Any], folder: Path, sides: Sequence[str]) -> dict
     """Exit code, last words on stderr, and the rows that the run saved, also in a journal."""
     folder.mkdir(mode=0o777)
     disk, saved = folder / "disk", folder / "saved"
+    inside = shlex.quote(str(disk))
     disk.mkdir()
     words = ["run", sides[0], "--gold", sides[1], "--out", disk / "run", "--quiet", "--no-cache", "--jobs", machine["jobs"]]
     start = [sys.executable, "-c", START, repr(machine["limits"]), machine["user"], *words]
-    lines = [f"mount -t tmpfs -o size={machine['disk']}k none {disk}"] if machine["disk"] else []
-    lines += [f"chmod 777 {disk}", "mkdir -p /var/tmp", f"export TMPDIR={disk} HOME={disk}"]
+    lines = [f"mount -t tmpfs -o size={machine['disk']}k none {inside}"] if machine["disk"] else []
+    lines += [f"chmod 777 {inside}", "mkdir -p /var/tmp", f"export TMPDIR={inside} HOME={inside}"]
     if machine["user"]:
         # The interpreter may be in a home that is closed to others.
         home = Path(sys.base_prefix).parts[1]
         lines += [f"chmod o+x /{home}"] if home != "root" else [_open_home(folder)]
     lines += [f"mount -t tmpfs -o size=0,mode=000 none {place}" for place in machine["absent"] if place != "/proc"]
     lines += ["mount -t tmpfs -o ro none /proc"] if "/proc" in machine["absent"] else []
-    lines += [f"{shlex.join(map(str, start))}; code=$?", f"cat {disk}/run/results.jsonl > {saved} 2>/dev/null; exit $code"]
+    lines += [
+        f"{shlex.join(map(str, start))}; code=$?",
+        f"cat {inside}/run/results.jsonl > {shlex.quote(str(saved))} 2>/dev/null; exit $code",
+    ]
     script = "\n".join(lines)
     command = ["unshare", "--mount", "sh", "-c", script] if os.geteuid() == 0 else ["sh", "-c", script]
     with _in_groups(machine["groups"]) as groups:
@@ -97,7 +101,7 @@ def _open_home(folder: Path) -> str:
     """Return shell lines that show only the interpreter below /root, to everybody, in the mounts of this machine."""
     place, apart = Path(sys.base_prefix), folder / "python"
     steps = ["mkdir {1}", "mount --bind {0} {1}", "mount -t tmpfs -o mode=755 none /root", "mkdir -p {0}", "mount --bind {1} {0}"]
-    return "; ".join(steps).format(place, apart)
+    return "; ".join(steps).format(*(shlex.quote(str(one)) for one in (place, apart)))
 
 
 class _in_groups:  # noqa: N801 - reads as a function

@@ -177,7 +177,7 @@ V2 = "0::/user.slice/run.scope\n"
             {"memory": ["sys/memory/docker/abc/job", "sys/memory/docker/abc", "sys/memory/docker", "sys/memory"]},
         ),
         # A container that sees only its own part of the tree.
-        (V1, [("/docker/abc", "sys/memory", "cgroup", "rw,memory")], {"memory": ["sys/memory/job", "sys/memory"], "cpu": []}),
+        (V1, [("/docker/abc", "sys/me mory", "cgroup", "rw,memory")], {"memory": ["sys/me mory/job", "sys/me mory"], "cpu": []}),
         (
             V2,
             [("/", "sys/all", "cgroup2", "rw")],
@@ -191,7 +191,8 @@ def test_groups_are_found_in_both_versions(
     """Every level counts that can be seen, the own one first."""
     lines = []
     for root, place, kind, options in mounts:
-        lines.append(f"30 23 0:26 {root} {tmp_path / place} rw,nosuid shared:9 - {kind} cgroup {options}\n")
+        mounted = str(tmp_path / place).replace(" ", "\\040")
+        lines.append(f"30 23 0:26 {root} {mounted} rw,nosuid shared:9 - {kind} cgroup {options}\n")
         (tmp_path / place).mkdir(parents=True)
     for wanted in folders.values():
         for folder in wanted or ():

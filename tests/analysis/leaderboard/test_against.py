@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -367,7 +368,8 @@ def test_the_way_out_for_sides_that_differ(tmp_path: Path, others: list[str], me
     ]
     with pytest.raises(UsageError) as refused:
         compare([base, *rest])
-    command = f"`evalsuite compare '{tmp_path}/a sub' {tmp_path}/b --gold {tmp_path}/g` scores both on one gold"
+    own, other, gold = (shlex.quote(str(tmp_path / name)) for name in ("a sub", "b", "g"))
+    command = f"`evalsuite compare {own} {other} --gold {gold}` scores both on one gold"
     scored = f"{command}, or compare them as they are with --force"
     assert (refused.value.message, refused.value.hint) == (message, hint.format(scored=scored))
     if hint == "{scored}":
