@@ -87,6 +87,7 @@ class _SubprocessWorker:
             is_ready = False
         if not is_ready:
             self.kill()
+            self.close()
             raise start_error()
 
     @property
@@ -141,6 +142,13 @@ class _SubprocessWorker:
         end()
         self._process.wait()
 
+    def close(self) -> None:
+        """Close the pipes of a worker that was killed, from which no thread reads any more."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
 
 def subprocess_results(tasks: Sequence[Task], *, jobs: int, gold_inodes: frozenset[Inode], order: str, budget: Budget) -> Iterator[Result]:
     """Yield one result per task as soon as it is known; `jobs` workers in parallel, started on demand and ended with the last task."""
@@ -178,6 +186,8 @@ def subprocess_results(tasks: Sequence[Task], *, jobs: int, gold_inodes: frozens
         for worker in list(workers):
             worker.kill()
         threads.shutdown(wait=True)
+        for worker in workers:
+            worker.close()
 
 
 def serve() -> None:

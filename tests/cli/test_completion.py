@@ -84,7 +84,7 @@ def test_in_bash(workplace: Path) -> None:
     script = tmp / "evalsuite"
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m evalsuite "$@"\n', encoding="utf-8")
     script.chmod(0o755)
-    environment = {**os.environ, "LC_ALL": "C", "PYTHONPATH": str(ROOT), "PATH": f"{tmp}{os.pathsep}{os.environ['PATH']}"}
+    environment = {**os.environ, "LC_ALL": "C.UTF-8", "PYTHONPATH": str(ROOT), "PATH": f"{tmp}{os.pathsep}{os.environ['PATH']}"}
     code = 'eval "$(evalsuite --show-completion bash)"; COMP_WORDS=(evalsuite scorers numb); COMP_CWORD=2; '
     code += '"$(complete -p evalsuite | sed "s/.*-F \\([^ ]*\\).*/\\1/")" evalsuite numb scorers; echo "${COMPREPLY[@]}"'
     shown = finished(["bash", "-c", code], cwd=workplace, env=environment)

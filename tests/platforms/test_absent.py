@@ -33,6 +33,8 @@ def on(system: str, folder: Path, *words: object, encoding: str | None = None) -
     paths = os.pathsep.join((str(Path(__file__).parent / "absent"), str(ROOT)))
     # Temporary folders of its own: without locks they look like a dead run's to the other tests of this machine.
     environment = {**os.environ, "TMPDIR": str(folder), "EVALSUITE_TEST_ABSENT": system, "PYTHONPATH": paths, "PYTHONIOENCODING": encoding}
+    # What a command leaves open would be said on stderr.
+    environment["PYTHONWARNINGS"] = "default::ResourceWarning"
     return finished([sys.executable, "-m", "evalsuite", *words], cwd=ROOT, env=environment, encoding=encoding)
 
 

@@ -131,8 +131,6 @@ def piped(
     encoding: str = "utf-8",
 ) -> Shown:
     """The command between pipes, `text` on stdin; what it prints is read strictly in that encoding, which `env` has to ask for."""
-    if env == C_LOCALE:
-        need_ascii_checkout()
     if _is_forkable(command, env):
         words = list(command)[len(EVALSUITE) :]
         done = command_server().run(words, cwd=cwd, env=environment(env), text=text, seconds=timeout, encoding=encoding)
@@ -155,6 +153,8 @@ def _is_forkable(command: Sequence[object], env: Mapping[str, str | None] | None
 
 def environment(changes: Mapping[str, str | None] | None = None) -> dict[str, str]:
     """The environment of a person with an ordinary terminal, with these changes; None takes a variable away."""
+    if changes == C_LOCALE:
+        need_ascii_checkout()
     base = {key: value for key, value in os.environ.items() if key not in _DECIDED_BY_THE_TEST}
     return {key: value for key, value in {**base, **_USUAL, **(changes or {})}.items() if value is not None}
 
