@@ -19,7 +19,7 @@ from evalsuite.runs.executors import Execute
 from evalsuite.runs.run_files import write_atomically
 from evalsuite.runs.run_folder import labels_path
 from evalsuite.runs.summary import summarise
-from evalsuite.stats.intervals import corrected_mean
+from evalsuite.stats.intervals import corrected_mean, cut_to_scale
 
 NUMBERS = ("score", "official", "strict")
 _LISTS = ("applied", "stale", "expired")
@@ -271,7 +271,7 @@ def human_score(results: Sequence[Result], labels: Labels) -> HumanEstimate | No
     graded = [result for result in results if not is_ungraded(result)]
     scored = [result for result in graded if result.status == "scored" and result.score is not None]
     cases = [(float(result.score or 0.0), labels.get(result.instance_id)) for result in scored]
-    return _correct_by_labels(cases, n_all=len(graded))
+    return _correct_by_labels(cases, n_all=len(graded), least=0.0)
 
 
 def human_difference(
@@ -288,15 +288,16 @@ def human_difference(
         scores = [0.0 if result.status in ZERO else values.get(result.instance_id) for result, values in zip((a, b), labels, strict=True)]
         left, right = scores
         cases.append(((value(b) or 0.0) - (value(a) or 0.0), None if left is None or right is None else right - left))
-    return _correct_by_labels(cases, n_all=len(pairs))
+    return _correct_by_labels(cases, n_all=len(pairs), least=-1.0)
 
 
-def _correct_by_labels(cases: Sequence[Case], *, n_all: int) -> HumanEstimate | None:
-    """Return the corrected mean over `n_all` cases; those not listed are surely 0."""
+def _correct_by_labels(cases: Sequence[Case], *, n_all: int, least: float) -> HumanEstimate | None:
+    """Return the corrected mean over `n_all` cases, of a scale from `least` to 1; those not listed are surely 0."""
     both = [(score, label) for score, label in cases if label is not None]
     if len(both) < 2:
         return None
-    mean = corrected_mean(both, [score for score, label in cases if label is None])
+    values = [value for case in cases for value in case if value is not None]
+    mean = cut_to_scale(corrected_mean(both, [score for score, label in cases if label is None]), values, least=least)
     assert mean.low is not None
     assert mean.high is not None
     share = len(cases) / n_all

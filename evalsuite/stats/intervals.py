@@ -6,7 +6,7 @@ chance that one of k or all k are right, and the sources of variance.
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Literal, get_args
 
@@ -587,6 +587,17 @@ def corrected_mean(both: Sequence[tuple[float, float]], cheap_alone: Sequence[fl
     half = t_value(confidence, n - 1) * se
     low, high, note = estimate - half, estimate + half, f"{n_others} others, weight {weight:.2f}"
     return Interval(estimate=estimate, low=low, high=high, confidence=confidence, method="prediction-powered", n=n, se=se, note=note)
+
+
+def cut_to_scale(interval: Interval, values: Iterable[float], *, least: float = 0.0) -> Interval:
+    """Return the interval cut to [least, 1], where the mean of values lies that are all in there; uncut if one is not.
+
+    An approximate interval of few values may be wider than the scale: no score is below 0 % or above 100 %.
+    """
+    if not all(least <= value <= 1 for value in values):
+        return interval
+    low, high = (None if end is None else min(1.0, max(least, end)) for end in (interval.low, interval.high))
+    return replace(interval, estimate=min(1.0, max(least, interval.estimate)), low=low, high=high)
 
 
 def _covariance(left: Sequence[float], right: Sequence[float]) -> float:

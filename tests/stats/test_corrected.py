@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from evalsuite.stats.intervals import corrected_mean
+from evalsuite.stats.intervals import corrected_mean, cut_to_scale
 from evalsuite.stats.samples import StatsError
 
 
@@ -44,6 +44,16 @@ def test_a_good_judge_shortens_and_a_blind_one_does_not_harm() -> None:
     assert width(good, people) < 0.65
     blind = [float(random.Random(seed).random() < 0.5) for seed in range(len(people))]
     assert width(blind, people) < 1.05
+
+
+def test_an_interval_within_the_scale() -> None:
+    """Two labels have an interval wider than all shares: it is cut to the scale of scores or differences, but not for other values."""
+    wide = corrected_mean([(1, 1), (0, 0.5)], [1, 0])
+    assert (wide.low or 0) < -1
+    shares, differences = cut_to_scale(wide, [0, 0.5, 1]), cut_to_scale(wide, [-0.5, 1], least=-1)
+    assert [(shares.low, shares.high), (differences.low, differences.high)] == [(0, 1), (-1, 1)]
+    assert shares.estimate == differences.estimate == wide.estimate
+    assert cut_to_scale(wide, [0, 1, 5]) == cut_to_scale(wide, [-0.5, 1]) == wide
 
 
 def test_what_cannot_be_corrected() -> None:

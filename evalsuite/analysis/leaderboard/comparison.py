@@ -96,16 +96,28 @@ class PairedDifference:
 
 
 def paired_difference(
-    name: str, a: Sequence[float], b: Sequence[float], *, alpha: float = 0.05, clusters: Sequence[str] | None = None
+    name: str,
+    a: Sequence[float],
+    b: Sequence[float],
+    *,
+    alpha: float = 0.05,
+    clusters: Sequence[str] | None = None,
+    is_raw: bool = False,
 ) -> PairedDifference:
-    """Test the difference of n pairs in the same order; `clusters` names each pair's cluster."""
+    """Test the difference of n pairs in the same order; `clusters` names each pair's cluster.
+
+    Unless the scores are `is_raw`, the limits of a difference of shares are cut to [-1, 1]: t of two pairs can be wider than the scale.
+    """
     if not a:
         return PairedDifference(name=name, n=0, note="no instance in common that both were judged on")
     test = compare_paired(b, a, alpha=alpha)
     names = ("n", "difference", "p", "method", "effect", "wins", "ties", "losses", "seed", "n_resamples")
     same: dict[str, Any] = {name: getattr(test, name) for name in names} | _limits(test.interval)
     tested = PairedDifference(name=name, a=mean(a), b=mean(b), note=_few_flips(test, alpha), **same)
-    return tested if clusters is None else _over_clusters(tested, a, b, clusters, alpha)
+    row = tested if clusters is None else _over_clusters(tested, a, b, clusters, alpha)
+    if is_raw or row.low is None or row.high is None or not all(0 <= score <= 1 for score in (*a, *b)):
+        return replace(row, is_raw=is_raw)
+    return replace(row, low=max(-1.0, row.low), high=min(1.0, row.high))
 
 
 def _limits(interval: Interval) -> dict[str, Any]:
@@ -628,10 +640,10 @@ def _parts(
 def _paired_row(name: str, pairs: Sequence[Pair], how: PairingOptions, cluster_of: Mapping[str, str] | None) -> PairedDifference:
     """Return the tested difference of the pairs' units; wins and losses follow the direction of the scores."""
     units = paired_units(pairs, how)
-    row = paired_difference(name, units.a, units.b, alpha=how.alpha, clusters=units.clusters(cluster_of))
+    row = paired_difference(name, units.a, units.b, alpha=how.alpha, clusters=units.clusters(cluster_of), is_raw=how.raw)
     lower = is_lower_better(pairs, raw=how.raw)
     wins, losses = (row.losses, row.wins) if lower else (row.wins, row.losses)
-    return replace(row, wins=wins, losses=losses, lower_is_better=lower, is_raw=how.raw)
+    return replace(row, wins=wins, losses=losses, lower_is_better=lower)
 
 
 def _adjust_by_holm(candidates: Sequence[Candidate], alpha: float) -> list[Candidate]:

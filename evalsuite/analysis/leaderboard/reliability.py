@@ -20,7 +20,7 @@ from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.leaderboard_entries import Entry
 from evalsuite.runs.run_folder import RUN
 from evalsuite.stats.agreement import Agreement, Confusion, cohen_kappa, confusion, krippendorff_alpha
-from evalsuite.stats.intervals import Repeats, corrected_mean, count_repeats, wilson_interval
+from evalsuite.stats.intervals import Repeats, corrected_mean, count_repeats, cut_to_scale, wilson_interval
 from evalsuite.stats.units import by_unit, mean_unit_details, mean_units, units_of
 
 SCHEMA_VERSION = 1
@@ -351,7 +351,7 @@ def _correct_mean(raters: Mapping[str, Mapping[str, Label]], shared: Sequence[st
     others = [label for id_, label in many.items() if id_ not in few]
     if not others or len(shared) < 2 or any(len(numbers[name]) < len(raters[name]) for name in raters):
         return None
-    mean = corrected_mean([(many[id_], few[id_]) for id_ in shared], others)
+    mean = cut_to_scale(corrected_mean([(many[id_], few[id_]) for id_ in shared], others), [*many.values(), *few.values()])
     assert mean.low is not None
     assert mean.high is not None
     ends = {"estimate": mean.estimate, "low": mean.low, "high": mean.high}

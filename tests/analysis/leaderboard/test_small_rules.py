@@ -237,7 +237,7 @@ def test_sides_that_are_no_samples() -> None:
 
 
 def test_the_mean_that_a_few_labels_correct() -> None:
-    """The rater with more labels is corrected by the other, in either order; not without more labels, on one shared one, or by words."""
+    """The rater with more labels is corrected by the other, in either order, to a share; not on one shared label, or by words."""
     many = {str(at): float(at % 3 == 0) for at in range(12)}
     few = {str(at): 1.0 for at in range(5)}
     expected = corrected_mean([(many[name], few[name]) for name in few], [many[name] for name in many if name not in few])
@@ -246,7 +246,7 @@ def test_the_mean_that_a_few_labels_correct() -> None:
         found = agree(a, b).corrected
         assert found is not None
         assert (found.cheap, found.dear, found.n, found.n_others) == ("cheap", "dear", 5, 7)
-        assert (found.estimate, found.low, found.high, found.plain) == (expected.estimate, expected.low, expected.high, 4 / 12)
+        assert (found.estimate, found.low, found.high, found.plain) == (expected.estimate, expected.low, 1.0, 4 / 12)
     words = Rater(name="a", labels={"0": "x", "1": "y", "2": "x"}), Rater(name="b", labels={"0": "x", "1": "x"})
     assert agree(*words).corrected is None
     for name in ("dear", "cheap"):
@@ -522,6 +522,9 @@ def test_what_is_planned_of_equal_scores(tmp_path: Path) -> None:
     ones = [1.0, 0.0]
     plans = [plan_of(ones, ones, alpha=0.05, clusters=clusters) for clusters in (None, ["a", "b"])]
     assert [plan.units is None for plan in plans] == [False, True]
+    wide = [paired_difference("x", [0.5, 0.5], [0.5, 1.0], is_raw=is_raw) for is_raw in (False, True)]
+    assert (wide[0].low, wide[0].high) == (-1, 1), "no difference of two shares is larger"
+    assert (round(wide[1].low or 0, 1), round(wide[1].high or 0, 1), wide[1].is_raw) == (-2.9, 3.4, True)
     assert [paired_difference("x", scores, scores).note for scores in (ones, [0.5, 0.0])] == ["", "no differences"]
     (tmp_path / "board.yaml").write_text("title: [a, [b]]\n")
     with pytest.raises(GoldError, match=r"board\.yaml:1: title must be text, found \['a', \['b'\]\]"):
