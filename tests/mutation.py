@@ -119,7 +119,7 @@ IMPORTED = ("_pytest.assertion.rewrite", "duckdb", "hypothesis", "msgspec", "num
 IMPORTED += ("rich.console", "rich.table", "scipy.optimize", "scipy.stats", "sqlglot", "typer", "yaml")
 # Folders of tests that call no command and no scorer by its parameters, or that compare names only.
 UNCONCERNED = {*["attacks", "benchmarks", "browser", "conformance", "meta", "newcomer", "platforms", "sandbox", "stats", "upstream"]}
-CPU_SECONDS, WALL_SECONDS, LATE = 40, 200, -1000
+CPU_SECONDS, WALL_SECONDS, LATE = 60, 200, -1000
 # Events of a test that starts a process, itself or through the command server.
 STARTS = {"os.fork", "os.posix_spawn", "socket.connect", "subprocess.Popen"}
 
@@ -358,6 +358,7 @@ class Session:
         seconds, reached, starting, is_whole = json.loads(noted.read_text()) if noted.exists() else ({}, {}, [], False)
         names: dict[int, list[str]] = {}
         by_time = sorted(reached, key=seconds.__getitem__)
+        widest = sorted(reached, key=lambda name: len(reached[name]))[-2:]
         for name in by_time:
             for number in reached[name]:
                 names.setdefault(number, []).append(name)
@@ -380,10 +381,9 @@ class Session:
                 known = _within(nearest, seconds)
                 code = _in_fork(lambda known=known, number=number: _imported_again(known, number), Path("log.txt"), wall)
             else:
-                known = names.get(number, [])
-                code = _in_fork(
-                    lambda known=known, number=number: _run([items[name] for name in known[:300]], number), Path("log.txt"), wall
-                )
+                # The quickest, and two that reach the most.
+                known = [name for at, name in enumerate(names.get(number, [])) if at < 300 or name in widest]
+                code = _in_fork(lambda known=known, number=number: _run([items[name] for name in known], number), Path("log.txt"), wall)
             if code == 0 and not again and number in on_import:
                 # A test that imports the file again, in itself or in a process, need not be one that looks at what was made then.
                 known = _within(nearest, seconds)
