@@ -17,7 +17,6 @@ that have no partner. A cause of acceptance or refusal says why official and str
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
 from typing import Any, Final
 
 from evalsuite.compare.bipartite_matching import largest_flow
@@ -284,7 +283,7 @@ def unmatched_in_order(gold: StrictColumn, predicted: StrictColumn, evidence: Ta
         rows += map(int, part)
         if len(rows) > MOST_COUNTED:
             break
-    is_more = len(rows) > MOST_COUNTED and any(map(len, islice(parts, 1)))
+    is_more = len(rows) > MOST_COUNTED and any(map(len, parts))
     first = [column.cell(rows[0]) for column in (gold, predicted) if rows]
     return Unmatched(
         rows=rows[:MOST_COUNTED] if is_more else rows,
