@@ -423,14 +423,15 @@ def _same_with_zeros(gold: Cell, predicted: Cell) -> bool:
 
 
 def cause_of_acceptance(
-    matching: Matching, gold: Sequence[StrictColumn], predicted: Sequence[StrictColumn], evidence: TableDiff | None, *, ordered: bool
+    matching: Matching, gold: Sequence[StrictColumn], predicted: Sequence[StrictColumn], evidence: TableDiff, *, ordered: bool
 ) -> TableCause:
     """Why the reference may reject what strict accepts, derived from the first cells that are equal but written differently."""
     if matching.moved:
         return "tie order"
     for column, k in zip(gold, matching.assignment, strict=False):
-        pair = _differently_written(column, predicted[k], evidence, ordered) if k is not None and evidence is not None else None
-        if pair is not None and k is not None:
+        assert k is not None
+        pair = _differently_written(column, predicted[k], evidence, ordered)
+        if pair is not None:
             cells = column.read(pair[0]), predicted[k].read(pair[1])
             return kind_of_form(*cells, pair, ordered=ordered, own_tolerance=column.tolerance.own)
     return "dtype of other columns" if ordered else "row pairing"
@@ -441,8 +442,8 @@ def _differently_written(gold: StrictColumn, predicted: StrictColumn, evidence: 
     i, k = gold.position, predicted.position
     if ordered:
         return next(((a, b) for _, a, b in evidence.cells(i, k, evidence.unlike(i, k)[:1])), None)
-    spare = evidence.spare([i], [k])
-    return (gold.source.first_cell(spare[0]), predicted.source.first_cell(spare[1])) if len(spare[0]) and len(spare[1]) else None
+    gold_rows, predicted_rows = evidence.spare([i], [k])
+    return (gold.source.first_cell(gold_rows), predicted.source.first_cell(predicted_rows)) if len(gold_rows) else None
 
 
 def kind_of_form(gold: Cell, predicted: Cell, written: tuple[Any, Any], *, ordered: bool, own_tolerance: bool) -> TableCause:

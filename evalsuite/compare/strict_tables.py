@@ -54,6 +54,7 @@ def judge_table(
         if sink is not None:
             return sink
         reason = rows_match(gold.n_rows, len(expected))
+        assert evidence is not None
         cause = cause_of_acceptance(matching, expected, predicted, evidence, ordered=not ignore_order)
         return Strict(value=1.0, reason=reason, cause=cause, details=details)
     refusal = explain(matching, expected, predicted, evidence, n_gold=n_gold, n_predicted=n_predicted, ordered=not ignore_order)
