@@ -530,7 +530,7 @@ def _closest_column(expected: "Side", predicted: "Side", n_found: int, evidence:
         return min(names, key=lambda k: abs(i - k)), "name"
     gold_start, predicted_start = (side.head(n_ranked) for side in (expected, predicted))
     column, ranks = gold_start.unsorted_column(n_found), list[tuple[int, bool, int, int]]()
-    for k in sorted(range(n_predicted), key=lambda k: k not in names):
+    for k in range(n_predicted):
         if expected.ignore_order:
             n_differ, _ = count_unmatched(column.values[:n_ranked], predicted_start.unsorted_column(k).values[:n_ranked])
         else:

@@ -594,7 +594,7 @@ def nearest_column(
     cells = _first_cells(gold, limit)
     keys = Counter() if ordered else Counter(map(key, cells))
     ranks: dict[int, tuple[float, int]] = {}
-    for column in sorted(predicted, key=lambda column: column.name.casefold() != gold.name.casefold()):
+    for column in predicted:
         others = _first_cells(column, limit)
         if ordered:
             n_differ = sum(not equal(a, b, gold.tolerance) for a, b in zip(cells, others, strict=True))
@@ -671,4 +671,4 @@ def _count_unmatched(gold: Sequence[StrictColumn], partners: Sequence[StrictColu
         if not are_open.any():
             break
     surplus = rows.surplus()
-    return int(surplus[surplus > 0].sum()), int(spare[(surplus[rows.gold[spare]] > 0).argmax()]), not (are_open & is_loose[spare]).any()
+    return int(np.maximum(surplus, 0).sum()), int(spare[(surplus[rows.gold[spare]] > 0).argmax()]), not (are_open & is_loose[spare]).any()
