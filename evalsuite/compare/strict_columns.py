@@ -601,4 +601,6 @@ def _nearness(gold: Cell, decimals: int, tolerance: Tolerance) -> float:
         return max(abs(_place_of(gold)) * tolerance.rel, tolerance.abs, ZERO_TOL) * SLACK
     # Gold reaches for a prediction as a prediction reaches for gold; a rounding shows the decimals of the coarser side.
     coarsest = None if isinstance(gold, int) else decimals
-    return (reach(gold, tolerance, coarsest) or 0.0) * SLACK
+    distance = reach(gold, tolerance, coarsest)
+    assert distance is not None
+    return distance * SLACK
