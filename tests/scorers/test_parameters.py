@@ -409,6 +409,8 @@ def test_a_limit_under_the_strict_rules_alone() -> None:
     both = SCORERS.load("tree_match").score({"a": "x," * 2001}, gold={"a": "x"}, schema=schema)
     assert [fault and fault.code for fault in (both.fault, both.strict_fault)] == ["LIMIT"] * 2
     assert (both.official, both.strict, both.reason) == (0, 0, "a set of 2,001 elements, the limit is 2,000")
+    long = SCORERS.load("tree_match").score({"a": "x"}, gold={"a": "x"}, schema=schema, id_field="y" * 300, compat=True)
+    assert long.reason == "the reference fails: KeyError: '".ljust(200, "y")
     found = SCORERS.load("tree_match").score([{"a": "x," * 2001}, {"a": "x"}], gold=[{"a": "x"}], schema=schema)
     assert (found.official, found.strict, found.fault, found.strict_fault and found.strict_fault.code) == (0, 0, None, "LIMIT")
     assert "must have the same length" in found.reason
