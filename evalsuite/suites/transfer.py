@@ -142,9 +142,7 @@ def bench_suite(data: Mapping[str, Any], where: Path, *, allows_nulls: bool = Fa
     """Return the suite of a Bench `suite.json` object. Raises `UsageError` if it is not one, or for some null references."""
     hint = "expected name, scoring_method and test_cases"
     try:
-        method, cases = data["scoring_method"], data["test_cases"]
-        name = method if isinstance(method, str) else method["name"]
-        config = {} if isinstance(method, str) else dict(method.get("config") or {})
+        cases, (name, config) = data["test_cases"], _bench_method(data["scoring_method"])
         inputs = [case["input"] for case in cases]
         references = [case.get("reference_output") for case in cases]
         ids = [str(case.get("id") or "") for case in cases]
@@ -170,6 +168,11 @@ def bench_suite(data: Mapping[str, Any], where: Path, *, allows_nulls: bool = Fa
     if not allows_nulls and 0 < n_null < len(references):
         raise UsageError(f"{where}: some references are null and some are not", hint="all or none")
     return suite
+
+
+def _bench_method(method: Any) -> tuple[str, dict[str, Any]]:
+    """Return the name and the options of a scoring method, which may be its name alone."""
+    return (method, {}) if isinstance(method, str) else (method["name"], dict(method.get("config") or {}))
 
 
 def _bench_config(name: str, config: Mapping[str, Any]) -> dict[str, Any]:
