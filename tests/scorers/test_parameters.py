@@ -327,12 +327,13 @@ def a_result(*rows: tuple[Any, ...], header: str = "ab") -> Table:
             "the same distinct rows, in other numbers",
         ),
         ("test-suite", "SELECT a, b ORDER BY a", [(1, 2), (3, 4)], [(1, 2), (3, 4)], 1, 1, "rows in gold's order: 2 rows"),
+        ("test-suite", "SELECT a, b ORDER BY a", [(1, 2), (1, 3)], [(1, 3), (1, 2)], 0, 1, "the same rows in another order than gold's"),
     ],
 )
 def test_the_reasons_of_query_pairs(
     evaluator: str, gold: str, rows: list[tuple[int, int]], others: list[tuple[int, int]], official: int, strict: int, why: str
 ) -> None:
-    """What differs between two results, and on which database; strict counts rows, and keeps the order of gold's outermost query."""
+    """What differs between two results, and on which database; strict counts rows, and keeps the order of gold's outermost query, but for ties."""
     scored = SCORERS.load("sql_match").score
     found = scored(([a_result(*others)], [a_result(*rows)]), gold=gold, database="x", evaluator=evaluator)
     assert (found.official, found.strict, found.reason) == (official, strict, why)
