@@ -76,8 +76,6 @@ def column_of(cells: Sequence[Any], table: Table, chosen: Sequence[int], column:
     """Some cells of one chosen column, equal to `database_columns` for plain types if no integer or boolean is empty."""
     names = [(table.types or ())[index].upper() for index in chosen]
     fetched = _fetch(cells, (table.types or ())[column])
-    if {_find_conversion(name)[0] for name in names} == {"moment"}:
-        return _moment_columns([fetched])[0]
     if turns_into_floats(names):
         return Vector(list(map(float, fetched.values)), "number")
     return _column(fetched)

@@ -324,7 +324,7 @@ QUOTED = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 CHECKS: list[tuple[str, Callable[[Claim, re.Match[str]], str]]] = [
     (
         rf"gold column (?P<gold>\d+) (?P<gold_name>{QUOTED}) has no match; closest(?: in the first rows| by name)? is "
-        rf"(?:column (?P<predicted>\d+) )?(?P<predicted_name>{QUOTED}) \((?:at most )?(?P<n>\d+) of (?P<rows>\d+) cells? differ, "
+        rf"(?:column (?P<predicted>\d+) )?(?P<predicted_name>{QUOTED}) \((?:at most )?(?P<n>\d+) of (?P<rows>\d+) cells? differs?, "
         r"first (?:at row \d+: (?P<lone>.*?)(?P<partner> has no partner)?|"
         rf"(?:\w+|{QUOTED}) of (?P<key>.*): (?P<theirs>.*), gold (?P<own>.*))\)",
         no_match,
