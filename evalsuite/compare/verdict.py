@@ -32,12 +32,14 @@ TableCause = Literal[
 ]
 NumberCause = Literal["rounding", "sign", "percent form", "number form", "context numbers", "exclude inside a word", "own tolerance"]
 TextCause = Literal["spelling form", "number form", "exclude inside a word"]
-Cause = TableCause | NumberCause | TextCause
+QueryCause = Literal["column order", "more columns", "row order", "rounding"]
+Cause = TableCause | NumberCause | TextCause | QueryCause
 
 CAUSES: Final[Mapping[str, frozenset[str]]] = {
     "table": frozenset(get_args(TableCause)),
     "number": frozenset(get_args(NumberCause)),
     "text": frozenset(get_args(TextCause)),
+    "query": frozenset(get_args(QueryCause)),
 }
 """Why strict may be 1 if official is 0, by what is compared. `own tolerance` only if a check sets `abs_tol` or `rel_tol`."""
 

@@ -2,14 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 from evalsuite.compare.result_sets import equal_as_bags, equal_as_sets, soft_f1
 from evalsuite.compare.strict_columns import PLAIN_TERMS
 from evalsuite.compare.strict_tables import join_verdicts, judge_table
-from evalsuite.compare.verdict import Strict
+from evalsuite.compare.verdict import Cause, Strict
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import count_words
+from evalsuite.core.errors import FaultError, count_words
 from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.registry import scorer
 from evalsuite.core.scores import Problem, Score, Table
@@ -52,8 +53,13 @@ def sql_match(prediction: Results, *, gold: str, database: str, evaluator: Name 
     predicted, expected = prediction
     rows = [list(zip(*table.columns, strict=True)) for table in expected]
     submitted = rows if predicted is expected else [list(zip(*table.columns, strict=True)) for table in predicted]
-    official = report_official(_official(predicted, expected, rows, submitted, gold=gold, evaluator=evaluator))
-    strict = _strict(predicted, expected, [gold_rows == other for gold_rows, other in zip(rows, submitted, strict=True)], gold)
+    official, refused_at = _official(predicted, expected, rows, submitted, gold=gold, evaluator=evaluator)
+    report_official(official)
+    strict, at = _strict(predicted, expected, [gold_rows == other for gold_rows, other in zip(rows, submitted, strict=True)], gold)
+    if refused_at is not None and strict.value == 1:
+        strict = replace(strict, cause=_cause_of_acceptance(strict.cause, rows[refused_at], submitted[refused_at]))
+    elif refused_at is None and strict.value == 0 and at is not None:
+        strict = _refusal_of_equal_rows(strict, rows[at], submitted[at])
     details = {"soft_f1": round(soft_f1(rows[0], submitted[0]), 6), "evaluator": evaluator, "database": database}
     score = join_verdicts(official, strict)
     return replace(score, details={**score.details, **details})
@@ -61,17 +67,17 @@ def sql_match(prediction: Results, *, gold: str, database: str, evaluator: Name 
 
 def _official(
     predicted: Sequence[Table], expected: Sequence[Table], rows: Sequence[Rows], submitted: Sequence[Rows], *, gold: str, evaluator: Name
-) -> Score:
-    """Return the evaluator's verdict, with the first database that decides it; each table comes with its rows."""
+) -> tuple[Score, int | None]:
+    """Return the evaluator's verdict and the first database that refuses, None if none does; each table comes with its rows."""
     ordered = evaluator == "test-suite" and "order by" in gold.lower()
     for at, (gold_rows, others) in enumerate(zip(rows, submitted, strict=True)):
         is_equal = equal_as_bags(gold_rows, others, ordered=ordered) if evaluator == "test-suite" else equal_as_sets(gold_rows, others)
         if not is_equal:
             where = f"database {at + 1} of {len(expected)}: " if len(expected) > 1 else ""
-            return Score(official=0.0, reason=where + _difference(expected[at], predicted[at], gold_rows, others, ordered=ordered))
+            return Score(official=0.0, reason=where + _difference(expected[at], predicted[at], gold_rows, others, ordered=ordered)), at
     on = f" on {len(expected)} databases" if len(expected) > 1 else ""
     how = "rows in gold's order" if ordered else "the same rows" if evaluator == "test-suite" else "the same set of rows"
-    return Score(official=1.0, reason=f"{how}: {count_words(expected[0].n_rows, 'row')}{on}")
+    return Score(official=1.0, reason=f"{how}: {count_words(expected[0].n_rows, 'row')}{on}"), None
 
 
 def _difference(gold: Table, predicted: Table, rows: Sequence[Any], submitted: Sequence[Any], *, ordered: bool) -> str:
@@ -90,8 +96,29 @@ def _difference(gold: Table, predicted: Table, rows: Sequence[Any], submitted: S
     return "the same rows in another order than gold's" if is_permuted else "the same distinct rows, in other numbers"
 
 
-def _strict(predicted: Sequence[Table], expected: Sequence[Table], are_same: Sequence[bool], gold: str) -> Strict:
-    """Return the strict verdict; the first database that refuses decides. `are_same` marks databases with identical rows."""
+def _cause_of_acceptance(cause: Cause, gold: Rows, predicted: Rows) -> Cause:
+    """Return why the evaluator may refuse rows that strict accepts; strict reads columns by their values, and rounded numbers."""
+    if gold and predicted and len(gold[0]) != len(predicted[0]):
+        return "more columns"
+    if Counter(gold) == Counter(predicted):
+        return cause if cause == "tie order" else "row order"
+    with suppress(FaultError):
+        if equal_as_bags(gold, predicted, ordered=False):
+            return "column order"
+    return "rounding"
+
+
+def _refusal_of_equal_rows(strict: Strict, gold: Rows, predicted: Rows) -> Strict:
+    """Return the strict refusal of rows that are gold's to the evaluator, with what differs: their order, or how often each occurs."""
+    counts = Counter(gold), Counter(predicted)
+    if counts[0] == counts[1]:
+        return replace(strict, kind="row order", reason="the same rows in another order than gold's")
+    is_repeated = len(gold) == len(predicted) and counts[0].keys() == counts[1].keys()
+    return replace(strict, kind="repeated rows") if is_repeated else strict
+
+
+def _strict(predicted: Sequence[Table], expected: Sequence[Table], are_same: Sequence[bool], gold: str) -> tuple[Strict, int | None]:
+    """Return the strict verdict and the first database that refuses, None if none does. `are_same` marks those with identical rows."""
     order = order_columns(gold, expected[0].header)
     verdicts = []
     for at, (answer, gold_result) in enumerate(zip(predicted, expected, strict=True)):
@@ -101,6 +128,6 @@ def _strict(predicted: Sequence[Table], expected: Sequence[Table], are_same: Seq
             verdict = judge_table(answer, gold_result, PLAIN_TERMS, ignore_order=order is None, order_by=order or ())
         if verdict.value != 1:
             where = f"database {at + 1} of {len(expected)}: " if len(expected) > 1 else ""
-            return replace(verdict, reason=where + verdict.reason)
+            return replace(verdict, reason=where + verdict.reason), at
         verdicts.append(verdict)
-    return next((verdict for verdict in verdicts if verdict.cause != "dtype of other columns"), verdicts[0])
+    return next((verdict for verdict in verdicts if verdict.cause != "dtype of other columns"), verdicts[0]), None

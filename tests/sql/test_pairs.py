@@ -5,17 +5,21 @@ import sqlite3
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 
 import evalsuite
 from evalsuite.core.errors import FaultError
+from evalsuite.core.scores import Table
 from evalsuite.readers.limits import resolve_limits
+from evalsuite.scorers.sql_match import sql_match
 from evalsuite.sql.query_pairs import EVALUATORS, files_of, order_columns, order_terms, statement_of, tables_of
 from evalsuite.sql.session import QueryLimits
 from tests.conftest import ROOT
 from tests.processes import finished
 
+Rows = Sequence[tuple[Any, ...]]
 BIRD, SUITE = EVALUATORS["bird-ex"], EVALUATORS["test-suite"]
 
 
@@ -127,6 +131,31 @@ def test_the_order_gold_asks_for(query: str, terms: list[str] | None, places: li
     header = ["the a", "b"] if "the a" in query else ["a", "b"]
     assert order_terms(query) == terms
     assert order_columns(query, header) == places
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "gold", "rows", "submitted", "flip"),
+    [
+        ("bird-ex", "SELECT a, b FROM t", [(1, "x"), (2, "y")], [("x", 1), ("y", 2)], "column order: 2 of"),
+        ("bird-ex", "SELECT a FROM t", [(1,), (2,)], [(1, "x"), (2, "x")], "more columns: 2 columns"),
+        ("bird-ex", "SELECT a FROM t", [(9.125,)], [(9.12,)], "rounding: 1 of"),
+        ("bird-ex", "SELECT a FROM t ORDER BY a", [(1,), (2,)], [(2,), (1,)], "row order: the same rows in another order than gold's"),
+        ("bird-ex", "SELECT a FROM t", [(1,), (1,), (2,)], [(1,), (2,), (2,)], "repeated rows: gold column 1"),
+        ("bird-ex", "SELECT a FROM t", [(1,), (1,), (2,)], [(1,), (2,)], "row count: 2 rows"),
+        ("test-suite", "SELECT a, b FROM t ORDER BY b", [(1, 5), (2, 5)], [(2, 5), (1, 5)], "tie order: the same rows"),
+        ("test-suite", "SELECT a FROM (SELECT a FROM t ORDER BY b)", [(1,), (2,)], [(2,), (1,)], "row order: the same rows"),
+    ],
+)
+def test_the_cause_of_a_flip(evaluator: Literal["bird-ex", "test-suite"], gold: str, rows: Rows, submitted: Rows, flip: str) -> None:
+    """It names what one of both rules compares and the other does not: the order, the columns, how often a row occurs, rounded numbers."""
+
+    def table(side: Rows) -> Table:
+        header = ("b", "a") if side[0][0] == "x" else ("a", "b")[: len(side[0])]
+        return Table(header=header, columns=tuple(zip(*side, strict=True)), n_rows=len(side), types=("ANY",) * len(header))
+
+    score = sql_match(([table(submitted)], [table(rows)]), gold=gold, database="t", evaluator=evaluator)
+    assert score.flip.startswith(flip), score
+    assert score.official != score.strict
 
 
 def test_a_database_is_read_as_it_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
