@@ -145,6 +145,18 @@ def test_gold_adds_ids_and_answer_types(sub: Path, gold: Path) -> None:
     ]
 
 
+def test_names_that_look_alike_are_told_apart(sub: Path, gold: Path) -> None:
+    """An id and a file in another Unicode form (macOS), and a file in other case: the hint says so, where both names look the same."""
+    write_lines(gold / "toy_eval.jsonl", gold_line("\xfc", "table_match", gold="r.csv"), gold_line("f", "table_match", gold="r.csv"))
+    (sub / "f" / "e\u0301.csv").write_text("a\n")
+    for name, hint in (("R.CSV", "did you mean 'r.csv'?"), ("f/r.csv", "did you mean 'r.csv'?"), ("\xe9.csv", "another Unicode form")):
+        write_lines(sub / NAME, line("u\u0308", "r.csv"), line("f", name))
+        assert not lacks(said("validate", sub, "--gold", gold, code=1), hint, "gold's id has the same letters in another Unicode form")
+    (sub / "f").rename(sub / "other")
+    (sub / "f").symlink_to(sub / "other")
+    assert "did you mean" not in said("validate", sub, "--gold", gold, code=1)
+
+
 def test_a_file_of_the_wrong_kind(sub: Path, gold: Path) -> None:
     """Gold decides what a file must be: a database where a CSV table is read cannot be handed in."""
     rows = [line("t", "x", "answer"), line("f", "x.duckdb"), line("d", "x.duckdb"), line("m", ["a.csv"], "files")]

@@ -8,6 +8,7 @@ judge and a program sandbox; no query is run and no server is contacted. A datab
 import contextlib
 import os
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import asdict
@@ -217,7 +218,8 @@ class _AnswerValidator:
             forms = forms or dict.fromkeys(("text",) if answer.answer_type == "answer" else by_ending)
             faults = [self._fault(answer, value, form, check) for form, check in forms.items()]
             if faults[0] is not None and all(faults):
-                yield _finding(answer, faults[0], file="" if answer.answer_type == "answer" else value)
+                hint = _similar_name(self.submission.folder, answer.instance_id, value) if faults[0].code == "MISSING_FILE" else ""
+                yield _finding(answer, faults[0], file="" if answer.answer_type == "answer" else value, hint=hint)
 
     def _fault(self, answer: Answer, value: str, form: str, check: Check | None) -> Fault | None:
         """Return what prevents a text or file from being read in a form, None if it can be read."""
@@ -255,6 +257,8 @@ class _AnswerValidator:
         for where, id_ in unknown:
             near = did_you_mean(id_, self.instances or ())
             hint = near if near.startswith("did") else kind.hint
+            if any(_are_same_letters(id_, known) for known in self.instances or ()):
+                hint = _OTHER_FORM.format("gold's id")
             yield Finding(where=where, instance_id=id_, code="UNKNOWN_ID", message=kind.message, hint=hint)
         if more := self.submission.n_unknown - len(unknown):
             yield Finding(where=METADATA, instance_id="", code="UNKNOWN_ID", message=f"{more} more lines name such ids", hint=kind.hint)
@@ -270,6 +274,30 @@ class _AnswerValidator:
                 kind = FAULTS["MISSING_INSTANCE"]
                 hint = f"add {id_}.csv or {id_}.sql" if layout in RESULT_SUITES else "add a query" if layout in EVALUATORS else kind.hint
                 yield Finding(where=instance.where, instance_id=id_, code="MISSING_INSTANCE", message=kind.message, hint=hint)
+
+
+_OTHER_FORM = "{} has the same letters in another Unicode form (macOS uses NFD, others NFC): write both in the same form"
+
+
+def _are_same_letters(text: str, other: str) -> bool:
+    return text != other and unicodedata.normalize("NFC", text) == unicodedata.normalize("NFC", other)
+
+
+def _similar_name(submission: Path, instance_id: str, value: str) -> str:
+    """Return a hint that names the file meant by a path without a file: its name in other case, spaces, or another Unicode form.
+
+    Only names in the instance's own folder are listed, and none through a link.
+    """
+    folder, wanted = submission / instance_id, value.replace("\\", "/").rpartition("/")[2].strip()
+    if instance_id in ("", ".", "..") or "/" in instance_id or folder.is_symlink():
+        return ""
+    with contextlib.suppress(OSError, ValueError):
+        for name in sorted(path.name for path in folder.iterdir()):
+            if _are_same_letters(name, wanted):
+                return _OTHER_FORM.format("the file's name")
+            if name.casefold() == wanted.casefold():
+                return f"did you mean {name!r}?"
+    return ""
 
 
 def fault_and_note(
