@@ -59,7 +59,7 @@ def sql_match(prediction: Results, *, gold: str, database: str, evaluator: Name 
     if refused_at is not None and strict.value == 1:
         strict = replace(strict, cause=_cause_of_acceptance(strict.cause, rows[refused_at], submitted[refused_at]))
     elif refused_at is None and strict.value == 0 and at is not None:
-        strict = _refusal_of_equal_rows(strict, rows[at], submitted[at])
+        strict = _refusal_of_equal_rows(strict, rows[at], submitted[at], where=_place(at, len(expected)))
     details = {"soft_f1": round(soft_f1(rows[0], submitted[0]), 6), "evaluator": evaluator, "database": database}
     score = join_verdicts(official, strict)
     return replace(score, details={**score.details, **details})
@@ -73,8 +73,10 @@ def _official(
     for at, (gold_rows, others) in enumerate(zip(rows, submitted, strict=True)):
         is_equal = equal_as_bags(gold_rows, others, ordered=ordered) if evaluator == "test-suite" else equal_as_sets(gold_rows, others)
         if not is_equal:
-            where = f"database {at + 1} of {len(expected)}: " if len(expected) > 1 else ""
-            return Score(official=0.0, reason=where + _difference(expected[at], predicted[at], gold_rows, others, ordered=ordered)), at
+            return Score(
+                official=0.0,
+                reason=_place(at, len(expected)) + _difference(expected[at], predicted[at], gold_rows, others, ordered=ordered),
+            ), at
     on = f" on {len(expected)} databases" if len(expected) > 1 else ""
     how = "rows in gold's order" if ordered else "the same rows" if evaluator == "test-suite" else "the same set of rows"
     return Score(official=1.0, reason=f"{how}: {count_words(expected[0].n_rows, 'row')}{on}"), None
@@ -108,11 +110,17 @@ def _cause_of_acceptance(cause: Cause, gold: Rows, predicted: Rows) -> Cause:
     return "rounding"
 
 
-def _refusal_of_equal_rows(strict: Strict, gold: Rows, predicted: Rows) -> Strict:
+def _place(at: int, n: int) -> str:
+    return f"database {at + 1} of {n}: " if n > 1 else ""
+
+
+def _refusal_of_equal_rows(strict: Strict, gold: Rows, predicted: Rows, *, where: str) -> Strict:
     """Return the strict refusal of rows that are gold's to the evaluator, with what differs: their order, or how often each occurs."""
     counts = Counter(gold), Counter(predicted)
+    if not gold:
+        return strict
     if counts[0] == counts[1]:
-        return replace(strict, kind="row order", reason="the same rows in another order than gold's")
+        return replace(strict, kind="row order", reason=f"{where}the same rows in another order than gold's")
     is_repeated = len(gold) == len(predicted) and counts[0].keys() == counts[1].keys()
     return replace(strict, kind="repeated rows") if is_repeated else strict
 
@@ -127,7 +135,6 @@ def _strict(predicted: Sequence[Table], expected: Sequence[Table], are_same: Seq
         else:
             verdict = judge_table(answer, gold_result, PLAIN_TERMS, ignore_order=order is None, order_by=order or ())
         if verdict.value != 1:
-            where = f"database {at + 1} of {len(expected)}: " if len(expected) > 1 else ""
-            return replace(verdict, reason=where + verdict.reason), at
+            return replace(verdict, reason=_place(at, len(expected)) + verdict.reason), at
         verdicts.append(verdict)
     return next((verdict for verdict in verdicts if verdict.cause != "dtype of other columns"), verdicts[0]), None
