@@ -333,7 +333,7 @@ def a_result(*rows: tuple[Any, ...], header: str = "ab") -> Table:
 def test_the_reasons_of_query_pairs(
     evaluator: str, gold: str, rows: list[tuple[int, int]], others: list[tuple[int, int]], official: int, strict: int, why: str
 ) -> None:
-    """What differs between two results, and on which database; strict counts rows, and keeps the order of gold's outermost query, but for ties."""
+    """What differs between two results, and on which database; strict counts rows, and keeps gold's outermost order but for ties."""
     scored = SCORERS.load("sql_match").score
     found = scored(([a_result(*others)], [a_result(*rows)]), gold=gold, database="x", evaluator=evaluator)
     assert (found.official, found.strict, found.reason) == (official, strict, why)
