@@ -689,7 +689,7 @@ def match_any_table(
     golds: Sequence[Table | Fault],
     *,
     needed: Sequence[Sequence[int] | int | Fault],
-    ignore_order: bool = False,
+    ignore_order: bool,
     reference: Reference = "original",
     comparisons: Comparisons | None = None,
 ) -> Score:

@@ -456,3 +456,12 @@ def test_a_table_without_columns(ignore_order: bool) -> None:
     score = table_match(Table(header=(), columns=(), n_rows=1), gold=text_table([["1"]]), ignore_order=ignore_order)
     assert (score.official, score.strict) == (0, 0)
     assert score.reason == "gold column 1 'c0' has no match; no column submitted"
+
+
+def test_a_line_with_more_fields_than_the_header_is_named() -> None:
+    """In the answer it is strictly wrong; in gold it leaves the verdict open."""
+    whole = Table(header=("a",), columns=(["x"],), n_rows=1, name="t.csv")
+    ragged = replace(whole, ragged_line=7)
+    answered, expected = table_match(ragged, gold=whole), table_match(whole, gold=ragged)
+    assert (answered.strict, answered.strict_reason) == (0.0, "ragged rows: line 7 has more fields than the header")
+    assert (expected.strict, expected.strict_reason) == (None, "gold file t.csv: line 7 has more fields than the header")

@@ -72,10 +72,10 @@ def test_a_column_gold_has_not() -> None:
 def test_any_of_several_golds() -> None:
     """Any gold may match; one that cannot be read leaves the verdict open only where none does."""
     right, wrong, lost = text_table([["1"]]), text_table([["2"]], name="b.csv"), Fault(code="BAD_GOLD_FILE", detail="b.csv")
-    assert match_any_table(right, [wrong, right], needed=[[], []]).official == 1
-    assert match_any_table(right, [lost, right], needed=[[], []]).official == 1
-    assert match_any_table(right, [wrong, wrong], needed=[[], []]).official == 0
-    unjudged = match_any_table(right, [wrong, lost], needed=[[], []])
+    assert match_any_table(right, [wrong, right], needed=[[], []], ignore_order=False).official == 1
+    assert match_any_table(right, [lost, right], needed=[[], []], ignore_order=False).official == 1
+    assert match_any_table(right, [wrong, wrong], needed=[[], []], ignore_order=False).official == 0
+    unjudged = match_any_table(right, [wrong, lost], needed=[[], []], ignore_order=False)
     assert (unjudged.official, unjudged.fault) == (None, lost)
 
 
