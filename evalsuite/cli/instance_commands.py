@@ -442,7 +442,7 @@ def _check_instance(
 
 
 def validate_command(
-    submission: Annotated[Path, Argument(help="the submission folder", show_default=False)],
+    submission: Annotated[Path, Argument(help="the submission: a folder, or an archive of it", show_default=False)],
     gold: Annotated[
         Path | None,
         Option(

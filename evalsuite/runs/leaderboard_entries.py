@@ -119,11 +119,18 @@ class Unpacker:
 
 @contextmanager
 def unpack(archive: Path, options: RunOptions) -> Iterator[Path]:
-    """Provide the folder of an archive, unpacked by a worker into the cache, or without a cache into a temporary folder."""
+    """Provide the folder of an archive, unpacked by a worker into the cache, or without a cache into a temporary folder.
+
+    Raises `SubmissionError` with the archive's name if it is refused.
+    """
     with TempDir() as scratch:
         limits = resolve_limits(options.limits)
         with closing(Unpacker(DiskCache(options.cache or scratch), limits, options.isolation)) as unpacker:
-            yield unpacker.folder_of(archive.absolute())
+            try:
+                folder = unpacker.folder_of(archive.absolute())
+            except SubmissionError as error:
+                raise SubmissionError(f"{archive}: {error.message}", hint=error.hint) from None
+            yield folder
 
 
 def _key(digest: str) -> str:

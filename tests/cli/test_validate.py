@@ -1,6 +1,7 @@
 """`evalsuite validate` lists, line by line, what prevents a folder from being submitted."""
 
 import json
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -67,6 +68,18 @@ def test_a_good_folder_is_ready(sub: Path, gold: Path) -> None:
     assert found(sub, "--gold_dir", gold / "toy_eval.jsonl") == (0, [])
     out = said("validate", sub).splitlines()
     assert out == ["4 answers (1 answer · 2 file · 1 files), 4 ready", "ready to submit"]
+
+
+def test_an_archive_is_checked_like_its_folder(sub: Path, gold: Path) -> None:
+    """Zipped, with and without a folder around it, and as the tar of a folder with a fault; an archive that is none is named."""
+    (sub / "f" / "r.csv").write_bytes(b"a\xff\xff\n")
+    faults = found(sub, "--gold", gold)
+    assert faults == (1, [f"{NAME}:2 f BAD_ENCODING"])
+    for name, kind, root in (("a", "zip", sub), ("b", "zip", sub.parent), ("c", "gztar", sub)):
+        packed = shutil.make_archive(str(gold.parent / name), kind, root, None if root == sub else sub.name)
+        assert found(packed, "--gold", gold) == faults
+    (gold.parent / "a.zip").write_bytes(b"PK")
+    assert "a.zip: " in said("validate", gold.parent / "a.zip", code=2)
 
 
 def test_files_are_opened(sub: Path) -> None:

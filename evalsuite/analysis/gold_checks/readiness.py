@@ -46,6 +46,7 @@ from evalsuite.gold.connection_files import Connections, read_connections
 from evalsuite.gold.errata import read_errata
 from evalsuite.gold.layouts import read_gold, refuse_empty
 from evalsuite.gold.spec import names_queries
+from evalsuite.readers.archives import is_archive
 from evalsuite.readers.csv_dialect import Dialect
 from evalsuite.readers.duckdb_tables import unnamed_copy
 from evalsuite.readers.gold_files import gold_hash, gold_inodes
@@ -58,7 +59,9 @@ from evalsuite.runs.executors import Execute, default_jobs, pipeline, stage_of
 from evalsuite.runs.gold_queries import by_the_clock, is_temporal, query_files
 from evalsuite.runs.history import GoldSelfScore, signature_of
 from evalsuite.runs.instance_checks import applicable_checks
+from evalsuite.runs.leaderboard_entries import unpack
 from evalsuite.runs.plan import default_rules
+from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.sandbox.fork_server import fork_server_for
@@ -118,7 +121,7 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
     """Return the problems of a submission in the order of its lines, then what is missing.
 
     Args:
-        folder: the submission.
+        folder: the submission, or an archive of it.
         gold_folder: a gold folder or its spec file; adds ids that gold lacks, missing ids, and answers that no check accepts.
         layout: layout of gold, a key of `gold.layouts.LAYOUTS`; None detects it, without gold it is `original`.
         mode: which files of a folder without metadata are the answers, `sql` or `exec_result`; None detects it.
@@ -127,6 +130,9 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
         SubmissionError: the folder is not a submission.
         GoldError: gold's spec cannot be read as a whole.
     """
+    if folder.is_file() and is_archive(folder.name):
+        with unpack(folder, RunOptions()) as unpacked:
+            return validate(unpacked, gold_folder, layout=layout, mode=mode)
     gold = read_gold(gold_folder, layout=layout) if gold_folder is not None else None
     limits = resolve_limits(gold.suite.limits) if gold is not None else resolve_limits()
     layout = gold.layout if gold is not None else layout or "original"
