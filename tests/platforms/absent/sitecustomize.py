@@ -9,11 +9,13 @@ import importlib.abc
 import multiprocessing.pool
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import types
 import urllib.request
 from collections.abc import Sequence
 from typing import Any
@@ -68,6 +70,9 @@ for module, names in ABSENT.get(kind, {}).items():
         delattr(module, name)
 if kind == "win32":
     os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks = set(), set(), set()
+    # From Python 3.12 on, `shutil.which` asks Windows, and `rmtree` opens folders otherwise than there.
+    shutil._use_fd_functions = False
+    shutil._winapi = types.SimpleNamespace(NeedCurrentDirectoryForExePath=lambda _: True)
 for name in MODULES.get(kind, set()):
     sys.modules.pop(name, None)
 sys.meta_path.insert(0, Absent(MODULES.get(kind, set())))
