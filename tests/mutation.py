@@ -105,8 +105,9 @@ _WORDS = {"and", "or", "not", "in", "is", "if", "else", "for", "while", "return"
 
 
 def shape(text: str) -> str:
-    """A text of Python with `_` for each name: what a rename leaves as it is."""
-    return re.sub(r""""[^"]*"|'[^']*'|[^\W\d]\w*""", lambda found: found[0] if found[0][0] in "\"'" or found[0] in _WORDS else "_", text)
+    """A text of Python with `_` for each name and one kind of quotes: what a rename leaves as it is, and another version of Python."""
+    text = text.replace("\\'", "'").replace('"', "'")
+    return re.sub(r"""'[^']*'|[^\W\d]\w*""", lambda found: found[0] if found[0][0] == "'" or found[0] in _WORDS else "_", text)
 
 
 EQUIVALENT: dict[tuple[str, str, str], str] = {
