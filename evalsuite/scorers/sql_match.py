@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from decimal import Decimal
 from typing import Any, Literal
 
 from evalsuite.compare.result_sets import equal_as_bags, equal_as_sets, soft_f1
@@ -107,7 +108,12 @@ def _cause_of_acceptance(cause: Cause, gold: Rows, predicted: Rows) -> Cause:
     with suppress(FaultError):
         if equal_as_bags(gold, predicted, ordered=False):
             return "column order"
-    return "rounding"
+    return "rounding" if _without_numbers(gold) == _without_numbers(predicted) else cause
+
+
+def _without_numbers(rows: Rows) -> Counter[tuple[str, ...]]:
+    """Return the rows with one sign for all numbers, whatever the order of their columns."""
+    return Counter(tuple(sorted("#" if isinstance(cell, int | float | Decimal) else repr(cell) for cell in row)) for row in rows)
 
 
 def _place(at: int, n: int) -> str:

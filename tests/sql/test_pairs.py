@@ -139,6 +139,7 @@ def test_the_order_gold_asks_for(query: str, terms: list[str] | None, places: li
         ("bird-ex", "SELECT a, b FROM t", [(1, "x"), (2, "y")], [("x", 1), ("y", 2)], "column order: 2 of"),
         ("bird-ex", "SELECT a FROM t", [(1,), (2,)], [(1, "x"), (2, "x")], "more columns: 2 columns"),
         ("bird-ex", "SELECT a FROM t", [(9.125,)], [(9.12,)], "rounding: 1 of"),
+        ("bird-ex", "SELECT a, b FROM t", [(9.125, "x"), (2, "y")], [("x", 9.12), ("y", 2)], "rounding: 2 of"),
         ("bird-ex", "SELECT a FROM t ORDER BY a", [(1,), (2,)], [(2,), (1,)], "row order: the same rows in another order than gold's"),
         ("bird-ex", "SELECT a FROM t", [(1,), (1,), (2,)], [(1,), (2,), (2,)], "repeated rows: gold column 1"),
         ("bird-ex", "SELECT a FROM t", [(1,), (1,), (2,)], [(1,), (2,)], "row count: 2 rows"),
