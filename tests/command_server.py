@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-_MESSAGE_BYTES = 1 << 18
+_MESSAGE_BYTES, _LONGEST_FOLDER = 1 << 18, 50
 # For a shell the text between the first lines is a command, for Python a string: a `#!` line with the interpreter's path ends at a space.
 _SCRIPT = """#!/bin/sh
 '''exec' "{python}" -IS "$0" "$@"
@@ -90,7 +90,9 @@ class CommandServer:
 
     def __init__(self) -> None:
         run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
-        self._folder = Path(tempfile.gettempdir(), f"commands-{run}") if run else Path(tempfile.mkdtemp(prefix="commands-"))
+        # The path of a socket has at most 107 bytes.
+        base = tempfile.gettempdir() if len(tempfile.gettempdir()) < _LONGEST_FOLDER else "/tmp"
+        self._folder = Path(base, f"commands-{run}") if run else Path(tempfile.mkdtemp(prefix="commands-", dir=base))
         self._folder.mkdir(exist_ok=True)
         self._place = self._folder / "socket"
         self._process: subprocess.Popen[bytes] | None = None

@@ -34,6 +34,8 @@ _MOST_DIGITS: Final = 400
 _MOST_ROUNDED: Final = 0.053
 # Upper bounds are generous: larger than the true bound by more than any float rounding.
 SLACK: Final = 1 + 1e-6
+# The difference of two numbers as floats, and a limit added to one, are wrong by less than this share of the larger number.
+FLOAT_ERROR: Final = 1e-15
 # A distance with more digits than a decimal keeps is never rounded down: 1e-400 is more than 1 away from -1.
 _AWAY: Final = Context(rounding=ROUND_UP)
 
@@ -163,7 +165,7 @@ def reach(predicted: int | Number, tolerance: Tolerance, coarsest: int | None) -
     if tolerance.own:
         if tolerance.rel >= 1:
             return inf
-        return max(size * (tolerance.rel / (1 - tolerance.rel)), tolerance.abs, ZERO_TOL) * SLACK
+        return max(size * (tolerance.rel / (1 - tolerance.rel)), tolerance.abs, ZERO_TOL) * SLACK + FLOAT_ERROR * size
     # The floats of large numbers are not exact.
     size *= 1.1
     rounded = 0.0

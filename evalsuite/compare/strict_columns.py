@@ -38,6 +38,7 @@ from evalsuite.compare.number_columns import (
     ranks_of,
 )
 from evalsuite.compare.numbers import (
+    FLOAT_ERROR,
     SLACK,
     ZERO_TOL,
     Number,
@@ -598,7 +599,8 @@ def _n_decimals(cell: Cell) -> int:
 def _nearness(gold: Cell, decimals: int, tolerance: Tolerance) -> float:
     """How far a prediction that shows so many decimals may be from a gold number at most."""
     if tolerance.own:
-        return max(abs(_place_of(gold)) * tolerance.rel, tolerance.abs, ZERO_TOL) * SLACK
+        size = abs(_place_of(gold))
+        return max(size * tolerance.rel, tolerance.abs, ZERO_TOL) * SLACK + FLOAT_ERROR * size
     # Gold reaches for a prediction as a prediction reaches for gold; a rounding shows the decimals of the coarser side.
     coarsest = None if isinstance(gold, int) else decimals
     distance = reach(gold, tolerance, coarsest)

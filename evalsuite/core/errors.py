@@ -274,6 +274,18 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     return f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {join_names(names)}"
 
 
+def other_form(word: str, candidates: Iterable[str], what: str) -> str:
+    """Return a hint if a candidate has a word's letters in another Unicode form; else empty text."""
+    import unicodedata
+
+    if word.isascii():
+        return ""
+    composed = unicodedata.normalize("NFC", word)
+    if not any(name != word and unicodedata.normalize("NFC", name) == composed for name in candidates):
+        return ""
+    return f"{what} has the same letters in another Unicode form (macOS uses NFD, others NFC): write both in the same form"
+
+
 def count_words(n: int, noun: str) -> str:
     """`1 row`, `2 rows`."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -140,7 +140,6 @@ def _take_run(suite: StoredSuite, item: Mapping[str, Any], results: list[Result]
 
 def bench_suite(data: Mapping[str, Any], where: Path, *, allows_nulls: bool = False) -> StoredSuite:
     """Return the suite of a Bench `suite.json` object. Raises `UsageError` if it is not one, or for some null references."""
-    hint = "expected name, scoring_method and test_cases"
     try:
         cases, (name, config) = data["test_cases"], _bench_method(data["scoring_method"])
         inputs = [case["input"] for case in cases]
@@ -164,7 +163,7 @@ def bench_suite(data: Mapping[str, Any], where: Path, *, allows_nulls: bool = Fa
     except UsageError:
         raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"{where}: not a Bench suite", hint=hint) from error
+        raise UsageError(f"{where}: not a Bench suite", hint="expected name, scoring_method and test_cases") from error
     if not allows_nulls and 0 < n_null < len(references):
         raise UsageError(f"{where}: some references are null and some are not", hint="all or none")
     return suite

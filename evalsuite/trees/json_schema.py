@@ -542,7 +542,7 @@ def infer_schema(
     """
     values = list(values)
     if not values:
-        raise ValueError("infer_schema requires at least one value")
+        raise ValueError("there is no record")
     alternatives = inspect(values, limits)
     return _Inference(widen, notify, alternatives).schema(values, "")
 

@@ -202,6 +202,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
 def test_every_hostile_kind_is_refused_and_the_others_go_on(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each archive of the table stands on the board without a rank and with its own reason; the honest one is ranked; nothing is left."""
     text_submission(place / "subs" / "honest", a="Paris", b="Rome")

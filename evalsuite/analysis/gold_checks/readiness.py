@@ -8,7 +8,6 @@ judge and a program sandbox; no query is run and no server is contacted. A datab
 import contextlib
 import os
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import asdict
@@ -24,7 +23,7 @@ from evalsuite.compare.columns import UnreadTable
 from evalsuite.compare.messages import other_delimiter
 from evalsuite.compare.official_cells import RESULT_SUITES
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import FAULTS, UNSCORED, EvalsuiteError, FaultError, describe, did_you_mean, error_sentence
+from evalsuite.core.errors import FAULTS, UNSCORED, EvalsuiteError, FaultError, describe, did_you_mean, error_sentence, other_form
 from evalsuite.core.registry import CONNECTION_PARAMETERS
 from evalsuite.core.runtime import extra_line
 from evalsuite.core.types import (
@@ -262,9 +261,7 @@ class _AnswerValidator:
         kind, unknown = FAULTS["UNKNOWN_ID"], self.submission.unknown
         for where, id_ in unknown:
             near = did_you_mean(id_, self.instances or ())
-            hint = near if near.startswith("did") else kind.hint
-            if any(_are_same_letters(id_, known) for known in self.instances or ()):
-                hint = _OTHER_FORM.format("gold's id")
+            hint = other_form(id_, self.instances or (), "gold's id") or (near if near.startswith("did") else kind.hint)
             yield Finding(where=where, instance_id=id_, code="UNKNOWN_ID", message=kind.message, hint=hint)
         if more := self.submission.n_unknown - len(unknown):
             yield Finding(where=METADATA, instance_id="", code="UNKNOWN_ID", message=f"{more} more lines name such ids", hint=kind.hint)
@@ -282,13 +279,6 @@ class _AnswerValidator:
                 yield Finding(where=instance.where, instance_id=id_, code="MISSING_INSTANCE", message=kind.message, hint=hint)
 
 
-_OTHER_FORM = "{} has the same letters in another Unicode form (macOS uses NFD, others NFC): write both in the same form"
-
-
-def _are_same_letters(text: str, other: str) -> bool:
-    return text != other and unicodedata.normalize("NFC", text) == unicodedata.normalize("NFC", other)
-
-
 def _similar_name(submission: Path, instance_id: str, value: str) -> str:
     """Return a hint that names the file meant by a path without a file: its name in other case, spaces, or another Unicode form.
 
@@ -299,8 +289,8 @@ def _similar_name(submission: Path, instance_id: str, value: str) -> str:
         return ""
     with contextlib.suppress(OSError, ValueError):
         for name in sorted(path.name for path in folder.iterdir()):
-            if _are_same_letters(name, wanted):
-                return _OTHER_FORM.format("the file's name")
+            if hint := other_form(wanted, [name], "the file's name"):
+                return hint
             if name.casefold() == wanted.casefold():
                 return f"did you mean {name!r}?"
     return ""
