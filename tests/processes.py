@@ -51,6 +51,19 @@ def started(
             raise AssertionError(f"not ended after {seconds:g} s: {words}")
 
 
+@contextmanager
+def room_for_files(n_bytes: int) -> Iterator[None]:
+    """No file of this process takes more bytes, as on a disk that is full: a write takes what fits, then fails."""
+    import resource  # Windows has none
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
 def finished(
     command: Sequence[object] | str, *, seconds: float = LIMIT_SECONDS, text: str | None = None, check: bool = False, **how: Any
 ) -> subprocess.CompletedProcess[str]:

@@ -14,7 +14,8 @@ from evalsuite.cli.options import Argument, Option
 from evalsuite.cli.showing import ProgressBar, console, print_document, print_step
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.errors import EXIT_GATE, EXIT_OK, UsageError, count_words, write_error
+from evalsuite.core.disk_cache import append_whole
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, count_words, write_error
 from evalsuite.gold.layouts import convert, read_gold
 from evalsuite.runs.history import one_run
 
@@ -161,11 +162,10 @@ def _read_key(question: str, keys: str) -> str:
 
 
 def _append(file: Path, entry: str) -> None:
-    """Append an entry to a file, creating the file if needed. Raises `OutputError`."""
+    """Append an entry to a file, creating the file if needed; a full disk leaves it as it was. Raises `OutputError`."""
     try:
         before = file.read_text(encoding="utf-8") if file.exists() else ""
-        with file.open("a", encoding="utf-8") as handle:
-            handle.write(("" if not before or before.endswith("\n") else "\n") + entry)
+        append_whole(file, (("" if not before or before.endswith("\n") else "\n") + entry).encode())
     except OSError as error:
         raise write_error(file, error) from error
 
@@ -470,7 +470,11 @@ def example_command(folder: Annotated[Path, Argument(metavar="DIR", help="a new 
         for id_, text in answers.items():
             (submission / id_ / f"{id_}.csv").write_text(text, encoding="utf-8")
         shutil.rmtree(source)
-    except OSError as error:
+    except (OSError, OutputError) as error:
+        # The folder is new, and the next try needs it to be.
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, OutputError):
+            raise
         raise write_error(folder, error) from error
     print(clean(f"made {folder}: gold of 2 instances, and a submission that is right in one of them"))
     print_step("next:", ["run", str(submission), "--gold", str(folder / "gold")])

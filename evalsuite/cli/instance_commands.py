@@ -260,7 +260,10 @@ def _check_place(output: Path | None) -> None:
 
 def _write_bundle(case: "Bundle", output: Path | None, *, signature: str) -> None:
     """Print the bundle, or write it and print its path. Raises `OutputError`."""
+    import shutil
+
     from evalsuite.analysis.explain.smallest_case import files_of, write
+    from evalsuite.reports import replace_atomically
     from evalsuite.reports.explain_documents import bundle_document
     from evalsuite.reports.file_formats import as_markdown
 
@@ -268,13 +271,16 @@ def _write_bundle(case: "Bundle", output: Path | None, *, signature: str) -> Non
     if output is None:
         sys.stdout.write(text)
         return
+    place = output if _is_file(output) else output / "README.md"
     try:
         if not _is_file(output):
             write(case, output)
-        place = output if _is_file(output) else output / "README.md"
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8", errors="backslashreplace")
+        with replace_atomically(place) as file:
+            file.write(text.encode("utf-8", "backslashreplace"))
     except OSError as error:
+        if not _is_file(output):
+            # The folder was new, and the next try needs it to be.
+            shutil.rmtree(output, ignore_errors=True)
         raise write_error(output, error) from error
     sizes = ", ".join(f"{before:,} to {after:,} {what}" for what, before, after in case.sizes)
     print(f"{case.instance_id}: {sizes}, saved {place}")

@@ -35,6 +35,7 @@ from evalsuite.suites.stored_suites import (
     SuiteError,
     delete_suite,
     folder_of,
+    has_suite,
     list_suites,
     load_suite,
     reference_data_of,
@@ -224,7 +225,7 @@ def suite_create(
     from evalsuite.reports.test_suite import TestSuite
 
     opt.load_plugins(plugins)
-    if folder_of(name).exists():
+    if has_suite(name):
         raise SuiteError(f"there is a suite {name!r} already", hint="choose another name, or `evalsuite suite delete` the old one")
     suite = TestSuite(
         name,

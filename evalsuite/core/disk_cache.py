@@ -5,6 +5,7 @@ empty one.
 """
 
 import contextlib
+import errno
 import json
 import os
 import threading
@@ -31,6 +32,15 @@ _SELECT = "SELECT key, value FROM memo WHERE kind = ? AND stamp = ? AND key IN (
 _DELETE_OUTDATED = "DELETE FROM memo WHERE kind = ? AND (stamp < ? OR stamp > ?)"
 
 T = TypeVar("T")
+
+
+def append_whole(path: Path, data: bytes) -> None:
+    """Append to a file, which keeps its length if the disk has no room for all of it: half a line would spoil the whole file."""
+    with path.open("ab", buffering=0) as file:
+        n_written = file.write(data)
+        if n_written < len(data):
+            file.truncate(file.tell() - n_written)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
 
 class DiskCache:

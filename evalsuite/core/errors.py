@@ -5,6 +5,7 @@ readers raise `FaultError`, and the worker turns it into that instance's `Result
 they can contain paths and submission text; they go to the debug log.
 """
 
+import errno
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -96,12 +97,23 @@ def naming_lost_folder() -> Iterator[None]:
         raise
 
 
+# The disk, the user's part of it or the largest file is full.
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 CHECK_HINT = "check free space and write permission"
 
 
 def write_error(path: object, error: OSError, *, hint: str = CHECK_HINT) -> OutputError:
     """Return the error for a file or folder that cannot be written."""
     return OutputError(f"cannot write {path}: {reason_of(error)}", hint=hint)
+
+
+def raise_no_room(path: object, error: Exception) -> None:
+    """Raise the OSError behind an error of DuckDB that a full disk caused, whose text contains the reason of the system."""
+    import os
+
+    for number in NO_ROOM:
+        if (reason := os.strerror(number)) in str(error):
+            raise OSError(number, reason, str(path)) from error
 
 
 # Responsible party. `setup`: something that the grader has to provide is absent. `nobody`: everything worked, but the answer has no value.

@@ -78,11 +78,11 @@ def make_gold(
 ) -> NewGold:
     """Write the new gold folder and the template next to it; `parameters` go into each table check, `rules` and `name` into the suite.
 
-    Gold is written to a temporary folder and renamed at the end. Raises `UsageError` if the folder exists, `OutputError`.
+    Both are written to temporary folders and renamed at the end. Raises `UsageError` if the folder exists, `OutputError`.
     """
     if target.exists():
         raise UsageError(f"{target} exists already", hint="--out names another folder")
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    part, part_template = (path.with_name(f".{path.name}.{os.getpid()}.part") for path in (target, template))
     try:
         part.mkdir(parents=True)
         entries = []
@@ -94,16 +94,18 @@ def make_gold(
         _write_lines(part / f"{target.name}_eval.jsonl", entries)
         rules_line = "rules: strict\n" if rules == "strict" else ""
         (part / "suite.yaml").write_text(f"name: {json.dumps(name or target.name)}\n{rules_line}", encoding="utf-8")
-        part.rename(target)
         if not template.exists():
             for id_ in tables:
-                (template / id_).mkdir(parents=True)
+                (part_template / id_).mkdir(parents=True)
             rows = [{"instance_id": id_, "answer_type": "file", "answer_or_path": f"{id_}.csv"} for id_ in tables]
-            _write_lines(template / METADATA, rows)
+            _write_lines(part_template / METADATA, rows)
+            part_template.rename(template)
+        part.rename(target)
     except OSError as error:
         raise write_error(target, error) from error
     finally:
-        shutil.rmtree(part, ignore_errors=True)
+        for path in (part, part_template):
+            shutil.rmtree(path, ignore_errors=True)
     return NewGold(folder=target, template=template, ids=tuple(tables), unasked=tuple(id_ for id_ in tables if not questions.get(id_)))
 
 

@@ -20,7 +20,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.core.errors import FaultError, MissingExtraError, SubmissionError
+from evalsuite.core.errors import NO_ROOM, FaultError, MissingExtraError, SubmissionError
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import METADATA, METADATA_ARRAY, Answer, Fault, Result, Submission, Task
 from evalsuite.readers.limits import Limits
@@ -288,6 +288,8 @@ def local_copy(url: str, limits: Limits, *, read: Callable[[Path], Iterable[Subm
                 if name not in (METADATA, METADATA_ARRAY):
                     _copy(remote, name, folder, int(limits["file_bytes"]))
         except (OSError, ValueError, EOFError) as error:
+            if isinstance(error, OSError) and error.errno in NO_ROOM:
+                raise
             raise SubmissionError(
                 f"{url}: cannot be read ({type(error).__name__})", hint="check the address and your credentials"
             ) from None

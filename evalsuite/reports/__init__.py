@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from evalsuite.core.errors import CHECK_HINT, OutputError, UsageError, write_error
+from evalsuite.core.errors import CHECK_HINT, NO_ROOM, OutputError, UsageError, write_error
 from evalsuite.core.import_ref import ImportRef
 
 if TYPE_CHECKING:
@@ -75,14 +75,14 @@ def write(document: "Document", path: Path) -> None:
     """Write a document in the format of the file's ending. Raises `OutputError`."""
     pieces = encode(document, path.suffix)
     try:
-        with _replace_atomically(path) as file:
+        with replace_atomically(path) as file:
             file.writelines(pieces)
     except OSError as error:
         raise write_error(path, error) from error
 
 
 @contextlib.contextmanager
-def _replace_atomically(path: Path) -> Iterator[BinaryIO]:
+def replace_atomically(path: Path) -> Iterator[BinaryIO]:
     """Yield a file that takes the place of `path` if the block succeeds, so that an old report is never lost to half a new one.
 
     A device, a pipe, and a file in a folder where no other can be created are written in place. Folders are created. Below
@@ -109,8 +109,8 @@ def _replace_atomically(path: Path) -> Iterator[BinaryIO]:
             before = None
         try:
             new = None if before is not None and not stat.S_ISREG(before) else os.open(part, flags, 0o666, dir_fd=folder)
-        except OSError:
-            if before is None:
+        except OSError as error:
+            if before is None or error.errno in NO_ROOM:
                 raise
             new = None
         if new is None:

@@ -26,9 +26,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import write_error
+from evalsuite.core.errors import raise_no_room, write_error
 from evalsuite.reports.document import LONGEST, Case, Code, Column, Document, Own, Section, Strong, Table, Words, cut_text, pieces, text_of
 from evalsuite.reports.run_document import run_document
+from evalsuite.runs.run_files import write_atomically
 from evalsuite.sandbox.temp_dirs import TempDir
 
 if TYPE_CHECKING:
@@ -412,7 +413,11 @@ def as_parquet(document: Document) -> bytes:
             connection.execute("SET preserve_insertion_order = true")
             typed = ", ".join(f"'{column.name}': '{column.type.replace('JSON', 'VARCHAR')}'" for column in columns)
             source = f"read_json(?, format = 'newline_delimited', columns = {{{typed}}}, maximum_object_size = {longest})"
-            connection.execute(f"COPY (SELECT * FROM {source}) TO '{quoted}' (FORMAT parquet, COMPRESSION zstd)", [str(lines)])
+            try:
+                connection.execute(f"COPY (SELECT * FROM {source}) TO '{quoted}' (FORMAT parquet, COMPRESSION zstd)", [str(lines)])
+            except duckdb.Error as error:
+                raise_no_room(out, error)
+                raise
         return out.read_bytes()
 
 
@@ -440,7 +445,7 @@ def write_reference_files(record: "Record", result_dir: Path) -> list[Path]:
     places = reference_places(result_dir)
     for path, text in zip(places, texts, strict=True):
         try:
-            path.write_text(text, encoding="utf-8", newline="\n")
+            write_atomically(path, text)
         except OSError as error:
             raise write_error(path, error, hint="omit --reference-files, or free some space") from None
     return list(places)

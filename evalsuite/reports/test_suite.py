@@ -39,6 +39,7 @@ from evalsuite.suites.stored_suites import (
     data_hash,
     folder_of,
     gold_of,
+    has_suite,
     load_suite,
     needs,
     new_suite,
@@ -444,7 +445,7 @@ class TestSuite:
 
         `objects` are the scorers that were given as objects.
         """
-        if not folder_of(name, self._root).exists():
+        if not has_suite(name, self._root):
             return None
         stored = load_suite(name, self._root)
         way_out = "take another name, or delete the suite first"

@@ -519,7 +519,8 @@ def keep_out_of_git(folder: Path) -> None:
 def write_atomically(path: Path, text: str | Iterable[str], *, sync: bool = True) -> str:
     """Write a text, or its pieces, to a temporary file and rename it. Return the SHA-256 of the content.
 
-    Readers see the old file or the complete new one, also after a power cut. Without `sync` the caller must make it durable.
+    Readers see the old file or the complete new one, also after a power cut. Without `sync` the caller must make it durable. An OSError
+    names `path`, also that of a full disk, which names no file of its own.
     """
     beside, digest = path.with_name(f".{path.name}.{os.getpid()}.part"), hashlib.sha256()
     try:
@@ -533,6 +534,10 @@ def write_atomically(path: Path, text: str | Iterable[str], *, sync: bool = True
         beside.replace(path)
         if sync:
             sync_folder(path.parent)
+    except OSError as error:
+        if error.errno is not None:
+            error.filename = str(path)
+        raise
     finally:
         beside.unlink(missing_ok=True)
     return digest.hexdigest()

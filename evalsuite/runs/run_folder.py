@@ -430,17 +430,20 @@ def new_key(path: Path) -> Path:
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    key, public = Ed25519PrivateKey.generate(), path.with_name(f"{path.name}.pub")
+    key, public, written = Ed25519PrivateKey.generate(), path.with_name(f"{path.name}.pub"), list[Path]()
     private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption())
     line = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         for place, data, mode in ((path, private, 0o600), (public, line + b" evalsuite\n", 0o644)):
             with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+                written.append(place)
                 file.write(data)
     except FileExistsError as error:
         raise OutputError(f"{error.filename} exists already", hint="a key is never replaced: name another file") from None
     except OSError as error:
+        for place in written:
+            place.unlink(missing_ok=True)
         raise write_error(path, error) from error
     return public
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from evalsuite.core.errors import OutputError, reason_of
+from evalsuite.core.errors import NO_ROOM, OutputError, reason_of
 from evalsuite.core.import_ref import LazyModule
 
 if TYPE_CHECKING:
@@ -66,8 +66,15 @@ class TempDir:
     def __enter__(self) -> Path:
         return self.path
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Remove the folder. Raises `OutputError` in place of an error of the block that says that the folder's disk is full."""
         self.close()
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            # An error in the middle of a copy names both files, one in the middle of a file none.
+            names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, str | bytes | os.PathLike)]
+            if not names or any(name.startswith(str(self.path)) for name in names):
+                message = f"cannot write a temporary file in {self.path.parent}: {reason_of(error)}"
+                raise OutputError(message, hint="set TMPDIR to a folder with room") from error
 
 
 def lock(descriptor: int, *, wait: bool = False) -> None:

@@ -128,6 +128,7 @@ def check_values(suite: StoredSuite) -> StoredSuite:
 
 ROOT = Path(".evalsuite")
 SPEC = "suite_eval.jsonl"
+_FILE: Final = "suite.json"
 MAX_SLUG = 60
 
 
@@ -306,10 +307,15 @@ def gold_of(name: str, root: Path = ROOT) -> Path:
     return folder_of(name, root) / "gold"
 
 
+def has_suite(name: str, root: Path = ROOT) -> bool:
+    """Whether there is a suite of that name; what a full disk or a kill left of one, without `suite.json`, is none."""
+    return (folder_of(name, root) / _FILE).exists()
+
+
 def save_suite(suite: StoredSuite, root: Path = ROOT) -> Path:
-    """Write a suite and its gold folder; raises `SuiteError` if the name is taken."""
+    """Write a suite and its gold folder, `suite.json` last; raises `SuiteError` if the name is taken."""
     folder = folder_of(suite.name, root)
-    if folder.exists():
+    if has_suite(suite.name, root):
         hint = "choose another name, or `evalsuite suite delete` the old one"
         raise SuiteError(f"there is a suite {suite.name!r} already", hint=hint)
     write_gold(suite, folder / "gold")
@@ -319,12 +325,12 @@ def save_suite(suite: StoredSuite, root: Path = ROOT) -> Path:
     about |= {"scorers": list(suite.scorers)} if suite.scorers[1:] else {}
     lines = (f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in about.items() if value)
     write_atomically(folder / "gold" / "suite.yaml", "".join(lines))
-    _write_suite(suite, folder)
+    _write_suite(suite, folder / _FILE)
     return folder
 
 
-def _write_suite(suite: StoredSuite, folder: Path) -> None:
-    write_atomically(folder / "suite.json", json.dumps(suite.to_json(), ensure_ascii=False, indent=2) + "\n")
+def _write_suite(suite: StoredSuite, file: Path) -> None:
+    write_atomically(file, json.dumps(suite.to_json(), ensure_ascii=False, indent=2) + "\n")
 
 
 def write_gold(suite: StoredSuite, folder: Path, contexts: Sequence[str] | None = None) -> None:
@@ -353,7 +359,7 @@ def _own_parameters(scorer: str, case: Case, context: str | None = None) -> dict
 
 def load_suite(name: str, root: Path = ROOT) -> StoredSuite:
     """Return the suite of that name; raises `SuiteError` with a "did you mean"."""
-    path = folder_of(name, root) / "suite.json"
+    path = folder_of(name, root) / _FILE
     if not path.exists():
         names = [suite.name for suite in list_suites(root)]
         raise SuiteError(f"no suite {name!r}", hint=did_you_mean(name, names) if names else "`evalsuite suite create` makes one")
@@ -383,19 +389,31 @@ def delete_suite(name: str, root: Path = ROOT) -> None:
 
 
 def rename_suite(name: str, new: str, root: Path = ROOT) -> StoredSuite:
-    """Return the suite under its new name. Raises `SuiteError` if the old one is missing or the new one exists."""
+    """Return the suite under its new name. Raises `SuiteError` if the old one is missing or the new one exists.
+
+    Both files are written under other names first, so that a full disk leaves the suite as it was.
+    """
     check_name(new)
     suite = load_suite(name, root)
-    target = folder_of(new, root)
-    if target.exists() and target != folder_of(name, root):
+    folder, target = folder_of(name, root), folder_of(new, root)
+    if target.exists() and target != folder:
         raise SuiteError(f"there is a suite {new!r} already", hint="choose another name")
-    folder_of(name, root).rename(target)
     renamed = replace(suite, name=new, updated_at=_timestamp())
-    _write_suite(renamed, target)
-    yaml = target / "gold" / "suite.yaml"
+    file, yaml = folder / _FILE, gold_of(name, root) / "suite.yaml"
+    new_file, new_yaml = (path.with_name(f".{path.name}.new") for path in (file, yaml))
     # Other keys that were added by hand stay.
     rest = [line for line in yaml.read_text(encoding="utf-8").split("\n") if not line.startswith("name:")]
-    write_atomically(yaml, f"name: {json.dumps(new, ensure_ascii=False)}\n" + "\n".join(rest))
+    try:
+        _write_suite(renamed, new_file)
+        write_atomically(new_yaml, f"name: {json.dumps(new, ensure_ascii=False)}\n" + "\n".join(rest))
+        folder.rename(target)
+    except OSError:
+        for path in (new_file, new_yaml):
+            path.unlink(missing_ok=True)
+        raise
+    for path in (new_file, new_yaml):
+        moved = target / path.relative_to(folder)
+        moved.replace(moved.with_name(path.name.removeprefix(".").removesuffix(".new")))
     return renamed
 
 

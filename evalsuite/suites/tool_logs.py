@@ -33,6 +33,7 @@ from evalsuite.suites.stored_suites import (
     data_hash,
     folder_of,
     gold_of,
+    has_suite,
     load_suite,
     new_suite,
     save_suite,
@@ -151,7 +152,7 @@ def _suite_of(log: ForeignLog, scorer: str, root: Path) -> StoredSuite:
         description=f"imported from {log.format}",
         foreign=True,
     )
-    if not folder_of(log.suite, root).exists():
+    if not has_suite(log.suite, root):
         save_suite(new, root)
         return new
     suite = load_suite(log.suite, root)

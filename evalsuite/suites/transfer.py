@@ -25,6 +25,7 @@ from evalsuite.suites.stored_suites import (
     check_values,
     folder_of,
     from_json,
+    has_suite,
     list_suites,
     load_suite,
     new_suite,
@@ -99,7 +100,7 @@ def import_suites(path: Path, root: Path = ROOT, *, force_new_version: bool = Fa
 def _store_suite(suite: StoredSuite, root: Path, force_new_version: bool) -> StoredSuite:
     """Return the stored suite: saved if its name is free, the existing one if it is the same. Raises `SuiteError`."""
     name, number = suite.name, 1
-    while folder_of(name, root).exists():
+    while has_suite(name, root):
         stored = load_suite(name, root)
         if (stored.test_cases, stored.scorers) == (suite.test_cases, suite.scorers):
             return stored

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import re
 import signal
 import sqlite3
 import sys
@@ -13,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from evalsuite.core import disk_cache
-from evalsuite.core.disk_cache import FILE, DiskCache, code_stamp
-from tests.processes import LIMIT_SECONDS, side_by_side
+from evalsuite.core.disk_cache import FILE, DiskCache, append_whole, code_stamp
+from tests.processes import LIMIT_SECONDS, room_for_files, side_by_side
 from tests.runs.store.every_moment import killed
 
 
@@ -236,3 +237,14 @@ def test_a_writer_killed_at_any_moment_leaves_a_whole_entry_or_none(tmp_path: Pa
         assert DiskCache(tmp_path / "rows").get_all("a", ["old", "0", "50"]) == {"old": "first"}
     kept(tmp_path / "rows", new=1)
     assert DiskCache(tmp_path / "rows").get_all("a", ["old", "new"]) == {"old": "first", "new": 1}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a limit that Windows lacks")
+def test_a_line_is_appended_whole_or_not_at_all(tmp_path: Path) -> None:
+    """Where the disk takes a part of a line the file stays as it was, and the error names it."""
+    file = tmp_path / "lines"
+    append_whole(file, b"first\n")
+    with room_for_files(9), pytest.raises(OSError, match=re.escape(str(file))):
+        append_whole(file, b"second\n")
+    append_whole(file, b"third\n")
+    assert file.read_bytes() == b"first\nthird\n"

@@ -2,8 +2,10 @@
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,9 +36,16 @@ def test_an_unknown_ending_is_refused() -> None:
     assert ".html" in str(caught.value.hint)
 
 
+def open_but_no_new_file(open_: Callable[..., int], failure: BaseException, name: str, flags: int, *more: Any, **how: Any) -> int:
+    """`os.open` on a disk that has no inode left."""
+    if str(name).endswith(".part"):
+        raise failure
+    return open_(name, flags, *more, **how)
+
+
 @pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt(), ValueError("x")], ids=repr)
 def test_half_a_report_never_replaces_a_whole_one(failure: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A report that fails in the middle leaves the old file as it was, and nothing else."""
+    """A report that fails in the middle, or for which no new file can be made, leaves the old file as it was, and nothing else."""
     path = tmp_path / "page.html"
     path.write_text("the old report")
     path.chmod(0o640)
@@ -47,6 +56,9 @@ def test_half_a_report_never_replaces_a_whole_one(failure: BaseException, tmp_pa
 
     with monkeypatch.context() as patch:
         patch.setattr(reports, "encode", pieces)
+        with pytest.raises(OutputError if isinstance(failure, OSError) else type(failure)):
+            write(Document(name="n", title="the new report", last_line="done"), path)
+        patch.setattr(reports.os, "open", partial(open_but_no_new_file, os.open, failure))
         with pytest.raises(OutputError if isinstance(failure, OSError) else type(failure)):
             write(Document(name="n", title="the new report", last_line="done"), path)
     assert ([one.name for one in tmp_path.iterdir()], path.read_text()) == (["page.html"], "the old report")

@@ -23,8 +23,9 @@ from evalsuite.runs.scoring import run
 from evalsuite.runs.task_execution import score_task
 from evalsuite.sandbox import limits
 from evalsuite.sandbox.limits import check_limits, jobs_that_fit
-from tests.conftest import ROOT
-from tests.processes import finished
+from tests.cli.test_run import text_gold, text_submission
+from tests.conftest import ROOT, copy_of
+from tests.processes import finished, room_for_files
 from tests.runs.made import write_sides
 from tests.terminal.pty_harness import need_ascii_checkout
 
@@ -156,6 +157,54 @@ def test_a_machine_without_proc_is_refused(isolation: str, example: tuple[Path, 
     words = ["run", example[0], "--gold", example[1], "--out", tmp_path / "run", "--isolation", isolation]
     done = finished([*mount, sys.executable, "-m", "evalsuite", *words], cwd=ROOT)
     assert (done.returncode, "/proc is not mounted" in done.stderr, (tmp_path / "run").exists()) == (2, True, False), done.stderr
+
+
+def make_whole(folder: Path) -> None:
+    """A working folder with what the commands below want."""
+    text_gold(folder / "gold", b="Rome" * 150)
+    text_submission(folder / "sub", b="Bern")
+    texts = {"q.csv": "input,reference_output\nCapital of France?,Paris\n", "tables/t.csv": "x,y\n1,2\n", "case.md": "old"}
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    assert main(["run", "sub", "--isolation", "none", "-q", "--out", "one"]) == 0
+    assert main(["suite", "create", "capitals", "--from", "q.csv", "--scorer", "f1"]) == 0
+
+
+whole = copy_of(make_whole)
+
+
+@linux
+@pytest.mark.usefixtures("shared_fork_server")
+@pytest.mark.parametrize(
+    ("line", "n_bytes", "named"),
+    [
+        ("runs keys new key", 0, "cannot write key: "),
+        ("runs keys new key", 300, "cannot write key: "),
+        ("runs tag one --add x", 0, "one/tags.json: "),
+        ("suite create new --from q.csv --scorer f1", 0, ".evalsuite/suites/new/gold/suite_eval.jsonl: "),
+        ("suite create new --from q.csv --scorer f1", 300, ".evalsuite/suites/new/suite.json: "),
+        ("suite rename capitals cities", 0, ".evalsuite/suites/capitals/.suite.json.new: "),
+        ("example play", 80, "cannot write play/gold: "),
+        ("init --gold-from tables --out made", 30, "cannot write made: "),
+        ("bundle b --run one -o case", 1024, "cannot write case: "),
+        ("bundle b --run one -o case.md", 1024, "cannot write case.md: "),
+    ],
+)
+def test_a_full_disk_is_named_and_nothing_half_stays(
+    line: str, n_bytes: int, named: str, whole: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A command that finds no room for a file names it, leaves what was there as it was, and works as soon as there is room."""
+
+    def there() -> dict[str, bytes]:
+        return {str(path): path.read_bytes() for path in whole.rglob("*") if path.is_file() and "suites/new" not in str(path)}
+
+    before = there()
+    with room_for_files(n_bytes):
+        assert main(line.split()) in (1, 2)
+    assert f"error: {named}{os.strerror(errno.EFBIG)}" in capsys.readouterr().err
+    assert there() == before
+    assert main(line.split()) == 0
 
 
 def test_less_address_space_than_a_worker_needs_is_refused() -> None:

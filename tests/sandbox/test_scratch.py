@@ -1,8 +1,11 @@
 """Folders for temporary files: one that nobody holds goes with the next command that opens workers, one that somebody holds stays."""
 
+import errno
+import re
 import signal
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,7 @@ from evalsuite.cli import main
 from evalsuite.core.errors import OutputError
 from evalsuite.sandbox.temp_dirs import TempDir, remove_stale_temp_dirs
 from tests.conftest import ROOT
-from tests.processes import started
+from tests.processes import room_for_files, started
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="folders are locked by descriptors of their own")
 HOLDS = """
@@ -76,3 +79,20 @@ def test_no_folder_for_temporary_files(place: Path, monkeypatch: pytest.MonkeyPa
     remove_stale_temp_dirs()
     with pytest.raises(OutputError, match="cannot make a temporary folder"):
         TempDir()
+
+
+def in_a_copy(folder: Path) -> None:
+    """What Python raises in the middle of a copy."""
+    raise OSError(errno.ENOSPC, "full", "the source", None, str(folder / "target"))
+
+
+@pytest.mark.parametrize("fill", [lambda folder: (folder / "target").write_text("text"), in_a_copy])
+def test_no_room_for_temporary_files(place: Path, fill: Callable[[Path], object]) -> None:
+    """A full disk is named by its folder, and not by the file that is copied; a full disk elsewhere is none of the folder's."""
+    said = re.escape(f"cannot write a temporary file in {place}: ")
+    with room_for_files(0), pytest.raises(OutputError, match=said) as error, TempDir() as folder:
+        fill(folder)
+    assert error.value.hint == "set TMPDIR to a folder with room"
+    with pytest.raises(OSError, match="elsewhere"), TempDir():
+        raise OSError(errno.ENOSPC, "full", "elsewhere")
+    assert list(place.iterdir()) == []

@@ -23,7 +23,7 @@ from evalsuite.analysis.causes.table_repairs import pick
 from evalsuite.analysis.explain.instance_evidence import readable_checks
 from evalsuite.compare.table_parameters import is_bare
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.core.errors import FaultError, UsageError, raise_no_room
 from evalsuite.core.registry import Scorer
 from evalsuite.core.types import Check, Result, Rule, Score, Table, Task
 from evalsuite.gold.layouts import read_gold
@@ -651,7 +651,7 @@ def _create_table_sql(name: str, table: dict[str, Any]) -> str:
 
 
 def write(bundle: Bundle, folder: Path) -> None:
-    """Write the two folders below `folder`."""
+    """Write the two folders below `folder`. Raises OSError, also for a full disk below a database."""
     for file in files_of(bundle):
         place = folder / file.path
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -664,7 +664,8 @@ def write(bundle: Bundle, folder: Path) -> None:
         try:
             with duckdb.connect(str(place), config={"enable_external_access": "false", "threads": "1"}) as connection:
                 connection.execute(file.text)
-        except duckdb.Error:
+        except duckdb.Error as error:
+            raise_no_room(place, error)
             hint = "its types cannot read their own text back"
             raise UsageError(f"{bundle.instance_id}: the shrunk database cannot be written", hint=hint) from None
 

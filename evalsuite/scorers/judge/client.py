@@ -331,12 +331,14 @@ class Desk:
     def _note(self, under_way: Sequence[Mapping[str, Any]]) -> None:
         if self._file is None:
             return
-        if not under_way:
-            self._file.unlink(missing_ok=True)
-            return
-        part = self._file.with_name(f".{self._file.name}.part")
-        part.write_text(json.dumps(under_way), encoding="utf-8")
-        part.replace(self._file)
+        # A full disk must not end a run that has paid for its batches; only after a kill they are sent again.
+        with suppress(OSError):
+            if not under_way:
+                self._file.unlink(missing_ok=True)
+                return
+            part = self._file.with_name(f".{self._file.name}.part")
+            part.write_text(json.dumps(under_way), encoding="utf-8")
+            part.replace(self._file)
 
 
 def _portions(requests: Sequence[Request], body_of: Any) -> Iterator[dict[str, dict[str, Any]]]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import SplitResult, parse_qs, quote, urlsplit, urlunsplit
 
 from evalsuite.core.dataclasses import dataclass, field, replace
+from evalsuite.core.disk_cache import append_whole
 from evalsuite.core.errors import FaultError
 
 if TYPE_CHECKING:
@@ -98,11 +99,10 @@ class RecordedReplies:
 
     def put(self, request: Request, reply: Reply) -> None:
         """Append a reply as one line. Raises `FaultError` if the file cannot be written."""
-        line = json.dumps({"key": request.key(), "model": request.model, "reply": reply.to_json()}) + "\n"
+        line = json.dumps({"key": request.key(), "model": request.model, "reply": reply.to_json()}).encode() + b"\n"
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open("ab", buffering=0) as file:
-                file.write(line.encode())
+            append_whole(self._path, line)
         except OSError:
             raise FaultError("JUDGE_FAILED", f"the cassette {self._path.name} cannot be written") from None
         if self._replies is not None:

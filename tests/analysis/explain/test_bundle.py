@@ -19,7 +19,7 @@ from evalsuite.core.errors import UsageError
 from evalsuite.reports.explain_documents import bundle_document
 from evalsuite.reports.file_formats import as_markdown
 from tests.analysis.gold_checks.small import write_gold, write_submission
-from tests.processes import finished
+from tests.processes import finished, room_for_files
 from tests.properties import examples, is_full
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -166,7 +166,7 @@ def test_trees_shrink_to_the_wrong_leaf(small: tuple[Path, Path], tmp_path: Path
 
 
 def test_databases_shrink_and_come_back_with_their_types(tmp_path: Path) -> None:
-    """A wrong value among 500 rows of a DuckDB table becomes one row, written as SQL with its types."""
+    """A wrong value among 500 rows of a DuckDB table becomes one row, written as SQL with its types; a full disk is named as such."""
     import duckdb
 
     spec = {"table": {"func": "duckdb_match", "parameters": {"gold": "gold.duckdb"}}}
@@ -184,6 +184,8 @@ def test_databases_shrink_and_come_back_with_their_types(tmp_path: Path) -> None
     found = bundle(gold, submission, "table")
     assert {what: after for what, _, after in found.sizes} == {"rows": 1, "columns": 1}
     assert {table["types"][0] for _, _, table in found.tables} == {"DECIMAL(9,2)"}
+    with room_for_files(4096), pytest.raises(OSError, match=r"File too large: .*gold\.duckdb"):
+        write(found, tmp_path / "case")
     write(found, tmp_path / "case")
     assert score_bundle(tmp_path / "case", rules=None) == verdict(found) == ("wrong", "wrong", "")
 

@@ -1,5 +1,6 @@
 """Lines of results: what is read is what was written, and what no run wrote is refused, be it from a file or from a worker."""
 
+import errno
 import hashlib
 import json
 from collections.abc import Iterator
@@ -241,7 +242,7 @@ def test_marks_without_end_are_escaped() -> None:
 
 @pytest.mark.parametrize("sync", [None, True, False])
 def test_a_file_is_written_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sync: bool | None) -> None:
-    """Its bytes, then its name, are brought to the disk unless the caller does so; a failure leaves the old file and nothing else."""
+    """Its bytes, then its name, are brought to the disk unless the caller does so; a failure names the old file and leaves nothing else."""
     steps: list[str] = []
     target = tmp_path / "x"
 
@@ -260,9 +261,9 @@ def test_a_file_is_written_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     def pieces() -> Iterator[str]:
         yield "c"
-        raise OSError("full")
+        raise OSError(errno.ENOSPC, "full")
 
-    with pytest.raises(OSError, match="full"):
+    with pytest.raises(OSError, match=r"full: .*x'"):
         write_atomically(target, pieces(), **options)
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("x", "ab")]
 
