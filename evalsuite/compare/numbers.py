@@ -171,7 +171,7 @@ def reach(predicted: int | Number, tolerance: Tolerance, coarsest: int | None) -
     rounded = 0.0
     if coarsest is not None:
         rounded = min(0.5 * 10.0 ** -max(FEWEST_DECIMALS, min(decimals_of(predicted), coarsest)), _MOST_ROUNDED * size)
-    return max(min(NOISE_REL * size, max(NOISE_FLOOR, NOISE_BEYOND * size)), rounded, ZERO_TOL) * SLACK
+    return max(min(NOISE_REL * size, max(NOISE_FLOOR, NOISE_BEYOND * size)), rounded, ZERO_TOL) * SLACK + FLOAT_ERROR * size
 
 
 def _are_far_apart(gold: int | Number, predicted: int | Number) -> bool:

@@ -60,6 +60,7 @@ def test_numbers_equal_the_model(pair: tuple[str, str], tolerance: Tolerance) ->
 @example([("10", "10"), ("11", "11")], Tolerance(own=True, rel=0.1))
 @example([("-11", "-10"), ("-10", "-11")], Tolerance(own=True, rel=0.1))
 @example([("893151021.15", "893151021.154")], Tolerance(own=True, abs=0.004))
+@example([("517413596.91", "517413596.905")], Tolerance())
 @example([("7831386299159.48", "7831386299159.38")], Tolerance(own=True, abs=0.1))
 @given(st.lists(pairs(), min_size=1, max_size=4), TOLERANCES)
 def test_nothing_equal_lies_out_of_reach(found: list[tuple[str, str]], tolerance: Tolerance) -> None:
