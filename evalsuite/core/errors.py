@@ -44,6 +44,10 @@ class UsageError(EvalsuiteError, ValueError):
     """Invalid arguments. Also a `ValueError`, which callers of the Python API expect."""
 
 
+class MachineError(UsageError):
+    """The machine gives a process less than a run needs: neither the submission nor gold can be blamed for it."""
+
+
 class UntrustedPluginError(UsageError):
     """A gold folder that the user did not name contains plugin code. Plugins run only from folders that the user named."""
 

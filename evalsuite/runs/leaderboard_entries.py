@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import DiskCache
-from evalsuite.core.errors import FaultError, OutputError, SubmissionError, UsageError, describe
+from evalsuite.core.errors import FaultError, MachineError, OutputError, SubmissionError, UsageError, describe
 from evalsuite.core.scores import METADATA, Rule
 from evalsuite.core.status import UNGRADED
 from evalsuite.gold.errata import ERRATA_FILE, read_errata
@@ -428,6 +428,8 @@ class _Scoring:
                     else:
                         # Without metadata a new file is a new answer, which no stamp of known files would show.
                         hashes[name] = submission_hash(reader.read(place.folder), gold_inodes)
+                except MachineError:
+                    raise
                 except (SubmissionError, UsageError) as error:
                     # No option gives the file types of one submission among many.
                     self._faults[name] = error.message.replace(str(place.folder), name)

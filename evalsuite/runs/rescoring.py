@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import EvalsuiteError, UsageError, count_words
+from evalsuite.core.errors import EvalsuiteError, MachineError, UsageError, count_words
 from evalsuite.core.status import lacks_setup
 from evalsuite.core.types import METADATA_ARRAY, Result, Rule
 from evalsuite.core.version import __version__
@@ -407,6 +407,8 @@ def find_drifts(
     for entry in entries:
         try:
             done = rescore(entry, gold=gold, options=replace(options, save=False, cache=None), progress=progress, as_it_lies=True)
+        except MachineError:
+            raise
         except EvalsuiteError as error:
             yield Drift(name=entry.name, problem=error.message)
             continue

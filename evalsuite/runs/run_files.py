@@ -539,7 +539,9 @@ def write_atomically(path: Path, text: str | Iterable[str], *, sync: bool = True
             error.filename = str(path)
         raise
     finally:
-        beside.unlink(missing_ok=True)
+        # On a read-only file system this is an error too, which would name the temporary file.
+        with suppress(OSError):
+            beside.unlink()
     return digest.hexdigest()
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.dataclasses import dataclass, field
-from evalsuite.core.errors import EvalsuiteError
+from evalsuite.core.errors import EvalsuiteError, MachineError, reason_of
 from evalsuite.core.import_ref import ImportRef, LazyModule
 from evalsuite.core.runtime import signals_blocked
 from evalsuite.sandbox.linux_layers import PACKAGE, fork_process_1
@@ -187,9 +187,9 @@ def _start_process(path: Sequence[str], modules: Collection[str]) -> "tuple[subp
                 pass_fds=[child_end.fileno()],
                 start_new_session=True,
             )
-        except OSError:
+        except OSError as error:
             control.close()
-            raise start_error() from None
+            raise start_error(error) from None
     return process, control
 
 
@@ -301,7 +301,7 @@ def worker_environment() -> dict[str, str]:
     return {**_ENVIRONMENT, **{name: os.environ[name] for name in _KEPT if name in os.environ}}
 
 
-def start_error() -> EvalsuiteError:
-    """Return the error for a system that starts no process."""
-    hint = "the system may allow too few processes (ulimit -u, pids.max); `--isolation none` needs fewer, for submissions you trust"
-    return EvalsuiteError("a worker process cannot be started", hint=hint)
+def start_error(error: OSError | None = None) -> MachineError:
+    """Return the error for a system that starts no process, with its reason if it gives one."""
+    hint = "raise the limits of processes (ulimit -u, pids.max) and memory, or use --isolation none for submissions you trust"
+    return MachineError(f"a worker process cannot be started{f': {reason_of(error)}' if error is not None else ''}", hint=hint)

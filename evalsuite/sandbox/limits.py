@@ -24,7 +24,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from evalsuite.core.errors import UsageError, machine_fault
+from evalsuite.core.errors import MachineError, UsageError, machine_fault
 from evalsuite.core.types import Fault, Task
 
 Controller = Literal["cpu", "memory"]
@@ -436,7 +436,8 @@ _TIMES_FILE: Final = 12
 
 
 def check_limits(limits: Mapping[str, int | float], *, seconds: float = 0.0, n_bytes: int = 0) -> None:
-    """Raise `UsageError` if the system allows a process less than the limits of a run allow an answer.
+    """Raise `MachineError` if the system allows a process less than the limits of a run allow an answer, `UsageError` for a limit that is
+    less than a worker needs.
 
     Args:
         limits: The limits of the run.
@@ -445,7 +446,7 @@ def check_limits(limits: Mapping[str, int | float], *, seconds: float = 0.0, n_b
     """
     if sys.platform.startswith("linux") and not Path("/proc/self/fd").is_dir():
         # Without it no process finds the private copy of a database.
-        raise UsageError("this machine shows a process no files of its own: /proc is not mounted", hint="mount -t proc proc /proc")
+        raise MachineError("this machine shows a process no files of its own: /proc is not mounted", hint="mount -t proc proc /proc")
     memory = int(limits["memory_mib"])
     if memory < LEAST_MEMORY_MIB:
         message = f"limit memory_mib is {memory}: a worker takes {LEAST_MEMORY_MIB} MiB of address space before it reads an answer"
@@ -460,7 +461,7 @@ def check_limits(limits: Mapping[str, int | float], *, seconds: float = 0.0, n_b
     }
     for name, (least, command, what) in needed.items():
         if (most := _soft_limit(name)) is not None and most < least:
-            raise UsageError(f"this machine gives a process {_show_limit(name, most)} {what}", hint=_cure(name, command, most))
+            raise MachineError(f"this machine gives a process {_show_limit(name, most)} {what}", hint=_cure(name, command, most))
 
 
 def jobs_that_fit(jobs: int, sizes: list[int], limits: Mapping[str, int | float]) -> tuple[int, str]:
@@ -472,7 +473,7 @@ def jobs_that_fit(jobs: int, sizes: list[int], limits: Mapping[str, int | float]
         limits: The limits of the run.
 
     Raises:
-        UsageError: Not even one answer fits.
+        MachineError: Not even one answer fits.
     """
     fits, why = jobs, ""
     if (most := _soft_limit("NOFILE")) is not None and (n := (most - _FILES) // _FILES_A_JOB) < fits:
@@ -489,7 +490,7 @@ def jobs_that_fit(jobs: int, sizes: list[int], limits: Mapping[str, int | float]
     if not n:
         least = (_RUN_BYTES + needs[0]) // _MIB
         message = f"this machine has {n_bytes // _MIB} MiB of memory left ({where}), and the largest answer needs about {least} MiB"
-        raise UsageError(message, hint="score on a machine, or in a group, with more memory")
+        raise MachineError(message, hint="score on a machine, or in a group, with more memory")
     return (n, f"{n_bytes // _MIB} MiB of memory left ({where})") if n < fits else (fits, why)
 
 

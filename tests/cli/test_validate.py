@@ -3,11 +3,13 @@
 import json
 import shutil
 from pathlib import Path
+from unittest import mock
 
 import duckdb
 import pytest
 
 from evalsuite.core.types import METADATA
+from evalsuite.sandbox.rpc_client import KilledError, RpcClient
 from tests.cli.test_run import as_json, called, evalsuite, lacks, said, write_lines
 from tests.conftest import ROOT
 
@@ -188,6 +190,14 @@ def test_an_empty_submission_is_not_ready(sub: Path) -> None:
     out = said("validate", sub, code=1)
     assert not lacks(out, "no line with an instance_id", "note: f/: no line of results_metadata.jsonl names this folder")
     assert out.splitlines()[-1] == "not ready: 1 problem (exit 1)"
+
+
+def test_too_little_memory_is_no_problem_of_the_submission(sub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the system kills the worker that reads a file, the command ends with 2: the file may be in order."""
+    killed = mock.Mock(side_effect=KilledError("read the file"))
+    monkeypatch.setattr(RpcClient, "call", killed)
+    says = said("validate", sub, code=2)
+    assert not lacks(says, "results_metadata.jsonl:2: f: the operating system killed the worker that read the file", "with more memory")
 
 
 def test_no_submission_at_all(tmp_path: Path) -> None:

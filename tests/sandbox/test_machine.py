@@ -23,7 +23,7 @@ from evalsuite.runs.scoring import run
 from evalsuite.runs.task_execution import score_task
 from evalsuite.sandbox import limits
 from evalsuite.sandbox.limits import check_limits, jobs_that_fit
-from tests.cli.test_run import text_gold, text_submission
+from tests.cli.test_run import said, text_gold, text_submission
 from tests.conftest import ROOT, copy_of
 from tests.processes import finished, room_for_files
 from tests.runs.made import write_sides
@@ -162,12 +162,14 @@ def test_a_machine_without_proc_is_refused(isolation: str, example: tuple[Path, 
 def make_whole(folder: Path) -> None:
     """A working folder with what the commands below want."""
     text_gold(folder / "gold", b="Rome" * 150)
-    text_submission(folder / "sub", b="Bern")
+    for name, answer in (("sub", "Bern"), ("sub2", "Oslo")):
+        text_submission(folder / name, b=answer)
     texts = {"q.csv": "input,reference_output\nCapital of France?,Paris\n", "tables/t.csv": "x,y\n1,2\n", "case.md": "old"}
     for name, text in texts.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
-    assert main(["run", "sub", "--isolation", "none", "-q", "--out", "one"]) == 0
+    for name, out in (("sub", "one"), ("sub2", "two")):
+        assert main(["run", name, "--isolation", "none", "-q", "--out", out]) == 0
     assert main(["suite", "create", "capitals", "--from", "q.csv", "--scorer", "f1"]) == 0
 
 
@@ -205,6 +207,21 @@ def test_a_full_disk_is_named_and_nothing_half_stays(
     assert f"error: {named}{os.strerror(errno.EFBIG)}" in capsys.readouterr().err
     assert there() == before
     assert main(line.split()) == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("gold check gold", "gold audit gold", "gold lint gold", "gold suspects one two", "runs verify one", "runs drift one --runs ."),
+        *("leaderboard sub", "leaderboard one --receipts", "validate sub", "compare sub sub2", "explain b --run one", "check b --run one"),
+    ],
+)
+def test_a_small_machine_is_never_the_fault_of_files(line: str, whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each command that reads files of gold or a submission says what the machine lacks; no gold or submission is called unreadable."""
+    monkeypatch.setattr(limits, "_soft_limit", {"AS": 200 * MIB}.get)
+    says = said(line, code=EXIT_USAGE)
+    assert "error: this machine gives a process 200 MiB of address space" in says
+    assert "hint: raise it (ulimit -v)" in says
 
 
 def test_less_address_space_than_a_worker_needs_is_refused() -> None:

@@ -45,6 +45,7 @@ from evalsuite.readers.json_text import Obj
 from evalsuite.readers.load_answer import read_gold_files
 from evalsuite.readers.paths import FromRoot, resolve_in_side
 from evalsuite.runs.run_files import write_atomically
+from evalsuite.sandbox.limits import check_limits
 from evalsuite.scorers import SCORERS
 from evalsuite.trees.comparators import UnknownNameError
 from evalsuite.trees.gold_validation import gold_findings
@@ -638,8 +639,10 @@ def lint(folder: Path, *, ignore: Iterable[str] = ()) -> Lint:
 
     Raises:
         GoldError: there is no spec file that can be opened.
+        MachineError: a file of gold might not fit into what the machine gives a process.
     """
     book = open_book(folder)
+    check_limits(book.limits)
 
     def place(finding: LintFinding) -> tuple[str, int]:
         name, _, line = finding.where.rpartition(":")

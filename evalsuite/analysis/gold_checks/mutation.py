@@ -39,6 +39,7 @@ from evalsuite.readers.paths import FromRoot, resolve_in_side
 from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.plan import rules_of
 from evalsuite.runs.worker_pool import Pool
+from evalsuite.sandbox.limits import check_limits
 from evalsuite.sandbox.temp_dirs import TempDir
 from evalsuite.scorers import SCORERS
 
@@ -284,6 +285,7 @@ def audit_gold(
     pairs, others = ([pair for pair in work if (SCORERS.load(pair[1].scorer).marker.reads == "query") is asks] for asks in (True, False))
     until = None if seconds is None else time.monotonic() + seconds
     limits, options = resolve_limits(gold.suite.limits), AuditOptions(seed=seed, most=most, kinds=tuple(kinds), until=until)
+    check_limits(limits)
     how: dict[str, Any] = {"limits": limits, "jobs": jobs or default_jobs(), "isolation": isolation, "until": until}
     places = {instance.instance_id: at for at, instance in enumerate(gold.instances)}
     results, tasks = _AuditResults(gold.suite.name, places, len(work), progress), dict[str, tuple[GoldInstance, Check, Task]]()

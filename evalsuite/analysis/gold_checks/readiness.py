@@ -23,7 +23,17 @@ from evalsuite.compare.columns import UnreadTable
 from evalsuite.compare.messages import other_delimiter
 from evalsuite.compare.official_cells import RESULT_SUITES
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import FAULTS, UNSCORED, EvalsuiteError, FaultError, describe, did_you_mean, error_sentence, other_form
+from evalsuite.core.errors import (
+    FAULTS,
+    UNSCORED,
+    EvalsuiteError,
+    FaultError,
+    MachineError,
+    describe,
+    did_you_mean,
+    error_sentence,
+    other_form,
+)
 from evalsuite.core.registry import CONNECTION_PARAMETERS
 from evalsuite.core.runtime import extra_line
 from evalsuite.core.types import (
@@ -64,6 +74,7 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.sandbox.fork_server import fork_server_for
+from evalsuite.sandbox.limits import check_limits
 from evalsuite.sandbox.program_sandbox import can_sandbox_programs
 from evalsuite.sandbox.rpc_client import RpcClient
 from evalsuite.sandbox.temp_dirs import TempDir
@@ -251,6 +262,9 @@ class _AnswerValidator:
                     with unnamed_copy(source, n_bytes) if form == "database" else nullcontext() as copy:
                         fault, note = self.calls.call(_LOOK, *reading, copy=copy, n_bytes=n_bytes)
         except FaultError as error:
+            if error.fault.side == "setup":
+                hint = "validate it on a machine, or in a group, with more memory"
+                raise MachineError(f"{answer.where}: {answer.instance_id}: {error.fault.detail}", hint=hint) from None
             return error.fault
         if note:
             self.notes.append(f"{answer.where}: {answer.instance_id}: {value}: {note}")
@@ -458,6 +472,7 @@ def check_gold(
     """
     gold = refuse_empty(read_gold(folder))
     limits = resolve_limits(gold.suite.limits, limits or {})
+    check_limits(limits)
     hash_ = gold_hash(gold.folder, gold.spec_file)
     jobs = jobs or default_jobs()
     with TempDir() as scratch, closing(Databases(gold, scratch, limits=limits, jobs=jobs, isolation=isolation, folder=databases)) as sql:

@@ -32,7 +32,7 @@ from typing import Any, Final
 from evalsuite.compare.numbers import exact_of
 from evalsuite.compare.values import find_numbers, read_number
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import EvalsuiteError, UsageError, count_words
+from evalsuite.core.errors import EvalsuiteError, MachineError, UsageError, count_words
 from evalsuite.core.types import METADATA_ARRAY, Fault, Result, Rule, Table, Task
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import gold_inodes
@@ -753,6 +753,8 @@ def _answers(
         read = read_gold(gold_folder, layout=recorded.get("layout"))
         limits = resolve_limits(read.suite.limits, options.get("limits") or {})
         submission = read_submission_in_worker(folder, read, limits, mode=options.get("mode"), isolation=isolation)
+    except MachineError:
+        raise
     except EvalsuiteError as error:
         notes.append(f"the answers of {entry.name} were not compared: {error.message}")
         return {}

@@ -36,7 +36,7 @@ from evalsuite.analysis.leaderboard.pairing import (
 from evalsuite.analysis.leaderboard.reliability import ModelSamples, models_of, newest_samples
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import DiskCache
-from evalsuite.core.errors import EvalsuiteError, GoldError, UsageError, count_words, did_you_mean, write_error
+from evalsuite.core.errors import EvalsuiteError, GoldError, MachineError, UsageError, count_words, did_you_mean, write_error
 from evalsuite.core.status import FAULTY, LEVELS, STATUSES, UNJUDGED
 from evalsuite.gold.suite_yaml import yaml_nodes
 from evalsuite.readers.gold_files import find_spec, gold_hash
@@ -571,6 +571,8 @@ def _reason_for_distrust(folder: Path, gold: Path, key: Path | None, isolation: 
             return why
         spec = find_spec(gold)
         gold_now = gold_hash(spec.parent, spec)
+    except MachineError:
+        raise
     except EvalsuiteError as error:
         return error.message
     recorded = claims.run["gold"]["hash"]

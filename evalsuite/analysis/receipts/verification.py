@@ -17,7 +17,16 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, OutputError, UntrustedPluginError, UsageError
+from evalsuite.core.errors import (
+    EXIT_GATE,
+    EXIT_OK,
+    EXIT_UNSCORABLE,
+    EvalsuiteError,
+    MachineError,
+    OutputError,
+    UntrustedPluginError,
+    UsageError,
+)
 from evalsuite.core.registry import fits, readable
 from evalsuite.core.types import METADATA_ARRAY, Gold, Result, Rule, Status, Submission, Task
 from evalsuite.gold.connection_files import Connections
@@ -603,6 +612,8 @@ def _check_submission(claims: Claims, folder: Path, gold: Gold | None, isolation
         limits = resolve_limits(gold.suite.limits, recorded["limits"])
         read = read_submission_in_worker(folder, gold, limits, mode=recorded.get("mode"), isolation=isolation)
         now = submission_hash(read)
+    except MachineError:
+        raise
     except EvalsuiteError as error:
         return Finding(name="submission", good=False, says=f"cannot be read: {error.message}"), None
     same, other = f"is as it was submitted ({then})", f"is not what was scored ({then or 'not recorded'} then, {now} now)"

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given
@@ -266,6 +267,11 @@ def test_a_file_is_written_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(OSError, match=r"full: .*x'"):
         write_atomically(target, pieces(), **options)
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("x", "ab")]
+    read_only = mock.Mock(side_effect=OSError(errno.EROFS, "read-only", "another name"))
+    monkeypatch.setattr(Path, "open", read_only)
+    monkeypatch.setattr(Path, "unlink", read_only)
+    with pytest.raises(OSError, match=r"read-only: .*x'"):
+        write_atomically(target, "c", **options)
 
 
 def test_a_seal_covers_both_files() -> None:

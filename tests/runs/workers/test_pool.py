@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import EvalsuiteError
+from evalsuite.core.errors import EvalsuiteError, MachineError
 from evalsuite.core.status import lacks_setup
 from evalsuite.core.types import Result, Task
 from evalsuite.gold.layouts import read_gold, read_submission
@@ -537,6 +537,14 @@ def test_a_pair_of_which_only_the_reader_starts_leaves_no_worker(pair: WorkerPai
     with pytest.raises(EvalsuiteError, match="cannot be started"):
         open_pair(setup_of_example(), Full())  # type: ignore[arg-type]
     assert not reader.alive
+
+
+@pytest.mark.usefixtures("own_fork_servers")
+def test_the_reason_why_no_worker_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interpreter that this user may not run is told by the system's reason."""
+    monkeypatch.setattr(sys, "executable", str(tmp_path))
+    with pytest.raises(MachineError, match="a worker process cannot be started: Permission denied"):
+        ForkServer()
 
 
 @linux
