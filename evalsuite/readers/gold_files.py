@@ -212,14 +212,20 @@ def _stamp(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
+def _refuse_unreadable(error: OSError) -> None:
+    raise GoldError(f"{error.filename} cannot be read: {reason_of(error)}", hint="check the disk and your permissions") from None
+
+
 def _nested_files(folder: str) -> Iterator[str]:
     """The files below each subfolder, sorted by name, without hidden ones; linked folders are gold's own and followed.
 
+    Raises `GoldError` for a folder that cannot be read: without its files gold would have another hash. A disk's `lost+found` is no part.
     Paths are plain texts: for a thousand files `Path` objects would take more time than reading the directory.
     """
     seen: set[Inode] = set()
-    for top in sorted(entry.path for entry in os.scandir(folder) if entry.is_dir() and not entry.name.startswith(".")):
-        for root, folders, files in os.walk(top, followlinks=True):
+    own = (entry for entry in os.scandir(folder) if entry.is_dir() and not entry.name.startswith(".") and entry.name != "lost+found")
+    for top in sorted(entry.path for entry in own):
+        for root, folders, files in os.walk(top, followlinks=True, onerror=_refuse_unreadable):
             status = os.stat(root)
             # A link to a parent folder would loop.
             if (status.st_dev, status.st_ino) in seen:

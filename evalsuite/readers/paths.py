@@ -53,6 +53,8 @@ _TRUSTED_FLAGS = _flags("O_RDONLY", "O_NONBLOCK", "O_BINARY")
 _FILE_FLAGS = _flags("O_RDONLY", "O_NONBLOCK", "O_BINARY", "O_NOFOLLOW")
 _ROOT_FLAGS = _flags("O_RDONLY", "O_DIRECTORY")
 _FOLDER_FLAGS = _flags("O_RDONLY", "O_DIRECTORY", "O_NOFOLLOW")
+# Detail of the fault for a file that exists and whose permissions exclude this user, and its hint.
+UNREADABLE, READABLE_HINT = "the file may not be read", "make it readable for this user"
 # No space, no descriptor, a disk or a server that fails: an answer causes none of these.
 OF_MACHINE = frozenset(
     getattr(errno, name)
@@ -262,7 +264,7 @@ def _fault_of_opening(error: OSError) -> FaultError:
     if error.errno in (errno.ENXIO, errno.EISDIR, errno.ENODEV):
         return FaultError("NOT_REGULAR_FILE")
     if error.errno in (errno.EACCES, errno.EPERM):
-        return FaultError("MISSING_FILE", "the file may not be read")
+        return FaultError("MISSING_FILE", UNREADABLE)
     if error.errno in OF_MACHINE:
         return FaultError("LIMIT", f"this machine cannot open the file: {error.strerror}", side="setup")
     if error.errno in (errno.ENOENT, errno.ENOTDIR):

@@ -19,6 +19,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.cli.cures import options_in
 from evalsuite.cli.parser import options_of_call
+from evalsuite.core.types import METADATA
 from tests.cli.test_run import text_gold, text_submission
 from tests.conftest import ROOT
 from tests.processes import finished
@@ -77,7 +78,11 @@ LOCKED = [
     (".evalsuite/runs", "report x", "Permission denied"),
     ("subs/locked", "leaderboard subs", ""),
     ("subs/locked", "leaderboard subs/a subs/b subs/locked", ""),
+    ("gold/tables", "run sub --no-save", "gold/tables cannot be read: Permission denied"),
+    ("gold/tables", "runs verify one", "gold/tables cannot be read: Permission denied"),
 ]
+# What is a finding of a check, with exit code 1.
+FOUND = [("filed/a/a.csv", "validate filed"), ("tabled/a/a.csv", "gold lint tabled")]
 
 
 def prepared(folder: Path) -> Path:
@@ -86,6 +91,7 @@ def prepared(folder: Path) -> Path:
     (folder / "gold" / "suite.yaml").write_text("name: toy\n")
     for name in ("sub", "subs/a", "subs/b", "subs/locked"):
         text_submission(folder / name, a="Paris", b="Bern")
+    (folder / "gold" / "tables").mkdir()
     (folder / "q.csv").write_text("input,reference_output\nCapital of France?,Paris\n")
     (folder / "a.csv").write_text("candidate_output\nParis\n")
     (folder / "plugin.py").write_text("")
@@ -95,6 +101,14 @@ def prepared(folder: Path) -> Path:
             assert main(["run", "sub", "--isolation", "none", "-q", *more]) == 0
         assert main(["suite", "create", "capitals", "--from", "q.csv", "--scorer", "f1"]) == 0
     (folder / ".evalsuite" / "runs").mkdir()
+    (folder / "tabled").mkdir()
+    spec = {"instance_id": "a", "evaluation": {"func": "table_match", "parameters": {"gold": "a.csv"}}}
+    (folder / "tabled" / "toy_eval.jsonl").write_text(json.dumps(spec))
+    (folder / "filed").mkdir()
+    (folder / "filed" / METADATA).write_text(json.dumps({"instance_id": "a", "answer_type": "file", "answer_or_path": "a.csv"}))
+    for name in ("tabled", "filed"):
+        (folder / name / "a").mkdir()
+        (folder / name / "a" / "a.csv").write_text("x\n1\n")
     return folder
 
 
@@ -122,7 +136,11 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Sho
         if shutil.which("setpriv") is None:
             pytest.skip("root passes over all rights, and there is no setpriv to give that up")
         plain = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--"]
-    tasks = [*((EVERYTHING, line) for line in (*(row[0] for row in REFUSED), *WORKS)), *((place, line) for place, line, _ in LOCKED)]
+    tasks = [
+        *((EVERYTHING, line) for line in (*(row[0] for row in REFUSED), *WORKS)),
+        *((place, line) for place, line, _ in LOCKED),
+        *FOUND,
+    ]
     command = [*plain, sys.executable, "-c", "from tests.terminal.test_read_only import answer; answer()"]
     folder = prepared(tmp_path_factory.mktemp("read only"))
     done = finished(command, cwd=folder, text=json.dumps(tasks), env={**os.environ, "PYTHONPATH": str(ROOT)})
@@ -165,6 +183,14 @@ def test_what_cannot_be_read(shown: dict[tuple[str, str], Shown], place: str, li
     assert (said.code, said.raw) == (2, ""), said
     hint_of(said, line)
     assert message in said.errors
+
+
+@pytest.mark.parametrize(("place", "line"), FOUND)
+def test_a_locked_file_is_found(shown: dict[tuple[str, str], Shown], place: str, line: str) -> None:
+    """A check names it among its findings, with a hint that helps: its name and place are right."""
+    said = shown[place, line]
+    assert said.code == 1, said
+    assert "a.csv: the file may not be read (make it readable for this user)" in said.raw
 
 
 @pytest.mark.parametrize(("place", "line"), [row[:2] for row in LOCKED if not row[2]])

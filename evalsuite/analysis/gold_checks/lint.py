@@ -43,7 +43,7 @@ from evalsuite.readers.csv_table import csv_rows
 from evalsuite.readers.gold_files import SUITE_FILE, find_spec, is_bytecode
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.load_answer import read_gold_files
-from evalsuite.readers.paths import FromRoot, resolve_in_side
+from evalsuite.readers.paths import READABLE_HINT, UNREADABLE, FromRoot, resolve_in_side
 from evalsuite.runs.run_files import write_atomically
 from evalsuite.sandbox.limits import check_limits
 from evalsuite.scorers import SCORERS
@@ -66,6 +66,7 @@ def find_unread_files(book: Book) -> Iterator[LintFinding]:
             near = [place.name for place in folder.iterdir() if place.name.lower() == file.lower()] if folder.is_dir() else []
             belongs = f"gold files belong in <gold>/{spot.instance.instance_id}/"
             hint = f"there is {near[0]!r}: file names are case-sensitive" if near else belongs
+            hint = READABLE_HINT if fault.detail == UNREADABLE else hint
         code = _UNREAD.get(fault.code, "unreadable-file")
         yield spot.finding(code, f"{file}: {fault.detail or FAULTS[fault.code].message}", hint=hint)
 

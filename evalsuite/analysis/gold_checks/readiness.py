@@ -61,7 +61,7 @@ from evalsuite.readers.duckdb_tables import unnamed_copy
 from evalsuite.readers.gold_files import gold_hash, gold_inodes
 from evalsuite.readers.limits import CLOCK, Limits, resolve_limits
 from evalsuite.readers.load_answer import read_answer, read_query
-from evalsuite.readers.paths import AnswerFiles, FromRoot
+from evalsuite.readers.paths import READABLE_HINT, UNREADABLE, AnswerFiles, FromRoot
 from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.databases import Databases, connection_of, runs_query
 from evalsuite.runs.executors import Execute, default_jobs, pipeline, stage_of
@@ -235,6 +235,7 @@ class _AnswerValidator:
             faults = [self._fault(answer, value, form, check) for form, check in forms.items()]
             if faults[0] is not None and all(faults):
                 hint = _similar_name(self.submission.folder, answer.instance_id, value) if faults[0].code == "MISSING_FILE" else ""
+                hint = READABLE_HINT if faults[0].detail == UNREADABLE else hint
                 yield _finding(answer, faults[0], file="" if answer.answer_type == "answer" else value, hint=hint)
 
     def _fault(self, answer: Answer, value: str, form: str, check: Check | None) -> Fault | None:
