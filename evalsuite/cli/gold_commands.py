@@ -15,7 +15,7 @@ from evalsuite.cli.showing import ProgressBar, console, print_document, print_st
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.disk_cache import append_whole
-from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, count_words, write_error
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, GoldError, OutputError, UsageError, count_words, write_error
 from evalsuite.gold.layouts import convert, read_gold
 from evalsuite.runs.history import one_run
 
@@ -114,6 +114,7 @@ def gold_review(
     """
     from evalsuite.analysis.gold_checks.suspects import suspects
     from evalsuite.gold.errata import ERRATA_FILE, read_errata
+    from evalsuite.reports import check_writable
 
     if not evidence.startswith(("http://", "https://")):
         raise UsageError(f"evidence must be a link, found {evidence!r}", hint="--evidence https://... to where it is shown")
@@ -125,6 +126,8 @@ def gold_review(
     how = opt.check_choice(isolation, ("process", "none"), "--isolation")
     # An entry of gold.errata.yaml covers a whole instance.
     report = suspects(entries, rules=opt.parse_rules(rules), gold=gold, isolation=how, records=False)
+    file = read.folder / ERRATA_FILE
+    check_writable(file)
     errata = read_errata(read)
     done = {entry.id for entry in errata.entries} if errata is not None else set()
     by_worth = sorted(report.suspects, key=lambda suspect: (-suspect.worth, suspect.instance_id))
@@ -142,9 +145,9 @@ def gold_review(
         if key == "w":
             reason = "; ".join(suspect.reasons) or f"P(gold is wrong) = {suspect.p_wrong:.2f}"
             fields = {"author": author, "reason": reason, "evidence": evidence}
-            _append(read.folder / ERRATA_FILE, _new_entry(read, suspect.instance_id, fields))
-            n_written += 1
-            print(f"   written to {clean(str(read.folder / ERRATA_FILE))}")
+            is_new = _append_erratum(read, suspect.instance_id, fields)
+            n_written += is_new
+            print(f"   {'written to' if is_new else 'another review has written it to'} {clean(str(file))}")
     print(f"{n_written} entr{'y' if n_written == 1 else 'ies'} written, of {len(to_review)} instances to look at")
     return EXIT_OK
 
@@ -161,13 +164,32 @@ def _read_key(question: str, keys: str) -> str:
             return key
 
 
-def _append(file: Path, entry: str) -> None:
-    """Append an entry to a file, creating the file if needed; a full disk leaves it as it was. Raises `OutputError`."""
+def _append_erratum(gold: "Gold", instance_id: str, fields: Mapping[str, str]) -> bool:
+    """Append an entry to `gold.errata.yaml`; return False if another review has written one for the instance meanwhile.
+
+    The file stays as it was if the disk is full, or if it would not be valid any more. Raises `OutputError`.
+    """
+    from evalsuite.gold.errata import ERRATA_FILE, read_errata
+    from evalsuite.sandbox.temp_dirs import lock
+
+    file = gold.folder / ERRATA_FILE
     try:
-        before = file.read_text(encoding="utf-8") if file.exists() else ""
-        append_whole(file, (("" if not before or before.endswith("\n") else "\n") + entry).encode())
+        with file.open("ab") as held:
+            lock(held.fileno(), wait=True)
+            errata, before = read_errata(gold), file.read_bytes()
+            if errata is not None and any(entry.id == instance_id for entry in errata.entries):
+                return False
+            separator = "" if not before or before.endswith(b"\n") else "\n"
+            append_whole(file, (separator + _new_entry(gold, instance_id, fields)).encode())
+            try:
+                read_errata(gold)
+            except GoldError:
+                held.truncate(len(before))
+                message = f"cannot add an entry to {file}: its entries do not stand one after another, each from `- id: ` on"
+                raise OutputError(message, hint="write them so, then review again") from None
     except OSError as error:
         raise write_error(file, error) from error
+    return True
 
 
 def gold_errata(

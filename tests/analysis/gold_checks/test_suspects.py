@@ -188,6 +188,30 @@ def test_one_key_writes_the_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert main(words) == 0
     assert entry["instance_id"] not in capsys.readouterr().out
     assert main([*words[:-3], "nowhere", "--isolation", "none"]) == 2
+    _spoiled_neither_by_another_review_nor_by_a_list(tmp_path / "gold" / "gold.errata.yaml", words, monkeypatch, capsys)
+
+
+def _spoiled_neither_by_another_review_nor_by_a_list(
+    file: Path, words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = file.read_text()
+    file.unlink()
+
+    class Late(io.StringIO):
+        def readline(self, *_: object) -> str:
+            file.write_text(written)
+            return super().readline()
+
+    for stdin, code, text, says in (
+        (Late("w\nq\n"), 0, written, "another review has written it to"),
+        (io.StringIO("w\nq\n"), 2, "[]\n", "its entries do not stand one after another"),
+    ):
+        monkeypatch.setattr("sys.stdin", stdin)
+        file.write_text("[]\n")
+        assert main(words) == code
+        shown = capsys.readouterr()
+        assert says in shown.out + shown.err
+        assert file.read_text() == text
 
 
 def test_each_record_of_a_file_is_looked_at_by_itself(
