@@ -223,7 +223,7 @@ class Column(Sequence[Any]):
         def compute() -> "np.ndarray[Any, Any]":
             ordered = self.sorted_numbers()
             assert ordered is not None
-            return ranks_of(ordered)
+            return ranks_of(ordered, len(self))
 
         return self.once("ranks", compute)
 

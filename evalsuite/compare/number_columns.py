@@ -100,12 +100,14 @@ def in_order(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
     return values[: len(values) - np.count_nonzero(np.isnan(values))]
 
 
-def ranks_of(ordered: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
-    """Numbers in ascending order at `_N_RANKS` ranks, the first and the last among them; zeros for no numbers."""
+def ranks_of(ordered: "np.ndarray[Any, Any]", n_rows: int) -> "np.ndarray[Any, Any]":
+    """Numbers of a column in ascending order at 64 ranks, or as many as there are rows; the first and the last are among them. Zeros for no
+    numbers.
+    """
     import numpy as np
 
-    ranks = np.linspace(0, len(ordered) - 1, _N_RANKS).astype(int)
-    return ordered[ranks] if len(ordered) else np.zeros(_N_RANKS)
+    n = min(n_rows, _N_RANKS)
+    return ordered[np.linspace(0, len(ordered) - 1, n).astype(int)] if len(ordered) else np.zeros(n)
 
 
 def _byte_places(words: "np.ndarray[Any, Any]", sign: int) -> "np.ndarray[Any, Any]":

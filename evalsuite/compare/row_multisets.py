@@ -61,6 +61,7 @@ _MOST_TIGHTENED: Final = 4_000
 CELL_CAP: Final = 5_000_000
 EDGE_CAP: Final = 3_000_000
 FLOW_CAP: Final = 10_000_000
+_MANY_COLUMNS: Final = 16
 # The approximate work per cell for grouping rows, pairing equal ones and finding windows.
 _LOOKS_AT_END: Final = 4
 
@@ -469,10 +470,14 @@ class CodedColumns:
         if (offers := self._offers(gold.kind).get(sketch[:2])) is None:
             return []
         ks, ranks, decimals = offers
-        size = np.maximum(np.abs(ranks), np.abs(sketch.ranks))
-        with np.errstate(invalid="ignore"):
-            are_far = np.abs(ranks - sketch.ranks) > widest(gold.tolerance, size, np.minimum(sketch.decimals, decimals)[:, None])
-        return [k for k in ks[~are_far.any(axis=1)].tolist() if self.may_be(i, k)]
+        # The smallest number alone rules most of many columns out.
+        for chosen in (slice(1), slice(None))[len(ks) < _MANY_COLUMNS :]:
+            a, b = ranks[:, chosen], sketch.ranks[chosen]
+            with np.errstate(invalid="ignore"):
+                limit = widest(gold.tolerance, np.maximum(np.abs(a), np.abs(b)), np.minimum(sketch.decimals, decimals)[:, None])
+                is_near = ~(np.abs(a - b) > limit).any(axis=1)
+            ks, ranks, decimals = ks[is_near], ranks[is_near], decimals[is_near]
+        return [k for k in ks.tolist() if self.may_be(i, k)]
 
     @cached_property
     def _has_percent(self) -> bool:

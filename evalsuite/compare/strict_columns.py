@@ -248,7 +248,7 @@ class StrictColumn:
             numbers, names, _ = self.arrays()
             ordered, is_other = in_order(numbers.values.copy()), np.isnan(numbers.values)
             others = int(names[is_other].sum(dtype=np.uint64))
-            return Sketch(len(numbers.values) - len(ordered), others, ranks_of(ordered), fewest_decimals(numbers))
+            return Sketch(len(numbers.values) - len(ordered), others, ranks_of(ordered, len(numbers.values)), fewest_decimals(numbers))
 
         return self.source.array(("sketch", self.read, self.source.arrays.keys.are_numbers), compute)
 

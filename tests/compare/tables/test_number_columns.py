@@ -117,10 +117,11 @@ def test_blocks_are_joined() -> None:
 
 
 def test_ranks() -> None:
-    """64 of them, from the first to the last number."""
-    assert ranks_of(np.arange(127.0)).tolist() == [2.0 * at for at in range(64)]
-    assert ranks_of(np.array([])).tolist() == [0.0] * 64
-    assert ranks_of(np.array([1.0, 2.0])).tolist() == [1.0] * 63 + [2.0]
+    """64 of them, from the first to the last number, or one for each row."""
+    assert ranks_of(np.arange(127.0), 127).tolist() == [2.0 * at for at in range(64)]
+    assert [ranks_of(np.array([]), n).tolist() for n in (200, 2)] == [[0.0] * 64, [0.0] * 2]
+    assert ranks_of(np.array([1.0, 2.0]), 200).tolist() == [1.0] * 63 + [2.0]
+    assert [ranks_of(np.array([1.0, 2.0]), n).tolist() for n in (2, 3)] == [[1.0, 2.0], [1.0, 1.0, 2.0]]
     assert in_order(np.array([2.0, NAN, 1.0])).tolist() == [1.0, 2.0]
 
 
