@@ -16,6 +16,7 @@ from evalsuite.core.errors import EvalsuiteError, MachineError, UsageError, coun
 from evalsuite.core.status import lacks_setup
 from evalsuite.core.types import METADATA_ARRAY, Result, Rule
 from evalsuite.core.version import __version__
+from evalsuite.gold.connection_files import databases_folder
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import find_spec, gold_hash
 from evalsuite.readers.limits import resolve_limits
@@ -403,7 +404,12 @@ class Drift:
 def find_drifts(
     entries: Iterable[RunEntry], options: RunOptions, *, gold: Path | None = None, progress: Progress | None = None
 ) -> Iterator[Drift]:
-    """Yield the drift of each run. Nothing is saved or taken from a cache; a run that cannot be scored again has the reason."""
+    """Yield the drift of each run. Nothing is saved or taken from a cache; a run that cannot be scored again has the reason.
+
+    Raises `UsageError` if the folder of databases is missing, `MachineError`.
+    """
+    if options.databases is not None:
+        databases_folder(options.databases)
     for entry in entries:
         try:
             done = rescore(entry, gold=gold, options=replace(options, save=False, cache=None), progress=progress, as_it_lies=True)

@@ -90,6 +90,9 @@ run sub --json --github | --json and --github exclude each other
 run sub --watch --resume one | --watch and --resume exclude each other
 run sub --resume one --no-save | --resume and --no-save exclude each other
 run sub --databases nowhere | --databases nowhere: no such folder
+gold audit gold --databases nowhere | --databases nowhere: no such folder
+verify one --databases nowhere | --databases nowhere: no such folder
+runs drift --databases nowhere | --databases nowhere: no such folder
 run sub --gold-cache bin.csv | --gold-cache bin.csv: not a folder
 run foo://x | foo://x: unknown kind of URL
 compare one two --alpha 2 | alpha must be between 0 and 1, found 2

@@ -28,6 +28,7 @@ from evalsuite.analysis.gold_checks.generated_answers import OWN, NoOwnAnswerErr
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.types import RULES, Answer, Check, Gold, GoldInstance, Result, Rule, Score, Task
+from evalsuite.gold.connection_files import databases_folder
 from evalsuite.gold.errata import read_errata
 from evalsuite.gold.layouts import read_gold, refuse_empty
 from evalsuite.gold.spec import check_ids
@@ -275,7 +276,7 @@ def audit_gold(
 
     Raises:
         GoldError: gold cannot be read.
-        UsageError: unknown id.
+        UsageError: unknown id, or the folder of databases is missing.
     """
     gold = add_patches(refuse_empty(read_gold(folder)))
     check_ids(gold, only)
@@ -286,6 +287,8 @@ def audit_gold(
     until = None if seconds is None else time.monotonic() + seconds
     limits, options = resolve_limits(gold.suite.limits), AuditOptions(seed=seed, most=most, kinds=tuple(kinds), until=until)
     check_limits(limits)
+    if databases is not None:
+        databases_folder(databases)
     how: dict[str, Any] = {"limits": limits, "jobs": jobs or default_jobs(), "isolation": isolation, "until": until}
     places = {instance.instance_id: at for at, instance in enumerate(gold.instances)}
     results, tasks = _AuditResults(gold.suite.name, places, len(work), progress), dict[str, tuple[GoldInstance, Check, Task]]()

@@ -29,7 +29,7 @@ from evalsuite.core.errors import (
 )
 from evalsuite.core.registry import fits, readable
 from evalsuite.core.types import METADATA_ARRAY, Gold, Result, Rule, Status, Submission, Task
-from evalsuite.gold.connection_files import Connections
+from evalsuite.gold.connection_files import Connections, databases_folder
 from evalsuite.gold.errata import ERRATA_FILE, Errata, read_errata
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import find_spec, gold_hash, gold_inodes, read_gold_files
@@ -176,10 +176,13 @@ def _rows_of(data: bytes) -> tuple[tuple[Result, ...], list[str]]:
     return tuple(rows), wrong
 
 
-def own_words(claims: Claims, expected: Mapping[str, Any], *, places: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
+def own_words(
+    claims: Claims, expected: Mapping[str, Any], *, places: Mapping[str, Path], has_key: bool = False
+) -> Iterator[tuple[str, str]]:
     """Return what stays an unverified claim of the run, as (name, value): its maker, cost, and versions that are not installed here.
 
-    `expected` is the run.json object as it must be, `places` are the folders of gold and submission that were checked.
+    `expected` is the run.json object as it must be, `places` are the folders of gold and submission that were checked. With a key
+    (`has_key`) the signature is a finding, not a claim.
     """
     recorded = claims.run
     yield from _claims_of_making(claims)
@@ -191,7 +194,7 @@ def own_words(claims: Claims, expected: Mapping[str, Any], *, places: Mapping[st
     yield from ((key, plain(recorded[key])) for key in ("judge", "sql", "living_gold", "databases") if key in recorded)
     if "corrections" in recorded:
         yield "corrections.day", f"{recorded['corrections']['day']}, the day of the errata"
-    if signer := claimed_signer(claims.folder):
+    if not has_key and (signer := claimed_signer(claims.folder)):
         yield "signed by", f"{signer}; --key FILE.pub requires the signature of a key"
     if (entry := read_run(claims.folder)) is not None and entry.tags:
         yield "tags", " ".join(f"#{tag}" for tag in entry.tags)
@@ -511,9 +514,11 @@ def verify(
     If gold, the submission or the list of rows is not as it must be, nothing is scored again.
 
     Raises:
-        UsageError: no finished run there, a folder of either side is gone, the run had a file of questions and none is given, or gold
-            brings plugins and the user did not name it.
+        UsageError: no finished run there, a folder of either side or of databases is gone, the run had a file of questions and none is
+            given, or gold brings plugins and the user did not name it.
     """
+    if databases is not None:
+        databases_folder(databases)
     findings, claims = _signed_claims(folder, key, isolation)
     name = folder.resolve().name
     if claims is None:
@@ -546,7 +551,7 @@ def verify(
         notes=(),
         n_verified=len(fresh.keys() - wrong),
         left_out={**replay.elsewhere(), **left_out},
-        claimed=tuple(own_words(claims, expected, places=places)),
+        claimed=tuple(own_words(claims, expected, places=places, has_key=key is not None)),
         seed=seed,
     )
 

@@ -61,7 +61,7 @@ def test_a_signed_run_is_held_to_its_key(place: Path, capsys: pytest.CaptureFixt
     assert re.fullmatch(r'\{\n  "public_key": "[^"]+",\n  "signature": "[0-9a-f]{128}"\n\}\n', (place / "signed" / SIGNATURE).read_text())
     assert run("bare") == 0
     code, out = verified(capsys, "verify", "signed", "--key", "keys/ours.pub")
-    assert (code, "signature      made with the key of keys/ours.pub" in out) == (0, True)
+    assert (code, "signature      made with the key of keys/ours.pub" in out, "signed by not verified" in out) == (0, True, False)
     assert verified(capsys, "verify", "signed", "--key", "keys/theirs.pub")[0] == 1
     assert verified(capsys, "verify", "bare", "--key", "keys/ours.pub")[0] == 1
     code, out = verified(capsys, "verify", "signed")
