@@ -55,8 +55,8 @@ _PASSING = frozenset({"TIMEOUT", "WORKER_DIED", "MISSING_FILE"})
 class Unpacker:
     """Unpack archives, each in its own worker. No worker starts if all archives are known."""
 
-    def __init__(self, memo: DiskCache, limits: Mapping[str, int | float], isolation: str) -> None:
-        self._memo, self._limits, self._isolation = memo, limits, isolation
+    def __init__(self, memo: DiskCache, limits: Mapping[str, int | float], isolation: str, *, is_temporary: bool = False) -> None:
+        self._memo, self._limits, self._isolation, self._is_temporary = memo, limits, isolation, is_temporary
         self._workers = ExitStack()
         self._fork_server: ForkServer | None = None
 
@@ -102,7 +102,8 @@ class Unpacker:
                 self._memo.put("archive", self._memo_key(digest), describe(error.fault))
             raise
         if (folder := self._memo.files(_key(digest), _submission_in)) is None:
-            raise OutputError(f"{archive}: no space left to unpack it", hint="make room where `.evalsuite` lies")
+            hint = "set TMPDIR to a folder with room" if self._is_temporary else "make room where `.evalsuite` lies"
+            raise OutputError(f"{archive}: no space left to unpack it", hint=hint)
         return folder
 
     def _read_archive(self, copy: IO[bytes], archive: Path) -> Iterable[Any]:
@@ -125,7 +126,9 @@ def unpack(archive: Path, options: RunOptions) -> Iterator[Path]:
     """
     with TempDir() as scratch:
         limits = resolve_limits(options.limits)
-        with closing(Unpacker(DiskCache(options.cache or scratch), limits, options.isolation)) as unpacker:
+        with closing(
+            Unpacker(DiskCache(options.cache or scratch), limits, options.isolation, is_temporary=options.cache is None)
+        ) as unpacker:
             try:
                 folder = unpacker.folder_of(archive.absolute())
             except SubmissionError as error:

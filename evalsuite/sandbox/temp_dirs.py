@@ -69,11 +69,13 @@ class TempDir:
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         """Remove the folder. Raises `OutputError` in place of an error of the block that says that the folder's disk is full."""
         self.close()
-        if isinstance(error, OSError) and error.errno in NO_ROOM:
+        # A message may name a file of this folder, which is gone now.
+        cause = error.__cause__ if isinstance(error, OutputError) and str(self.path) in error.message else error
+        if isinstance(cause, OSError) and cause.errno in NO_ROOM:
             # An error in the middle of a copy names both files, one in the middle of a file none.
-            names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, str | bytes | os.PathLike)]
-            if not names or any(name.startswith(str(self.path)) for name in names):
-                message = f"cannot write a temporary file in {self.path.parent}: {reason_of(error)}"
+            names = [os.fsdecode(name) for name in (cause.filename, cause.filename2) if isinstance(name, str | bytes | os.PathLike)]
+            if cause is not error or not names or any(name.startswith(str(self.path)) for name in names):
+                message = f"cannot write a temporary file in {self.path.parent}: {reason_of(cause)}"
                 raise OutputError(message, hint="set TMPDIR to a folder with room") from error
 
 

@@ -10,13 +10,14 @@ import tarfile
 import tracemalloc
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from evalsuite.cli import main
 from evalsuite.core.disk_cache import DiskCache
-from evalsuite.core.errors import FaultError
+from evalsuite.core.errors import FaultError, OutputError
 from evalsuite.readers.archives import ArchiveChecks, _pieces, stream_files, without_ending
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.leaderboard_entries import Unpacker, _write
@@ -292,6 +293,19 @@ def test_what_a_worker_says_is_not_believed(told: list[object], code: str, tmp_p
     with pytest.raises(FaultError) as caught:
         _write(tmp_path, told, LIMITS)
     assert caught.value.fault.code == code
+
+
+@pytest.mark.parametrize(
+    ("is_temporary", "way_out"), [(True, "set TMPDIR to a folder with room"), (False, "make room where `.evalsuite` lies")]
+)
+def test_no_room_for_an_archive(tmp_path: Path, is_temporary: bool, way_out: str) -> None:
+    """The hint names the place where it would be unpacked: without a cache a temporary folder."""
+    archive, blocked = zipped(tmp_path / "x.zip", (METADATA, LINE.encode())), tmp_path / "cache"
+    blocked.write_text("")
+    unpacker = Unpacker(DiskCache(blocked), LIMITS, "none", is_temporary=is_temporary)
+    with closing(unpacker), pytest.raises(OutputError, match=r"x\.zip: no space left to unpack it") as error:
+        unpacker.folder_of(archive)
+    assert error.value.hint.startswith(way_out)
 
 
 def test_other_archives_are_named(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

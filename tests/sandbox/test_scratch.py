@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.core.errors import OutputError
+from evalsuite.core.errors import OutputError, write_error
 from evalsuite.sandbox.temp_dirs import TempDir, remove_stale_temp_dirs
 from tests.conftest import ROOT
 from tests.processes import room_for_files, started
@@ -86,7 +86,13 @@ def in_a_copy(folder: Path) -> None:
     raise OSError(errno.ENOSPC, "full", "the source", None, str(folder / "target"))
 
 
-@pytest.mark.parametrize("fill", [lambda folder: (folder / "target").write_text("text"), in_a_copy])
+def below_a_run(folder: Path) -> None:
+    """What a command raises for a run folder in it."""
+    error = OSError(errno.ENOSPC, "full")
+    raise write_error(folder / "run", error, hint="--resume it") from error
+
+
+@pytest.mark.parametrize("fill", [lambda folder: (folder / "target").write_text("text"), in_a_copy, below_a_run])
 def test_no_room_for_temporary_files(place: Path, fill: Callable[[Path], object]) -> None:
     """A full disk is named by its folder, and not by the file that is copied; a full disk elsewhere is none of the folder's."""
     said = re.escape(f"cannot write a temporary file in {place}: ")

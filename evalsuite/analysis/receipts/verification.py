@@ -517,13 +517,11 @@ def verify(
         UsageError: no finished run there, a folder of either side or of databases is gone, the run had a file of questions and none is
             given, or gold brings plugins and the user did not name it.
     """
-    if databases is not None:
-        databases_folder(databases)
     findings, claims = _signed_claims(folder, key, isolation)
     name = folder.resolve().name
     if claims is None:
         return Verified(name=name, findings=tuple(findings), notes=("nothing else was checked: the run's own files cannot be trusted",))
-    places = _places(claims, gold, submission, questions)
+    places = _places(claims, gold, submission, questions, databases)
     of_gold, read = _check_gold(claims, places["gold"], questions)
     of_submission, answers = _check_submission(claims, places["submission"], read, isolation)
     stopped = Verified(name=name, findings=(*findings, of_gold, of_submission), notes=("nothing was scored again",))
@@ -565,9 +563,11 @@ def _signed_claims(folder: Path, key: Path | None, isolation: str) -> tuple[list
     return findings, claims
 
 
-def _places(claims: Claims, gold: Path | None, submission: Path | None, questions: Path | None) -> dict[str, Path]:
-    """Return the folders of gold and submission. Raises `UsageError` if one is gone, or a file of questions is needed."""
+def _places(claims: Claims, gold: Path | None, submission: Path | None, questions: Path | None, databases: Path | None) -> dict[str, Path]:
+    """Return the folders of gold and submission. Raises `UsageError` if one, or `databases`, is gone, or a file of questions is needed."""
     run_ = claims.run
+    if databases is not None:
+        databases_folder(databases)
     pattern = f"{METADATA_ARRAY}*" if run_["gold"]["layout"] == "original" else "*"
     gold = place_of(claims.entry, run_["gold"]["folder"], gold, SPEC_PATTERN, "gold")
     submission = place_of(claims.entry, run_["submission"]["folder"], submission, pattern, "submission")
