@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import FAULTS, Side, UsageError, did_you_mean
+from evalsuite.core.errors import FAULTS, MachineError, Side, UsageError, did_you_mean
 from evalsuite.core.scores import Fault, Rule, Status
 
 if TYPE_CHECKING:
@@ -197,6 +197,13 @@ def lacks_setup(result: "Result") -> bool:
     with enough memory and time.
     """
     return result.status == "unscored" and result.fault in FAULTS and FAULTS[result.fault].side != "nobody"
+
+
+def refuse_small_machine(instance_id: str, result: "Result") -> None:
+    """Raise `MachineError` if the machine had too little memory or time for an answer that gold gives: no check refused it."""
+    if result.status == "unscored" and result.fault == "LIMIT":
+        why = result.reason.removeprefix("LIMIT: ")
+        raise MachineError(f"{instance_id}: {why}", hint="check gold on a machine, or in a group, with more memory")
 
 
 LEVELS: Final = ("none", "status", "class", "shape", "cells")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import EXIT_USAGE, UsageError
 from evalsuite.core.types import Result
 from evalsuite.gold.layouts import read_gold, read_submission
@@ -21,6 +22,7 @@ from evalsuite.runs.plan import plan
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.runs.task_execution import score_task
+from evalsuite.runs.worker_pool import Pool
 from evalsuite.sandbox import limits
 from evalsuite.sandbox.limits import check_limits, jobs_that_fit
 from tests.cli.test_run import said, text_gold, text_submission
@@ -222,6 +224,23 @@ def test_a_small_machine_is_never_the_fault_of_files(line: str, whole: Path, mon
     says = said(line, code=EXIT_USAGE)
     assert "error: this machine gives a process 200 MiB of address space" in says
     assert "hint: raise it (ulimit -v)" in says
+
+
+@pytest.mark.usefixtures("shared_fork_server", "whole")
+@pytest.mark.parametrize("line", ["gold check gold --no-save", "gold audit gold"])
+def test_a_killed_worker_is_never_the_fault_of_gold(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the system kills the workers that read gold, gold is neither without full marks nor refused by its own checks: exit code 2."""
+    killed = {
+        "status": "unscored",
+        "score": None,
+        "official": None,
+        "strict": None,
+        "fault": "LIMIT",
+        "reason": "LIMIT: killed",
+    }
+    results = Pool.results
+    monkeypatch.setattr(Pool, "results", lambda self, tasks: (replace(result, **killed) for result in results(self, tasks)))
+    assert said(line, code=EXIT_USAGE) == "error: b: killed\nhint: check gold on a machine, or in a group, with more memory\n"
 
 
 def test_less_address_space_than_a_worker_needs_is_refused() -> None:

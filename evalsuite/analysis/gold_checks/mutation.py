@@ -27,6 +27,7 @@ from evalsuite.analysis.gold_checks.audited_checks import (
 from evalsuite.analysis.gold_checks.generated_answers import OWN, NoOwnAnswerError, own_answers
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.core.status import refuse_small_machine
 from evalsuite.core.types import RULES, Answer, Check, Gold, GoldInstance, Result, Rule, Score, Task
 from evalsuite.gold.connection_files import databases_folder
 from evalsuite.gold.errata import read_errata
@@ -346,6 +347,7 @@ class _AuditResults:
         if untried or gold_result is None:
             self.untried[at] = (f"{instance.instance_id} {check.scorer}", untried)
             return
+        refuse_small_machine(instance.instance_id, gold_result)
         of_gold = {rule: None if (value := getattr(gold_result, rule)) is None else value >= _FULL for rule in RULES}
         self.audited[at] = Audited(
             instance_id=instance.instance_id,

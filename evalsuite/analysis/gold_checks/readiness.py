@@ -36,6 +36,7 @@ from evalsuite.core.errors import (
 )
 from evalsuite.core.registry import CONNECTION_PARAMETERS
 from evalsuite.core.runtime import extra_line
+from evalsuite.core.status import refuse_small_machine
 from evalsuite.core.types import (
     EVALUATORS,
     METADATA,
@@ -558,6 +559,7 @@ def _submit(trials: Sequence[_Trial], execute: Execute, gold: Gold, scratch: Pat
             return
         tasks = [_task(replace(t.instance, checks=(t.check,)), t.answers.pop(0), gold, scratch, limits) for t in round_.values()]
         for result in execute(tasks):
+            refuse_small_machine(result.instance_id, result)
             round_[result.instance_id].results.append(result)
             done += 1
             if progress is not None:
