@@ -169,10 +169,12 @@ def doctor_command(
         print(json.dumps({name: {"stands": is_active, "what": what} for name, is_active, what in rows}, indent=2))
         return EXIT_OK
     width = shutil.get_terminal_size().columns
-    for name, is_active, what in rows:
-        head = f" {'programs' if name == 'jail' else name:<12} {'yes' if is_active else 'no':<4} "
+    # The key in JSON is older than the word.
+    shown = [(name.replace("jail", "programs"), is_active, what) for name, is_active, what in rows]
+    for name, is_active, what in shown:
+        head = f" {name:<12} {'yes' if is_active else 'no':<4} "
         print(textwrap.fill(what, max(40, width), initial_indent=head, subsequent_indent=" " * len(head)))
-    absent = [name for name, is_active, _ in rows if not is_active]
+    absent = [name for name, is_active, _ in shown if not is_active]
     print(
         "done: every sandbox feature is supported"
         if not absent

@@ -304,4 +304,5 @@ def worker_environment() -> dict[str, str]:
 def start_error(error: OSError | None = None) -> MachineError:
     """Return the error for a system that starts no process, with its reason if it gives one."""
     hint = "raise the limits of processes (ulimit -u, pids.max) and memory, or use --isolation none for submissions you trust"
-    return MachineError(f"a worker process cannot be started{f': {reason_of(error)}' if error is not None else ''}", hint=hint)
+    why = "" if error is None else f": {reason_of(error)}" if error.filename is None else f": {error.filename}: {reason_of(error)}"
+    return MachineError(f"a worker process cannot be started{why}", hint=hint)

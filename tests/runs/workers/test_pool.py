@@ -4,6 +4,7 @@ import math
 import mmap
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -541,9 +542,9 @@ def test_a_pair_of_which_only_the_reader_starts_leaves_no_worker(pair: WorkerPai
 
 @pytest.mark.usefixtures("own_fork_servers")
 def test_the_reason_why_no_worker_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An interpreter that this user may not run is told by the system's reason."""
+    """An interpreter that this user may not run is named, with the system's reason."""
     monkeypatch.setattr(sys, "executable", str(tmp_path))
-    with pytest.raises(MachineError, match="a worker process cannot be started: Permission denied"):
+    with pytest.raises(MachineError, match=re.escape(f"a worker process cannot be started: {tmp_path}: Permission denied")):
         ForkServer()
 
 
