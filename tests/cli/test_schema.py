@@ -84,7 +84,7 @@ def test_check_lists_every_finding(tmp_path: Path, capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("words", "content", "message"),
     [
-        ("infer {}", "[]", "at least one value"),
+        ("infer {}", "[]", "there is no record"),
         ("infer {}", "{", "BAD_JSON"),
         ("infer nowhere.json", "", "MISSING_FILE: nowhere.json"),
         ("resolve {}", '{"$ref": "#/$defs/no"}', "#/$defs/no"),
