@@ -31,6 +31,7 @@ def place(workplace: Path) -> Path:
     for name in ("gold", "example_submission_folder"):
         shutil.rmtree(workplace / name)
     copy_example(workplace, {*named, "hr_007", "geo_005", "fin_004"})
+    (workplace / "dbs").mkdir()
     return workplace
 
 
@@ -38,6 +39,8 @@ def place(workplace: Path) -> Path:
 def test_documented_commands_run(block: tuple[str, ...], columns: int | None, place: Path) -> None:
     """The commands of a block end well one after the other (a gate that is not met is a scored run too) and print or write something."""
     env = {"PATH": f"{place / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    # A block begins without runs and suites of the blocks before it.
+    shutil.rmtree(place / ".evalsuite", ignore_errors=True)
     for line in block:
         command = ["sh", "-c", line]
         shown = piped(command, env=env, cwd=place) if columns is None else run(command, columns=columns, env=env, cwd=place)

@@ -145,7 +145,7 @@ _DUCKDB_VALUES = {
 # What reads files, secrets or the network, waits, writes, or takes an address in memory.
 _DUCKDB_NOT = re.compile(
     r"(?:read|parquet|parse_duckdb)_|glob$|.*_scan|arrow_scan|sniff_csv|duckdb_(?:secrets|extension)|which_secret|.*external_resource"
-    r"|(?:next|set)val|(?:en|dis)able_|truncate_|.*checkpoint|sleep_ms|write_log|python_|pg_sleep|sql_auto_complete|\W"
+    r"|(?:next|set)val|(?:en|dis)able_|truncate_|.*checkpoint|sleep_ms|write_log|.*_grammar_extension$|python_|pg_sleep|sql_auto_complete|\W"
 )
 
 
