@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import islice
+from random import Random
 
 import pytest
 from hypothesis import assume, example, given
@@ -240,3 +242,23 @@ def test_cells() -> None:
     for row in rows:
         cells = [[row["gold"]]], [[row["text"]]]
         assert strict(*cells, True) == strict(*cells, False) == row["right"], row["why"]
+
+
+def at_the_limit(drawn: Random, tolerance: Tolerance) -> tuple[str, str]:
+    """A number of a few cents or many millions and one that is as far away as it may be, or nearer, in another form."""
+    gold = Decimal(drawn.randrange(10 ** drawn.choice([2, 6, 11, 11, 11, 15]))).scaleb(-2)
+    limit = max(Decimal(repr(tolerance.abs)), gold * Decimal(repr(tolerance.rel))) if tolerance.own else Decimal("0.005")
+    other = gold + limit * drawn.choice([0, 1, 1, 1, -1, -1, -1])
+    return f"{gold:f}", drawn.choice([f"{other:f}", f"{other:f}", f"{other:,f}", repr(float(other))])
+
+
+@pytest.mark.parametrize("own", [{}, {"abs_tol": 0.004}, {"rel_tol": 1e-9}], ids=str)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 40))])
+def test_long_tables_made_of_equal_cells(seed: int, own: dict[str, float]) -> None:
+    """3,000 pairs of cells that are equal one by one make equal tables, in any order too; with one more that nothing equals they do not."""
+    drawn, tolerance = Random(seed), Tolerance(own.get("rel_tol", 0.0), own.get("abs_tol", 0.0), own=bool(own))
+    pairs = (at_the_limit(drawn, tolerance) for _ in iter(int, 1))
+    gold, predicted = map(list, zip(*islice((pair for pair in pairs if equal(*map(read_cell, pair), tolerance)), 3_000), strict=True))
+    for shuffled in (predicted, drawn.sample(predicted, len(predicted))):
+        assert strict([gold], [shuffled], shuffled is predicted, **own) == 1
+        assert strict([[*gold, "-7"]], [[*shuffled, "-8"]], shuffled is predicted, **own) == 0
