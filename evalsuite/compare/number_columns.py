@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from math import isclose
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from evalsuite.compare.numbers import FEWEST_DECIMALS, NOISE_BEYOND, NOISE_FLOOR, NOISE_REL, Tolerance
+from evalsuite.compare.numbers import FEWEST_DECIMALS, FLOAT_ERROR, NOISE_BEYOND, NOISE_FLOOR, NOISE_REL, Tolerance
 from evalsuite.compare.official_cells import ABS_TOL, NA_WORDS, NUMERIC, typed_column
 from evalsuite.compare.packed_text import NUMBER_KINDS, WORD, Block
 from evalsuite.compare.values import STARTS_OF_VALUES, WORDS_WITH_VALUE
@@ -300,11 +300,11 @@ def widest(tolerance: Tolerance, values: Any, decimals: Any = FEWEST_DECIMALS) -
         size = np.abs(values) * 1.1 + 0.01
         if tolerance.own:
             share = tolerance.rel / (1 - tolerance.rel) if tolerance.rel < 1 else np.inf
-            return np.maximum(np.maximum(tolerance.abs, share * size), 1e-9) * 1.001 + 1e-15 * size
+            return np.maximum(np.maximum(tolerance.abs, share * size), 1e-9) * 1.001 + FLOAT_ERROR * size
         rounding = np.minimum(0.5 * 10.0 ** -np.maximum(FEWEST_DECIMALS, decimals).astype(float), _MOST_ROUNDED * np.abs(values))
         noise = np.minimum(NOISE_REL * size, np.maximum(NOISE_FLOOR, NOISE_BEYOND * size))
         # Beyond 2^53 an integer may be a different one as a double.
-        return (np.maximum(rounding, noise) + np.where(size >= SAFE_WHOLE, 1e-12 * size, 0) + 1e-9) * 1.001 + 1e-15 * size
+        return (np.maximum(rounding, noise) + np.where(size >= SAFE_WHOLE, 1e-12 * size, 0) + 1e-9) * 1.001 + FLOAT_ERROR * size
 
 
 def fewest_decimals(numbers: Numbers) -> int:

@@ -61,7 +61,10 @@ _MOST_TIGHTENED: Final = 4_000
 CELL_CAP: Final = 5_000_000
 EDGE_CAP: Final = 3_000_000
 FLOW_CAP: Final = 10_000_000
+# Which ranks of two columns are compared, one look after the other: of many columns the smallest number alone rules most out.
 _MANY_COLUMNS: Final = 16
+_ALL: Final = (slice(None),)
+_FIRST_AND_ALL: Final = (slice(1), slice(None))
 # The approximate work per cell for grouping rows, pairing equal ones and finding windows.
 _LOOKS_AT_END: Final = 4
 
@@ -470,8 +473,7 @@ class CodedColumns:
         if (offers := self._offers(gold.kind).get(sketch[:2])) is None:
             return []
         ks, ranks, decimals = offers
-        # The smallest number alone rules most of many columns out.
-        for chosen in (slice(1), slice(None))[len(ks) < _MANY_COLUMNS :]:
+        for chosen in _FIRST_AND_ALL if len(ks) >= _MANY_COLUMNS else _ALL:
             a, b = ranks[:, chosen], sketch.ranks[chosen]
             with np.errstate(invalid="ignore"):
                 limit = widest(gold.tolerance, np.maximum(np.abs(a), np.abs(b)), np.minimum(sketch.decimals, decimals)[:, None])

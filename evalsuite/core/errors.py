@@ -6,6 +6,7 @@ they can contain paths and submission text; they go to the debug log.
 """
 
 import errno
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -113,8 +114,6 @@ def write_error(path: object, error: OSError, *, hint: str = CHECK_HINT) -> Outp
 
 def raise_no_room(path: object, error: Exception) -> None:
     """Raise the OSError behind an error of DuckDB that a full disk caused, whose text contains the reason of the system."""
-    import os
-
     for number in NO_ROOM:
         if (reason := os.strerror(number)) in str(error):
             raise OSError(number, reason, str(path)) from error
@@ -290,12 +289,12 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     return f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {join_names(names)}"
 
 
-def other_form(word: str, candidates: Iterable[str], what: str) -> str:
+def unicode_form_hint(word: str, candidates: Iterable[str], what: str) -> str:
     """Return a hint if a candidate has a word's letters in another Unicode form; else empty text."""
-    import unicodedata
-
     if word.isascii():
         return ""
+    import unicodedata
+
     composed = unicodedata.normalize("NFC", word)
     if not any(name != word and unicodedata.normalize("NFC", name) == composed for name in candidates):
         return ""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import UsageError, did_you_mean, join_names, other_form
+from evalsuite.core.errors import UsageError, did_you_mean, join_names, unicode_form_hint
 from evalsuite.core.status import UNJUDGED, further_results
 from evalsuite.core.types import Gold, GoldInstance, Result, Rule, Submission, Task
 from evalsuite.gold.errata import Errata, read_errata
@@ -134,7 +134,7 @@ def warnings_of(gold: Gold, submission: Submission, tasks: Sequence[Task], resul
     """
     ids = [task.instance.instance_id for task in tasks]
     unknown = [
-        f"{where}: {name!r} is not in gold (UNKNOWN_ID)" + (f"; {hint}" if (hint := other_form(name, ids, "gold's id")) else "")
+        f"{where}: {name!r} is not in gold (UNKNOWN_ID)" + (f"; {hint}" if (hint := unicode_form_hint(name, ids, "gold's id")) else "")
         for where, name in submission.unknown
     ]
     if more := submission.n_unknown - len(unknown):

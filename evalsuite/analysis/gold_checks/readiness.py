@@ -32,7 +32,7 @@ from evalsuite.core.errors import (
     describe,
     did_you_mean,
     error_sentence,
-    other_form,
+    unicode_form_hint,
 )
 from evalsuite.core.registry import CONNECTION_PARAMETERS
 from evalsuite.core.runtime import extra_line
@@ -277,7 +277,7 @@ class _AnswerValidator:
         kind, unknown = FAULTS["UNKNOWN_ID"], self.submission.unknown
         for where, id_ in unknown:
             near = did_you_mean(id_, self.instances or ())
-            hint = other_form(id_, self.instances or (), "gold's id") or (near if near.startswith("did") else kind.hint)
+            hint = unicode_form_hint(id_, self.instances or (), "gold's id") or (near if near.startswith("did") else kind.hint)
             yield Finding(where=where, instance_id=id_, code="UNKNOWN_ID", message=kind.message, hint=hint)
         if more := self.submission.n_unknown - len(unknown):
             yield Finding(where=METADATA, instance_id="", code="UNKNOWN_ID", message=f"{more} more lines name such ids", hint=kind.hint)
@@ -305,7 +305,7 @@ def _similar_name(submission: Path, instance_id: str, value: str) -> str:
         return ""
     with contextlib.suppress(OSError, ValueError):
         for name in sorted(path.name for path in folder.iterdir()):
-            if hint := other_form(wanted, [name], "the file's name"):
+            if hint := unicode_form_hint(wanted, [name], "the file's name"):
                 return hint
             if name.casefold() == wanted.casefold():
                 return f"did you mean {name!r}?"
