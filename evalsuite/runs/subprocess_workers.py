@@ -75,8 +75,8 @@ class _SubprocessWorker:
                 cwd=Path(sys.prefix).anchor,
                 env=worker_environment(),
             )
-        except OSError:
-            raise start_error() from None
+        except OSError as error:
+            raise start_error(error) from None
         assert self._process.stdout is not None
         assert self._process.stdin is not None
         self._stream = _Pipes(self._process.stdout, self._process.stdin)
@@ -88,7 +88,7 @@ class _SubprocessWorker:
         if not is_ready:
             self.kill()
             self.close()
-            raise start_error()
+            raise start_error("it ended before it was ready")
 
     @property
     def alive(self) -> bool:

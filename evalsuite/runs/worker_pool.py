@@ -311,9 +311,9 @@ def open_pair(
                 send(worker.control, setup.to_bytes(role))
             if role != "judge":
                 send(worker.control, pack_call(_SET_INODES, setup.gold_inodes))
-    except OSError:
+    except OSError as error:
         pair.kill()
-        raise start_error() from None
+        raise start_error(error) from None
     return pair
 
 

@@ -104,7 +104,7 @@ class ForkServer:
     def __init__(self, *hostile: Path, modules: Sequence[str] = ()) -> None:
         if not can_fork():
             raise EvalsuiteError("this system cannot fork workers", hint="`--isolation none` needs less, for submissions you trust")
-        self._lock, self._has_forked = threading.Lock(), False
+        self._lock, self._has_forked, self._is_lost = threading.Lock(), False, False
         self._process: _Forked | subprocess.Popen[bytes]
         if _ahead:
             self._process, self._control = _ahead.pop()
@@ -117,8 +117,8 @@ class ForkServer:
 
     @property
     def alive(self) -> bool:
-        """Whether the process is running."""
-        return self._process.poll() is None
+        """Whether the process is running and answers."""
+        return not self._is_lost and self._process.poll() is None
 
     def load(self, modules: Collection[str]) -> None:
         """Import modules in the fork server, so that workers share them. A module that cannot be imported is skipped."""
@@ -139,10 +139,10 @@ class ForkServer:
         with child_end:
             passed = [child_end.fileno(), *([data.fileno()] if data is not None else [])]
             self._has_forked = True
-            pid = self._order(ORDER.pack(FORK, sandboxed), passed)
-        if pid < 0:
+            pid = self._order(ORDER.pack(FORK, sandboxed), passed, default=0)
+        if pid <= 0:
             parent_end.close()
-            raise start_error()
+            raise start_error(OSError(-pid, os.strerror(-pid)) if pid else "the process that starts workers has ended")
         return Worker(pid=pid, control=parent_end, fork_server=self)
 
     def reap(self, pid: int) -> int:
@@ -161,7 +161,7 @@ class ForkServer:
             self._process.kill()
         self._process.wait()
 
-    def _order(self, order: bytes, passed: Sequence[int] = (), *, default: int = -1) -> int:
+    def _order(self, order: bytes, passed: Sequence[int] = (), *, default: int) -> int:
         """Send an order and return its answer; `default` if the fork server is gone."""
         with self._lock, signals_blocked():
             try:
@@ -169,6 +169,7 @@ class ForkServer:
                 answer = self._control.recv(ANSWER.size, socket.MSG_WAITALL)
                 return int(ANSWER.unpack(answer)[0])
             except (OSError, struct.error):
+                self._is_lost = True
                 return default
 
 
@@ -301,8 +302,9 @@ def worker_environment() -> dict[str, str]:
     return {**_ENVIRONMENT, **{name: os.environ[name] for name in _KEPT if name in os.environ}}
 
 
-def start_error(error: OSError | None = None) -> MachineError:
-    """Return the error for a system that starts no process, with its reason if it gives one."""
+def start_error(reason: OSError | str) -> MachineError:
+    """Return the error for a worker that does not start, with the reason that the system gives, or what was seen."""
     hint = "raise the limits of processes (ulimit -u, pids.max) and memory, or use --isolation none for submissions you trust"
-    why = "" if error is None else f": {reason_of(error)}" if error.filename is None else f": {error.filename}: {reason_of(error)}"
-    return MachineError(f"a worker process cannot be started{why}", hint=hint)
+    if isinstance(reason, OSError):
+        reason = reason_of(reason) if reason.filename is None else f"{reason.filename}: {reason_of(reason)}"
+    return MachineError(f"a worker process cannot be started: {reason}", hint=hint)

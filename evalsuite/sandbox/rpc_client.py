@@ -277,27 +277,35 @@ class RpcClient:
         setup = pack_setup(self._limits, self.readable, sandboxed=self._sandboxed, more=self._setup)
         # A worker that the operating system kills while it starts is replaced once.
         for is_last in (False, True):
-            with signals_blocked(), self._lock:
-                if self._is_closed:
-                    raise FaultError("TIMEOUT", "the run was interrupted")
-                self._fork_server = self._fork_server or ForkServer(self._hostile)
-                if self._has_peer:
-                    self._peer, worker_end = socket.socketpair()
-                    with worker_end:
-                        self._worker = worker = self._fork_server.fork(worker_end, sandboxed=self._sandboxed)
-                else:
-                    self._worker = worker = self._fork_server.fork(sandboxed=self._sandboxed)
-            if self._modules:
-                self._fork_server.load(self._modules)
             try:
+                worker = self._fork()
                 send(worker.control, setup)
                 await_ready(worker)
                 return worker
-            except (EvalsuiteError, OSError):
+            except (EvalsuiteError, OSError) as error:
                 self.end()
                 if is_last:
-                    raise start_error() from None
+                    raise (start_error(error) if isinstance(error, OSError) else error) from None
         raise AssertionError("the last try returns or raises")
+
+    def _fork(self) -> Worker:
+        """Fork a worker, from another fork server if the operating system has killed the one that was started here."""
+        with signals_blocked(), self._lock:
+            if self._is_closed:
+                raise FaultError("TIMEOUT", "the run was interrupted")
+            if self._fork_server is not None and self._owns_fork_server and not self._fork_server.alive:
+                self._fork_server.close()
+                self._fork_server = None
+            server = self._fork_server = self._fork_server or ForkServer(self._hostile)
+            if self._has_peer:
+                self._peer, worker_end = socket.socketpair()
+                with worker_end:
+                    self._worker = server.fork(worker_end, sandboxed=self._sandboxed)
+            else:
+                self._worker = server.fork(sandboxed=self._sandboxed)
+            if self._modules:
+                server.load(self._modules)
+            return self._worker
 
 
 def pack_setup(
@@ -311,7 +319,9 @@ def await_ready(worker: Worker) -> list[str]:
     """Wait until a worker has entered its sandbox; return its active features. Raises `EvalsuiteError` if it dies or is late."""
     try:
         _, features = item_of(TimedStream(worker, _STARTUP_SECONDS).receive())
+    except TimeoutError:
+        raise start_error(f"it was not ready after {_STARTUP_SECONDS:g} seconds") from None
     except (ClosedError, OSError, ValueError):
-        raise start_error() from None
+        raise start_error(f"it ended before it was ready (exit status {worker.kill()})") from None
     worker.ready = True
     return list(features)

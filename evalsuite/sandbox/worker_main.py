@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import errno
 import gc
 import os
 import pickle
@@ -114,10 +115,11 @@ def serve_forks(control: int, modules: Sequence[str]) -> None:
             function, arguments = pickle.loads(parent.recv(number, socket.MSG_WAITALL))
             ImportRef(function).load()(*arguments)
         elif what == FORK:
-            pid = answer = -1
-            # The system may have no process left.
-            with contextlib.suppress(OSError):
+            try:
                 pid, answer, has_namespace = fork_worker(has_namespace=bool(number))
+            except OSError as error:
+                # The system may have no process left.
+                pid, answer, has_namespace = -1, -(error.errno or errno.ECHILD), False
             if pid == 0:
                 parent.close()
                 _run_worker(passed, fork_server=own_pid, has_namespace=has_namespace)

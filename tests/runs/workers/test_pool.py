@@ -5,6 +5,7 @@ import mmap
 import os
 import random
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -35,6 +36,7 @@ from evalsuite.sandbox import fork_server
 from evalsuite.sandbox.fork_server import ForkServer, Worker, worker_environment
 from evalsuite.sandbox.limits import Budget, descendants
 from evalsuite.sandbox.messages import DATA, FULL, OFFICIAL, reply, send
+from evalsuite.sandbox.rpc_client import RpcClient, await_ready
 from evalsuite.sandbox.worker_main import Memory
 from evalsuite.scorers import SCORERS
 from tests.conftest import ROOT
@@ -546,6 +548,40 @@ def test_the_reason_why_no_worker_starts(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(sys, "executable", str(tmp_path))
     with pytest.raises(MachineError, match=re.escape(f"a worker process cannot be started: {tmp_path}: Permission denied")):
         ForkServer()
+
+
+@linux
+def test_the_reason_why_no_worker_is_forked(tmp_path: Path) -> None:
+    """What the system refuses the process that forks is said, not guessed: here it may open no more files."""
+    server = ForkServer(tmp_path)
+    # Its three streams, its socket, and the one that it is sent.
+    server.call("resource:setrlimit", resource.RLIMIT_NOFILE, (5, 5))
+    with pytest.raises(MachineError, match="a worker process cannot be started: Too many open files"):
+        server.fork()
+    server.close()
+    with pytest.raises(MachineError, match="a worker process cannot be started: the process that starts workers has ended"):
+        server.fork()
+
+
+def test_a_worker_that_ends_before_it_is_ready(tmp_path: Path) -> None:
+    """The error says with which status it ended."""
+    server = ForkServer(tmp_path)
+    worker = server.fork()
+    os.kill(worker.pid, signal.SIGKILL)
+    with pytest.raises(MachineError, match=r"it ended before it was ready \(exit status -9\)"):
+        await_ready(worker)
+    server.close()
+
+
+@pytest.mark.usefixtures("own_fork_servers")
+def test_a_client_replaces_its_fork_server_that_was_killed(tmp_path: Path) -> None:
+    """The system may kill the process that forks a client's workers: the next call has another."""
+    with RpcClient(readable=[], hostile=tmp_path, limits=resolve_limits()) as client:
+        client.call("os:getpid")
+        client.end()
+        assert client._fork_server is not None
+        client._fork_server._process.kill()
+        assert client.call("os:getpid") > 0
 
 
 @linux
