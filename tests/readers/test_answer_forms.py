@@ -4,7 +4,6 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 from evalsuite.compare.columns import packed_of
@@ -14,6 +13,7 @@ from evalsuite.readers import load_answer
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.load_answer import read_answer, read_gold_copy, read_gold_files, read_gold_query, read_pair, read_query
 from evalsuite.readers.paths import AnswerFiles
+from tests.duckdb_files import opened
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_gold_in_the_place_of_an_equal_answer(gold: Path) -> None:
 def test_gold_that_is_not_an_equal_answer(gold: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of another size or digest, gone, broken, changed while it is read, or a database that an answer would not be read like."""
     known: dict[str, Any] = {"folder": gold, "instance_id": "q", "limits": DEFAULT_LIMITS, "parameters": {}}
-    with duckdb.connect(str(gold / "q/g.duckdb")) as connection:
+    with opened(gold / "q/g.duckdb") as connection:
         connection.execute("CREATE TABLE t AS SELECT 1 AS n")
 
     def copy(name: str, size: int | None, digest: str = "") -> Any:
@@ -154,7 +154,7 @@ def test_tables_of_many_rows_come_packed(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("evalsuite.readers.duckdb_tables.PACKED_ROWS", 3)
     (tmp_path / "q").mkdir()
     place = tmp_path / "q" / "r.duckdb"
-    with duckdb.connect(str(place)) as connection:
+    with opened(place) as connection:
         connection.execute("CREATE TABLE t AS SELECT range AS n FROM range(3)")
     files = AnswerFiles(tmp_path, "q", DEFAULT_LIMITS)
     options: dict[str, Any] = {"files": files, "table_names": None, "limits": DEFAULT_LIMITS}
@@ -180,7 +180,7 @@ def test_a_pair_of_plain_paths(tmp_path: Path) -> None:
     ):
         (tmp_path / name).write_text(text)
     for name in ("gold.duckdb", "own.duckdb"):
-        with duckdb.connect(str(tmp_path / name)) as connection:
+        with opened(tmp_path / name) as connection:
             connection.execute(f"CREATE TABLE {name[0]} AS SELECT 1 AS n; CREATE TABLE t AS SELECT 2 AS n")
     a, b, tree = (str(tmp_path / name) for name in ("a.csv", "b.csv", "t.json"))
 

@@ -3,16 +3,16 @@
 import json
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from evalsuite.cli import main
+from tests.duckdb_files import opened
 
 
 def database(place: Path, n: int) -> None:
     """A database with a table `base data` of n rows and dbt's view `mart` over it."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    with duckdb.connect(str(place)) as writer:
+    with opened(place) as writer:
         writer.execute(f'CREATE TABLE "base data" AS SELECT i FROM range({n}) AS t(i)')
         writer.execute(f'CREATE VIEW mart AS SELECT i * 2 AS twice FROM "{place.stem}"."main"."base data"')
 
@@ -24,7 +24,7 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
     specs = []
     for name in ("shop001", "shop002", "shop003"):
         (gold / name).mkdir(parents=True)
-        with duckdb.connect(str(gold / name / "shop.duckdb")) as writer:
+        with opened(gold / name / "shop.duckdb") as writer:
             writer.execute("CREATE TABLE mart AS SELECT i * 2 AS twice FROM range(3) AS t(i)")
         check = {"func": "duckdb_match", "parameters": {"gold": "shop.duckdb", "ignore_orders": [True], "reference": "dbt"}}
         specs.append(json.dumps({"instance_id": name, "evaluation": check}))

@@ -28,13 +28,14 @@ from evalsuite.core.types import Fault, Table
 from evalsuite.readers import duckdb_tables
 from evalsuite.readers.duckdb_tables import _register_descriptor_files, duckdb_table_names, read_duckdb, read_trusted_duckdb
 from evalsuite.readers.limits import resolve_limits
+from tests.duckdb_files import opened
 
 T = "create table t as select * from (values (1, 'a', 10.5), (2, 'b', null)) x(id, name, v)"
 
 
 def make(path: Path, *statements: str) -> Path:
     """A database file of some statements."""
-    with duckdb.connect(str(path)) as connection:
+    with opened(path) as connection:
         for statement in statements:
             connection.execute(statement)
     return path
@@ -102,13 +103,13 @@ def test_no_thread_finds_what_stands_in_for_fsspec() -> None:
 def test_names_are_the_base_tables_of_main_sorted_as_show_tables_sorts(tmp_path: Path) -> None:
     """Views and other schemas are not there."""
     path = make(
-        tmp_path / "main.duckdb",
+        tmp_path / "r.duckdb",
         "create table b(x int)",
         "create table A(x int)",
         "create view v as select 1",
         "create schema s",
         "create table s.z(x int)",
-    )
+    ).rename(tmp_path / "main.duckdb")
     assert duckdb_table_names(path, limits=resolve_limits()) == ["A", "b"]
     assert list(read(path)) == ["A", "b"]
 
@@ -164,14 +165,14 @@ def test_macros_and_views_of_the_file_shadow_nothing(tmp_path: Path) -> None:
     """The catalog is asked past them, and odd names are quoted."""
     odd = "x\"'); drop table t; --"
     path = make(
-        tmp_path / "main.duckdb",
+        tmp_path / "r.duckdb",
         T,
         "create macro lower(x) as 'gold'",
         "create macro count(x) as 3",
         "create view duckdb_tables as select 'evil' table_name",
         "create view duckdb_columns as select 'evil' column_name",
         'create table "' + odd.replace('"', '""') + '"("we""ird" int)',
-    )
+    ).rename(tmp_path / "main.duckdb")
     found = read(path, "t", odd)
     assert isinstance(found["t"], Table)
     assert found["t"].n_rows == 2

@@ -12,6 +12,7 @@ from evalsuite.core.types import Fault, Table
 from evalsuite.readers import duckdb_tables
 from evalsuite.readers.duckdb_tables import RefusedViewError, read_duckdb
 from evalsuite.readers.limits import resolve_limits
+from tests.duckdb_files import opened
 
 BASE = "create table base as select i as id, 'name ' || i as name, i * 1.5 as v from range(4) r(i)"
 
@@ -19,16 +20,16 @@ BASE = "create table base as select i as id, 'name ' || i as name, i * 1.5 as v 
 def made(place: Path, *statements: str) -> Path:
     """A database of these statements."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    connection = duckdb.connect(str(place))
-    for statement in (BASE, *statements):
-        connection.execute(statement)
-    connection.close()
+    with opened(place) as connection:
+        for statement in (BASE, *statements):
+            connection.execute(statement)
     return place
 
 
 def read(place: Path, name: str = "mart", **limits: int) -> Table | Fault:
     """One table of a database that was handed in."""
-    found: Any = read_duckdb(place, names=[name], limits=resolve_limits(limits), stem=place.stem)[name]
+    with place.open("rb") as handle:
+        found: Any = read_duckdb(handle, names=[name], limits=resolve_limits(limits), stem=place.stem)[name]
     return found
 
 
@@ -70,7 +71,7 @@ def read(place: Path, name: str = "mart", **limits: int) -> Table | Fault:
 def test_a_view_is_what_it_gives(views: list[str], tmp_path: Path) -> None:
     """The columns and rows that duckdb itself gives, types too."""
     place = made(tmp_path / "p.duckdb", *views)
-    with duckdb.connect(str(place), read_only=True) as connection:
+    with opened(place) as connection:
         expected = connection.execute("select * from mart")
         header, rows = tuple(str(column[0]) for column in expected.description), expected.fetchall()
         types = tuple(str(row[1]) for row in connection.execute("describe mart").fetchall())
@@ -219,7 +220,7 @@ def test_a_view_in_a_run(reference: str, official: int, tmp_path: Path, monkeypa
         made(tmp_path / "gold" / name / "g.duckdb", "create table mart as select * from base")
         made(tmp_path / "sub" / name / "p.duckdb")
         (tmp_path / "x.csv").write_text("id\n1\n")
-        with duckdb.connect(str(tmp_path / "sub" / name / "p.duckdb")) as connection:
+        with opened(tmp_path / "sub" / name / "p.duckdb") as connection:
             connection.execute(f"create view mart as {view}")
         parameters = {"gold": "g.duckdb", "condition_tabs": ["mart"], "reference": reference}
         spec.append({"instance_id": name, "evaluation": {"func": "duckdb_match", "parameters": parameters}})
@@ -250,7 +251,7 @@ def test_how_large_a_view_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):  # fmt: skip
         found = read(place, name, **limits)
         assert (found.detail if isinstance(found, Fault) else "") == detail, (name, limits)
-    with duckdb.connect(str(place), read_only=True) as connection:
+    with opened(place) as connection:
         row = connection.execute("select sql from duckdb_views() where view_name = 'wide'").fetchone()
     assert row is not None
     text = row[0].strip().rstrip(";").partition(" AS ")[2]

@@ -4,13 +4,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 from evalsuite.readers import gold_files, load_answer
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.load_answer import FileCache, gold_table_names, read_gold_files
 from evalsuite.runs.task_execution import GoldOrder, read_ahead
+from tests.duckdb_files import opened
 
 LIMITS = resolve_limits()
 
@@ -30,7 +30,7 @@ def make(folder: Path) -> list[GoldOrder]:
         (folder / name).mkdir(parents=True)
     (folder / "a" / "gold.csv").write_text("x,y\n1,2\n")
     (folder / "b" / "gold.csv").write_text("x,y\n" + "".join(f"{row},{row * 7919}\n" for row in range(40_000)))
-    with duckdb.connect(str(folder / "c" / "gold.duckdb")) as connection:
+    with opened(folder / "c" / "gold.duckdb") as connection:
         connection.execute("CREATE TABLE t AS SELECT 1 AS x")
     tables = [("table", {"gold": "gold.csv"}, name) for name in ("a", "b")]
     return [*tables, ("database", {"gold": "gold.duckdb", "condition_tabs": ["t"]}, "c")]
@@ -125,7 +125,7 @@ def test_digests_of_gold_are_known_with_its_files(tmp_path: Path, shelf: FileCac
 def test_names_of_gold_tables_are_read_with_the_tables(tmp_path: Path, shelf: FileCache) -> None:
     """What was read for them is what a judge gets; without room for it only the names are read."""
     order = make(tmp_path)[2]
-    with duckdb.connect(str(tmp_path / "c" / "gold.duckdb")) as connection:
+    with opened(tmp_path / "c" / "gold.duckdb") as connection:
         connection.execute("CREATE TABLE u AS SELECT 2 AS x")
     assert gold_table_names(tmp_path, "c", "gold.duckdb", LIMITS) == ("t", "u")
     known = read_gold_files("database", {"gold": "gold.duckdb"}, folder=tmp_path, instance_id="c", limits=LIMITS, as_it_comes=True)

@@ -9,13 +9,13 @@ from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 from evalsuite.core.errors import FaultError, MissingExtraError, UsageError
 from evalsuite.core.types import Table
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.load_table import as_texts, ending_of, is_sqlite, load_table, read_workbook
+from tests.duckdb_files import opened
 
 LIMITS = resolve_limits()
 ROWS = [(1, "a"), (2, None)]
@@ -80,7 +80,7 @@ def made_files(folder: Path) -> dict[str, tuple[Path, tuple[str, ...] | None]]:
         lite.execute('CREATE TABLE "odd ""name""" (n, t)')
         lite.executemany('INSERT INTO "odd ""name""" VALUES (?, ?)', ROWS)
     lite.close()
-    with duckdb.connect(str(folder / "a.duckdb")) as duck:
+    with opened(folder / "a.duckdb") as duck:
         duck.execute("CREATE TABLE t (n INTEGER, t VARCHAR); INSERT INTO t VALUES (1, 'a'), (2, NULL)")
         duck.execute(f"COPY t TO '{folder / 'a.parquet'}' (FORMAT parquet)")
     types = ("INTEGER", "VARCHAR")
@@ -133,7 +133,7 @@ def test_json_records(tmp_path: Path, value: Any, is_table: bool) -> None:
 
 def test_tables_of_a_database_by_name(tmp_path: Path) -> None:
     """Whatever its case; one table needs no name; what cannot be read is a fault of its kind."""
-    with duckdb.connect(str(tmp_path / "two.duckdb")) as duck:
+    with opened(tmp_path / "two.duckdb") as duck:
         duck.execute("CREATE TABLE Sales AS SELECT true AS done; CREATE TABLE other AS SELECT 2 AS n")
     table = load_table(tmp_path / "two.duckdb", LIMITS, table="SALES")
     assert [list(column) for column in as_texts(table).columns] == [["true"]]

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +15,7 @@ from evalsuite.core.registry import Scorer, check_parameters
 from evalsuite.core.types import Score
 from evalsuite.reports.score_text import help_of
 from evalsuite.scorers import SCORERS
+from tests.duckdb_files import opened
 from tests.properties import examples
 
 JUNK = {
@@ -43,7 +43,7 @@ def database(folder: Path) -> Path:
     """A small database of one table with several types and a NULL."""
     path = folder / "gold.duckdb"
     if not path.exists():
-        with duckdb.connect(str(path)) as connection:
+        with opened(path) as connection:
             connection.execute("CREATE TABLE t (city VARCHAR, n INTEGER, share DECIMAL(8, 2), day DATE)")
             connection.execute("INSERT INTO t VALUES ('Oslo', 1, 0.25, DATE '2024-01-31'), ('Rome', 2, 12.50, NULL)")
     return path

@@ -3,10 +3,8 @@
 import math
 from dataclasses import asdict
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-import duckdb
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
@@ -17,6 +15,7 @@ from evalsuite.readers import duckdb_tables
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.scorers.duckdb_match import duckdb_match
+from tests.duckdb_files import opened
 from tests.properties import examples
 
 LIMITS = resolve_limits()
@@ -46,24 +45,29 @@ def _lowered(monkeypatch: pytest.MonkeyPatch) -> None:
 def make(path: Path, types: list[str], rows: list[tuple[Any, ...]], *more: str) -> Path:
     """A database of one table t of columns c0, c1, ..."""
     path.unlink(missing_ok=True)
-    with duckdb.connect(str(path)) as connection:
+    with opened(path) as connection:
         connection.execute("CREATE TABLE t(" + ", ".join(f"c{i} {type_}" for i, type_ in enumerate(types)) + ")")
         if rows:
-            connection.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(types))})", rows)
+            one = f"({', '.join('?' * len(types))})"
+            connection.execute(f"INSERT INTO t VALUES {', '.join([one] * len(rows))}", [cell for row in rows for cell in row])
         for statement in more:
             connection.execute(statement)
     return path
 
 
+def read(answer: Path, *, as_it_comes: bool) -> Any:
+    """An answer's tables; all open files share one connection, each folder has one of its own."""
+    with answer.open("rb") as file:
+        return read_duckdb(file, names=None, limits=LIMITS, as_it_comes=as_it_comes)
+
+
 def both_ways(answer: Path, gold: Path, **parameters: Any) -> tuple[dict[str, Any], dict[str, Any], bool]:
     """The score of packed tables, that of values, and whether all tables were packed."""
-    exact = duckdb_match(
-        read_duckdb(answer, names=None, limits=LIMITS), gold=read_trusted_duckdb(gold, names=None, limits=LIMITS), **parameters
-    )
-    read = read_duckdb(answer, names=None, limits=LIMITS, as_it_comes=True)
+    exact = duckdb_match(read(answer, as_it_comes=False), gold=read_trusted_duckdb(gold, names=None, limits=LIMITS), **parameters)
+    submitted = read(answer, as_it_comes=True)
     expected = read_trusted_duckdb(gold, names=None, limits=LIMITS, as_it_comes=True)
-    told = duckdb_match(read, gold=expected, **parameters)
-    tables = [*read.values(), *expected.values()]
+    told = duckdb_match(submitted, gold=expected, **parameters)
+    tables = [*submitted.values(), *expected.values()]
     return asdict(told), asdict(exact), all(isinstance(table, Table) and packed_of(table) is not None for table in tables)
 
 
@@ -88,13 +92,12 @@ def cases(draw: st.DrawFn) -> tuple[list[str], list[tuple[Any, ...]], list[str],
 
 @examples(100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(case=cases(), ignore_order=st.booleans(), data=st.data())
-def test_packed_tables_get_the_verdicts_of_their_values(case: Any, ignore_order: bool, data: st.DataObject) -> None:
+def test_packed_tables_get_the_verdicts_of_their_values(tmp_path: Path, case: Any, ignore_order: bool, data: st.DataObject) -> None:
     """Value, reason, details and flip of both rules, for whatever columns are needed."""
     types, rows, typed, other = case
     needed = data.draw(st.lists(st.integers(-1, len(types)), max_size=3))
-    with TemporaryDirectory() as folder:
-        gold, answer = make(Path(folder) / "gold.duckdb", types, rows), make(Path(folder) / "answer.duckdb", typed, other)
-        told, exact, _ = both_ways(answer, gold, condition_tabs=["t"], condition_cols=[needed], ignore_orders=[ignore_order])
+    gold, answer = make(tmp_path / "gold.duckdb", types, rows), make(tmp_path / "answer.duckdb", typed, other)
+    told, exact, _ = both_ways(answer, gold, condition_tabs=["t"], condition_cols=[needed], ignore_orders=[ignore_order])
     assert told == exact
 
 
@@ -167,7 +170,7 @@ def test_columns_in_any_order_are_not_read_as_values(
         answer = make(tmp_path / "answer.duckdb", types, [*rows[1:], (3, number, *rows[0][2:])])
         told, exact, packed = both_ways(answer, gold, condition_cols=[needed], ignore_orders=[True])
         assert (told, packed, told["official"]) == (exact, True, is_right if needed != [0, 3] else 1)
-        submitted = read_duckdb(answer, names=None, limits=LIMITS, as_it_comes=True)
+        submitted = read(answer, as_it_comes=True)
         expected = read_trusted_duckdb(gold, names=None, limits=LIMITS, as_it_comes=True)
         with monkeypatch.context() as patch:
             patch.setattr("evalsuite.compare.official_tables.Side.column", None)
@@ -214,8 +217,7 @@ def test_macros_of_a_file_do_not_stand_in_for_functions(tmp_path: Path) -> None:
 def test_deleted_rows_and_long_tables_keep_their_order(tmp_path: Path) -> None:
     """Rows of several blocks, with some deleted between them, come as the client returns them."""
     path = make(tmp_path / "t.duckdb", ["BIGINT"], [], "INSERT INTO t SELECT range FROM range(150_000)", "DELETE FROM t WHERE c0 % 7 = 3")
-    packed = read_duckdb(path, names=None, limits=LIMITS, as_it_comes=True)["t"]
-    exact = read_duckdb(path, names=None, limits=LIMITS)["t"]
+    packed, exact = (read(path, as_it_comes=as_it_comes)["t"] for as_it_comes in (True, False))
     assert isinstance(packed, Table)
     assert isinstance(exact, Table)
     assert list(packed.columns[0]) == exact.columns[0]

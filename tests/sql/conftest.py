@@ -12,6 +12,7 @@ import pytest
 from evalsuite.core.types import Fault
 from evalsuite.sandbox.limits import WALL_TIMES
 from evalsuite.sql.session import Connection
+from tests.duckdb_files import opened
 from tests.sql import bigquery_stub, postgres_server
 from tests.sql.bigquery_stub import Stub
 
@@ -68,10 +69,8 @@ _RECURSIVE = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SE
 
 
 def _duckdb(place: Path, kind: str) -> Made:
-    import duckdb
-
     file = place / "items.duckdb"
-    with duckdb.connect(str(file)) as writer:
+    with opened(file) as writer:
         for statement in DUCKDB_SETUP:
             writer.execute(statement)
         if kind == "folder":

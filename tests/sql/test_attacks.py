@@ -17,6 +17,7 @@ from evalsuite.sandbox.limits import WALL_TIMES
 from evalsuite.sql import open_session
 from evalsuite.sql.execution import run_answer
 from evalsuite.sql.session import Connection, QueryLimits
+from tests.duckdb_files import opened
 from tests.sql.conftest import DUCKDB_SETUP, Made, TimeTaken
 
 CANARY = "CANARY_51c2"
@@ -171,7 +172,7 @@ def _digests(place: Path) -> dict[str, str]:
 def test_attacks_are_refused(made: Made, worker: Worker, tmp_path: Path) -> None:
     """Every attack ends as it must, no answer or reason holds gold, nothing is written, and the database's bytes are the same."""
     other = tmp_path / "other.duckdb"
-    with duckdb.connect(str(other)) as writer:
+    with opened(other) as writer:
         writer.execute(f"CREATE TABLE t AS SELECT '{CANARY}' AS x")
     gold = tmp_path / "gold.csv"
     gold.write_text(f"x\n{CANARY}\n")
@@ -231,7 +232,7 @@ def test_what_sqlite_may_hold_and_say(tmp_path: Path) -> None:
 def test_every_setting_of_duckdb_is_locked(tmp_path: Path) -> None:
     """What the sandbox rests on has the value that it should have, and no setting can be changed."""
     file = tmp_path / "items.duckdb"
-    with duckdb.connect(str(file)) as writer:
+    with opened(file) as writer:
         writer.execute(DUCKDB_SETUP[0])
     session: Any = open_session(Connection(name="made", engine="duckdb", database=str(file)), QueryLimits(memory_mib=256))
     settings = dict(session.connection.execute("SELECT name, value FROM duckdb_settings()").fetchall())

@@ -7,7 +7,6 @@ from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 from evalsuite.core.errors import FaultError
@@ -16,6 +15,7 @@ from evalsuite.sql import open_session
 from evalsuite.sql.execution import ResultCache, execute, write_result
 from evalsuite.sql.frozen_clock import freeze_statement, reads_time
 from evalsuite.sql.session import Connection, QueryLimits, Written
+from tests.duckdb_files import opened
 from tests.sql import postgres_server
 
 AT = clock_of("2024-02-29T18:30:05Z")
@@ -95,7 +95,7 @@ def test_sqlite(sqlite: Connection, sql: str, expected: Any) -> None:
 def test_duckdb(tmp_path: Path, sql: str, expected: Any) -> None:
     """Macros of this connection stand before DuckDB's functions, in a file that is only read and in its views."""
     file = tmp_path / "a.duckdb"
-    with duckdb.connect(str(file)) as writer:
+    with opened(file) as writer:
         writer.execute("CREATE VIEW asked AS SELECT current_date AS day, now() AS moment")
     found = first(Connection(name="a", engine="duckdb", database=str(file)), sql)
     assert found == expected
@@ -241,7 +241,7 @@ def test_nothing_is_kept_of_a_database_whose_views_ask_the_time(sqlite: Connecti
 
     plain, moving = (str(tmp_path / f"{name}.duckdb") for name in ("plain", "moving"))
     for place, text in ((plain, "42"), (moving, "now()")):
-        with duckdb.connect(place) as writer:
+        with opened(place) as writer:
             writer.execute(f"CREATE MACRO told() AS {text}")
 
     def state(connection: Connection, at: int = 0) -> str | None:

@@ -19,6 +19,7 @@ from evalsuite.sql import open_session
 from evalsuite.sql.execution import execute, write_result
 from evalsuite.sql.result_csv import CsvFile, CsvText
 from evalsuite.sql.session import Connection, QueryLimits
+from tests.duckdb_files import opened
 from tests.properties import examples, is_full
 from tests.sql.conftest import ENGINES, Made, TimeTaken
 from tests.sql.csv_model import csv_form
@@ -129,13 +130,11 @@ def test_moments_at_midnight_show_days(made: Made) -> None:
 @given(data=st.data())
 def test_duckdb_writes_what_python_would(data: st.DataObject) -> None:
     """Columns of any types, NULL among them, come out of DuckDB's own text byte by byte as from Python's cells."""
-    import duckdb
-
     types = data.draw(st.lists(st.sampled_from(sorted(CELLS)), min_size=1, max_size=6))
     rows = data.draw(st.lists(st.tuples(*(st.none() | CELLS[type_] for type_ in types)), max_size=6))
     with tempfile.TemporaryDirectory() as folder:
         connection = Connection(name="base", engine="duckdb", database=f"{folder}/base.duckdb")
-        with duckdb.connect(connection.database) as writer:
+        with opened(connection.database) as writer:
             writer.execute(f"CREATE TABLE t ({', '.join(f'c{i} {type_}' for i, type_ in enumerate(types))})")
             for row in rows:
                 writer.execute(f"INSERT INTO t VALUES ({', '.join('?' * len(types))})", row)
@@ -170,9 +169,8 @@ def test_postgres_writes_what_python_would(postgres: Connection, data: st.DataOb
 
 def test_floats_in_a_later_batch(tmp_path: Path) -> None:
     """Of many rows the few whose floats Python has to write are written by it, wherever they stand."""
-    import duckdb
-
-    duckdb.connect(str(tmp_path / "f.duckdb")).close()
+    with opened(tmp_path / "f.duckdb"):
+        pass
     connection = Connection(name="f", engine="duckdb", database=str(tmp_path / "f.duckdb"))
     x = "CASE WHEN i % 70000 = 69999 THEN 1.07e243 WHEN i % 3 = 0 THEN sqrt(i) END"
     sql = f"SELECT i, {x} AS x, 'row, ' || i AS t FROM range(150000) AS r(i)"

@@ -5,12 +5,12 @@ import sqlite3
 from pathlib import Path
 from types import SimpleNamespace
 
-import duckdb
 import pytest
 
 from evalsuite.cli import main
 from evalsuite.sql.session import QueryLimits
 from evalsuite.sql.snowflake import SnowflakeSession
+from tests.duckdb_files import opened
 from tests.sql.conftest import made_lite
 
 
@@ -58,7 +58,7 @@ def test_a_damaged_sqlite_file(kind: str, tmp_path: Path) -> None:
 def test_a_damaged_duckdb_file(tmp_path: Path) -> None:
     """A block whose checksum is wrong: unscored; a statement that only speaks of damage is its own fault."""
     place = tmp_path / "lake.duckdb"
-    with duckdb.connect(str(place)) as connection:
+    with opened(place) as connection:
         connection.execute("CREATE TABLE orders AS SELECT i AS total, random()::VARCHAR AS b FROM range(200000) AS r(i)")
     damage(place)
     words = made_lite(tmp_path, f"lake: {{engine: duckdb, database: {place}, prefix: q}}\n")

@@ -14,6 +14,7 @@ from evalsuite.compare.official_cells import NA, NAT, Items
 from evalsuite.compare.official_databases import match_database
 from evalsuite.compare.table_parameters import needs_quotes
 from evalsuite.core.types import Fault, Table
+from tests.duckdb_files import opened
 from tests.models.official_table import score_tables
 from tests.properties import examples
 
@@ -50,8 +51,8 @@ VALUES = {
 
 def fetch(types: list[str], rows: list[list[str]]) -> tuple[Table, pd.DataFrame]:
     """A table as a reader hands it over, and as the reference fetches it."""
-    with duckdb.connect() as connection:
-        connection.execute("CREATE TABLE t(" + ", ".join(f"c{i} {name}" for i, name in enumerate(types)) + ")")
+    with opened() as connection:
+        connection.execute("CREATE TEMP TABLE t(" + ", ".join(f"c{i} {name}" for i, name in enumerate(types)) + ")")
         for row in rows:
             connection.execute(f"INSERT INTO t VALUES ({', '.join(row)})")
         described = connection.execute("DESCRIBE t").fetchall()
@@ -207,8 +208,8 @@ def test_types_the_reference_cannot_read() -> None:
 @pytest.mark.parametrize("name", ["t", "T1", "_a", "a$b", "é", "orders", "my table", "a-b", "1a", "a.b", "table", "Order", "left", "a#"])
 def test_names_in_need_of_quotes(name: str) -> None:
     """A name needs quotes where duckdb itself cannot read it without."""
-    with duckdb.connect() as connection:
-        connection.execute(f'CREATE TABLE "{name}"(a INTEGER)')
+    with opened() as connection:
+        connection.execute(f'CREATE TEMP TABLE "{name}"(a INTEGER)')
         try:
             connection.execute(f"SELECT * FROM {name}")
             refused = False
