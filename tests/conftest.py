@@ -25,6 +25,10 @@ from tests.properties import is_full, load_profile
 
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN = time.monotonic()
+# Threads of several test processes that wait for each other take more time than they save. What tests start decides for itself.
+with pytest.MonkeyPatch.context() as one_thread:
+    one_thread.setenv("OPENBLAS_NUM_THREADS", "1")
+    importlib.import_module("numpy")
 DEFAULT_CONFORMANCE = ROOT.parent / "shared" / "conformance"
 # As after `activate`: commands that are proposed to a user begin with `evalsuite`.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"

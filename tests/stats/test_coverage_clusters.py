@@ -1,6 +1,6 @@
 """Do clustered 95 % intervals cover 95 %? Beta-binomial clusters over a grid of sizes, correlations and means.
 
-A corner of the grid with 150 draws here; the whole of it with 1,000 by `pytest -m slow tests/stats`, which prints the table with `-s`.
+A corner of the grid with 100 draws here; the whole of it with 1,000 by `pytest -m slow tests/stats`, which prints the table with `-s`.
 """
 
 import itertools
@@ -49,8 +49,8 @@ def is_covered(share: float, n_clusters: int, n_draws: int) -> bool:
 def test_few_clusters_are_covered(n_clusters: int, balanced: bool) -> None:
     """At five and ten clusters, alike by 0.5 and not at all, near the end and in the middle."""
     for correlation, mean in ((0.5, 0.9), (0.5, 0.5), (0.0, 0.9)):
-        share = coverage(n_clusters, 20, correlation, mean, balanced=balanced, n_draws=150)
-        assert is_covered(share, n_clusters, 150), (correlation, mean, share)
+        share = coverage(n_clusters, 20, correlation, mean, balanced=balanced, n_draws=100)
+        assert is_covered(share, n_clusters, 100), (correlation, mean, share)
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pytest
@@ -75,7 +76,7 @@ def within_two_points(kind: str, n: int, *, n_draws: int) -> None:
 )
 def test_the_stated_power_is_the_simulated_power(kind: str, n: int) -> None:
     """Within 2 points of 80 %, and nothing where the test can show nothing."""
-    within_two_points(kind, n, n_draws=1500)
+    within_two_points(kind, n, n_draws=700)
 
 
 @pytest.mark.slow
@@ -106,42 +107,55 @@ def test_the_power_of_zero_one_scores_is_the_sum_over_all_outcomes(n: int, share
 # The power of 40 pairs of each kind for a fifth and a half of their mean size, how many pairs show what is asked for below, and what 40
 # show with a power of 0.8 and 0.6: reports of the next version state the same.
 STATED = {
-    "0/1, few differ": ((0.8386711828, 0.9999993087), [52, 6, 12], (0.1904725448, 0.1547546399)),
-    "0/1, most differ": ((0.2397908826, 0.9668481082), [272, 6, 17], (0.3941548292, 0.3235798297)),
-    "five grades": ((0.2809816944, 0.9846624357), [273, 6, 14], (0.2169245943, 0.1775541721)),
-    "skewed hundredths": ((0.1633893026, 0.7255345983), [575, 6, 30], (0.1412792580, 0.1145274705)),
-    "sums of clusters": ((0.2121337494, 0.9003923892), [356, 6, 21], (0.1501203776, 0.1221453482)),
+    "0/1, few differ": ((0.8386711828, 0.9999993087), [52, 6, 12, 19], (0.1904725448, 0.1547546399)),
+    "0/1, most differ": ((0.2397908826, 0.9668481082), [272, 6, 17, 39], (0.3941548292, 0.3235798297)),
+    "five grades": ((0.2809816944, 0.9846624357), [273, 6, 14, 35], (0.2169245943, 0.1775541721)),
+    "skewed hundredths": ((0.1633893026, 0.7255345983), [575, 6, 30, 79], (0.1412792580, 0.1145274705)),
+    "sums of clusters": ((0.2121337494, 0.9003923892), [356, 6, 21, 50], (0.1501203776, 0.1221453482)),
 }
+# Many pairs of several sizes, and pairs of many sizes, take long.
+LONG = {*product(list(KINDS)[2:], (0, 200)), ("skewed hundredths", 3), ("skewed hundredths", 60)}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_is_needed_is_enough_and_one_less_is_not(kind: str) -> None:
+def of_kinds(*of_each: int) -> list[Any]:
+    """Each kind with each of these numbers; the long ones are slow."""
+    return [pytest.param(*one, marks=[pytest.mark.slow] * (one in LONG)) for one in product(KINDS, of_each)]
+
+
+@pytest.mark.parametrize(("kind", "at"), of_kinds(0, 1, 2, 3))
+def test_what_is_needed_is_enough_and_one_less_is_not(kind: str, at: int) -> None:
     """The search ends between two neighbours (of many instances, within a 500th): one has the power and the other has not."""
     units = power_units(KINDS[kind](np.random.default_rng(7), 40).tolist())
     assert units is not None
-    for at, (part, power) in enumerate(((0.15, 0.8), (1.0, 0.8), (0.5, 0.6))):
-        n = n_needed(units, part * units.size, ALPHA, power)
-        assert n == STATED[kind][1][at]
-        less = n - 1 if n < 1000 else round(n * 0.99)
-        assert units.power(part * units.size, ALPHA, n) >= power > units.power(part * units.size, ALPHA, less)
-        assert units.power(detectable(units, ALPHA, power) or 0.0, ALPHA) == pytest.approx(power, abs=0.001)
-    assert n_needed(units, 0.5 * units.size, ALPHA, 0.6) == n_needed(units, -0.5 * units.size, ALPHA, 0.6)
-    # At such a level two instances show what is always so.
-    assert n_needed(replace(units, sizes=(1.0,), size=1.0, square=1.0), 1.0, 0.5) == 2
-    assert [units.power(part * units.size, ALPHA) for part in (0.2, 0.5)] == pytest.approx(STATED[kind][0], abs=1e-7)
-    assert [detectable(units, ALPHA, power) for power in (0.8, 0.6)] == pytest.approx(STATED[kind][2], abs=1e-9)
+    part, power = ((0.15, 0.8), (1.0, 0.8), (0.5, 0.6), (0.4, 0.8))[at]
+    n = n_needed(units, part * units.size, ALPHA, power)
+    assert n == n_needed(units, -part * units.size, ALPHA, power) == STATED[kind][1][at]
+    less = n - 1 if n < 1000 else round(n * 0.99)
+    assert units.power(part * units.size, ALPHA, n) >= power > units.power(part * units.size, ALPHA, less)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_power_does_not_depend_on_the_unit(kind: str) -> None:
+def test_what_is_detectable_has_the_power(kind: str) -> None:
+    """Forty pairs have the power that is stated for two differences, and the power that is asked for at what is detectable."""
+    units = power_units(KINDS[kind](np.random.default_rng(7), 40).tolist())
+    assert units is not None
+    # At such a level two instances show what is always so.
+    assert n_needed(replace(units, sizes=(1.0,), size=1.0, square=1.0), 1.0, 0.5) == 2
+    assert [units.power(part * units.size, ALPHA) for part in (0.2, 0.5)] == pytest.approx(STATED[kind][0], abs=1e-7)
+    found = [detectable(units, ALPHA, power) for power in (0.8, 0.6)]
+    assert found == pytest.approx(STATED[kind][2], abs=1e-9)
+    assert [units.power(one or 0.0, ALPHA) for one in found] == pytest.approx([0.8, 0.6], abs=0.001)
+
+
+@pytest.mark.parametrize(("kind", "n"), of_kinds(12, 60, 200))
+def test_power_does_not_depend_on_the_unit(kind: str, n: int) -> None:
     """Scores in percent have the power of the same in shares, on a grid as fine as the places of the transform and on a finer one."""
-    for n in (12, 200):
-        apart = KINDS[kind](np.random.default_rng(n), n)
-        shares, percent = power_units(apart.tolist()), power_units((100 * apart).tolist())
-        assert shares is not None
-        assert percent is not None
-        for part in (0.1, 0.3, 1.0):
-            assert percent.power(100 * part * shares.size, ALPHA) == pytest.approx(shares.power(part * shares.size, ALPHA), abs=1e-3)
+    apart = KINDS[kind](np.random.default_rng(n), n)
+    shares, percent = power_units(apart.tolist()), power_units((100 * apart).tolist())
+    assert shares is not None
+    assert percent is not None
+    for part in (0.1, 0.3, 1.0):
+        assert percent.power(100 * part * shares.size, ALPHA) == pytest.approx(shares.power(part * shares.size, ALPHA), abs=1e-3)
 
 
 def test_a_grid_that_just_fits_is_exact() -> None:

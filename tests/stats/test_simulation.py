@@ -1,6 +1,6 @@
-"""Do 95 % intervals cover 95 % and do tests call 5 %? 2,000 seeded draws each.
+"""Do 95 % intervals cover 95 % and do tests call 5 %? 1,000 or 2,000 seeded draws each.
 
-At n = 30 here; at n = 30, 100 and 500, with more shapes, by `pytest -m slow tests/stats`.
+At n = 30 here; with 2,000 draws at n = 30, 100 and 500, with more shapes, by `pytest -m slow tests/stats`.
 """
 
 import math
@@ -12,8 +12,9 @@ import pytest
 from evalsuite.stats import confidence_interval, significance_test
 from evalsuite.stats.intervals import clustered_interval, segment_bootstrap, wilson_interval
 from evalsuite.stats.significance import difference_interval
+from tests.properties import is_full
 
-N_DRAWS = 2000
+N_DRAWS = 2000 if is_full() else 1000
 SIZES = [30, pytest.param(100, marks=pytest.mark.slow), pytest.param(500, marks=pytest.mark.slow)]
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
@@ -31,7 +32,7 @@ BOUNDED: dict[str, tuple[Draw, float]] = {
 
 
 def coverage(draw: Draw, truth: float, n: int, *, seed: int = 1) -> float:
-    """The share of 2,000 default intervals of n scores that hold the true mean."""
+    """The share of default intervals of n scores that hold the true mean."""
     rng = np.random.default_rng(seed)
     held = 0
     for _ in range(N_DRAWS):
@@ -56,7 +57,7 @@ def test_zero_one_scores_are_covered(share: float, n: int) -> None:
     assert 0.93 <= coverage(lambda rng, n: (rng.random(n) < share).astype(float), share, n) <= 0.97
 
 
-@pytest.mark.parametrize("n", [30, 100, 500])
+@pytest.mark.parametrize("n", [30, 100, SIZES[2]])
 def test_wilson_is_covered_by_exact_count(n: int) -> None:
     """Counted, not drawn: on average over shares 0.05..0.95 and, from n = 100 on, at each of 0.1..0.9; at n = 30 never below 92 %."""
     intervals = [wilson_interval(k, n) for k in range(n + 1)]
@@ -94,7 +95,7 @@ PAIRS = {"0/1": zero_one_pair, "bounded": bounded_pair, "graded": graded_pair}
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("kind", PAIRS)
 def test_no_difference_is_called_in_at_most_six_per_cent(kind: str, n: int) -> None:
-    """Under no difference p < .05 in at most 6 % of 2,000 comparisons; and the interval of the difference covers 0 in 93 % or more."""
+    """Under no difference p < .05 in at most 6 % of comparisons; and the interval of the difference covers 0 in 93 % or more."""
     rng = np.random.default_rng(2)
     calls = held = 0
     for _ in range(N_DRAWS):
