@@ -158,18 +158,18 @@ def counted() -> Iterator[dict[str, int]]:
     """How often each function of `WORK` is called inside, with the same keys of hashes each time."""
     names, calls = {code_of(name): name for name in WORK}, dict.fromkeys(WORK, 0)
 
-    def count(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and (name := names.get(frame.f_code)):
+    def count(frame: FrameType, *_: object) -> None:
+        if name := names.get(frame.f_code):
             # What counts work is told how much.
             calls[name] += round(100 * frame.f_locals.get("n", frame.f_locals.get("n_cells"))) if name in SUMS else 1
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("evalsuite.compare.packed_text.urandom", Random(7).randbytes)
-        sys.setprofile(count)
+        sys.settrace(count)
         try:
             yield calls
         finally:
-            sys.setprofile(None)
+            sys.settrace(None)
 
 
 @pytest.mark.parametrize("packed_cells", [0, 1 << 60])
