@@ -2,6 +2,7 @@
 
 import math
 from decimal import Decimal
+from functools import cache
 from itertools import product
 from random import Random
 
@@ -166,6 +167,7 @@ COUNTS = [
 ]
 
 
+@cache
 def near_pairs() -> list[tuple[str, str]]:
     """Numbers and others near them, written with few and with many decimals."""
     pairs = []
@@ -173,13 +175,14 @@ def near_pairs() -> list[tuple[str, str]]:
         moved = [Decimal(base) + sign * Decimal(move), Decimal(base) * (1 + sign * Decimal(move))]
         texts = {f"{number:f}" for number in moved} | {f"{number:.{n}f}" for number in moved for n in (1, 2, 4)}
         pairs += [(base, text) for text in sorted(texts) if len(text) < 25]
-    return [*pairs, *(pair[::-1] for pair in pairs)]
+    pairs = [*pairs, *(pair[::-1] for pair in pairs)]
+    return [pair for pair in pairs if all(isinstance(read_cell(text), int | Number) for text in pair)]
 
 
 @pytest.mark.parametrize(("tolerance", "counts"), list(zip(TERMS, COUNTS, strict=True)))
 def test_what_arrays_say_of_near_numbers(tolerance: Tolerance, counts: tuple[int, ...]) -> None:
     """Of pairs at every edge: what is sure is equal, what is equal is within reach and in one group; and most of it is known by arrays."""
-    pairs = [pair for pair in near_pairs() if all(isinstance(read_cell(text), int | Number) for text in pair)]
+    pairs = near_pairs()
     are_equal = np.array([numbers_equal(*map(read_cell, pair), tolerance) for pair in pairs])
     columns = [column_of([pair[side] for pair in pairs]) for side in (0, 1)]
     a, b = (column for column in columns if column is not None and column.digits is not None)

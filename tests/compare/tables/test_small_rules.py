@@ -340,9 +340,9 @@ def test_equal_values_stay_in_row_order(n_kinds: int) -> None:
 
 def test_percentages_of_a_wide_table_are_compared_with_shares() -> None:
     """A gold column of shares has its match among many columns, wherever one with percent signs stands."""
-    cells = [[str(1000 * at + row) for row in range(3)] for at in range(29)]
+    cells = [[str(1000 * at + row) for row in range(3)] for at in range(19)]
     gold = text_table([*cells, ["0.5", "0.25", "0.125"]])
-    for at, (last, strict) in itertools.product((0, 13, 29), (("12.5%", 1), ("13.5%", 0))):
+    for at, last, strict in ((0, "12.5%", 1), (9, "12.5%", 1), (19, "12.5%", 1), (9, "13.5%", 0)):
         assert table_match(text_table([*cells[:at], ["50%", "25%", last], *cells[at:]]), gold=gold, percentage=True).strict == strict
 
 

@@ -107,13 +107,13 @@ def test_a_long_text_of_denials_is_read_up_to_a_limit(unit: str, value: float, m
 
 def test_an_answer_of_very_many_numbers_is_read_until_it_is_hedged() -> None:
     """After 1,001 different numbers of one gold the rest is not read, unless they all may be gold; repetitions are read to the end."""
-    refused = match_number_strictly("; ".join(map(str, range(10_000))), 42)
+    refused = match_number_strictly("; ".join(map(str, range(1100))), 42)
     assert (refused.value, refused.kind, refused.details["n_numbers"]) == (0, "hedged", 1002)
     assert "more than 1001 different numbers" in refused.reason
-    near = [*(f"42.{n:04}" for n in range(2000)), "97"]
+    near = [*(f"42.{n:04}" for n in range(1100)), "97"]
     assert match_number_strictly("; ".join(near[:-1]), 42, abs_tol=1).value == 1
     assert match_number_strictly("; ".join(near), 42, abs_tol=1).kind == "hedged"
-    assert match_number_strictly("42; " * 5000, 42).value == 1
+    assert match_number_strictly("42; " * 1500, 42).value == 1
 
 
 def test_a_reason_about_a_part_says_so() -> None:
