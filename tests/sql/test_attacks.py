@@ -168,16 +168,23 @@ def _digests(place: Path) -> dict[str, str]:
     return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(place.rglob("*")) if path.is_file()}
 
 
-@pytest.mark.parametrize("made", ["sqlite", "duckdb", "folder"], indirect=True)
-def test_attacks_are_refused(made: Made, worker: Worker, tmp_path: Path) -> None:
-    """Every attack ends as it must, no answer or reason holds gold, nothing is written, and the database's bytes are the same."""
+@pytest.mark.parametrize(
+    ("made", "step"),
+    [("sqlite", 1), ("duckdb", 1), ("folder", 4), pytest.param("folder", 1, marks=pytest.mark.slow)],
+    indirect=["made"],
+)
+def test_attacks_are_refused(made: Made, step: int, worker: Worker, tmp_path: Path) -> None:
+    """Every attack ends as it must, no answer or reason holds gold, nothing is written, and the database's bytes are the same.
+
+    The engine of a folder is DuckDB's: the test line tries every fourth attack on it.
+    """
     other = tmp_path / "other.duckdb"
     with opened(other) as writer:
         writer.execute(f"CREATE TABLE t AS SELECT '{CANARY}' AS x")
     gold = tmp_path / "gold.csv"
     gold.write_text(f"x\n{CANARY}\n")
     before = _digests(tmp_path)
-    for text, codes in BOTH + (SQLITE if made.kind == "sqlite" else DUCKDB):
+    for text, codes in (BOTH + (SQLITE if made.kind == "sqlite" else DUCKDB))[::step]:
         if made.kind == "folder" and TIMEOUT in codes:
             continue  # the engine of a folder is DuckDB's, and so are its clock and its memory
         filled = text.replace("{gold}", str(gold)).replace("{out}", str(tmp_path / "out")).replace("{other}", str(other))

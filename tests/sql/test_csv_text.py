@@ -126,11 +126,11 @@ def test_moments_at_midnight_show_days(made: Made) -> None:
         assert written(asked, made.connection).endswith(shown + b',2024-02-29,"c,\n 00:00:00",2024-02-29 00:00:00,\n')
 
 
-@settings(max_examples=1000 if is_full() else 12, deadline=None)
+@settings(max_examples=1000 if is_full() else 6, deadline=None)
 @given(data=st.data())
 def test_duckdb_writes_what_python_would(data: st.DataObject) -> None:
     """Columns of any types, NULL among them, come out of DuckDB's own text byte by byte as from Python's cells."""
-    types = data.draw(st.lists(st.sampled_from(sorted(CELLS)), min_size=1, max_size=6))
+    types = data.draw(st.lists(st.sampled_from(sorted(CELLS)), min_size=1, max_size=12))
     rows = data.draw(st.lists(st.tuples(*(st.none() | CELLS[type_] for type_ in types)), max_size=6))
     with tempfile.TemporaryDirectory() as folder:
         connection = Connection(name="base", engine="duckdb", database=f"{folder}/base.duckdb")
@@ -173,7 +173,7 @@ def test_floats_in_a_later_batch(tmp_path: Path) -> None:
         pass
     connection = Connection(name="f", engine="duckdb", database=str(tmp_path / "f.duckdb"))
     x = "CASE WHEN i % 70000 = 69999 THEN 1.07e243 WHEN i % 3 = 0 THEN sqrt(i) END"
-    sql = f"SELECT i, {x} AS x, 'row, ' || i AS t FROM range(150000) AS r(i)"
+    sql = f"SELECT i, {x} AS x, 'row, ' || i AS t FROM range(75000) AS r(i)"
     assert written(sql, connection) == modelled(sql, connection)
 
 

@@ -90,11 +90,15 @@ def probed(capsys: pytest.CaptureFixture[str], base_url: str) -> dict[str, float
 @pytest.mark.parametrize(
     ("shares", "expected"),
     [
-        ({}, {"retest": 100}),
-        ({"position": 0.3}, {"position": 30, "retest": 100}),
+        pytest.param({}, {"retest": 100}, marks=pytest.mark.slow),
+        pytest.param({"position": 0.3}, {"position": 30, "retest": 100}, marks=pytest.mark.slow),
         ({"length": 0.45, "wordy": 0.2}, {"length": 45, "verbosity": 20, "retest": 100}),
-        ({"own": 0.25, "obeys": 0.6}, {"self_preference": 25, "injection": 48, "retest": 100}),
-        ({"moody": 0.3}, {"retest": 85}),
+        pytest.param({"own": 0.25, "obeys": 0.6}, {"self_preference": 25, "injection": 48, "retest": 100}, marks=pytest.mark.slow),
+        pytest.param({"moody": 0.3}, {"retest": 85}, marks=pytest.mark.slow),
+        (
+            {"position": 0.3, "own": 0.25, "obeys": 0.6, "moody": 0.3},
+            {"position": 30, "self_preference": 25, "injection": 48, "retest": 85},
+        ),
     ],
 )
 def test_leanings_are_found_within_two_points(
