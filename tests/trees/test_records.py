@@ -121,7 +121,7 @@ def test_repair_is_asked_for_and_counted(tmp_path: Path, name: str, form: str) -
     assert "2 of 200 records repaired" in some.strict_reason
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 9))])
 def test_no_mutation_of_one_line_zeroes_the_file(tmp_path: Path, seed: int) -> None:
     """Bytes changed, cut or put in at one place cost at most the records around it."""
     source = random.Random(seed)
@@ -204,5 +204,5 @@ def peak_bytes(scorer: str, n: int, *, wrong: bool) -> int:
 def test_memory_grows_little_with_each_record(scorer: str, wrong: bool, most: int) -> None:
     """No row is kept, right or wrong: each record adds a bounded number of bytes to the peak."""
     peak_bytes(scorer, 3, wrong=wrong)
-    few, many = (peak_bytes(scorer, n, wrong=wrong) for n in (100, 400))
-    assert (many - few) / 300 < most
+    few, many = (peak_bytes(scorer, n, wrong=wrong) for n in (50, 200))
+    assert (many - few) / 150 < most
