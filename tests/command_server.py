@@ -206,7 +206,8 @@ def serve(alive: int, listening: int, listening_for_workers: int, folder: str) -
 
         for name in (*WORKER_MODULES, *_OF_WORKERS):
             importlib.import_module(name)
-        _import_below("compare", "readers", "scorers", "trees", "gold", "analysis.explain")
+        _import_below("compare", "readers", "scorers", "trees", "gold", "analysis", "runs", "suites")
+        _compile_patterns()
         _serve(alive, listening_for_workers, _be_fork_server)
         os._exit(0)
     os.close(listening_for_workers)
@@ -254,6 +255,15 @@ def _import_everything() -> None:
     _import_below("")
 
 
+def _compile_patterns() -> None:
+    """Compile what the package compiles on first use: it takes a worker longer than a small answer."""
+    from evalsuite.core.import_ref import LazyPattern
+
+    for pattern in [one for one in gc.get_objects() if type(one) is LazyPattern]:
+        for method in ("match", "fullmatch", "search", "finditer", "findall", "sub", "split"):
+            getattr(pattern, method)
+
+
 def _look_up_everything() -> None:
     """Fill the caches that every command would fill again."""
     from evalsuite.cli.commands import COMMANDS
@@ -261,6 +271,7 @@ def _look_up_everything() -> None:
     from evalsuite.core.disk_cache import code_stamp
     from evalsuite.sandbox.worker_sandbox import expected_features
 
+    _compile_patterns()
     code_stamp()
     expected_features()
     build()
