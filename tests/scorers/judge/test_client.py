@@ -222,24 +222,24 @@ def test_nobody_listens(serve: Serve, judge_at: Make) -> None:
         judge_at(server, retries=1).client.endpoint.call("GET", f"{server.base_url}/batches/b")
 
 
-def test_200_calls_at_once_all_get_their_own_reply(serve: Serve, judge_at: Make) -> None:
-    """200 calls are in flight together, and each one's reply is its own."""
-    together = threading.Barrier(200)
+def test_80_calls_at_once_all_get_their_own_reply(serve: Serve, judge_at: Make) -> None:
+    """80 calls are in flight together, and each one's reply is its own."""
+    together = threading.Barrier(80)
 
     def rule(body: dict[str, object], _: int) -> str:
         together.wait(20)
         return prompt_of(body).upper()
 
     server = serve(rule)
-    client = judge_at(server, concurrency=200).client
-    with ThreadPoolExecutor(200) as threads:
-        texts = list(threads.map(lambda n: client.ask(request(f"q{n}")).text, range(200)))
-    assert texts == [f"Q{n}" for n in range(200)]
-    assert (server.most_at_once, client.account.n_calls, client.account.n_prompt_tokens) == (200, 200, 20_000)
+    client = judge_at(server, concurrency=80).client
+    with ThreadPoolExecutor(80) as threads:
+        texts = list(threads.map(lambda n: client.ask(request(f"q{n}")).text, range(80)))
+    assert texts == [f"Q{n}" for n in range(80)]
+    assert (server.most_at_once, client.account.n_calls, client.account.n_prompt_tokens) == (80, 80, 8_000)
 
 
 def test_no_more_than_concurrency_are_under_way(serve: Serve, judge_at: Make) -> None:
-    """196 threads with a concurrency of 7 have 7 calls in flight, and never more."""
+    """70 threads with a concurrency of 7 have 7 calls in flight, and never more."""
     together = threading.Barrier(7)
 
     def say(body: dict[str, Any], _: int) -> str:
@@ -248,9 +248,9 @@ def test_no_more_than_concurrency_are_under_way(serve: Serve, judge_at: Make) ->
 
     server = serve(say)
     client = judge_at(server, concurrency=7).client
-    with ThreadPoolExecutor(196) as threads:
-        texts = list(threads.map(lambda n: client.ask(request(str(n))).text, range(196)))
-    assert texts == [str(n) for n in range(196)]
+    with ThreadPoolExecutor(70) as threads:
+        texts = list(threads.map(lambda n: client.ask(request(str(n))).text, range(70)))
+    assert texts == [str(n) for n in range(70)]
     assert server.most_at_once == 7
 
 

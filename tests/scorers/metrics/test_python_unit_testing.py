@@ -34,19 +34,25 @@ def ended(program: str, *, seconds: float = 10.0) -> str:
     return run_program(program, "", timeout_seconds=seconds, memory_mib=256, jailed=can_sandbox_programs()).outcome
 
 
-@pytest.mark.parametrize(
-    "program",
-    [
-        "x = 1",
-        "print('x' * 100_000); import os; os.write(1, b'noise'); os.write(2, b'noise')",
-        "import asyncio, collections, dataclasses, json, re, unittest\nasyncio.run(asyncio.sleep(0))\ncollections.namedtuple('P', 'a b')",
-        "open('own.txt', 'w').write('x')\nassert open('own.txt').read() == 'x'",
-        "import threading\nt = threading.Thread(target=print)\nt.start()\nt.join()",
-        "assert __name__ == '__main__' and 'é' == '\\u00e9'",
-        "import os\nassert 'HOME' not in os.environ and 'PATH' not in os.environ",
-        "input_was = __import__('sys').stdin.read()\nassert input_was == ''",
-    ],
-)
+PEACEFUL = """
+print('x' * 100_000); import os; os.write(1, b'noise'); os.write(2, b'noise')
+import asyncio, collections, dataclasses, json, re, unittest
+asyncio.run(asyncio.sleep(0))
+collections.namedtuple('P', 'a b')
+open('own.txt', 'w').write('x')
+assert open('own.txt').read() == 'x'
+import threading
+t = threading.Thread(target=print)
+t.start()
+t.join()
+assert __name__ == '__main__' and 'é' == '\\u00e9'
+assert 'HOME' not in os.environ and 'PATH' not in os.environ
+input_was = __import__('sys').stdin.read()
+assert input_was == ''
+"""
+
+
+@pytest.mark.parametrize("program", ["x = 1", PEACEFUL], ids=["nothing", "all"])
 def test_what_a_program_may_do(program: str) -> None:
     """The standard library, output, threads and its own folder are there; environment and input are empty."""
     assert ended(program) == "passed"
@@ -73,28 +79,27 @@ def test_what_fails(program: str) -> None:
     assert ended(program) == "failed"
 
 
-@pytest.mark.parametrize(
-    "act",
-    [
-        "open('/etc/passwd')",
-        "open('{folder}/gold.txt')",
-        "open('{folder}/new.txt', 'w')",
-        "__import__('os').remove('{folder}/gold.txt')",
-        "__import__('os').rename('{folder}/gold.txt', 'mine')",
-        "__import__('os').listdir('{folder}')",
-        "__import__('os').symlink('{folder}/gold.txt', 'link')",
-        "__import__('subprocess').run(['true'])",
-        "__import__('os').fork()",
-        "__import__('socket').create_connection(('127.0.0.1', 9))",
-        "__import__('socket').getaddrinfo('localhost', 80)",
-        "__import__('ctypes').CDLL(None)",
-    ],
-)
-def test_walls(act: str, tmp_path: Path) -> None:
-    """Files elsewhere, processes, sockets and ctypes are refused, and nothing is changed."""
+ACTS = [
+    "open('/etc/passwd')",
+    "open('{folder}/gold.txt')",
+    "open('{folder}/new.txt', 'w')",
+    "__import__('os').remove('{folder}/gold.txt')",
+    "__import__('os').rename('{folder}/gold.txt', 'mine')",
+    "__import__('os').listdir('{folder}')",
+    "__import__('os').symlink('{folder}/gold.txt', 'link')",
+    "__import__('subprocess').run(['true'])",
+    "__import__('os').fork()",
+    "__import__('socket').create_connection(('127.0.0.1', 9))",
+    "__import__('socket').getaddrinfo('localhost', 80)",
+    "__import__('ctypes').CDLL(None)",
+]
+
+
+def test_walls(tmp_path: Path) -> None:
+    """Files elsewhere, processes, sockets and ctypes are refused, each of them, and nothing is changed."""
     (tmp_path / "gold.txt").write_text("secret", encoding="utf-8")
-    program = f"try:\n    {act.format(folder=tmp_path)}\nexcept (OSError, ImportError):\n    pass\nelse:\n    raise SystemError"
-    assert ended(program) == "passed"
+    tried = "try:\n    {}\nexcept (OSError, ImportError):\n    pass\nelse:\n    raise SystemError\n"
+    assert ended("".join(tried.format(act.format(folder=tmp_path)) for act in ACTS)) == "passed"
     assert [path.name for path in tmp_path.iterdir()] == ["gold.txt"]
 
 
@@ -125,8 +130,8 @@ def test_pass_at_k_runs_its_programs() -> None:
     programs = ["x = 1", "x = 2", {"answer": "x = 1 + 0"}]
     assert get_metric("pass_at_k", k=1)(programs, "assert x == 1") == pytest.approx(2 / 3)
     assert get_metric("pass_at_k", k=2)(programs, ["assert x == 1"]) == 1
-    scored = evalsuite.score("pass_at_k", json.dumps(["x = 2", "x = 1", "x = 3"]), gold="assert x == 1", k=2, allow_programs=True)
-    assert scored.official == pytest.approx(2 / 3)
+    scored = evalsuite.score("pass_at_k", json.dumps(["x = 2", "x = 1"]), gold="assert x == 1", k=1, allow_programs=True)
+    assert scored.official == 0.5
     assert get_metric("pass_at_k", k=1, timeout_seconds=0.1)(["import time\ntime.sleep(1)"], "") == 0
 
 
