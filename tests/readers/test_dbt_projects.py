@@ -8,6 +8,8 @@ import pytest
 from evalsuite.cli import main
 from tests.duckdb_files import opened
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 def database(place: Path, n: int) -> None:
     """A database with a table `base data` of n rows and dbt's view `mart` over it."""

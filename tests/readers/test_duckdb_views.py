@@ -211,6 +211,7 @@ def test_how_many_views_are_read(is_chain: bool, tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize(("reference", "official"), [("dbt", 1), ("original", 0)])
+@pytest.mark.usefixtures("shared_fork_server")
 def test_a_view_in_a_run(reference: str, official: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Strict reads it under any reference, the official rules under the dbt suite's; one that reads a file is the submission's fault."""
     monkeypatch.chdir(tmp_path)

@@ -14,7 +14,6 @@ from evalsuite.core.types import Submission
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.submission import read_metadata
 from evalsuite.readers.submission_files import is_remote, local_copy
-from tests.conftest import ROOT
 
 
 def whole(folder: Path) -> list[Submission]:
@@ -125,13 +124,13 @@ def test_the_files_of_all_samples_come(memory: Any, tmp_path: Path, capsys: pyte
     assert capsys.readouterr().out.startswith("done: 100.0 %, the mean of 2 samples")
 
 
-def test_a_run_of_a_url(memory: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_of_a_url(memory: Any, example: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`evalsuite run memory://...` gives the folder's own results, and `run.json` names the URL."""
-    source = ROOT / "example_submission_folder"
+    source, gold = example
     for path in source.rglob("*"):
         if path.is_file():
             memory.pipe(f"/team/{path.relative_to(source).as_posix()}", path.read_bytes())
-    words = ["--gold", str(ROOT / "gold"), "--no-cache", "--isolation", "none", "--quiet"]
+    words = ["--gold", str(gold), "--no-cache", "--isolation", "none", "--quiet"]
     assert main(["run", str(source), *words, "--out", str(tmp_path / "folder")]) == 0
     assert main(["run", "memory://team", *words, "--out", str(tmp_path / "url")]) == 0
     folder, url = ((tmp_path / name / "results.jsonl").read_text().splitlines() for name in ("folder", "url"))
