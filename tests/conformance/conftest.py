@@ -7,6 +7,13 @@ import pytest
 from evalsuite.sandbox.fork_server import ForkServer, share
 from tests.conformance import recorded
 from tests.conftest import made_once
+from tests.properties import is_full
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """What the line replays in part is whole under `slow`."""
+    if is_full():
+        item.add_marker("slow")
 
 
 @pytest.fixture(scope="session", autouse=True)

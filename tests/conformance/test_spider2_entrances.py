@@ -23,7 +23,7 @@ from tests.conformance.recorded import gold_folder, submission_folder, submissio
 from tests.properties import is_full
 from tests.sql.csv_model import csv_form
 
-pytestmark = [pytest.mark.conformance, *([pytest.mark.slow] if is_full() else []), pytest.mark.usefixtures("shared_fork_server")]
+pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("shared_fork_server")]
 FOLDERS = submissions()
 # The mixed folders are draws of the same mutations, a copy of gold among them: the line looks at one.
 IN_LINE = FOLDERS if is_full() else FOLDERS[1:2] or FOLDERS

@@ -10,7 +10,7 @@ import pytest
 from evalsuite.compare.verdict import CAUSES
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from tests.conformance.recorded import of_each_kind
+from tests.conformance.recorded import is_whole, of_each_kind
 from tests.conftest import corpus, is_default_corpus
 
 pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("shared_fork_server")]
@@ -52,6 +52,10 @@ def test_official_equals_the_record(reference: str, tmp_path: Path) -> None:
     """Every recorded 0 or 1 is our official score (a null official agrees with a 0); where the record is null there is a status."""
     gold, submission = gold_for(reference, tmp_path), corpus("spider2_fuzz") / "submission"
     rows = of_each_kind(expected(), lambda row: (row["func"], *row["tags"]))
+    if not is_whole():
+        # What both score alike is asked of one of them.
+        at = ("original", "dbt").index(reference)
+        rows = [row for n, row in enumerate(rows) if n % 2 == at or row["expected_original"] != row["expected_dbt"]]
     options = RunOptions(save=False, isolation="none", only=tuple(row["instance_id"] for row in rows))
     results = {result.instance_id: result for result in run(submission, gold, options).results}
     differing, exempted, agreed = [], Counter[str](), 0

@@ -1,5 +1,6 @@
 """The recorded statistics: paired tests, intervals, clustered errors, corrections, ranks, agreement, aggregates, sample sizes, pages."""
 
+import json
 import math
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -34,6 +35,7 @@ from evalsuite.stats.significance import (
     sign_flip,
     wilcoxon,
 )
+from tests.conformance.recorded import is_in_part, of_each_kind
 from tests.conformance.text_kinds import STATISTICS_KINDS, cases_of
 from tests.conftest import is_default_corpus
 
@@ -219,6 +221,8 @@ ANSWERS: dict[str, Callable[[Case], Any]] = {
     "run_summary": of_run_summary,
     "wilcoxon": of_wilcoxon,
 }
+# Of these a part is replayed in the line.
+DEAR = {"bootstrap_ci", "multiple_testing"}
 OWN_TESTS = {"bootstrap_exact", "corpus_paired_test"}
 
 
@@ -254,7 +258,7 @@ def test_answers_equal_the_record(kind: str) -> None:
     """Every recorded case of a kind is answered within its tolerance, moved decisions apart."""
     cases = cases_of(kind)
     wrong = []
-    for case in cases:
+    for case in (case for case in cases if kind not in DEAR or is_in_part(json.dumps(case))):
         found = list(differing(ANSWERS[kind](case), case["expected"], case["tol"]))
         if found and not (kind in EXEMPT and "decision:" in case["source"]):
             wrong.append((case["id"], found))
@@ -291,7 +295,7 @@ def test_corpus_tests_equal_sacrebleu() -> None:
     """corpus_paired_test: scores, p and, for the bootstrap, mean and half width of the interval, from per-segment statistics only."""
     sacrebleu = pytest.importorskip("sacrebleu.metrics")
     metrics = {"BLEU": sacrebleu.BLEU(), "chrF2": sacrebleu.CHRF()}
-    for case in cases_of("corpus_paired_test"):
+    for case in of_each_kind(cases_of("corpus_paired_test"), lambda case: case["params"]["test"]):
         options, tol, texts = case["params"], case["tol"], case["prediction"]
         drawn = {"n_resamples": options["n_samples"], "seed": options["seed"]}
         for name, metric in metrics.items():

@@ -76,7 +76,7 @@ def test_compat_equals_the_record() -> None:
     """Results tree, six rates, score, means per metric and per leaf type, ties included."""
     corpus("treeval")
     differing = []
-    for case in today("cases", 2):
+    for case in today("cases"):
         want, found = expected(case), score(case, compat=True)
         same = close({**found.tree, **found.summary}, want["results"]) and close(found.per_metric, want["per_metric"])
         if "__raises__" not in want["per_leaf_type"]:
@@ -130,7 +130,7 @@ def test_where_the_reference_raises() -> None:
 def test_the_reference_is_known_to_raise() -> None:
     """Each batch on which the reference raises or hangs is recognised, and none of the others (see the test of compat)."""
     corpus("treeval")
-    cases = today("raises", 4)
+    cases = today("raises")
     missed = [(case["id"], case["raises"]) for case in cases if not score(case, compat=True).reference_raises]
     assert len(missed) <= max(1, len(cases) // 50)
 

@@ -18,7 +18,6 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.sandbox.fork_server import fork_server_for, share
 from tests.cli.test_run import text_gold, text_submission
-from tests.command_server import forked_fork_servers
 from tests.runs.made import without_seconds, without_times
 
 # Who reads the answers has no part in what is written: one worker, and no walls to build a thousand times.
@@ -115,6 +114,6 @@ def walk(folder: Path, step: int, *, earlier: bool) -> tuple[int, list[str]]:
 
 if __name__ == "__main__":
     base = Path(sys.argv[1])
-    # Workers never see the run folder: fork servers that start without an interpreter change no write and no kill.
-    with forked_fork_servers(), fork_server_for() as server, share(server):
+    # Workers never see the run folder: one fork server for all runs changes no write and no kill.
+    with fork_server_for() as server, share(server):
         print(json.dumps({name: walk(base / name, int(sys.argv[2]), earlier=name == "earlier") for name in ("new", "earlier")}))

@@ -20,7 +20,6 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.sandbox.fork_server import fork_server_for, share
 from tests.cli.test_run import text_gold, text_submission
-from tests.command_server import forked_fork_servers
 from tests.runs.made import without_seconds, without_times
 from tests.runs.store.every_moment import HERE, go_on, killed
 
@@ -178,8 +177,12 @@ if __name__ == "__main__":
     base = Path(sys.argv[1])
     # The disk of this machine has no part in it.
     os.fsync = lambda _: None
-    with forked_fork_servers(), fork_server_for() as server, share(server):
+    with fork_server_for() as server, share(server):
         # The longer ones in larger steps.
         step = int(sys.argv[2])
-        found = {"new": cut_runs(base / "new", step, earlier=False), "earlier": cut_runs(base / "earlier", 2 * step - 1, earlier=True)}
-    print(json.dumps({**found, "site": cut_sites(base / "site", 4 * step - 3)}))
+        found = {
+            "new": cut_runs(base / "new", step, earlier=False),
+            "earlier": cut_runs(base / "earlier", 2 * step - 1, earlier=True),
+            "site": cut_sites(base / "site", 4 * step - 3),
+        }
+    print(json.dumps(found))

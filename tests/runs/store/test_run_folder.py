@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -20,16 +19,16 @@ from evalsuite.runs.run_folder import RunFolder, claim, holds_run, is_held, new_
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from tests.analysis.leaderboard import made
-from tests.cli.test_run import evalsuite, text_gold, text_submission
+from tests.cli.test_run import called, text_gold, text_submission
 from tests.conftest import ROOT
-from tests.processes import finished, side_by_side
+from tests.processes import finished, room_for_files, side_by_side
 from tests.runs.made import command, without_seconds, without_times
 from tests.runs.store.every_moment import HERE
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 # So many bytes of results a run expects of each answer.
-LINE_BYTES = 1024
+LINE_BYTES, N_MANY = 1024, 60
 PLAN = {"signature": "rules:official|gold:1", "submission": "1", "options": {"only": []}}
 
 
@@ -64,7 +63,7 @@ def interrupted(toy: tuple[Path, Path, Path], folder: Path, journal: bytes) -> P
     return folder
 
 
-@pytest.mark.parametrize("step", [61, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [97, pytest.param(3, marks=pytest.mark.slow)])
 def test_killed_before_any_change(tmp_path: Path, step: int) -> None:
     """Killed before each change it makes to its folder, and killed again while going on, a run ends as if nothing had been."""
     done = finished([sys.executable, "-m", "tests.runs.store.every_moment", tmp_path, step], seconds=600, cwd=ROOT, check=True)
@@ -147,7 +146,7 @@ def test_what_cannot_be_resumed(toy: tuple[Path, Path, Path], tmp_path: Path) ->
     assert {path.name: path.read_bytes() for path in whole.iterdir()} == before
     with pytest.raises(UsageError, match="--resume and --out exclude each other"):
         run(submission, gold, RunOptions(resume=whole, out=tmp_path / "x"))
-    refused = evalsuite("run", submission, "--gold", gold, "--resume", whole, "--no-save")
+    refused = called("run", submission, "--gold", gold, "--resume", whole, "--no-save")
     assert (refused.returncode, refused.stderr.splitlines()[0]) == (2, "error: --resume and --no-save exclude each other")
 
 
@@ -286,10 +285,10 @@ def test_two_runs_at_once_never_share_a_folder(toy: tuple[Path, Path, Path], tmp
     submission, gold, whole = toy
     place = tmp_path / "place"
     place.mkdir()
-    runs = side_by_side([command(submission, gold, "--quiet")] * 4, cwd=place)
-    assert [done.returncode for done in runs] == [0] * 4
+    runs = side_by_side([command(submission, gold, "--quiet")] * 3, cwd=place)
+    assert [done.returncode for done in runs] == [0] * 3
     folders = list((place / ".evalsuite" / "runs").iterdir())
-    assert len(folders) == 4
+    assert len(folders) == 3
     assert all(without_seconds(folder) == without_seconds(whole) for folder in folders)
 
 
@@ -462,25 +461,22 @@ def test_names_of_one_second_differ(tmp_path: Path) -> None:
 
 
 def many(folder: Path) -> tuple[Path, Path]:
-    """(submission, gold) of 300 texts, more than a small disk holds; their ids make each line of results longer than a run expects."""
-    texts = {f"many_{number:03}_{'x' * LINE_BYTES}": f"text {number}" for number in range(300)}
+    """(submission, gold) of 60 texts, more than a small disk holds; their ids make each line of results longer than a run expects."""
+    texts = {f"many_{number:03}_{'x' * LINE_BYTES}": f"text {number}" for number in range(N_MANY)}
     return text_submission(folder / "sub", **texts), text_gold(folder / "gold", **texts)
 
 
 def test_no_room_is_one_error_and_can_be_resumed(tmp_path: Path) -> None:
     """Where the journal may not grow any more the run ends with one error; once there is room it goes on and is as it should be.
 
-    The limit is the least that a run of 300 answers does not refuse at its start.
+    The limit is the least that a run of so many answers does not refuse at its start.
     """
     submission, gold = many(tmp_path)
-    out, least = tmp_path / "run", 300 * LINE_BYTES
+    out, least = tmp_path / "run", N_MANY * LINE_BYTES
 
     def limited(n_bytes: int) -> subprocess.CompletedProcess[str]:
-        return finished(
-            command(submission, gold, "--out", out),
-            cwd=ROOT,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes)),
-        )
+        with room_for_files(n_bytes):
+            return called("run", submission, "--gold", gold, "--no-cache", "--out", out)
 
     refused = limited(least - 1)
     assert (refused.returncode, refused.stdout, out.exists()) == (2, "", False)
@@ -491,9 +487,9 @@ def test_no_room_is_one_error_and_can_be_resumed(tmp_path: Path) -> None:
         f"error: cannot write the run folder {out}: File too large",
         f"hint: free some space and continue with --resume {out}",
     ]
-    assert 0 < (out / "results.jsonl").read_bytes().count(b"\n") < 300
-    assert evalsuite("run", submission, "--gold", gold, "--no-cache", "--resume", out, "--quiet").returncode == 0
-    run(submission, gold, RunOptions(out=tmp_path / "whole"))
+    assert 0 < (out / "results.jsonl").read_bytes().count(b"\n") < N_MANY
+    run(submission, gold, RunOptions(resume=out))
+    run(submission, gold, RunOptions(out=tmp_path / "whole", **HERE))
     assert without_seconds(out) == without_seconds(tmp_path / "whole")
 
 
@@ -529,5 +525,5 @@ def test_a_file_stands_in_the_way(toy: tuple[Path, Path, Path], tmp_path: Path) 
     """Where a file stands in the place of the runs folder the error names it, and nothing is scored."""
     submission, gold, _ = toy
     (tmp_path / "file").write_text("")
-    done = evalsuite("run", submission, "--gold", gold, "--out", tmp_path / "file" / "run")
+    done = called("run", submission, "--gold", gold, "--out", tmp_path / "file" / "run")
     assert (done.returncode, done.stderr.splitlines()[0]) == (2, f"error: cannot write the run folder {tmp_path}/file/run: Not a directory")

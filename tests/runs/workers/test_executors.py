@@ -79,12 +79,12 @@ def cluster() -> Iterator[Any]:
 
 def test_jobs_and_isolation_give_the_same_results(tmp_path: Path) -> None:
     """Tables, databases, broken files and texts: `--jobs 1`, `--jobs 4` and no isolation write the same `results.jsonl` but for seconds."""
-    submission, gold = make(tmp_path, n=14)
+    submission, gold = make(tmp_path, n=10)
     ways = {"one": RunOptions(jobs=1), "four": RunOptions(jobs=4), "none": RunOptions(jobs=2, isolation="none")}
     for name, options in ways.items():
         run(submission, gold, replace(options, out=tmp_path / name))
     written = {name: without_seconds(tmp_path / name) for name in ways}
-    assert len(written["one"]) == 14
+    assert len(written["one"]) == 10
     assert written["four"] == written["none"] == written["one"]
 
 

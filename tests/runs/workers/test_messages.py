@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import duckdb
 import pytest
@@ -29,7 +30,7 @@ from tests.properties import examples
 
 plain = st.one_of(
     *(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.binary(), st.decimals(), st.dates(), st.datetimes(), st.times()),
-    *(st.timedeltas(), st.uuids(), st.datetimes(timezones=st.timezones().filter(lambda zone: zone.key == "UTC"))),
+    *(st.timedeltas(), st.uuids(), st.datetimes(timezones=st.just(ZoneInfo("UTC")))),
 )
 keys = st.one_of(st.integers(), st.text(), st.dates(), st.decimals(allow_nan=False))
 cells = st.recursive(plain, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(keys, inner, max_size=3)), max_leaves=6)
@@ -213,7 +214,7 @@ def test_a_big_table_of_a_database_crosses_block_by_block(tmp_path: Path) -> Non
     """It is announced only; cells and types come back as they were, and a table that is too long is a fault in its place."""
     path = tmp_path / "t.duckdb"
     with duckdb.connect(str(path)) as connection:
-        connection.execute("CREATE TABLE big AS SELECT i AS n, CASE WHEN i % 7 > 0 THEN 'n' || i END AS text FROM range(200_000) r(i)")
+        connection.execute("CREATE TABLE big AS SELECT i AS n, CASE WHEN i % 7 > 0 THEN 'n' || i END AS text FROM range(30_000) r(i)")
         connection.execute("CREATE TABLE small AS SELECT 1 AS n")
     exact = read_duckdb(path, names=None, limits=resolve_limits({}))
     n_bytes, found = crossed(path)
