@@ -204,7 +204,7 @@ def named_right(cases: dict[str, dict[str, str]]) -> None:
     assert wrong == []
     # Totals hold for the folder that was shown; another one has other numbers of each mutation.
     assert totals.total() >= ((40 if is_full() else 2) * OF_A_KIND if is_default_corpus() else 1)
-    assert totals["right"] >= (0.95 if is_default_corpus() else 0.8) * totals.total()
+    assert totals["right"] >= int((0.95 if is_default_corpus() else 0.8) * totals.total())
 
 
 @pytest.mark.parametrize("n", [OF_A_KIND, pytest.param(100_000, marks=pytest.mark.slow)])

@@ -4,7 +4,6 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from evalsuite.core.errors import UntrustedPluginError
 from evalsuite.core.plugin_calls import is_trusted, trusting_plugins
 from evalsuite.gold.layouts import read_gold
-from tests.command_server import command_server
+from tests.cli.test_run import called
 from tests.processes import finished
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -51,11 +50,6 @@ def broken_match(prediction: str, *, gold: str) -> Score:
 '''
 
 
-def evalsuite(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run the command as a process of its own."""
-    return command_server().run(arguments, cwd=cwd)
-
-
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A gold folder and a submission that use the plugin's scorers, beside `my.py`."""
@@ -79,7 +73,7 @@ def place(tmp_path: Path) -> Path:
 
 def results(place: Path, *arguments: object) -> dict[str, dict[str, object]]:
     """The results of a run by instance id."""
-    done = evalsuite("run", "sub", "--gold", "gold", "--out", "out", "--quiet", *arguments, cwd=place)
+    done = called("run", "sub", "--gold", "gold", "--out", "out", "--quiet", *arguments, cwd=place)
     assert done.returncode == 0, done.stderr
     return {row["instance_id"]: row for row in map(json.loads, (place / "out" / "results.jsonl").read_text().splitlines())}
 
@@ -124,7 +118,7 @@ def test_an_installed_package_brings_scorers(place: Path) -> None:
 def test_a_plugin_that_cannot_be_used_says_where(place: Path, text: str, message: str) -> None:
     """A plugin's own fault ends the command with the file and line."""
     (place / "my.py").write_text(text)
-    done = evalsuite("run", "sub", "--gold", "gold", "--plugin", "my.py", "--no-save", cwd=place)
+    done = called("run", "sub", "--gold", "gold", "--plugin", "my.py", "--no-save", cwd=place)
     assert done.returncode == 2
     assert message in done.stderr
 
@@ -168,13 +162,13 @@ def test_a_changed_plugin_is_another_signature(place: Path) -> None:
     names = []
     for text in (PLUGIN, PLUGIN, PLUGIN.replace("gold.upper()", "gold.title()")):
         (place / "my.py").write_text(text)
-        done = evalsuite("run", "sub", "--gold", "gold", "--plugin", "my.py", "--json", cwd=place)
+        done = called("run", "sub", "--gold", "gold", "--plugin", "my.py", "--json", cwd=place)
         names.append(json.loads(done.stdout)["signature"])
     assert names[0] == names[1] != names[2]
     assert [name.partition("|plugins:")[0] for name in names] == [names[0].partition("|plugins:")[0]] * 3
     runs = sorted(folder.name for folder in (place / ".evalsuite" / "runs").iterdir())
-    assert evalsuite("compare", *runs[:2], cwd=place).returncode == 0
-    refused = evalsuite("compare", *runs[1:], cwd=place)
+    assert called("compare", *runs[:2], cwd=place).returncode == 0
+    refused = called("compare", *runs[1:], cwd=place)
     assert refused.returncode == 2
     assert "not comparable: plugins" in refused.stderr
 
@@ -191,15 +185,15 @@ def test_a_clean_copy_of_gold_is_what_was_scored(place: Path) -> None:
     results(place)
     assert (place / "gold" / "code" / "times.log").exists()
     # The first of these leaves compiled Python in the copy.
-    assert evalsuite("verify", "out", "--gold", "clean/gold", cwd=place).returncode == 0
-    again = evalsuite("rescore", "out", "--gold", "clean/gold", cwd=place)
+    assert called("verify", "out", "--gold", "clean/gold", cwd=place).returncode == 0
+    again = called("rescore", "out", "--gold", "clean/gold", cwd=place)
     assert again.returncode == 0, again.stderr
 
 
 def test_a_run_with_a_plugin_is_verified_with_it(place: Path) -> None:
     """Its scorers are known only where the plugin is named again: without it nothing is confirmed."""
-    assert evalsuite("run", "sub", "--gold", "gold", "--plugin", "my.py", "--out", "own", "--quiet", cwd=place).returncode == 0
-    codes = [evalsuite("verify", "own", *words, cwd=place).returncode for words in ((), ("--plugin", "my.py"))]
+    assert called("run", "sub", "--gold", "gold", "--plugin", "my.py", "--out", "own", "--quiet", cwd=place).returncode == 0
+    codes = [called("verify", "own", *words, cwd=place).returncode for words in ((), ("--plugin", "my.py"))]
     assert codes == [1, 0]
 
 

@@ -13,6 +13,7 @@ from evalsuite.cli import main
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 DAY = "2024-02-29"
+WORDS = ("answers", "--gold", "gold", "--isolation", "none")
 
 
 @pytest.fixture
@@ -105,14 +106,18 @@ def test_computed_gold_is_kept_by_its_day(living: Path) -> None:
     "clock", [DAY, "1709164800", *(pytest.param(one, marks=pytest.mark.slow) for one in (f"'{DAY}'", f"{DAY}T18:30:00Z"))]
 )
 def test_a_suite_has_its_own_clock(living: Path, clock: str) -> None:
-    """`limits: {clock: DAY}` of suite.yaml holds for a run and a board; --frozen-clock and --limit go before it."""
+    """`limits: {clock: DAY}` of suite.yaml holds for a run."""
     (living / "gold" / "suite.yaml").write_text(f"limits: {{clock: {clock}}}\n")
-    words = ["answers", "--gold", "gold", "--isolation", "none"]
-    assert main(["run", *words, "--out", "own", "-q"]) == 0
+    assert main(["run", *WORDS, "--out", "own", "-q"]) == 0
     assert (run_of("own")["summary"]["score"], f"|clock:{DAY}" in run_of("own")["signature"]) == (1, True)
-    assert main(["run", *words, "--out", "other", "-q", "--frozen-clock", "2024-03-01"]) == 0
+
+
+def test_options_go_before_the_clock_of_a_suite(living: Path) -> None:
+    """--frozen-clock of a run and --limit of a board."""
+    (living / "gold" / "suite.yaml").write_text(f"limits: {{clock: {DAY}}}\n")
+    assert main(["run", *WORDS, "--out", "other", "-q", "--frozen-clock", "2024-03-01"]) == 0
     assert run_of("other")["summary"]["score"] == 0
-    assert main(["leaderboard", *words, "--limit", "clock=2024-03-02", "--runs", "board"]) == 0
+    assert main(["leaderboard", *WORDS, "--limit", "clock=2024-03-02", "--runs", "board"]) == 0
     (scored,) = (json.loads(place.read_text()) for place in Path("board").glob("*/run.json"))
     assert "|clock:2024-03-02|" in scored["signature"]
 

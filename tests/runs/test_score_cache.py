@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from evalsuite.core.types import Result, Task
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.score_cache import ScoreCache
 from evalsuite.runs.scoring import Run, run
+from tests.command_server import command_server
 from tests.processes import side_by_side
 from tests.runs.made import write_sides
 
@@ -74,7 +74,7 @@ def test_what_moves_a_verdict_misses(place: Path, what: str) -> None:
         spec.write_text(spec.read_text().replace('"g.csv"', '"g.csv", "ignore_order": true'))
     else:
         options = {"rules": "strict"} if what == "rules" else {"limits": {"rows": 1}}
-    fresh = run(place / "sub", place / "gold", RunOptions(save=False, **options))  # type: ignore[arg-type]
+    fresh = run(place / "sub", place / "gold", RunOptions(save=False, isolation="none", **options))  # type: ignore[arg-type]
     cached = scored(place, **options)
     assert [(r.score, r.reason) for r in cached.results] == [(r.score, r.reason) for r in fresh.results]
     if what in ("answer", "gold", "limits"):
@@ -110,7 +110,7 @@ def test_one_value_that_is_no_result_is_scored_anew(place: Path) -> None:
 
 def test_many_processes_share_one_cache(place: Path) -> None:
     """Four runs at once into one cache: no lock error, and all give the same."""
-    command = [sys.executable, "-m", "evalsuite", "run", "sub", "--gold", "gold", "--no-save", "--quiet", "--isolation", "none"]
+    command = [command_server().script, "run", "sub", "--gold", "gold", "--no-save", "--quiet", "--isolation", "none"]
     runs = side_by_side([command] * 4, cwd=place)
     assert [done.returncode for done in runs] == [0] * 4, runs
     assert {done.stdout for done in runs} == {"done: 100.0 % (no gate set)\n"}

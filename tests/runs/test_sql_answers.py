@@ -128,17 +128,17 @@ def test_results_are_known_the_second_time_until_the_data_change(place: Place) -
 
 def test_a_result_above_the_cap_is_judged(place: Place) -> None:
     """A result of more than `table_bytes` or `file_bytes` is a file as any other, and judged whole; one above `result_bytes` is a LIMIT."""
-    numbers = "WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 60000) SELECT i, 'row ' || i AS label FROM s"
-    gold = "i,label\n" + "".join(f"{i},row {i}\n" for i in range(1, 60001))
+    numbers = "WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 6000) SELECT i, 'row ' || i AS label FROM s"
+    gold = "i,label\n" + "".join(f"{i},row {i}\n" for i in range(1, 6001))
     place.ask("big", numbers, gold=gold, engine="sqlite", database="shop.sqlite")
     place.ask(
         "bigger", numbers.replace("i, 'row '", "i, 'row number ' || 'row '"), gold="i,label\n1,x\n", engine="sqlite", database="shop.sqlite"
     )
-    found = place.run("--no-cache", "--limit", "table_bytes=200000", "--limit", "file_bytes=1100000")
+    found = place.run("--no-cache", "--limit", "table_bytes=20000", "--limit", "file_bytes=110000")
     assert (found["big"]["strict"], found["bigger"]["strict"], found["bigger"]["fault"]) == (1, 0, None)
     assert (place.folder / "run" / "executed" / "big.csv").read_text() == gold
-    assert (place.folder / "run" / "executed" / "bigger.csv").stat().st_size > 1_100_000
-    assert place.run("--no-cache", "--limit", "result_bytes=200000")["big"]["fault"] == "LIMIT"
+    assert (place.folder / "run" / "executed" / "bigger.csv").stat().st_size > 110_000
+    assert place.run("--no-cache", "--limit", "result_bytes=20000")["big"]["fault"] == "LIMIT"
 
 
 def test_a_query_sees_neither_gold_nor_the_submission(place: Place) -> None:

@@ -47,10 +47,12 @@ def _handed_in(folder: Path, answers: list[str]) -> Path:
 
 def test_each_scorer_has_a_column_in_every_report_and_one_is_the_score(tmp_path: Path) -> None:
     """The score, its interval and its verdicts are those of the named scorer alone; the others are means of their own."""
-    alone = evalsuite.evaluate(_handed_in(tmp_path / "a", ANSWERS), _gold(tmp_path / "bleu", {}, scorer="bleu"), save=False)
-    f1 = evalsuite.evaluate(tmp_path / "a", _gold(tmp_path / "f1", {}), save=False)
+    alone = evalsuite.evaluate(
+        _handed_in(tmp_path / "a", ANSWERS), _gold(tmp_path / "bleu", {}, scorer="bleu"), save=False, isolation="none"
+    )
+    f1 = evalsuite.evaluate(tmp_path / "a", _gold(tmp_path / "f1", {}), save=False, isolation="none")
     gold = _gold(tmp_path / "gold", {"scorers": ["f1", "bleu", "ter"], "score": "bleu"})
-    run = evalsuite.evaluate(tmp_path / "a", gold, save=False)
+    run = evalsuite.evaluate(tmp_path / "a", gold, save=False, isolation="none")
     assert run.summary.scorers == ("bleu", "f1", "ter")
     assert (run.summary.score, run.summary.interval, run.summary.counts) == (
         alone.summary.score,
@@ -74,7 +76,7 @@ def test_each_scorer_has_a_column_in_every_report_and_one_is_the_score(tmp_path:
 def test_what_was_not_handed_in_is_worth_0_to_each_scorer(tmp_path: Path) -> None:
     """A missing answer counts in every column, as it does in the score."""
     gold = _gold(tmp_path / "gold", {"scorers": ["f1", "exact_match"]})
-    run = evalsuite.evaluate(_handed_in(tmp_path / "a", ["the cat sat on the mat"]), gold, save=False)
+    run = evalsuite.evaluate(_handed_in(tmp_path / "a", ["the cat sat on the mat"]), gold, save=False, isolation="none")
     row = run.summary.by_scorer["exact_match"]
     assert (row["n"], row["n_judged"], row["score"]) == (4, 4, 0.25)
 
@@ -111,7 +113,7 @@ def test_compare_tests_all_scorers_with_holm(tmp_path: Path, monkeypatch: pytest
     differences = {}
     for name, suite in (("several", {"scorers": ["f1", "bleu", "ter"]}), *((one, {}) for one in ("f1", "bleu", "ter"))):
         gold = _gold(tmp_path / name, suite, scorer="f1" if name == "several" else name)
-        runs = [evalsuite.evaluate(folder, gold, save=False) for folder in ("a", "b")]
+        runs = [evalsuite.evaluate(folder, gold, save=False, isolation="none") for folder in ("a", "b")]
         sides = [side_of(label, run.to_json(), run.results) for label, run in zip("ab", runs, strict=True)]
         differences[name] = compare(sides).candidates[0]
     rows = {row.name: row for row in differences["several"].by_scorer}
@@ -142,7 +144,7 @@ def test_a_leaderboard_has_a_column_for_each(tmp_path: Path, monkeypatch: pytest
 def test_a_hidden_suite_shows_numbers_of_each_scorer_and_no_gold(tmp_path: Path) -> None:
     """Below `cells` a column has its numbers, and nothing of what its scorer said."""
     gold = _gold(tmp_path / "gold", {"scorers": ["f1", "string_match"], "hidden": True})
-    run = evalsuite.evaluate(_handed_in(tmp_path / "a", ANSWERS), gold, save=False)
+    run = evalsuite.evaluate(_handed_in(tmp_path / "a", ANSWERS), gold, save=False, isolation="none")
     text = run.write(tmp_path / "r.json").read_text()
     assert '"string_match": 1' in text
     assert not any(word in text for word in ("forty two", "on the hill", "the mat"))
@@ -173,7 +175,7 @@ def test_a_scorer_moves_the_signature(tmp_path: Path) -> None:
     """Runs of another list of scorers are no runs of the same suite."""
     handed_in = _handed_in(tmp_path / "a", ANSWERS)
     signatures = {
-        evalsuite.evaluate(handed_in, _gold(tmp_path / f"g{at}", {"name": "one", "scorers": names}), save=False).signature
+        evalsuite.evaluate(handed_in, _gold(tmp_path / f"g{at}", {"name": "one", "scorers": names}), save=False, isolation="none").signature
         for at, names in enumerate((["f1", "bleu"], ["f1", "bleu", "ter"], ["bleu", "f1"]))
     }
     assert len(signatures) == 3

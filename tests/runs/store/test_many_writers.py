@@ -2,13 +2,13 @@
 
 import json
 import subprocess
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.cli.test_run import evalsuite, text_gold, text_submission
+from tests.command_server import command_server
 from tests.processes import started
 
 N_INSTANCES = 12
@@ -31,7 +31,7 @@ def test_many_writers_and_a_reader(n_writers: int, tmp_path: Path) -> None:
         right = number % (N_INSTANCES + 1)
         answers = {key: text if at < right else "no" for at, (key, text) in enumerate(gold.items())}
         text_submission(tmp_path / str(number) / "same", **answers)
-    commands = [[sys.executable, "-m", "evalsuite", "run", f"{number}/same", "--quiet", "--jobs", "1"] for number in range(n_writers)]
+    commands = [[command_server().script, "run", f"{number}/same", "--quiet", "--jobs", "1"] for number in range(n_writers)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with ExitStack() as stack:
         writers = [stack.enter_context(started(command, cwd=tmp_path, **pipes)) for command in commands]

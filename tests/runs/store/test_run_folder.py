@@ -20,6 +20,7 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from tests.analysis.leaderboard import made
 from tests.cli.test_run import called, text_gold, text_submission
+from tests.command_server import command_server
 from tests.conftest import ROOT
 from tests.processes import finished, room_for_files, side_by_side
 from tests.runs.made import command, without_seconds, without_times
@@ -285,7 +286,7 @@ def test_two_runs_at_once_never_share_a_folder(toy: tuple[Path, Path, Path], tmp
     submission, gold, whole = toy
     place = tmp_path / "place"
     place.mkdir()
-    runs = side_by_side([command(submission, gold, "--quiet")] * 3, cwd=place)
+    runs = side_by_side([[command_server().script, "run", submission, "--gold", gold, "--no-cache", "--quiet"]] * 3, cwd=place)
     assert [done.returncode for done in runs] == [0] * 3
     folders = list((place / ".evalsuite" / "runs").iterdir())
     assert len(folders) == 3

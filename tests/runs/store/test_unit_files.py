@@ -18,7 +18,8 @@ from evalsuite.runs.history import one_run, remove_run
 from evalsuite.runs.run_files import UNITS, Row, move_units, seal, units_digest, whole_units
 from evalsuite.stats.units import unit_details
 from tests.analysis.leaderboard.made import result
-from tests.properties import examples
+from tests.conftest import copy_of
+from tests.properties import examples, is_full
 from tests.runs.made import write_sides
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -61,7 +62,7 @@ def test_lists_of_other_values_stay(units: list[object], tmp_path: Path, monkeyp
 
 
 @given(st.data())
-@examples(24)
+@examples(24 if is_full() else 4)
 def test_what_was_set_apart_comes_back(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """Scores, official ones, fields and bare lists, absent values among them: the details are as they were."""
     folder = tmp_path_factory.mktemp("run")
@@ -94,10 +95,8 @@ def test_few_units_stay_in_their_line(tmp_path: Path) -> None:
     assert not (tmp_path / UNITS).exists()
 
 
-@pytest.fixture
-def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def make(folder: Path) -> None:
     """Runs of 30 records with at most ten units in a line: `b` has every fifth vendor wrong; `whole` is b with all in its line."""
-    monkeypatch.chdir(tmp_path)
     records = [{"id": f"r{i}", "vendor": f"V{i % 7}", "total": i} for i in range(30)]
     for where in ("gold/inv", "a/inv", "b/inv"):
         Path(where).mkdir(parents=True)
@@ -105,11 +104,21 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         Path(where, "r.jsonl").write_text("\n".join(map(json.dumps, wrong)))
     for side in "ab":
         write_sides(Path(side), Path("gold"), {"inv": ("tree_match", {"gold": "r.jsonl"}, Path("r.jsonl"))})
-    assert main(["run", "b", "--gold", "gold", "--out", "runs/whole", "-q", "--isolation", "none"]) == 0
+    for name, most in (("whole", 100), ("a", 10), ("b", 10)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(run_files, "MOST_IN_LINE", most)
+            side = "b" if name == "whole" else name
+            assert main(["run", side, "--gold", "gold", "--out", f"runs/{name}", "-q", "--isolation", "none"]) == 0
+
+
+place = copy_of(make)
+
+
+@pytest.fixture
+def runs(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a copy of these runs."""
     monkeypatch.setattr(run_files, "MOST_IN_LINE", 10)
-    for side in "ab":
-        assert main(["run", side, "--gold", "gold", "--out", f"runs/{side}", "-q", "--isolation", "none"]) == 0
-    return tmp_path / "runs"
+    return place / "runs"
 
 
 def test_every_reader_of_a_run_has_them(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
