@@ -4,8 +4,8 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
-# A sixth of the full number, but never fewer than this.
-LINE_SHARE, LINE_LEAST = 6, 12
+# A twelfth of the full number, but never fewer than this.
+LINE_SHARE, LINE_LEAST = 12, 12
 _COMMON: dict[str, Any] = {"deadline": None, "print_blob": True}
 
 
@@ -22,6 +22,6 @@ def is_full() -> bool:
 
 
 def examples(n: int, *, suppress_health_check: tuple[HealthCheck, ...] | list[HealthCheck] = ()) -> settings:
-    """Settings of a property: `n` examples in the full profile, a sixth of them (at least 12) in the test line."""
+    """Settings of a property: `n` examples in the full profile, a twelfth of them (at least 12) in the test line."""
     count = n if is_full() else min(n, max(LINE_LEAST, n // LINE_SHARE))
     return settings(max_examples=count, suppress_health_check=[HealthCheck.too_slow, *suppress_health_check], **_COMMON)
