@@ -160,10 +160,10 @@ BASES += [
 MOVES = ["0", "4e-13", "4e-10", "1e-9", "1.1e-9", "0.004", "0.005", "0.0051", "0.5"]
 TERMS = [Tolerance(), Tolerance(abs=0.005, own=True), Tolerance(rel=0.5, own=True), Tolerance(rel=1.0, own=True)]
 COUNTS = [
-    (4778, 2570, 1358, 1528, 2938, 2876),
-    (4778, 2868, 2139, 2146, 2964, 2964),
-    (4778, 4234, 3820, 3756, 4758, 4758),
-    (4778, 4577, 3990, 3892, 4778, 4778),
+    (4778, 2570, 1358, 1528, 501, 2938, 2876),
+    (4778, 2868, 2139, 2146, 708, 2964, 2964),
+    (4778, 4234, 3820, 3756, 1254, 4758, 4758),
+    (4778, 4577, 3990, 3892, 1300, 4778, 4778),
 ]
 
 
@@ -179,9 +179,13 @@ def near_pairs() -> list[tuple[str, str]]:
     return [pair for pair in pairs if all(isinstance(read_cell(text), int | Number) for text in pair)]
 
 
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("tolerance", "counts"), list(zip(TERMS, COUNTS, strict=True)))
-def test_what_arrays_say_of_near_numbers(tolerance: Tolerance, counts: tuple[int, ...]) -> None:
-    """Of pairs at every edge: what is sure is equal, what is equal is within reach and in one group; and most of it is known by arrays."""
+def test_what_arrays_say_of_near_numbers(tolerance: Tolerance, counts: tuple[int, ...], step: int) -> None:
+    """Of pairs at every edge: what is sure is equal, what is equal is within reach and in one group; and most of it is known by arrays.
+
+    The test line looks at the groups of every third pair.
+    """
     pairs = near_pairs()
     are_equal = np.array([numbers_equal(*map(read_cell, pair), tolerance) for pair in pairs])
     columns = [column_of([pair[side] for pair in pairs]) for side in (0, 1)]
@@ -193,7 +197,7 @@ def test_what_arrays_say_of_near_numbers(tolerance: Tolerance, counts: tuple[int
     within = [np.abs(a.values - b.values) <= widest(tolerance, size, *more) for more in ((), (decimals,))]
     assert [pairs[at] for at in np.flatnonzero(are_equal & ~(within[0] & within[1]))] == []
     n_tight = 0
-    for at, is_equal in enumerate(are_equal):
+    for at, is_equal in list(enumerate(are_equal))[::step]:
         two = a.take(np.array([at])), b.take(np.array([at]))
         values, digits = (np.concatenate([getattr(side, name) for side in two]) for name in ("values", "digits"))
         order = [0, 1] if at % 2 else [1, 0]
@@ -202,7 +206,8 @@ def test_what_arrays_say_of_near_numbers(tolerance: Tolerance, counts: tuple[int
         assert is_one or not is_equal, pairs[at]
         assert is_equal or not is_one or is_loose[0], pairs[at]
         n_tight += bool(is_one and not is_loose[0])
-    assert (len(pairs), int(are_equal.sum()), int(sure.sum()), n_tight, *(int(part.sum()) for part in within)) == counts
+    seen = len(pairs), int(are_equal.sum()), int(sure.sum()), *(int(part.sum()) for part in within)
+    assert (seen, n_tight) == (counts[:3] + counts[5:], counts[3 if step == 1 else 4])
 
 
 def test_the_fewest_decimals() -> None:
