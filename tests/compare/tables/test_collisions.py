@@ -133,7 +133,7 @@ def test_columns_of_equal_sums_are_no_equal_columns() -> None:
 @pytest.mark.parametrize("broken", [Keys.of_rows, Block.hashes])
 def test_a_hash_that_tells_nothing_changes_no_verdict(broken: object, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is told by hashes is looked at: with a hash of 0 for everything right answers are right and wrong ones wrong."""
-    gold = gold_rows()
+    gold = gold_rows()[:1_200]
     moved = gold[::-1]
     wrong = [*moved[:-1], ("k00000", "a label of 00000", "1")]
     square = [*moved[:-2], (moved[-2][0], moved[-1][1], moved[-2][2]), (moved[-1][0], moved[-2][1], moved[-1][2])]
