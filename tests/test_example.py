@@ -9,6 +9,7 @@ import pytest
 
 import evalsuite
 from evalsuite.runs.scoring import Run
+from evalsuite.sandbox.fork_server import ForkServer, share
 from tests.conftest import ROOT
 from tests.data.build_example import GOLD, INSTANCES, SUBMISSION, build, database_content
 
@@ -50,9 +51,10 @@ def test_another_table_is_another_content(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def run() -> Run:
+def run(session_fork_server: ForkServer | None) -> Run:
     """The committed example, scored."""
-    return evalsuite.evaluate(ROOT / SUBMISSION, ROOT / GOLD, save=False)
+    with share(session_fork_server):
+        return evalsuite.evaluate(ROOT / SUBMISSION, ROOT / GOLD, save=False)
 
 
 def test_each_instance_gets_the_verdict_it_shows(run: Run) -> None:

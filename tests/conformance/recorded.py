@@ -57,8 +57,8 @@ def submissions() -> list[str]:
 
 
 def replayed_submissions() -> list[str]:
-    """Of the mixed folders, which are draws of the same mutations, the line replays three beside the exact one."""
-    return submissions() if is_whole() else submissions()[:4]
+    """Of the mixed folders, which are draws of the same mutations, the line replays two beside the exact one."""
+    return submissions() if is_whole() else submissions()[:3]
 
 
 def expected(name: str) -> list[dict[str, Any]]:

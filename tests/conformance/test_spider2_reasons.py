@@ -12,12 +12,9 @@ from evalsuite.core.types import Result
 from tests.conformance import predicates as p
 from tests.conformance.answer_reasons import Said, untrue_of_answer
 from tests.conformance.reasons import PREFIX, Claim, untrue
-from tests.conformance.recorded import cases, submissions
+from tests.conformance.recorded import cases, replayed_submissions
 
 pytestmark = pytest.mark.conformance
-FOLDERS = submissions()
-# The mixed folders are draws of the same mutations: the line looks at two of them beside the exact one.
-IN_LINE = [pytest.param(name, marks=[] if at < 3 else [pytest.mark.slow]) for at, name in enumerate(FOLDERS)]
 SCORERS = ("table_match", "tables_match")
 # These speak of a check as a whole or of a fault, not of two tables.
 ELSEWHERE = ("BAD_", "LIMIT", "MISSING_", "condition_cols", "WRONG_", "TOO_LARGE", "all ")
@@ -58,7 +55,7 @@ def pair_of(name: str, instance_id: str, tables: list[p.Pair], at: int, *, reaso
     return p.Pair(tables[0].prediction, gold, p.needed(parameters.get("condition_cols"), at, gold), order)
 
 
-@pytest.mark.parametrize("name", IN_LINE)
+@pytest.mark.parametrize("name", replayed_submissions())
 def test_reasons_on_tables_are_true(name: str) -> None:
     """Of every result that a table check decided, both reasons hold on the files."""
     wrong, right = [], Counter[str]()
@@ -76,7 +73,7 @@ def test_reasons_on_tables_are_true(name: str) -> None:
     assert right.total() > 0
 
 
-@pytest.mark.parametrize("name", IN_LINE)
+@pytest.mark.parametrize("name", replayed_submissions())
 def test_reasons_on_answers_are_true(name: str) -> None:
     """Of every result that a single text or number check decided, both reasons hold on the answer and gold."""
     wrong, n_right = [], 0
@@ -95,7 +92,7 @@ def test_reasons_on_answers_are_true(name: str) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", IN_LINE)
+@pytest.mark.parametrize("name", replayed_submissions())
 def test_reasons_on_databases_are_true(name: str) -> None:
     """Of every result on a database the named table, columns, numbers of rows and gold's cell are there."""
     wrong, n_right = [], 0

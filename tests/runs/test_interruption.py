@@ -81,7 +81,7 @@ def test_interrupted_without_a_folder(made: tuple[Path, Path, Path], tmp_path: P
     with start(command(submission, gold, "--no-save"), marker) as process:
         # The fork server and both workers of an answer: before that the command has no run whose state it could name.
         while process.poll() is None and len(workers(marker)) < 3:
-            time.sleep(0.01)
+            time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         assert (process.communicate()[1], process.returncode) == ("interrupted: nothing is saved\n", 130)
     assert (workers(marker), list(marker.iterdir())) == ([], [])
@@ -241,7 +241,7 @@ def test_too_late_to_stop(delays: tuple[float, ...], tmp_path: Path) -> None:
             while not answers_signals(process):
                 time.sleep(0.002)
             while answers_signals(process) and process.poll() is None:
-                pass
+                time.sleep(0.0005)
             time.sleep(delay)
             process.send_signal(signal.SIGTERM)
             process.communicate()

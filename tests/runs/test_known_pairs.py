@@ -90,7 +90,9 @@ def with_another_gold(folder: Path) -> None:
     write(folder, ("SELECT name FROM t WHERE n > 2", *GOLD[1:]), json.loads((folder / "pred.json").read_text()).values())
 
 
-@pytest.mark.parametrize("move", [with_another_row, with_another_row_of_the_same_time, with_another_gold])
+@pytest.mark.parametrize(
+    "move", [with_another_row_of_the_same_time, with_another_gold, pytest.param(with_another_row, marks=pytest.mark.slow)]
+)
 def test_what_moves_a_verdict_misses(move: Callable[[Path], None], here: Path) -> None:
     """Another row in the database, or another query of gold, and the verdict is one on it."""
     assert scores(scored())[0] == 1

@@ -70,7 +70,7 @@ def saved(folder: Path) -> dict[str, float]:
 def wait_until(process: subprocess.Popen[str], folder: Path, n: int) -> None:
     """Return when n results are saved or the process has ended."""
     while process.poll() is None and len(saved(folder)) < n:
-        time.sleep(0.002)
+        time.sleep(0.005)
 
 
 def wait_for_no_workers(marker: Path) -> list[int]:

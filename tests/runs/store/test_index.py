@@ -161,7 +161,9 @@ def test_a_damaged_line_has_a_place(runs: Path, capsys: pytest.CaptureFixture[st
     assert f"{place}:2: no result that a run wrote" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("content", [b"", b"no database", b"\0" * 4096, CUT_SHORT])
+@pytest.mark.parametrize(
+    "content", [b"", CUT_SHORT, *(pytest.param(one, marks=pytest.mark.slow) for one in (b"no database", b"\0" * 4096))]
+)
 def test_a_broken_index_is_made_anew(content: bytes, runs: Path) -> None:
     """An index that is none is replaced, and the answer is right."""
     if content == CUT_SHORT:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pytest
 
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.types import Result
@@ -12,6 +13,8 @@ from evalsuite.readers.limits import BIG_BYTES, resolve_limits
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from tests.runs.made import write_sides
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 LINES = [f"{row},name {row % 977:090d},{row * 0.37:.3f}" for row in range(6_000)]
 TABLE = "\n".join(["id,name,value", *LINES, ""])

@@ -18,6 +18,8 @@ from evalsuite.runs.scoring import run
 from evalsuite.runs.task_execution import read_equal
 from tests.runs.made import write_sides
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 BIG = "n,t\n" + "".join(f"{i},text {i}\n" for i in range(30_000))
 VIEW = "CREATE TABLE t AS SELECT 1 AS a; CREATE VIEW v AS SELECT a FROM t"
 # name -> scorer, further parameters, files: the same on both sides.

@@ -230,6 +230,7 @@ def test_a_big_table_of_a_database_crosses_block_by_block(tmp_path: Path) -> Non
     assert (found["big"].code, found["small"].n_rows) == ("LIMIT", 1)
 
 
+@pytest.mark.usefixtures("shared_fork_server")
 def test_the_parent_of_workers_unpickles_nothing(example: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run of the example, with texts, tables, databases and trees, needs no unpickling in the process that starts the workers."""
 
