@@ -22,9 +22,10 @@ def database() -> Any:
 
     random_, connection = random.Random(4), duckdb.connect()
     connection.execute("CREATE TABLE customers (customer INTEGER, name VARCHAR, city VARCHAR, segment VARCHAR)")
+    customers, orders = list[list[Any]](), list[list[Any]]()
     for n in range(1, 61):
         city = None if n % 9 == 0 else random_.choice(["Bergen", "Oslo", "Roma", "Lyon", "Graz"])
-        connection.execute("INSERT INTO customers VALUES (?, ?, ?, ?)", [1000 + n, f"Customer {n:03}", city, random_.choice("ABC")])
+        customers.append([1000 + n, f"Customer {n:03}", city, random_.choice("ABC")])
     connection.execute(
         "CREATE TABLE orders (id INTEGER, customer INTEGER, product VARCHAR, region VARCHAR, channel VARCHAR, state VARCHAR,"
         " quantity INTEGER, amount DECIMAL(10, 2), cost DECIMAL(10, 2), discount DECIMAL(4, 2), ordered TIMESTAMP, shipped DATE)"
@@ -41,7 +42,10 @@ def database() -> Any:
             round(amount * random_.uniform(0.4, 1.2), 2),
         ]
         row += [None if n % 7 == 0 else random_.choice([0.05, 0.1, 0.15]), day, None if n % 11 == 0 else day.date() + timedelta(days=n % 9)]
-        connection.execute(f"INSERT INTO orders VALUES ({', '.join('?' * len(row))})", row)
+        orders.append(row)
+    for name, rows in (("customers", customers), ("orders", orders)):
+        places = f"({', '.join('?' * len(rows[0]))})"
+        connection.execute(f"INSERT INTO {name} VALUES {', '.join([places] * len(rows))}", [value for row in rows for value in row])
     return connection
 
 

@@ -125,11 +125,11 @@ def test_rows_are_paired_as_people_expect(
 ) -> None:
     """By an id where there is one; without one, a row that shares no cell with another is on its side only."""
     gold, own = write(tmp_path / "gold.csv", ROWS, header), write(tmp_path / "own.csv", [changed, *ROWS[1:]], header)
-    _, found = explained(capsys, gold, own)
+    assert main(["explain", str(gold), str(own), "-o", str(tmp_path / "found.json")]) == 1
+    found = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
     rows = found["rows"]
     assert found["paired_by"] == by
     assert (rows["equal"], rows["different"], rows["only_in_gold"], rows["only_in_prediction"]) == counts
-    assert main(["explain", str(gold), str(own)]) == 1
     shown = " ".join(capsys.readouterr().out.split())
     assert f"{rows['equal'] + rows['different']} in both, {rows['different']} of them with other values" in shown
     assert "compared with column" not in shown
@@ -182,10 +182,10 @@ def test_equal_is_said_of_equal_json_only(gold: Any, own: Any, tmp_path: Path, c
     for side, record in (("gold", gold), ("own", own)):
         (tmp_path / side).mkdir()
         (tmp_path / side / "one.json").write_text(json.dumps({"id": "x", **record}))
-    code, found = explained(capsys, tmp_path / "gold", tmp_path / "own")
-    assert (code, found["equal"], found["rows"]["equal"]) == (1, False, 0)
+    assert main(["explain", str(tmp_path / "gold"), str(tmp_path / "own"), "-o", str(tmp_path / "found.json")]) == 1
+    found = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
+    assert (found["equal"], found["rows"]["equal"]) == (False, 0)
     assert found["difference"]["n_rows"] >= 1
-    assert main(["explain", str(tmp_path / "gold"), str(tmp_path / "own")]) == 1
     line = next(
         line for line in capsys.readouterr().out.splitlines() if line.startswith(("   other form", "   mismatch", "   omission", "   key "))
     )

@@ -28,7 +28,7 @@ KINDS: dict[str, tuple[Draw, int]] = {
 }
 
 
-tries = pytest.mark.parametrize("tries", [50, pytest.param(400, marks=pytest.mark.slow)])
+tries = pytest.mark.parametrize("tries", [25, pytest.param(400, marks=pytest.mark.slow)])
 
 
 @tries

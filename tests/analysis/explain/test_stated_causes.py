@@ -70,7 +70,7 @@ def _scope_holds(sentence: str, pairs: Sequence[tuple[str | None, str | None]]) 
     return all(right is (day.day > 12 or day.day == day.month) for day, right in days)
 
 
-@pytest.mark.parametrize("n", [30, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [11, pytest.param(2000, marks=pytest.mark.slow)])
 def test_what_is_said_of_planted_causes_holds(n: int) -> None:
     """Of random planted single causes and pairs no sentence is false, and most are named."""
     said = [(case, found) for case in cases(n, n) if (found := explained(case)) is not None]
@@ -80,7 +80,7 @@ def test_what_is_said_of_planted_causes_holds(n: int) -> None:
     assert sum(bool(found["causes"]) for _, found in said) >= 0.6 * n
 
 
-@pytest.mark.parametrize("n", [60, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [30, pytest.param(2000, marks=pytest.mark.slow)])
 def test_unrelated_tables_have_no_cause(n: int) -> None:
     """Of pairs of tables that have nothing to do with each other at most 0.5 % have a cause named, and none is proved."""
     said = [(case, found) for case in unrelated(n, n) if (found := explained(case)) is not None]
@@ -104,7 +104,7 @@ def test_unrelated_tables_over_the_same_few_values_have_no_cause(n: int, seed: o
     assert len(named) <= most, named
 
 
-@pytest.mark.parametrize("n", [80, pytest.param(4000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [40, pytest.param(4000, marks=pytest.mark.slow)])
 def test_edits_without_a_meaning_are_not_proved(n: int) -> None:
     """A row more or less, or another cell, in a small table of constants and repeated values proves no cause."""
     said = [(case, found) for case in edited_small(n, n) if (found := explained(case)) is not None]

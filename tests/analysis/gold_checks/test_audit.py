@@ -130,7 +130,7 @@ def test_wrong_and_right_trees() -> None:
 @pytest.fixture(scope="module")
 def example() -> Audit:
     """The audit of some of the project's own gold: a scrambled table, a text, a number, a database, a JSON record."""
-    return audit_gold(ROOT / "gold", only=("sales_007", "sales_003", "sales_010", "ops_001"), seed=4)
+    return audit_gold(ROOT / "gold", only=("sales_007", "sales_003", "sales_010", "ops_001"), seed=4, jobs=1)
 
 
 def test_the_holes_of_the_example(example: Audit) -> None:
@@ -149,7 +149,7 @@ def test_the_holes_of_the_example(example: Audit) -> None:
 
 def test_it_is_repeatable(example: Audit) -> None:
     """The same seed makes the same answers, whatever keeps the files apart."""
-    again = audit_gold(ROOT / "gold", only=("sales_007", "sales_003", "sales_010", "ops_001"), seed=4, isolation="none", jobs=1)
+    again = audit_gold(ROOT / "gold", only=("sales_007", "sales_003", "sales_010", "ops_001"), seed=4, isolation="none", jobs=2)
     assert again.to_json("official") == example.to_json("official")
 
 
@@ -240,9 +240,10 @@ def test_planted_holes_are_named_with_the_line_that_closes_them(parameters: dict
     assert sum(one["strict"]["n_failed"] for one in found["sizes"]) == sum(one["size"] is not None for one in holes.values())
 
 
-def test_sixty_planted_holes_are_named(tmp_path: Path) -> None:
-    """Of 60 specs that are too lenient each is named by instance, kind and rule; whatever right answer is refused is told too."""
-    holes = list(planted_holes())
+@pytest.mark.parametrize("step", [2, pytest.param(1, marks=pytest.mark.slow)])
+def test_sixty_planted_holes_are_named(step: int, tmp_path: Path) -> None:
+    """Of 60 specs that are too lenient each (in the line every second) is named by instance, kind and rule, right answers refused too."""
+    holes = list(planted_holes())[::step]
     write_holes(tmp_path / "gold", holes)
     found = {one["instance_id"]: one for one in audit_gold(tmp_path / "gold", isolation="none", jobs=1).to_json("strict")["checks"]}
     unnamed = []
@@ -251,7 +252,7 @@ def test_sixty_planted_holes_are_named(tmp_path: Path) -> None:
         assert all(one["rule"] == hole.rule and one["advice"] for one in told)
         if not told:
             unnamed.append(hole)
-    assert (len(holes), unnamed) == (60, [])
+    assert (len(holes), unnamed) == (60 // step, [])
     for check in found.values():
         for rule in ("official", "strict"):
             assert check[rule]["n_right_refused"] == sum(one["right"] for one in check[rule]["holes"])

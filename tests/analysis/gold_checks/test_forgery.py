@@ -44,7 +44,8 @@ MORE = {
 # What a run says of itself and nobody can work out afterwards: an edit is accepted where verify says so on the line that names it.
 WORDS = ("metadata", "receipt", "seconds", "signature", "gold.folder", "submission.folder")
 REFITTED = ("summary", "groups", "notes")
-N_TRIES = int(os.environ.get("EVALSUITE_FORGE", "60"))
+N_TRIES = int(os.environ.get("EVALSUITE_FORGE", "40"))
+KNOWN: dict[str, Scored] = {}
 
 
 @pytest.fixture(scope="module")
@@ -64,13 +65,12 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scoring the same instances of the same folders under the same options a second time is what it was the first time."""
-    known: dict[str, Scored] = {}
 
     def kept(submission: Path, gold: Path, options: RunOptions, **_: Any) -> Scored:
         key = repr((submission, gold, options))
-        if key not in known:
-            known[key] = score(submission, gold, options)
-        return known[key]
+        if key not in KNOWN:
+            KNOWN[key] = score(submission, gold, options)
+        return KNOWN[key]
 
     monkeypatch.setattr("evalsuite.analysis.receipts.verification.run", kept)
 

@@ -59,10 +59,12 @@ def test_no_world_is_read_worse_than_an_oracle_would() -> None:
     assert off_by(said) < 0.1
 
 
-@pytest.mark.parametrize("name", [*(pytest.param(name, marks=pytest.mark.slow) for name in ("plain", "two copy")), "weak"])
-def test_the_list_is_as_good_as_the_votes_allow(name: str) -> None:
-    """A short version: three draws of each of three worlds, one where the oracle itself finds fewer than 9 of 10."""
-    found = measured(name, range(3))
+@pytest.mark.parametrize(
+    ("name", "n_draws"), [("weak", 2), *(pytest.param(name, 3, marks=pytest.mark.slow) for name in ("plain", "two copy", "weak"))]
+)
+def test_the_list_is_as_good_as_the_votes_allow(name: str, n_draws: int) -> None:
+    """A short version: a few draws of three worlds, one where the oracle itself finds fewer than 9 of 10."""
+    found = measured(name, range(n_draws))
     assert found.precision[1] >= min(0.9, found.precision[0] - 0.07), found.precision
     assert found.brier[1] <= found.brier[0] + 0.02, found.brier
 

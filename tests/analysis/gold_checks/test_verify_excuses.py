@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.sandbox.program_sandbox import can_sandbox_programs
 from tests.analysis.gold_checks.small import ANSWERS, GOLD, TABLE, make_run, scored, write_gold, write_submission
-from tests.analysis.gold_checks.test_forgery import contents, forge, refit, verified
+from tests.analysis.gold_checks.test_forgery import contents, forge, once, refit, verified  # noqa: F401
 from tests.conftest import copy_of
 from tests.gold.test_errata import entry, write
 from tests.runs import test_gold_queries, test_sql_answers
@@ -89,10 +90,10 @@ EXCUSES: dict[str, Callable[[dict[str, Any]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", [*EXCUSES])
-def test_an_excuse_is_refused(made: Path, name: str) -> None:
+@pytest.mark.usefixtures("once")
+def test_an_excuse_is_refused(made: Path) -> None:
     """Excused are a right row, a wrong one, and a wrong one that is left out: each is a no, but for options that change nothing at all."""
-    for at, dropped in ((0, False), (1, False), (1, True)):
+    for name, (at, dropped) in product(EXCUSES, ((0, False), (1, False), (1, True))):
         said, rows = contents(made / "run")
         if at:
             rows[at].update(score=1, official=1, strict=1)
@@ -103,13 +104,15 @@ def test_an_excuse_is_refused(made: Path, name: str) -> None:
             refit(made / "forged", said, rows)
         forge(made / "forged", said, rows)
         code, out = verified(made)
-        assert code == (0 if name in ("a shard", "a day") and not at else 1), out
+        assert code == (0 if name in ("a shard", "a day") and not at else 1), (name, out)
 
 
-@pytest.mark.parametrize("status", ["unscored", "gold_fault", "scorer_fault", "missing", "timeout", "crashed"])
-def test_a_row_is_not_excused_by_its_status(made: Path, status: str) -> None:
+@pytest.mark.usefixtures("once")
+def test_a_row_is_not_excused_by_its_status(made: Path) -> None:
     """Who says that nobody could judge a wrong answer is refused: gold says that everybody can."""
-    assert verified(forged(made, 1, score=None, official=None, strict=None, status=status, fault="JUDGE_FAILED"))[0] == 1
+    for status in ("unscored", "gold_fault", "scorer_fault", "missing", "timeout", "crashed"):
+        forged(made, 1, score=None, official=None, strict=None, status=status, fault="JUDGE_FAILED")
+        assert verified(made)[0] == 1, status
 
 
 def test_a_part_of_gold_is_named_as_such(made: Path) -> None:

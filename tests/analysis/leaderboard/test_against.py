@@ -197,11 +197,11 @@ def test_the_suite_names_its_clusters() -> None:
 def test_what_can_be_detected_is_near_the_formula_for_many_instances() -> None:
     """About 2.80 deviations of the difference over the root of n at 80 % power, and n grows with the square of what is missing."""
     rng = np.random.default_rng(5)
-    a, b = rng.random(400), rng.random(400)
+    a, b = rng.random(200), rng.random(200)
     found = compare([side("a", a.tolist()), side("b", b.tolist())]).candidates[0]
-    root = math.sqrt(np.mean((b - a) ** 2) / 400)
+    root = math.sqrt(np.mean((b - a) ** 2) / 200)
     assert found.detectable == pytest.approx((1.959964 + 0.841621) * root, rel=0.02)
-    assert found.n_needed == pytest.approx(400 * (found.detectable / found.total.difference) ** 2, rel=0.05)  # type: ignore[operator]
+    assert found.n_needed == pytest.approx(200 * (found.detectable / found.total.difference) ** 2, rel=0.05)  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(

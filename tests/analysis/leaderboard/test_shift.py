@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from evalsuite.analysis.leaderboard import compare, comparison
 from evalsuite.analysis.leaderboard.comparison import adjust_shifts, score_shift
 from tests.analysis.leaderboard.made import side
-from tests.properties import examples
+from tests.properties import examples, is_full
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 GRADES = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 
 
-@given(st.lists(st.tuples(GRADES, GRADES), min_size=1, max_size=7))
+@given(st.lists(st.tuples(GRADES, GRADES), min_size=1, max_size=7 if is_full() else 5))
 @examples(60)
 def test_paired_shift_counts_all_exchanges(pairs: list[tuple[float, float]]) -> None:
     """Distance as scipy's, p as the share of all exchanges within instances that move the scores as far."""

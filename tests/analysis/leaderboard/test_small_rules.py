@@ -306,6 +306,7 @@ def test_a_board_over_some_of_its_instances() -> None:
         table.drop_instances({"q0", "q1", "q2"})
 
 
+@pytest.mark.usefixtures("shared_fork_server")
 def test_which_runs_are_trusted(tmp_path: Path) -> None:
     """By a key: signed over this gold and unchanged, nothing is scored again; without one: each row comes out the same again."""
     pytest.importorskip("cryptography", reason="cryptography is not installed (pip install 'evalsuite[sign]')")
@@ -531,6 +532,7 @@ def test_what_is_planned_of_equal_scores(tmp_path: Path) -> None:
         read_board_rules(tmp_path / "board.yaml")
 
 
+@pytest.mark.usefixtures("shared_fork_server")
 def test_whose_plugins_run(tmp_path: Path) -> None:
     """Those of the gold that the user named; those of the gold that a run names do not."""
     gold, submission = write_gold(tmp_path / "gold"), write_submission(tmp_path / "sub")
