@@ -49,7 +49,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def scored(*words: str, code: int, gold: str = "spider2-lite/evaluation_suite/gold") -> dict[str, dict[str, Any]]:
     """The results of a run by id."""
     n = len(list(Path().glob("out*")))
-    assert main(["run", "sub", "--gold", gold, "--out", f"out{n}", "-q", "--no-cache", *words]) == code
+    assert main(["run", "sub", "--gold", gold, "--out", f"out{n}", "-q", "--no-cache", "--isolation", "none", *words]) == code
     lines = Path(f"out{n}", "results.jsonl").read_text(encoding="utf-8").splitlines()
     return {row["instance_id"]: row for row in map(json.loads, lines)}
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from evalsuite.cli import main
 from tests.cli.test_run import text_gold, text_submission
+from tests.command_server import command_server
 from tests.conftest import ROOT
 from tests.processes import finished
 
@@ -48,6 +49,8 @@ def test_a_job_array_is_resumed(tmp_path: Path) -> None:
         return finished(["bash", script], cwd=tmp_path, env={"PATH": path, "PYTHONPATH": str(ROOT), **own}).returncode
 
     assert task(1, dies_after=2) == 137
+    # The others are killed by nobody.
+    (tmp_path / "bin" / "evalsuite").write_text(f'#!/bin/sh\nexec {command_server().script} "$@" --isolation none --jobs 1\n')
     shard = tmp_path / "shards" / "1"
     assert len((shard / "results.jsonl").read_text().splitlines()) == 2
     assert task(1) == 0

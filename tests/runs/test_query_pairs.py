@@ -104,7 +104,7 @@ def test_a_gold_query_that_fails_is_golds_fault(here: Path) -> None:
 def test_difficulties_are_groups(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """dev.json beside gold gives question and difficulty; one that does not fit is told of and not used."""
     name = with_queries(here / "pred.json", {str(n): query for n, (query, _) in enumerate(GOLD)})
-    words = ("--databases", "dbs", "--rules", "bird-ex", "--no-save", "--no-cache")
+    words = ("--databases", "dbs", "--rules", "bird-ex", "--no-save", "--no-cache", "--isolation", "none")
     about = [{"question_id": n, "db_id": database, "difficulty": "simple" if n else "challenging"} for n, (_, database) in enumerate(GOLD)]
     (here / "dev.json").write_text(json.dumps(about))
     assert main(["run", name, "--gold", "gold.sql", *words]) == 0
@@ -172,7 +172,8 @@ def test_explain_and_check_keep_to_the_evaluator_of_the_run(here: Path, capsys: 
     """`test-suite` over gold.sql stays so in both, from a run and by --rules; the next line can be pasted; a bundle is refused in words."""
     write_gold(here / "gold.sql", [("SELECT name, n FROM t", "school"), *GOLD[1:]])
     name = with_queries(here / "pred.json", {"0": "SELECT n, name FROM t", "2": "SELECT n FROM t ORDER BY n DESC"})
-    assert main(["run", name, "--gold", "gold.sql", "--databases", "dbs", "--rules", "test-suite", "--out", "out"]) == 0
+    words = ["--databases", "dbs", "--rules", "test-suite", "--isolation", "none"]
+    assert main(["run", name, "--gold", "gold.sql", *words, "--out", "out"]) == 0
     shown = capsys.readouterr().out
     again = ["explain", "2", "--run", "out", "--databases", "dbs"]
     assert f"next: evalsuite {' '.join(again)}\n" in shown

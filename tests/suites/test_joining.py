@@ -9,20 +9,21 @@ from evalsuite.cli import main
 from evalsuite.core.errors import EXIT_OK, EXIT_USAGE
 from evalsuite.reports.test_suite import TestSuite
 from evalsuite.suites.stored_suites import load_suite
+from tests.conftest import copy_of
 
-pytestmark = pytest.mark.usefixtures("shared_fork_server")
+pytestmark = pytest.mark.usefixtures("shared_fork_server", "place")
 
 QUESTIONS = "id,question,reference\nq1,Capital of France?,Paris\nq2,Capital of Italy?,Rome\nq3,Capital of Norway?,Oslo\n"
 
 
-@pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A suite of three capitals with ids of their own, in the working folder."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "q.csv").write_text(QUESTIONS)
+def make(folder: Path) -> None:
+    """A suite of three capitals with ids of their own."""
+    (folder / "q.csv").write_text(QUESTIONS)
     create = ["suite", "create", "capitals", "--from", "q.csv", "--scorer", "string_match"]
     assert main([*create, "--input-column", "question", "--reference-column", "reference"]) == EXIT_OK
-    return tmp_path
+
+
+place = copy_of(make)
 
 
 def outputs(run: str) -> dict[str, str]:

@@ -13,27 +13,33 @@ from evalsuite.runs.run_folder import RunFolder
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from tests.cli.test_run import text_gold, text_submission
+from tests.conftest import copy_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 PLAN = {"signature": "rules:official|gold:1", "submission": "1", "options": {"only": []}}
 
 
-@pytest.fixture
-def runs(tmp_path: Path) -> Path:
+def make(folder: Path) -> None:
     """Five runs of model m and two of model n, of two days; the second of m is the best."""
-    gold = text_gold(tmp_path / "gold", a="Paris", b="Rome")
-    root = tmp_path / "runs"
-    made = run(
-        text_submission(tmp_path / "s", a="Paris", b="Oslo"), gold, RunOptions(out=root / "20261101-000000-m", isolation="none", jobs=1)
-    )
+    gold, submission = text_gold(folder / "gold", a="Paris", b="Rome"), text_submission(folder / "s", a="Paris", b="Oslo")
+    root = folder / "runs"
+    made = run(submission, gold, RunOptions(out=root / "20261101-000000-m", isolation="none", jobs=1))
     assert made.folder is not None
     for number, model in enumerate("mmmnmn", 1):
         copy = shutil.copytree(made.folder, root / f"202611{1 + number // 4:02}-00000{number}-{model}")
         change(copy, lambda said, model=model: said["metadata"].update(model_name=model))
     change(made.folder, lambda said: said["metadata"].update(model_name="m"))
     change(root / "20261101-000001-m", lambda said: said["summary"].update(score=1.0))
-    return root
+
+
+place = copy_of(make)
+
+
+@pytest.fixture
+def runs(place: Path) -> Path:
+    """A copy of these runs."""
+    return place / "runs"
 
 
 def change(folder: Path, edit: Callable[[dict[str, Any]], object]) -> None:
