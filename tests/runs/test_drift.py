@@ -9,6 +9,7 @@ from tests.cli.test_run import called, text_gold, text_submission
 from tests.conftest import copy_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
+DRIFT = ("drift", "--isolation", "none")
 
 
 def make(tmp_path: Path) -> None:
@@ -16,7 +17,7 @@ def make(tmp_path: Path) -> None:
     text_gold(tmp_path / "gold", a="Paris", b="Rome")
     for name in ("same", "equal", "moved"):
         text_submission(tmp_path / name, a="Paris", b="Oslo")
-        assert called("run", name, "--out", f".evalsuite/runs/{name}", "--quiet", cwd=tmp_path).returncode == 0
+        assert called("run", name, "--isolation", "none", "--out", f".evalsuite/runs/{name}", "--quiet", cwd=tmp_path).returncode == 0
     for name in ("equal", "moved"):
         folder = tmp_path / ".evalsuite/runs" / name
         run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
@@ -34,7 +35,7 @@ workplace = copy_of(make)
 
 def test_a_moved_verdict_is_laid_to_what_changed(workplace: Path) -> None:
     """The run whose verdict moved is told, with the component; the others drifted in nothing; the exit code is the gate's."""
-    shown = called("drift", "--json", cwd=workplace)
+    shown = called(*DRIFT, "--json", cwd=workplace)
     assert (shown.returncode, shown.stderr) == (0, "")
     told = json.loads(shown.stdout)
     runs = {run["run"]: run for run in told["runs"]}
@@ -44,13 +45,13 @@ def test_a_moved_verdict_is_laid_to_what_changed(workplace: Path) -> None:
     assert [one.partition(" -> ")[0] for one in runs["moved"]["components"]] == ["pandas 1.5.3"]
     (component,) = told["components"]
     assert (component["n_runs"], component["n"], component["n_moved"]) == (2, 4, 1)
-    assert called("drift", "--fail-on-drift", "--json", cwd=workplace).returncode == 1
-    assert called("drift", "same", "equal", "--fail-on-drift", "--json", cwd=workplace).returncode == 0
+    assert called(*DRIFT, "--fail-on-drift", "--json", cwd=workplace).returncode == 1
+    assert called(*DRIFT, "same", "equal", "--fail-on-drift", "--json", cwd=workplace).returncode == 0
 
 
 def test_as_a_person_reads_it(workplace: Path) -> None:
     """The terminal names run, verdict and component; nothing was saved, and a report can be written."""
-    shown = called("drift", "moved", "-o", "drift.md", "-o", "drift.html", "-o", "drift.csv", cwd=workplace)
+    shown = called(*DRIFT, "moved", "-o", "drift.md", "-o", "drift.html", "-o", "drift.csv", cwd=workplace)
     assert shown.returncode == 0, shown.stderr
     assert " moved  1 of 2 verdicts moved: pandas 1.5.3 -> " in shown.stdout
     assert "   a: 0 -> 1\n" in shown.stdout
@@ -63,21 +64,21 @@ def test_changed_gold_is_a_component(workplace: Path) -> None:
     """Where gold changed since, or other gold is named, the verdicts that moved are laid to gold."""
     text_gold(workplace / "new", a="Berlin", b="Rome")
     for place in ("new", "gold"):
-        told = json.loads(called("drift", "same", "--gold", place, "--json", cwd=workplace).stdout)
+        told = json.loads(called(*DRIFT, "same", "--gold", place, "--json", cwd=workplace).stdout)
         assert [one.partition(" ")[0] for one in told["runs"][0]["components"]] == (["gold"] if place == "new" else [])
         assert told["runs"][0]["n_moved"] == (place == "new")
     text_gold(workplace / "gold", a="Berlin", b="Rome")
-    told = json.loads(called("drift", "same", "--json", cwd=workplace).stdout)
+    told = json.loads(called(*DRIFT, "same", "--json", cwd=workplace).stdout)
     assert told["runs"][0]["n_moved"] == 1
 
 
 def test_one_that_cannot_be_scored_again_says_so(workplace: Path) -> None:
     """A submission that changed or is gone is named, and the other runs go on."""
     text_submission(workplace / "equal", a="Bern", b="Bern")
-    shown = called("drift", cwd=workplace)
+    shown = called(*DRIFT, cwd=workplace)
     assert shown.returncode == 0
     assert " equal  not scored again: the submission equal does not contain what equal scored" in shown.stdout
     assert shown.stdout.endswith("done: 1 verdict moved in 3 runs, 1 not scored again\n")
-    gate = called("drift", "same", "equal", "--fail-on-drift", cwd=workplace)
+    gate = called(*DRIFT, "same", "equal", "--fail-on-drift", cwd=workplace)
     assert (gate.returncode, gate.stdout.splitlines()[-1]) == (4, "done: 0 verdicts moved in 2 runs, 1 not scored again (exit 4)")
-    assert called("drift", "--runs", "none", "--fail-on-drift", cwd=workplace).returncode == 5
+    assert called(*DRIFT, "--runs", "none", "--fail-on-drift", cwd=workplace).returncode == 5

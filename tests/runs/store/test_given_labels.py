@@ -13,6 +13,7 @@ from evalsuite.core.types import Result
 from evalsuite.runs.corrected_scores import human_difference, human_score, keep_labels, labels_of, read_label_texts, write_labels
 from evalsuite.runs.run_folder import labels_path
 from tests.cli.test_run import text_gold, text_submission
+from tests.conftest import copy_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 N_WORLDS = [60, pytest.param(200, marks=pytest.mark.slow)]
@@ -74,19 +75,19 @@ def test_what_was_not_handed_in_is_0_to_people_too() -> None:
     assert human_score(results, {"a": 1.0}) is None
 
 
-@pytest.fixture
-def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def make(folder: Path) -> None:
     """Two saved runs of twelve texts, `a` and `b`, and labels of eight answers of each."""
-    monkeypatch.chdir(tmp_path)
     lines = [f"q{n},x{n}\n" for n in range(12)]
-    (tmp_path / "q.csv").write_text("input,reference_output\n" + "".join(lines))
+    (folder / "q.csv").write_text("input,reference_output\n" + "".join(lines))
     for name, n_right in (("a", 6), ("b", 10)):
-        (tmp_path / f"{name}.csv").write_text("candidate_output\n" + "".join(f"{'x' if n < n_right else 'y'}{n}\n" for n in range(12)))
+        (folder / f"{name}.csv").write_text("candidate_output\n" + "".join(f"{'x' if n < n_right else 'y'}{n}\n" for n in range(12)))
         labels = "".join(f"case_{n + 1:02},{'right' if n < n_right - 1 else 'wrong'}\n" for n in range(0, 12, 2))
-        (tmp_path / f"{name}_people.csv").write_text(f"instance_id,label\n{labels}")
+        (folder / f"{name}_people.csv").write_text(f"instance_id,label\n{labels}")
     assert main(["suite", "create", "s", "--from", "q.csv", "--scorer", "exact_match"]) == 0
     assert main(["suite", "run", "s", "--from", "a.csv", "--from", "b.csv"]) == 0
-    return tmp_path
+
+
+runs = copy_of(make)
 
 
 def test_reports_and_comparisons_show_what_people_say(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
