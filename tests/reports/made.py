@@ -24,7 +24,7 @@ HOSTILE = (
 @cache
 def example(rules: Rule = "official") -> Run:
     """The project's example, run once for all tests."""
-    return evalsuite.evaluate(ROOT / "example_submission_folder", ROOT / "gold", save=False, rules=rules)
+    return evalsuite.evaluate(ROOT / "example_submission_folder", ROOT / "gold", save=False, rules=rules, jobs=1)
 
 
 def record(*results: Result, groups: dict[str, list[str]] | None = None, rules: Rule = "official", **gold: Any) -> Record:

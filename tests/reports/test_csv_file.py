@@ -3,6 +3,7 @@
 import csv
 from io import StringIO
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ def read(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(StringIO(text, newline="")))
 
 
+@pytest.mark.usefixtures("shared_fork_server")
 def test_a_line_an_instance_in_gold_order() -> None:
     """The rows hold the results as they are; what nobody judged is an empty cell."""
     record = made.example_record()

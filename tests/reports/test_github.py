@@ -32,10 +32,11 @@ def unescape(text: str) -> str:
     return text
 
 
+@pytest.mark.usefixtures("shared_fork_server")
 def test_annotations_point_at_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each annotation names a file that is there, the line that hands the instance in, and its reason; at most ten of a kind."""
     monkeypatch.chdir(ROOT)
-    run, record = made.example(), made.example_record()
+    run, record = made.example("official"), made.example_record()
     found = [parse(line) for line in annotations(run_document(record, places=submission_lines(run)))]
     reasons = {result.instance_id: result.reason for result in record.results}
     places = [(name, *about["title"].split(": "), about, said) for name, about, said in found if name != "notice"]

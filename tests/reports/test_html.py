@@ -14,6 +14,7 @@ from evalsuite.reports import html
 from evalsuite.reports.html import as_html, html_pieces
 from evalsuite.reports.record import Record
 from evalsuite.reports.run_page import N_FIRST, PER_BLOCK
+from evalsuite.sandbox.fork_server import ForkServer, share
 from tests.cli.test_run import lacks
 from tests.reports import suites
 
@@ -48,9 +49,10 @@ class Reader(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
+def record(tmp_path_factory: pytest.TempPathFactory, session_fork_server: ForkServer | None) -> Record:
     """A run with an answer of every kind."""
-    return suites.every_kind(tmp_path_factory.mktemp("every"))
+    with share(session_fork_server):
+        return suites.every_kind(tmp_path_factory.mktemp("every"))
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,8 @@
 
 import xml.etree.ElementTree as ElementTree
 
+import pytest
+
 from evalsuite.reports.file_formats import as_junit
 from evalsuite.reports.run_document import run_document
 from tests.reports import made
@@ -35,6 +37,7 @@ def test_failed_is_not_error() -> None:
     assert messages["s_unscored"] == "NO_VERDICT: said of unscored"
 
 
+@pytest.mark.usefixtures("shared_fork_server")
 def test_the_counts_are_those_of_the_cases() -> None:
     """tests, failures, errors and skipped are what the cases say, for the example and for no instance at all."""
     for record in (made.example_record(), made.graded(), made.record()):

@@ -49,6 +49,7 @@ class Page(HTMLParser):
 OWN_TAGS = {"h3", "p", "strong", "br", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "ul", "li", "code", "sub"}
 
 
+@pytest.mark.usefixtures("shared_fork_server")
 def test_it_says_the_numbers() -> None:
     """Score with interval, the other rules, counts, groups, and every failing instance with its reason."""
     record = made.example_record()

@@ -21,7 +21,7 @@ from tests.reports import made
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def runs() -> dict[Rule, Record]:
     """The example under each rule."""
     rules: tuple[Rule, ...] = ("official", "strict")

@@ -22,6 +22,7 @@ from evalsuite.runs.scoring import Run as Scored
 from evalsuite.runs.scoring import by_kind
 from evalsuite.runs.scoring import run as score
 from evalsuite.runs.summary import summarise
+from evalsuite.sandbox.fork_server import ForkServer, share
 from tests.analysis.gold_checks.small import ANSWERS, GOLD, scored, write_gold, write_submission
 from tests.gold.test_errata import entry, write
 
@@ -49,7 +50,7 @@ KNOWN: dict[str, Scored] = {}
 
 
 @pytest.fixture(scope="module")
-def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def honest(tmp_path_factory: pytest.TempPathFactory, session_fork_server: ForkServer | None) -> Path:
     """A folder with gold that has errata, a submission with every kind of outcome, and an honest run of it."""
     place = tmp_path_factory.mktemp("forgery")
     gold = write_gold(place / "gold", {**GOLD, **MORE})
@@ -58,7 +59,8 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     submission = write_submission(place / "sub", {**ANSWERS, "bare": "3.2", "lines": lines, "stranger": "x"})
     file = submission / "results_metadata.jsonl"
     file.write_text(file.read_text().replace('"answer_or_path": "12.5"', '"answer_or_path": "12.5", "score": 1'))
-    scored(submission, gold, place / "run", errata_day=date(2026, 11, 21), metadata={"model_name": "small", "note": "plain"})
+    with share(session_fork_server):
+        scored(submission, gold, place / "run", errata_day=date(2026, 11, 21), metadata={"model_name": "small", "note": "plain"})
     return place
 
 

@@ -1,6 +1,7 @@
 """`verify` compares a receipt of the site with submission, gold and key, and names what cannot be checked."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,21 +10,31 @@ import pytest
 
 from evalsuite.cli import main
 from tests.cli.test_run import said, text_gold
-from tests.reports.site.conftest import GOLD, hand_in
+from tests.conftest import copy_of
+from tests.reports.site.conftest import BUILD, DAY, GOLD, hand_in, make_place
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 BOTH = ("--submission", "subs/alice", "--gold", "gold")
 
 
+def make_receipt(folder: Path) -> None:
+    """A host with a site of a day, and the receipt of alice, who was right on six of eight."""
+    make_place(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOURCE_DATE_EPOCH", str(DAY["2026-11-21"]))
+        assert main([*BUILD]) == 0
+    page = json.loads((folder / "site/board.json").read_text(encoding="utf-8"))["site"]["rows"]["alice"]["page"]
+    shutil.copy((folder / "site" / page).with_suffix(".json"), folder / "kept.json")
+
+
+host = copy_of(make_receipt)
+
+
 @pytest.fixture
-def receipt(place: Path, build: Callable[..., str]) -> Path:
-    """The receipt of alice, who was right on six of eight."""
-    build("2026-11-21")
-    page = json.loads((place / "site/board.json").read_text(encoding="utf-8"))["site"]["rows"]["alice"]["page"]
-    kept = place / "kept.json"
-    kept.write_text((place / "site" / page).with_suffix(".json").read_text(encoding="utf-8"), encoding="utf-8")
-    return kept
+def receipt(host: Path) -> Path:
+    """The receipt of alice."""
+    return host / "kept.json"
 
 
 def verified(receipt: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict[str, Any]]:
@@ -99,20 +110,20 @@ def test_another_submission_is_not_what_was_handed_in(receipt: Path, capsys: pyt
         assert found["findings"][0]["says"].startswith("subs/alice is not what was submitted")
 
 
-def test_a_signed_receipt_and_other_files(receipt: Path, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_signed_receipt_and_other_files(receipt: Path, host: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By --key the seal must be signed; a file of another kind, and a sample, are refused."""
     pytest.importorskip("cryptography", reason="cryptography is not installed (pip install 'evalsuite[sign]')")
     assert main(["keys", "new", "host"]) == 0
     code, found = verified(receipt, capsys, *BOTH, "--key", "host.pub")
     assert (code, found["findings"][0]["says"]) == (1, "not signed")
     assert main(["run", "subs/alice", "--sign", "host", "--out", "signed", "-q", "--isolation", "none"]) == 0
-    seal = json.loads((place / "signed/run.json").read_text())["digests"]["run"]
-    signed = {"seal": seal, "signed": json.loads((place / "signed/signature.json").read_text())}
+    seal = json.loads((host / "signed/run.json").read_text())["digests"]["run"]
+    signed = {"seal": seal, "signed": json.loads((host / "signed/signature.json").read_text())}
     receipt.write_text(json.dumps({**json.loads(receipt.read_text()), **signed}))
     code, found = verified(receipt, capsys, *BOTH, "--key", "host.pub")
     assert (code, "seal" in found["claimed"]) == (0, False)
     for words, why in ((["gold/suite.yaml"], "is no receipt"), ([str(receipt), "--sample", "2"], "--sample needs a run")):
-        (place / "gold/suite.yaml").touch()
+        (host / "gold/suite.yaml").touch()
         assert why in said("verify", *words, code=2)
 
 
