@@ -2,6 +2,7 @@
 
 import json
 import unicodedata
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,6 @@ from evalsuite.cli import main
 from evalsuite.compare.characters import clean
 from evalsuite.core.status import LEVELS
 from evalsuite.reports import BINARY, FORMATS
-from tests.properties import is_full
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -80,12 +80,12 @@ def disguised(folder: Path) -> tuple[Path, Path]:
     return sub, gold
 
 
-def test_no_report_holds_what_is_not_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("levels", [LEVELS[::2], pytest.param(LEVELS, marks=pytest.mark.slow)])
+def test_no_report_holds_what_is_not_seen(levels: Sequence[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every format at each level (in the line every second), and every screen, about texts on both sides that are full of it."""
     sub, gold = disguised(tmp_path)
     sides, run = ["--result_dir", str(sub), "--gold_dir", str(gold)], tmp_path / "run"
     assert main(["run", str(sub), "--gold", str(gold), "--no-cache", "--out", str(run), "--jobs", "1"]) == 0
-    levels = LEVELS if is_full() else LEVELS[::2]
     places = {(level, ending): tmp_path / f"{level}{ending}" for level in levels for ending in FORMATS if ending not in BINARY}
     for level in levels:
         outputs = [f"--output={place}" for (at, _), place in places.items() if at == level]

@@ -15,7 +15,7 @@ from evalsuite.stats.significance import difference_interval
 from tests.properties import is_full
 
 N_DRAWS = 2000 if is_full() else 1000
-SIZES = [30, pytest.param(100, marks=pytest.mark.slow), pytest.param(500, marks=pytest.mark.slow)]
+SIZES = [30, *(pytest.param(n, marks=pytest.mark.slow) for n in (30, 100, 500))]
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
 # Bounded scores: a name, how n of them are drawn, and their true mean.
@@ -57,7 +57,7 @@ def test_zero_one_scores_are_covered(share: float, n: int) -> None:
     assert 0.93 <= coverage(lambda rng, n: (rng.random(n) < share).astype(float), share, n) <= 0.97
 
 
-@pytest.mark.parametrize("n", [30, 100, SIZES[2]])
+@pytest.mark.parametrize("n", [30, 100, SIZES[-1]])
 def test_wilson_is_covered_by_exact_count(n: int) -> None:
     """Counted, not drawn: on average over shares 0.05..0.95 and, from n = 100 on, at each of 0.1..0.9; at n = 30 never below 92 %."""
     intervals = [wilson_interval(k, n) for k in range(n + 1)]

@@ -10,7 +10,6 @@ from evalsuite.runs.corrected_scores import Rater, read_labels
 from evalsuite.runs.history import one_run
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from tests.properties import is_full
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -110,12 +109,13 @@ def test_mixed_words_stay_text(tmp_path: Path) -> None:
     assert read_labels(labels_file(tmp_path, "instance_id,label\na,right\nb,unclear\n")).labels == {"a": "right", "b": "unclear"}
 
 
-def test_two_runs_of_the_example(tmp_path: Path, example: tuple[Path, Path]) -> None:
+@pytest.mark.parametrize(("n", "n_differ"), [(10, 2), pytest.param(40, 13, marks=pytest.mark.slow)])
+def test_two_runs_of_the_example(n: int, n_differ: int, tmp_path: Path, example: tuple[Path, Path]) -> None:
     """Official against strict on the project's example: the flips are the disagreements, and nothing unjudged counts."""
     for rules in ("official", "strict"):
         run(*example, RunOptions(rules=rules, out=tmp_path / rules, jobs=1))  # type: ignore[arg-type]
     official, strict = (rater_of_run(one_run(rules, tmp_path)) for rules in ("official", "strict"))
     found = agree(official, strict)
-    assert found.n + sum(found.left_out.values()) == (40 if is_full() else 10)
-    assert found.n - found.n_equal == len(found.disagreements) == (13 if is_full() else 2)
+    assert found.n + sum(found.left_out.values()) == n
+    assert found.n - found.n_equal == len(found.disagreements) == n_differ
     assert all(one.reasons[0] != one.reasons[1] for one in found.disagreements)

@@ -16,7 +16,6 @@ from evalsuite.runs.scoring import Run, run
 from evalsuite.runs.summary import summarise
 from evalsuite.stats.units import unit_details, units_of
 from tests.analysis.leaderboard.made import result
-from tests.properties import is_full
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -142,11 +141,12 @@ def test_a_unit_that_nobody_judged_is_left_out() -> None:
     assert (total.n, total.losses) == (2, 1)
 
 
+@pytest.mark.parametrize("n", [100, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["0/1", "F1"])
-def test_equal_runs_have_no_small_p_too_often(kind: str) -> None:
+def test_equal_runs_have_no_small_p_too_often(kind: str, n: int) -> None:
     """Pairs of equally good runs of 200 records: at no level is p below it more often than chance lets it be (Kolmogorov, 1 %)."""
     rng = np.random.default_rng(7)
-    n, drawn = 200 if is_full() else 100, []
+    drawn = []
     for _ in range(n):
         hard = rng.random(N)
         rows = [np.clip(hard + rng.normal(0, 0.3, N), 0, 1) for _ in "ab"]
