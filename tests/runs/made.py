@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -136,15 +137,24 @@ def _spec(name: str, scorer: str, parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write_file(path: Path, seed: int, *, wrong: bool) -> None:
-    rows = [(row, f"name {row * seed % 97}", row * 0.25 + seed + (wrong and row == 7)) for row in range(_ROWS)]
     if path.suffix == ".csv":
-        path.write_text("id,name,value\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows))
+        path.write_text(_table(seed, wrong=wrong))
         return
     import duckdb
 
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE made (id INTEGER, name VARCHAR, value DOUBLE)")
-        connection.executemany("INSERT INTO made VALUES (?, ?, ?)", rows[:20])
+        connection.execute(f"INSERT INTO made VALUES {', '.join(map(str, _rows(20, seed, wrong=wrong)))}")
+
+
+def _rows(n: int, seed: int, *, wrong: bool) -> list[tuple[int, str, float]]:
+    return [(row, f"name {row * seed % 97}", row * 0.25 + seed + (wrong and row == 7)) for row in range(n)]
+
+
+# An answer that is right is gold's table.
+@lru_cache(1)
+def _table(seed: int, *, wrong: bool) -> str:
+    return "id,name,value\n" + "".join(f"{a},{b},{c}\n" for a, b, c in _rows(_ROWS, seed, wrong=wrong))
 
 
 def _write_lines(path: Path, rows: Sequence[dict[str, Any]]) -> None:
