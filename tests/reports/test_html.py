@@ -186,7 +186,7 @@ def test_of_a_huge_run_the_worst_instances_are_listed(monkeypatch: pytest.Monkey
     assert max(kinds[name] for name in opened) <= min(rank for name, rank in kinds.items() if name not in opened)
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", [pytest.param(one, marks=[pytest.mark.slow] * (one in ("status", "class"))) for one in LEVELS])
 def test_what_may_be_seen(record: Record, level: str) -> None:
     """Below `cells` no value of gold is in the document, and it says so; the totals stay."""
     document = as_html(run_report(record, level))

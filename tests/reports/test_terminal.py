@@ -28,7 +28,7 @@ def runs() -> dict[Rule, Record]:
     return {rule: made.example_record(rule) for rule in rules}
 
 
-@pytest.mark.parametrize("width", [60, 79, pytest.param(123, marks=pytest.mark.slow), pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("width", [60, *(pytest.param(width, marks=pytest.mark.slow) for width in (79, 123, 200))])
 def test_every_width_is_readable(runs: dict[Rule, Record], width: int) -> None:
     """No line is wider than asked, no instance that is not right is lost, and no flip, fault or number is cut off."""
     run = runs["official"]
