@@ -15,7 +15,7 @@ from tests.compare.tables import test_big_tables, test_table_strict
 from tests.compare.texts import test_numbers
 from tests.properties import is_full
 
-N = 100_000 if is_full() else 150
+N = 100_000 if is_full() else 100
 SHARE = {"tables": 0.5, "numbers": 0.3, "texts": 0.2}
 PLAIN = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 WRITTEN = re.compile(r"[,$€£¥()\u2012\u2013\u2212]|USD|EUR|GBP|\d['\u2019\s]\d|\d\.\d{3}\.")
