@@ -55,15 +55,15 @@ def make(path: Path, types: list[str], rows: list[tuple[Any, ...]], *more: str) 
     return path
 
 
-def read(answer: Path, *, as_it_comes: bool) -> Any:
+def read(answer: Path, **options: bool) -> Any:
     """An answer's tables; all open files share one connection, each folder has one of its own."""
     with answer.open("rb") as file:
-        return read_duckdb(file, names=None, limits=LIMITS, as_it_comes=as_it_comes)
+        return read_duckdb(file, names=None, limits=LIMITS, **options)
 
 
 def both_ways(answer: Path, gold: Path, **parameters: Any) -> tuple[dict[str, Any], dict[str, Any], bool]:
     """The score of packed tables, that of values, and whether all tables were packed."""
-    exact = duckdb_match(read(answer, as_it_comes=False), gold=read_trusted_duckdb(gold, names=None, limits=LIMITS), **parameters)
+    exact = duckdb_match(read(answer), gold=read_trusted_duckdb(gold, names=None, limits=LIMITS), **parameters)
     submitted = read(answer, as_it_comes=True)
     expected = read_trusted_duckdb(gold, names=None, limits=LIMITS, as_it_comes=True)
     told = duckdb_match(submitted, gold=expected, **parameters)
@@ -217,7 +217,7 @@ def test_macros_of_a_file_do_not_stand_in_for_functions(tmp_path: Path) -> None:
 def test_deleted_rows_and_long_tables_keep_their_order(tmp_path: Path) -> None:
     """Rows of several blocks, with some deleted between them, come as the client returns them."""
     path = make(tmp_path / "t.duckdb", ["BIGINT"], [], "INSERT INTO t SELECT range FROM range(150_000)", "DELETE FROM t WHERE c0 % 7 = 3")
-    packed, exact = (read(path, as_it_comes=as_it_comes)["t"] for as_it_comes in (True, False))
+    packed, exact = read(path, as_it_comes=True)["t"], read(path)["t"]
     assert isinstance(packed, Table)
     assert isinstance(exact, Table)
     assert list(packed.columns[0]) == exact.columns[0]
