@@ -124,7 +124,9 @@ def test_links_are_refused_wherever_they_stand_on_the_way(tmp_path: Path, way: s
     (tmp_path / "sub" / "q1" / "d").symlink_to(tmp_path / "gold")
     (tmp_path / "sub" / "q2").symlink_to(tmp_path / "gold")
     (tmp_path / "linked").symlink_to(tmp_path / "gold")
-    for path in ("q1/r.csv", "q1/d/g.csv", "q2/g.csv"):
+    (tmp_path / "sub" / "q1" / "own.csv").write_text("own")
+    (tmp_path / "sub" / "q1" / "link.csv").symlink_to("own.csv")
+    for path in ("q1/r.csv", "q1/d/g.csv", "q2/g.csv", "q1/link.csv"):
         assert fault(tmp_path / "sub", path) == ("BAD_PATH", "the path goes through a link")
     with open_confined(tmp_path / "linked", "g.csv", limit_bytes=100) as handle:
         assert handle.read() == b"secret"

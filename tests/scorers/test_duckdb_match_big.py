@@ -157,8 +157,11 @@ def test_null_among_values(tmp_path: Path, types: list[str], gold: str, answer: 
         assert (told, packed) == (exact, True)
 
 
-@pytest.mark.parametrize("needed", [[], [1, 2], [0, 3]])
-@pytest.mark.parametrize("row", [(1, 0.5, "2.125", "2020-01-01", "2020-01-02", True, "a"), (2, 0.5, None, None, None, False, None)])
+FULL, SPARSE = (1, 0.5, "2.125", "2020-01-01", "2020-01-02", True, "a"), (2, 0.5, None, None, None, False, None)
+REST = [pytest.param(row, needed, marks=pytest.mark.slow) for row, needed in ((FULL, [1, 2]), (SPARSE, []), (SPARSE, [0, 3]))]
+
+
+@pytest.mark.parametrize(("row", "needed"), [(FULL, []), (SPARSE, [1, 2]), (FULL, [0, 3]), *REST])
 def test_columns_in_any_order_are_not_read_as_values(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: tuple[Any, ...], needed: list[int]
 ) -> None:

@@ -66,12 +66,12 @@ def test_what_a_program_may_do(program: str) -> None:
         "x = \0",
         "x = '\ud800'",
         "import sys\nsys.exit(0)",
-        "raise SystemExit(0)",
+        pytest.param("raise SystemExit(0)", marks=pytest.mark.slow),
         "import os\nos._exit(0)",
         "x = 'a' * 10**9",
         "def f(n): return f(n + 1)\nf(0)",
         "x = " + "-" * 100_000 + "1",
-        "import numpyzzz",
+        pytest.param("import numpyzzz", marks=pytest.mark.slow),
     ],
 )
 def test_what_fails(program: str) -> None:
@@ -177,7 +177,7 @@ def test_no_program_runs_without_permission(name: str) -> None:
     assert "allow_programs=True" in found.reason
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] if " that " in name else []) for name in ASKED])
 def test_with_permission_it_is_scored(name: str) -> None:
     """The same call with `allow_programs=True` has a value under both rules."""
     found = evalsuite.score(name.split()[0], "x = 1", allow_programs=True, **ASKED[name][0])
