@@ -23,6 +23,7 @@ def damage(place: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["header", "middle"])
+@pytest.mark.usefixtures("shared_fork_server")
 def test_a_damaged_sqlite_file(kind: str, tmp_path: Path) -> None:
     """Pairs on it are unscored, NEEDS_CONNECTION, exit 4; the pair on another database is judged."""
     for name in ("ill", "well"):
@@ -55,11 +56,12 @@ def test_a_damaged_sqlite_file(kind: str, tmp_path: Path) -> None:
     assert [(row["status"], row["fault"], row["score"]) for row in rows] == [("unscored", "NEEDS_CONNECTION", None), ("scored", None, 1)]
 
 
+@pytest.mark.usefixtures("shared_fork_server")
 def test_a_damaged_duckdb_file(tmp_path: Path) -> None:
     """A block whose checksum is wrong: unscored; a statement that only speaks of damage is its own fault."""
     place = tmp_path / "lake.duckdb"
     with opened(place) as connection:
-        connection.execute("CREATE TABLE orders AS SELECT i AS total, random()::VARCHAR AS b FROM range(200000) AS r(i)")
+        connection.execute("CREATE TABLE orders AS SELECT i AS total, random()::VARCHAR AS b FROM range(80000) AS r(i)")
     damage(place)
     words = made_lite(tmp_path, f"lake: {{engine: duckdb, database: {place}, prefix: q}}\n")
     answers = sorted(tmp_path.rglob("*.sql"))

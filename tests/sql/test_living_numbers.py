@@ -24,7 +24,7 @@ CASES: tuple[tuple[dict[str, Any], str, float], ...] = (
 )
 
 
-@pytest.mark.parametrize("made", ["duckdb", "folder", "sqlite", "postgres"], indirect=True)
+@pytest.mark.parametrize("made", ["duckdb", pytest.param("folder", marks=pytest.mark.slow), "sqlite", "postgres"], indirect=True)
 @pytest.mark.usefixtures("shared_fork_server")
 def test_scores_on_every_engine(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With nothing but `"parameters": {}`, and with percentage and precision too, answers are right and wrong under both rules."""
