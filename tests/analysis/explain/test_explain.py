@@ -17,17 +17,17 @@ from tests.analysis.explain.planted import ROW_CAUSES, corpus
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 
-@pytest.mark.parametrize(("part", "n_parts"), [(0, 24), *(pytest.param(part, 12, marks=pytest.mark.slow) for part in range(12))])
-def test_planted_causes_are_named(part: int, n_parts: int) -> None:
-    """At least 95 % of the planted errors are named right, and none is proved to be another; the test line looks at every 24th one."""
-    cases = [case for case in corpus()[part::n_parts] if case.is_refused()]
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 12))])
+def test_planted_causes_are_named(part: int) -> None:
+    """At least 95 % of the planted errors are named right, and none is proved to be another; the test line looks at every twelfth one."""
+    cases = [case for case in corpus()[part::12] if case.is_refused()]
     said = [(case, case.explained()) for case in cases]
     wrong = [
         (case.name, case.rules, case.cause, found["cause"]) for case, found in said if found["proved"] and found["cause"] != case.cause
     ]
     right = sum(found["cause"] == case.cause for case, found in said)
     assert wrong == []
-    assert len(cases) >= 600 // n_parts
+    assert len(cases) >= 50
     assert right >= 0.95 * len(cases)
 
 
