@@ -22,12 +22,12 @@ FAST, SLOW = "SELECT max(n) FROM t", "SELECT max(a.n) FROM t a, t b"
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """An SQLite file with 250 numbers, below `dbs`."""
+    """An SQLite file with 400 numbers, below `dbs`."""
     file = tmp_path / "dbs" / "many numbers" / "many numbers.sqlite"
     file.parent.mkdir(parents=True)
     connection = sqlite3.connect(file)
     connection.execute("create table t (n integer)")
-    connection.executemany("insert into t values (?)", [(n,) for n in range(250)])
+    connection.executemany("insert into t values (?)", [(n,) for n in range(400)])
     connection.commit()
     connection.close()
     return file
