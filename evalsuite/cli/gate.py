@@ -263,8 +263,11 @@ def _quick_call(arguments: Sequence[str]) -> int | None:
 def _message_and_hint(error: EvalsuiteError | FaultError) -> tuple[str, str]:
     if isinstance(error, EvalsuiteError):
         return error.message, error.hint
-    from evalsuite.core.errors import FAULTS
+    from evalsuite.core.errors import FAULTS, machine_error
 
+    if error.side == "setup":
+        error = machine_error("", error.fault)
+        return error.message, error.hint
     return describe(error.fault), FAULTS[error.fault.code].hint
 
 

@@ -13,7 +13,7 @@ from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.core.errors import EXIT_OK, FAULTS, FaultError, UsageError, describe, did_you_mean
+from evalsuite.core.errors import EXIT_OK, FAULTS, FaultError, UsageError, describe, did_you_mean, machine_error
 from evalsuite.core.registry import NO_DEFAULT, Scorer, fits, readable, type_in_gold
 from evalsuite.core.scores import RULES, Fault, Rule, Score
 
@@ -123,6 +123,8 @@ def check_prediction(
         else:
             result = score(name, prediction, judge=judge_client, allow_programs=allow_programs, **parameters)
     except FaultError as error:
+        if error.side == "setup":
+            raise machine_error("", error.fault) from None
         hint = "" if error.fault.code == "MISSING_FILE" else FAULTS[error.fault.code].hint
         raise UsageError(describe(error.fault), hint=hint) from None
     warnings = list(dict.fromkeys([*warnings, *result.details.get("warnings", ())]))
@@ -250,7 +252,7 @@ def _read_text(text: str) -> str:
     except UnicodeDecodeError:
         raise FaultError("BAD_ENCODING", where=where) from None
     except FaultError as error:
-        raise FaultError(error.fault.code, error.fault.detail, where=where) from None
+        raise FaultError(error.fault.code, error.fault.detail, where=where, side=error.side) from None
 
 
 def parse_options(entry: Scorer, words: Sequence[str], *, gold: Sequence[str] = (), further: Iterable[str] = ()) -> dict[str, Any]:

@@ -210,7 +210,9 @@ FAULTS: dict[str, FaultKind] = {
     "SCORER_ERROR": FaultKind(message="the scorer failed", hint="run with --debug and report it with `evalsuite check`", side="tool"),
 }
 
-_MACHINE_HINT = "score it again with more memory or fewer jobs (--jobs 1): `evalsuite run X --resume RUN_FOLDER` scores what is left"
+_MACHINE_HINT = (
+    "score it again with more memory, --jobs 1, or when the disk answers: `evalsuite run X --resume RUN_FOLDER` scores what is left"
+)
 
 # Faults with the status `unscored`: neither the submission nor gold is at fault, and there is no score.
 UNSCORED = frozenset(code for code, kind in FAULTS.items() if kind.side in ("setup", "nobody"))
@@ -240,6 +242,13 @@ def side_of(fault: Fault) -> Side:
 def hint_of(fault: Fault) -> str:
     """Return what to do about a fault. A limit of the machine has its own hint, because the answer is not at fault."""
     return _MACHINE_HINT if fault.side and fault.code == "LIMIT" else FAULTS[fault.code].hint
+
+
+def machine_error(place: object, fault: Fault) -> MachineError:
+    """Return the error of a command that cannot go on without a file (`place`, or that of the fault) that this machine does not read."""
+    return MachineError(
+        ": ".join(filter(None, (str(place or fault.where), fault.detail))), hint="call it again with more memory, or when the disk answers"
+    )
 
 
 def timeout_error(over: str, what: str, seconds: float) -> FaultError:

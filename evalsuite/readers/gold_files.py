@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.errors import FAULTS, FaultError, GoldError, SubmissionError, describe, reason_of
+from evalsuite.core.errors import FAULTS, FaultError, GoldError, SubmissionError, describe, machine_error, reason_of
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import METADATA, Answer, Fault, Submission
 from evalsuite.readers.json_text import Entry, parse_tree, read_text
@@ -296,6 +296,8 @@ def read_predictions(path: Path, limits: Limits, ids: Collection[str] | None) ->
             lines = enumerate(_ENDS.split(text))
             predictions, notes = [(str(number), line.split("\t")[0].strip() or None) for number, line in lines], []
     except FaultError as error:
+        if error.side == "setup":
+            raise machine_error(path.name, error.fault) from None
         hint = FAULTS[error.fault.code].hint
         raise SubmissionError(f"{path.name}: {describe(error.fault)}", hint=hint) from None
     answers = {name: _answer(name, query, limits) for name, query in predictions if query is not None}

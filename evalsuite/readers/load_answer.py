@@ -235,8 +235,8 @@ def read_gold_files(
 ) -> dict[str, Any]:
     """The parameters that name gold files, loaded: `gold` (and the `schema` of trees) in the shape they have.
 
-    An unreadable one of several becomes a `Fault`, a single one raises `FaultError`. `as_it_comes` returns big tables packed, and
-    several on demand.
+    An unreadable one of several becomes a `Fault`; a single one, and one that this machine does not read, raises `FaultError`.
+    `as_it_comes` returns big tables packed, and several on demand.
     """
 
     dialect = Dialect.from_parameters(parameters)
@@ -262,6 +262,8 @@ def read_gold_files(
         try:
             return read_file(name)
         except FaultError as error:
+            if error.side == "setup":
+                raise
             return error.fault
 
     gold = parameters["gold"]
@@ -275,7 +277,9 @@ def read_gold_files(
         except FaultError as error:
             # An unreadable text of gold's own entry is not the answer's fault.
             what = "" if "gold" not in trees or error.fault.where else "the schema, "
-            raise FaultError(error.fault.code, what + error.fault.detail, where=error.fault.where, side="gold") from error
+            raise FaultError(
+                error.fault.code, what + error.fault.detail, where=error.fault.where, side="setup" if error.side == "setup" else "gold"
+            ) from error
         except (MemoryError, RecursionError):
             raise FaultError("BAD_SPEC", "the gold entry does not fit into memory_mib, or nests too deep") from None
     if isinstance(gold, str):
@@ -372,6 +376,8 @@ def _gold_fault(instance_id: str, name: str, error: Exception) -> FaultError:
     why = "it does not fit into memory_mib, or nests too deep"
     if isinstance(error, FaultError):
         why = error.fault.detail or FAULTS[error.fault.code].message
+        if error.side == "setup":
+            return FaultError(error.fault.code, f"gold file {place}: {why}", side="setup")
     return FaultError("BAD_GOLD_FILE", f"gold file {place}: {why}")
 
 
@@ -400,7 +406,7 @@ def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any], *, priv
                 return (read_answer_tree if is_answer else read_tree)(handle, name=str(path), limits=limits)
         except FaultError as error:
             # The caller named the file, so the fault may name it too.
-            raise FaultError(error.fault.code, error.fault.detail, where=str(path)) from None
+            raise FaultError(error.fault.code, error.fault.detail, where=str(path), side=error.side) from None
 
     if form == "tree":
         trees = {key: parameters[key] for key in ("gold", "schema") if parameters.get(key) is not None}

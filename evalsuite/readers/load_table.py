@@ -105,7 +105,7 @@ def load_table(path: Path, limits: Limits, *, table: str | None = None, private:
             handle.seek(0)
             return read_csv_table(handle, name=path.name, limits=limits, dialect=dialect)
     except FaultError as error:
-        raise FaultError(error.fault.code, error.fault.detail, where=str(path)) from None
+        raise FaultError(error.fault.code, error.fault.detail, where=str(path), side=error.side) from None
 
 
 def as_texts(table: Table) -> Table:

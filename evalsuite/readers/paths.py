@@ -55,12 +55,8 @@ _ROOT_FLAGS = _flags("O_RDONLY", "O_DIRECTORY")
 _FOLDER_FLAGS = _flags("O_RDONLY", "O_DIRECTORY", "O_NOFOLLOW")
 # Detail of the fault for a file that exists and whose permissions exclude this user, and its hint.
 UNREADABLE, READABLE_HINT = "the file may not be read", "make it readable for this user"
-# No space, no descriptor, a disk or a server that fails: an answer causes none of these.
-OF_MACHINE = frozenset(
-    getattr(errno, name)
-    for name in ["ENOSPC", "EDQUOT", "EMFILE", "ENFILE", "ENOMEM", "ENOBUFS", "EFBIG", "EIO", "EAGAIN", "ESTALE", "ETIMEDOUT", "EINTR"]
-    if hasattr(errno, name)
-)
+# What a name alone causes. Any other error is the machine's: no descriptor, no memory, a disk or a server that fails.
+_OF_NAME = frozenset(getattr(errno, name) for name in ("EINVAL", "EILSEQ", "ETXTBSY") if hasattr(errno, name))
 _BY_DESCRIPTOR = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW") and hasattr(os, "O_DIRECTORY")
 
 
@@ -136,7 +132,7 @@ def reopen(handle: BufferedReader) -> BufferedReader:
     """The same open file from its beginning, with its own close: it may have no name any more. Both share one position, so read them in
     turn.
     """
-    copy = os.fdopen(os.dup(handle.fileno()), "rb")
+    copy: BufferedReader = BufferedReader(_File(os.dup(handle.fileno())))
     copy.seek(0)
     return copy
 
@@ -249,7 +245,7 @@ def _regular_file(descriptor: int, limit_bytes: float, gold_inodes: frozenset[In
             raise FaultError("BAD_PATH", "hard link to a gold file")
         if status.st_size > limit_bytes:
             raise FaultError("TOO_LARGE", f"{status.st_size} bytes, the limit is {int(limit_bytes)}")
-        return os.fdopen(descriptor, "rb")
+        return BufferedReader(_File(descriptor))
     except BaseException:
         os.close(descriptor)
         raise
@@ -265,11 +261,31 @@ def _fault_of_opening(error: OSError) -> FaultError:
         return FaultError("NOT_REGULAR_FILE")
     if error.errno in (errno.EACCES, errno.EPERM):
         return FaultError("MISSING_FILE", UNREADABLE)
-    if error.errno in OF_MACHINE:
-        return FaultError("LIMIT", f"this machine cannot open the file: {error.strerror}", side="setup")
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         return FaultError("MISSING_FILE")
-    return FaultError("MISSING_FILE", "the file cannot be opened")
+    if error.errno in _OF_NAME:
+        return FaultError("MISSING_FILE", "the file cannot be opened")
+    return FaultError("LIMIT", f"this machine cannot open the file: {reason_of(error)}", side="setup")
+
+
+def _fault_of_reading(error: OSError) -> FaultError:
+    return FaultError("LIMIT", f"this machine cannot read the file: {reason_of(error)}", side="setup")
+
+
+class _File(FileIO):
+    """A regular file whose failed reads raise `FaultError` of the machine: no content causes one."""
+
+    def readinto(self, buffer: "WriteableBuffer") -> int | None:
+        try:
+            return super().readinto(buffer)
+        except OSError as error:
+            raise _fault_of_reading(error) from None
+
+    def readall(self) -> bytes:
+        try:
+            return super().readall()
+        except OSError as error:
+            raise _fault_of_reading(error) from None
 
 
 def content_digest(handle: BinaryIO | FileIO) -> "hashlib._Hash":
@@ -369,10 +385,13 @@ class _DigestingHandle(io.RawIOBase):
 
 def _piece(descriptor: int, index: int) -> bytes:
     """Piece number `index` as it is in the file now: readers of one file share its position, and no buffer is used."""
-    os.lseek(descriptor, index * PIECE, os.SEEK_SET)
-    piece = os.read(descriptor, PIECE)
-    while 0 < len(piece) < PIECE and (more := os.read(descriptor, PIECE - len(piece))):
-        piece += more
+    try:
+        os.lseek(descriptor, index * PIECE, os.SEEK_SET)
+        piece = os.read(descriptor, PIECE)
+        while 0 < len(piece) < PIECE and (more := os.read(descriptor, PIECE - len(piece))):
+            piece += more
+    except OSError as error:
+        raise _fault_of_reading(error) from None
     return piece
 
 

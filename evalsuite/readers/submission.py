@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import FAULTS, FaultError, SubmissionError, count_words, describe, did_you_mean, join_names
+from evalsuite.core.errors import FAULTS, FaultError, SubmissionError, count_words, describe, did_you_mean, join_names, machine_error
 from evalsuite.core.types import METADATA, METADATA_ARRAY, Answer, Fault, Submission
 from evalsuite.readers.json_text import Block, Entry, Layout, Number, Obj, PlainLines, line_of, quote_value, read_array, read_objects
 from evalsuite.readers.json_text import place as _where
@@ -333,6 +333,8 @@ def _open(folder: Path, limits: Limits, name: str) -> BinaryIO:
     except FaultError as error:
         if not os.path.lexists(folder / name):
             raise no_metadata(folder, f" ({error.fault.code})") from None
+        if error.side == "setup":
+            raise machine_error(f"{folder.name}/{name}", error.fault) from None
         raise _unreadable(folder, name, error.fault) from None
     if handle.read(2) in (b"\xff\xfe", b"\xfe\xff"):
         handle.close()

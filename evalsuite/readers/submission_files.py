@@ -20,7 +20,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.core.errors import NO_ROOM, FaultError, MissingExtraError, SubmissionError
+from evalsuite.core.errors import NO_ROOM, FaultError, MissingExtraError, SubmissionError, machine_error
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import METADATA, METADATA_ARRAY, Answer, Fault, Result, Submission, Task
 from evalsuite.readers.limits import Limits
@@ -125,22 +125,23 @@ def file_contents(
     """For each of `submission_files` the SHA-256 of its bytes, or the fault that prevents opening it.
 
     For the metadata file it is that of the bytes that were read as answers, whatever the file contains now; so it is for those in `known`,
-    which `read_of` returns for a run's results.
+    which `read_of` returns for a run's results. A run leaves unscored what this machine does not read; else that raises `MachineError`.
     """
+    is_run = known is not None
     known = {**(known or {}), **({submission.metadata: submission.digest} if submission.digest is not None else {})}
-    return {name: known.get(name) or _content(submission, name, gold_inodes) for name in submission_files(submission)}
+    return {name: known.get(name) or _content(submission, name, gold_inodes, is_run) for name in submission_files(submission)}
 
 
-def _content(submission: Submission, name: str, gold_inodes: frozenset[Inode] = frozenset()) -> str:
+def _content(submission: Submission, name: str, gold_inodes: frozenset[Inode] = frozenset(), is_run: bool = False) -> str:
     # The metadata file has a limit of its own, within which it was read.
     most = math.inf if name == submission.metadata else submission.limit_bytes
     try:
         with open_confined(submission.folder, name, limit_bytes=most, gold_inodes=gold_inodes) as handle:
             return content_digest(handle).hexdigest()
     except FaultError as error:
+        if error.side == "setup" and not is_run:
+            raise machine_error(submission.folder / name, error.fault) from None
         return error.fault.code
-    except OSError as error:
-        return type(error).__name__
 
 
 def named_hash(submission: Submission) -> str:

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import DiskCache
-from evalsuite.core.errors import FaultError, MachineError, OutputError, SubmissionError, UsageError, describe
+from evalsuite.core.errors import FaultError, MachineError, OutputError, SubmissionError, UsageError, describe, machine_error
 from evalsuite.core.scores import METADATA, Rule
 from evalsuite.core.status import UNGRADED
 from evalsuite.gold.errata import ERRATA_FILE, read_errata
@@ -82,6 +82,8 @@ class Unpacker:
                     digest = content_digest(copy).hexdigest()  # type: ignore[arg-type]
                     return self._find_folder(digest) or self._unpack(copy, archive, digest)
         except FaultError as error:
+            if error.side == "setup":
+                raise machine_error(archive, error.fault) from None
             raise SubmissionError(describe(error.fault)) from None
 
     def _find_folder(self, digest: str) -> Path | None:

@@ -4,13 +4,13 @@ import json
 import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, OutputError, SubmissionError, UsageError, describe
+from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, OutputError, SubmissionError, UsageError, describe, machine_error
 from evalsuite.core.registry import fits
 from evalsuite.core.types import Answer, Fault, Gold, Submission
 from evalsuite.gold.layouts import read_gold, read_submission, reference_of
@@ -64,7 +64,8 @@ def read_submission_in_worker(
     if isolation == "none":
         if fork_server is not None:
             fork_server.load(modules)
-        return _refuse_other_kinds(read_submission(folder, limits, layout=layout, mode=mode, ids=id_set), gold)
+        with _naming_unread_file(folder):
+            return _refuse_other_kinds(read_submission(folder, limits, layout=layout, mode=mode, ids=id_set), gold)
     place, answers, rest = folder.absolute(), dict[str, Answer](), dict[str, Any]()
     n_bytes = _metadata_bytes(place, int(limits["metadata_bytes"]))
     names = None if id_set is None else sorted(id_set)
@@ -73,7 +74,7 @@ def read_submission_in_worker(
         readable=[place], hidden=hidden, hostile=place, limits=limits, fork_server=fork_server, modules=modules, has_peer=has_peer
     )
     try:
-        with worker as calls:
+        with _naming_unread_file(folder), worker as calls:
             for message in calls.stream(_STREAM, str(place), dict(limits), reference_of(layout).target, mode, names, n_bytes=n_bytes):
                 if isinstance(message, dict):
                     rest = {**message, "notes": tuple(message["notes"]), "unknown": tuple(map(tuple, message["unknown"]))}
@@ -82,8 +83,6 @@ def read_submission_in_worker(
                     answers.update((name, _answer(name, row)) for name, row in zip(of, message, strict=True) if name is not None)
             if idle_readers is not None:
                 idle_readers.append(calls.release())
-    except FaultError as error:
-        raise _unreadable(folder, error) from None
     except SubmissionError as error:
         raise SubmissionError(error.message.replace(str(place), str(folder)), hint=error.hint.replace(str(place), str(folder))) from None
     return _refuse_other_kinds(Submission(folder=folder, answers=answers, limit_bytes=limits["file_bytes"], **rest), gold)
@@ -112,10 +111,21 @@ def _metadata_bytes(place: Path, most: int) -> int:
         return 0
 
 
-def _unreadable(folder: Path, error: FaultError) -> SubmissionError:
+@contextmanager
+def _naming_unread_file(folder: Path) -> Iterator[None]:
+    """Raise a fault of the block as the error of a submission that cannot be read."""
+    try:
+        yield
+    except FaultError as error:
+        raise _unreadable(folder, error) from None
+
+
+def _unreadable(folder: Path, error: FaultError) -> EvalsuiteError:
+    file = f"{folder.name}/{metadata_name(folder)}" if folder.is_dir() else folder.name
+    if error.side == "setup":
+        return machine_error(file, error.fault)
     raises_it = "--limit NAME=VALUE, or `limits` in suite.yaml, raises it"
     hint = raises_it if error.fault.code in ("TIMEOUT", "LIMIT") else FAULTS[error.fault.code].hint
-    file = f"{folder.name}/{metadata_name(folder)}" if folder.is_dir() else folder.name
     return SubmissionError(f"{file}: {describe(error.fault)}", hint=hint)
 
 

@@ -21,7 +21,7 @@ from evalsuite.core.errors import FAULTS, FaultError, describe, machine_fault, r
 from evalsuite.core.plugin_calls import OFFICIAL_CALLBACK, OfficialError, allowing_programs, failure, late_strict, official_only
 from evalsuite.core.registry import Scorer
 from evalsuite.core.types import Check, Fault, Problem, Result, Score, Table, Task
-from evalsuite.readers.paths import OF_MACHINE, AnswerFiles, Inode
+from evalsuite.readers.paths import AnswerFiles, Inode
 from evalsuite.runs.instance_checks import (
     JUDGE,
     JUDGE_OFFICIAL,
@@ -131,7 +131,8 @@ def read_prediction(request: ReadRequest, files: AnswerFiles) -> Prediction:
         except (MemoryError, RecursionError):
             payloads[form] = Fault(code="LIMIT", detail="the file does not fit into memory_mib or nests too deep")
         except OSError as error:
-            if error.errno not in OF_MACHINE:
+            if error.errno is None:
+                # A library's, about the content.
                 raise
             payloads[form] = machine_fault(f"this machine cannot read the file: {reason_of(error)}")
     return Prediction(payloads=payloads, seconds=time.perf_counter() - started)

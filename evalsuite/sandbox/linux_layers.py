@@ -14,6 +14,7 @@ The numbers are the kernel's own and never change (`linux/sched.h`, `linux/mount
 """
 
 import ctypes
+import errno
 import os
 import signal
 import socket
@@ -41,6 +42,8 @@ _NEWEST_RIGHTS = (1 << 16) - 1
 _NET_RIGHTS, _SCOPES = 0b11, 0b11
 _O_PATH = 0o10000000
 PACKAGE = Path(evalsuite.__file__).resolve().parent
+# No such path, or none for this user.
+_NOTHING_TO_READ = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL)
 # Paths that duckdb reads; without the first two it aborts.
 SYSTEM = ("/proc/self", "/sys/fs/cgroup", "/dev/null", "/dev/urandom")
 
@@ -105,8 +108,10 @@ def parts_without(path: str, hidden: Iterable[str]) -> list[str]:
     try:
         # A link would allow its target, wherever that is.
         children = [child.path for child in os.scandir(path) if not child.is_symlink()]
-    except OSError:
-        return []
+    except OSError as error:
+        if error.errno in _NOTHING_TO_READ:
+            return []
+        raise
     return [part for child in sorted(children) for part in parts_without(child, inside)]
 
 
@@ -131,8 +136,11 @@ def _library_paths(folder: str, path: Sequence[str]) -> tuple[str, ...]:
 def _allow(ruleset: int, path: str, rights: int) -> None:
     try:
         descriptor = os.open(path, _O_PATH | os.O_CLOEXEC)
-    except OSError:
-        return
+    except OSError as error:
+        if error.errno in _NOTHING_TO_READ:
+            return
+        # What this machine fails to open would look like an answer without permission.
+        raise
     try:
         # The kernel refuses folder-only rights for a file.
         rights &= ~0 if stat.S_ISDIR(os.fstat(descriptor).st_mode) else _OF_FILES

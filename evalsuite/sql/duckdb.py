@@ -39,6 +39,7 @@ from evalsuite.sql.session import (
     not_allowed_error,
     sql_error,
     text_of,
+    unread_database_error,
 )
 
 if TYPE_CHECKING:
@@ -505,6 +506,8 @@ def _fault_of(error: Exception, sql: str) -> FaultError:
     # An error class that no statement can trigger with a text of its own: `error()` raises another class.
     if type(error) in (duckdb.Error, duckdb.IOException, duckdb.FatalException) and text.startswith(("Corrupt", "IO Error: Corrupt")):
         return FaultError("NEEDS_CONNECTION", "the database is damaged: DuckDB cannot read its file", side="setup")
+    if type(error) is duckdb.IOException and text.startswith("IO Error: Could not read from file"):
+        return unread_database_error()
     if isinstance(error, duckdb.PermissionException):
         return not_allowed_error(OUTSIDE, find_name(text, sql) or "a file is opened")
     if isinstance(error, duckdb.CatalogException) and "extension" in text.partition("\n")[0]:

@@ -36,7 +36,18 @@ from evalsuite.sql import ENGINES, is_embedded, open_session
 from evalsuite.sql.frozen_clock import reads_time
 from evalsuite.sql.query_pairs import EVALUATORS, time_ratio
 from evalsuite.sql.result_csv import ColumnKind, CsvFile, CsvText
-from evalsuite.sql.session import Connection, Cost, Executed, QueryLimits, Session, Stream, Written, only_statement, read_of
+from evalsuite.sql.session import (
+    Connection,
+    Cost,
+    Executed,
+    QueryLimits,
+    Session,
+    Stream,
+    Written,
+    only_statement,
+    read_of,
+    unread_database_error,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -257,6 +268,8 @@ def _statement_faults() -> Iterator[None]:
         raise FaultError("LIMIT", "the statement needs more memory than the limit memory_mib") from None
     except (ClosedError, ConnectionError):
         raise
+    except OSError as error:
+        raise unread_database_error(reason_of(error)) from None
     except Exception as error:
         failure("the statement", error)
         raise FaultError("WORKER_DIED", f"the worker died {RUNNING.died}") from None

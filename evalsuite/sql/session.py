@@ -224,6 +224,11 @@ def not_allowed_error(reason: str, part: str = "") -> FaultError:
     return FaultError("SQL_NOT_ALLOWED", f"{reason}: {part_name}" if part_name else reason)
 
 
+def unread_database_error(reason: str = "input/output error") -> FaultError:
+    """The fault of a disk or a server that does not give the database's bytes: no statement causes it."""
+    return FaultError("NEEDS_CONNECTION", f"this machine cannot read the database: {reason}", side="setup")
+
+
 def find_name(text: str, sql: str) -> str:
     """The first name in an engine's first line that also occurs in the statement; nothing else of the engine's text is shown. Empty if
     none.

@@ -28,6 +28,7 @@ from evalsuite.sql.session import (
     not_allowed_error,
     sql_error,
     text_of,
+    unread_database_error,
 )
 
 _log = logging.getLogger(__name__)
@@ -224,6 +225,8 @@ class SqliteSession(Session):
             return FaultError("LIMIT", NO_TEMPORARY_FILE)
         if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
             return FaultError("NEEDS_CONNECTION", f"the database is {DAMAGED}", side="setup")
+        if name.startswith("SQLITE_IOERR"):
+            return unread_database_error()
         if name == "SQLITE_NOMEM":
             return FaultError("LIMIT", "the statement needs more memory than the limit memory_mib")
         kinds = (

@@ -231,6 +231,7 @@ def test_an_instance_id_is_one_folder_and_the_path_stays_below_it(id_: str, path
         (errno.ENOENT, "MISSING_FILE", "", "submission"),
         (errno.ENOTDIR, "MISSING_FILE", "", "submission"),
         (errno.EMFILE, "LIMIT", "this machine cannot open the file: Too many open files", "setup"),
+        (errno.ENOTCONN, "LIMIT", "this machine cannot open the file: Transport endpoint is not connected", "setup"),
         (errno.ETXTBSY, "MISSING_FILE", "the file cannot be opened", "submission"),
     ],
 )

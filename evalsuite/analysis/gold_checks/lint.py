@@ -359,10 +359,10 @@ def find_tree_faults(book: Book) -> Iterator[LintFinding]:
                 where: dict[str, Any] = {"folder": book.folder, "instance_id": spot.instance.instance_id}
                 read = read_gold_files("tree", spot.check.parameters, limits=book.limits, **where)
             except FaultError as error:
-                fault = reader_fault(error)
-                missing = fault.code == "MISSING_FILE"
                 names = (spot.check.parameters.get(key) for key in ("gold", "schema"))
                 name = next((value for value in names if isinstance(value, str)), "gold")
+                fault = reader_fault(error, book.folder / spot.instance.instance_id / name)
+                missing = fault.code == "MISSING_FILE"
                 message = f"{name}: {'the file is not there' if missing else fault.detail or fault.code}"
                 hint = f"gold files belong in <gold>/{spot.instance.instance_id}/"
                 yield spot.finding("missing-file" if missing else "tree-json", message, hint=hint)

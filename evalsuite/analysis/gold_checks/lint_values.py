@@ -23,7 +23,7 @@ from evalsuite.compare.strict_columns import read_native
 from evalsuite.compare.table_parameters import is_bare, needs_quotes
 from evalsuite.compare.values import Percent, is_null_word, is_written_form, number_gold, read_cell
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import EvalsuiteError, FaultError, GoldError, count_words, describe
+from evalsuite.core.errors import EvalsuiteError, FaultError, GoldError, count_words, describe, machine_error
 from evalsuite.core.types import Check, Fault, GoldInstance, Suite, Table
 from evalsuite.gold import spec as gold_reader
 from evalsuite.gold.layouts import entries_of, layout_named, layout_of
@@ -208,7 +208,7 @@ class Book:
         try:
             read = read_gold_files(form, parameters, folder=self.folder, instance_id=id_, limits=self.limits)["gold"]
         except FaultError as error:
-            self.unread.append((spot, file, reader_fault(error)))
+            self.unread.append((spot, file, reader_fault(error, self.folder / id_ / file)))
             return
         for part, table in read.items() if isinstance(read, Mapping) else [("", read)]:
             if isinstance(table, Fault):
@@ -217,10 +217,12 @@ class Book:
                 yield part, table
 
 
-def reader_fault(error: FaultError) -> Fault:
-    """Return the reader's own fault behind the gold fault."""
+def reader_fault(error: FaultError, place: Path) -> Fault:
+    """Return the reader's own fault behind the gold fault of a file. Raises `MachineError` if this machine does not read it."""
     while isinstance(error.__cause__, FaultError):
         error = error.__cause__
+    if error.side == "setup":
+        raise machine_error(place, error.fault) from None
     return error.fault
 
 

@@ -28,10 +28,10 @@ from evalsuite.core.errors import (
     UNSCORED,
     EvalsuiteError,
     FaultError,
-    MachineError,
     describe,
     did_you_mean,
     error_sentence,
+    machine_error,
     unicode_form_hint,
 )
 from evalsuite.core.registry import CONNECTION_PARAMETERS
@@ -265,8 +265,7 @@ class _AnswerValidator:
                         fault, note = self.calls.call(_LOOK, *reading, copy=copy, n_bytes=n_bytes)
         except FaultError as error:
             if error.fault.side == "setup":
-                hint = "validate it on a machine, or in a group, with more memory"
-                raise MachineError(f"{answer.where}: {answer.instance_id}: {error.fault.detail}", hint=hint) from None
+                raise machine_error(f"{answer.where}: {answer.instance_id}", error.fault) from None
             return error.fault
         if note:
             self.notes.append(f"{answer.where}: {answer.instance_id}: {value}: {note}")
@@ -333,6 +332,8 @@ def fault_and_note(
                 # Read to the end: the last rows may be broken.
                 table.read()
     except FaultError as error:
+        if error.side == "setup":
+            raise
         return (error.fault.code, error.fault.detail), ""
     note = other_delimiter(read.header) if isinstance(read, Table | UnreadTable) else ""
     fault = next((table for table in read.values() if isinstance(table, Fault)), None) if form == "database" else None
