@@ -125,7 +125,7 @@ def open_trusted(path: Path, *, limit_bytes: float) -> BufferedReader:
         descriptor = os.open(path, _TRUSTED_FLAGS)
     except OSError as error:
         raise _fault_of_opening(error) from None
-    return _regular_file(descriptor, limit_bytes, frozenset())
+    return _regular_file(descriptor, limit_bytes, frozenset(), place=str(path))
 
 
 def reopen(handle: BufferedReader) -> BufferedReader:
@@ -234,7 +234,7 @@ def _resolve(root: Path, parts: list[str]) -> int:
     return os.open(place, _FILE_FLAGS)
 
 
-def _regular_file(descriptor: int, limit_bytes: float, gold_inodes: frozenset[Inode]) -> BufferedReader:
+def _regular_file(descriptor: int, limit_bytes: float, gold_inodes: frozenset[Inode], *, place: str = "") -> BufferedReader:
     """The handle of a descriptor that is a regular file, not one of gold's, of at most `limit_bytes` bytes; else it is closed."""
     try:
         status = os.fstat(descriptor)
@@ -245,7 +245,7 @@ def _regular_file(descriptor: int, limit_bytes: float, gold_inodes: frozenset[In
             raise FaultError("BAD_PATH", "hard link to a gold file")
         if status.st_size > limit_bytes:
             raise FaultError("TOO_LARGE", f"{status.st_size} bytes, the limit is {int(limit_bytes)}")
-        return BufferedReader(_File(descriptor))
+        return BufferedReader(_File(descriptor, place))
     except BaseException:
         os.close(descriptor)
         raise
@@ -268,24 +268,28 @@ def _fault_of_opening(error: OSError) -> FaultError:
     return FaultError("LIMIT", f"this machine cannot open the file: {reason_of(error)}", side="setup")
 
 
-def _fault_of_reading(error: OSError) -> FaultError:
-    return FaultError("LIMIT", f"this machine cannot read the file: {reason_of(error)}", side="setup")
+def _fault_of_reading(error: OSError, place: str = "") -> FaultError:
+    return FaultError("LIMIT", f"this machine cannot read the file: {reason_of(error)}", where=place, side="setup")
 
 
 class _File(FileIO):
-    """A regular file whose failed reads raise `FaultError` of the machine: no content causes one."""
+    """A regular file whose failed reads raise `FaultError` of the machine: no content causes one. `place` names it."""
+
+    def __init__(self, descriptor: int, place: str = "") -> None:
+        super().__init__(descriptor)
+        self._place = place
 
     def readinto(self, buffer: "WriteableBuffer") -> int | None:
         try:
             return super().readinto(buffer)
         except OSError as error:
-            raise _fault_of_reading(error) from None
+            raise _fault_of_reading(error, self._place) from None
 
     def readall(self) -> bytes:
         try:
             return super().readall()
         except OSError as error:
-            raise _fault_of_reading(error) from None
+            raise _fault_of_reading(error, self._place) from None
 
 
 def content_digest(handle: BinaryIO | FileIO) -> "hashlib._Hash":

@@ -16,7 +16,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, SubmissionError, UsageError
+from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, MachineError, SubmissionError, UsageError
 from evalsuite.core.types import PLACES, Task
 
 # Kinds of replies: an item as JSON, an item of bytes, the end, a fault or another error that the function raised. A judge sends OFFICIAL
@@ -134,8 +134,8 @@ def item_of(frame: bytes) -> tuple[bytes, Any]:
         case [str(code), detail, where, side] if kind == FAULT and code in FAULTS:
             raise FaultError(code, str(detail), where=str(where), side="setup" if side == "setup" else None)
         case [message, hint, name] if kind == ERROR:
-            error = next((error_class for error_class in (SubmissionError, UsageError) if error_class.__name__ == name), EvalsuiteError)
-            raise error(str(message), hint=str(hint))
+            classes = (SubmissionError, UsageError, MachineError)
+            raise next((one for one in classes if one.__name__ == name), EvalsuiteError)(str(message), hint=str(hint))
     raise ValueError("a worker sent no reply")
 
 

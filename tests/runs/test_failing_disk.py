@@ -12,7 +12,7 @@ import pytest
 from evalsuite.analysis.gold_checks.lint_values import reader_fault
 from evalsuite.analysis.gold_checks.readiness import fault_and_note
 from evalsuite.core.disk_cache import DiskCache
-from evalsuite.core.errors import FaultError, MachineError
+from evalsuite.core.errors import FaultError, MachineError, machine_error
 from evalsuite.core.types import Answer, Check, GoldInstance, Submission, Task
 from evalsuite.readers.csv_dialect import Dialect
 from evalsuite.readers.limits import resolve_limits
@@ -22,6 +22,7 @@ from evalsuite.readers.paths import AnswerFiles, open_trusted, reopen
 from evalsuite.readers.submission_files import file_contents
 from evalsuite.runs.leaderboard_entries import Unpacker
 from evalsuite.runs.worker_pool import Pool
+from evalsuite.sandbox.messages import error_reply, item_of
 from evalsuite.sql.duckdb import _fault_of
 from evalsuite.sql.execution import read_fingerprint
 from evalsuite.sql.session import Connection, QueryLimits
@@ -42,6 +43,11 @@ def test_each_way_to_read_a_file() -> None:
             with pytest.raises(FaultError, match=SAID) as failed:
                 read()
             assert (failed.value.fault.code, failed.value.side) == ("LIMIT", "setup")
+    with open_trusted(MEMORY, limit_bytes=9) as handle, pytest.raises(FaultError) as failed:
+        handle.read()
+    assert machine_error("", failed.value.fault).message == f"{MEMORY}: {SAID}"
+    with pytest.raises(MachineError, match=f"^{MEMORY}: {SAID}"):
+        item_of(error_reply(machine_error("", failed.value.fault)))
     with pytest.raises(FaultError, match=SAID) as failed:
         AnswerFiles(Path("/proc"), ID, LIMITS).open("mem")
     assert failed.value.side == "setup"
