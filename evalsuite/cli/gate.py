@@ -265,7 +265,7 @@ def _message_and_hint(error: EvalsuiteError | FaultError) -> tuple[str, str]:
         return error.message, error.hint
     from evalsuite.core.errors import FAULTS, machine_error
 
-    if error.side == "setup":
+    if error.is_of_machine:
         error = machine_error("", error.fault)
         return error.message, error.hint
     return describe(error.fault), FAULTS[error.fault.code].hint

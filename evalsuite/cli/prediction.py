@@ -123,7 +123,7 @@ def check_prediction(
         else:
             result = score(name, prediction, judge=judge_client, allow_programs=allow_programs, **parameters)
     except FaultError as error:
-        if error.side == "setup":
+        if error.is_of_machine:
             raise machine_error("", error.fault) from None
         hint = "" if error.fault.code == "MISSING_FILE" else FAULTS[error.fault.code].hint
         raise UsageError(describe(error.fault), hint=hint) from None

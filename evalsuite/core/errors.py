@@ -233,6 +233,11 @@ class FaultError(Exception):
         self.side: Side = side or FAULTS[code].side
         self.fault = Fault(code=code, detail=detail, where=where, side="setup" if side == "setup" != FAULTS[code].side else "")
 
+    @property
+    def is_of_machine(self) -> bool:
+        """Whether a machine that lacks something is responsible where otherwise the submission or gold is."""
+        return self.fault.side == "setup"
+
 
 def side_of(fault: Fault) -> Side:
     """Return the responsible party of a fault."""

@@ -296,7 +296,7 @@ def read_predictions(path: Path, limits: Limits, ids: Collection[str] | None) ->
             lines = enumerate(_ENDS.split(text))
             predictions, notes = [(str(number), line.split("\t")[0].strip() or None) for number, line in lines], []
     except FaultError as error:
-        if error.side == "setup":
+        if error.is_of_machine:
             raise machine_error(path.name, error.fault) from None
         hint = FAULTS[error.fault.code].hint
         raise SubmissionError(f"{path.name}: {describe(error.fault)}", hint=hint) from None

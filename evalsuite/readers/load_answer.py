@@ -262,7 +262,7 @@ def read_gold_files(
         try:
             return read_file(name)
         except FaultError as error:
-            if error.side == "setup":
+            if error.is_of_machine:
                 raise
             return error.fault
 
@@ -278,7 +278,7 @@ def read_gold_files(
             # An unreadable text of gold's own entry is not the answer's fault.
             what = "" if "gold" not in trees or error.fault.where else "the schema, "
             raise FaultError(
-                error.fault.code, what + error.fault.detail, where=error.fault.where, side="setup" if error.side == "setup" else "gold"
+                error.fault.code, what + error.fault.detail, where=error.fault.where, side="setup" if error.is_of_machine else "gold"
             ) from error
         except (MemoryError, RecursionError):
             raise FaultError("BAD_SPEC", "the gold entry does not fit into memory_mib, or nests too deep") from None
@@ -376,7 +376,7 @@ def _gold_fault(instance_id: str, name: str, error: Exception) -> FaultError:
     why = "it does not fit into memory_mib, or nests too deep"
     if isinstance(error, FaultError):
         why = error.fault.detail or FAULTS[error.fault.code].message
-        if error.side == "setup":
+        if error.is_of_machine:
             return FaultError(error.fault.code, f"gold file {place}: {why}", side="setup")
     return FaultError("BAD_GOLD_FILE", f"gold file {place}: {why}")
 

@@ -333,7 +333,7 @@ def _open(folder: Path, limits: Limits, name: str) -> BinaryIO:
     except FaultError as error:
         if not os.path.lexists(folder / name):
             raise no_metadata(folder, f" ({error.fault.code})") from None
-        if error.side == "setup":
+        if error.is_of_machine:
             raise machine_error(f"{folder.name}/{name}", error.fault) from None
         raise _unreadable(folder, name, error.fault) from None
     if handle.read(2) in (b"\xff\xfe", b"\xfe\xff"):

@@ -139,7 +139,7 @@ def _content(submission: Submission, name: str, gold_inodes: frozenset[Inode] = 
         with open_confined(submission.folder, name, limit_bytes=most, gold_inodes=gold_inodes) as handle:
             return content_digest(handle).hexdigest()
     except FaultError as error:
-        if error.side == "setup" and not is_run:
+        if error.is_of_machine and not is_run:
             raise machine_error(submission.folder / name, error.fault) from None
         return error.fault.code
 

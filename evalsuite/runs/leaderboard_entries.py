@@ -82,7 +82,7 @@ class Unpacker:
                     digest = content_digest(copy).hexdigest()  # type: ignore[arg-type]
                     return self._find_folder(digest) or self._unpack(copy, archive, digest)
         except FaultError as error:
-            if error.side == "setup":
+            if error.is_of_machine:
                 raise machine_error(archive, error.fault) from None
             raise SubmissionError(describe(error.fault)) from None
 

@@ -122,7 +122,7 @@ def _naming_unread_file(folder: Path) -> Iterator[None]:
 
 def _unreadable(folder: Path, error: FaultError) -> EvalsuiteError:
     file = f"{folder.name}/{metadata_name(folder)}" if folder.is_dir() else folder.name
-    if error.side == "setup":
+    if error.is_of_machine:
         return machine_error(file, error.fault)
     raises_it = "--limit NAME=VALUE, or `limits` in suite.yaml, raises it"
     hint = raises_it if error.fault.code in ("TIMEOUT", "LIMIT") else FAULTS[error.fault.code].hint

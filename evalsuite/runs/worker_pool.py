@@ -322,7 +322,8 @@ def seconds_of(pair: WorkerPair, sizes: Mapping[str, int]) -> float:
     if not pair.tasks:
         return math.inf
     task = pair.tasks[0]
-    with_gold_query = bool(task.databases) and pair.stage() == "compared"
+    # A fused worker has one stage.
+    with_gold_query = bool(task.databases) and ("fused" in pair.workers or pair.stage() == "compared")
     return answer_seconds(task.limits, sizes.get(task.instance.instance_id, 0), with_gold_query=with_gold_query)
 
 

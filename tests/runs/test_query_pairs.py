@@ -14,6 +14,7 @@ from evalsuite.cli import main
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 GOLD = (("SELECT name FROM t WHERE n > 1", "my shop"), ("SELECT count(*) FROM t", "my shop"), ("SELECT n FROM t ORDER BY n", "school"))
+ENDLESS = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT max(i) FROM r"
 
 
 @pytest.fixture
@@ -75,10 +76,18 @@ def test_what_is_no_answer_and_what_fails(here: Path) -> None:
 
 def test_an_endless_answer_is_late_and_costs_the_others_nothing(here: Path) -> None:
     """The engine is stopped at the limit; the next answers are right."""
-    endless = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT max(i) FROM r"
-    name = with_queries(here / "pred.json", {"0": endless, "1": GOLD[1][0], "2": GOLD[2][0]})
+    name = with_queries(here / "pred.json", {"0": ENDLESS, "1": GOLD[1][0], "2": GOLD[2][0]})
     rows = scored(name, "--databases", "dbs", "--rules", "bird-ex", "--limit", "seconds=0.5", "--jobs", "1")
     assert [(row["status"], row["score"]) for row in rows] == [("timeout", 0), ("scored", 1), ("scored", 1)]
+
+
+@pytest.mark.parametrize("isolation", ["process", "none"])
+def test_an_endless_gold_query_is_golds_fault(isolation: str, here: Path) -> None:
+    """It ends by its own limit, whichever worker runs it, before the answer is out of time."""
+    write_gold(here / "gold.sql", [(ENDLESS, "school"), GOLD[2]])
+    name = with_queries(here / "pred.json", {"0": "SELECT 1", "1": GOLD[2][0]})
+    rows = scored(name, "--databases", "dbs", "--rules", "bird-ex", "--limit", "seconds=0.2", "--jobs", "1", "--isolation", isolation)
+    assert [(row["status"], row["score"]) for row in rows] == [("gold_fault", None), ("scored", 1)]
 
 
 def test_what_is_absent_is_unscored(here: Path) -> None:

@@ -221,7 +221,7 @@ def reader_fault(error: FaultError, place: Path) -> Fault:
     """Return the reader's own fault behind the gold fault of a file. Raises `MachineError` if this machine does not read it."""
     while isinstance(error.__cause__, FaultError):
         error = error.__cause__
-    if error.side == "setup":
+    if error.is_of_machine:
         raise machine_error(place, error.fault) from None
     return error.fault
 

@@ -332,7 +332,7 @@ def fault_and_note(
                 # Read to the end: the last rows may be broken.
                 table.read()
     except FaultError as error:
-        if error.side == "setup":
+        if error.is_of_machine:
             raise
         return (error.fault.code, error.fault.detail), ""
     note = other_delimiter(read.header) if isinstance(read, Table | UnreadTable) else ""
