@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import EvalsuiteError, FaultError, error_sentence, join_names, side_of
+from evalsuite.core.errors import EvalsuiteError, FaultError, error_sentence, join_names
 from evalsuite.core.registry import CONNECTION_PARAMETERS
 from evalsuite.core.types import Check, Fault, Gold, GoldInstance, Result, Task
 from evalsuite.readers.limits import CLOCK
@@ -230,8 +230,6 @@ class SqlAnswers:
     def _fail(self, task: Task, answered: "QueryOutcome") -> Result:
         fault = answered.outcome
         assert isinstance(fault, Fault)
-        if side_of(fault) == "setup":
-            return unjudged_result(task, fault, seconds=answered.seconds)
         status = {"TIMEOUT": "timeout", "WORKER_DIED": "crashed"}.get(fault.code, "submission_fault")
         return fault_result(task, fault, status=status, seconds=answered.seconds)  # type: ignore[arg-type]
 

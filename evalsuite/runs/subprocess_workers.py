@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from evalsuite.core.errors import side_of, timeout_error
+from evalsuite.core.errors import timeout_error
 from evalsuite.core.import_ref import LazyModule
 from evalsuite.core.types import Fault, Result, Task
 from evalsuite.readers.paths import Inode
-from evalsuite.runs.instance_checks import JUDGE, JUDGE_OFFICIAL, fault_result, out_of_budget, unjudged_result
+from evalsuite.runs.instance_checks import JUDGE, JUDGE_OFFICIAL, fault_result, out_of_budget
 from evalsuite.runs.run_files import result_of_worker
 from evalsuite.sandbox.fork_server import import_path, start_error, worker_environment
 from evalsuite.sandbox.limits import Alarm, Budget, Clock, Verdict, answer_seconds, killed_fault, size_of
@@ -132,8 +132,6 @@ class _SubprocessWorker:
             fault = timeout_error(over[0], "the answer", seconds).fault if over else killed_fault(what)
         else:
             fault = Fault(code="WORKER_DIED", detail="the worker died while the answer was being read or compared")
-        if side_of(fault) == "setup":
-            return unjudged_result(task, fault, seconds=time.monotonic() - started)
         return fault_result(task, fault, status="timeout" if over else "crashed", seconds=time.monotonic() - started)
 
     def kill(self) -> None:

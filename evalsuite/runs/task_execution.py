@@ -35,7 +35,6 @@ from evalsuite.runs.instance_checks import (
     read_request,
     skip_unscorable,
     table_names,
-    unjudged_result,
 )
 from evalsuite.scorers import SCORERS
 
@@ -175,8 +174,6 @@ def judge(task: Task, prediction: Prediction, helper: Helper | None = None, *, a
     assert task.answer is not None
     faults = [form for form in prediction.payloads.values() if isinstance(form, Fault)]
     if len(faults) == len(prediction.payloads):
-        if side_of(faults[0]) == "setup":
-            return unjudged_result(task, faults[0], seconds=prediction.seconds)
         # A query that its engine stopped in time is as late as one whose worker had to be killed.
         late: dict[str, Any] = {"status": "timeout"} if "query" in prediction.payloads and faults[0].code == "TIMEOUT" else {}
         return fault_result(task, faults[0], seconds=prediction.seconds, **late)
