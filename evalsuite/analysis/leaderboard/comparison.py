@@ -212,8 +212,8 @@ class ScoreShift:
     """How far the scores of one field (or scorer) moved from a to b.
 
     `distance` in [0, 1] is the area between both cumulative distributions (Wasserstein's first distance): 0.1 means that scores moved by
-    ten points on average. `p` comes from exchanging a and b within instances, or, if no instance is in both, between all of them: exact up
-    to 13 instances that differ, else drawn.
+    ten points on average. `p` comes from exchanging a and b within instances (with clusters: within whole clusters), or, if no instance is
+    in both, between all of them: exact up to 13 instances or clusters that differ, else drawn.
     """
 
     name: str
@@ -230,29 +230,42 @@ class ScoreShift:
 
 
 def score_shift(
-    name: str, a: Mapping[str, float], b: Mapping[str, float], *, n_resamples: int = N_RESAMPLES, seed: int = SEED
+    name: str,
+    a: Mapping[Any, float],
+    b: Mapping[Any, float],
+    *,
+    clusters: Mapping[Any, str] | None = None,
+    n_resamples: int = N_RESAMPLES,
+    seed: int = SEED,
 ) -> ScoreShift | None:
-    """Compute the shift between scores by instance id; None if a side has none. Instances of one side count only if none is in both."""
+    """Compute the shift between scores by instance id; None if a side has none. Instances of one side count only if none is in both.
+
+    `clusters` names the cluster of each instance that is in both.
+    """
     shared = [key for key in a if key in b]
     left, right = ([a[key] for key in shared], [b[key] for key in shared]) if shared else (list(a.values()), list(b.values()))
     if not left or not right:
         return None
-    distance, p, drawn = _permutation_distance(left, right, n_resamples, seed, paired=bool(shared))
+    names = [clusters[key] if clusters else key for key in shared]
+    distance, p, drawn = _permutation_distance(left, right, names, n_resamples, seed)
     means: dict[str, Any] = {"mean_a": sum(left) / len(left), "mean_b": sum(right) / len(right)}
     draws: dict[str, Any] = {"seed": seed, "n_resamples": n_resamples} if drawn else {}
     return ScoreShift(name=name, n_a=len(left), n_b=len(right), **means, distance=distance, p=p, paired=bool(shared), **draws)
 
 
 def _permutation_distance(
-    a: Sequence[float], b: Sequence[float], n_resamples: int, seed: int, *, paired: bool
+    a: Sequence[float], b: Sequence[float], names: Sequence[Any], n_resamples: int, seed: int
 ) -> tuple[float, float, bool]:
-    """Return (distance, p, whether p was drawn) under exchanges within pairs (without equal pairs), or between all scores."""
+    """Return (distance, p, whether p was drawn) under exchanges of all pairs of one name (without equal pairs), or between all scores."""
     import numpy as np
 
-    pairs = [pair for pair in zip(a, b, strict=True) if pair[0] != pair[1]] if paired else []
+    paired = bool(names)
+    pairs = [pair for pair in zip(a, b, names, strict=True) if pair[0] != pair[1]] if paired else []
     if paired and not pairs:
         return 0.0, 1.0, False
-    values, m = np.asarray(pairs, dtype=np.float64).ravel() if paired else np.asarray([*a, *b], dtype=np.float64), len(pairs)
+    values = np.asarray([pair[:2] for pair in pairs] if paired else [*a, *b], dtype=np.float64).ravel()
+    at = {name: i for i, name in enumerate(dict.fromkeys(name for *_, name in pairs))}
+    of_pair, m = np.asarray([at[name] for *_, name in pairs], dtype=np.intp), len(at)
     order = np.argsort(values, kind="stable")
     is_a = order % 2 == 0 if paired else order < len(a)
     gaps, weights = np.diff(values[order]), np.where(is_a, 1 / len(a), -1 / len(b))
@@ -265,7 +278,7 @@ def _permutation_distance(
         size = min(block, n_draws - start)
         if paired:
             bits = (np.arange(start, start + size)[:, None] >> np.arange(m)) & 1 if exact else rng.integers(2, size=(size, m))
-            drawn = (bits * 2.0 - 1.0)[:, order // 2] * weights
+            drawn = (bits * 2.0 - 1.0)[:, of_pair[order // 2]] * weights
         else:
             drawn = rng.permuted(np.tile(weights, (size, 1)), axis=1)
         far += int((_areas(drawn, gaps) >= observed - 1e-12).sum())
@@ -381,21 +394,20 @@ def _two_means(sides: Sequence[tuple[FieldNumbers, FieldNumbers]], at: int) -> t
     return sum(a[at] for a, _ in sides) / n, sum(b[at] for _, b in sides) / n
 
 
-def score_shifts(base: RunSide, other: RunSide, how: PairingOptions) -> tuple[ScoreShift, ...]:
+def score_shifts(base: RunSide, other: RunSide, how: PairingOptions, cluster_of: Mapping[str, str] | None = None) -> tuple[ScoreShift, ...]:
     """Return the shift of each field's F1, or of each scorer's scores if no tree scorer judged."""
     pairs = [(a, other.results[name]) for name, a in base.results.items() if name in other.results]
     judged_pairs = [(a, b) for a, b in pairs if how.value(a) is not None and how.value(b) is not None]
     by_fields = shows(how.level, "shape")
     fields = fields_by_unit(judged_pairs) if by_fields else {}
     if fields:
-        columns = {
-            path: ({str(at): a for at, a in enumerate(units.a)}, {str(at): b for at, b in enumerate(units.b)})
-            for path, units in fields.items()
-        }
+        shifts = []
+        for path, units in fields.items():
+            clusters = dict(enumerate(units.clusters(cluster_of) or ()))
+            shifts.append(score_shift(path, dict(enumerate(units.a)), dict(enumerate(units.b)), clusters=clusters))
     else:
         left, right = (_scores_by_column(side, how, with_fields=by_fields and not pairs) for side in (base, other))
-        columns = {name: (left[name], right[name]) for name in left if name in right}
-    shifts = [score_shift(name, a, b) for name, (a, b) in columns.items()]
+        shifts = [score_shift(name, left[name], right[name], clusters=cluster_of) for name in left if name in right]
     return tuple(sorted((shift for shift in shifts if shift is not None), key=lambda shift: shift.p))
 
 
@@ -590,7 +602,7 @@ def _candidate(base: RunSide, other: RunSide, how: PairingOptions, *, n_tests: i
         plan=plan_of(whole.a, whole.b, alpha=how.alpha / n_tests, clusters=whole.clusters(cluster_of)),
         right=(full[True, True], full[True, False], full[False, True], full[False, False]),
         **_parts(total, pairs, raw_pairs, shared, groups, how, cluster_of),
-        shift=score_shifts(base, other, how) if how.shift else (),
+        shift=score_shifts(base, other, how, cluster_of) if how.shift else (),
         bounds=difference_bounds(shared, how) if len(pairs) < len(shared) and not how.raw else None,
         corrected=other.corrected,
         people=None if how.raw else human_difference(pairs, how.value, (base.labels, other.labels)),

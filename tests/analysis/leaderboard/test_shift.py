@@ -18,17 +18,17 @@ pytestmark = pytest.mark.usefixtures("shared_fork_server")
 GRADES = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 
 
-@given(st.lists(st.tuples(GRADES, GRADES), min_size=1, max_size=7 if is_full() else 5))
+@given(st.lists(st.tuples(GRADES, GRADES), min_size=1, max_size=7 if is_full() else 5), st.integers(1, 7))
 @examples(60)
-def test_paired_shift_counts_all_exchanges(pairs: list[tuple[float, float]]) -> None:
-    """Distance as scipy's, p as the share of all exchanges within instances that move the scores as far."""
-    found = score_shift("s", {str(i): a for i, (a, _) in enumerate(pairs)}, {str(i): b for i, (_, b) in enumerate(pairs)})
+def test_paired_shift_counts_all_exchanges(pairs: list[tuple[float, float]], n_clusters: int) -> None:
+    """Distance as scipy's, p as the share of all exchanges within instances, or whole clusters of them, that move the scores as far."""
+    left, right = dict(enumerate(a for a, _ in pairs)), dict(enumerate(b for _, b in pairs))
+    found = score_shift("s", left, right, clusters=None if n_clusters == 7 else {i: f"c{i % n_clusters}" for i in left})
     distances = [
         scipy.stats.wasserstein_distance(
-            [b if swap else a for swap, (a, b) in zip(swaps, pairs, strict=True)],
-            [a if swap else b for swap, (a, b) in zip(swaps, pairs, strict=True)],
+            [pair[swaps[i % n_clusters]] for i, pair in enumerate(pairs)], [pair[1 - swaps[i % n_clusters]] for i, pair in enumerate(pairs)]
         )
-        for swaps in itertools.product([False, True], repeat=len(pairs))
+        for swaps in itertools.product([0, 1], repeat=n_clusters)
     ]
     assert found is not None
     assert found.distance == pytest.approx(distances[0])
@@ -117,6 +117,9 @@ def test_compare_tests_scorers_where_there_are_no_fields() -> None:
     assert compare(sides).candidates[0].shift == ()
     (found,) = compare(sides, shift=True).candidates[0].shift
     assert (found.name, found.n_a, found.distance, found.p) == ("string_match", 4, pytest.approx(0.75), pytest.approx(0.25))
+    groups = {"c0": ["q0", "q1"], "c1": ["q2", "q3"]}
+    clustered = [side("a", [0, 0, 0, 1], groups=groups, clusters=("c0", "c1")), sides[1]]
+    assert compare(clustered, shift=True).candidates[0].shift[0].p == pytest.approx(0.5)
 
 
 def test_compare_tests_other_instances() -> None:
