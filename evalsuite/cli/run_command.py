@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from evalsuite.core.types import Submission
     from evalsuite.reports.record import Record
     from evalsuite.runs.run_options import RunOptions
-    from evalsuite.runs.scoring import Run
+    from evalsuite.runs.scoring import FirstFailure, Run
     from evalsuite.sandbox.fork_server import ForkServer
 
 
@@ -34,21 +34,6 @@ if TYPE_CHECKING:
 _SECONDS_BETWEEN = 0.3
 _SHARE_OF_LOOKING = 10
 Snapshot = dict[str, tuple[int, int]]
-
-
-class FirstFailure(Exception):  # noqa: N818 - it is no error: it ends a run that was asked to end here
-    """An instance that is not right, with `--exitfirst`; `row` is its line of `results.jsonl`."""
-
-    def __init__(self, row: dict[str, Any], n_scored: int, folder: Path | None) -> None:
-        super().__init__(row["instance_id"])
-        self.row = row
-        self.n_scored = n_scored
-        self.folder = folder
-
-
-def is_right(status: str, score: float | None) -> bool:
-    """Return whether an instance is judged with the full score."""
-    return status == "scored" and score == 1
 
 
 def find_last_failed(gold: Path, runs: Path = opt.RUNS) -> tuple[str, ...]:
@@ -65,47 +50,10 @@ def find_last_failed(gold: Path, runs: Path = opt.RUNS) -> tuple[str, ...]:
         raise UsageError(f"no earlier run of {gold} in {runs}", hint="run without --lf first")
     for entry in reversed(entries):
         for result in entry.results():
-            right.setdefault(result.instance_id, is_right(result.status, result.score))
+            right.setdefault(result.instance_id, result.is_right)
         if not selected_part(entry.run.get("options", {})):
             break
     return tuple(name for name, was_right in right.items() if not was_right)
-
-
-class StopAtFirst:
-    """A progress callback that raises `FirstFailure`; the run folder stays unfinished and can be resumed.
-
-    It reads the journal of the run in `folder`. Results of a resumed run before the resumption are ignored.
-    """
-
-    def __init__(self, folder: Path, progress: Callable[[int, int], None], *, saved: bool, resumed: bool) -> None:
-        from evalsuite.runs.run_folder import RESULTS
-
-        self._journal = folder / RESULTS
-        # A partial last line is cut off before the run continues.
-        self._read = self._journal.read_bytes().rfind(b"\n") + 1 if resumed and self._journal.exists() else 0
-        self._progress = progress
-        self._folder = folder if saved else None
-
-    def __call__(self, done: int, total: int) -> None:
-        self._progress(done, total)
-        with self._journal.open("rb") as journal:
-            journal.seek(self._read)
-            new = journal.read()
-        self._read += len(new)
-        for line in new.splitlines():
-            row = json.loads(line)
-            if not is_right(row["status"], row["score"]):
-                raise FirstFailure(row, done, self._folder)
-
-
-def set_run_folder(options: "RunOptions", label: str, spare: Path) -> "RunOptions":
-    """Set the run folder of the options before the run: the requested one, a new one, or `spare` if nothing is saved."""
-    from evalsuite.core.dataclasses import replace
-    from evalsuite.runs.run_folder import new_folder
-
-    if options.resume is not None or options.out is not None:
-        return options
-    return replace(options, save=True, out=new_folder(options.runs_folder, label) if options.save else spare)
 
 
 class Moves:
@@ -588,11 +536,12 @@ def score_once(
     """Score, write and print, with the changes of `moves`; return the exit code."""
     from evalsuite.reports.record import record_of_run, redact_record
     from evalsuite.runs.run_folder import read_key, sign_run
+    from evalsuite.runs.scoring import FirstFailure, run
 
     key = read_key(sign) if sign is not None else None
     try:
         with ProgressBar(hidden=printing.json_ or printing.quiet) as progress:
-            finished = _run_to_end(folder, gold, options, progress, fork_server, exitfirst=exitfirst)
+            finished = run(folder, gold, options, progress=progress, fork_server=fork_server, exitfirst=exitfirst)
     except FirstFailure as failure:
         return _report_first_failure(failure, gold, printing.reveal)
     if key is not None and finished.folder is not None:
@@ -625,33 +574,13 @@ def score_once(
     return code
 
 
-def _run_to_end(
-    folder: Path, gold: Path, options: "RunOptions", progress: ProgressBar, fork_server: "ForkServer | None", *, exitfirst: bool
-) -> "Run":
-    """Return the whole run. Raises `FirstFailure` with `exitfirst` at the first failure."""
-    from evalsuite.runs.scoring import run
-
-    if not exitfirst:
-        return run(folder, gold, options, progress=progress, fork_server=fork_server)
-    from evalsuite.sandbox.temp_dirs import TempDir
-
-    with TempDir() as spare:
-        run_options = set_run_folder(options, folder.resolve().name, spare / "run")
-        place = run_options.resume or run_options.out
-        assert place is not None
-        stop = StopAtFirst(place, progress, saved=options.save, resumed=run_options.resume is not None)
-        finished = run(folder, gold, run_options, progress=stop, fork_server=fork_server)
-        return finished if options.save else replace(finished, folder=None)
-
-
-def _report_first_failure(failure: FirstFailure, gold: Path, level: str | None) -> int:
+def _report_first_failure(failure: "FirstFailure", gold: Path, level: str | None) -> int:
     """Show the instance that ended the run; return the exit code of a missed gate."""
-    from evalsuite.core.types import Result
     from evalsuite.gold.layouts import read_gold
     from evalsuite.reports.score_text import instance_text
 
     hidden = bool(read_gold(gold).suite.extra.get("hidden"))
-    result = redact(Result(**failure.row), level or default_level(hidden=hidden))
+    result = redact(failure.result, level or default_level(hidden=hidden))
     print(instance_text(result))
     on = f"; continue with --resume {failure.folder}" if failure.folder is not None else ""
     print(clean(f"done: stopped at {result.instance_id}, which is not right, after {failure.n_scored} scored (exit {EXIT_GATE}){on}"))

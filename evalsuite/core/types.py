@@ -287,6 +287,11 @@ class Result(Message, frozen=True, kw_only=True):
     digests: Mapping[str, str] = {}
     strict_fault: Fault | None = None
 
+    @property
+    def is_right(self) -> bool:
+        """Whether the instance is judged with the full score."""
+        return self.status == "scored" and self.score == 1
+
     def detail(self, key: str) -> Any:
         """Return the value of a key in `details`, or None. The JSON text is parsed only if it contains the key."""
         stored = _stored_details(self)

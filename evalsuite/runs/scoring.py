@@ -311,17 +311,19 @@ def run(
     progress: Progress | None = None,
     fork_server: ForkServer | None = None,
     judges: ForkServer | None = None,
+    exitfirst: bool = False,
 ) -> Run:
     """Score `result_dir` against `gold_dir` and save the run.
 
     Callers that score several submissions can share one `fork_server` for all workers (None: one is started, with `result_dir` as hostile),
-    and one for their `judges` that has loaded gold.
+    and one for their `judges` that has loaded gold. `exitfirst` ends the run at the first new result that is not right.
 
     Raises:
         GoldError: Gold is invalid.
         SubmissionError: The submission cannot be read as a whole.
         UsageError: An option is wrong. Before any of these three, no run folder is created.
         OutputError: The run cannot be saved.
+        FirstFailure: A result is not right, with `exitfirst`.
         InterruptedRun: A KeyboardInterrupt, raised after all workers are dead.
     """
     started, options = time.perf_counter(), options or RunOptions()
@@ -336,7 +338,7 @@ def run(
             plan_run(result_dir, gold_dir, options, fork_server) as planned,
             _open_resources(planned, fork_server, judges) as opened,
         ):
-            finished = _summarise(planned, opened, _execute(planned, opened, progress), started)
+            finished = _summarise(planned, opened, _execute(planned, opened, progress, exitfirst=exitfirst), started)
             if opened.folder is not None:
                 opened.folder.finish(finished.results, finished.to_json())
             return finished
@@ -348,6 +350,14 @@ def run(
 
 class InterruptedRun(KeyboardInterrupt):
     """A run that was asked to stop, raised after it stopped: its text says what is saved and how to continue."""
+
+
+class FirstFailure(Exception):  # noqa: N818 - it is no error: it ends a run that was asked to end here
+    """The first result that is not right; the run in `folder` (None: not saved) stays unfinished and can be resumed."""
+
+    def __init__(self, result: Result, n_scored: int, folder: Path | None) -> None:
+        super().__init__(result.instance_id)
+        self.result, self.n_scored, self.folder = result, n_scored, folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -455,7 +465,7 @@ def _open_folder(planned: Planned) -> tuple[RunFolder | None, Mapping[str, Resul
     return RunFolder(new_folder(options.runs_folder, options.label or place.rpartition("/")[2])).open(plan_line), {}
 
 
-def _execute(planned: Planned, opened: Opened, progress: Progress | None) -> Iterator[Result]:
+def _execute(planned: Planned, opened: Opened, progress: Progress | None, *, exitfirst: bool) -> Iterator[Result]:
     """Yield the results in gold order; those of an earlier attempt or the cache are reused, every new one is journalled at once.
 
     All of them are known when this returns; each is released when it is taken.
@@ -470,6 +480,8 @@ def _execute(planned: Planned, opened: Opened, progress: Progress | None) -> Ite
         results[result.instance_id] = result
         if progress is not None:
             progress(len(results), len(tasks))
+        if exitfirst and not result.is_right:
+            raise FirstFailure(result, len(results), folder.path if folder is not None else None)
     if opened.cache is not None:
         # Before notes are added to the results: until then the objects are the same.
         opened.cache.close()
