@@ -282,7 +282,8 @@ def leaderboard_command(
     """
     from evalsuite.core.disk_cache import DiskCache, code_stamp
     from evalsuite.reports.site import build_lock
-    from evalsuite.runs.leaderboard_entries import Settings, score_places
+    from evalsuite.runs.leaderboard_entries import score_places
+    from evalsuite.runs.run_options import RunOptions
     from evalsuite.sandbox.temp_dirs import TempDir
 
     how.load()
@@ -296,7 +297,7 @@ def leaderboard_command(
         if publishing.site is not None:
             opened.enter_context(build_lock(publishing.private_folder))
             order = publishing.order(gold, {name: row["team"] for name, row in about.items() if row.get("team")})
-        settings = Settings(runs_folder=runs, limits=opt.parse_limits(limit), only=_ids_to_score(order, gold), **scoring)
+        settings = RunOptions(runs_folder=runs, limits=opt.parse_limits(limit), only=_ids_to_score(order, gold), **scoring)
         places, notes = _find_entries(folders, gold, runs, receipts=receipts, key=key, isolation=settings.isolation)
         notes += [f"{ranking.metadata}: no submission {name!r}" for name in sorted(set(about) - {place.name for place in places})]
         memo = DiskCache(how.cache or opened.enter_context(TempDir()), stamp=code_stamp())

@@ -282,7 +282,7 @@ class Scoring(Code, Workers):
         return self.rules if self.rules in EVALUATORS else None
 
     def options(self) -> dict[str, Any]:
-        """Return the fields of `RunOptions`, and of a leaderboard's `Settings`. Raises `UsageError`."""
+        """Return the fields of `RunOptions`. Raises `UsageError`."""
         rules = "official" if self.evaluator else parse_rules(self.rules)
         same = {name: getattr(self, name) for name in ("cache", "databases", "allow_programs", "judge")}
         return {**Workers.options(self), **same, "rules": rules, "invalid_as": parse_invalid_as(self.invalid_as)}

@@ -18,7 +18,6 @@ from evalsuite.core.registry import NO_DEFAULT, Scorer, fits, readable, type_in_
 from evalsuite.core.scores import RULES, Fault, Rule, Score
 
 if TYPE_CHECKING:
-    from evalsuite.core.registry import Scorer
     from evalsuite.reports.document import Document
 
 

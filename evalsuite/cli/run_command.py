@@ -85,7 +85,6 @@ def watch(places: Sequence[Path], once: Callable[[], int], *, written: Sequence[
     Files that `once` writes (`written`) do not count. User errors are printed and do not end the watch, because files may be half-written.
     """
     from evalsuite.cli.output_streams import stdout_failure
-    from evalsuite.compare.characters import clean
 
     look = partial(snapshot, places, frozenset(map(os.path.realpath, written)))
     code, seen = EXIT_OK, look()

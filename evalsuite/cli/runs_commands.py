@@ -16,6 +16,7 @@ from evalsuite.cli.showing import (
     Reveal,
     Showing,
     add_write_failures,
+    apply_gate,
     check_showing,
     print_document,
     run_report,
@@ -25,7 +26,6 @@ from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError, count_words
 from evalsuite.core.scores import Rule
 from evalsuite.core.status import check_level, default_level, lacks_setup, redact
-from evalsuite.reports.document import percent
 from evalsuite.reports.record import record_of_entry, redact_record, score_words, unjudged_words
 from evalsuite.runs.history import (
     Policy,
@@ -464,16 +464,12 @@ def merge_command(
     whole = merge(runs, out)
     record = record_of_entry(whole, exchanges=saved_exchanges(whole))
     n_lost = write_all(run_report(record, reveal), output or ())
-    score = record.summary.score
-    missed = fail_under is not None and (score is None or score < fail_under)
-    code, gate = _verdict_on_unjudged(record.results, record.summary, allowed=allow_unscored)
-    if missed and fail_under is not None:
-        code, gate = EXIT_GATE, f", below the gate of {percent(fail_under)} (exit 1)"
-    elif code == EXIT_OK and fail_under is not None:
-        gate = f" (gate {percent(fail_under)} met)"
-    code, line = add_write_failures(
-        code, clean(f"done: {score_words(record.summary)} from {count_words(len(runs), 'shard')}{gate}"), n_lost
-    )
+    done = f"done: {score_words(record.summary)} from {count_words(len(runs), 'shard')}"
+    code, line = apply_gate(done, record.summary.score, fail_under)
+    unjudged, open_note = _verdict_on_unjudged(record.results, record.summary, allowed=allow_unscored)
+    if code == EXIT_OK and (unjudged or fail_under is None):
+        code, line = unjudged, done + open_note
+    code, line = add_write_failures(code, clean(line), n_lost)
     if quiet:
         print(line)
     else:

@@ -19,10 +19,8 @@ from evalsuite.runs.run_folder import labels_path
 from evalsuite.runs.summary import Summary, summarise
 
 if TYPE_CHECKING:
-    from evalsuite.core.types import Result, Rule
     from evalsuite.runs.history import RunEntry
     from evalsuite.runs.scoring import Run
-    from evalsuite.runs.summary import Summary
     from evalsuite.stats.samples import Mean
 
 

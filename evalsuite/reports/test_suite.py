@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from evalsuite.core.types import Result
-    from evalsuite.runs.scoring import Run
 
 
 # Rows shown in a notebook.

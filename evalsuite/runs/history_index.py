@@ -99,7 +99,7 @@ def find_scored(root: Path, keys: set[str], memo: DiskCache) -> dict[str, Path]:
         entry_key = run_keys.get(str(place / name))
         if entry_key is None or entry_key["stamp"] != stamp:
             entry = read_run(folder)
-            entry_key = {"stamp": stamp, "key": run_key(_columns_of(entry, [])) if entry is not None else ""}
+            entry_key = {"stamp": stamp, "key": run_key(columns_of(entry, [])) if entry is not None else ""}
             memo.put("run-key", str(place / name), entry_key)
         if entry_key["key"] in keys:
             folders[entry_key["key"]] = folder
@@ -164,10 +164,10 @@ def _read_columns(folder: Path, read: Reader | None) -> RunScores | None:
             return None
     except (OSError, ValueError, TypeError, OutputError):
         return None
-    return _columns_of(entry, results)
+    return columns_of(entry, results)
 
 
-def _columns_of(entry: RunEntry, results: Sequence[Result]) -> RunScores:
+def columns_of(entry: RunEntry, results: Sequence[Result]) -> RunScores:
     """Return the columns of a run with these results."""
     run, options, gold = entry.run, entry.run.get("options", {}), entry.run.get("gold", {})
     submission = run.get("submission", {})

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, Any
 
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import DiskCache
@@ -42,10 +42,6 @@ from evalsuite.sandbox.rpc_client import RpcClient
 from evalsuite.sandbox.temp_dirs import TempDir
 from evalsuite.sandbox.worker_sandbox import can_fork
 from evalsuite.scorers import SCORERS
-
-if TYPE_CHECKING:
-    from evalsuite.sandbox.fork_server import ForkServer
-
 
 _STREAM = "evalsuite.readers.archives:stream_files"
 # Faults that another try may not have.
@@ -303,23 +299,6 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """How submissions are scored: the run options that a leaderboard has, with the same meaning."""
-
-    rules: Rule | None = None
-    limits: Mapping[str, int | float] = field(default_factory=dict)
-    runs_folder: Path = Path(".evalsuite/runs")
-    isolation: str = "process"
-    jobs: int | None = None
-    cache: Path | None = None
-    databases: Path | None = None
-    allow_programs: bool = False
-    invalid_as: Literal["zero"] | None = None
-    judge: Path | None = None
-    only: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """A place with its scores, or with the `fault` that made it unreadable. `is_new`: it was scored in this call.
 
@@ -342,7 +321,7 @@ Admit = Callable[[Mapping[str, str]], Collection[str]]
 def score_places(
     places: Sequence[Place],
     gold_dir: Path,
-    settings: Settings,
+    settings: RunOptions,
     memo: DiskCache,
     *,
     metadata: Mapping[str, Mapping[str, str]] | None = None,
@@ -383,7 +362,7 @@ class _Scoring:
         self,
         places: Sequence[Place],
         gold_dir: Path,
-        settings: Settings,
+        settings: RunOptions,
         memo: DiskCache,
         metadata: Mapping[str, Mapping[str, str]],
         no_cache: bool,
@@ -513,13 +492,10 @@ class _Scoring:
 
     def _run(self, place: Place, *, progress: Progress | None = None, **options: Any) -> Path:
         # Imported here: a leaderboard with nothing new to score is a third faster without.
-        from evalsuite.runs.run_options import RunOptions
         from evalsuite.runs.scoring import run
-        from evalsuite.sandbox.fork_server import fork_server_for
 
         self._fork_server = self._fork_server or self.workers.enter_context(fork_server_for(*self._folders, modules=WORKER_MODULES))
-        settings = {name: getattr(self._settings, name) for name in Settings.__slots__}
-        how = RunOptions(**settings, **options)
+        how = replace(self._settings, **options)
         done = run(place.folder, self._gold_dir, how, progress=progress, fork_server=self._fork_server, judges=self._with_gold())
         assert done.folder is not None, "a leaderboard saves its runs"
         return done.folder
@@ -527,7 +503,6 @@ class _Scoring:
     def _with_gold(self) -> "ForkServer | None":
         """Return the fork server of judges with gold loaded, if several submissions will be scored in the sandbox: gold is read once."""
         from evalsuite.runs.task_execution import takes_big_tables
-        from evalsuite.sandbox.fork_server import fork_server_for
 
         if self._judges is None and self._n_new > 1 and self._settings.isolation != "none":
             gold = read_gold(self._gold_dir)

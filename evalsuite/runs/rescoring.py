@@ -276,27 +276,18 @@ def _options_again(
 ) -> RunOptions:
     """Return the options of the new run: what was scored and how is that of the old one, the rest is from `options`."""
     old, label = entry.run.get("options", {}), _STAMPED.fullmatch(entry.name)
-    return RunOptions(
+    return replace(
+        options,
         rules=rules or chosen_rules(old.get("rules"), before),
         only=tuple(old.get("only") or ()),
         pattern=old.get("filter"),
         group=old.get("group"),
         shard=parse_shard(old.get("shard")),
-        save=options.save,
         limits=limits,
+        **{name: old.get(name) for name in ("as_of", "layout", "mode")},
         live_gold=old.get("live_gold", False),
-        as_of=old.get("as_of"),
-        layout=old.get("layout"),
-        mode=old.get("mode"),
-        runs_folder=options.runs_folder,
-        isolation=options.isolation,
-        jobs=options.jobs,
-        cache=options.cache,
-        databases=options.databases,
         questions=questions_of(entry, options.questions),
-        allow_programs=options.allow_programs,
         invalid_as=options.invalid_as or old.get("invalid_as"),
-        judge=options.judge,
         metadata={**entry.metadata, FROM: entry.name},
         label=label[1] if label else entry.name,
     )

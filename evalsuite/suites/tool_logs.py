@@ -41,7 +41,6 @@ from evalsuite.suites.stored_suites import (
 )
 
 if TYPE_CHECKING:
-    from evalsuite.core.types import Result
     from evalsuite.gold.spec import Exchange
     from evalsuite.reports.record import Record
 

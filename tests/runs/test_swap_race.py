@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.core.disk_cache import DiskCache
-from evalsuite.runs.leaderboard_entries import Place, Settings, score_places
+from evalsuite.runs.leaderboard_entries import Place, score_places
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from tests.runs.made import write_sides
@@ -68,7 +68,7 @@ def swap(folder: Path, tries: int) -> None:
             shutil.copytree(honest, place, dirs_exist_ok=True)
             (place / "t" / "r.csv").write_text(text)
             assert [result.score for result in run(place, gold, RunOptions(**options)).results] == [worth]  # type: ignore[arg-type]
-            settings = Settings(runs_folder=folder / "runs", isolation="none", jobs=1)
+            settings = RunOptions(runs_folder=folder / "runs", isolation="none", jobs=1)
             (entry,) = score_places([Place(name=name, folder=place)], gold, settings, DiskCache(None))
             assert entry.scores is not None
             assert list(entry.scores.score) == [worth]

@@ -103,8 +103,6 @@ def find_stray_files(book: Book) -> Iterator[LintFinding]:
 
 def _named_files(book: Book) -> dict[str, set[str]]:
     """Return the files that each instance's checks name; instances with a scorer that is not bundled are left out."""
-    from evalsuite.scorers import SCORERS
-
     used: dict[str, set[str]] = {instance.instance_id: set() for instance in book.instances}
     for spot in book.spots():
         if spot.check.scorer not in SCORERS.bundled:

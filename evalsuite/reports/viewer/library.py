@@ -14,7 +14,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
 
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, UsageError
@@ -312,9 +312,8 @@ def _read_run(suite: StoredSuite, path: Path) -> RunView | None:
     except (EvalsuiteError, AttributeError, KeyError, TypeError, ValueError):
         return None
     created = str(data.get("created_at") or "") or utc(path.stat().st_mtime)
-    entry = RunEntry(folder=path.parent, run=run, tags=())
     record = Record(
-        name=str(data["name"]), run=entry.run, results=tuple(results), summary=summarise(results, rules="strict"), folder=None
+        name=str(data["name"]), run=run, results=tuple(results), summary=summarise(results, rules="strict"), folder=None
     )  # fmt: skip
     return RunView(
         id=safe_id(str(data.get("id") or f"bench:{path.parent}")),
@@ -359,20 +358,6 @@ def _read_object(path: Path) -> Mapping[str, Any]:
 
 ROOT = Path(".evalsuite")
 BENCH_VARIABLE, BENCH_DEFAULT = "BENCH_FILE_DIR", Path("bench_runs")
-
-
-class Source(Protocol):
-    """A folder of suites and runs."""
-
-    folder: Path
-
-    def suites(self) -> Iterator[SuiteView]:
-        """Return its suites with their runs."""
-        ...
-
-    def watched_paths(self) -> list[Path]:
-        """The files and folders that indicate changes."""
-        ...
 
 
 class RunsFolder:
@@ -477,6 +462,9 @@ class RunsFolder:
         return self._kept.get(
             ("cases", folder), stamp_of(*sorted(path for path in folder.iterdir() if path.is_file())), lambda: _read_cases(folder, run)
         )
+
+
+Source = RunsFolder | BenchFolder
 
 
 class Library:
@@ -589,13 +577,6 @@ def _name_checks(scorer: str | None) -> tuple[Mapping[str, Any], ...]:
     return ({"scorer": scorer, "parameters": {}},) if scorer else ()
 
 
-def find_journals(sources: Sequence[Source]) -> Iterator[Path]:
-    """Return the folders of unfinished runs."""
-    for source in sources:
-        if isinstance(source, RunsFolder):
-            yield from (folder for folder in source.run_folders() if (folder / STARTED).is_file())
-
-
 LOCKS = Path("/proc/locks")
 # Without a list of locks from the kernel, a journal unchanged for this long counts as abandoned.
 QUIET_SECONDS = 60.0
@@ -634,7 +615,8 @@ class Journals:
 
     def all(self) -> list[Progress]:
         """Return every unfinished run, newest first."""
-        folders = list(find_journals(self._library.sources))
+        sources = [source for source in self._library.sources if isinstance(source, RunsFolder)]
+        folders = [folder for source in sources for folder in source.run_folders() if (folder / STARTED).is_file()]
         for old_folder in set(self._seen) - set(folders):
             del self._seen[old_folder]
         running = [progress for folder in folders if (progress := self._progress_of(folder)) is not None]

@@ -33,8 +33,8 @@ from evalsuite.reports.viewer.library import (
     value_of,
 )
 from evalsuite.runs.corrected_scores import read_label_texts, write_labels
-from evalsuite.runs.history import selected_part
-from evalsuite.runs.history_index import RunScores
+from evalsuite.runs.history import RunEntry, selected_part
+from evalsuite.runs.history_index import RunScores, columns_of
 from evalsuite.runs.run_folder import labels_path
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
     from evalsuite.analysis.leaderboard import Comparison
     from evalsuite.analysis.leaderboard.ranking import Leaderboard
-    from evalsuite.reports.record import Record
 
 
 Item = TypeVar("Item")
@@ -295,27 +294,10 @@ def whole_runs(runs: Sequence[RunView]) -> tuple[list[RunView], list[DamagedRunE
 
 def _run_scores(run: RunView) -> RunScores:
     """Return a run in columns. Bench's mark for no verdict is no raw value."""
-    record = run.record()
-    results = record.results
-    columns: dict[str, Any] = {
-        name: [getattr(result, name) for result in results] for name in ("score", "official", "strict", "status", "scorer")
-    }
-    return RunScores(
-        folder=str(run.folder),
-        signature=str(run.run.get("signature", "")),
-        submission_hash="",
-        submission=record.submission,
-        suite=record.suite,
-        rules=record.rules,
-        is_whole=True,
-        n_instances=int(record.run["gold"].get("n_instances") or 0),
-        metadata=run.metadata,
-        groups=record.run.get("groups") or {},
-        clusters=record.run["gold"].get("clusters") or (),
-        ids=[result.instance_id for result in results],
-        raw=[None if value_of(result) is None else own_value(result) for result in results],
-        **columns,
-    )
+    results = run.record().results
+    columns = columns_of(RunEntry(folder=run.folder, run=run.run, tags=run.tags), results)
+    raw = [None if value_of(result) is None else own_value(result) for result in results]
+    return replace(columns, submission_hash="", is_whole=True, raw=raw)
 
 
 def _compare_pair(runs: Sequence[RunView]) -> "Comparison":
