@@ -41,6 +41,7 @@ from evalsuite.trees.treeval_counts import (
     leaf_entries,
     leaves_of,
     mean_of,
+    n_nodes,
     not_an_object,
     pair_weights,
     per_leaf_type,
@@ -219,7 +220,7 @@ class Walk(Columns):
             sizes.append(len(aligned))
             if self.options.compat and node.lists_objects and surplus_raises([b for _, b in aligned], len(items)):
                 self.reference_raises = f"surplus objects matched out of order at {node.path}"
-            self._count_left_over(place.record, path, expected, items, aligned)
+            self._count_left_over(place.record, path, node, expected, items, aligned)
             record, n_covered = place.record, len(node.item.path)
             places.extend([_make_place((record, f"{path}[{a}]", n_covered, a, b)) for a, b in aligned])
             matched[0].extend([expected[a] for a, _ in aligned])
@@ -247,18 +248,20 @@ class Walk(Columns):
         grid = TreevalGrid(node, want, got, self.options)
         return pair_weights(node, grid.totals(), grid.shape, self.options)
 
-    def count_invented(self, record: int, path: str, item: Any, position: int | None) -> None:
-        """Count an item or a whole record without a partner: its nodes are predicted, and none is right."""
-        self.add([item_size(item) if position is not None else max(1, item_size(item)), 0, 0, 0, 0, 0])
+    def count_invented(self, record: int, path: str, item: Any, size: int, position: int | None) -> None:
+        """Count an item or a whole record without a partner: `size` nodes are predicted, and none is right."""
+        self.add([size, 0, 0, 0, 0, 0])
         flag = "surplus record" if position is None else "surplus item"
         for leaf_path, value in leaf_entries(item, path):
             self.rows.append(Row(record, leaf_path, "hallucination", None, value, 0.0, None, position, flag))
 
-    def _count_left_over(self, record: int, path: str, want: list[Any], got: list[Any], aligned: list[tuple[int, int]]) -> None:
+    def _count_left_over(
+        self, record: int, path: str, node: SchemaNode, want: list[Any], got: list[Any], aligned: list[tuple[int, int]]
+    ) -> None:
         for j in sorted({*range(len(got))} - {b for _, b in aligned}):
-            self.count_invented(record, f"{path}[{j}]", got[j], j)
+            self.count_invented(record, f"{path}[{j}]", got[j], item_size(node, got[j]), j)
         for i in sorted({*range(len(want))} - {a for a, _ in aligned}):
-            self.add([0, 0, item_size(want[i]), 0, 0, 0])
+            self.add([0, 0, item_size(node, want[i]), 0, 0, 0])
             for leaf_path, value in leaf_entries(want[i], f"{path}[{i}]"):
                 self.rows.append(Row(record, leaf_path, "omission", value, None, 0.0, i, None, "missing item"))
 
@@ -389,7 +392,7 @@ def _score(
     raises = reference_raises(branch, references, predictions) if compat else ""
     walk.items(branch, list(references), list(map(Place, range(n))), list(predictions))
     for number, record in enumerate(invented, n):
-        walk.count_invented(number, "", record, None)
+        walk.count_invented(number, "", record, max(1, n_nodes(record)), None)
     counts, used = Counts(*walk.counts), used_metrics(branch)
     outcomes = walk.outcomes
     means = hierarchical_means(used, branch, outcomes) if hierarchical else flat_means(used, outcomes.values())

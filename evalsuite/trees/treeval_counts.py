@@ -94,9 +94,14 @@ def n_leaves(value: Any) -> int:
     return sum(1 for inner in _entries(value) if not isinstance(inner, dict))
 
 
-def item_size(item: Any) -> int:
-    """Return the nodes of a surplus or missing item of a list: those of an object, 1 for anything else."""
-    return n_nodes(item) if isinstance(item, dict) else 1
+def item_size(array: SchemaNode, item: Any) -> int:
+    """Return the nodes of a surplus or missing item of a list: those of an object in a list of objects, 1 for anything else."""
+    return n_nodes(item) if array.lists_objects and isinstance(item, dict) else 1
+
+
+def items_size(array: SchemaNode, value: Any) -> int:
+    """Return the nodes of all items of a missing list; none of another value."""
+    return sum(item_size(array, item) for item in value) if isinstance(value, list) else 0
 
 
 def fits(node: SchemaNode, value: Any) -> bool:
@@ -137,7 +142,7 @@ def count_pair(node: SchemaNode, got: Any, want: Any) -> Counts:
     missed = branch.n_leaves if branch else 1
     if not node.structural and isinstance(got, dict):
         return Counts(predicted=n_nodes(got), tp_node=1, fn_leaf=missed, fp_leaf=n_leaves(got))
-    lost = below if branch else sum(map(item_size, want)) if isinstance(want, list) else 0
+    lost = below if branch else items_size(node, want)
     return Counts(tp_node=1, fn_node=lost, fn_leaf=missed, fp_leaf=1)
 
 
@@ -528,7 +533,7 @@ def _count_pairs(node: SchemaNode, want: Sequence[Any], got: Sequence[Any]) -> M
     chosen = np.array(columns, dtype=np.float64)[kinds]
     wrong = np.array([value is not ABSENT and value is not None and not fits(node, value) for value in got])
     if isinstance(some, list) and wrong.any():
-        sizes = np.array([sum(map(item_size, value)) if isinstance(value, list) else 0 for value in want], dtype=np.float64)
+        sizes = np.array([items_size(node, value) for value in want], dtype=np.float64)
         chosen[:, :, Counts._fields.index("fn_node")] += sizes[:, None] * wrong[None, :]
     return {name: chosen[:, :, k] for k, name in enumerate(Counts._fields)}
 
@@ -549,7 +554,7 @@ class TreevalLists(InnerLists):
 
     def lone(self, side: int) -> Mapping[Any, Floats]:
         """Return the nodes that a missing or surplus item costs."""
-        return {("fn_node", "predicted")[side]: np.array(list(map(item_size, self.elements[side])), dtype=np.float64)}
+        return {("fn_node", "predicted")[side]: np.array([item_size(self.node, item) for item in self.elements[side]], dtype=np.float64)}
 
     def sum_matches(self, sums: Names, layers: Floats, part: slice, lists: slice) -> Floats:
         """Return the sums over the matched items; a list of values gives one value, its mean, for each pair of lists."""

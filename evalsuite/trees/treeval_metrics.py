@@ -60,7 +60,7 @@ class ExactMatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Levenshtein:
-    """1 - indel distance / (len(a) + len(b)) of two texts, 1 for two empty ones or two nulls; other values as Python prints them.
+    """1 - indel distance / (len(a) + len(b)) of two texts (in NFC), 1 for two empty ones or two nulls; other values as Python prints them.
 
     Two numbers are equal (1) or not (0), with `reads_numbers` also two texts that are numbers ("500" and "500.00"). A text against a number
     or a boolean, or one of these against the other, is 0. With `compat` all of these are texts, as in the reference.
@@ -77,7 +77,7 @@ class Levenshtein:
         from rapidfuzz.distance import Indel
         from rapidfuzz.process import cpdist
 
-        ratios: Floats = cpdist(_texts(references), _texts(predictions), scorer=Indel.normalized_similarity, dtype=np.float64)
+        ratios: Floats = cpdist(self._texts(references), self._texts(predictions), scorer=Indel.normalized_similarity, dtype=np.float64)
         if self._is_likeness(references, predictions):
             return ratios
         pairs = zip(self._values(references), self._values(predictions), ratios.tolist(), strict=True)
@@ -89,7 +89,7 @@ class Levenshtein:
         from rapidfuzz.process import cdist
 
         sides = []
-        for side in (_texts(references), _texts(predictions)):
+        for side in (self._texts(references), self._texts(predictions)):
             place = {text: i for i, text in enumerate(dict.fromkeys(side))}
             # To compare a few texts again costs less than to put the others back into their places.
             fewer = 4 * len(place) < 3 * len(side)
@@ -110,6 +110,10 @@ class Levenshtein:
         kinds = {*map(type, references), *map(type, predictions)}
         return type(None) not in kinds if self.compat else kinds == {str} and not self.reads_numbers
 
+    def _texts(self, values: Sequence[Any]) -> Sequence[str]:
+        texts = values if set(map(type, values)) == {str} else ["" if value is None else str(value) for value in values]
+        return texts if self.compat or all(map(str.isascii, texts)) else [normalize("NFC", text) for text in texts]
+
     def _values(self, values: Sequence[Any]) -> Sequence[Any]:
         """The values as they are compared: a text that is a number as a `Decimal` where texts may be numbers."""
         if self.compat:
@@ -120,7 +124,7 @@ class Levenshtein:
         """Return the mean edit distance (a substitution costs 1) under the metric's name, and the mean ratio."""
         from rapidfuzz.distance import Levenshtein as Edits
 
-        pairs = zip(_texts(references), _texts(predictions), strict=True)
+        pairs = zip(self._texts(references), self._texts(predictions), strict=True)
         distances = [Edits.distance(a, b) for a, b in pairs]
         distance = sum(distances) / len(distances) if distances else None
         return {self.name: distance, f"{self.name}_ratio": mean}
@@ -161,12 +165,6 @@ def nearly_equal(reference: Any, prediction: Any) -> bool:
         except OverflowError:  # an integer beyond every float
             return False
     return bool(reference == prediction) and (numbers or type(reference) is type(prediction))
-
-
-def _texts(values: Sequence[Any]) -> Sequence[str]:
-    if set(map(type, values)) == {str}:
-        return values
-    return ["" if value is None else str(value) for value in values]
 
 
 def _numbers_matrix(references: Sequence[float], predictions: Sequence[float]) -> Floats:

@@ -36,6 +36,7 @@ def score(schema: dict[str, Any], predictions: list[Any], references: list[Any],
         (STRINGS, [{"a": []}], [{"a": ["x", "y"]}], (1, 1, 2, 1, 0, 0), 0),
         (STRINGS, [{"a": []}], [{"a": []}], (1, 1, 0, 1, 0, 0), 1),
         (STRINGS, [{"a": ["x", "y"]}], [{"a": []}], (3, 1, 0, 1, 0, 0), 0),
+        (STRINGS, [{"a": ["x", {}, {"k": {"l": 1}}]}], [{"a": ["x"]}], (3, 1, 0, 1, 0, 0), 0.5),
         (XY, [{"a": []}], [{"a": [{"x": 1, "y": "s"}, {"x": 2, "y": "t"}]}], (1, 1, 4, 1, 0, 0), 0),
         (STRINGS, [{"a": []}, {"a": ["x"]}], [{"a": ["x", "y"]}, {"a": ["x"]}], (2, 2, 2, 2, 0, 0), 2 / 3),
         (XY, [{"a": [{"x": 2, "y": None}, {"x": 1}]}], [{"a": [{"x": 1, "y": "s"}, {"x": 2, "y": None}]}], (4, 4, 1, 3, 0, 0), 8 / 9),
@@ -111,9 +112,13 @@ def test_means_of_example_two_and_four() -> None:
 
 
 def test_levenshtein_and_nulls() -> None:
-    """Example 7: null against null is 1, null against a text 0."""
+    """Example 7: null against null is 1, null against a text 0; a text in another Unicode form is the same, but to the reference."""
     found = score(STRINGS, [{"a": [None, None]}], [{"a": [None, "x"]}], types_metrics={"string": "levenshtein"})
     assert found.per_metric["levenshtein"] == 0.5
+    for schema in (STRINGS, {"a": "string"}):
+        records = [[{"a": [text] if schema is STRINGS else text}] for text in ("cafe\u0301", "caf\u00e9")]
+        assert treeval_score(*records, schema).score == 1
+        assert treeval_score(*records, schema, compat=True).score == pytest.approx(2 / 3)
 
 
 MSE = PairMetric(name="mse", function=lambda p, r: (p - r) ** 2, higher_is_better=False)
