@@ -58,6 +58,10 @@ class Exchanges:
         gold, submission = self._open_sides()
         return {instance.instance_id: instance for instance in gold.instances} if gold is not None else {}, submission
 
+    def without_answers(self) -> "Exchanges":
+        """Return the same questions and references, for scores that are of no single answer."""
+        return Exchanges(lambda: (self._open_sides()[0], None))
+
     def texts_of(self, instance_id: str) -> Exchange:
         """Return the texts of an instance, each cut at 20,000 characters; nothing for an answer that is a file."""
         instances, submission = self._sides

@@ -615,8 +615,7 @@ def _model_columns() -> "list[Column[ModelSamples]]":
 def _pass_columns() -> list[Column[PassRow]]:
     def share(name: str, title: str) -> list[Column[PassRow]]:
         def words(row: PassRow) -> str:
-            error = getattr(row.passes, f"{name}_se")
-            return percent(getattr(row.passes, name)) + ("" if error is None else f" ± {100 * error:.1f}")
+            return f"{percent(getattr(row.passes, name))} {interval_words(getattr(row.passes, f'{name}_interval_95'))}"
 
         return [
             Column(name=title, value=lambda row: getattr(row.passes, name), words=words, is_number=True, type="DOUBLE"),
@@ -652,13 +651,10 @@ def noise_words(samples: "ModelSamples", *, with_bar: bool = False) -> Iterator[
 
 
 def _pictures(samples: "Samples") -> Iterator[Picture]:
-    def row(name: str, value: float, error: float | None) -> IntervalRow:
-        ends = (None, None) if error is None else (max(0.0, value - 1.96 * error), min(1.0, value + 1.96 * error))
-        return IntervalRow(name, value, *ends)
-
     rows = []
     for name, passes in ((model.model, passes) for model in samples.models for passes in model.numbers.passes):
-        rows += [row(f"{name}: pass@{passes.k}", passes.any, passes.any_se), row(f"{name}: pass^{passes.k}", passes.all, passes.all_se)]
+        rows.append(IntervalRow(f"{name}: pass@{passes.k}", passes.any, *passes.any_interval_95))
+        rows.append(IntervalRow(f"{name}: pass^{passes.k}", passes.all, *passes.all_interval_95))
     title = "Right in k samples"
     note = "at least one of k right (pass@k), all k right (pass^k), with 95 % intervals over questions"
     yield Picture(title, draw_intervals(rows, title=title), note)

@@ -88,8 +88,7 @@ def _sample_columns(board: "Leaderboard") -> "list[Column[RankedRow]]":
     def chance(name: str) -> "Callable[[RankedRow], str]":
         def words(row: "RankedRow") -> str:
             passes = row.samples["passes"][k - 1] if row.samples else None
-            error = passes[f"{name}_se"] if passes else None
-            return _ABSENT if passes is None else percent(passes[name]) + ("" if error is None else f" ± {100 * error:.1f}")
+            return f"{percent(passes[name])} {interval_words(passes[f'{name}_interval_95'])}" if passes else _ABSENT
 
         return words
 

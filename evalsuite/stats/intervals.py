@@ -609,16 +609,18 @@ def _covariance(left: Sequence[float], right: Sequence[float]) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passes:
-    """Over n questions: the chance that at least one of k samples is right (`any`), that all k are (`all`), and their standard errors.
+    """Over n questions: the chance that at least one of k samples is right (`any`), that all k are (`all`), their errors and intervals.
 
-    Errors are over questions, None for one question. A sample is right if its score is 1.
+    Standard errors are over questions or clusters, None for one question. A sample is right if its score is 1.
     """
 
     k: int
     any: float
     any_se: float | None
+    any_interval_95: tuple[float, float]
     all: float
     all_se: float | None
+    all_interval_95: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -642,9 +644,10 @@ class Repeats:
     samples_to_halve: int | None
 
 
-def count_repeats(questions: Sequence[Sequence[float]]) -> Repeats:
+def count_repeats(questions: Sequence[Sequence[float]], *, clusters: Sequence[Hashable] | None = None) -> Repeats:
     """Return the numbers of n questions with at least one score each. Each question counts once, however many samples it has.
 
+    `clusters` names each question's cluster, for questions that are not independent.
     `pass@k` is the unbiased 1 - C(n - c, k) / C(n, k) and `pass^k` C(c, k) / C(n, k), for k up to the least number of samples. The split
     is that of a one-way analysis of variance, `question_variance` not below 0.
     """
@@ -669,8 +672,8 @@ def count_repeats(questions: Sequence[Sequence[float]]) -> Repeats:
     return Repeats(
         n_questions=n,
         n_samples=(least, most),
-        interval=score_interval(means),
-        passes=tuple(_passes(rows, k) for k in range(1, least + 1)),
+        interval=reported_interval(means, clusters=clusters),
+        passes=tuple(_passes(rows, k, clusters) for k in range(1, least + 1)),
         question_variance=between,
         sample_variance=within,
         question_share=part,
@@ -679,13 +682,15 @@ def count_repeats(questions: Sequence[Sequence[float]]) -> Repeats:
     )
 
 
-def _passes(rows: Sequence[Sequence[float]], k: int) -> Passes:
+def _passes(rows: Sequence[Sequence[float]], k: int, clusters: Sequence[Hashable] | None) -> Passes:
     counts = [(len(row), sum(score == 1 for score in row)) for row in rows]
     any_right = [pass_at_k(n, c, k) for n, c in counts]
     # All k are right if not one of k is wrong.
     all_right = [1 - pass_at_k(n, n - c, k) for n, c in counts]
 
-    def error(values: Sequence[float]) -> float | None:
-        return None if (sd := sample_sd(values)) is None else sd / math.sqrt(len(values))
+    def spread(name: str, values: Sequence[float]) -> dict[str, Any]:
+        interval, sd = reported_interval(values, clusters=clusters), sample_sd(values)
+        error = interval.se if clusters else None if sd is None else sd / math.sqrt(len(values))
+        return {name: mean(values), f"{name}_se": error, f"{name}_interval_95": (interval.low, interval.high)}
 
-    return Passes(k=k, any=mean(any_right), any_se=error(any_right), all=mean(all_right), all_se=error(all_right))
+    return Passes(k=k, **spread("any", any_right), **spread("all", all_right))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.stats.intervals import count_repeats
+from evalsuite.stats.intervals import clustered_score_interval, clustered_se, count_repeats, wilson_interval
 from evalsuite.stats.samples import StatsError
 from tests.properties import examples
 
@@ -28,6 +28,22 @@ def test_errors_are_over_questions() -> None:
     found = count_repeats([[1, 1], [0, 1], [0, 0], [1, 1]])
     assert found.passes[0].any_se == pytest.approx(np.std([1, 0.5, 0, 1], ddof=1) / 2)
     assert count_repeats([[1, 0]]).passes[0].any_se is None
+    assert found.passes[1].all_interval_95 == pytest.approx(wilson_interval(2, 4))
+    # No interval is without width: five questions that all passed do not show that each will.
+    assert count_repeats([[1, 1]] * 5).passes[1].any_interval_95 == pytest.approx(wilson_interval(5, 5))
+
+
+def test_questions_of_a_cluster_count_together() -> None:
+    """Means, pass@k and pass^k have the interval and error over clusters: questions of two clusters that are alike count as two."""
+    found = count_repeats([[1, 1], [1, 1], [0, 1], [0, 1]], clusters=list("aabb"))
+    for interval, values in (
+        ((found.interval.low, found.interval.high), [1, 1, 0.5, 0.5]),
+        (found.passes[1].any_interval_95, [1] * 4),
+        (found.passes[1].all_interval_95, [1, 1, 0, 0]),
+    ):
+        expected = clustered_score_interval(values, list("aabb"))
+        assert interval == (expected.low, expected.high)
+    assert found.passes[1].all_se == clustered_se([1, 1, 0, 0], list("aabb")).cr2
 
 
 @pytest.mark.parametrize(("of_questions", "of_samples"), [(0.04, 0.01), (0.01, 0.09), (0.0, 0.05)])

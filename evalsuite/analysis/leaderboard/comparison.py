@@ -588,7 +588,7 @@ def _candidate(base: RunSide, other: RunSide, how: PairingOptions, *, n_tests: i
     pairs, how = choose_scale(shared, how)
     raw_pairs = [pair for pair in shared if not how.raw and all(raw_value(result) is not None for result in pair)]
     clustered = dict.fromkeys(a.instance_id for a, _ in (*pairs, *raw_pairs))
-    cluster_of = cluster_of_each(base, how, list(clustered)) if pairs else None
+    cluster_of = cluster_of_each(base, how.cluster, list(clustered)) if pairs else None
     total, whole = _paired_row(other.label, pairs, how, cluster_of), paired_units(pairs, how)
     groups = base.groups or other.groups
     full = Counter((how.value(a) == 1, how.value(b) == 1) for a, b in pairs)

@@ -138,9 +138,7 @@ class SharedInstances:
 
     def clusters(self) -> list[str] | None:
         """Return the cluster of each instance, None if the suite names none or they do not partition the instances."""
-        tags = self.runs[0].clusters
-        cluster_of = {name: tag for tag in tags for name in self.runs[0].groups.get(tag, ())}
-        return [cluster_of[name] for name in self.ids] if tags and all(name in cluster_of for name in self.ids) else None
+        return clusters_of(self.runs[0], self.ids)
 
     def cluster_note(self, n_ranked: int, alpha: float) -> str:
         """Return why the suite's clusters cannot be used, empty if they can."""
@@ -156,6 +154,12 @@ class SharedInstances:
             return few_clusters_note(len(self.ids), alpha, n_pairs, what="instances") if holds_many else ""
         n_clusters = len(set(clusters))
         return ONE_CLUSTER if n_clusters == 1 else few_clusters_note(n_clusters, alpha, n_pairs)
+
+
+def clusters_of(run: RunScores, ids: Sequence[str]) -> list[str] | None:
+    """Return the cluster of each instance, None if the run's suite names none or they do not partition the instances."""
+    cluster_of = {name: tag for tag in run.clusters for name in run.groups.get(tag, ())}
+    return [cluster_of[name] for name in ids] if cluster_of and all(name in cluster_of for name in ids) else None
 
 
 def _are_raw(runs: Sequence[RunScores]) -> bool:
@@ -481,14 +485,14 @@ def cluster_tags(base: RunSide, prefix: str | None) -> list[str]:
     return list(base.clusters) if prefix is None else [tag for tag in base.groups if tag.startswith(prefix)]
 
 
-def cluster_of_each(base: RunSide, how: PairingOptions, ids: Sequence[str]) -> dict[str, str] | None:
+def cluster_of_each(base: RunSide, prefix: str | None, ids: Sequence[str]) -> dict[str, str] | None:
     """Return instance id -> its cluster, None if no clusters are requested. Raises `UsageError` for an instance in none or in several."""
-    tags = cluster_tags(base, how.cluster)
-    if not tags and how.cluster is None:
+    tags = cluster_tags(base, prefix)
+    if not tags and prefix is None:
         return None
     if not tags:
-        hint = did_you_mean(how.cluster or "", base.groups) if base.groups else "groups are set in suite.yaml"
-        raise UsageError(f"no group begins with {how.cluster!r}", hint=hint)
+        hint = did_you_mean(prefix or "", base.groups) if base.groups else "groups are set in suite.yaml"
+        raise UsageError(f"no group begins with {prefix!r}", hint=hint)
     tags_of: dict[str, list[str]] = {name: [] for name in ids}
     for tag in tags:
         members = set(base.groups.get(tag, ()))

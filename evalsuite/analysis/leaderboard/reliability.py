@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
-from evalsuite.analysis.leaderboard.pairing import RunSide, direction_of, load_sides, signature_differences
+from evalsuite.analysis.leaderboard.pairing import RunSide, cluster_of_each, clusters_of, direction_of, load_sides, signature_differences
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UsageError
 from evalsuite.core.status import ZERO, raw_value, redact
@@ -79,7 +79,7 @@ def samples_of(sides: Sequence[RunSide], *, notes: Sequence[str] = ()) -> Sample
             raise UsageError(f"one run of {model or model_sides[0].label}: samples need two or more", hint="name every run of the model")
         _check_alike(sides[0], model_sides)
         notes += [f"{model}: {note}" if model else note for note in unequal_samples(model_sides)]
-        questions = _questions(model_sides)
+        questions, clusters = _questions(model_sides)
         if not questions:
             if any(raw_value(result) is not None for side in model_sides for result in side.results.values()):
                 hint = "`evalsuite compare A1+A2 B1+B2` compares means in its own unit"
@@ -88,7 +88,9 @@ def samples_of(sides: Sequence[RunSide], *, notes: Sequence[str] = ()) -> Sample
                 f"no question of {model or model_sides[0].label} was judged", hint="set up what is missing and score them again"
             )
         label = model or f"{len(model_sides)} runs"
-        models.append(ModelSamples(model=label, runs=tuple(side.label for side in model_sides), numbers=count_repeats(questions)))
+        models.append(
+            ModelSamples(model=label, runs=tuple(side.label for side in model_sides), numbers=count_repeats(questions, clusters=clusters))
+        )
     return Samples(suite=sides[0].suite, rules=sides[0].rules, models=tuple(models), notes=tuple(notes))
 
 
@@ -107,15 +109,20 @@ def _scores_by_question(sides: Sequence[RunSide]) -> dict[str, list[float]]:
     return by_question
 
 
-def _questions(sides: Sequence[RunSide]) -> list[list[float]]:
-    """Return the judged scores of each question's samples: of an instance, or of each record of the only one."""
+def _questions(sides: Sequence[RunSide]) -> tuple[list[list[float]], list[str] | None]:
+    """Return (the judged scores of each question's samples, its cluster): of an instance, or of each record of the only one.
+
+    Clusters are None if the suite names none. Raises `UsageError` for a question in none or in several.
+    """
     by_question = _scores_by_question(sides)
     if len(by_question) == 1:
         judged_results = [result for side in sides for result in side.results.values() if result.score is not None]
         units = [units_of(result) or [result.score] for result in judged_results]
         if any(len(unit_scores) > 1 for unit_scores in units):
-            return by_unit(units)
-    return [scores for scores in by_question.values() if scores]
+            return by_unit(units), None
+    questions = {name: scores for name, scores in by_question.items() if scores}
+    cluster_of = cluster_of_each(sides[0], None, list(questions))
+    return list(questions.values()), None if cluster_of is None else list(cluster_of.values())
 
 
 def unequal_samples(sides: Sequence[RunSide]) -> list[str]:
@@ -184,7 +191,10 @@ def models_of(entries: Sequence[Entry]) -> tuple[list[Entry], dict[str, ModelSam
             mean, questions = _mean_run(runs)
             models.append(replace(model_sides[0], name=name, scores=mean, is_new=any(entry.is_new for entry in model_sides)))
             if any(questions):
-                numbers = count_repeats([scores for scores in questions if scores])
+                clusters = clusters_of(mean, mean.ids) if len(mean.ids) > 1 else None
+                judged_places = [at for at, scores in enumerate(questions) if scores]
+                tags = [clusters[at] for at in judged_places] if clusters else None
+                numbers = count_repeats([questions[at] for at in judged_places], clusters=tags)
                 samples[name] = ModelSamples(model=name, runs=tuple(entry.name for entry in model_sides), numbers=numbers)
         else:
             models.append(model_sides[0])
@@ -225,6 +235,7 @@ def _joint_run(
         columns["status"].append(min(status) if len(status) == 1 or not values_of_run else "scored")
     columns["scorer"] = [first.scorer[places[0][name]] for name in ids]
     columns["units"] = {name: mean_units([values_of_run[name] for values_of_run in units]) for name in units[0]}
+    columns["further"] = {name: _mean([run.further.get(name) for run in runs]) for run in runs for name in run.further}
     columns["metadata"] = {key: value for key, value in first.metadata.items() if all(run.metadata.get(key) == value for run in runs)}
     together = hashlib.sha256("|".join(run.submission_hash for run in runs).encode()).hexdigest()
     return replace(first, ids=ids, raw=(), submission_hash=together, corrected=None, **columns)
@@ -273,16 +284,14 @@ def mean_side(samples: Sequence[RunSide]) -> RunSide:
     """Return the samples as one side: on each question, and in each record of one, the mean of those that were judged."""
     names = dict.fromkeys(name for side in samples for name in side.results)
     results = {name: _mean_result([side.results[name] for side in samples if name in side.results]) for name in names}
-    return replace(samples[0], label="+".join(side.label for side in samples), results=results)
+    # Corrections, labels and answers are of one sample each, and not of the mean.
+    own: dict[str, Any] = {"corrected": None, "labels": {}, "unread": ""}
+    exchanges = samples[0].exchanges and samples[0].exchanges.without_answers()
+    return replace(samples[0], label="+".join(side.label for side in samples), results=results, exchanges=exchanges, **own)
 
 
 def _mean_result(results: Sequence[Result]) -> Result:
     """Return one question's samples as a result: means of the judged ones, and how many of them were right."""
-
-    def mean(values: Sequence[float | None]) -> float | None:
-        judged_results = [value for value in values if value is not None]
-        return sum(judged_results) / len(judged_results) if judged_results else None
-
     judged_results = [result for result in results if result.score is not None]
     raw = [value for result in results if (value := raw_value(result)) is not None]
     if raw:
@@ -292,9 +301,15 @@ def _mean_result(results: Sequence[Result]) -> Result:
     if not judged_results:
         return results[0]
     n_right = sum(result.score == 1 for result in judged_results)
-    means: dict[str, Any] = {name: mean([getattr(result, name) for result in judged_results]) for name in ("score", "official", "strict")}
+    means: dict[str, Any] = {name: _mean([getattr(result, name) for result in judged_results]) for name in ("score", "official", "strict")}
     reason = f"{n_right} of {len(judged_results)} samples right"
     return replace(judged_results[0], status="scored", reason=reason, fault=None, details=mean_unit_details(judged_results), **means)
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """Return the mean of the values that are there, None of nothing."""
+    present = [value for value in values if value is not None]
+    return sum(present) / len(present) if present else None
 
 
 def read_rater(name: str, runs: Path) -> Rater:

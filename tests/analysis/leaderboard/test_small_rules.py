@@ -58,6 +58,7 @@ from evalsuite.core.errors import GoldError, OutputError, UntrustedPluginError, 
 from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.core.status import further_result_row
 from evalsuite.core.types import RULES, Result
+from evalsuite.gold.spec import Exchanges
 from evalsuite.readers.gold_files import find_spec, gold_hash
 from evalsuite.runs.corrected_scores import Rater
 from evalsuite.runs.leaderboard_entries import Entry, Place
@@ -121,8 +122,13 @@ def test_errata_that_were_not_applied(counts: list[dict[str, int]], notes: list[
 
 
 def test_an_unreadable_entry_is_no_sample() -> None:
-    """Two runs of a model are its samples; a submission that names the model and could not be read stays by itself."""
+    """Two runs of a model are its samples, whose further scorers have their means too; a submission that names the model and could not be
+    read stays by itself."""
     alike = {"metadata": {"model_name": "m"}}
+    ters: list[dict[str, float | None]] = [{"ter": 0.25, "chrf": None}, {"ter": 0.75, "bleu": 0.5}]
+    (joint,), _ = models_of([entry(name, [1.0], further=further, **alike) for name, further in zip("ab", ters, strict=True)])
+    assert joint.scores is not None
+    assert joint.scores.further == {"ter": 0.5, "chrf": None, "bleu": 0.5}
     unread = Entry(name="unread", scores=None, fault="BAD_METADATA", metadata={"model_name": "m"})
     models, samples = models_of([entry("a", [1.0, 0.0], **alike), unread, entry("b", [1.0, 1.0], **alike)])
     assert [model.name for model in models if model.scores is not None] == ["m"]
@@ -448,13 +454,19 @@ def test_questions_of_a_models_samples(
 
 
 def test_the_mean_of_samples_that_nobody_judged() -> None:
-    """It is the first of them; of values on a scale of their own, and of scores, it is their mean, in words too."""
+    """It is the first of them; of values on a scale of their own, and of scores, it is their mean, in words too.
+
+    What is of one sample alone (its answers, their labels, its corrected score) is not of the mean.
+    """
     unjudged = mean_side([side("a", [None, 1.0]), side("b", [None, 0.0])])
     assert unjudged.label == "a+b"
     assert unjudged.results["q0"] == result("q0", None)
     means = unjudged.results["q1"]
     assert (means.score, means.official, means.strict, means.reason, means.details) == (0.5, 0.5, 0.5, "1 of 2 samples right", {})
     raw = [result("q", None, status="scored", fault=None, details={"raw": value}) for value in (3.0, 6.0)]
+    own = {"corrected": 1.0, "labels": {"q0": 1.0}, "unread": "damaged", "exchanges": Exchanges(lambda: (None, None))}
+    joint = mean_side([side("a", [1.0], **own), side("b", [0.0])])
+    assert (joint.corrected, joint.labels, joint.unread, joint.exchanges is own["exchanges"]) == (None, {}, "", False)
     found = mean_side([replace(side(name, []), results={"q": one}) for name, one in zip("ab", raw, strict=True)]).results["q"]
     assert (found.status, found.score, found.details, found.reason) == ("scored", None, {"raw": 4.5}, "4.5, the mean of 2 samples")
 
