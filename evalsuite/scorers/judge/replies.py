@@ -86,22 +86,31 @@ _CLAUSE = re.compile(
 _SPOKEN_OF = re.compile(r"[ \t]+(?:would|is|was|could|might|may|should|seems|means)\b", re.IGNORECASE)
 _DOUBT = re.compile(
     r"\s*\?|[\s,]+(?:and no\b|if\b|unless\b|assuming\b|provided\b|depending\b|"
-    r"partially\b|partly\b|in part\b|to some extent\b|maybe\b|perhaps\b)",
+    r"partially\b|partly\b|in part\b|to some extent\b|maybe\b|perhaps\b|mostly\b|largely\b|almost\b|except\b)",
     re.IGNORECASE,
 )
-_SUBJECT = r"(?:it|this|that|answer|response|prediction|candidate|they)"
+# A yes or no of a conversation, which is about the task and not about the answer.
+_CHATTED = re.compile(
+    r"[\s,.!:;\u2014\u2013-]*(?:I\s+(?:can|could|will)\s+(?:\w+ly\s+)?(?:help|assist|do|rate|judge|evaluate|compare|provide|read)\b|I\s+understand\b"
+    r"|I(?:'m|\s+am)\s+(?:ready|happy|glad|here|an?\s+(?:ai|(?:large\s+)?language)\b)|please\s+(?:provide|send|share|give|paste|tell)\b)",
+    re.IGNORECASE,
+)
+_SUBJECT = r"(?:it|this|that|answers?|responses?|predictions?|candidates?|they|both)"
 _WRONG = re.compile(
     r"(?<!nothing )(?<!none )\b(?:is|are|was|were|seems|'s)\s+(?:\w+ly\s+)?"
     r"(?:wrong|incorrect|inaccurate|false|mistaken|not (?:correct|right|accurate))\b"
     rf"|\b{_SUBJECT}\s+(?:isn't|does not|doesn't|do not|don't|did not|didn't|fails to)\s+(?:\w+ly\s+)?"
     r"(?:correct|right|accurate|agree|match|answer)"
-    rf"|\b{_SUBJECT}\s+(?:\w+ly\s+)?(?:contradicts|disagrees)\b"
+    rf"|\b{_SUBJECT}\s+(?:\w+ly\s+)?(?:contradicts?|disagrees?|differs?|fails?|omits?|misses|lacks)\b(?!\s+(?:only|just|nothing|no)\b)"
+    rf"|\b{_SUBJECT}\s+(?:is|are)\s+(?:\w+ly\s+)?(?:different|incomplete|unlike)\b(?!\s+(?:only|just|words|wording)\b)"
+    r"|\A[\s,.:;\u2014\u2013-]*(?:wrong|incorrect|inaccurate|false)\b"
     r"|\b(?:but|however|although|though|except|yet)\b[^.!?\n]*"
-    r"(?:\bnot\b|n't\b|\bwrong\b|\bincorrect\b|\bmissing\b|\blacks\b|\bomits\b|\bmisses\b|\bonly\b)",
+    r"(?:\bnot\b|n't\b|\bwrong\b|\bincorrect\b|\bmissing\b|\blacks\b|\bomits\b|\bmisses\b|\bonly\b|\bincomplete\b)",
     re.IGNORECASE,
 )
 _RIGHT = re.compile(
-    rf"\b{_SUBJECT}\s+(?:is|are|was|seems)\s+(?:\w+ly\s+)?(?:correct|right|accurate)\b|\b{_SUBJECT}\s+(?:\w+ly\s+)?(?:agrees|matches)\b",
+    rf"\b{_SUBJECT}(?:\s+(?:is|are|was|seems)|'s)\s+(?:\w+ly\s+)?(?:correct|right|accurate|identical|equivalent|equal|the same)\b"
+    rf"|\b{_SUBJECT}\s+(?:\w+ly\s+)?(?:agrees?|match|matches|does (?:agree|match)|do (?:agree|match))\b",
     re.IGNORECASE,
 )
 _OPEN_END = re.compile(
@@ -174,6 +183,8 @@ def stated_answer(text: str) -> Stated:
     word, after = words.pop(), text[answers[0].end() :]
     if any(_DOUBT.match(text, match.end()) for match in answers):
         return Stated(why=f"its {word} is in doubt")
+    if _CHATTED.match(after):
+        return Stated(why=f"its {word} is not about the answer")
     if (_WRONG if word == "yes" else _RIGHT).search(after):
         return Stated(why=f"its {word} is contradicted by what follows")
     return Stated(word=word)
