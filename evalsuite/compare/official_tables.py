@@ -456,6 +456,10 @@ def compare_sides(gold: Side, predicted: Side, evidence: TableDiff) -> Score:
         if partner is None:
             partner = _first_equal(gold.column(position), predicted)
         if partner is None:
+            if not shortcuts and gold.table.types is None and gold.reference != "lite":
+                # The others look at all columns: one that makes the reference fail ends the search among several golds.
+                for later in range(position + 1, len(gold)):
+                    _first_equal(gold.column(later), predicted)
             return _explain(gold, predicted, evidence, len(pairs))
         pairs.append((gold.chosen[position] + 1, predicted.chosen[partner] + 1))
     return all_match(gold.table.n_rows, pairs)
@@ -498,6 +502,8 @@ def compare_in_bulk(expected: "Side", predicted: "Side", evidence: BulkDiff) -> 
         return None
     if len(partners) == len(expected):
         return all_match(evidence.n_rows, [(i + 1, k + 1) for i, k in zip(expected.chosen, partners, strict=True)])
+    if not (columns.is_database or expected.safe):
+        return None
     return _explain(expected, predicted, evidence, len(partners), columns)
 
 

@@ -117,7 +117,7 @@ WORK: dict[str, tuple[int, int]] = {
     "official_tables.OfficialColumns._unequal": (166, 0), "official_tables.OfficialColumns._unequal_cells": (28, 0),
     "official_tables.OfficialColumns.are_equal": (611, 0), "official_tables.OfficialColumns.kind": (1627, 0),
     "official_tables.Side.fingerprint": (59, 1010), "official_tables.Side.unsorted_column": (703, 1786),
-    "official_tables.compare_sides": (35, 328), "official_tables.is_safe_text": (351, 835), "packed_text.Block.hashes": (946, 907),
+    "official_tables.compare_sides": (35, 328), "official_tables.is_safe_text": (527, 835), "packed_text.Block.hashes": (946, 907),
     "packed_text.Block.texts": (1079, 4), "packed_text.Keys.of_rows": (443, 373), "packed_text.Packed.rows": (1596, 0),
     "packed_text._unpack": (716, 268), "packed_text.equal_cells": (344, 19), "packed_text.is_same_run": (109, 0),
     "row_multisets.CodedColumns._are_apart": (237, 232), "row_multisets.CodedColumns._can_pair": (129, 129),

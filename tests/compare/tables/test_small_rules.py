@@ -75,20 +75,26 @@ def test_columns_of_a_database(columns: list[list[int]], official: int | None) -
 
 
 @pytest.mark.parametrize(
-    ("golds", "official", "position"),
+    ("golds", "official", "position", "reference"),
     [
-        (["5", HUGE], 1, 1),
-        ([HUGE, "5"], 0, 1),
-        (["6", HUGE, "5"], 0, 2),
-        (["6", "5", HUGE], 1, 2),
-        (["6", HUGE], 0, 2),
-        (["1" + "0" * 30, "5"], 1, 2),
+        (["5", HUGE], 1, 1, "original"),
+        ([HUGE, "5"], 0, 1, "original"),
+        (["6", HUGE, "5"], 0, 2, "original"),
+        (["6", "5", HUGE], 1, 2, "original"),
+        (["6", HUGE], 0, 2, "original"),
+        (["1" + "0" * 30, "5"], 1, 2, "original"),
+        # A column before it has no match: only lite looks no further.
+        (["6," + HUGE, "5"], 0, 1, "original"),
+        (["6," + HUGE, "5"], 0, 1, "snow"),
+        (["6," + HUGE, "5"], 1, 2, "lite"),
+        (["6," + HUGE, "5"], 1, 2, "dbt"),
     ],
 )
-def test_an_integer_that_is_no_float_ends_the_references_loop(golds: list[str], official: int, position: int) -> None:
+@pytest.mark.usefixtures("_any_size")
+def test_an_integer_that_is_no_float_ends_the_references_loop(golds: list[str], official: int, position: int, reference: Any) -> None:
     """`float(10**400)` raises in the reference's comparison: no gold behind it is looked at; strict compares all."""
-    tables = [text_table([[cell]], name=f"{at}.csv") for at, cell in enumerate(golds)]
-    found = table_match(text_table([["5"]]), gold=tables)
+    tables = [text_table([[cell] for cell in row.split(",")], name=f"{at}.csv") for at, row in enumerate(golds)]
+    found = table_match(text_table([["5"]]), gold=tables, reference=reference)
     assert found.official == official
     assert found.reason.startswith(f"gold {position} of {len(golds)} '{position - 1}.csv': ")
     assert found.strict == ("5" in golds)
