@@ -97,7 +97,9 @@ def cells_differ(n: int, n_cells: int, first: str, *, bound: str = "") -> str:
 
 
 def cell_of_row(name: str, key: Sequence[str], predicted: str, gold: str) -> str:
-    """A cell of the row with this key, and gold's: `los of 'icu': 11.60, gold 10.71`."""
+    """A cell of the row with this key, and gold's: `los of 'icu': 11.60, gold 10.71`. The only row of a table needs no key."""
+    if not key:
+        return f"at row 1: {gold} vs {predicted}"
     keys = ", ".join(text if text.isdecimal() and text.isascii() else shorten(text) for text in key)
     return f"{name if name.isidentifier() else shorten(name)} of {keys}: {predicted}, gold {gold}"
 
