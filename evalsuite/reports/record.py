@@ -397,6 +397,7 @@ def judge_words(judge: Mapping[str, Any]) -> str:
     text = f"{', '.join(map(str, judge['models']))}: {calls}, {judge['known_replies']} replies known"
     text += f", {judge['prompt_tokens']} + {judge['completion_tokens']} tokens"
     text += f", cost {judge['cost']:.4g}" if judge["cost"] is not None else ""
+    text += f", {n} without token counts" if (n := judge.get("uncounted_replies")) else ""
     for model, leans in judge.get("probe", {}).items():
         text += f"; {model} probed: " + ", ".join(f"{name.replace('_', ' ')} {points:+g}" for name, points in leans.items())
     return text

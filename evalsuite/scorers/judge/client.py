@@ -379,7 +379,7 @@ class Account:
     def __init__(self, settings: Settings, ledger: Path | None = None) -> None:
         self._settings, self._ledger = settings, ledger
         self._lock = threading.Lock()
-        self.n_calls = self.n_known = self.n_retries = self.n_prompt_tokens = self.n_completion_tokens = 0
+        self.n_calls = self.n_known = self.n_retries = self.n_prompt_tokens = self.n_completion_tokens = self.n_uncounted = 0
         self._served: dict[str, None] = {}
         with suppress(FileNotFoundError):
             for line in ledger.read_bytes().splitlines() if ledger is not None else []:
@@ -401,11 +401,12 @@ class Account:
 
     def _add_paid(self, n_prompt_tokens: int, n_completion_tokens: int) -> None:
         self.n_calls += 1
+        self.n_uncounted += not (n_prompt_tokens or n_completion_tokens)
         self.n_prompt_tokens += n_prompt_tokens
         self.n_completion_tokens += n_completion_tokens
 
     def to_json(self) -> dict[str, Any]:
-        """Return the `judge` object of `run.json`; `cost` is None without prices."""
+        """Return the `judge` object of `run.json`; `cost` is None without prices, and lacks `uncounted_replies` (without token counts)."""
         priced = self._settings.price_per_1k_prompt or self._settings.price_per_1k_completion
         return {
             "models": list(self._settings.all_models),
@@ -414,6 +415,7 @@ class Account:
             "known_replies": self.n_known,
             "prompt_tokens": self.n_prompt_tokens,
             "completion_tokens": self.n_completion_tokens,
+            **({"uncounted_replies": self.n_uncounted} if self.n_uncounted else {}),
             "cost": round(self.cost, 9) if priced else None,
         }
 
@@ -532,7 +534,11 @@ class Client:
         if status == 200:
             reply = self.endpoint.provider.reply(response.body)
             if reply is None:
-                return None, f"the reply is none of {self.settings.provider}'s"
+                problem = self.endpoint.error_in_words(response.body) if b'"error"' in response.body else ""
+                return (
+                    None,
+                    f"the judge answered with an error: {problem}" if problem else f"the reply is none of {self.settings.provider}'s",
+                )
             self._pace.record_reply(reply.n_prompt_tokens + reply.n_completion_tokens)
             return replace(reply, text=self.endpoint.hide_key(reply.text)), ""
         why = f"the judge answered HTTP {status}"

@@ -347,7 +347,12 @@ def text_of(parts: Any, kinds: tuple[str, ...] = ()) -> str:
 def sum_tokens(usage: Any, *keys: str) -> int:
     """Return the sum of some token counts; other values count 0."""
     values = [usage.get(key) for key in keys] if isinstance(usage, dict) else []
-    return sum(value for value in values if isinstance(value, int) and not isinstance(value, bool) and value > 0)
+    return sum(
+        int(value) for value in values if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < _MOST_COUNTED
+    )
+
+
+_MOST_COUNTED = 10**12
 
 
 def word(value: Any) -> str:
@@ -404,14 +409,20 @@ def _line(data: Any) -> tuple[str, object, str]:
 
 
 def read_chat(data: Any) -> tuple[str, str] | None:
-    """Return the first choice's text. A refusal is a reply without text; a text may consist of parts."""
-    choice = data["choices"][0]
-    content = choice["message"].get("content")
-    if isinstance(content, list):
-        content = text_of([part for part in content if part.get("type") in (None, "text", "output_text")])
-    if content is not None and not isinstance(content, str):
-        return None
-    return content or "", "refusal" if choice["message"].get("refusal") else word(choice.get("finish_reason"))
+    """Return the text of the choices, each different one on lines of its own, so that a contradiction is not a verdict; None for an error.
+
+    A refusal is a reply without text; a text may consist of parts. If the choices end differently, the first that did not just stop counts.
+    """
+    texts, ends = dict[str, None](), list[str]()
+    for choice in data["choices"]:
+        content = choice["message"].get("content")
+        if isinstance(content, list):
+            content = text_of([part for part in content if part.get("type") in (None, "text", "output_text")])
+        if (content is not None and not isinstance(content, str)) or choice.get("error"):
+            return None
+        texts[content or ""] = None
+        ends.append("refusal" if choice["message"].get("refusal") else word(choice.get("finish_reason")))
+    return None if data.get("error") else ("\n".join(texts), next((end for end in ends if end != "stop"), ends[0]))
 
 
 _CHAT: Final[dict[str, Any]] = {

@@ -10,6 +10,7 @@ import pytest
 
 from evalsuite.core.disk_cache import FILE
 from evalsuite.core.errors import FaultError
+from evalsuite.reports.record import judge_words
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.judge import Judge, Settings
 from evalsuite.scorers.judge.client import Account
@@ -119,6 +120,10 @@ def test_what_an_earlier_try_paid_for(tmp_path: Path) -> None:
     assert account.to_json() == {**counts, "served": ["m-2"], "known_replies": 1}
     assert Account(settings, ledger).to_json() == {**counts, "known_replies": 0}
     assert Account(Settings()).to_json()["cost"] is None
+    # What an endpoint does not count is said to be missing in the cost.
+    account.add(Reply(text=""))
+    assert account.to_json() == {**counts, "calls": 4, "served": ["m-2"], "known_replies": 1, "uncounted_replies": 1}
+    assert judge_words(account.to_json()).endswith("4 calls, 1 replies known, 151 + 17 tokens, cost 0.05667, 1 without token counts")
 
 
 @pytest.mark.parametrize("content", [None, "{", '{"key": 1}', "[]"])

@@ -44,11 +44,26 @@ def request(text: str = "hello") -> Request:
         (Say(raw=b"<html>proxy</html>"), 1),
         (Say(raw=b'{"choices": []}'), 1),
         (Say(raw=b'{"choices": [{"message": {"content": 7}}]}'), 1),
+        (Say(raw=b'{"error": {"message": "quota"}, "choices": [{"message": {"content": "4"}}]}'), 1),
+        (Say(raw=b'{"choices": [{"message": {"content": "4"}, "error": {"code": 502}}]}'), 1),
         (Say(raw=b"[" * 100_000), 1),
         (Say(hang=True), 1),
         (Say(drip=True, content="x" * 2000), 1),
     ],
-    ids=["429", "500", "503", "cut connection", "not JSON", "no choices", "content is no text", "deep JSON", "hang", "drip"],
+    ids=[
+        "429",
+        "500",
+        "503",
+        "cut connection",
+        "not JSON",
+        "no choices",
+        "content is no text",
+        "an error too",
+        "a choice's error",
+        "deep JSON",
+        "hang",
+        "drip",
+    ],
 )
 def test_a_passing_fault_is_asked_again(serve: Serve, judge_at: Make, first: Say, n_retries: int) -> None:
     """After one bad response the next good one is the reply, and the retry is counted."""
@@ -354,12 +369,17 @@ def test_a_text_of_eight_characters_may_be_a_key(serve: Serve, judge_at: Make, m
 
 
 def test_an_empty_reply_is_a_reply(serve: Serve, judge_at: Make) -> None:
-    """A refusal without text, and a text in parts, are replies and no reason to ask again."""
+    """A refusal without text, a text in parts, and several choices are replies and no reason to ask again; different choices all count."""
     parts = b'{"choices": [{"message": {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}}]}'
-    says = [Say(raw=b'{"choices": [{"message": {"content": null}}]}'), Say(raw=parts), Say(raw=completion("c"))]
+    choices = [json.loads(completion(text, finish=end))["choices"][0] for text, end in (("4", "stop"), ("2", "length"), ("4", "error"))]
+    says = [Say(raw=b'{"choices": [{"message": {"content": null}}]}'), Say(raw=parts), Say(raw=json.dumps({"choices": choices}).encode())]
     server = serve(lambda _, n: says[n - 1])
     client = judge_at(server).client
-    assert [client.ask(request(str(n))).text for n in range(3)] == ["", "ab", "c"]
+    assert [(reply.text, reply.finish) for n in range(3) if (reply := client.ask(request(str(n))))] == [
+        ("", ""),
+        ("ab", ""),
+        ("4\n2", "length"),
+    ]
 
 
 def test_a_refused_request_says_why_and_ends_the_asking(serve: Serve, judge_at: Make) -> None:

@@ -1,5 +1,6 @@
 """Settings of a judge: what they add to signatures, which are refused and how, prices, addresses with secrets, and keys."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -202,7 +203,7 @@ def test_parts_of_requests() -> None:
         ("http://x", "http://x/chat"),
     ):
         assert join_address(base, "/chat") == whole
-    usage = {"a": 3, "b": True, "c": -1, "d": 2, "e": "4"}
+    usage = {"a": 3.0, "b": True, "c": -1, "d": 2, "e": "4", "f": 10**400, "g": math.nan}
     assert (sum_tokens(usage, *usage), sum_tokens(None, "a"), sum_tokens(usage, "x")) == (5, 0, 0)
     parts = [{"text": "a"}, {"type": "text", "text": "b"}, {"type": "image", "text": "c"}, {"type": "text", "text": 5}, "d"]
     assert (text_of(parts), text_of(parts, ("text",))) == ("abc", "b")
