@@ -12,8 +12,9 @@ from datetime import date, datetime
 from decimal import Decimal
 from functools import cache, cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, overload
+from typing import Any, Final, NamedTuple, Protocol, TypeVar, overload
 
+from evalsuite.compare.number_columns import WHOLE, Numbers, fewest_decimals, in_order, join_blocks, numbers_of, plain_words, ranks_of
 from evalsuite.compare.official_cells import NA_WORDS, raw_column
 from evalsuite.compare.packed_text import (
     NULL,
@@ -28,12 +29,8 @@ from evalsuite.compare.packed_text import (
     text_block,
 )
 from evalsuite.core.dataclasses import dataclass, replace
+from evalsuite.core.import_ref import np
 from evalsuite.core.scores import Table
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from evalsuite.compare.number_columns import Numbers
 
 Result = TypeVar("Result")
 
@@ -174,8 +171,6 @@ class Column(Sequence[Any]):
 
     def are_null(self, rows: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
         """Which cells in some rows (ascending, from 0) are NULL in a database, or words that pandas reads as empty in a text file."""
-        import numpy as np
-
         parts = [np.empty(0, bool)]
         for block, part in self.packed.rows(rows):
             starts, lengths = block.starts[part, self.place], block.lengths[part, self.place]
@@ -194,13 +189,10 @@ class Column(Sequence[Any]):
         """Whether a cell of a database is NULL."""
         return self.place in self.packed.with_null
 
-    def numbers(self) -> "Numbers | None":
+    def numbers(self) -> Numbers | None:
         """The cells as numbers, NaN if empty; None if a cell is something else, or not a plain double."""
-        from evalsuite.compare.number_columns import join_blocks, numbers_of
 
-        def parse() -> "Numbers | None":
-            import numpy as np
-
+        def parse() -> Numbers | None:
             parts = (numbers_of(block, self.place, kind=self.kind) for block in self.packed.blocks())
             numbers = join_blocks(parts, self.packed.n_rows)
             return numbers if numbers is not None and numbers.are_safe and not np.isinf(numbers.values).any() else None
@@ -211,14 +203,11 @@ class Column(Sequence[Any]):
 
     def sorted_numbers(self) -> "np.ndarray[Any, Any] | None":
         """The numbers in ascending order, without empty cells; None if `numbers` is None."""
-        from evalsuite.compare.number_columns import in_order
-
         numbers = self.numbers()
         return None if numbers is None else self.array("sorted", lambda: in_order(numbers.values.copy()))
 
     def ranks(self) -> "np.ndarray[Any, Any]":
         """The numbers at some ranks in ascending order, the first and the last among them; for a column of numbers."""
-        from evalsuite.compare.number_columns import ranks_of
 
         def compute() -> "np.ndarray[Any, Any]":
             ordered = self.sorted_numbers()
@@ -230,10 +219,6 @@ class Column(Sequence[Any]):
     @cached_property
     def summary(self) -> Summary:
         """What its numbers are."""
-        import numpy as np
-
-        from evalsuite.compare.number_columns import WHOLE, fewest_decimals
-
         numbers = self.numbers()
         if numbers is None:
             return Summary(False)
@@ -245,8 +230,6 @@ class Column(Sequence[Any]):
 
     def hashes(self) -> "np.ndarray[Any, Any]":
         """A number for each cell: equal for equal texts, and almost never otherwise."""
-        import numpy as np
-
         keys = self.arrays.keys
         if keys.are_numbers:
             return keys.of_texts(self.texts())
@@ -254,17 +237,11 @@ class Column(Sequence[Any]):
 
     def plain_words(self) -> "np.ndarray[Any, Any]":
         """Which cells are `plain_words`; computed for all columns of the table at once."""
-        import numpy as np
-
-        from evalsuite.compare.number_columns import plain_words
-
         words = self.arrays.once((self.packed, "plain"), lambda: np.concatenate(list(map(plain_words, self.packed.blocks()))))
         return words[:, self.place]
 
     def has_long_integer(self, n_characters: int) -> bool:
         """Whether a cell of text with so many characters, at least `WORD` * 2, begins like an integer."""
-        import numpy as np
-
         in_integers = np.zeros(256, bool)
         in_integers[list(_INTEGER_CHARACTERS.encode())] = True
         for block in self.packed.blocks():
@@ -281,8 +258,6 @@ class Column(Sequence[Any]):
 
 def hash_columns(columns: Sequence[Column]) -> "Iterator[tuple[int, np.ndarray[Any, Any]]]":
     """(row, hashes of the cells of columns of one table from that row on), block by block. Those of smaller tables are kept."""
-    import numpy as np
-
     packed, arrays, end = columns[0].packed, columns[0].arrays, 0
     if packed.n_rows * packed.width * WORD <= _MOST_BYTES // 4:
         new = [column for column in columns if (column._name, "hashes") not in arrays]
@@ -320,8 +295,6 @@ class PackedColumn(Column):
     @overload
     def __getitem__(self, at: slice) -> list[Any]: ...
     def __getitem__(self, at: int | slice) -> Any:
-        import numpy as np
-
         if isinstance(at, slice):
             rows = np.arange(*at.indices(len(self)))
             return self.cells(rows) if at.step in (None, 1) else list(self)[at]
@@ -348,8 +321,6 @@ class PackedColumn(Column):
 
     def first_cell(self, rows: Any) -> Any:
         """As in `Column`. The bytes of a word compare like text if the first is the highest."""
-        import numpy as np
-
         if not self.kind:
             words = [block.words(block.starts[part, self.place], block.lengths[part, self.place]) for block, part in self.packed.rows(rows)]
             begins = np.concatenate(words).byteswap()
@@ -358,8 +329,6 @@ class PackedColumn(Column):
 
     def rows_of(self, cell: Any) -> list[int]:
         """As in `Column`."""
-        import numpy as np
-
         if _AS_TEXT.get(self.kind) is not type(cell):
             return super().rows_of(cell)
         needle, rows, start = text_block([str(cell)]), list[int](), 0

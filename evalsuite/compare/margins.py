@@ -24,6 +24,7 @@ from evalsuite.compare.strict_tables import chosen_columns, columns_for, labels_
 from evalsuite.compare.table_diff import BulkDiff, Comparisons, TableDiff
 from evalsuite.compare.values import Cell
 from evalsuite.core.dataclasses import replace
+from evalsuite.core.import_ref import np
 from evalsuite.core.scores import Fault, Score, Table
 
 _MOST_READ = 20_000
@@ -216,8 +217,6 @@ def _column_margin(evidence: TableDiff, gold: StrictColumn, predicted: StrictCol
 
 def _farthest(evidence: BulkDiff, i: int, k: int, rows: Any) -> Any:
     """The row with the largest difference of two columns of numbers, or the first in which one is empty; else some of the rows."""
-    import numpy as np
-
     a, b = evidence.columns[0][i].numbers(), evidence.columns[1][k].numbers()
     if a is None or b is None:
         return rows[:_MOST_READ]
@@ -228,8 +227,6 @@ def _farthest(evidence: BulkDiff, i: int, k: int, rows: Any) -> Any:
 
 def _bulk_margin(evidence: BulkDiff, gold: StrictColumn, predicted: StrictColumn, work: _Work) -> float | None:
     """The tolerance, None if floats cannot tell the numbers of so few cells apart."""
-    import numpy as np
-
     i, k = gold.position, predicted.position
     if evidence.hashes.has_same_texts(i, k):
         return 0.0
@@ -259,8 +256,6 @@ def _bulk_margin(evidence: BulkDiff, gold: StrictColumn, predicted: StrictColumn
 
 def _widest(x: Any, y: Any) -> tuple[float, float, float]:
     """The largest difference of two sorted columns of floats, and the two numbers."""
-    import numpy as np
-
     ends = []
     for p, q in in_parts(x, y):
         at = int(np.abs(p - q).argmax())

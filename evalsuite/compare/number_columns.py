@@ -5,16 +5,13 @@ Strict comparisons also need how each number was written (its decimals), and whi
 
 from collections.abc import Iterable, Iterator
 from math import isclose
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from evalsuite.compare.numbers import FEWEST_DECIMALS, FLOAT_ERROR, NOISE_BEYOND, NOISE_FLOOR, NOISE_REL, Tolerance
 from evalsuite.compare.official_cells import ABS_TOL, NA_WORDS, NUMERIC, typed_column
 from evalsuite.compare.packed_text import NUMBER_KINDS, WORD, Block
 from evalsuite.compare.values import STARTS_OF_VALUES, WORDS_WITH_VALUE
-
-if TYPE_CHECKING:
-    import numpy as np
-
+from evalsuite.core.import_ref import np
 
 LONGEST_NUMBER: Final = 32
 # Beyond these limits pandas does not type integers as plain 64-bit integers, and floats may be confused with integers.
@@ -51,15 +48,11 @@ class Numbers(NamedTuple):
     @property
     def are_safe(self) -> bool:
         """Whether all numbers are small enough for pandas to make plain integers or floats of them."""
-        import numpy as np
-
         return all(bool(np.isinf(part[np.abs(part) >= SAFE_NUMBER]).all()) for (part,) in in_parts(self.values))
 
     @property
     def are_exact(self) -> bool:
         """Whether numbers are equal wherever their floats are: none has more than 15 significant digits."""
-        import numpy as np
-
         if self.digits is None:
             return False
         is_short = (self.digits != 0) & (np.abs(self.values) * 10.0 ** np.maximum(self.digits, 0) < 1e15)
@@ -72,8 +65,6 @@ class Numbers(NamedTuple):
 
 def _digits_of(words: Any, ends: Any, values: Any) -> "np.ndarray[Any, Any]":
     """The decimals that cells show, given their words (n x width, padded with blanks) and the number of significant bytes of each."""
-    import numpy as np
-
     points = _byte_places(words, _POINT)
     behind = np.where(points < ends, ends - points - 1, WHOLE).astype(np.int8)
     for sign in (_LOWER_E, _UPPER_E):
@@ -94,8 +85,6 @@ def in_parts(*columns: "np.ndarray[Any, Any]") -> "Iterator[tuple[np.ndarray[Any
 
 def in_order(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
     """The numbers in ascending order, without NaN, which sorts last."""
-    import numpy as np
-
     values.sort()
     return values[: len(values) - np.count_nonzero(np.isnan(values))]
 
@@ -104,16 +93,12 @@ def ranks_of(ordered: "np.ndarray[Any, Any]", n_rows: int) -> "np.ndarray[Any, A
     """Numbers of a column in ascending order at 64 ranks, or as many as there are rows; the first and the last are among them. Zeros for no
     numbers.
     """
-    import numpy as np
-
     n = min(n_rows, _N_RANKS)
     return ordered[np.linspace(0, len(ordered) - 1, n).astype(int)] if len(ordered) else np.zeros(n)
 
 
 def _byte_places(words: "np.ndarray[Any, Any]", sign: int) -> "np.ndarray[Any, Any]":
     """The index of the first byte equal to `sign` in each row of words, or the width in bytes if there is none."""
-    import numpy as np
-
     ones, tops = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
     # Multiplied by 1 << 8 * k, its highest byte is k.
     counter, highest = np.uint64(0x0001020304050607), np.uint64(56)
@@ -135,8 +120,6 @@ def _byte_places(words: "np.ndarray[Any, Any]", sign: int) -> "np.ndarray[Any, A
 
 def _whole_numbers(words: "np.ndarray[Any, Any]", starts: Any, stops: Any) -> "np.ndarray[Any, Any]":
     """The integer in the bytes from start to stop of each row of words, of at most a million."""
-    import numpy as np
-
     text, rows, values = words.view(np.uint8), np.arange(len(words)), np.zeros(len(words), np.int64)
     for at in range(int((stops - starts).max(initial=0))):
         signs = text[rows, np.minimum(starts + at, text.shape[1] - 1)]
@@ -150,8 +133,6 @@ def join_blocks(parts: Iterable[Numbers | None], n: int) -> Numbers | None:
 
     None if one part is None, or there is none.
     """
-    import numpy as np
-
     values, digits, are_known, end = np.empty(n), np.empty(n, np.int8), True, 0
     for part in parts:
         if part is None:
@@ -169,8 +150,6 @@ def join_blocks(parts: Iterable[Numbers | None], n: int) -> Numbers | None:
 
 def numbers_of(block: Block, column: int, *, kind: str = "") -> Numbers | None:
     """The cells of a column of some kind as numbers, or None where one is neither a number nor empty."""
-    import numpy as np
-
     if kind not in NUMBER_KINDS:
         return None
     starts, lengths = block.starts[:, column], block.lengths[:, column]
@@ -201,7 +180,6 @@ def numbers_of(block: Block, column: int, *, kind: str = "") -> Numbers | None:
 def _parse(block: Block, starts: Any, lengths: Any) -> Numbers | None:
     """Floats parsed as a JSON list, which accepts no number that pandas rejects; None if a cell is not a number."""
     import msgspec
-    import numpy as np
 
     n_words = int(lengths.max(initial=0)) // WORD + 1
     text = bytearray((len(starts) * n_words + 1) * WORD)
@@ -230,8 +208,6 @@ def _parse(block: Block, starts: Any, lengths: Any) -> Numbers | None:
 
 def _without_blanks(block: Block, starts: Any, lengths: Any) -> Any:
     """The lengths of cells without the white space at their ends."""
-    import numpy as np
-
     data, ends = np.frombuffer(block.data, np.uint8), lengths
     while (is_white := (ends > 0) & (data[starts + ends - 1] <= _BLANK)).any():
         ends = ends - is_white
@@ -240,15 +216,11 @@ def _without_blanks(block: Block, starts: Any, lengths: Any) -> Any:
 
 def differ_officially(a: Any, b: Any) -> Any:
     """Whether numbers are farther from each other than the official tolerance, beyond all rounding."""
-    import numpy as np
-
     return np.abs(a - b) > 1.001 * np.maximum(ABS_TOL, 1e-9 * np.maximum(np.abs(a), np.abs(b)))
 
 
 def officially_equal(gold: "np.ndarray[Any, Any]", predicted: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
     """`math.isclose(gold, predicted, abs_tol=ABS_TOL)` for each pair, where empty equals empty."""
-    import numpy as np
-
     with np.errstate(invalid="ignore", over="ignore"):
         distance = np.abs(gold - predicted)
         close = (distance <= np.abs(1e-9 * predicted)) | (distance <= np.abs(1e-9 * gold)) | (distance <= ABS_TOL)
@@ -259,8 +231,6 @@ def officially_equal(gold: "np.ndarray[Any, Any]", predicted: "np.ndarray[Any, A
 
 def surely_strictly_equal(gold: Numbers, predicted: Numbers, tolerance: Tolerance) -> "np.ndarray[Any, Any]":
     """Which pairs of finite numbers are equal under the strict rules beyond all float rounding; the others need an exact comparison."""
-    import numpy as np
-
     a, b = gold.values, predicted.values
     if gold.digits is None or predicted.digits is None:
         return np.zeros(len(a), bool)
@@ -281,8 +251,6 @@ def surely_strictly_equal(gold: Numbers, predicted: Numbers, tolerance: Toleranc
 
 def _are_roundings(a: Any, b: Any, gold_digits: Any, predicted_digits: Any) -> Any:
     """Which pairs are one number rounded to the decimals that the other shows (2 to 15), with at least 2 significant digits."""
-    import numpy as np
-
     decimals_of_prediction = np.where(predicted_digits == WHOLE, 0, predicted_digits)
     decimals = np.clip(np.minimum(decimals_of_prediction, gold_digits), FEWEST_DECIMALS, 15)
     unit = (10.0 ** -np.arange(16.0)).take(decimals)
@@ -294,8 +262,6 @@ def _are_roundings(a: Any, b: Any, gold_digits: Any, predicted_digits: Any) -> A
 
 def widest(tolerance: Tolerance, values: Any, decimals: Any = FEWEST_DECIMALS) -> Any:
     """How far two equal numbers near these values can be apart if each shows at least so many decimals; a generous upper bound."""
-    import numpy as np
-
     with np.errstate(over="ignore", invalid="ignore"):  # near the largest float
         size = np.abs(values) * 1.1 + 0.01
         if tolerance.own:
@@ -309,8 +275,6 @@ def widest(tolerance: Tolerance, values: Any, decimals: Any = FEWEST_DECIMALS) -
 
 def fewest_decimals(numbers: Numbers) -> int:
     """The fewest decimals that a number shows."""
-    import numpy as np
-
     return 0 if numbers.digits is None else int(numbers.digits[~np.isnan(numbers.values)].min(initial=MOST_DECIMALS))
 
 
@@ -320,8 +284,6 @@ def number_groups(values: Any, digits: Any, is_gold: Any, tolerance: Tolerance) 
     Groups are the chains whose gaps exceed every tolerance. A group is not loose if even its most distant numbers are certainly equal, at
     the most decimals that they show.
     """
-    import numpy as np
-
     order = np.argsort(values).astype(np.int32)
     ordered = values[order]
     # Exponents do not show how many decimals were written.
@@ -347,8 +309,6 @@ def number_groups(values: Any, digits: Any, is_gold: Any, tolerance: Tolerance) 
 
 def _are_tight(values: Any, digits: Any, is_gold: Any, starts: Any, tolerance: Tolerance) -> Any:
     """Whether all gold numbers of each group certainly equal all predicted ones; groups of one side alone count as tight."""
-    import numpy as np
-
     size, stops = np.abs(values), np.append(starts[1:], len(values)) - 1
     low, high = np.minimum.reduceat(size, starts), np.maximum.reduceat(size, starts)
     # The numbers are in ascending order, so the first and the last of a side are its ends.
@@ -411,8 +371,6 @@ _DATE_LENGTH: Final = 10
 
 def plain_words(block: Any) -> Any:
     """Which cells (n_rows x n_columns) are words or ISO dates in the one form in which two different texts are never equal."""
-    import numpy as np
-
     starts, lengths = block.starts, block.lengths
     if not block.data[int(starts[0, 0]) :].isascii():
         return np.zeros(starts.shape, bool)
@@ -441,8 +399,6 @@ def plain_words(block: Any) -> Any:
 
 def _may_be_values(words: Any) -> Any:
     """Whether words with digits, given by their first bytes, may be dates or amounts of money; true also for some that are text."""
-    import numpy as np
-
     is_start = np.zeros(1 << 15, bool)
     # Five bits tell letters apart without their case.
     is_start[[sum((ord(letter) & 31) << 5 * at for at, letter in enumerate(start)) for start in STARTS_OF_VALUES]] = True

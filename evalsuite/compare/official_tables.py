@@ -60,6 +60,7 @@ from evalsuite.compare.official_cells import (
 from evalsuite.compare.table_diff import BulkDiff, Comparisons, TableDiff
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import count_words, describe
+from evalsuite.core.import_ref import np
 from evalsuite.core.scores import Fault, Score, Table
 
 # Up to this many rows are looked at to find one whose key the other side has too.
@@ -119,15 +120,11 @@ class OfficialColumns:
 
     def differing_rows(self, i: int, k: int) -> Any:
         """The rows, in order, in which two columns differ; None if undecided."""
-        import numpy as np
-
         parts = self._unequal(i, k)
         return None if parts is None else np.concatenate([np.empty(0, np.int64), *parts])
 
     def _unequal(self, i: int, k: int) -> "Iterator[Any] | None":
         """The rows in which two columns differ, in parts; None if undecided."""
-        import numpy as np
-
         if not len(self.evidence.unlike(i, k)):
             return iter(())
         gold, predicted = self._pair(i, k)
@@ -193,16 +190,12 @@ class OfficialColumns:
         """The sum of the hashes of the cells that are not empty."""
 
         def compute() -> int:
-            import numpy as np
-
             return int(column.hashes()[~column.are_null(np.arange(len(column)))].sum(dtype=np.uint64))
 
         return column.array(("filled", column.arrays.keys.are_numbers), compute)
 
     def _numbers_as_bags(self, i: int, k: int, gold: Kind, predicted: Kind) -> bool | None:
         """Compare in ascending order: if numbers can be paired within the tolerance at all, the i-th smallest pair with each other."""
-        import numpy as np
-
         x, y = map(self._ascending, self._pair(i, k))
         if len(x) != len(y) or any(bool(differ_officially(*part).any()) for part in in_parts(x, y)):
             return False
@@ -216,15 +209,11 @@ class OfficialColumns:
 
     def _ascending(self, column: Column) -> Any:
         """The numbers of a column in ascending order, where booleans are 0 and 1."""
-        import numpy as np
-
         if (kind := self.kind(column)).name == "bool":
             return np.repeat([0.0, 1.0], [len(column) - kind.n_true, kind.n_true])
         return in_order(self._values(column)) if self.empty_is_zero else column.sorted_numbers()
 
     def _values(self, column: Column) -> Any:
-        import numpy as np
-
         numbers = column.numbers()
         assert numbers is not None
         return np.where(np.isnan(numbers.values), 0.0, numbers.values) if self.empty_is_zero else numbers.values
@@ -266,8 +255,6 @@ class OfficialColumns:
 
     def count_unmatched(self, i: int, k: int) -> tuple[int, Sequence[int]] | None:
         """`count_unmatched` of two columns; None if undecided."""
-        import numpy as np
-
         gold, predicted = self._pair(i, k)
         kinds = self.kind(gold).name, self.kind(predicted).name
         if self.empty_is_zero or not set(kinds) <= {"number", "text"}:
@@ -315,8 +302,6 @@ class OfficialColumns:
         """The predicted columns that may equal gold column i in some order by their numbers of empty cells and their numbers at some
         ranks, if reading all costs less than comparing.
         """
-        import numpy as np
-
         (gold, _), all_columns = self._pair(i, 0), self.chosen[1]
         if self.empty_is_zero or self.kind(gold).name != "number" or not (self.ignore_order or len(gold) < len(all_columns)):
             return all_columns
@@ -361,8 +346,6 @@ def _are_floats(column: Column) -> bool:
 
 def _by_text(values: Any, is_whole: bool) -> Any:
     """Numbers sorted by their text, as the reference sorts them."""
-    import numpy as np
-
     items = values.tolist()
     return np.array(sorted(map(int, items) if is_whole else items, key=str), np.float64)
 

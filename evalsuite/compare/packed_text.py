@@ -10,13 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from itertools import chain
 from os import urandom
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from evalsuite.core.dataclasses import dataclass
-
-if TYPE_CHECKING:
-    import numpy as np
-
+from evalsuite.core.import_ref import np
 
 WORD = 8
 # This many bytes after the last cell must be readable, because numbers are read in words of this total length.
@@ -48,8 +45,6 @@ class Block:
     @cached_property
     def _words(self) -> "np.ndarray[Any, Any]":
         """The eight bytes from every position on, as numbers; a view of the data, not eight copies of it."""
-        import numpy as np
-
         if self.whole is not None:
             return self.whole._words
         padded = self.data if self.is_padded else self.data + PADDING
@@ -80,8 +75,6 @@ class Block:
 
     def empty(self, columns: Any) -> "np.ndarray[Any, Any]":
         """Which cells of one or some columns of a database are NULL."""
-        import numpy as np
-
         starts, lengths = self.starts[:, columns], self.lengths[:, columns]
         are_null: np.ndarray[Any, Any] = (lengths == 1) & (np.frombuffer(self.data, np.uint8)[starts] == NULL[0])
         return are_null
@@ -90,8 +83,6 @@ class Block:
         """A 64-bit number for each cell of some columns (n_rows x n): equal for equal texts; `Keys` bounds how often for different
         texts.
         """
-        import numpy as np
-
         starts, lengths = (part[:, columns].ravel() for part in (self.starts, self.lengths))
         sums = keys.begin(lengths)
         keys.take(sums, self.words(starts, lengths), 0)
@@ -124,21 +115,15 @@ class Keys:
     @staticmethod
     def _random_words(n: int) -> "np.ndarray[Any, Any]":
         """Random numbers of the system, four columns in each row."""
-        import numpy as np
-
         return np.frombuffer(urandom(WORD * n), np.uint64)
 
     def begin(self, lengths: "np.ndarray[Any, Any]") -> "list[np.ndarray[Any, Any]]":
         """The two sums of some cells, started with their lengths."""
-        import numpy as np
-
         sizes = lengths.astype(np.uint64)
         return [sizes * key for key in self._first]
 
     def take(self, sums: "list[np.ndarray[Any, Any]]", words: "np.ndarray[Any, Any]", at: int) -> None:
         """Add word number `at` of some cells to their sums, in place."""
-        import numpy as np
-
         while len(self._words) <= at:
             self._words.append(tuple(self._random_words(4)))
         low, high = words & np.uint64(_LOW), words >> np.uint64(32)
@@ -159,16 +144,12 @@ class Keys:
 
     def of_texts(self, texts: Sequence[str]) -> "np.ndarray[Any, Any]":
         """The same number for each of some texts."""
-        import numpy as np
-
         if (numbers := self._numbers) is not None:
             return np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.uint64)
         return text_block(texts).hashes([0], self)[:, 0]
 
     def of_rows(self, hashed: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
         """One hash for each row of cell hashes, the sum of products with odd secret numbers; the order of the columns counts."""
-        import numpy as np
-
         width = hashed.shape[1]
         if width > len(self._columns):
             self._columns = np.concatenate([self._columns, self._random_words(width - len(self._columns)) | np.uint64(1)])
@@ -178,8 +159,6 @@ class Keys:
 
 def _upper_halves(sums: "Sequence[np.ndarray[Any, Any]]") -> "np.ndarray[Any, Any]":
     """The upper 32 bits of both sums as one number: the lower bits of a sum reveal too much about the lower bits of its terms."""
-    import numpy as np
-
     halves: np.ndarray[Any, Any] = (sums[0] & np.uint64(_HIGH)) | (sums[1] >> np.uint64(32))
     return halves
 
@@ -187,15 +166,11 @@ def _upper_halves(sums: "Sequence[np.ndarray[Any, Any]]") -> "np.ndarray[Any, An
 @cache
 def masks() -> "np.ndarray[Any, Any]":
     """For 0 to 8 bytes the mask that keeps them in a word."""
-    import numpy as np
-
     return np.array([(1 << 8 * n) - 1 for n in range(WORD + 1)], np.uint64)
 
 
 def equal_cells(gold: Block, gold_columns: Sequence[int], predicted: Block, predicted_columns: Sequence[int]) -> "np.ndarray[Any, Any]":
     """Whether cells contain the same text (n_rows x n pairs of columns), for blocks of equally many rows."""
-    import numpy as np
-
     lengths = gold.lengths[:, gold_columns]
     same = lengths == predicted.lengths[:, predicted_columns]
     a, b = gold.starts[:, gold_columns], predicted.starts[:, predicted_columns]
@@ -222,8 +197,6 @@ def _differing_bits(gold: Block, a: Any, predicted: Block, b: Any, lengths: Any)
 
 def is_same_run(gold: Block, predicted: Block) -> bool:
     """Whether two blocks contain the same cells at the same positions, compared as one byte string."""
-    import numpy as np
-
     if gold.lengths.shape != predicted.lengths.shape or not np.array_equal(gold.lengths, predicted.lengths):
         return False
     return len(gold) == 0 or _run(gold) == _run(predicted)
@@ -301,8 +274,6 @@ class Packed:
 
     def rows(self, rows: "np.ndarray[Any, Any]") -> Iterator[tuple[Block, "np.ndarray[Any, Any]"]]:
         """The blocks that contain some rows (ascending, from 0), each with the numbers of those rows within it."""
-        import numpy as np
-
         ends = np.cumsum(self.counts)
         rows = np.asarray(rows)
         cuts = np.searchsorted(rows, ends)
@@ -315,8 +286,6 @@ class Packed:
     @cached_property
     def with_null(self) -> frozenset[int]:
         """The columns of a database in which a cell is NULL."""
-        import numpy as np
-
         if not any(self.kinds) or not any(NULL in frame for frame in self.frames):
             return frozenset()
         all_columns = range(self.width)
@@ -332,22 +301,16 @@ class Packed:
 
 def frame_of(text: "bytes | bytearray | memoryview", lengths: "np.ndarray[Any, Any]") -> bytes:
     """A packed block of cells with a separator byte after each, row by row; `lengths` (n_rows x n_columns) are their bytes."""
-    import numpy as np
-
     narrow = int(lengths.max(initial=0)) <= _SHORT
     written = lengths.astype(np.uint8 if narrow else np.uint32).tobytes()
     return b"".join((_SHAPE.pack(BLOCK, *lengths.shape, 1 if narrow else 4), written, text, PADDING))
 
 
 def _lengths(frame: bytes, n_cells: int, size: int) -> "np.ndarray[Any, Any]":
-    import numpy as np
-
     return np.frombuffer(frame, np.uint8 if size == 1 else "<u4", n_cells, _SHAPE.size)
 
 
 def _unpack(frame: bytes) -> Block:
-    import numpy as np
-
     _, n_rows, n_columns, size = _SHAPE.unpack_from(frame)
     lengths = _lengths(frame, n_rows * n_columns, size).astype(np.int32)
     starts = np.empty(len(lengths), np.int32)
@@ -359,8 +322,6 @@ def _unpack(frame: bytes) -> Block:
 
 def text_block(texts: Sequence[str]) -> Block:
     """The cells of a column of text."""
-    import numpy as np
-
     whole_text = "".join(texts)
     sizes = map(len, texts) if whole_text.isascii() else (len(text.encode()) for text in texts)
     lengths = np.fromiter(sizes, np.int64, len(texts))
@@ -373,8 +334,6 @@ def pack_lists(columns: Sequence[Sequence[str]]) -> Packed:
 
 
 def _frames_of(columns: Sequence[Sequence[str]]) -> Iterator[bytes]:
-    import numpy as np
-
     for start in range(0, len(columns[0]) if columns else 0, _ROWS_AT_ONCE):
         cells = list(chain.from_iterable(zip(*(column[start : start + _ROWS_AT_ONCE] for column in columns), strict=True)))
         text = "\n".join([*cells, ""]).encode("utf-8", "surrogatepass")

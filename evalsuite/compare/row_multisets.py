@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from evalsuite.compare.bipartite_matching import assignments, saturating_flow
 from evalsuite.compare.number_columns import (
@@ -45,9 +45,7 @@ from evalsuite.compare.table_diff import TableDiff
 from evalsuite.compare.table_hashes import stable_order
 from evalsuite.compare.values import Cell
 from evalsuite.core.dataclasses import dataclass, replace
-
-if TYPE_CHECKING:
-    import numpy as np
+from evalsuite.core.import_ref import np
 
 Result = TypeVar("Result")
 
@@ -200,8 +198,6 @@ class Codes(NamedTuple):
 
     def surplus(self) -> "np.ndarray[Any, Any]":
         """How many more gold than predicted rows have each code."""
-        import numpy as np
-
         n = len(self.is_loose)
         return np.bincount(self.gold, minlength=n) - np.bincount(self.predicted, minlength=n)
 
@@ -235,8 +231,6 @@ class CodedColumns:
 
     def rows(self) -> "RowCodes":
         """The rows before any column is compared: those in one class may change places."""
-        import numpy as np
-
         names, places = np.unique(np.array(self._ties or [0] * self.evidence.n_rows), return_inverse=True)
         classes = places.astype(np.int32)
         return RowCodes(classes, classes, len(names))
@@ -314,8 +308,6 @@ class CodedColumns:
 
     def _rest_agrees(self, partners: Sequence[int]) -> bool:
         """Whether the columns with the same texts tell all rows apart, and the others agree in rows that are paired by these texts."""
-        import numpy as np
-
         pairs = [pair for pair in enumerate(partners) if self.is_alike(*pair)]
         gold_columns, predicted_columns = [self.gold[i].position for i, _ in pairs], [self.predicted[k].position for _, k in pairs]
         if not pairs or not self.evidence.are_permuted(gold_columns, predicted_columns):
@@ -333,8 +325,6 @@ class CodedColumns:
 
     def agree_in_order(self, i: int, k: int, left: Any, right: Any) -> bool:
         """Whether gold column i in the rows `left` equals predicted column k in the rows `right`, one by one."""
-        import numpy as np
-
         gold, predicted = self.pair(i, k)
         if self.is_alike(i, k):
             hashes = [column.source.hashes() for column in (gold, predicted)]
@@ -347,8 +337,6 @@ class CodedColumns:
         """The positions, in parts and ascending, at which gold column i in the rows `left` and predicted column k in the rows `right` are
         unequal. Only cells that arrays leave open are read; few of them come first, because these show most differences.
         """
-        import numpy as np
-
         gold, predicted = self.pair(i, k)
         (a, names, mine_hashed), (b, others, theirs_hashed) = gold.arrays(), predicted.arrays()
         hashes = [hashed for hashed in (mine_hashed, theirs_hashed) if hashed is not None]
@@ -372,8 +360,6 @@ class CodedColumns:
 
     def loose_rows_agree(self, pairs: Sequence[tuple[int, int]], rows: "RowCodes") -> bool:
         """Whether the rows of each class can be paired one to one; only classes with a loose cell need a look at the cells."""
-        import numpy as np
-
         loose = self._loose(pairs)
         if not loose:
             return True
@@ -398,8 +384,6 @@ class CodedColumns:
         return self._once("codes", gold, predicted, lambda: self._compute_codes(gold, predicted))
 
     def _compute_codes(self, gold: StrictColumn, predicted: StrictColumn) -> Codes:
-        import numpy as np
-
         sides = gold.arrays(), predicted.arrays()
         hashes = [hashed for _, _, hashed in sides if hashed is not None]
         if len(hashes) == len(sides) and not self.evidence.hashes.are_confirmed(hashes, [gold.position], [predicted.position]):
@@ -418,8 +402,6 @@ class CodedColumns:
 
     def _tighten(self, codes: Codes, gold: StrictColumn, predicted: StrictColumn) -> None:
         """Mark loose groups as tight if all their cells are equal, as long as few rows are in loose groups."""
-        import numpy as np
-
         rows = [np.flatnonzero(codes.is_loose[row_codes]) for row_codes in (codes.gold, codes.predicted)]
         if not 0 < sum(map(len, rows)) <= _MOST_TIGHTENED:
             return
@@ -432,8 +414,6 @@ class CodedColumns:
 
     def nearest(self, gold: Cell, rows: Any) -> "np.ndarray[Any, Any]":
         """The first of some rows of the only predicted column, and the row whose number is nearest to a gold cell."""
-        import numpy as np
-
         value, numbers = place(gold), self.predicted[0].arrays().numbers.values[rows]
         if value is None or np.isnan(numbers).all():
             return rows[:_FEW]  # type: ignore[no-any-return]
@@ -464,8 +444,6 @@ class CodedColumns:
         return self._near[i]
 
     def _find_near_columns(self, i: int) -> list[int]:
-        import numpy as np
-
         gold = self.gold[i]
         if gold.has_percent or self._has_percent:
             return [k for k in range(len(self.predicted)) if self.may_be(i, k)]
@@ -489,8 +467,6 @@ class CodedColumns:
         """(The predicted columns that a gold column of this kind may match, their ranks, their fewest decimals), by number and hashes of
         the cells that are no numbers.
         """
-        import numpy as np
-
         name = kind, self.evidence.arrays.keys.are_numbers
         if name not in self._offers_by_kind:
             groups: dict[tuple[int, int], list[Any]] = {}
@@ -503,8 +479,6 @@ class CodedColumns:
 
     def _distance(self, i: int, k: int) -> float:
         """The summed distance of the numbers of two columns after sorting both."""
-        import numpy as np
-
         lines = (in_order(column.arrays().numbers.values.copy()) for side, column in enumerate(self.pair(i, k)))
         return float(np.abs(np.subtract(*lines)).sum())
 
@@ -529,8 +503,6 @@ class CodedColumns:
 
     def open_rows(self, gold: StrictColumn, predicted: StrictColumn, codes: Codes) -> "list[np.ndarray[Any, Any]]":
         """The gold and the predicted rows in loose groups of two columns in which the i-th smallest numbers are not surely equal."""
-        import numpy as np
-
         is_uneven, sides = codes.surplus() != 0, []
         for column, row_codes in ((gold, codes.gold), (predicted, codes.predicted)):
             rows = np.flatnonzero((codes.is_loose & ~is_uneven)[row_codes])
@@ -549,8 +521,6 @@ class CodedColumns:
         return self._once("apart", gold, predicted, lambda: self._are_apart(gold, predicted))
 
     def _are_apart(self, gold: StrictColumn, predicted: StrictColumn) -> bool:
-        import numpy as np
-
         sides = gold.arrays().numbers, predicted.arrays().numbers
         decimals = min(fewest_decimals(side) for side in sides)
         ordered = [in_order(side.values.copy()) for side in sides]
@@ -602,8 +572,6 @@ class RowCodes(NamedTuple):
 
     def split(self, codes: Codes, *, even_if_unequal: bool = False) -> "RowCodes | None":
         """The classes split by the codes of one more column; None if the sides then have different classes."""
-        import numpy as np
-
         n_codes, n = len(codes.is_loose), len(self.gold)
         rows = np.concatenate(
             [self.gold.astype(np.int64) * n_codes + codes.gold, self.predicted.astype(np.int64) * n_codes + codes.predicted]
@@ -614,21 +582,15 @@ class RowCodes(NamedTuple):
 
     def surplus(self) -> "np.ndarray[Any, Any]":
         """How many more gold than predicted rows each class has."""
-        import numpy as np
-
         return np.bincount(self.gold, minlength=self.n) - np.bincount(self.predicted, minlength=self.n)
 
     def paired(self) -> "tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]":
         """The gold rows, in their order, and the predicted row of each; for unique classes."""
-        import numpy as np
-
         return np.arange(len(self.gold)), np.argsort(self.predicted)[self.gold]
 
 
 def last_rows(groups: Any, n: Any) -> Any:
     """The last `n[group]` rows of each group, in ascending order; none where that is negative."""
-    import numpy as np
-
     order = stable_order(groups)
     ordered = groups[order]
     from_end = np.cumsum(np.bincount(groups, minlength=len(n)))[ordered] - np.arange(len(ordered))

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from evalsuite.compare.bipartite_matching import bipartite_matching
 from evalsuite.compare.columns import Column, with_columns
@@ -50,10 +50,8 @@ from evalsuite.compare.numbers import (
 from evalsuite.compare.packed_text import text_block
 from evalsuite.compare.values import Cell, Percent, number_cell, plain_amounts, read_cell, text_cell
 from evalsuite.core.dataclasses import dataclass, field, replace
+from evalsuite.core.import_ref import np
 from evalsuite.core.scores import Table
-
-if TYPE_CHECKING:
-    import numpy as np
 
 Reading = Literal["figure", "share"]
 # The decimals of a number beyond floats, whose value is NaN like that of a text.
@@ -238,8 +236,6 @@ class StrictColumn:
         """What it shares with the columns that it can be paired with."""
 
         def compute() -> Sketch:
-            import numpy as np
-
             summary = self.source.summary
             if summary.are_plain:
                 # Its ranks are kept, even if its numbers were released.
@@ -257,8 +253,6 @@ class StrictColumn:
         return self.source.array(("cells", self.read, self.source.arrays.keys.are_numbers), self._compute_arrays)
 
     def _compute_arrays(self) -> CellArrays:
-        import numpy as np
-
         source, keys = self.source, self.source.arrays.keys
         numbers = source.numbers()
         if numbers is not None and numbers.digits is not None:
@@ -277,8 +271,6 @@ class StrictColumn:
 
     def _read_distinct(self, written: Sequence[Any]) -> "tuple[np.ndarray[Any, Any], ...]":
         """(Numbers, decimals, names) of some cells as written: plain words and amounts of money all at once, the others one by one."""
-        import numpy as np
-
         n, keys = len(written), self.source.arrays.keys
         values, digits, names, left = np.full(n, np.nan), np.full(n, WHOLE, np.int16), np.zeros(n, np.uint64), np.arange(n)
         if not self.source.kind and n:

@@ -63,6 +63,7 @@ from evalsuite.compare.table_diff import Rows, TableDiff
 from evalsuite.compare.values import Cell, Percent, is_written_form
 from evalsuite.compare.verdict import Strict, TableCause
 from evalsuite.core.dataclasses import dataclass, replace
+from evalsuite.core.import_ref import np
 from evalsuite.core.scores import Fault
 
 # Up to this many columns with the same first rows are compared before all others.
@@ -295,8 +296,6 @@ def unmatched_in_order(gold: StrictColumn, predicted: StrictColumn, evidence: Ta
 
 def unmatched_in_bags(gold: StrictColumn, predicted: StrictColumn, evidence: TableDiff) -> Unmatched:
     """`unmatched_in_any_order` for big tables. Only loose groups, the first unmatched cell and some partners are read."""
-    import numpy as np
-
     coded, near, bound = CodedColumns([gold], [predicted], evidence), list[Cell](), "at most "
     try:
         codes = coded.codes(0, 0)
@@ -657,8 +656,6 @@ def _rows(matching: Matching, gold: Sequence[StrictColumn], predicted: Sequence[
 
 def _count_unmatched(gold: Sequence[StrictColumn], partners: Sequence[StrictColumn], evidence: TableDiff) -> tuple[int, int, bool]:
     """(How many gold rows have no partner, the first of them, whether that number is exact.)"""
-    import numpy as np
-
     coded = CodedColumns(gold, partners, evidence)
     rows, is_loose = coded.rows(), np.zeros(evidence.n_rows, bool)
     # Rows that are written alike have a partner for certain.

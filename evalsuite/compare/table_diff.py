@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 from evalsuite.compare.columns import Arrays, Column, are_worth_arrays, packed_of, with_columns
 from evalsuite.compare.packed_text import Packed, equal_cells, is_same_run, side_by_side
 from evalsuite.compare.table_hashes import HashedRows, spare_rows
+from evalsuite.core.import_ref import np
 from evalsuite.core.scores import Table
 
 Result = TypeVar("Result")
@@ -206,8 +207,6 @@ class BulkDiff(TableDiff):
 
     def _without_equal(self, i: int, k: int, rows: Rows) -> Rows:
         """The rows without those in which the cells of a database are equal values: 0.0 and -0.0, 1.0 and 1.00."""
-        import numpy as np
-
         if len(rows) and self.columns[0][i].kind == self.columns[1][k].kind and self.columns[0][i].kind in ("float", "decimal"):
             return np.array([row for row, a, b in self.cells(i, k, rows) if a != b], np.int64)
         return rows
@@ -269,8 +268,6 @@ def _unlike_cells(gold: Column, predicted: Column) -> list[int]:
 
 
 def _unlike_packed(gold: Packed, predicted: Packed, pairs: Sequence[tuple[int, int]]) -> list[Rows]:
-    import numpy as np
-
     chosen, partners = [i for i, _ in pairs], [k for _, k in pairs]
     parts_of: list[list[Any]] = [[np.empty(0, np.int32)] for _ in pairs]
     is_all = chosen == partners == list(range(gold.width)) == list(range(predicted.width))

@@ -8,13 +8,10 @@ select, are compared directly. If one of those differs, the comparison stops usi
 from collections import Counter
 from collections.abc import Sequence
 from itertools import compress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from evalsuite.compare.columns import Arrays, Column, hash_columns
-
-if TYPE_CHECKING:
-    import numpy as np
-
+from evalsuite.core.import_ref import np
 
 _AT_ONCE: Final = 65_536
 # At most this many hashes of single cells are in memory at a time.
@@ -46,8 +43,6 @@ class HashedRows:
         """A number for each row of some columns in this order: equal for equal texts, and almost never otherwise."""
 
         def compute() -> "np.ndarray[Any, Any]":
-            import numpy as np
-
             chosen = [self._columns[side][column] for column in columns]
             hashes, sums = np.empty(len(chosen[0]), np.uint64), np.zeros(len(columns), np.uint64)
             for begin, hashed in hash_columns(chosen):
@@ -120,8 +115,6 @@ class HashedRows:
 
     def _same_columns(self, pairs: Sequence[tuple[int, int]]) -> list[bool]:
         """For each pair whether both columns contain the same texts."""
-        import numpy as np
-
         sides = []
         for side, columns in enumerate(zip(*pairs, strict=True)):
             hashes = np.empty((len(columns), self._n_rows), np.uint64)
@@ -133,8 +126,6 @@ class HashedRows:
 
     def are_confirmed(self, hashed: "Sequence[np.ndarray[Any, Any]]", columns: Sequence[int], partners: Sequence[int]) -> bool:
         """Whether rows with equal hashes are written alike, tested on the rows with the lowest hashes of either side."""
-        import numpy as np
-
         lowest = []
         for side in hashed:
             last = np.partition(side, _LOWEST)[_LOWEST] if len(side) > _LOWEST else side.max(initial=0)
@@ -171,8 +162,6 @@ class HashedRows:
 
     def spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Any, Any]:
         """The gold and the predicted rows that remain when rows that are written alike in these columns are paired off from the top."""
-        import numpy as np
-
         if len(columns) == 1 and self.has_same_texts(columns[0], partners[0]):
             nothing = np.empty(0, np.int64)
             return nothing, nothing
@@ -184,8 +173,6 @@ class HashedRows:
         return [gold[i].kind for i in columns] == [predicted[k].kind for k in partners]
 
     def _spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Any, Any]:
-        import numpy as np
-
         if not self._same_kinds(columns, partners):
             everywhere = np.arange(self._n_rows)
             return everywhere, everywhere
@@ -208,8 +195,6 @@ class HashedRows:
 
     def _spare_texts(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Any, Any]:
         """`spare` without hashes."""
-        import numpy as np
-
         gold, predicted = (
             list(zip(*(side[at].texts() for at in positions), strict=True))
             for side, positions in zip(self._columns, (columns, partners), strict=True)
@@ -231,15 +216,11 @@ def spare_rows(rows: Sequence[Any], others: Counter[Any]) -> list[int]:
 
 def _same_bag(gold: "np.ndarray[Any, Any]", predicted: "np.ndarray[Any, Any]") -> bool:
     """Whether both sides contain the same hashes, in any order."""
-    import numpy as np
-
     return np.array_equal(np.sort(gold), np.sort(predicted))
 
 
 def stable_order(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
     """The rows of values in ascending order, those of equal values in row order: three times as fast as a stable sort."""
-    import numpy as np
-
     order = np.argsort(values)
     ordered = values[order]
     order += np.concatenate([[0], np.cumsum(ordered[1:] != ordered[:-1])]) * len(values)
@@ -250,8 +231,6 @@ def stable_order(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
 
 def _spare_hashes(sides: "list[np.ndarray[Any, Any]]") -> tuple[Any, Any]:
     """The rows of both sides that remain when equal hashes are paired off; `sides` is emptied."""
-    import numpy as np
-
     orders, ordered = [], []
     while sides:
         side = sides.pop(0)

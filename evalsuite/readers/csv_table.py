@@ -25,7 +25,7 @@ from evalsuite.compare.columns import UnreadTable
 from evalsuite.compare.messages import other_delimiter
 from evalsuite.compare.packed_text import Block, OddError
 from evalsuite.core.errors import FaultError, UsageError, count_words, reason_of
-from evalsuite.core.import_ref import ImportRef, LazyModule
+from evalsuite.core.import_ref import ImportRef, LazyModule, np
 from evalsuite.core.scores import Table
 from evalsuite.readers.csv_dialect import DEFAULT, Dialect, detect_dialect
 from evalsuite.readers.limits import BIG_BYTES, PACKED_BYTES, Limits
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     import lzma
     import zlib
 
-    import numpy as np
 else:
     lzma, zlib = LazyModule("lzma"), LazyModule("zlib")
 
@@ -129,8 +128,6 @@ def _whole_rows(data: bytes, width: int | None) -> tuple[Block, int] | None:
 
 
 def _plain_block(data: bytes, starts: Any, lengths: Any) -> Block:
-    import numpy as np
-
     if lengths.max() > _LONGEST_CELL:
         raise OddError
     # A line that may be blank, in a table of one column: pandas skips it unless it is quoted.
@@ -143,8 +140,6 @@ def _all_quoted(data: bytes, width: int | None) -> tuple[Block, int] | None:
     """Like `_whole_rows` for rows in which every field is quoted: then the quotes alone give the positions of the fields. None
     otherwise.
     """
-    import numpy as np
-
     values = np.frombuffer(data, np.uint8)
     quotes = np.flatnonzero(values == _QUOTE).astype(np.int32)
     opens, closes = quotes[0::2], quotes[1::2]
@@ -177,8 +172,6 @@ def _all_quoted(data: bytes, width: int | None) -> tuple[Block, int] | None:
 
 def _separators(data: bytes, quoted: bool) -> tuple["np.ndarray[Any, Any]", int]:
     """The positions of the commas and line ends of complete rows, and the end of these rows."""
-    import numpy as np
-
     values = np.frombuffer(data, np.uint8)
     is_end = values == _COMMA
     is_end |= values == _NEWLINE
@@ -204,8 +197,6 @@ def _check_bytes(data: bytes) -> None:
 
 def _in_rows(data: bytes, ends: "np.ndarray[Any, Any]", width: int | None) -> "np.ndarray[Any, Any]":
     """The ends of cells, row by row; every row must be as long as the header."""
-    import numpy as np
-
     values = np.frombuffer(data, np.uint8)[ends] == _NEWLINE
     if width is None:
         width = int(np.argmax(values)) + 1
@@ -216,8 +207,6 @@ def _in_rows(data: bytes, ends: "np.ndarray[Any, Any]", width: int | None) -> "n
 
 
 def _starts(ends: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
-    import numpy as np
-
     starts = np.empty_like(ends)
     flat = starts.ravel()
     flat[0] = 0
@@ -227,8 +216,6 @@ def _starts(ends: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
 
 def _without_returns(data: bytes, starts: Any, lengths: Any) -> tuple[bytes, Any, Any]:
     """Line ends of two bytes become one byte; a carriage return anywhere else is odd."""
-    import numpy as np
-
     last = starts[:, -1] + lengths[:, -1] - 1
     # Before an empty cell is a separator.
     has = np.frombuffer(data, np.uint8)[last] == _RETURN
@@ -242,8 +229,6 @@ def _without_returns(data: bytes, starts: Any, lengths: Any) -> tuple[bytes, Any
 
 def _without_quotes(data: bytes, starts: Any, lengths: Any) -> tuple[bytes, Any, Any]:
     """Remove quotes around fields; any other quote is odd."""
-    import numpy as np
-
     values = np.frombuffer(data, np.uint8)
     has = (values[starts] == _QUOTE) & (lengths > 1)
     closes = values[starts + lengths - 1] == _QUOTE

@@ -30,7 +30,7 @@ from evalsuite.compare.columns import UnreadTable, memory_of, packed_of
 from evalsuite.compare.packed_text import NULL, Block, OddError, kind_of
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
-from evalsuite.core.import_ref import lazy_pattern
+from evalsuite.core.import_ref import lazy_pattern, np
 from evalsuite.core.scores import Fault, Table
 from evalsuite.readers.json_text import quote_value
 from evalsuite.readers.limits import Limits
@@ -309,8 +309,6 @@ def read_size(connection: "DuckDBPyConnection", table: str, columns: Sequence[st
 
 def read_blocks(connection: "DuckDBPyConnection", table: str, columns: Sequence[str], types: Sequence[str]) -> Iterator[Block]:
     """The rows of a table of plain types in stored order, as blocks of text."""
-    import numpy as np
-
     cells = []
     for at, (column, type_) in enumerate(zip(columns, types, strict=True)):
         # A float of 32 bits is the double that the client makes of it.

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Final
 
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FAULTS, FaultError, SubmissionError, count_words, describe, did_you_mean, join_names, machine_error
+from evalsuite.core.import_ref import np
 from evalsuite.core.types import METADATA, METADATA_ARRAY, Answer, Fault, Submission
 from evalsuite.readers.json_text import Block, Entry, Layout, Number, Obj, PlainLines, line_of, quote_value, read_array, read_objects
 from evalsuite.readers.json_text import place as _where
@@ -181,8 +182,6 @@ class CompactAnswers(Mapping[str, Answer]):
     """
 
     def __init__(self, segments: Sequence[Block | AnswerList], hashes: "array[int]", mark: MarkDuplicate) -> None:
-        import numpy as np
-
         self._segments = segments
         self._starts: list[int] = []
         n = 0
@@ -265,8 +264,6 @@ class _Values(ValuesView[Answer]):
 
 def _runs(hashes: "array[int]") -> Iterator[tuple[int, int]]:
     """(first, last + 1) of each run of equal hashes of at least two."""
-    import numpy as np
-
     values = np.frombuffer(hashes, dtype=np.int64)
     equal = np.flatnonzero(values[1:] == values[:-1])
     last = -1

@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FaultError
+from evalsuite.core.import_ref import LazyModule
 from evalsuite.sql.session import sql_error
 
 if TYPE_CHECKING:
+    from sqlglot import exp
     from sqlglot.expressions import Expr
-
+else:
+    exp = LazyModule("sqlglot.expressions")
 
 # Parts of a clause that are changed together, in every combination.
 MOST_PARTS: Final = 4
@@ -60,14 +63,10 @@ def in_place(old: "Expr", replacements: Iterable[Replacement], dialect: str) -> 
 
 def _conditions(node: "Expr") -> list[Any]:
     """The conditions joined by AND."""
-    from sqlglot import exp
-
     return list(node.flatten()) if isinstance(node, exp.And) else [node]
 
 
 def filter_changes(select: "Expr", dialect: str) -> Iterator[Change]:
-    from sqlglot import exp
-
     for key in ("where", "having", "qualify"):
         clause = select.args.get(key)
         if clause is None:
@@ -93,8 +92,6 @@ def leave_one_out(parts: tuple[int, ...], changes: Mapping[tuple[int, ...], Chan
 
 
 def join_changes(select: "Expr", dialect: str) -> Iterator[Change]:
-    from sqlglot import exp
-
     joins = select.args.get("joins") or []
     for i, join in enumerate(joins):
         held = join.args.get("on") is not None or join.args.get("using")
@@ -113,8 +110,6 @@ def join_changes(select: "Expr", dialect: str) -> Iterator[Change]:
 
 
 def distinct_changes(select: "Expr", dialect: str) -> Iterator[Change]:
-    from sqlglot import exp
-
     if select.args.get("distinct"):
         yield Change("distinct removed", "without DISTINCT", select, {"distinct": None})
     else:
@@ -129,8 +124,6 @@ def distinct_changes(select: "Expr", dialect: str) -> Iterator[Change]:
 
 
 def limit_changes(select: "Expr", dialect: str) -> Iterator[Change]:
-    from sqlglot import exp
-
     limit, offset, order = (select.args.get(key) for key in ("limit", "offset", "order"))
     for ordered in order.expressions if order is not None else ():
         desc = bool(ordered.args.get("desc"))
@@ -151,8 +144,6 @@ def limit_changes(select: "Expr", dialect: str) -> Iterator[Change]:
 
 def group_changes(select: "Expr", dialect: str) -> Iterator[Change]:
     """One grouping key fewer, or one more."""
-    from sqlglot import exp
-
     group = select.args.get("group")
     if group is None or not group.expressions:
         return
@@ -171,8 +162,6 @@ def group_changes(select: "Expr", dialect: str) -> Iterator[Change]:
 
 
 def _fewer_keys(select: "Expr", keys: list[Any], dialect: str) -> Iterator[Change]:
-    from sqlglot import exp
-
     selected = select.expressions
     for i, key in enumerate(keys):
         left = [other for other in keys if other is not key]
@@ -191,8 +180,6 @@ def _fewer_keys(select: "Expr", keys: list[Any], dialect: str) -> Iterator[Chang
 
 
 def _ordinal(key: "Expr") -> int:
-    from sqlglot import exp
-
     return int(key.this) if isinstance(key, exp.Literal) and key.is_int else 0
 
 
@@ -227,8 +214,6 @@ def changed_conditions(node: "Expr") -> Iterator[Replacement]:
 
 def _change_bound(node: "Expr") -> Iterator[Replacement]:
     """Another bound, or the same bound included or excluded."""
-    from sqlglot import exp
-
     name = type(node).__name__
     if name in _COMPARED:
         yield "bound", getattr(exp, _COMPARED[name])(**_children(node))
@@ -243,8 +228,6 @@ def _change_bound(node: "Expr") -> Iterator[Replacement]:
 
 def _opposites(node: "Expr") -> Iterator[Replacement]:
     """The opposite condition, or AND and OR exchanged."""
-    from sqlglot import exp
-
     for kind, other in ((exp.EQ, exp.NEQ), (exp.NEQ, exp.EQ), (exp.And, exp.Or), (exp.Or, exp.And)):
         if isinstance(node, kind) and not isinstance(node.parent, exp.Join):
             yield "condition", other(**_children(node))
@@ -256,8 +239,6 @@ def _opposites(node: "Expr") -> Iterator[Replacement]:
 
 def _change_members(node: "Expr") -> Iterator[Replacement]:
     """A list without one of its items, or a pattern with other wildcards."""
-    from sqlglot import exp
-
     if isinstance(node, exp.In) and len(node.expressions) > 1:
         for left_out in node.expressions:
             new = node.copy()
@@ -276,8 +257,6 @@ def _children(node: "Expr") -> dict[str, Any]:
 
 def _shift_bound(node: "Expr") -> Iterator[Replacement]:
     """A bound increased or decreased by one: a whole number, or a day."""
-    from sqlglot import exp
-
     for i, literal in enumerate(node.find_all(exp.Literal)):
         try:
             shifted = [_move_literal(literal, step) for step in (1, -1)]
@@ -291,8 +270,6 @@ def _shift_bound(node: "Expr") -> Iterator[Replacement]:
 
 def _move_literal(literal: Any, step: int) -> Any:
     """A whole number or a day moved by a step; None for any other literal. Raises ValueError, OverflowError."""
-    from sqlglot import exp
-
     if literal.is_int:
         return exp.Literal.number(int(literal.this) + step)
     if not _DAY.fullmatch(literal.this):
@@ -302,8 +279,6 @@ def _move_literal(literal: Any, step: int) -> Any:
 
 def changed_expressions(node: "Expr") -> Iterator[Replacement]:
     """Values computed in another way: by another function, without one, with other operands, as decimals."""
-    from sqlglot import exp
-
     name = type(node).__name__
     for other in _INSTEAD.get(name, ()):
         if name.endswith(("Rank", "Number")):
@@ -384,8 +359,6 @@ def _apply_change(tree: "Expr", change: Change, dialect: str) -> str:
 
 def one_row_short(sql: str, dialect: str) -> list[QueryEdit]:
     """The query over its table without one of the rows that it reads; empty if it reads no plain table. Raises like `edits`."""
-    from sqlglot import exp
-
     tree = _parse(sql, dialect)
     source = tree.args.get("from_") or tree.args.get("from")
     table = source.this if source is not None else None
@@ -433,8 +406,6 @@ def _count_unlike_tokens(a: Counter[str], b: Counter[str]) -> int:
 
 def _changes(tree: "Expr", dialect: str) -> Iterator[Change]:
     """The possible changes, the likeliest mistakes first."""
-    from sqlglot import exp
-
     selects = list(tree.find_all(exp.Select))
     for find in (filter_changes, join_changes, distinct_changes, limit_changes):
         for select in selects:
@@ -455,8 +426,6 @@ def _changes(tree: "Expr", dialect: str) -> Iterator[Change]:
 
 def _take_over_clauses(tree: "Expr", other: "Expr", dialect: str, owner: str) -> Iterator[Change]:
     """The differing parts of the other query's clauses, each in place of the query's own, then several of a clause together."""
-    from sqlglot import exp
-
     if not (isinstance(tree, exp.Select) and isinstance(other, exp.Select)):
         return
     for key, kind in _CLAUSES.items():
@@ -486,8 +455,6 @@ _Part = tuple[int, "Expr | None", "Expr | None"]
 
 def _clause_parts(select: "Expr", key: str) -> list["Expr"]:
     """The conditions, columns, joins or keys of a clause; the whole of an ORDER BY and a LIMIT."""
-    from sqlglot import exp
-
     clause = select.args.get(key)
     if isinstance(clause, exp.Where | exp.Having):
         return _conditions(clause.this)
@@ -508,8 +475,6 @@ def _different_parts(own: Sequence["Expr"], new: Sequence["Expr"], *, in_place: 
 
 def _clause_of(key: str, parts: list["Expr"]) -> Any:
     """The value of a SELECT's key: the parts as its clause, None if there are none."""
-    from sqlglot import exp
-
     if key in ("joins", "expressions"):
         return parts or None
     if not parts:

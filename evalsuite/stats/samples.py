@@ -7,7 +7,7 @@ from typing import Literal
 
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EvalsuiteError, count_words
-from evalsuite.core.import_ref import special
+from evalsuite.core.import_ref import np, special
 from evalsuite.core.status import is_ungraded
 from evalsuite.core.types import Result
 
@@ -158,8 +158,6 @@ def histogram(scores: Sequence[float], *, n_bins: int = 20) -> list[Bin]:
     values = check_scores(scores, at_least=0)
     if n_bins < 1:
         raise StatsError(f"{n_bins} bins")
-    import numpy as np
-
     top = max([1.0, *values])
     counts, edges = np.histogram(values, bins=n_bins, range=(0.0, top))
     return [Bin(count=int(c), low=float(a), high=float(b)) for c, a, b in zip(counts, edges[:-1], edges[1:], strict=True)]

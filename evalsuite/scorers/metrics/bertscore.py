@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import MissingExtraError
+from evalsuite.core.import_ref import np
 from evalsuite.core.metric import IN_PYTHON, Measure, Metric, MetricError, best
 
 if TYPE_CHECKING:
@@ -53,7 +54,6 @@ class TransformersEmbedder:
     def embed(self, text: str) -> "NDArray[Any]":
         """Return one vector for each token that is not special."""
         tokenizer, model = self._model_and_tokenizer
-        import numpy as np
         import torch  # type: ignore[import-not-found, unused-ignore]
 
         longest = min(int(tokenizer.model_max_length), int(getattr(model.config, "max_position_embeddings", 512)))
@@ -90,8 +90,6 @@ class TinyEmbedder:
 
     def embed(self, text: str) -> "NDArray[Any]":
         """Return one vector per word, with counts of its runs of three letters."""
-        import numpy as np
-
         words = re.findall(r"\w+", text.casefold())
         rows = np.zeros((len(words), self.size))
         for row, word in zip(rows, words, strict=True):
@@ -119,8 +117,6 @@ def greedy_match(prediction: Any, reference: Any) -> Greedy:
 
     Two empty matrices give 1, one empty matrix 0; a zero vector is similar to nothing.
     """
-    import numpy as np
-
     answer_vectors, reference_vectors = np.asarray(prediction, dtype=float), np.asarray(reference, dtype=float)
     if not len(answer_vectors) or not len(reference_vectors):
         share = float(len(answer_vectors) == len(reference_vectors))
@@ -192,7 +188,5 @@ def embedder_of(model: str | None, layer: int) -> Embedder:
 
 
 def _unit_rows(matrix: Any) -> Any:
-    import numpy as np
-
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     return np.divide(matrix, lengths, out=np.zeros_like(matrix), where=lengths > 0)
