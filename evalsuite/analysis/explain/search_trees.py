@@ -22,7 +22,7 @@ from evalsuite.analysis.explain.search import Cause, Judge, show
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import count_words
 from evalsuite.trees.eval_schema import annotate_xeval
-from evalsuite.trees.json_schema import DEFAULTS, as_json_schema, child_schemas, effective_type, infer_schema
+from evalsuite.trees.json_schema import DEFAULTS, as_json_schema, child_schemas, effective_type, infer_schema, join
 from evalsuite.trees.record_scoring import evaluate
 
 Path = tuple[str | int, ...]
@@ -65,9 +65,11 @@ def _find_differences_at(path: Path, in_gold: bool, in_predicted: bool, gold: An
 
 
 def format_path(path: Path) -> str:
-    """`orders[0].total`; `(root)` for the whole value."""
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return text.removeprefix(".") or "(root)"
+    """`orders[0].total`, `['a.b']` for a key that is no plain name; `(root)` for the whole value."""
+    text = ""
+    for step in path:
+        text = f"{text}[{step}]" if isinstance(step, int) else join(text, step)
+    return text or "(root)"
 
 
 def explain_whole(judge: Judge, form: Any) -> list[Cause] | None:

@@ -94,8 +94,10 @@ def test_numbers_texts_trees_and_judges() -> None:
     assert [item["found"] for item in data["gold"]] == [True, False]
     assert "".join(s["predicted"] for s in data["segments"]) == "Pariss"
     assert "".join(s["gold"] for s in data["segments"]) == "Lyon"
-    data = difference(SCORERS.load("tree_match"), {"a": [1, 3]}, {"gold": {"a": [1, 2], "b": 1}}, rules="strict", result=result())
-    assert [(row["path"], row["status"]) for row in data["rows"]] == [("a[1]", "mismatch"), ("b", "omission")]
+    gold = {"a": [1, 2], "b": 1, "c[0]": {"d": 2}}
+    data = difference(SCORERS.load("tree_match"), {"a": [1, 3], "c[0]": {}}, {"gold": gold}, rules="strict", result=result())
+    rows = [(row["path"], row["status"]) for row in data["rows"]]
+    assert rows == [("a[1]", "mismatch"), ("b", "omission"), ("['c[0]'].d", "omission")]
     assert judge_difference(result(judge={"reply": "no: too short"}))["judge"] == {"reply": "no: too short"}
 
 
