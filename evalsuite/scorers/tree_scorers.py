@@ -244,8 +244,7 @@ def tree_match(
     try:
         inspect(prediction, where="prediction")
     except TreeLimitError as error:
-        limit = Fault(code="LIMIT", detail=str(error))
-        return Score(official=0.0, strict=0.0, reason=str(error), fault=limit, strict_fault=limit)
+        return Score(official=0.0, strict=0.0, reason=str(error), fault=error.fault, strict_fault=error.fault)
     try:
         parsed_schema = as_json_schema(schema) if schema is not None else _infer(gold, widen=True, id_field=id_field)
     except (SchemaError, TreeLimitError) as error:
@@ -266,8 +265,9 @@ def tree_match(
     try:
         result = run.score(expected, answers, report.add_record, compat=False)
     except TreeLimitError as error:
-        limit = Fault(code="LIMIT", detail=str(error))
-        return replace(official, strict=0.0, reason=why or str(error), strict_reason=str(error), strict_fault=limit)
+        strict = _at_limit(error)
+        flip = "sound rules" if official.official and strict is not None else ""
+        return replace(official, strict=strict, reason=why or str(error), strict_reason=str(error), strict_fault=error.fault, flip=flip)
     except (SchemaError, JsonRefError, UnknownNameError, GoldValidationError) as error:
         raise FaultError("BAD_SPEC", str(error), side="gold") from error
     details = {
@@ -350,7 +350,7 @@ def _official(run: _Run, gold: list[Any], answers: list[Any]) -> tuple[float | N
         reason = "; ".join([field_reason(result), *sorted(causes)])
         return result.mean_f1, reason, None, by_record
     except TreeLimitError as error:
-        return 0.0, str(error), Fault(code="LIMIT", detail=str(error)), nothing
+        return _at_limit(error), str(error), error.fault, nothing
     except (SchemaError, JsonRefError) as error:
         return None, str(error), Fault(code="BAD_SPEC", detail=str(error)), []
     except _CRASHES as error:
@@ -360,6 +360,11 @@ def _official(run: _Run, gold: list[Any], answers: list[Any]) -> tuple[float | N
     except (*_CRASHES, JsonRefError):
         return None, text, Fault(code="BAD_SPEC", detail=text), []
     return 0.0, text, None, nothing
+
+
+def _at_limit(error: TreeLimitError) -> float | None:
+    """Return the value of an answer that cannot be compared: 0, but None if gold alone exceeds the limit."""
+    return None if error.side == "gold" else 0.0
 
 
 def _causes(record: RecordResult, id_field: str | None) -> Iterator[str]:

@@ -573,10 +573,12 @@ def _best_fit(
     walk.has_chosen = True
     n, m, limits, items = len(gold), len(extracted), walk.limits, node.item
     if n * m > limits.max_pairs:
-        raise TreeLimitError(f"{n:,} x {m:,} elements to align, the limit is {limits.max_pairs:,} pairs", path)
+        message = f"{n:,} x {m:,} elements to align, the limit is {limits.max_pairs:,} pairs"
+        raise TreeLimitError(message, path, of_gold=n * n > limits.max_pairs)
     if walk.any_batch and items.has_batch():
         if n * m > limits.max_row_pairs:
-            raise TreeLimitError(f"{n:,} x {m:,} elements to align through a judge, the limit is {limits.max_row_pairs:,} pairs", path)
+            message = f"{n:,} x {m:,} elements to align through a judge, the limit is {limits.max_row_pairs:,} pairs"
+            raise TreeLimitError(message, path, of_gold=n * n > limits.max_row_pairs)
         # Written and judged once per record, for all rates: lists inside these elements keep their first alignment.
         scored = walk.judged.get(aligned, (gold, extracted), lambda: _judge_rows(walk, items, gold, extracted, aligned))
         rows = [rows for rows, _ in scored]

@@ -101,7 +101,7 @@ def plain_schema(schema: Any) -> dict[str, Any]:
     if isinstance(schema, str | Path):
         schema = _read_schema(schema)
     if isinstance(schema, Mapping):
-        inspect(schema, where="schema")
+        inspect(schema, where="schema", of_gold=True)
         return copy.deepcopy(dict(schema))
     describe = getattr(schema, "model_json_schema", None) if isinstance(schema, type) else None
     if describe is None and not _has_fields(schema) and get_origin(schema) is None:
@@ -543,7 +543,7 @@ def infer_schema(
     values = list(values)
     if not values:
         raise ValueError("there is no record")
-    alternatives = inspect(values, limits)
+    alternatives = inspect(values, limits, of_gold=True)
     return _Inference(widen, notify, alternatives).schema(values, "")
 
 

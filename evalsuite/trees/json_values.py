@@ -81,10 +81,10 @@ ANY_OF = "x-eval-any-of"
 
 
 class TreeLimitError(FaultError):
-    """A value or a comparison exceeds a limit (LIMIT); `path` is its place."""
+    """A value or a comparison exceeds a limit (LIMIT; BAD_SPEC if gold or its schema does so alone); `path` is its place."""
 
-    def __init__(self, message: str, path: str = "") -> None:
-        super().__init__("LIMIT", f"{path}: {message}" if path else message)
+    def __init__(self, message: str, path: str = "", *, of_gold: bool = False) -> None:
+        super().__init__("BAD_SPEC" if of_gold else "LIMIT", f"{path}: {message}" if path else message)
         self.message = message
         self.path = path
 
@@ -111,7 +111,7 @@ DEFAULT_LIMITS = TreeLimits()
 _ENCODER = JSONEncoder(sort_keys=True, default=repr)
 
 
-def inspect(value: Any, limits: TreeLimits = DEFAULT_LIMITS, *, where: str = "") -> bool:
+def inspect(value: Any, limits: TreeLimits = DEFAULT_LIMITS, *, where: str = "", of_gold: bool = False) -> bool:
     """Return whether a JSON value contains gold alternatives. The walk is a loop, so that deep values cannot break it.
 
     Raises `TreeLimitError` if the value exceeds a limit.
@@ -124,18 +124,20 @@ def inspect(value: Any, limits: TreeLimits = DEFAULT_LIMITS, *, where: str = "")
         depth += 1
         n_nodes += len(level)
         if depth > limits.max_depth + 1:
-            raise TreeLimitError(f"nested deeper than {limits.max_depth} levels", where)
+            raise TreeLimitError(f"nested deeper than {limits.max_depth} levels", where, of_gold=of_gold)
         if n_nodes > limits.max_nodes:
-            raise TreeLimitError(f"more than {limits.max_nodes:,} values", where)
+            raise TreeLimitError(f"more than {limits.max_nodes:,} values", where, of_gold=of_gold)
         below: list[Any] = []
         for item in level:
             kind = type(item)
             if kind is str:
                 if len(item) > limits.max_string:
-                    raise TreeLimitError(f"a text of {len(item):,} characters, the limit is {limits.max_string:,}", where)
+                    message = f"a text of {len(item):,} characters, the limit is {limits.max_string:,}"
+                    raise TreeLimitError(message, where, of_gold=of_gold)
             elif kind is dict:
                 if len(item) > limits.max_keys:
-                    raise TreeLimitError(f"an object of {len(item):,} keys, the limit is {limits.max_keys:,}", where)
+                    message = f"an object of {len(item):,} keys, the limit is {limits.max_keys:,}"
+                    raise TreeLimitError(message, where, of_gold=of_gold)
                 alternatives = alternatives or ANY_OF in item
                 below.extend(item.values())
             elif kind is list:

@@ -559,7 +559,7 @@ class Scoring:
         """Return one record, scored and counted in `totals`; `ABSENT` on a side means that there is no such record."""
         if gold is ABSENT or extracted is ABSENT or isinstance(extracted, Lost):
             return self.lone_record(label, gold, extracted, totals)
-        alternatives = inspect(gold, self.limits, where=f"gold of record {label!r}")
+        alternatives = inspect(gold, self.limits, where=f"gold of record {label!r}", of_gold=True)
         inspect(extracted, self.limits, where=f"record {label!r}")
         if alternatives and not self.compat:
             check_alternatives(gold, label)
@@ -605,7 +605,7 @@ class Scoring:
         value = gold if missing else extracted
         if value is ABSENT or isinstance(value, Lost):
             value = None
-        alternatives = inspect(value, self.limits, where=f"record {label!r}")
+        alternatives = inspect(value, self.limits, where=f"record {label!r}", of_gold=missing)
         rows = list(Walk(self, alternatives=alternatives).one_sided(self.node, value, "omission" if missing else "hallucination", "", ()))
         reason = "gold's record was not submitted" if missing else "a submitted record is not in gold"
         reason = extracted.reason if isinstance(extracted, Lost) else reason

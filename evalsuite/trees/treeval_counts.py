@@ -474,7 +474,8 @@ class TreevalGrid(Grid):
         n_leaves = max(1, node.item.n_leaves) if node.lists_objects else len(node.item.metrics)
         if len(want) * len(got) * n_leaves > options.max_cells:
             sizes = f"{len(want):,} x {len(got):,} items x {n_leaves} leaves"
-            raise TreeLimitError(f"{sizes} are more than the {options.max_cells:,} cells of the limit max_cells", node.path)
+            message = f"{sizes} are more than the {options.max_cells:,} cells of the limit max_cells"
+            raise TreeLimitError(message, node.path, of_gold=len(want) ** 2 * n_leaves > options.max_cells)
         super().__init__(len(want), len(got))
         self.options = options
         rows = range(len(want))

@@ -122,6 +122,29 @@ def test_malformed_gold_is_gold_s_fault() -> None:
         assert path in raised.value.fault.detail
 
 
+def test_what_gold_alone_makes_too_large_is_gold_s_fault() -> None:
+    """A schema, a value or a list of gold beyond a limit is 0 for no answer, and the official value stays; an answer beyond it is 0."""
+    deep: Any = "x"
+    for _ in range(60):
+        deep = {"a": deep}
+    items = {"type": "array", "x-eval-align": {"match_by": "hungarian"}, "items": {"type": "integer"}}
+    lists, long_list, long_text = {"type": "object", "properties": {"a": items}}, {"a": list(range(7000))}, {"a": "x" * 1_000_001}
+    for gold, schema in ((deep, None), (long_list, lists)):
+        with pytest.raises(FaultError) as raised:
+            score("tree_score", gold, gold=gold, schema=schema)
+        assert (raised.value.side, raised.value.fault.code) == ("gold", "BAD_SPEC")
+    for answer, gold, schema, expected in (
+        (deep, deep, None, (None, None, "BAD_SPEC", "")),
+        (long_list, long_list, lists, (1.0, None, "BAD_SPEC", "")),
+        ({"a": "x"}, long_text, {"a": "string"}, (None, None, "BAD_SPEC", "")),
+        (long_text, {"a": "x"}, {"a": "string"}, (0.0, 0.0, "LIMIT", "")),
+        (long_list, {"a": list(range(3000))}, lists, (0.6, 0.0, "LIMIT", "sound rules")),
+    ):
+        found = score("tree_match", answer, gold=gold, schema=schema)
+        assert found.strict_fault is not None
+        assert (found.official, found.strict, found.strict_fault.code, found.flip) == expected
+
+
 def test_each_rule_gives_its_own_reason() -> None:
     """Official speaks of position and of the id that counts as invented, strict of what is wrong in the records."""
     gold = [{"id": 1, "a": "x"}, {"id": 2, "a": "y"}]
