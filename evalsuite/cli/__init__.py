@@ -23,7 +23,12 @@ def main(argv: "Sequence[str] | None" = None) -> int:
     from evalsuite.cli.output_streams import final_exit_code, make_streams_safe
 
     make_streams_safe()
-    code = final_exit_code(_run(list(sys.argv[1:] if argv is None else argv), ends_process=argv is None))
+    try:
+        code = final_exit_code(_run(list(sys.argv[1:] if argv is None else argv), ends_process=argv is None))
+    except KeyboardInterrupt:
+        # Before the gate was imported, which turns later ones into a message.
+        print("interrupted", file=sys.stderr)
+        code = 130
     _exit_codes.append(code)
     return code
 

@@ -25,6 +25,8 @@ from evalsuite.core.errors import (
 )
 from evalsuite.core.runtime import install_line, missing_packages, program
 
+# What `Path.resolve` raises a `RuntimeError` with, up to Python 3.12.
+_LINK_LOOP = "Symlink loop from "
 # Seconds in which a second signal counts as the same.
 _CLEANING_SECONDS = 2.0
 
@@ -63,12 +65,23 @@ def run_command_line(arguments: list[str], *, ends_process: bool) -> int:
     except Exception as error:  # the gate: an unexpected error gets its own exit code
         if debug:
             raise
-        history = sys.modules.get("evalsuite.runs.history")
-        if damaged := history.why_damaged() if history is not None else "":
-            _complain(damaged, "copy it again, or score the submission again", arguments)
+        if known := _known_reason(error):
+            _complain(*known, arguments)
             return EXIT_USAGE
         _complain(f"internal error: {type(error).__name__}", "run again with --debug and report what it prints", arguments)
         return EXIT_INTERNAL
+
+
+def _known_reason(error: Exception) -> tuple[str, str] | None:
+    """Return the message and hint for an unexpected error that a damaged run, the machine or a link explains."""
+    history = sys.modules.get("evalsuite.runs.history")
+    if damaged := history.why_damaged() if history is not None else "":
+        return damaged, "copy it again, or score the submission again"
+    if isinstance(error, MemoryError):
+        return "this machine has too little memory for what the command reads", "name a smaller file"
+    if isinstance(error, RuntimeError) and str(error).startswith(_LINK_LOOP):
+        return f"{str(error).removeprefix(_LINK_LOOP)} is a link that leads to itself", "name what it should lead to"
+    return None
 
 
 @contextmanager

@@ -77,13 +77,14 @@ def explain_files(
     from evalsuite.readers.duckdb_tables import unnamed_copy
     from evalsuite.readers.limits import resolve_limits
     from evalsuite.readers.load_table import DATABASES, ENDINGS, ending_of, is_sqlite
-    from evalsuite.readers.paths import open_trusted
+    from evalsuite.readers.paths import open_trusted, refuse_endless
     from evalsuite.reports.explain_documents import files_document
     from evalsuite.sandbox.rpc_client import RpcClient
 
     files = (gold, prediction)
     are_folders = gold.is_dir() or prediction.is_dir()
     for file in () if are_folders and all(map(Path.exists, files)) else files:
+        refuse_endless(file)
         if not ending_of(file):
             raise UsageError(f"{file} is no file that can be compared", hint=f"its name ends in one of {', '.join(ENDINGS)}")
         if not file.is_file():

@@ -223,6 +223,9 @@ def _prediction(entry: "Scorer", texts: Sequence[str]) -> Any:
     """Return the prediction: a text, a path, or several paths."""
     if not texts:
         raise UsageError("no prediction given", hint=f"evalsuite check {entry.name} --prediction {_metavar(entry)} --gold ...")
+    reads_files = entry.marker.gold_files is not None and entry.marker.reads != "tree"
+    if reads_files and "-" in texts:
+        raise UsageError(f"{entry.name} reads a file, not stdin", hint="name it: --prediction FILE")
     if entry.marker.reads == "tables":
         return list(texts)
     if len(texts) > 1:
@@ -230,7 +233,7 @@ def _prediction(entry: "Scorer", texts: Sequence[str]) -> Any:
     if entry.marker.reads == "tree" and texts[0].lower().endswith((".json", ".jsonl")):
         # A file name, with or without a leading @; any other text is the JSON itself.
         return texts[0].removeprefix("@")
-    return texts[0] if entry.marker.gold_files is not None and entry.marker.reads != "tree" else _read_text(texts[0])
+    return texts[0] if reads_files else _read_text(texts[0])
 
 
 def _read_text(text: str) -> str:
@@ -242,12 +245,13 @@ def _read_text(text: str) -> str:
     from evalsuite.readers.limits import DEFAULT_LIMITS
     from evalsuite.readers.paths import open_trusted
 
-    where = "stdin" if text == "-" else text[1:]
+    where, most = "stdin" if text == "-" else text[1:], int(DEFAULT_LIMITS["file_bytes"])
     try:
-        if text == "-":
-            return sys.stdin.buffer.read().decode("utf-8")
-        with open_trusted(Path(where), limit_bytes=DEFAULT_LIMITS["file_bytes"]) as handle:
-            return handle.read().decode("utf-8")
+        with nullcontext(sys.stdin.buffer) if text == "-" else open_trusted(Path(where), limit_bytes=most) as handle:
+            data = handle.read(most + 1)
+        if len(data) > most:
+            raise FaultError("TOO_LARGE", f"more than {most} bytes")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise FaultError("BAD_ENCODING", where=where) from None
     except FaultError as error:

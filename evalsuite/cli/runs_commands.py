@@ -128,7 +128,9 @@ def runs_rm(run: opt.RunName, runs: opt.RunsFolder = opt.RUNS) -> int:
 
 
 def runs_prune(
-    keep: Annotated[int, Option(help="how many of the newest runs of each suite and model to keep", metavar="N")],
+    keep: Annotated[
+        int | None, Option(help="how many of the newest runs of each suite and model to keep [default: with --unfinished all]", metavar="N")
+    ] = None,
     before: Annotated[str, Option(help="delete only runs from before this day", metavar="YYYY-MM-DD", show_default=False)] = "",
     drop_best: Annotated[bool, Option("--drop-best", help="also delete the best run of a suite")] = False,
     unfinished: Annotated[bool, Option("--unfinished", help="also delete unfinished runs")] = False,
@@ -137,8 +139,10 @@ def runs_prune(
 ) -> int:
     """List the runs that a policy would delete, or with --yes delete them. Tagged runs and the best run of each suite are kept."""
     _check_day("--before", before)
-    policy = Policy(keep=keep, before=before.replace("-", ""), keeps_best=not drop_best, unfinished=unfinished)
-    entries, folders = find_outdated(runs, policy), find_left_behind(runs, policy)
+    if keep is None and not unfinished:
+        raise UsageError("no policy given", hint="--keep N, --unfinished or both")
+    policy = Policy(keep=keep or 0, before=before.replace("-", ""), keeps_best=not drop_best, unfinished=unfinished)
+    entries, folders = [] if keep is None else find_outdated(runs, policy), find_left_behind(runs, policy)
     for entry in entries:
         print(clean(f"{entry.name}  {entry.suite}"))
     for folder in folders:
@@ -165,7 +169,7 @@ def _print_unreadable(runs: Path, names: set[str]) -> None:
     running = [folder.name for folder in unfinished if is_held(folder)]
     stopped = [folder.name for folder in unfinished if folder.name not in running]
     _print_note(running, "being written by another run")
-    _print_note(stopped, "not finished: `evalsuite run ... --resume DIR` continues, `runs prune --unfinished` deletes")
+    _print_note(stopped, "not finished: `evalsuite run ... --resume DIR` continues, `evalsuite runs prune --unfinished --yes` deletes")
     _warn_of_damage([folder.name for folder in damaged])
 
 

@@ -19,6 +19,7 @@ from evalsuite.core.errors import EvalsuiteError, GoldError, UntrustedPluginErro
 from evalsuite.core.types import RULES, Gold, Suite
 from evalsuite.readers.gold_files import SUITE_FILE
 from evalsuite.readers.limits import CLOCK, clock_of, resolve_limits
+from evalsuite.readers.paths import refuse_endless
 from evalsuite.scorers import SCORERS
 
 
@@ -59,6 +60,7 @@ def yaml_nodes(file: Path, where: str) -> Iterator[tuple[Any, Any]]:
     """
     import yaml
 
+    refuse_endless(file)
     try:
         loader = _loader()(file.read_text(encoding="utf-8-sig"))
         node = loader.get_single_node()

@@ -29,6 +29,7 @@ from evalsuite.core.import_ref import ImportRef, LazyModule, np
 from evalsuite.core.scores import Table
 from evalsuite.readers.csv_dialect import DEFAULT, Dialect, detect_dialect
 from evalsuite.readers.limits import BIG_BYTES, PACKED_BYTES, Limits
+from evalsuite.readers.paths import refuse_endless
 
 if TYPE_CHECKING:
     import lzma
@@ -315,8 +316,9 @@ def read_named_rows(path: Path, *, delimiters: str = ",") -> tuple[list[str], li
     Of several `delimiters` the one that splits the first line into most columns is used.
 
     Raises:
-        UsageError: The file does not exist, cannot be read as CSV, is empty, has another delimiter, or a row longer than the header.
+        UsageError: The file is absent, a pipe, not readable as CSV, empty, has another delimiter, or a row longer than the header.
     """
+    refuse_endless(path)
     unpack = _UNPACK.get(path.suffix.lower())
     try:
         opened: Callable[..., Any] = unpack.load() if unpack is not None else open

@@ -11,6 +11,7 @@ import os
 import stat
 from collections import OrderedDict
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
 from io import BufferedReader, FileIO
 from pathlib import Path
@@ -18,7 +19,7 @@ from threading import local
 from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import quote
 
-from evalsuite.core.errors import FaultError, reason_of
+from evalsuite.core.errors import FaultError, UsageError, reason_of
 from evalsuite.core.import_ref import LazyModule, lazy_pattern
 from evalsuite.core.scores import METADATA, METADATA_ARRAY
 from evalsuite.readers.limits import Limits
@@ -36,6 +37,7 @@ Inode = tuple[int, int]
 SPEC_PATTERN = "*_eval.jsonl"
 MAX_PATH_BYTES = 1024
 MAX_PART_BYTES = 255
+_MOST_NAMED = 1 << 30
 _LONGEST_NAME = 120
 _CONTROL = lazy_pattern(r"[\x00-\x1f\x7f-\x9f]")
 # C: on Windows, md: and sqlite: for duckdb.
@@ -126,6 +128,19 @@ def open_trusted(path: Path, *, limit_bytes: float) -> BufferedReader:
     except OSError as error:
         raise _fault_of_opening(error) from None
     return _regular_file(descriptor, limit_bytes, frozenset(), place=str(path))
+
+
+def refuse_endless(path: Path) -> None:
+    """Raise `UsageError` for a file that a person named and that is read whole: a pipe or device, or more than 1 GiB.
+
+    What is absent, or a folder, is left to its reader.
+    """
+    with suppress(OSError):
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+            raise UsageError(f"{path}: a pipe, socket or device is where a file is needed", hint="write its content to a file first")
+        if status.st_size > _MOST_NAMED:
+            raise UsageError(f"{path}: {status.st_size:,} bytes, a file that is read whole has at most {_MOST_NAMED:,}")
 
 
 def reopen(handle: BufferedReader) -> BufferedReader:

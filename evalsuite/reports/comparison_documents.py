@@ -200,7 +200,7 @@ def _brief_flips(comparison: "Comparison", candidate: "Candidate", everything: b
         return flip.visible_reason(next(filter(None, reasons), ""))
 
     def answers(flip: "Paired") -> Sequence[tuple[str, str, str]]:
-        return [(base, flip.answer_a or "-", ""), (label, flip.answer_b or "-", "")] if has_answers else ()
+        return [(base, flip.answer_a or "-", ""), (label, flip.answer_b or "-", "")] if flip.answer_a or flip.answer_b else ()
 
     scorers = [Column[Any](name="scorer", words=lambda flip: flip.scorer, role="name")] if len({flip.scorer for flip in flips}) > 1 else []
     columns: list[Column[Paired]] = [

@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.errors import CHECK_HINT, OutputError, UsageError, did_you_mean, write_error
+from evalsuite.core.errors import (
+    CHECK_HINT,
+    OutputError,
+    UsageError,
+    did_you_mean,
+    machine_error,
+    machine_fault,
+    reason_of,
+    write_error,
+)
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import Result
 from evalsuite.runs.run_files import UNITS, is_intact, read_json, read_results, write_atomically
@@ -181,21 +190,32 @@ def one_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry:
         return entry
     for folder in (Path(name), root / name):
         refuse_no_run(folder)
-    from evalsuite.runs.run_files import why_no_run
-
-    for folder in (Path(name), root / name):
         if holds_run(folder):
-            why = why_no_run(read_run_file(folder)) if (folder / RESULTS).exists() else f"there is no {RESULTS}"
-            raise UsageError(f"no finished run {name!r}: it is damaged, {why}", hint="copy it again, or score the submission again")
+            raise unreadable_error(folder)
     names = [entry.name for entry in _all_entries(root)]
     raise UsageError(f"no finished run {name!r}", hint=did_you_mean(name, names[-20:]) if names else f"no runs in {root}")
+
+
+def unreadable_error(folder: Path) -> UsageError:
+    """Return the error for a folder whose `run.json` is no run, or that lacks results; for what this machine does not read, its own."""
+    from evalsuite.runs.run_files import why_no_run
+
+    why = f"there is no {RESULTS}"
+    if (folder / RESULTS).exists():
+        try:
+            (folder / RUN).read_bytes()
+        except OSError as error:
+            return machine_error(folder / RUN, machine_fault(reason_of(error)))
+        why = f"{RUN}: {why_no_run(read_run_file(folder))}"
+    return UsageError(f"{folder} is a damaged run: {why}", hint="copy it again, or score the submission again")
 
 
 def unfinished_error(folder: Path) -> UsageError:
     """Return the error for a run that was interrupted, or that another process writes."""
     if is_held(folder):
         return UsageError(f"{folder} is being written by another run", hint="wait until it ends")
-    return UsageError(f"{folder} is an unfinished run", hint=f"`evalsuite run FOLDER --resume {folder}` finishes it")
+    hint = f"`evalsuite run FOLDER --resume {folder}` finishes it, `evalsuite runs prune --unfinished` lists it for deletion"
+    return UsageError(f"{folder} is an unfinished run", hint=hint)
 
 
 def short_name(folder: Path) -> str:
@@ -207,7 +227,7 @@ def short_name(folder: Path) -> str:
 def refuse_no_run(folder: Path) -> None:
     """Raise `UsageError` if the folder is a submission instead of a run, or an unfinished run."""
     if is_submission(folder):
-        raise UsageError(f"{folder} is a submission, not a run", hint=f"`evalsuite run {folder}` scores it, whatever else lies in it")
+        raise UsageError(f"{folder} is a submission, not a run", hint=f"`evalsuite run {folder}` scores it, whatever else it contains")
     if (folder / STARTED).exists() and not (folder / RUN).exists():
         raise unfinished_error(folder)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import DiskCache
-from evalsuite.core.errors import OutputError, UsageError
+from evalsuite.core.errors import EvalsuiteError, UsageError
 from evalsuite.core.status import own_value
 from evalsuite.core.types import Result
 from evalsuite.runs.history import RUNS_FOLDER, TAGS, RunEntry, read_run, selected_part
@@ -162,7 +162,7 @@ def _read_columns(folder: Path, read: Reader | None) -> RunScores | None:
         results = list(read_results(folder / RESULTS, read=read))
         if (entry.run.get("summary") or {}).get("n_gold", len(results)) not in (None, len(results)):
             return None
-    except (OSError, ValueError, TypeError, OutputError):
+    except (OSError, ValueError, TypeError, EvalsuiteError):
         return None
     return columns_of(entry, results)
 
@@ -468,7 +468,7 @@ def _insert_results(connection: "DuckDBPyConnection", database: str, entries: Se
         try:
             # Python's own reader is more lenient (NaN), and tells whether the run is at fault.
             _insert_rows(connection, f"{database}.results", entries[0].name, entries[0].results())
-        except (OutputError, OSError, duckdb.Error):
+        except (EvalsuiteError, OSError, duckdb.Error):
             return set()
         return {entries[0].name}
 

@@ -34,7 +34,7 @@ from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.history import refuse_no_run
 from evalsuite.runs.history_index import RunScores, digest_of_ids, errata_line, find_scored, key_of, run_scores
 from evalsuite.runs.plan import default_rules, signature_word
-from evalsuite.runs.run_folder import RUN, STARTED, holds_run, is_submission
+from evalsuite.runs.run_folder import RESULTS, RUN, STARTED, holds_run, is_submission
 from evalsuite.runs.run_options import RunOptions, signature
 from evalsuite.runs.submission_reader import SubmissionReader, read_unit_columns
 from evalsuite.sandbox.fork_server import ForkServer, fork_server_for
@@ -347,7 +347,7 @@ def score_places(
                 entries.append(Entry(name=place.name, scores=None, fault=place.fault, metadata=run_metadata))
             elif place.is_run or scoring is None:
                 scores = run_scores(place.folder, memo, read=read_unit_columns if place.is_foreign else None)
-                fault = "" if scores is not None else f"{RUN} or the results beside it cannot be read"
+                fault = "" if scores is not None else f"{RUN} or {RESULTS} cannot be read"
                 more = {"is_run": True, "is_foreign": place.is_foreign}
                 entries.append(Entry(name=place.name, scores=scores, fault=fault, metadata=run_metadata, **more))
             elif place.name not in scoring.turned_away:

@@ -19,7 +19,7 @@ from typing import Annotated, Any, BinaryIO, Final, Literal, TypedDict, TypeVar
 
 from evalsuite.compare.characters import MOST_MARKS, is_visible
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import FAULTS, OutputError
+from evalsuite.core.errors import FAULTS, OutputError, machine_error, machine_fault, reason_of
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.runtime import signals_blocked
 from evalsuite.core.types import RULES, Fault, Result, Status
@@ -33,6 +33,8 @@ def why_no_run(run: Any) -> str:
     """Return what in the value of a `run.json` differs from what a run writes, with its place; empty if nothing."""
     import msgspec
 
+    if not isinstance(run, dict):
+        return "not a JSON object"
     try:
         msgspec.convert(run, run_form())
     except UnicodeEncodeError:
@@ -378,11 +380,14 @@ def whole_line(result: Result) -> str:
 def read_results(path: Path, *, read: Reader | None = None) -> Iterator[Result]:
     """Yield the results of a finished `results.jsonl` in order, with their units, which `read` parses.
 
-    Raises `OutputError` for a line that no run wrote.
+    Raises `OutputError` for a line that no run wrote, `MachineError` for a file that this machine does not read.
     """
-    # Invalid UTF-8 is reported for its line.
-    with path.open(encoding="utf-8", errors="surrogateescape") as lines:
-        yield from whole_units(path.parent, _results_of(lines, path), read=read)
+    try:
+        # Invalid UTF-8 is reported for its line.
+        with path.open(encoding="utf-8", errors="surrogateescape") as lines:
+            yield from whole_units(path.parent, _results_of(lines, path), read=read)
+    except OSError as error:
+        raise machine_error(path, machine_fault(reason_of(error))) from error
 
 
 def _results_of(lines: Iterable[str], path: Path) -> Iterator[Result]:

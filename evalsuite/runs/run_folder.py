@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from evalsuite.core.errors import FaultError, MissingExtraError, OutputError, UsageError, count_words, write_error
 from evalsuite.core.status import needs_rescoring
 from evalsuite.core.types import Result, Task
-from evalsuite.readers.paths import metadata_like, resolve_in_side
+from evalsuite.readers.paths import metadata_like, refuse_endless, resolve_in_side
 from evalsuite.runs.run_files import (
     UNITS,
     keep_out_of_git,
@@ -528,6 +528,7 @@ def public_text(key: "Ed25519PublicKey") -> str:
 
 
 def _bytes_of(path: Path) -> bytes:
+    refuse_endless(path)
     try:
         return path.read_bytes()
     except OSError as error:

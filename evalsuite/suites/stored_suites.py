@@ -26,6 +26,7 @@ from evalsuite.core.registry import NO_DEFAULT, UnknownScorerError, check_parame
 from evalsuite.readers.csv_table import read_named_rows
 from evalsuite.readers.json_text import LONG_NUMBER, json_problem
 from evalsuite.readers.load_table import ending_of, read_workbook
+from evalsuite.readers.paths import refuse_endless
 from evalsuite.runs.run_files import keep_out_of_git, read_json, write_atomically
 from evalsuite.scorers import SCORERS
 
@@ -440,6 +441,7 @@ def read_columns(source: Any) -> Columns:
     if not isinstance(source, str | Path):
         raise UsageError(f"cannot read data from {type(source).__name__}", hint=f"{_HINT}, or a data frame")
     path = Path(source)
+    refuse_endless(path)
     kind = ending_of(path)
     if kind not in FILE_KINDS:
         raise UsageError(f"cannot read {path.name!r}: its ending is none of {', '.join(FILE_KINDS)}", hint=_HINT)
@@ -449,7 +451,7 @@ def read_columns(source: Any) -> Columns:
             _refuse_repeated(header)
         return {name: [row[i] if i < len(row) else None for _, row in rows] for i, name in enumerate(header)}
     if not path.is_file():
-        raise UsageError(f"{path}: no such file", hint=_HINT)
+        raise UsageError(f"{path}: {'a folder' if path.is_dir() else 'no such file'}", hint=_HINT)
     read = {".jsonl": _read_jsonl, ".json": _read_json_rows, ".parquet": _read_parquet, ".xlsx": _read_excel}[kind]
     try:
         return read(path)

@@ -22,6 +22,7 @@ from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UsageError
 from evalsuite.core.types import METADATA, Result
 from evalsuite.readers.json_text import LONG_NUMBER, json_problem
+from evalsuite.readers.paths import refuse_endless
 from evalsuite.runs.history import RUNS_FOLDER, find_runs
 from evalsuite.runs.run_files import write_atomically
 from evalsuite.runs.run_folder import RUN, SCHEMA_VERSION, RunFolder, new_folder
@@ -284,6 +285,7 @@ _ZSTD: Final = "`inspect log convert LOG.eval --to json --output-dir DIR` writes
 
 def read_log(path: Path) -> ForeignLog:
     """Return the log in a file, recognised by its content, with the digest of its bytes. Raises `UsageError` that names the file."""
+    refuse_endless(path)
     try:
         if not path.is_file():
             raise UsageError(f"{path}: {'a folder' if path.is_dir() else 'no such file'}", hint=_KNOWN)

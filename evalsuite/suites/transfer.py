@@ -13,6 +13,7 @@ from evalsuite.core.errors import UsageError, write_error
 from evalsuite.core.registry import UnknownScorerError
 from evalsuite.core.status import own_value
 from evalsuite.core.types import Result
+from evalsuite.readers.paths import refuse_endless
 from evalsuite.runs.history import METADATA_KEYS, RUNS_FOLDER, TAGS, RunEntry, find_runs
 from evalsuite.runs.run_files import result_line, result_of, write_atomically
 from evalsuite.runs.run_folder import SCHEMA_VERSION, RunFolder, new_folder
@@ -293,6 +294,7 @@ def _write_run(run: Mapping[str, Any], results: list[Result], root: Path, *, nam
 
 
 def _read_bench_json(path: Path) -> dict[str, Any]:
+    refuse_endless(path)
     try:
         data = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:

@@ -195,6 +195,13 @@ def test_hostile_text_is_made_visible(capsys: Capture) -> None:
     assert "x1b[2J" in out
 
 
+def test_the_mark_at_the_begin_of_a_text_file_is_no_part_of_the_answer(capsys: Capture, tmp_path: Path) -> None:
+    """A text that an editor saved as UTF-8 with a BOM has the verdict of the same text without it."""
+    (tmp_path / "answer.txt").write_bytes("\ufeffParis".encode())
+    code, out, _ = shown(capsys, "exact_match", "--prediction", f"@{tmp_path / 'answer.txt'}", "--gold", "Paris", "--fail-under", "1")
+    assert code == 0, out
+
+
 def test_a_string_check_at_the_command_line_loads_nothing_heavy() -> None:
     """A whole `check string_match` process, its text from stdin, imports neither pandas nor duckdb nor rich."""
     code = (

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from evalsuite.analysis.leaderboard import compare
+from evalsuite.core.dataclasses import replace
 from evalsuite.reports.comparison_documents import comparison_document
 from evalsuite.reports.document import p_value, points
 from evalsuite.reports.file_formats import as_markdown
@@ -41,6 +42,15 @@ def test_a_brief_report_fits_a_screen() -> None:
     assert [line.split()[1:4] for line in lines if line.startswith(" q")] == [["1", "->", "0"]] * 7 + [["0", "->", "1"]] * 3
     assert [line.split()[:4] for line in lines if line.startswith(" b ")][-1] == ["b", "70.0", "%", "30.0"]
     assert lines[-1].startswith("done: ")
+
+
+def test_answers_are_shown_where_there_are_any() -> None:
+    """The line of both answers follows an answer that is a text, and none that is a file on both sides."""
+    found = compare([side("a", [1.0, 1.0]), side("b", [0.0, 0.0])])
+    text, file = found.candidates[0].flips
+    flips = (replace(text, answer_a="Paris", answer_b=""), replace(file, answer_a="", answer_b=""))
+    shown = as_text(comparison_document(replace(found, candidates=(replace(found.candidates[0], flips=flips),)), brief=True))
+    assert [line.strip() for line in shown.splitlines() if line.strip().startswith("a ") and "·" in line] == ["a Paris · b -"]
 
 
 def test_the_seed_and_the_tests_are_printed() -> None:

@@ -448,13 +448,28 @@ keys new key | key exists already | a key is never replaced => keys new key_2
 suite run capitals --from answers.csv | the suite 'capitals' already has a run 'answers' | choose another run name
 run sub --out other | other is not empty and not a run folder => run sub --out other_2
 run sub --out sub | sub is a submission, not a run folder => run sub --out sub_2
+init --gold-from tables --questions device.csv --out new | device.csv: a pipe, socket or device is where a file is needed
+report one --labels device.csv | device.csv: a pipe, socket or device is where a file is needed
+suite create p --from device.csv --scorer f1 | device.csv: a pipe, socket or device is where a file is needed
+import device.csv | device.csv: a pipe, socket or device is where a file is needed
+suite import device.csv | device.csv: a pipe, socket or device is where a file is needed
+explain a.csv device.csv | device.csv: a pipe, socket or device is where a file is needed
+explain device.csv a.csv | device.csv: a pipe, socket or device is where a file is needed
+verify one --key device.csv | device.csv: a pipe, socket or device is where a file is needed
+run loop | loop' is a link that leads to itself
+check table_match --prediction - --gold a.csv | table_match reads a file, not stdin | name it: --prediction FILE
 report stopped | stopped is an unfinished run | `evalsuite run FOLDER --resume stopped` finishes it
+runs prune | no policy given | --keep N, --unfinished or both
 compare one stopped | stopped is an unfinished run
 leaderboard stopped | stopped is an unfinished run
 verify stopped | stopped is an unfinished run
 stopped | cannot tell what stopped is: it is an unfinished run
 run 'my answers' --resume stopped | stopped
-report cut_run | no finished run 'cut_run': it is damaged | copy it again
+report cut_run | cut_run is a damaged run: run.json: not a JSON object | copy it again
+compare one cut_run | cut_run is a damaged run: run.json: not a JSON object
+verify blocked | blocked: Input/output error | when the disk answers
+report blocked | blocked/run.json: Input/output error | when the disk answers
+report blocked_rows | blocked_rows/results.jsonl: Input/output error | when the disk answers
 report cut_results | cut_results/results.jsonl:3: no result that a run wrote | damaged or half copied
 compare one strict_run | one and strict_run are not comparable: rules official against strict | --rules official or --rules strict
 compare one run2 | one and run2 are not comparable: gold | 1 of 3 cases differs, first 'geo_002' => compare sub sub --gold gold2
@@ -534,6 +549,13 @@ def make_runs(folder: Path) -> None:
     ):
         assert main(words) == 0, words
     assert main([*run, "-x", "--jobs", "1", "--out", "stopped"]) == 1
+    (folder / "device.csv").symlink_to("/dev/null")
+    (folder / "loop").symlink_to("loop")
+    # A file that the system opens and does not read: Input/output error.
+    for name, lost in (("blocked", "run.json"), ("blocked_rows", "results.jsonl")):
+        shutil.copytree(folder / "one", folder / name)
+        (folder / name / lost).unlink()
+        (folder / name / lost).symlink_to("/proc/self/mem")
     for name, cut in (("cut_run", "run.json"), ("cut_results", "results.jsonl")):
         shutil.copytree(folder / "one", folder / name)
         text = (folder / "one" / cut).read_text()

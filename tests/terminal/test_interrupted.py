@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from evalsuite.cli import main
 from tests.cli.test_run import text_gold, text_submission
 from tests.runs.made import write_sides
 from tests.terminal.pty_harness import EVALSUITE, run
@@ -30,6 +31,16 @@ def test_a_run_with_workers(tmp_path: Path, keys: bytes) -> None:
     assert b"WORKER_DIED" not in (tmp_path / "here" / "results.jsonl").read_bytes()
     resumed = run([*score, "--resume", "here"], cwd=tmp_path)
     assert (resumed.code, resumed.lines[-1]) == (0, "done: 100.0 % (no gate set)")
+
+
+def test_ctrl_c_before_the_command_line_is_read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """An interruption while the program is still being imported ends in the same line and code."""
+
+    def interrupted(*_: object, **__: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("evalsuite.cli.gate.run_command_line", interrupted)
+    assert (main(["run", "sub"]), capsys.readouterr().err) == (130, "interrupted\n")
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks in /proc for the moment from which a command hears signals")

@@ -70,7 +70,7 @@ LOCKED = [
     ("one", "report one", "Permission denied"),
     ("one/results.jsonl", "report one", "results.jsonl: Permission denied"),
     ("one", "compare one two", "Permission denied"),
-    ("one/results.jsonl", "leaderboard one", "none of 1 submissions could be read: one: run.json or the results beside it"),
+    ("one/results.jsonl", "leaderboard one", "none of 1 submission could be read: one: run.json or results.jsonl cannot be read"),
     ("q.csv", "suite create x --from q.csv --scorer f1", "q.csv"),
     ("q.csv", "agree one q.csv", "q.csv"),
     ("plugin.py", "run sub --no-save --plugin plugin.py", "plugin.py"),

@@ -20,7 +20,7 @@ from evalsuite.gold.spec import NOTHING, Exchange, Exchanges, exchanges_of
 from evalsuite.runs.corrected_scores import known_labels, labels_of
 from evalsuite.runs.history import RUNS_FOLDER, RunEntry, find_named_run, one_run, refuse_no_run
 from evalsuite.runs.history_index import RunScores
-from evalsuite.runs.run_folder import is_submission
+from evalsuite.runs.run_folder import holds_run, is_submission
 from evalsuite.runs.run_options import changed_parts, signature_parts
 from evalsuite.runs.summary import tags_by_instance
 from evalsuite.scorers import SCORERS
@@ -303,7 +303,7 @@ def _find_saved_run(name: str, runs: Path) -> RunEntry | None:
     if is_submission(folder):
         return None
     refuse_no_run(folder)
-    return None if folder.exists() else one_run(name, runs)
+    return None if folder.exists() and not holds_run(folder) else one_run(name, runs)
 
 
 def _score_side(folder: Path, gold: Path | None, like: RunEntry | None, rules: Rule | None, how: Mapping[str, Any]) -> RunSide:

@@ -160,7 +160,9 @@ def make_leaderboard(
     runs = [(entry, entry.scores) for entry in entries if entry.scores is not None]
     if not runs:
         why = f": {entries[0].name}: {entries[0].fault}" if entries and not anonymous else ""
-        raise UsageError(f"none of {len(entries)} submissions could be read{why}", hint="`evalsuite validate FOLDER` says what is wrong")
+        raise UsageError(
+            f"none of {count_words(len(entries), 'submission')} could be read{why}", hint="`evalsuite validate FOLDER` says what is wrong"
+        )
     all_scores = [scores for _, scores in runs]
     forced, table = _refuse_unlike(all_scores, force=force), SharedInstances(all_scores)
     ranked, over = _rankable(table, allow_unscored=allow_unscored)

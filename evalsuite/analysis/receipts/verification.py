@@ -26,6 +26,9 @@ from evalsuite.core.errors import (
     OutputError,
     UntrustedPluginError,
     UsageError,
+    machine_error,
+    machine_fault,
+    reason_of,
 )
 from evalsuite.core.registry import fits, readable
 from evalsuite.core.types import METADATA_ARRAY, Gold, Result, Rule, Status, Submission, Task
@@ -35,7 +38,7 @@ from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import find_spec, gold_hash, gold_inodes, read_gold_files
 from evalsuite.readers.json_text import check_depth
 from evalsuite.readers.limits import CLOCK, Limits, clock_of, resolve_limits
-from evalsuite.readers.paths import SPEC_PATTERN
+from evalsuite.readers.paths import SPEC_PATTERN, refuse_endless
 from evalsuite.readers.submission_files import file_contents, hash_of, submission_hash, uncertain_instances
 from evalsuite.runs.batch_scoring import asks_judge, is_batch
 from evalsuite.runs.corrected_scores import correct, warn_unapplied
@@ -119,8 +122,10 @@ def read_claims(folder: Path, isolation: str = "process") -> tuple[list[Finding]
     refuse_no_run(folder)
     try:
         run, results = (folder / RUN).read_bytes(), (folder / RESULTS).read_bytes()
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         raise UsageError(f"no finished run in {folder}", hint=f"a run folder contains {RUN} and {RESULTS}") from None
+    except OSError as error:
+        raise machine_error(folder, machine_fault(reason_of(error))) from None
     intact = is_intact(run, results)
     if intact is None:
         says = "contains no digests: changed at its end, or written by an earlier version"
@@ -726,6 +731,7 @@ def verify_receipt(
     Nothing in the receipt is trusted: what neither a folder nor a key can confirm is reported as claimed. Raises `UsageError` for a file of
     another form, and what reading and scoring both folders raises.
     """
+    refuse_endless(file)
     receipt = _read(file)
     findings, checked = [], set[str]()
     if key is not None:

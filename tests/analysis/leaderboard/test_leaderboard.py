@@ -139,7 +139,7 @@ def test_an_unreadable_submission_is_the_last_row() -> None:
     broken = Entry(name="broken", scores=None, fault="no such file")
     made = board(broken, entry("a", [1.0]))
     assert [(row.name, row.rank, row.fault) for row in made.rows] == [("a", 1, ""), ("broken", None, "no such file")]
-    with pytest.raises(UsageError, match="none of 1 submissions could be read: broken: no such file"):
+    with pytest.raises(UsageError, match="none of 1 submission could be read: broken: no such file"):
         board(broken)
 
 
@@ -273,7 +273,7 @@ def test_samples_of_other_signatures_are_no_model() -> None:
     (row, last) = board(*alike, unread, samples=True).rows
     assert (row.name, row.score, row.samples and row.samples["runs"], last.name) == ("m", 0.75, ["a", "b"], "unread")
     assert board(*alike, samples=True, anonymous=True, notes=["n"]).rows[0].samples is None
-    with pytest.raises(UsageError, match="none of 1 submissions could be read: unread: f"):
+    with pytest.raises(UsageError, match="none of 1 submission could be read: unread: f"):
         board(unread, samples=True)
 
 

@@ -355,8 +355,8 @@ def test_what_cannot_be_compared_or_ranked() -> None:
         board(*runs, allow_unscored=True)
     unread = Entry(name="a", scores=None, fault="BAD_METADATA")
     for entries, anonymous, why in (
-        ([unread], False, "1 submissions could be read: a: BAD_METADATA"),
-        ([unread], True, "1 submissions could be read"),
+        ([unread], False, "1 submission could be read: a: BAD_METADATA"),
+        ([unread], True, "1 submission could be read"),
     ):
         with pytest.raises(UsageError, match=f"none of {why}$"):
             board(*entries, anonymous=anonymous)

@@ -120,6 +120,6 @@ def test_a_damaged_run_is_one_line_and_the_others_go_on(damage: str, runs: Path,
     assert main(["sql", "SELECT count(*) FROM runs", "--runs", str(runs)]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "6"
     assert main(["runs", "show", broken.name, "--runs", str(runs)]) == 2
-    assert f"no finished run '{broken.name}'" in capsys.readouterr().err
+    assert f"{broken.name} is a damaged run: " in capsys.readouterr().err
     main(["leaderboard", str(runs / "20261101-000001-m"), str(broken), "--runs", str(runs)])
     assert "internal error" not in capsys.readouterr().err
