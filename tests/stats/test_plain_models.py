@@ -320,7 +320,8 @@ def test_repeated_samples() -> None:
         any_right = [np.mean([1.0 in some for some in sets]) for sets in picked]
         all_right = [np.mean([0.0 not in some for some in sets]) for sets in picked]
         error = [np.std(values, ddof=1) / math.sqrt(5) for values in (any_right, all_right)]
-        assert astuple(passed) == pytest.approx((k, np.mean(any_right), error[0], np.mean(all_right), error[1]))
+        numbers = (passed.k, passed.any, passed.any_se, passed.all, passed.all_se)
+        assert numbers == pytest.approx((k, np.mean(any_right), error[0], np.mean(all_right), error[1]))
     noisy = count_repeats([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     apart, within = np.var([0.5, 0.5, 0.5, 1.0], ddof=1), np.mean([0.5, 0.5, 0.5, 0.0])
     assert (noisy.question_variance, noisy.question_share) == (max(0, apart - within / 2), 0)
