@@ -56,7 +56,7 @@ class PairedDifference:
     """The difference b - a over n pairs; all is None if there is no pair.
 
     `a` and `b` are means in [0, 1]. `low` and `high` are the limits of the difference at confidence 1 - alpha (Bonett and Price for 0/1
-    scores, else t, which covers graded differences at least as well as BCa at n = 15 to 100; with clusters t by CR2) and are not adjusted.
+    scores, else the wider of t and t with one more difference of each sign; with clusters t by CR2) and are not adjusted.
     `p` is two-sided: exact McNemar for 0/1, else sign flips (of whole clusters with clusters); `p_adjusted` is Holm's over its part of the
     comparison. `effect` is Cohen's d_z. `wins` counts the instances on which b is better (smaller, if the stored score is
     `lower_is_better`). `is_raw`: all numbers are on the own scale of a metric without bounds.
