@@ -19,7 +19,7 @@ from urllib.parse import SplitResult, parse_qs, quote, urlsplit, urlunsplit
 
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import append_whole
-from evalsuite.core.errors import FaultError
+from evalsuite.core.errors import FaultError, reason_of
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection
@@ -103,23 +103,28 @@ class RecordedReplies:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             append_whole(self._path, line)
-        except OSError:
-            raise FaultError("JUDGE_FAILED", f"the cassette {self._path.name} cannot be written") from None
+        except OSError as error:
+            raise FaultError("JUDGE_FAILED", f"the cassette {self._path.name} cannot be written: {reason_of(error)}") from None
         if self._replies is not None:
             self._replies[request.key()] = reply
 
     def _kept_replies(self) -> dict[str, Reply]:
         if self.mode == "record" and not self._path.exists():
             return {}
-        replies: dict[str, Reply] = {}
         try:
-            for line in self._path.read_text(encoding="utf-8").splitlines():
+            lines = self._path.read_bytes().splitlines()
+        except OSError as error:
+            raise FaultError("JUDGE_FAILED", f"the cassette {self._path.name} cannot be read: {reason_of(error)}") from None
+        replies: dict[str, Reply] = {}
+        for number, line in enumerate(lines, 1):
+            try:
                 entry = json.loads(line)
                 reply = reply_of(entry["reply"])
                 if reply is not None:
                     replies[entry["key"]] = reply
-        except (OSError, ValueError, KeyError, TypeError):
-            raise FaultError("JUDGE_FAILED", f"the cassette {self._path.name} cannot be read") from None
+            except (ValueError, KeyError, TypeError):
+                where = f"line {number} of the cassette {self._path.name}"
+                raise FaultError("JUDGE_FAILED", f"{where} is no recorded reply: delete it, or record again") from None
         return replies
 
 

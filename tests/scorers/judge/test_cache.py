@@ -126,13 +126,29 @@ def test_what_an_earlier_try_paid_for(tmp_path: Path) -> None:
     assert judge_words(account.to_json()).endswith("4 calls, 1 replies known, 151 + 17 tokens, cost 0.05667, 1 without token counts")
 
 
-@pytest.mark.parametrize("content", [None, "{", '{"key": 1}', "[]"])
-def test_a_cassette_that_cannot_be_read_is_a_fault(content: str | None, tmp_path: Path) -> None:
-    """A missing or broken file is named, by its name and not its path."""
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "the cassette tape.jsonl cannot be read: No such file or directory"),
+        ("{", "line 1 of the cassette tape.jsonl is no recorded reply"),
+        ('{"key": "k", "reply": {}}\n[]\n', "line 2 of the cassette tape.jsonl is no recorded reply"),
+        ('{"key": "k", "reply": {}}\n\n{"key": 1}', "line 2 of the cassette tape.jsonl is no recorded reply"),
+    ],
+)
+def test_a_cassette_that_cannot_be_read_is_a_fault(content: str | None, words: str, tmp_path: Path) -> None:
+    """A missing or broken file is named, with the line, by its name and not its path."""
     tape = tmp_path / "tape.jsonl"
     if content is not None:
         tape.write_text(content)
     with pytest.raises(FaultError) as raised:
         RecordedReplies(tape).get(BASE)
-    assert "tape.jsonl" in raised.value.fault.detail
+    assert words in raised.value.fault.detail
     assert str(tmp_path) not in raised.value.fault.detail
+
+
+def test_a_cassette_that_cannot_be_written_is_a_fault(tmp_path: Path) -> None:
+    """A reply that cannot be recorded is not used: the cassette is named, with the system's reason."""
+    (tmp_path / "file").touch()
+    with pytest.raises(FaultError, match=r"the cassette tape.jsonl cannot be written: ") as raised:
+        RecordedReplies(tmp_path / "file" / "tape.jsonl", "record").put(BASE, Reply(text="x"))
+    assert raised.value.fault.code == "JUDGE_FAILED"
