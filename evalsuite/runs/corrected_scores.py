@@ -119,15 +119,16 @@ _WORDS = {
     **dict.fromkeys(("wrong", "incorrect", "false", "no", "fail", "failed"), 0.0),
 }
 Labels = Mapping[str, float]
-# A score or difference per case: (the scorer's value, the human value; None if not labelled).
-Case = tuple[float, float | None]
+# A score or difference per case: (the scorer's value, the human value; None if not labelled; the cluster, None without clusters).
+Case = tuple[float, float | None, str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rater:
     """A rater by name: labels and reasons (notes) by instance id; `silent` gives the reason for each instance without a label.
 
-    `lines` are the line numbers of the labels in their file, by instance id; empty if they come from a run.
+    `lines` are the line numbers of the labels in their file, by instance id; empty if they come from a run. `clusters` are those of the
+    run's suite, by instance id.
     """
 
     name: str
@@ -135,6 +136,7 @@ class Rater:
     reasons: Mapping[str, str] = field(default_factory=dict)
     silent: Mapping[str, str] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict)
+    clusters: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_numeric(self) -> bool:
@@ -263,23 +265,33 @@ def write_labels(path: Path, labels: Mapping[str, tuple[str, str]]) -> None:
     write_atomically(path, text.getvalue())
 
 
-def human_score(results: Sequence[Result], labels: Labels) -> HumanEstimate | None:
+def clusters_by_id(run: Mapping[str, Any]) -> dict[str, str]:
+    """Return instance id -> its cluster, from the content of a `run.json`; empty if the suite names no clusters."""
+    groups = run.get("groups") or {}
+    return {name: tag for tag in run.get("gold", {}).get("clusters") or () for name in groups.get(tag, ())}
+
+
+def human_score(results: Sequence[Result], labels: Labels, clusters: Mapping[str, str] | None = None) -> HumanEstimate | None:
     """Return the score that people would give; None for fewer than two labels of scored answers.
 
-    A missing answer is worth 0, as in the score; unscored answers are left out.
+    A missing answer is worth 0, as in the score; unscored answers are left out. `clusters` names the cluster of each instance.
     """
     graded = [result for result in results if not is_ungraded(result)]
     scored = [result for result in graded if result.status == "scored" and result.score is not None]
-    cases = [(float(result.score or 0.0), labels.get(result.instance_id)) for result in scored]
+    of = clusters or {}
+    cases = [(float(r.score or 0.0), labels.get(r.instance_id), of.get(r.instance_id)) for r in scored]
     return _correct_by_labels(cases, n_all=len(graded), least=0.0)
 
 
 def human_difference(
-    pairs: Sequence[tuple[Result, Result]], value: Callable[[Result], float | None], labels: tuple[Labels, Labels]
+    pairs: Sequence[tuple[Result, Result]],
+    value: Callable[[Result], float | None],
+    labels: tuple[Labels, Labels],
+    clusters: Mapping[str, str] | None = None,
 ) -> HumanEstimate | None:
     """Return the mean difference b - a that people would find over pairs scored on both sides; None for fewer than two labelled on both.
 
-    `value` gives a result's score. A missing answer needs no label.
+    `value` gives a result's score. A missing answer needs no label. `clusters` names the cluster of each instance.
     """
     cases: list[Case] = []
     for a, b in pairs:
@@ -287,25 +299,29 @@ def human_difference(
             continue
         scores = [0.0 if result.status in ZERO else values.get(result.instance_id) for result, values in zip((a, b), labels, strict=True)]
         left, right = scores
-        cases.append(((value(b) or 0.0) - (value(a) or 0.0), None if left is None or right is None else right - left))
+        label = None if left is None or right is None else right - left
+        cases.append(((value(b) or 0.0) - (value(a) or 0.0), label, (clusters or {}).get(a.instance_id)))
     return _correct_by_labels(cases, n_all=len(pairs), least=-1.0)
 
 
 def _correct_by_labels(cases: Sequence[Case], *, n_all: int, least: float) -> HumanEstimate | None:
     """Return the corrected mean over `n_all` cases, of a scale from `least` to 1; those not listed are surely 0."""
-    both = [(score, label) for score, label in cases if label is not None]
+    both = [(score, label) for score, label, _ in cases if label is not None]
     if len(both) < 2:
         return None
-    values = [value for case in cases for value in case if value is not None]
-    mean = cut_to_scale(corrected_mean(both, [score for score, label in cases if label is None]), values, least=least)
+    others = [case for case in cases if case[1] is None]
+    names = [name for *_, name in (*(case for case in cases if case[1] is not None), *others)]
+    clusters = () if None in names else names
+    values = [value for score, label, _ in cases for value in (score, label) if value is not None]
+    mean = cut_to_scale(corrected_mean(both, [score for score, *_ in others], clusters=clusters), values, least=least)
     assert mean.low is not None
     assert mean.high is not None
     share = len(cases) / n_all
     return HumanEstimate(
-        plain=math.fsum(score for score, _ in cases) / n_all,
+        plain=math.fsum(score for score, *_ in cases) / n_all,
         estimate=mean.estimate * share,
         low=mean.low * share,
         high=mean.high * share,
         n=len(both),
-        n_others=len(cases) - len(both),
+        n_others=len(others),
     )

@@ -557,14 +557,25 @@ def reported_interval(
     return INTERVALS["raw" if is_raw else "scores"](scores)
 
 
-def corrected_mean(both: Sequence[tuple[float, float]], cheap_alone: Sequence[float] = (), *, confidence: float = 0.95) -> Interval:
+def corrected_mean(
+    both: Sequence[tuple[float, float]],
+    cheap_alone: Sequence[float] = (),
+    *,
+    clusters: Sequence[Hashable] = (),
+    confidence: float = 0.95,
+) -> Interval:
     """Return the mean that the expensive rater would give over all, from n cases rated by both and N others rated by the cheap one.
 
     It is the cheap rater's mean over the others plus its mean error on the n, weighted so that the interval is shortest: an uninformative
     rater has weight 0. The n must be a random sample. Scores are in [0, 1] or wider. With 100 labels and a judge that
     is wrong in 15 % it covers a true share of 0.5 to 0.9 in 95.2 to 96.1 % of 2,000 simulations.
 
-    Source: Angelopoulos, Duchi, Zrnic (2023), PPI++, for a mean; the quantile is Student's with n - 1 degrees of freedom.
+    `clusters` names the cluster of each case, those of `both` first: then clusters are independent, and not cases. In simulations (10 to
+    100 clusters of 5 to 20, 50 to 100 labels, correlation 0 to 1 of truth and of errors) it covers in 93 to 100 % from 20 clusters on, and
+    in 90 to 100 % with 10.
+
+    Source: Angelopoulos, Duchi, Zrnic (2023), PPI++, for a mean; the quantile is Student's with n - 1 degrees of freedom, or one less than
+    there are clusters with labels.
 
     Raises:
         StatsError: fewer than two cases of both, or a value that is not a finite number.
@@ -579,14 +590,34 @@ def corrected_mean(both: Sequence[tuple[float, float]], cheap_alone: Sequence[fl
         weight = min(1.0, max(0.0, _covariance(cheap, dear) / (spread * (1 + n / n_others))))
     left = [d - weight * c for c, d in zip(cheap, dear, strict=True)]
     middle = math.fsum(left) / n
-    estimate = middle + (weight * math.fsum(others) / n_others if n_others else 0.0)
+    other_middle = math.fsum(others) / n_others if n_others else 0.0
     # One more case at either end, because n cases may have missed rare errors; as for shares by Agresti and Coull.
-    low, high = min(*dear, 0.0), max(*dear, 1.0)
-    left = [*left, middle - (high - low), middle + (high - low)]
-    se = math.sqrt(_covariance(left, left) / n + (weight**2 * _covariance(others, others) / n_others if n_others > 1 else 0.0))
-    half = t_value(confidence, n - 1) * se
+    reach = max(*dear, 1.0) - min(*dear, 0.0)
+    with_ends = [*left, middle - reach, middle + reach]
+    of_others = weight**2 * _covariance(others, others) / n_others if n_others > 1 else 0.0
+    variance, n_labelled = _covariance(with_ends, with_ends) / n + of_others, n
+    if len(set(clusters)) < len(clusters):
+        n_labelled, independent = len(set(clusters[:n])), _covariance(left, left) / n + of_others
+        parts = [*((value - middle) / n for value in left), *(weight * (value - other_middle) / n_others for value in others)]
+        variance = max(variance, _variance_over_clusters(parts, clusters, independent, n_labelled, n, reach))
+    estimate, se = middle + weight * other_middle, math.sqrt(variance)
+    half = t_value(confidence, max(1, n_labelled - 1)) * se
     low, high, note = estimate - half, estimate + half, f"{n_others} others, weight {weight:.2f}"
     return Interval(estimate=estimate, low=low, high=high, confidence=confidence, method="prediction-powered", n=n, se=se, note=note)
+
+
+def _variance_over_clusters(
+    parts: Sequence[float], clusters: Sequence[Hashable], independent: float, n_labelled: int, n: int, reach: float
+) -> float:
+    """Return the variance of the sum of the cases' parts, whose clusters are independent.
+
+    `independent` is the variance of independent cases. The n labels, in `n_labelled` clusters, are worth as many independent ones as the
+    two variances say, at least one for each cluster; one more of those lies at either end, `reach` away.
+    """
+    totals = [total for total, _ in cluster_totals(parts, clusters)]
+    between = len(totals) * (sample_sd(totals) or 0.0) ** 2
+    effective = min(n, max(n_labelled, n * independent / between)) if between > 0 and independent > 0 else n_labelled
+    return between + 2 * (reach / effective) ** 2
 
 
 def cut_to_scale(interval: Interval, values: Iterable[float], *, least: float = 0.0) -> Interval:

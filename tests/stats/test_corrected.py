@@ -31,6 +31,34 @@ def test_the_interval_covers_the_truth(share: float) -> None:
     assert plain_error / 200 == pytest.approx(0.15 * (1 - 2 * share), abs=0.005)
 
 
+@pytest.mark.parametrize(("share", "n_clusters"), [(0.5, 10), (0.8, 15)])
+def test_clusters_are_independent_and_not_their_cases(share: float, n_clusters: int) -> None:
+    """Truth and a judge's errors that are alike within clusters: 93 % of 150 worlds are covered, without the clusters' names far fewer."""
+    source, covered, naive = random.Random(3), 0, 0
+    for _ in range(150):
+        names = [at for at in range(n_clusters) for _ in range(15)]
+        right, wrong = ([source.betavariate(mean, 1 - mean) for _ in range(n_clusters)] for mean in (share, 0.15))
+        people = [float(source.random() < right[name]) for name in names]
+        judge = [1 - said if source.random() < wrong[name] else said for said, name in zip(people, names, strict=True)]
+        order = source.sample(range(len(names)), len(names))
+        both, others = [(judge[at], people[at]) for at in order[:60]], [judge[at] for at in order[60:]]
+        found, plain = corrected_mean(both, others, clusters=[names[at] for at in order]), corrected_mean(both, others)
+        assert found.estimate == plain.estimate
+        covered += (found.low or 0) <= share <= (found.high or 0)
+        naive += (plain.low or 0) <= share <= (plain.high or 0)
+    assert covered >= 0.93 * 150
+    assert naive < 0.8 * 150
+
+
+def test_the_fewest_clusters() -> None:
+    """Clusters of one case each are no clusters; labels of a single cluster show nothing of the others."""
+    both, others = [(1.0, 1.0), (0.0, 0.0), (1.0, 0.0)], [1.0, 0.0]
+    assert corrected_mean(both, others, clusters="abcde") == corrected_mean(both, others)
+    for clusters in ("aaaaa", "aaabb"):
+        found = cut_to_scale(corrected_mean(both, others, clusters=clusters), [0, 1])
+        assert (found.low, found.high) == (0, 1)
+
+
 def test_a_good_judge_shortens_and_a_blind_one_does_not_harm() -> None:
     """The width beside that of the labels alone."""
 

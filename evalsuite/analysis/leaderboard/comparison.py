@@ -605,7 +605,7 @@ def _candidate(base: RunSide, other: RunSide, how: PairingOptions, *, n_tests: i
         shift=score_shifts(base, other, how, cluster_of) if how.shift else (),
         bounds=difference_bounds(shared, how) if len(pairs) < len(shared) and not how.raw else None,
         corrected=other.corrected,
-        people=None if how.raw else human_difference(pairs, how.value, (base.labels, other.labels)),
+        people=None if how.raw else human_difference(pairs, how.value, (base.labels, other.labels), cluster_of),
         **_instances_to_show(base, other, shared, groups, how),
         # The paths of a schema reveal places in gold.
         fields=tuple(field_differences(pairs, alpha=how.alpha, clusters=cluster_of)) if shows(how.level, "shape") else (),

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
@@ -14,13 +14,13 @@ from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UsageError
 from evalsuite.core.status import ZERO, raw_value, redact
 from evalsuite.core.types import Result, Rule
-from evalsuite.runs.corrected_scores import HumanEstimate, Label, Rater, read_labels
+from evalsuite.runs.corrected_scores import HumanEstimate, Label, Rater, clusters_by_id, read_labels
 from evalsuite.runs.history import RUNS_FOLDER, RunEntry, find_named_run, one_run
 from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.leaderboard_entries import Entry
 from evalsuite.runs.run_folder import RUN
 from evalsuite.stats.agreement import Agreement, Confusion, cohen_kappa, confusion, krippendorff_alpha
-from evalsuite.stats.intervals import Repeats, corrected_mean, count_repeats, cut_to_scale, wilson_interval
+from evalsuite.stats.intervals import Repeats, corrected_mean, count_repeats, cut_to_scale, reported_interval
 from evalsuite.stats.units import by_unit, mean_unit_details, mean_units, units_of
 
 SCHEMA_VERSION = 1
@@ -335,7 +335,7 @@ def rater_of_run(entry: RunEntry) -> Rater:
         else:
             labels[result.instance_id] = float(result.score)
             reasons[result.instance_id] = (redact(result, "class") if hidden else result).reason
-    return Rater(name=entry.name, labels=labels, reasons=reasons, silent=silent)
+    return Rater(name=entry.name, labels=labels, reasons=reasons, silent=silent, clusters=clusters_by_id(entry.run))
 
 
 # With more labels than this the confusion matrix is unreadable and kappa means little: use a threshold.
@@ -359,14 +359,16 @@ class Corrected(HumanEstimate):
     dear: str
 
 
-def _correct_mean(raters: Mapping[str, Mapping[str, Label]], shared: Sequence[str]) -> Corrected | None:
+def _correct_mean(raters: Mapping[str, Mapping[str, Label]], shared: Sequence[str], clusters: Mapping[str, str]) -> Corrected | None:
     """Return the mean of the rater with more labels, corrected by the other's; None if both rated the same, or labels are not numbers."""
     numbers = {name: {id_: label for id_, label in labels.items() if isinstance(label, float)} for name, labels in raters.items()}
     (dear, few), (cheap, many) = sorted(numbers.items(), key=lambda rater: len(rater[1]))
-    others = [label for id_, label in many.items() if id_ not in few]
+    others = {id_: label for id_, label in many.items() if id_ not in few}
     if not others or len(shared) < 2 or any(len(numbers[name]) < len(raters[name]) for name in raters):
         return None
-    mean = cut_to_scale(corrected_mean([(many[id_], few[id_]) for id_ in shared], others), [*many.values(), *few.values()])
+    names = [clusters[id_] for id_ in (*shared, *others)] if clusters else ()
+    corrected = corrected_mean([(many[id_], few[id_]) for id_ in shared], list(others.values()), clusters=names)
+    mean = cut_to_scale(corrected, [*many.values(), *few.values()])
     assert mean.low is not None
     assert mean.high is not None
     ends = {"estimate": mean.estimate, "low": mean.low, "high": mean.high}
@@ -377,8 +379,8 @@ def _correct_mean(raters: Mapping[str, Mapping[str, Label]], shared: Sequence[st
 class RaterAgreement:
     """The agreement of two raters over n instances that both labelled; `left_out` counts the others by reason.
 
-    `interval` is the 95 % Wilson interval of the raw agreement, `corrected` the mean of the rater with more labels, corrected by the other.
-    `coefficients` are in [-1, 1], the weighted ones only for ordered labels.
+    `interval` is the 95 % interval of the raw agreement (Wilson's, or over the clusters of a run), `corrected` the mean of the rater with
+    more labels, corrected by the other. `coefficients` are in [-1, 1], the weighted ones only for ordered labels.
     """
 
     names: tuple[str, str]
@@ -439,13 +441,14 @@ def agree(a: Rater, b: Rater, *, threshold: float | None = None) -> RaterAgreeme
     if not ids:
         raise UsageError(f"{a.name} and {b.name} have no labelled instance in common", hint="both sides are joined by instance_id")
     first, second = [left[id_] for id_ in ids], [right[id_] for id_ in ids]
-    n_equal = sum(x == y for x, y in zip(first, second, strict=True))
+    equal = [float(x == y) for x, y in zip(first, second, strict=True)]
+    clusters = _clusters_of_all((a, b), {**left, **right})
     labels = _labels_in_order({*first, *second})
     return RaterAgreement(
         names=(a.name, b.name),
         n=len(ids),
-        n_equal=n_equal,
-        interval=wilson_interval(n_equal, len(ids)),
+        n_equal=sum(map(int, equal)),
+        interval=_interval_over(clusters, dict(zip(ids, equal, strict=True))),
         coefficients=tuple(_coefficients(first, second, labels)),
         confusion=confusion(first, second, labels=labels) if len(labels) <= MOST_LABELS else None,
         disagreements=tuple(
@@ -455,8 +458,18 @@ def agree(a: Rater, b: Rater, *, threshold: float | None = None) -> RaterAgreeme
         ),
         left_out=_reasons_for_omission(a, b),
         threshold=threshold,
-        corrected=_correct_mean({a.name: left, b.name: right}, ids) if a.name != b.name else None,
+        corrected=_correct_mean({a.name: left, b.name: right}, ids, clusters) if a.name != b.name else None,
     )
+
+
+def _clusters_of_all(raters: Sequence[Rater], ids: Collection[str]) -> Mapping[str, str]:
+    """Return the clusters of a rater that has one for each of the instances; empty if none has, as for labels of other gold."""
+    return next((rater.clusters for rater in raters if rater.clusters.keys() >= set(ids)), {})
+
+
+def _interval_over(clusters: Mapping[str, str], equal: Mapping[str, float]) -> tuple[float, float]:
+    interval = reported_interval(list(equal.values()), clusters=[clusters[id_] for id_ in equal] if clusters else None)
+    return interval.low or 0.0, 1.0 if interval.high is None else interval.high
 
 
 def _zero_or_one(rater: Rater, threshold: float) -> dict[str, Label]:

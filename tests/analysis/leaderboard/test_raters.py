@@ -5,11 +5,13 @@ from pathlib import Path
 import pytest
 
 from evalsuite.analysis.leaderboard.reliability import agree, rater_of_run
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import UsageError
 from evalsuite.runs.corrected_scores import Rater, read_labels
 from evalsuite.runs.history import one_run
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
+from evalsuite.stats.intervals import wilson_interval
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -38,6 +40,24 @@ def test_coefficients_of_a_known_table() -> None:
     assert found.confusion.counts == ((15, 10), (5, 20))
     assert len(found.disagreements) == 15
     assert 0.56 < found.interval[0] < 0.7 < found.interval[1] < 0.82
+
+
+def test_clusters_of_a_run_are_independent_and_not_its_instances() -> None:
+    """The interval of the agreement and that of the corrected mean are wider over clusters that agree or err as a whole."""
+    judge, people = (rater(name, *[1.0] * 60, *[0.0] * 20) for name in ("judge", "people"))
+    people = replace(
+        people, labels={name: 1 - label if int(name) < 20 else label for name, label in people.labels.items() if int(name) % 2}
+    )
+    clustered = replace(judge, clusters={name: f"c{int(name) // 10}" for name in judge.labels})
+    apart, together = agree(judge, people), agree(people, clustered)
+    assert apart.interval == wilson_interval(30, 40)
+    assert together.interval[0] < apart.interval[0] < apart.interval[1] < together.interval[1]
+    assert apart.corrected is not None
+    assert together.corrected is not None
+    assert together.corrected.estimate == apart.corrected.estimate
+    assert together.corrected.high - together.corrected.low > 1.5 * (apart.corrected.high - apart.corrected.low)
+    part = replace(judge, clusters=dict.fromkeys(list(judge.labels)[:-1], "c"))
+    assert agree(part, people).interval == apart.interval
 
 
 def test_ordered_labels_get_weights_and_fill_their_scale() -> None:

@@ -75,6 +75,22 @@ def test_what_was_not_handed_in_is_0_to_people_too() -> None:
     assert human_score(results, {"a": 1.0}) is None
 
 
+def test_clusters_widen_what_people_say() -> None:
+    """Answers of a cluster that are alike count as about one: of scores and of differences. Clusters that name only some are none."""
+    results = [_result(f"q{at}", float(at % 4 < 2)) for at in range(80)]
+    pairs = [(result, _result(result.instance_id, 1.0)) for result in results]
+    labels, clusters = {f"q{at}": float(at % 4 < 2) for at in range(40)}, {f"q{at}": f"c{at % 4}" for at in range(80)}
+    ones = dict.fromkeys(labels, 1.0)
+    for clustered, plain, some in (
+        [human_score(results, labels, named) for named in (clusters, None, {"q0": "c0"})],
+        [human_difference(pairs, lambda result: result.score, (labels, ones), named) for named in (clusters, None, {"q0": "c0"})],
+    ):
+        assert clustered is not None
+        assert plain is not None
+        assert (clustered.estimate, some) == (plain.estimate, plain)
+        assert clustered.high - clustered.low > 2 * (plain.high - plain.low)
+
+
 def make(folder: Path) -> None:
     """Two saved runs of twelve texts, `a` and `b`, and labels of eight answers of each."""
     lines = [f"q{n},x{n}\n" for n in range(12)]
