@@ -23,10 +23,11 @@ class Summary:
 
     `interval` is the 95 % interval of the score over its instances, or over the units of the only one: Wilson's for 0/1 scores,
     `stats.bounded_interval` for graded ones (`interval_method`); `se` is its standard error. `clusters` is None, or the CR2 standard error
-    and interval if the suite names clusters: {n_clusters, se, interval_95, note on what few clusters cannot show}. `n_units` counts records
-    if an instance has many; `by_field` pools their fields. `histogram` counts the scores in ten equal bins over [0, 1], the last one
-    closed; None if all scores are 0 or 1. `over_budget` counts the instances that the run's budget did not reach, by limit (run_seconds,
-    run_bytes). `pairs` is the output of `stats.units.pair_numbers` for answers that are queries, by group too; empty if there are none.
+    and interval if the suite names clusters: {n_clusters, se, interval_95, note on what few clusters cannot show}; then the intervals of
+    rows by scorer and group and of `raw` are over clusters too, where there are several. `n_units` counts records if an instance has many;
+    `by_field` pools their fields. `histogram` counts the scores in ten equal bins over [0, 1], the last one closed; None if all scores are
+    0 or 1. `over_budget` counts the instances that the run's budget did not reach, by limit (run_seconds, run_bytes). `pairs` is the output
+    of `stats.units.pair_numbers` for answers that are queries, by group too; empty if there are none.
 
     `scorers` are those of a suite of several, the one that makes the score first, else empty; `by_scorer` has a row for each of them.
 
@@ -134,6 +135,7 @@ def summarise(
     chosen = mean_under(results, "score")
     # Whether the strict rules scored any of the results.
     has_strict = any(r.strict is not None and r.status == "scored" for r in results)
+    cluster_of = {r.instance_id: _cluster(r.instance_id, groups or {}, clusters) for r in all_results} if clusters else {}
     se, interval, method = _spread(results)
     return Summary(
         rules=rules,
@@ -150,16 +152,17 @@ def summarise(
         interval=interval,
         interval_method=method,
         n_units=n_units(results),
-        clusters=_cluster_interval(results, groups or {}, clusters),
+        clusters=_cluster_interval(results, cluster_of),
         histogram=_histogram([r.score for r in results if r.score is not None]),
         **_reference(results, answered),
         flips=tuple(_flips(results)),
-        by_scorer=_summarise_by(all_results, lambda r: (r.scorer,) if r.scorer else ()) | _by_further(all_results, scorers),
-        by_group=_summarise_by(all_results, lambda r: (groups or {}).get(r.instance_id, ())),
+        by_scorer=_summarise_by(all_results, lambda r: (r.scorer,) if r.scorer else (), cluster_of)
+        | _by_further(all_results, scorers, cluster_of),
+        by_group=_summarise_by(all_results, lambda r: (groups or {}).get(r.instance_id, ()), cluster_of),
         by_field=pooled_fields(all_results),
         over_budget=Counter(str(r.detail("budget")) for r in all_results if r.status == "timeout" and "budget" in r.details),
         pairs=pair_numbers(all_results),
-        raw=_raw(all_results) if not results else None,
+        raw=_raw(all_results, cluster_of) if not results else None,
         scorers=scorers,
     )
 
@@ -188,19 +191,26 @@ def score_or_mean(summary: Mapping[str, Any]) -> float | None:
     return mean
 
 
-def _raw(results: Sequence[Result]) -> dict[str, Any] | None:
+def _raw(results: Sequence[Result], cluster_of: Mapping[str, str]) -> dict[str, Any] | None:
     """Return the mean on a metric's own scale with Student's interval; None if nothing was measured, or by more than one scorer."""
-    values = [value for r in results if (value := raw_value(r)) is not None]
+    measured = [(r, value) for r in results if (value := raw_value(r)) is not None]
+    values = [value for _, value in measured]
     names = {r.scorer for r in results if r.scorer}
     if not values or len(names) > 1:
         return None
-    interval = reported_interval(values, is_raw=True)
+    interval = reported_interval(values, clusters=_several_clusters([r for r, _ in measured], cluster_of), is_raw=True)
     ends = None if interval.low is None or interval.high is None else [interval.low, interval.high]
     mean = {"n": len(results), "n_measured": len(values), "mean": sum(values) / len(values), "se": interval.se, "interval_95": ends}
     return {"scorer": names.pop(), **mean}
 
 
-def _spread(results: Sequence[Result]) -> tuple[float | None, tuple[float, float] | None, str]:
+def _several_clusters(results: Sequence[Result], cluster_of: Mapping[str, str]) -> list[str] | None:
+    """Return the cluster of each result; None without clusters, and for results of a single cluster, whose mean is that cluster's."""
+    names = [cluster_of[result.instance_id] for result in results] if cluster_of else []
+    return names if len(set(names)) > 1 else None
+
+
+def _spread(results: Sequence[Result], cluster_of: Mapping[str, str] | None = None) -> tuple[float | None, tuple[float, float] | None, str]:
     """Return standard error, 95 % interval and its method for the mean of the scores; nothing without scores."""
     if all(result.score is None for result in results):
         return None, None, ""
@@ -208,16 +218,17 @@ def _spread(results: Sequence[Result]) -> tuple[float | None, tuple[float, float
     units = units_of(graded_results[0]) if len(graded_results) == 1 else None
     unit_scores = [score for score in units or () if score is not None]
     scores = [result.score or 0.0 for result in graded_results]
-    reported = reported_interval(unit_scores, score=scores[0]) if unit_scores else reported_interval(scores)
+    clusters = _several_clusters(graded_results, cluster_of or {})
+    reported = reported_interval(unit_scores, score=scores[0]) if unit_scores else reported_interval(scores, clusters=clusters)
     interval = None if reported.low is None or reported.high is None else (reported.low, reported.high)
     return reported.se, interval, reported.method
 
 
-def _cluster_interval(results: Sequence[Result], groups: Mapping[str, Sequence[str]], clusters: Sequence[str]) -> dict[str, Any] | None:
+def _cluster_interval(results: Sequence[Result], cluster_of: Mapping[str, str]) -> dict[str, Any] | None:
     """Return the clustered standard error (CR2) and interval, None without named clusters."""
-    if not clusters or not results:
+    if not cluster_of or not results:
         return None
-    tags = [_cluster(r.instance_id, groups, clusters) for r in results]
+    tags = [cluster_of[r.instance_id] for r in results]
     if all(r.score is None for r in results):
         return {"n_clusters": len(set(tags)), "se": None, "interval_95": None, "note": ""}
     pairs = [(r.score or 0.0, tag) for r, tag in zip(results, tags, strict=True) if not is_ungraded(r)]
@@ -272,27 +283,29 @@ def tags_by_instance(groups: Iterable[tuple[str, Iterable[str]]]) -> dict[str, l
     return tags
 
 
-def _summarise_by(results: Sequence[Result], keys: Callable[[Result], Iterable[str]]) -> dict[str, dict[str, Any]]:
+def _summarise_by(
+    results: Sequence[Result], keys: Callable[[Result], Iterable[str]], cluster_of: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
     buckets: dict[str, list[Result]] = {}
     for r in results:
         for key in keys(r):
             buckets.setdefault(key, []).append(r)
-    return {key: _row_of_bucket(bucket) for key, bucket in buckets.items()}
+    return {key: _row_of_bucket(bucket, cluster_of) for key, bucket in buckets.items()}
 
 
-def _by_further(results: Sequence[Result], scorers: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _by_further(results: Sequence[Result], scorers: Sequence[str], cluster_of: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     buckets: dict[str, list[Result]] = {name: [] for name in scorers[1:]}
     for r in results if buckets else ():
         by = results_by(r, scorers)
         for name in buckets.keys() & by.keys():
             buckets[name].append(by[name])
-    return {name: _row_of_bucket(bucket) for name, bucket in buckets.items()}
+    return {name: _row_of_bucket(bucket, cluster_of) for name, bucket in buckets.items()}
 
 
-def _row_of_bucket(bucket: Sequence[Result]) -> dict[str, Any]:
-    raw, bucket = _raw(bucket), _with_range(bucket)
+def _row_of_bucket(bucket: Sequence[Result], cluster_of: Mapping[str, str]) -> dict[str, Any]:
+    raw, bucket = _raw(bucket, cluster_of), _with_range(bucket)
     chosen, official, strict = mean_under(bucket, "score"), mean_under(bucket, "official"), mean_under(bucket, "strict")
-    se, interval, _ = _spread(bucket)
+    se, interval, _ = _spread(bucket, cluster_of)
     pairs = pair_numbers(bucket)
     return {
         "n": raw["n"] if raw else chosen.n,

@@ -11,7 +11,14 @@ from evalsuite.core.errors import GoldError
 from evalsuite.core.status import further_result_row
 from evalsuite.core.types import Result, Status
 from evalsuite.runs.summary import score_or_mean, summarise, tags_by_instance
-from evalsuite.stats.intervals import clustered_score_interval, few_clusters_note, interval_of_units, score_interval, t_interval
+from evalsuite.stats.intervals import (
+    clustered_interval,
+    clustered_score_interval,
+    few_clusters_note,
+    interval_of_units,
+    score_interval,
+    t_interval,
+)
 from tests.properties import examples
 
 
@@ -96,6 +103,22 @@ def test_each_instance_is_in_one_cluster() -> None:
     assert clusters["n_clusters"] == 2
     with pytest.raises(GoldError, match="'d' is in none of the clusters"):
         summarise([RIGHT, MISSING], rules="official", groups=groups, clusters=("x", "y"))
+
+
+def test_rows_are_over_clusters_where_they_have_several() -> None:
+    """By scorer and by group, and the mean on a metric's own scale; the row of one cluster is that cluster's own mean."""
+    scores = [1.0, 1.0, 0.0, 0.0, 1.0, 0.0]
+    groups = {str(at): ("x" if at < 3 else "y", *(("hard",) if at % 2 else ())) for at in range(6)}
+    results = [result(str(at), score) for at, score in enumerate(scores)]
+    found = summarise(results, rules="official", groups=groups, clusters=("x", "y")).to_json()
+    over, hard, x = clustered_score_interval(scores, "xxxyyy"), clustered_score_interval([1, 0, 0], "xyy"), score_interval(scores[:3])
+    for row, interval in ((found["by_scorer"]["string_match"], over), (found["by_group"]["hard"], hard), (found["by_group"]["x"], x)):
+        assert (row["se"], row["interval_95"]) == (interval.se, [interval.low, interval.high])
+    assert found["interval_95"] != found["clusters"]["interval_95"] == [over.low, over.high]
+    measured = [replace(one, score=None, official=None, strict=None, details={"raw": 5 * scores[int(one.instance_id)]}) for one in results]
+    spread = clustered_interval([5 * score for score in scores], "xxxyyy")
+    found = summarise(measured, rules="official", groups=groups, clusters=("x", "y")).to_json()
+    assert found["raw"]["interval_95"] == found["by_scorer"]["string_match"]["raw_interval_95"] == [spread.low, spread.high]
 
 
 def row(**values: Any) -> dict[str, Any]:
