@@ -9,7 +9,8 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal
 
-from evalsuite.compare.official_cells import NA, NAN, NAT, Items, Vector
+from evalsuite.compare.columns import packed_of
+from evalsuite.compare.official_cells import NA, NAN, NAT, Bits, Far, Items, Vector
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.scores import Table
 
@@ -19,8 +20,12 @@ _INTEGERS = _SIGNED | {"UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
 _FLOATS = frozenset({"FLOAT", "DOUBLE", "HUGEINT"})
 _MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"})
 _ZONED = frozenset({"TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ"})
-_UNSUPPORTED = frozenset({"UHUGEINT", "BIGNUM", "VARINT", "TIME WITH TIME ZONE", "TIMETZ"})
+_UNSUPPORTED = frozenset({"UHUGEINT", "BIGNUM", "VARINT"})
+_ZONED_TIMES = frozenset({"TIME WITH TIME ZONE", "TIMETZ"})
 _EPOCH = datetime(1970, 1, 1)
+# The first and the last day whose microseconds since 1970 have 64 bits, as year (below 1: before Christ), month, day.
+_FIRST_DAY, _LAST_DAY = (-290308, 12, 22), (294247, 1, 10)
+_LONGEST = timedelta(microseconds=2**63 - 1)
 
 
 class Duration(timedelta):
@@ -87,9 +92,33 @@ def turns_into_floats(types: Iterable[str]) -> bool:
     return {_find_conversion(name)[0] for name in names} <= {"integer", "float"} and _become_floats(names)
 
 
-def unsupported_type(table: Table) -> str | None:
-    """The first column type that `fetchdf` rejects, so that the reference cannot read the table; None if all are supported."""
-    return next((name for name in table.types or () if name in _UNSUPPORTED), None)
+def unreadable_column(table: Table) -> str | None:
+    """What of the first column that `fetchdf` rejects the reference cannot read: its type, or a value; None if it can read the table."""
+    is_packed = packed_of(table) is not None
+    for column, name in zip(table.columns, table.types or (), strict=False):
+        item = name.partition("[")[0]
+        if item in _UNSUPPORTED | _ZONED_TIMES:
+            is_read = item != name or (item in _ZONED_TIMES and table.n_rows == 0)
+            if is_read and all(cell is None for cell in column):
+                continue
+            return f"a column of type {name}"
+        if item in ("DATE", "INTERVAL") and not is_packed and (value := next(filter(_is_beyond, column), None)) is not None:
+            return f"the {item.lower()} {value}"
+    return None
+
+
+def _is_beyond(cell: Any) -> bool:
+    """Whether a day or an interval, or one in a list, has more microseconds than 64 bits can count."""
+    if isinstance(cell, list | tuple):
+        return any(map(_is_beyond, cell))
+    if isinstance(cell, timedelta):
+        return abs(cell) > _LONGEST
+    if not isinstance(cell, str):
+        return False
+    if cell.endswith("infinity"):
+        return True
+    year, month, day = map(int, cell.removesuffix(" (BC)").split("-"))
+    return not _FIRST_DAY <= (1 - year if cell.endswith("(BC)") else year, month, day) <= _LAST_DAY
 
 
 def _fetch(cells: Sequence[Any], type_name: str) -> _Fetched:
@@ -108,7 +137,7 @@ def _fetch(cells: Sequence[Any], type_name: str) -> _Fetched:
 def _find_conversion(name: str) -> tuple[Group, Callable[[Any], Any] | None, Any]:
     """For a type: the group, the conversion from a native cell to pandas' value, and the value for NULL."""
     if name.endswith("]"):
-        return "object", Items, NA
+        return "object", _items, NA
     if name.startswith(("STRUCT(", "MAP(", "UNION(")):
         return "object", None, NA
     if name in _INTEGERS:
@@ -124,8 +153,13 @@ def _find_conversion(name: str) -> tuple[Group, Callable[[Any], Any] | None, Any
     if name == "INTERVAL":
         return "duration", _duration, NAT
     if name == "BIT":
-        return "object", lambda cell: cell.encode() if isinstance(cell, str) else cell, NA
+        return "object", lambda cell: Bits(cell.encode()) if isinstance(cell, str) else cell, NA
     return "object", None, None if name == '"NULL"' else NA
+
+
+def _items(cell: Any) -> Items:
+    """A list; one of moments with a zone comes as text."""
+    return Items(cell if not isinstance(cell, str) else cell[1:-1].split(", ") if len(cell) > 2 else ())
 
 
 def _float(cell: Any) -> float:
@@ -140,6 +174,8 @@ def _float(cell: Any) -> float:
 
 
 def _midnight(cell: Any) -> Any:
+    if isinstance(cell, str):
+        return Far(("moment", cell if " " in cell.removesuffix(" (BC)") else f"{cell} 00:00:00"))
     return datetime(cell.year, cell.month, cell.day) if isinstance(cell, date) and not isinstance(cell, datetime) else cell
 
 
@@ -150,7 +186,7 @@ def _instant(cell: Any) -> Any:
     try:
         return datetime.fromisoformat(cell)
     except ValueError:
-        return ("timestamptz", cell)
+        return Far(("timestamptz", cell))
 
 
 def _duration(cell: Any) -> Any:
@@ -161,7 +197,12 @@ def _moment_columns(fetched: Sequence[_Fetched]) -> list[Vector]:
     """A frame of timestamps only keeps numpy's values: datetime and None, or nanoseconds if one column is in nanoseconds."""
     in_nanoseconds = any(column.type == "TIMESTAMP_NS" for column in fetched)
     convert: Callable[[Any], Any] = _nanoseconds if in_nanoseconds else lambda cell: cell
-    return [Vector([None if cell is NAT else convert(cell) for cell in column.values], "moment") for column in fetched]
+
+    def value(cell: Any) -> Any:
+        # Such a frame gives a moment that Python does not have as an integer, and a mixed one as a Timestamp.
+        return None if cell is NAT else Far(("integer", cell[1])) if isinstance(cell, Far) else convert(cell)
+
+    return [Vector(list(map(value, column.values)), "moment") for column in fetched]
 
 
 def _nanoseconds(cell: Any) -> Any:

@@ -145,9 +145,9 @@ def reference_fails(error: object) -> str:
     return f"the reference fails on these columns: {error}"
 
 
-def unreadable_type(type_name: str) -> str:
-    """The reference cannot read a database column."""
-    return f"the reference cannot read a column of type {type_name}"
+def cannot_read(what: str) -> str:
+    """The reference cannot read a table of a database because of what is in it."""
+    return f"the reference cannot read {what}"
 
 
 def other_delimiter(header: Sequence[str]) -> str:

@@ -227,6 +227,19 @@ class Items(tuple[Any, ...]):
         return "[" + " ".join(map(repr, self)) + "]"
 
 
+class Far(tuple[str, str]):
+    """A moment beyond Python's range: what kind of value it is in a frame, and its text."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return self[1]
+
+
+class Bits(bytes):
+    """A cell of type BIT, which pandas compares with NA as it does numbers and texts, while a BLOB there is a bytearray."""
+
+
 @dataclass(slots=True)
 class Vector:
     """A column of n_rows values as the reference compares them; `other` means that comparing its cells can raise."""
@@ -250,6 +263,8 @@ class Vector:
 
 
 def _sort_key(value: Any) -> tuple[bool, str, bool]:
+    if isinstance(value, Far) and value[0] == "timestamptz":
+        raise Uncomparable("a moment with a zone beyond the year 9999 has no text")
     return value is None, str(value), isinstance(value, int | float)
 
 
@@ -267,6 +282,8 @@ def cells_equal(gold: Any, predicted: Any) -> bool:
             raise Uncomparable("a list has no single truth value")
         if is_empty(cells[0]) and is_empty(cells[1]):
             return True
+        if gold is NA or predicted is NA:
+            raise Uncomparable("an empty cell of a typed column is compared with a list")
         return _plainly_equal(cells[0], cells[1])
     if is_empty(gold) and is_empty(predicted):
         return True
@@ -283,7 +300,7 @@ def _plainly_equal(gold: Any, predicted: Any) -> bool:
         from uuid import UUID
 
         other = predicted if gold is NA else gold
-        if isinstance(other, dict | UUID | bytes):
+        if type(other) in (dict, UUID, bytes):
             return False
         raise Uncomparable("an empty cell of a typed column is compared with a value")
     return bool(gold == predicted)

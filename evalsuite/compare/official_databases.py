@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from evalsuite.compare.duckdb_fetchdf_compat import unsupported_type
-from evalsuite.compare.messages import shorten, unreadable_type
+from evalsuite.compare.duckdb_fetchdf_compat import unreadable_column
+from evalsuite.compare.messages import cannot_read, shorten
 from evalsuite.compare.official_cells import Reference
 from evalsuite.compare.official_tables import combine_scores, match_pair
 from evalsuite.compare.table_diff import Comparisons
-from evalsuite.compare.table_parameters import list_problem, needs_quotes
+from evalsuite.compare.table_parameters import fold_name, list_problem, needs_quotes
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.scores import Fault, Score, Table
 
@@ -52,16 +52,16 @@ def _match_one(
     reference: Reference,
     comparisons: Comparisons | None,
 ) -> Score:
-    gold = expected.get(name.lower())
+    gold = expected.get(fold_name(name))
     if gold is None:
         return _open(f"gold has no table {shorten(name)}")
     if needs_quotes(name):
         return _open("the name needs quotes, which the reference does not write")
-    if not isinstance(gold, Fault) and (refused := unsupported_type(gold)):
-        return _open(unreadable_type(refused))
-    prediction = predicted.get(name.lower(), Fault(code="MISSING_TABLE"))
-    if not isinstance(prediction, Fault) and (refused := unsupported_type(prediction)):
-        return Score(official=0.0, reason=unreadable_type(refused))
+    if not isinstance(gold, Fault) and (refused := unreadable_column(gold)):
+        return _open(cannot_read(refused))
+    prediction = predicted.get(fold_name(name), Fault(code="MISSING_TABLE"))
+    if not isinstance(prediction, Fault) and (refused := unreadable_column(prediction)):
+        return Score(official=0.0, reason=cannot_read(refused))
     return match_pair(prediction, gold, needed=needed, ignore_order=ignore_order, reference=reference, comparisons=comparisons)
 
 
@@ -71,4 +71,4 @@ def _open(message: str) -> Score:
 
 
 def _by_name(tables: Mapping[str, Table | Fault]) -> dict[str, Table | Fault]:
-    return {name.lower(): table for name, table in tables.items()}
+    return {fold_name(name): table for name, table in tables.items()}

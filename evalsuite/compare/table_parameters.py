@@ -78,6 +78,11 @@ def list_problem(n_tables: int, needed: Sequence[Any] | None, ignore_orders: Seq
     return ""
 
 
+def fold_name(name: str) -> str:
+    """The name of a table as duckdb compares names: without case, which only ASCII letters have there."""
+    return name.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
+
+
 def needs_quotes(name: str) -> bool:
     """Whether `SELECT * FROM name`, which the reference writes without quotes, is a syntax error."""
     plain = _PLAIN_NAME.fullmatch(name) is not None and not any(character.isspace() for character in name)

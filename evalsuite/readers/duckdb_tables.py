@@ -20,7 +20,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,6 +28,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, cast
 
 from evalsuite.compare.columns import UnreadTable, memory_of, packed_of
 from evalsuite.compare.packed_text import NULL, Block, OddError, kind_of
+from evalsuite.compare.table_parameters import fold_name
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
 from evalsuite.core.import_ref import lazy_pattern, np
@@ -527,6 +528,9 @@ _QUOTED = lazy_pattern(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 _GENERATED = lazy_pattern(r"\bGENERATED\s+ALWAYS\b", re.IGNORECASE)
 # Types whose native value loses digits or needs pytz are fetched as text, in UTC.
 _AS_INSTANT = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMP_NS")
+# What the client makes of infinity, for types that it gives as native values.
+_ENDS: Final = (datetime.min, datetime.max)
+_CLIPPED: Final = {"DATE": (date.min, date.max), "TIMESTAMP": _ENDS, "TIMESTAMP_S": _ENDS, "TIMESTAMP_MS": _ENDS}
 # Names and types of columns.
 Described = tuple[tuple[str, ...], tuple[str, ...]]
 _SIZED = ("VARCHAR", "BLOB", "JSON", "BIT", "BIGNUM", "GEOMETRY")
@@ -638,7 +642,7 @@ class _Catalog:
             "WHERE NOT internal AND NOT temporary"
         ).fetchall()
         self._rows = [row for row in rows if row[0] == database]
-        self.tables = {str(row[1]).lower(): row for row in self._rows if row[5] == "main"}
+        self.tables = {fold_name(str(row[1])): row for row in self._rows if row[5] == "main"}
 
     def table_names(self) -> list[str]:
         """Base tables, sorted by code point."""
@@ -654,12 +658,12 @@ class _Catalog:
 
     def open(self, name: str, limits: Limits, attached: Attached | None) -> Table | UnreadTable | Fault:
         """One table, or why it is not read; if it has many rows and plain types, unread, to be read on what `attached` returns."""
-        row = self.tables.get(name.lower())
+        row = self.tables.get(fold_name(name))
         if row is None:
             views = self.connection.execute(
                 "SELECT view_name FROM system.main.duckdb_views() WHERE schema_name = 'main' AND NOT internal"
             ).fetchall()
-            if name.lower() in {str(view).lower() for (view,) in views}:
+            if fold_name(name) in {fold_name(str(view)) for (view,) in views}:
                 return self._read_view(name, limits)
             return Fault(code="MISSING_TABLE", detail=f"the database has no table {name!r} in schema main")
         refusal = self._refusal(name, row, limits)
@@ -682,7 +686,7 @@ class _Catalog:
 
     def _unread(self, name: str, stored: str, limits: Limits, attached: Attached) -> UnreadTable | Fault | None:
         """A table of plain types; None for other types, and if a cell is beyond Python's range."""
-        place = _place(self.tables[stored.lower()])
+        place = _place(self.tables[fold_name(stored)])
         # The catalog would list the columns of the system too, in four times the time.
         header, types = _header_and_types(self.connection.execute(f"SELECT * FROM {place} LIMIT 0"))
         if not types or not all(map(kind_of, types)) or "rowid" in map(str.lower, header):
@@ -739,6 +743,11 @@ class _Catalog:
             if n_rows > limits["rows"] or n_rows * len(header) > limits["cells"]:
                 return _too_many_fault(name, "rows than declared (limits rows and cells)")
             chunk = max(1, min(_MOST_CHUNK_ROWS, chunk * 4, _TARGET_CHUNK_BYTES * n_rows // n_bytes))
+        for index, column in enumerate(columns):
+            if types[index] in _CLIPPED and any(edge in column for edge in _CLIPPED[types[index]]):
+                query = f"SELECT CAST({quoted_name(header[index])} AS VARCHAR) FROM {place}"
+                texts = [text for (text,) in self.connection.execute(query).fetchall()]
+                columns[index] = [text if (text or "").endswith("infinity") else cell for text, cell in zip(texts, column, strict=True)]
         return Table(header=header, columns=tuple(columns), n_rows=n_rows, types=types, name=stored)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from evalsuite.compare.messages import shorten
 from evalsuite.compare.official_cells import Reference
-from evalsuite.compare.table_parameters import Labels, list_problem, needs_quotes
+from evalsuite.compare.table_parameters import Labels, fold_name, list_problem, needs_quotes
 from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.registry import scorer
 from evalsuite.core.scores import Fault, Problem, Score, Table
@@ -82,9 +82,9 @@ def duckdb_match(
     if not names:
         return official
     report_official(official)
-    submitted, expected = ({name.lower(): table for name, table in side.items()} for side in (prediction, gold))
-    answer_tables = [submitted.get(name.lower(), Fault(code="MISSING_TABLE", detail=f"no table {name!r}")) for name in names]
-    gold_tables = [expected.get(name.lower(), Fault(code="BAD_SPEC", detail=f"gold has no table {name!r}")) for name in names]
+    submitted, expected = ({fold_name(name): table for name, table in side.items()} for side in (prediction, gold))
+    answer_tables = [submitted.get(fold_name(name), Fault(code="MISSING_TABLE", detail=f"no table {name!r}")) for name in names]
+    gold_tables = [expected.get(fold_name(name), Fault(code="BAD_SPEC", detail=f"gold has no table {name!r}")) for name in names]
     strict = judge_each(answer_tables, gold_tables, terms, names=names, **orders)
     score = join(official, strict, up="view") if views and plain is not prediction else join_verdicts(official, strict)
     return with_margin(score, answer_tables, gold_tables, terms=terms, **orders)

@@ -117,10 +117,19 @@ def test_names_are_the_base_tables_of_main_sorted_as_show_tables_sorts(tmp_path:
 def test_names_fold_case_and_faults_stand_in_the_place_of_a_table(tmp_path: Path) -> None:
     """The keys are the names as they were asked for."""
     path = make(
-        tmp_path / "r.duckdb", T, "create view v as select * from read_csv('/etc/passwd')", "create schema s", "create table s.z(x int)"
+        tmp_path / "r.duckdb",
+        T,
+        "create view v as select * from read_csv('/etc/passwd')",
+        "create schema s",
+        "create table s.z(x int)",
+        "create table É(x int)",
+        "create table é(y int)",
     )
-    found = read(path, "T", "V", "z", "nope")
-    assert list(found) == ["T", "V", "z", "nope"]
+    found = read(path, "T", "V", "z", "nope", "É", "é")
+    assert list(found) == ["T", "V", "z", "nope", "É", "é"]
+    # Only letters of ASCII have a case: these are two tables to duckdb.
+    two = {name: table for name, table in found.items() if isinstance(table, Table) and name != "T"}
+    assert [table.header for table in two.values()] == [("x",), ("y",)]
     assert isinstance(found["T"], Table)
     assert found["V"] == Fault(code="NOT_A_TABLE", detail="'V' is a view; submit a table")
     assert found["z"] == Fault(code="MISSING_TABLE", detail="the database has no table 'z' in schema main")
@@ -152,6 +161,11 @@ def test_names_fold_case_and_faults_stand_in_the_place_of_a_table(tmp_path: Path
         ("true", "BOOLEAN", True),
         ("'ab'::blob", "BLOB", b"ab"),
         ("'0044-03-15 (BC)'::date", "DATE", "0044-03-15 (BC)"),
+        ("'infinity'::date", "DATE", "infinity"),
+        ("'9999-12-31'::date", "DATE", date(9999, 12, 31)),
+        ("'-infinity'::timestamp", "TIMESTAMP", "-infinity"),
+        ("'infinity'::timestamp_s", "TIMESTAMP_S", "infinity"),
+        ("'infinity'::timestamp_ns", "TIMESTAMP_NS", "infinity"),
     ],
 )
 def test_each_type_is_read_as_a_value_that_loses_nothing(tmp_path: Path, expression: str, type_: str, cell: object) -> None:

@@ -14,6 +14,7 @@ from evalsuite.compare.official_cells import NA, NAT, Items
 from evalsuite.compare.official_databases import match_database
 from evalsuite.compare.table_parameters import needs_quotes
 from evalsuite.core.types import Fault, Table
+from evalsuite.scorers.duckdb_match import duckdb_match
 from tests.duckdb_files import opened
 from tests.models.official_table import score_tables
 from tests.properties import examples
@@ -195,14 +196,70 @@ def test_what_a_submission_can_lack() -> None:
     assert (missing.official, missing.reason) == (0, "table 'b': MISSING_TABLE: the database lacks a table")
     view = match_database({"a": Fault(code="NOT_A_TABLE")}, {"a": table})
     assert (view.official, view.reason) == (0, "table 'a': NOT_A_TABLE: found a view, expected a table")
+    other, _ = fetch(["INTEGER"], [["2"]])
+    assert duckdb_match({"É": other, "é": other}, gold={"É": table, "é": other}).details["table"] == "É"
 
 
-def test_types_the_reference_cannot_read() -> None:
-    """A column that `fetchdf` refuses is a 0 on the answer's side and leaves the verdict open on gold's."""
-    plain = Table(header=("a",), columns=([1],), n_rows=1, types=("INTEGER",))
-    odd = Table(header=("a",), columns=([1],), n_rows=1, types=("UHUGEINT",))
-    assert match_database({"t": odd}, {"t": plain}).official == 0
-    assert match_database({"t": plain}, {"t": odd}).official is None
+@pytest.mark.parametrize(
+    ("type_", "cells"),
+    [
+        ("UHUGEINT", ["1"]),
+        ("UHUGEINT", []),
+        ("BIGNUM[]", ["[1]"]),
+        ("BIGNUM[]", ["NULL"]),
+        ("TIME WITH TIME ZONE", ["'10:00:00+01'"]),
+        ("TIME WITH TIME ZONE", []),
+        ("DATE", ["'294247-01-10'", "'290309-12-22 (BC)'", "NULL"]),
+        ("DATE", ["'2020-01-01'", "'294247-01-11'"]),
+        ("DATE", ["'290309-12-21 (BC)'"]),
+        ("INTERVAL", ["'292271 years'"]),
+        ("INTERVAL", ["'300000 years'"]),
+        ("INTERVAL[]", ["[INTERVAL '300000 years']"]),
+    ],
+)
+def test_what_the_reference_cannot_read(type_: str, cells: list[str]) -> None:
+    """A column that `fetchdf` refuses is a 0 on the answer's side and leaves the verdict open on gold's; any other is compared."""
+    with opened() as connection:
+        connection.execute(f"CREATE TEMP TABLE t(a {type_})")
+        for cell in cells:
+            connection.execute(f"INSERT INTO t VALUES ({cell})")
+        native = connection.execute(f"SELECT {'a::VARCHAR' if 'ZONE' in type_ else 'a'} FROM t").fetchall()
+        try:
+            connection.execute("SELECT * FROM t").fetchdf()
+            is_read = True
+        except duckdb.Error:
+            is_read = False
+    odd = Table(header=("a",), columns=([cell for (cell,) in native],), n_rows=len(cells), types=(type_,))
+    plain = Table(header=("a",), columns=([1] * len(cells),), n_rows=len(cells), types=("INTEGER",))
+    assert match_database({"t": odd}, {"t": odd}).official == (1 if is_read else None)
+    answer = match_database({"t": odd}, {"t": plain})
+    assert (answer.official, "cannot read" in answer.reason) == (int(is_read and not cells), not is_read)
+
+
+@pytest.mark.parametrize("reference", ["original", "dbt"])
+@pytest.mark.parametrize("needed", [[], [0]])
+@pytest.mark.parametrize("ignore_order", [False, True])
+@pytest.mark.parametrize(
+    ("types", "rows"),
+    [
+        (["BIT", "BIT"], [["'101'", "'101'"], ["NULL", "'101'"]]),
+        (["BLOB", "BLOB"], [["'a'", "'a'"], ["NULL", "'a'"]]),
+        (["UUID[]", "UUID[]"], [["[uuid()]", "NULL"], ["NULL", "NULL"]]),
+        (["STRUCT(a INTEGER)[]", "STRUCT(a INTEGER)[]"], [["[{'a': 1}]", "[{'a': 1}]"], ["NULL", "[{'a': 1}]"]]),
+        (["TIMESTAMP WITH TIME ZONE[]"], [["['2020-01-01'::TIMESTAMPTZ]"], ["NULL"]]),
+        (["TIMESTAMP WITH TIME ZONE[]"], [["['2020-01-01'::TIMESTAMPTZ, NULL]"]]),
+        (["TIMESTAMP WITH TIME ZONE[]"], [["[]"]]),
+        (["TIMESTAMP WITH TIME ZONE"], [["'10000-01-01'"]]),
+        (["TIMESTAMP", "VARCHAR"], [["'10000-01-01'", "'a'"]]),
+        (["VARCHAR", "DATE"], [["'10000-01-01'", "'10000-01-01'"]]),
+        (["TIMESTAMP", "DATE"], [["'10000-01-01'", "'10000-01-01'"]]),
+    ],
+)
+def test_a_copy_scores_as_the_model(types: list[str], rows: list[list[str]], ignore_order: bool, needed: list[int], reference: Any) -> None:
+    """Empty cells beside values, lists of one item, and moments beyond Python's range, in a frame of their own and among others."""
+    copy, frame = fetch(types, rows)
+    score = match_database({"t": copy}, {"t": copy}, needed=[needed], ignore_orders=[ignore_order], reference=reference)
+    assert score.official == score_tables(frame, frame, needed, ignore_order, reference=reference), score.reason
 
 
 @pytest.mark.parametrize("name", ["t", "T1", "_a", "a$b", "é", "orders", "my table", "a-b", "1a", "a.b", "table", "Order", "left", "a#"])
