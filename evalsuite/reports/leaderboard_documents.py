@@ -252,7 +252,8 @@ def board_facts(board: "Leaderboard") -> Iterator[tuple[str, str]]:
 
 
 def _stability_words(board: "Leaderboard") -> str:
-    resamples = f"{board.n_resamples} resamples of the instances, seed {board.seed}"
+    drawn = "whole clusters" if board.test.endswith("whole clusters") else "the instances"
+    resamples = f"{board.n_resamples} resamples of {drawn}, seed {board.seed}"
     leading = sorted(((row.p_first, row.name) for row in board.rows if row.p_first), key=lambda pair: -pair[0])
     leaders = ", ".join(f"{name} {percent(share)}" for share, name in leading[:3])
     tau = "" if board.tau is None else f"; mean Kendall tau {board.tau:.2f}"

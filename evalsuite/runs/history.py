@@ -281,11 +281,15 @@ def remove_run(entry: RunEntry) -> None:
 
 
 def submission_folder(run_folder: Path, run: Mapping[str, Any]) -> Path:
-    """Return the submission's folder as named in `run.json`, relative to where runs are usually started."""
+    """Return the submission's folder as named in `run.json`, relative to where runs are usually started.
+
+    A folder of the same name that is no submission is taken only if there is no other.
+    """
     folder = Path(str(run["submission"]["folder"]))
     place = run_folder.resolve()
-    starts = [*(place.parents[at] for at in (2, 1) if at < len(place.parents)), Path.cwd()]
-    return next((start / folder for start in starts if (start / folder).is_dir()), folder)
+    starts = [*(place.parents[at] for at in (2, 1, 0) if at < len(place.parents)), Path.cwd()]
+    places = [start / folder for start in starts if (start / folder).is_dir()]
+    return next(filter(is_submission, places), next(iter(places), folder))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from evalsuite.analysis.leaderboard.ranking import Leaderboard, make_leaderboard
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import UsageError
+from evalsuite.reports.leaderboard_documents import board_facts
 from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.leaderboard_entries import Entry
 from evalsuite.scorers import SCORERS
@@ -191,6 +192,7 @@ def test_few_clusters_leave_every_place_open_and_it_is_said() -> None:
     assert [row.shared_ranks for row in made.rows] == [(1, 2), (1, 2)]
     assert made.test == "sign flips of whole clusters"
     assert "3 clusters: no test can reach 0.05" in made.notes
+    assert "of 10000 resamples of whole clusters, " in dict(board_facts(made))["stability"]
     whole = {"a": [f"q{i}" for i in range(18)]}
     one = board(*(entry(name, [score] * 18, groups=whole, clusters=["a"]) for name, score in (("a", 1.0), ("b", 0.0))))
     assert {(row.shared_ranks, row.rank_interval) for row in one.rows} == {((1, 2), (1, 2))}

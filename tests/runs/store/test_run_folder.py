@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from evalsuite.core.errors import MissingExtraError, OutputError, UsageError
+from evalsuite.runs.history import submission_folder
 from evalsuite.runs.run_files import json_safe, keep_out_of_git
 from evalsuite.runs.run_folder import RunFolder, claim, holds_run, is_held, new_folder, new_key, read_key, read_public_key
 from evalsuite.runs.run_options import RunOptions
@@ -323,6 +324,20 @@ def test_where_a_run_may_be_written(tmp_path: Path, files: tuple[str, ...] | Non
     assert claim(tmp_path / "new") == tmp_path / "new"
     if not why:
         assert claim(out) == out
+
+
+def test_the_submission_of_a_run_is_no_folder_that_only_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative name is looked up above the run and where the command runs: a submission counts before any other folder."""
+    here = tmp_path / "a" / "work"
+    (here / "run").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    named = {"submission": {"folder": "sub"}}
+    assert submission_folder(here / "run", named) == Path("sub")
+    for place, submission in ((tmp_path / "a" / "sub", False), (here / "sub", True)):
+        place.mkdir()
+        if submission:
+            (place / "results_metadata.jsonl").touch()
+        assert submission_folder(here / "run", named) == place
 
 
 def test_what_is_a_finished_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
