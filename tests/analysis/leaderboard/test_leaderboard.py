@@ -154,8 +154,15 @@ def test_other_signatures_are_refused_and_forced_only_over_what_they_share() -> 
     assert made.n_instances == 2
     assert [(row.name, row.score) for row in made.rows] == [("other", 1.0), ("one", 0.5)]
     assert made.forced == ("rules: official (1), strict (1)", "instances: 3 (1), 2 (1)")
+    with pytest.raises(UsageError, match="differ in instances: 3 each, not the same"):
+        board(one, entry("x", [1.0] * 3, ids=["q0", "q1", "elsewhere"]))
     with pytest.raises(UsageError, match="no instance in common"):
         board(one, entry("x", [1.0], ids=["elsewhere"]), force=True)
+    # The same instances in another order are the same.
+    assert [(row.name, row.score) for row in board(one, entry("x", [0.0, 0.0, 1.0], ids=["q2", "q1", "q0"])).rows] == [
+        ("one", 2 / 3),
+        ("x", 1 / 3),
+    ]
 
 
 def test_letters_stay_and_say_nothing() -> None:
