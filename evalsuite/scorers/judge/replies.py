@@ -43,7 +43,9 @@ _MARKUP = (
     (re.compile(r" ?\n[ \n]*"), "\n"),
 )
 # A quotation of more than one word is not the judge's own statement.
-_QUOTED = re.compile(r"\"[^\"\n]*\s[^\"\n]*\"|\u201c[^\u201d\n]*\s[^\u201d\n]*\u201d|\u00ab[^\u00bb\n]*\s[^\u00bb\n]*\u00bb")
+_QUOTED = re.compile(
+    r"\"[^\"\n]*\s[^\"\n]*\"|\u201c[^\u201d\n]*\s[^\u201d\n]*\u201d|\u00ab[^\u00bb\n]*\s[^\u00bb\n]*\u00bb|(?<![\w'])'[^'\n]*\s[^'\n]*'(?![\w'])"
+)
 _QUOTED_LINE = re.compile(r"(?m)^[ \t]*>.*$")
 _UNABLE = (
     r"(?:can\s?not|can't|could\s?n[o']t|could not|won't|will not|am not|'m not|unable|not able|refuse|decline|not possible|impossible"
@@ -206,7 +208,10 @@ def _is_answer(text: str, match: re.Match[str]) -> bool:
 
 
 _DIGITS = r"\d+(?:\.\d+)?"
-_NUMBER = rf"(?P<n>(?<![\w.,/#$\u20ac\u00a3<>~\u2248\u2264\u2265+\u2212-])-?{_DIGITS}(?![\w%\u2030\u00b0\u00bd+]|[.,:]\d|\s*%))"
+_NUMBER = (
+    rf"(?P<n>(?<![\w.,/#$\u20ac\u00a3<>~\u2248\u2264\u2265+\u2212-])-?{_DIGITS}"
+    r"(?![^\W\u5206\u70b9\uc810]|[%\u2030\u00b0\u00bd+]|[.,:]\d|\s*%))"
+)
 _TO = r"\s*(?:-|\u2013|\u2014|\u2212|to|through|and|\.\.+|\u2026)\s*"
 _LABEL = (
     r"score|rating|grade|mark|verdict|judge?ment|evaluation|assessment|overall|final|total|bewertung|punktzahl|wertung|puntuaci\u00f3n|"
@@ -317,6 +322,7 @@ _SCALES = (
     re.compile(rf"[(\[]\s*(?:out of|of|max(?:imum)?\.?|/)\s*(?P<high>{_DIGITS})\s*(?:points?|stars?)?\s*[)\]]", re.IGNORECASE),
     re.compile(rf"{_ON}(?<![\w.])(?P<high>{_DIGITS})[\s-]points?\s+(?:\w+\s+)?scale\b", re.IGNORECASE),
     re.compile(rf"(?:\A|\n|[.;] )out of (?P<high>{_DIGITS})(?=\s*[,:])", re.IGNORECASE),
+    re.compile(rf"\bmax(?:imum)?(?:\s+(?:score|points))?\s*[:=]\s*(?P<high>{_DIGITS})(?!\w)", re.IGNORECASE),
     re.compile(rf"{_ON}\bscale of (?P<high>{_DIGITS})(?!\w|\s*(?:to|-|\u2013))", re.IGNORECASE),
 )
 _SAME_SCALE = re.compile(rf"(?:\bfrom\s+)?(?<![\w.,+-])(?P<low>{_DIGITS}){_TO}(?P<high>{_DIGITS})(?![\w%]|[.,]\d)", re.IGNORECASE)
@@ -430,8 +436,11 @@ def _keep_verdict(text: str, match: re.Match[str], rank: int, *, is_line: bool =
     top = float(of["top"]) if of is not None and of["top"] else None
     begins_list = (
         is_line
-        and re.match(r"[.)]\s*\w", text[end:])
-        and (match["n"] == "1" or re.search(rf"(?m)^\s*{int(float(match['n'])) - 1}[.)]", text))
+        and (
+            (re.match(r"[.)]\s*\w", text[end:]) and (match["n"] == "1" or re.search(rf"(?m)^\s*{int(float(match['n'])) - 1}[.)]", text)))
+            # A rubric: `1: poor, 2: fair`.
+            or (re.match(r"\s*[:=]", text[end:]) and re.search(rf"\b{int(float(match['n'])) + 1}\s*[:=]", text[end:]))
+        )
     )
     if (_MAY_FOLLOW.match(text, end) and not begins_list) or _is_followed_by_number(text, end):
         yield _Candidate(float(match["n"]), top, rank, end)
