@@ -189,8 +189,8 @@ def differences_that_forbid_ranking(runs: Sequence[RunScores]) -> list[str]:
             differing.append(f"{name}: {', '.join(f'{value} ({count})' for value, count in counts.most_common())}")
     sizes = Counter(len(run.ids) for run in runs)
     if len({frozenset(ids) for ids in {tuple(run.ids) for run in runs}}) > 1:
-        counts = ", ".join(f"{n} ({count})" for n, count in sizes.most_common())
-        differing.append(f"instances: {counts if len(sizes) > 1 else f'{len(runs[0].ids)} each, not the same'}")
+        listed = ", ".join(f"{n} ({count})" for n, count in sizes.most_common())
+        differing.append(f"instances: {listed if len(sizes) > 1 else f'{len(runs[0].ids)} each, not the same'}")
     return differing
 
 
