@@ -285,7 +285,7 @@ def mean_side(samples: Sequence[RunSide]) -> RunSide:
     names = dict.fromkeys(name for side in samples for name in side.results)
     results = {name: _mean_result([side.results[name] for side in samples if name in side.results]) for name in names}
     # Corrections, labels and answers are of one sample each, and not of the mean.
-    own: dict[str, Any] = {"corrected": None, "labels": {}, "unread": ""}
+    own: dict[str, Any] = {"corrected": None, "labels": {}, "unread": "", "source": "+".join(side.source for side in samples)}
     exchanges = samples[0].exchanges and samples[0].exchanges.without_answers()
     return replace(samples[0], label="+".join(side.label for side in samples), results=results, exchanges=exchanges, **own)
 

@@ -23,7 +23,7 @@ def normalise_weights(weights: Sequence[float], n: int) -> list[float]:
         raise MetricError("there is nothing to combine", code="empty")
     if len(weights) != n:
         raise MetricError(f"{count_words(n, 'part')} but {count_words(len(weights), 'weight')}", code="length")
-    if not all(weight >= 0 and math.isfinite(weight) for weight in weights):
+    if not all(weight >= 0 for weight in weights) or not math.isfinite(sum(weights)):
         raise MetricError("weights must be finite numbers of at least 0", code="negative")
     total = math.fsum(weights)
     if total <= 0:

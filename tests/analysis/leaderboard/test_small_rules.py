@@ -465,7 +465,8 @@ def test_the_mean_of_samples_that_nobody_judged() -> None:
     assert (means.score, means.official, means.strict, means.reason, means.details) == (0.5, 0.5, 0.5, "1 of 2 samples right", {})
     raw = [result("q", None, status="scored", fault=None, details={"raw": value}) for value in (3.0, 6.0)]
     own = {"corrected": 1.0, "labels": {"q0": 1.0}, "unread": "damaged", "exchanges": Exchanges(lambda: (None, None))}
-    joint = mean_side([side("a", [1.0], **own), side("b", [0.0])])
+    joint = mean_side([side("a", [1.0], source="runs/a", **own), side("b", [0.0], source="runs/b")])
+    assert joint.source == "runs/a+runs/b"
     assert (joint.corrected, joint.labels, joint.unread, joint.exchanges is own["exchanges"]) == (None, {}, "", False)
     found = mean_side([replace(side(name, []), results={"q": one}) for name, one in zip("ab", raw, strict=True)]).results["q"]
     assert (found.status, found.score, found.details, found.reason) == ("scored", None, {"raw": 4.5}, "4.5, the mean of 2 samples")

@@ -55,6 +55,7 @@ def test_an_aggregate_lies_between_the_worst_and_the_best(scores: list[float], a
         ([0.5], [0.5, 0.5], "weighted_mean", "length"),
         ([0.5, 0.5], [1, -1], "weighted_mean", "negative"),
         ([0.5, 0.5], [1, float("nan")], "weighted_mean", "negative"),
+        ([0.5, 0.5], [1e308, 1e308], "weighted_mean", "negative"),
         ([0.5, 0.5], [0, 0], "min", "zero_sum"),
         ([], [], "max", "empty"),
         ([0.5], [1], "mean_of_means", "unknown_aggregation"),
