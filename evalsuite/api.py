@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.core.errors import UsageError, naming_lost_folder
+from evalsuite.core.errors import UsageError, did_you_mean, naming_lost_folder
 from evalsuite.core.plugin_calls import allowing_programs, trusting_plugins
 from evalsuite.core.registry import Scorer, check_parameters
 from evalsuite.core.scores import Rule, Score, Table
@@ -38,7 +38,6 @@ def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: A
     """
     from dataclasses import fields
 
-    from evalsuite.core.errors import did_you_mean
     from evalsuite.runs.run_options import RunOptions
     from evalsuite.runs.scoring import run
 

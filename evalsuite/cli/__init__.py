@@ -2,6 +2,8 @@
 
 import sys
 
+from evalsuite.core.version import __version__
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,8 +61,6 @@ def _end_process() -> None:
 
 def _run(arguments: list[str], *, ends_process: bool) -> int:
     if arguments in (["--version"], ["-V"]):
-        from evalsuite.core.version import __version__
-
         print(f"evalsuite {__version__}")
         return 0
     if arguments[:1] == ["help"]:

@@ -27,8 +27,11 @@ from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError, count_words, join_names
 from evalsuite.gold.layouts import layout_of, read_gold
+from evalsuite.readers.gold_files import find_spec
 from evalsuite.reports.terminal import show
 from evalsuite.runs.history import find_named_run, last_suite_of
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.sandbox.temp_dirs import TempDir
 
 if TYPE_CHECKING:
     from evalsuite.analysis.leaderboard.pairing import RunSide
@@ -283,8 +286,6 @@ def leaderboard_command(
     from evalsuite.core.disk_cache import DiskCache, code_stamp
     from evalsuite.reports.site import build_lock
     from evalsuite.runs.leaderboard_entries import score_places
-    from evalsuite.runs.run_options import RunOptions
-    from evalsuite.sandbox.temp_dirs import TempDir
 
     how.load()
     check_showing(output or (), publishing.reveal)
@@ -312,8 +313,6 @@ def leaderboard_command(
 
 def _check_rules(how: opt.Scoring, gold: Path) -> None:
     """Raise `UsageError` if an evaluator of query pairs is requested for another layout of gold."""
-    from evalsuite.readers.gold_files import find_spec
-
     if how.evaluator is not None and layout_of(find_spec(gold)) != how.evaluator:
         hint = "the ending of the gold file decides: gold.sql is bird-ex, gold.txt test-suite"
         raise UsageError(f"--rules {how.evaluator} is not what {gold} says", hint=hint)

@@ -15,11 +15,13 @@ from evalsuite.core.errors import (
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,
     EXIT_USAGE,
+    FAULTS,
     EvalsuiteError,
     FaultError,
     UsageError,
     describe,
     join_names,
+    machine_error,
     naming_lost_folder,
     reason_of,
 )
@@ -276,8 +278,6 @@ def _quick_call(arguments: Sequence[str]) -> int | None:
 def _message_and_hint(error: EvalsuiteError | FaultError) -> tuple[str, str]:
     if isinstance(error, EvalsuiteError):
         return error.message, error.hint
-    from evalsuite.core.errors import FAULTS, machine_error
-
     if error.is_of_machine:
         error = machine_error("", error.fault)
         return error.message, error.hint

@@ -5,6 +5,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +18,13 @@ from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.disk_cache import append_whole
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, GoldError, OutputError, UsageError, count_words, write_error
 from evalsuite.gold.layouts import convert, read_gold
-from evalsuite.runs.history import one_run
+from evalsuite.gold.spec import check_ids
+from evalsuite.gold.suite_yaml import class_schema, names_class
+from evalsuite.readers.gold_files import find_spec
+from evalsuite.readers.json_text import read_named_json
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.runs.history import SELF_SCORES_FOLDER, WITHOUT, one_run, save_self_score
+from evalsuite.sandbox.temp_dirs import lock
 
 if TYPE_CHECKING:
     from evalsuite.analysis.gold_checks.mutation import Inferred
@@ -170,7 +177,6 @@ def _append_erratum(gold: "Gold", instance_id: str, fields: Mapping[str, str]) -
     The file stays as it was if the disk is full, or if it would not be valid any more. Raises `OutputError`.
     """
     from evalsuite.gold.errata import ERRATA_FILE, read_errata
-    from evalsuite.sandbox.temp_dirs import lock
 
     file = gold.folder / ERRATA_FILE
     try:
@@ -222,10 +228,7 @@ def gold_errata(
 
 def _new_entry(gold: "Gold", instance_id: str, fields: Mapping[str, str] | None = None) -> str:
     """Return an entry that waives an instance, with its hash; without `fields` author, reason and evidence are left blank."""
-    from datetime import UTC, datetime, timedelta
-
     from evalsuite.gold.errata import instance_hash
-    from evalsuite.gold.spec import check_ids
 
     check_ids(gold, [instance_id])
     instances = {instance.instance_id: instance for instance in gold.instances}
@@ -261,11 +264,9 @@ def gold_check(
     nor the instance's lint_ignore excuses it.
     """
     from evalsuite.analysis.gold_checks.readiness import check_gold
-    from evalsuite.readers.gold_files import find_spec
     from evalsuite.reports import check_writable
     from evalsuite.reports.analysis_documents import gold_check_document, gold_check_verdict
     from evalsuite.reports.terminal import print_last_line
-    from evalsuite.runs.history import SELF_SCORES_FOLDER, WITHOUT, save_self_score
 
     opt.check_share(fail_under, "--fail-under")
     how, limits = workers.options(), opt.parse_limits(None, frozen_clock)
@@ -335,7 +336,6 @@ def gold_contamination(
 ) -> int:
     """Measure how much of gold (questions, answers, tables in any format) and its canaries is in text files, such as training data."""
     from evalsuite.analysis.gold_checks.contamination import CANARY, GoldText, contamination, gold_texts, text_files
-    from evalsuite.readers.limits import resolve_limits
     from evalsuite.reports.analysis_documents import contamination_document
 
     opt.check_share(fail_over, "--fail-over")
@@ -572,17 +572,12 @@ def schema_check(
 
 def _records_of_file(path: Path) -> list[Any]:
     """Return the records of a file: a list, or a single one."""
-    from evalsuite.readers.json_text import read_named_json
-
     records = read_named_json(path)
     return records if isinstance(records, list) else [records]
 
 
 def _schema(place: str) -> dict[str, Any]:
     """Return the JSON Schema of a file, or of a class."""
-    from evalsuite.gold.suite_yaml import class_schema, names_class
-    from evalsuite.readers.json_text import read_named_json
-
     value = class_schema(place, Path(), "SCHEMA", is_named=True) if names_class({"schema": place}) else read_named_json(Path(place))
     if not isinstance(value, dict):
         raise UsageError(f"{place}: a schema is a JSON object", hint="evalsuite gold schema infer GOLD makes one")

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,9 +14,10 @@ from evalsuite.cli.options import Argument, Option
 from evalsuite.cli.showing import Outputs, Reveal, check_showing, print_document, write_all
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, count_words, write_error
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, count_words, did_you_mean, write_error
 from evalsuite.core.scores import EVALUATORS, Rule
 from evalsuite.core.status import check_level, level_for, redact, redact_evidence
+from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.run_options import RunOptions
 
 if TYPE_CHECKING:
@@ -72,10 +74,7 @@ def explain_files(
     gold: Path, prediction: Path, key: Sequence[str], *, ordered: bool, table: str | None, outputs: Iterable[Path], as_json: bool
 ) -> int:
     """Print and write the differences of two files, read in a worker. Raises `UsageError` for other files, `FaultError` for a bad one."""
-    from contextlib import ExitStack
-
     from evalsuite.readers.duckdb_tables import unnamed_copy
-    from evalsuite.readers.limits import resolve_limits
     from evalsuite.readers.load_table import DATABASES, ENDINGS, ending_of, is_sqlite
     from evalsuite.readers.paths import open_trusted, refuse_endless
     from evalsuite.reports.explain_documents import files_document
@@ -375,7 +374,6 @@ def _last_run_with(name: str) -> str | None:
 
     Raises `UsageError` for a name that is near to one of the run's instances, and to no scorer.
     """
-    from evalsuite.core.errors import did_you_mean
     from evalsuite.runs.history import find_runs
     from evalsuite.scorers import SCORERS
 

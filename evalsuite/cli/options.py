@@ -5,6 +5,7 @@ to the parser, and parses plain calls itself, because importing typer would take
 """
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -290,8 +291,6 @@ class Scoring(Code, Workers):
 
 def run_or_last(name: str | None, runs: Path = RUNS) -> "RunEntry":
     """Return the run of a name, without one the last run, which a note names. Raises `UsageError`."""
-    import sys
-
     from evalsuite.runs.history import find_runs, one_run
 
     if name is not None:

@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from evalsuite.cli.commands import ABOUT, COMMANDS, GROUPED, MEANT, MEANT_OPTIONS, REMOVED, grouped_name, page, plain_name
-from evalsuite.cli.options import Argument, Group, Option, Spread, percent_hint
+from evalsuite.cli.options import RUNS, Argument, Group, Option, Spread, percent_hint
 from evalsuite.core.errors import EvalsuiteError, UsageError, did_you_mean
 from evalsuite.core.import_ref import ImportRef
 
@@ -446,7 +446,6 @@ def _completer(values: Values) -> Callable[[Any, Any, str], list[str]]:
 
 
 def _run_names(context: Any) -> Iterator[str]:
-    from evalsuite.cli.options import RUNS
     from evalsuite.runs.history import find_runs
     from evalsuite.runs.run_folder import RUN
 
@@ -458,7 +457,6 @@ def _run_names(context: Any) -> Iterator[str]:
 
 
 def _tags(context: Any) -> Iterator[str]:
-    from evalsuite.cli.options import RUNS
     from evalsuite.runs.history import find_runs
 
     return (tag for entry in find_runs(Path(context.params.get("runs") or RUNS)) for tag in entry.tags)

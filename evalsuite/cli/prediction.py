@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.errors import EXIT_OK, FAULTS, FaultError, UsageError, describe, did_you_mean, machine_error
-from evalsuite.core.registry import NO_DEFAULT, Scorer, fits, readable, type_in_gold
+from evalsuite.core.plugin_calls import OfficialError, late_strict, official_only
+from evalsuite.core.registry import NO_DEFAULT, Scorer, UnknownScorerError, check_parameters, fits, readable, type_in_gold
 from evalsuite.core.scores import RULES, Fault, Rule, Score
 
 if TYPE_CHECKING:
@@ -97,7 +98,6 @@ def check_prediction(
     Raises `UsageError` for parameters that the scorer does not accept, and for an unreadable file.
     """
     from evalsuite.api import score
-    from evalsuite.core.registry import check_parameters
     from evalsuite.reports.score_text import score_document
     from evalsuite.reports.terminal import as_text
 
@@ -172,7 +172,6 @@ def score_files(
     """Return the fields of the score of files with names relative to `folder`. Runs in a worker."""
     from dataclasses import asdict
 
-    from evalsuite.core.plugin_calls import OfficialError, late_strict, official_only
     from evalsuite.readers.load_answer import read_pair
     from evalsuite.scorers import SCORERS
 
@@ -204,7 +203,6 @@ def _judge_of_file(file: Path | None) -> Any:
 
 
 def _scorer(name: str) -> "Scorer":
-    from evalsuite.core.registry import UnknownScorerError
     from evalsuite.scorers import SCORERS
 
     try:

@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from evalsuite.cli import options as opt
 from evalsuite.cli.commands import commands_of_group
@@ -26,6 +26,7 @@ from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError, count_words
 from evalsuite.core.scores import Rule
 from evalsuite.core.status import check_level, default_level, lacks_setup, redact
+from evalsuite.core.types import Result
 from evalsuite.reports.record import record_of_entry, redact_record, score_words, unjudged_words
 from evalsuite.runs.history import (
     Policy,
@@ -42,11 +43,7 @@ from evalsuite.runs.history import (
 )
 from evalsuite.runs.run_folder import is_held
 from evalsuite.runs.run_options import RunOptions
-
-if TYPE_CHECKING:
-    from evalsuite.core.types import Result
-    from evalsuite.runs.summary import Summary
-
+from evalsuite.runs.summary import Summary
 
 _LOOPBACK = "127.0.0.1"
 _DAY = re.compile(r"\d{4}(-?\d{2}){0,2}")

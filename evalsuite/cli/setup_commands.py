@@ -22,6 +22,7 @@ from evalsuite.core.errors import (
     count_words,
     describe,
     error_sentence,
+    join_names,
 )
 
 if TYPE_CHECKING:
@@ -186,7 +187,6 @@ def doctor_command(
 def _show_needs(gold: Path, databases: Path | None, questions: Path | None, *, as_json: bool) -> int:
     """Print what scoring this gold needs that is missing, and how to install or configure it."""
     from evalsuite.analysis.gold_checks.readiness import needs_of
-    from evalsuite.core.errors import join_names
 
     read, needs = needs_of(gold, databases=databases, questions=questions)
     blocked = {id_ for need in needs for id_ in need.instances}

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 from evalsuite.cli import options as opt
 from evalsuite.cli.options import Argument, Option
@@ -24,12 +24,17 @@ from evalsuite.cli.showing import (
     write_all,
 )
 from evalsuite.compare.characters import clean
+from evalsuite.compare.values import number_gold
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, UsageError, count_words, write_error
 from evalsuite.core.status import UNJUDGED
+from evalsuite.gold.spec import exchanges_of
+from evalsuite.gold.suite_yaml import judge_section
+from evalsuite.reports import check_writable
 from evalsuite.reports.record import record_of_entry, record_of_run, redact_record, score_words, verdict_line
 from evalsuite.runs.history import find_runs, one_run
 from evalsuite.runs.run_files import write_atomically
+from evalsuite.sandbox.temp_dirs import TempDir
 from evalsuite.suites.stored_suites import (
     ROOT,
     SuiteError,
@@ -43,8 +48,6 @@ from evalsuite.suites.stored_suites import (
 )
 
 if TYPE_CHECKING:
-    from typing import TextIO
-
     from evalsuite.reports.document import Document
     from evalsuite.reports.test_suite import TestRun, TestSuite
     from evalsuite.runs.scoring import Run
@@ -79,7 +82,6 @@ class Outcome(ComparisonGates):
         """
         from evalsuite.analysis.leaderboard import compare
         from evalsuite.analysis.leaderboard.pairing import side_of
-        from evalsuite.gold.spec import exchanges_of
         from evalsuite.reports.comparison_documents import comparison_document
         from evalsuite.reports.run_document import run_document
 
@@ -115,8 +117,6 @@ class Trial:
 
     def scorer_for(self, source: Path) -> str:
         """Return the requested scorer, or the one that fits the references of the file."""
-        from evalsuite.compare.values import number_gold
-
         data = reference_data_of(None, source, None, None, self.input_column, self.reference_column, False)
         references = data.references if data is not None and data.references else []
         return self.scorer or ("number_match" if all(number_gold(text) is not None for text in references) else "string_match")
@@ -147,7 +147,6 @@ def suite_try(
     """
     from evalsuite.reports.terminal import print_last_line
     from evalsuite.reports.test_suite import TestSuite
-    from evalsuite.sandbox.temp_dirs import TempDir
 
     outcome.check(len(candidates))
     if len(set(candidates)) < len(candidates):
@@ -221,7 +220,6 @@ def suite_create(
     plugins: opt.Plugins = None,
 ) -> int:
     """Make a suite from a file of inputs and references."""
-    from evalsuite.gold.suite_yaml import judge_section
     from evalsuite.reports.test_suite import TestSuite
 
     opt.load_plugins(plugins)
@@ -531,7 +529,6 @@ def export_command(
 
     Instances answered by files, or without a question in gold, cannot be exported and are counted.
     """
-    from evalsuite.reports import check_writable
     from evalsuite.runs.submission_reader import saved_exchanges
     from evalsuite.suites.tool_logs import EXPORTS, text_samples
 

@@ -11,6 +11,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
+from msgspec import MsgspecError
+
 from evalsuite.core import registry
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, GoldError, UsageError, describe, did_you_mean
@@ -264,7 +266,6 @@ def _make_unexecuted_check(scorer: str, parameters: dict[str, Any], code: str, w
 
 def _as_text(parameters: dict[str, Any]) -> Any:
     """Return the parameters as JSON text for `Check`; unchanged if JSON would not preserve them. Paths become texts."""
-    from msgspec import MsgspecError
     from msgspec.json import decode, encode
 
     try:

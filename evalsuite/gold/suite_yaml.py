@@ -5,6 +5,7 @@ know the line of each key, so that errors name file and line.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
@@ -89,8 +90,6 @@ def yaml_nodes(file: Path, where: str) -> Iterator[tuple[Any, Any]]:
 @cache
 def _loader() -> Any:
     """Return the loader of YAML that reads numbers as JSON writes them: for YAML 1.1 alone `1e-09` is a text."""
-    import re
-
     import yaml
 
     class Loader(yaml.SafeLoader):

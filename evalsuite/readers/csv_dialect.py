@@ -3,6 +3,7 @@
 It is no part of `csv_table`, because a command that leaves reading to its workers imports this alone.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -66,8 +67,6 @@ class Dialect:
     def _cells(self, row: Iterable[str]) -> list[str]:
         if self.decimal == DEFAULT.decimal:
             return list(row)
-        import re
-
         number = re.compile(rf"\s*[+-]?\d*{re.escape(self.decimal)}\d+([eE][+-]?\d+)?\s*", re.ASCII)
         return [cell.replace(self.decimal, DEFAULT.decimal) if number.fullmatch(cell) else cell for cell in row]
 

@@ -25,6 +25,8 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, overload
 
+import msgspec
+
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FAULTS, FaultError, UsageError, describe
 from evalsuite.core.import_ref import lazy_pattern
@@ -317,8 +319,6 @@ _VALUE: Final = itemgetter(2)
 @cache
 def _line_decoder() -> Callable[[bytes], list[Any]]:
     """Decode lines with the three keys. Raises ValueError."""
-    import msgspec
-
     line = msgspec.defstruct("Line", [("instance_id", str), ("answer_type", Literal["answer", "file"]), ("answer_or_path", str)])
     return msgspec.json.Decoder(line).decode_lines
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FAULTS, UsageError, count_words
-from evalsuite.core.status import FAULTY, KINDS, UNJUDGED
+from evalsuite.core.status import FAULTY, KINDS, UNJUDGED, check_level, default_level, redact, redact_corrections, shows
 from evalsuite.core.types import METADATA_ARRAY, Result, Rule
 from evalsuite.gold.spec import NOTHING, Exchange, Exchanges, exchanges_of
 from evalsuite.reports.document import id_list, percent, range_words
@@ -130,8 +130,6 @@ def redact_record(record: Record, level: str | None = None) -> Record:
 
     The totals remain those of the full results. Raises `UsageError` for an unknown level.
     """
-    from evalsuite.core.status import check_level, default_level, redact, redact_corrections, shows
-
     check_level(level)
     level = level or default_level(hidden=record.hides_gold)
     if level == "cells":

@@ -33,6 +33,7 @@ from evalsuite.reports.document import (
     text_of,
 )
 from evalsuite.reports.record import (
+    Record,
     bounds_words,
     ceiling_words,
     confidence_words,
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
 
     from evalsuite.analysis.explain.instance_evidence import FindEvidence
     from evalsuite.core.types import Result
-    from evalsuite.reports.record import Record
 
 
 MOST_FIELDS = 20

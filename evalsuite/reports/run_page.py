@@ -4,16 +4,18 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import FAULTS
 from evalsuite.core.registry import SHARE, are_rows
 from evalsuite.core.status import KINDS, RANKS, failing_rule, further_results, kind_of, raw_value, sign_under
 from evalsuite.core.version import __version__
-from evalsuite.reports.document import Code, Picture, Section, Tile, and_more, cut_text, percent, text_of
-from evalsuite.reports.html import environment, json_block
+from evalsuite.reports.document import Code, Picture, Section, Table, Tile, and_more, cut_text, percent, text_of
+from evalsuite.reports.html import difference_html, environment, json_block
 from evalsuite.reports.pictures import FlipCounts, IntervalRow, draw_bars, draw_flips, draw_histogram, draw_intervals
 from evalsuite.reports.record import (
+    Record,
     counts_line,
     coverage,
     faults_by_hint,
@@ -25,14 +27,13 @@ from evalsuite.reports.record import (
 )
 from evalsuite.reports.score_text import is_tree
 from evalsuite.runs.run_options import clock_in
+from evalsuite.stats.samples import Mean
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
     from evalsuite.analysis.explain.instance_evidence import FindEvidence
     from evalsuite.core.types import Result
-    from evalsuite.reports.document import Table
-    from evalsuite.reports.record import Record
 
 
 N_FIRST = 50
@@ -186,11 +187,7 @@ def opened_row(result: "Result", evidence: Mapping[str, Any] | None = None, *, g
 
     `evidence` is one item of `explain.instance_evidence.explain_results`, already redacted.
     """
-    from urllib.parse import quote
-
     from markupsafe import Markup
-
-    from evalsuite.reports.html import difference_html
 
     proof_of = evidence or {}
     values = {
@@ -388,8 +385,6 @@ def bars(values: Sequence[float], n_bins: int) -> list[dict[str, Any]]:
 
 
 def _rows_picture(title: str, table: Mapping[str, Mapping[str, Any]]) -> "Markup":
-    from evalsuite.stats.samples import Mean
-
     rows = []
     for name, part in list(table.items())[:MOST_ROWS_DRAWN]:
         low, high = part["interval_95"] or (None, None)

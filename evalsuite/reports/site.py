@@ -17,11 +17,11 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
-from evalsuite.analysis.leaderboard.ranking import Admission, BoardRules, format_moment
+from evalsuite.analysis.leaderboard.ranking import Admission, BoardRules, Leaderboard, RankedRow, format_moment
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import code_stamp
@@ -33,15 +33,11 @@ from evalsuite.reports.leaderboard_documents import leaderboard_document
 from evalsuite.reports.record import record_of_entry, redact_record
 from evalsuite.reports.run_document import run_document
 from evalsuite.runs.history import read_run
+from evalsuite.runs.leaderboard_entries import Entry
 from evalsuite.runs.run_files import json_safe, read_json, seal_of, sync_folder, write_atomically
 from evalsuite.runs.run_folder import RUN, SIGNATURE
 from evalsuite.runs.summary import score_or_mean
 from evalsuite.sandbox.temp_dirs import lock
-
-if TYPE_CHECKING:
-    from evalsuite.analysis.leaderboard.ranking import Leaderboard, RankedRow
-    from evalsuite.runs.leaderboard_entries import Entry
-
 
 ARCHIVE: Final = "archive"
 BOARD: Final = "board.json"

@@ -17,13 +17,15 @@ from evalsuite.core.errors import UsageError, count_words
 from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.core.registry import Scorer, UnknownScorerError
 from evalsuite.core.status import own_value, results_by
+from evalsuite.readers.submission_files import submission_hash
 from evalsuite.reports import write
 from evalsuite.reports.record import Record, record_of_run, redact_record, verdict_line
 from evalsuite.reports.run_document import results_table, run_document
 from evalsuite.runs.history import METADATA_KEYS, find_runs
 from evalsuite.runs.run_files import write_atomically
 from evalsuite.runs.run_folder import RunFolder, new_folder
-from evalsuite.runs.scoring import Run
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import Run, run
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.judge import read_settings
 from evalsuite.suites.stored_suites import (
@@ -178,8 +180,6 @@ class TestRun(Readable):
 
     def save(self) -> Path:
         """Save a run made with `save=False` to the history and return its folder. Raises `SuiteError` if it is already saved."""
-        from evalsuite.readers.submission_files import submission_hash
-
         if self.run.folder is not None:
             raise SuiteError(f"the run {self.name!r} is saved already, in {self.run.folder}", hint="a run is saved once")
         folder = new_folder(self.run.options.runs_folder, slug(self.name))
@@ -404,9 +404,6 @@ class TestSuite:
             raise SuiteError(f"the suite {self._suite.name!r} already has a run {run_name!r}", hint=hint)
         gold = self._gold_for(run_name, contexts)
         submission = self._write_submission(run_name, outputs, contexts)
-        from evalsuite.runs.run_options import RunOptions
-        from evalsuite.runs.scoring import run
-
         about = {"run_name": run_name, "suite_id": self._suite.id, **metadata}
         place: dict[str, Any] = {"save": save, "runs_folder": self._root / "runs", "label": slug(run_name)}
         options = RunOptions(metadata=about, allow_programs=allow_programs, invalid_as=invalid_as, **place)

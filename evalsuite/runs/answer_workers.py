@@ -31,6 +31,7 @@ from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import AnswerFiles, FromRoot, Inode
 from evalsuite.sandbox.messages import COPY, FULL, LONGEST_REQUEST, OFFICIAL, ClosedError, receive, send, unpack_tasks
 from evalsuite.sandbox.payloads import decode_payloads, encode_payloads, unread_tables
+from evalsuite.sandbox.temp_dirs import descriptor_path
 from evalsuite.sandbox.worker_main import PROCESS, FullError, Memory
 
 if TYPE_CHECKING:
@@ -153,7 +154,6 @@ def _identify(request: "ReadRequest", files: AnswerFiles) -> Mapping[str, tuple[
 
 def _read_one(request: "ReadRequest", files: AnswerFiles, judge: socket.socket, most: int, *, is_equal: bool) -> Iterator[None]:
     from evalsuite.runs.task_execution import read_prediction
-    from evalsuite.sandbox.temp_dirs import descriptor_path
 
     copies: list[int] = []
     if "database" in request.wanted and not is_equal:

@@ -4,6 +4,7 @@ The judge's cache stores the replies: a killed run starts again and asks only fo
 """
 
 from collections.abc import Iterator, Sequence
+from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -123,7 +124,6 @@ def score_batches(tasks: Sequence[Task], judge: "Judge", gold_inodes: frozenset[
     For a batch judge all tasks ask first, then wait together, and ask again until no task has to wait.
     """
     from concurrent.futures import ThreadPoolExecutor, as_completed
-    from contextvars import copy_context
 
     threads = ThreadPoolExecutor(max_workers=judge.settings.concurrency, thread_name_prefix="judge")
     read = [_read(replace(task, instance=_prepare(task.instance)), gold_inodes) for task in tasks]

@@ -13,6 +13,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import (
     CHECK_HINT,
@@ -26,7 +28,7 @@ from evalsuite.core.errors import (
 )
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import Result
-from evalsuite.runs.run_files import UNITS, is_intact, read_json, read_results, write_atomically
+from evalsuite.runs.run_files import UNITS, is_intact, read_json, read_results, why_no_run, write_atomically
 from evalsuite.runs.run_folder import RESULTS, RUN, STARTED, holds_run, is_held, is_submission
 from evalsuite.runs.run_options import signature
 
@@ -91,8 +93,6 @@ def read_run(folder: Path) -> RunEntry | None:
     """Return the run in a folder; None if it has no finished run, or `run.json` is malformed."""
     if not holds_run(folder) or not (folder / RESULTS).exists():
         return None
-    from evalsuite.runs.run_files import why_no_run
-
     _read_last.append(folder)
     run, tags = read_run_file(folder), read_json(folder / TAGS)
     return RunEntry(folder=folder, run=run, tags=tuple(map(str, tags)) if isinstance(tags, list) else ()) if not why_no_run(run) else None
@@ -100,8 +100,6 @@ def read_run(folder: Path) -> RunEntry | None:
 
 def read_run_file(folder: Path) -> Any:
     """Return the JSON value of `run.json`, None if unreadable. It takes a third of the time of `json` (10,000 runs)."""
-    import msgspec
-
     try:
         return msgspec.json.decode((folder / RUN).read_bytes())
     except (OSError, RecursionError):
@@ -198,8 +196,6 @@ def one_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry:
 
 def unreadable_error(folder: Path) -> UsageError:
     """Return the error for a folder whose `run.json` is no run, or that lacks results; for what this machine does not read, its own."""
-    from evalsuite.runs.run_files import why_no_run
-
     why = f"there is no {RESULTS}"
     if (folder / RESULTS).exists():
         try:

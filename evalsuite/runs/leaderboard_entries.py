@@ -31,6 +31,7 @@ from evalsuite.readers.limits import Limits, moved_limits, resolve_limits
 from evalsuite.readers.paths import Inode, content_digest, metadata_like, open_confined, why_no_folder
 from evalsuite.readers.submission_files import cached_hash, submission_hash
 from evalsuite.runs import WORKER_MODULES
+from evalsuite.runs.databases import Databases, database_stamps
 from evalsuite.runs.history import refuse_no_run
 from evalsuite.runs.history_index import RunScores, digest_of_ids, errata_line, find_scored, key_of, run_scores
 from evalsuite.runs.plan import default_rules, signature_word
@@ -433,8 +434,6 @@ class _Scoring:
         ran = {key: self._scores[folder].databases for key, folder in folders.items()}
         if not any(ran.values()):
             return dict(folders)
-        from evalsuite.runs.databases import Databases, database_stamps
-
         gold = read_gold(self._gold_dir)
         with closing(Databases(gold, gold.folder, limits={}, jobs=1, isolation="none", folder=self._settings.databases)) as databases:
             now = database_stamps(gold.instances, databases.connections())

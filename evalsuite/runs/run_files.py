@@ -17,6 +17,9 @@ from pathlib import Path
 from types import GenericAlias, SimpleNamespace
 from typing import Annotated, Any, BinaryIO, Final, Literal, TypedDict, TypeVar
 
+import msgspec
+from msgspec import Meta, Raw, defstruct
+
 from evalsuite.compare.characters import MOST_MARKS, is_visible
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS, OutputError, machine_error, machine_fault, reason_of
@@ -31,8 +34,6 @@ _SHARES: Final = ("score", "official", "strict")
 
 def why_no_run(run: Any) -> str:
     """Return what in the value of a `run.json` differs from what a run writes, with its place; empty if nothing."""
-    import msgspec
-
     if not isinstance(run, dict):
         return "not a JSON object"
     try:
@@ -101,8 +102,6 @@ class _Late(TypedDict):
 @cache
 def line_form() -> Any:
     """Return the type of a line of `results.jsonl`: exactly the keys and types that a run writes."""
-    from msgspec import Meta, Raw
-
     share = _numbers()[2]
     seconds = Annotated[int, Meta(ge=0, le=1 << 53)] | Annotated[float, Meta(ge=0, le=1e300)]
     words = {"scorer": str | None, "reason": str, "fault": Literal[(None, *FAULTS)]}
@@ -135,15 +134,11 @@ def _entry() -> Any:
 @cache
 def _numbers() -> tuple[Any, Any, Any]:
     """Return (number, count, share) types, each nullable, within the range of DuckDB and JSON readers."""
-    from msgspec import Meta
-
     share = Annotated[int, Meta(ge=0, le=1)] | Annotated[float, Meta(ge=0, le=1)] | None
     return Annotated[float, Meta(ge=-1e300, le=1e300)] | None, Annotated[int, Meta(ge=0, le=1 << 53)] | None, share
 
 
 def _form(name: str, required: Mapping[str, Any], optional: Mapping[str, Any], **settings: Any) -> Any:
-    from msgspec import defstruct
-
     return defstruct(name, [*required.items(), *((key, kind, None) for key, kind in optional.items())], **settings)
 
 
@@ -403,8 +398,6 @@ def _results_of(lines: Iterable[str], path: Path) -> Iterator[Result]:
 
 def _check_details(result: Result) -> None:
     """Raise ValueError if a detail that readers rely on has another type than runs write."""
-    import msgspec
-
     try:
         if (text := result.details_text) is not None:
             _details_decoder()(text)
@@ -416,8 +409,6 @@ def _check_details(result: Result) -> None:
 
 @cache
 def _details_decoder() -> Callable[[bytes], Any]:
-    import msgspec
-
     with signals_blocked():
         return msgspec.json.Decoder(details_form()).decode
 
@@ -436,8 +427,6 @@ def result_of(line: str | bytes, *, instance_id: str | None = None) -> Result:
 
     With an `instance_id` the line must be that instance's; the result uses that string object as id.
     """
-    import msgspec
-
     if isinstance(line, bytes):
         # The whole text: the details are decoded later by others.
         line = line.decode()
@@ -481,8 +470,6 @@ def _keep_text(text: Text) -> Text:
 @cache
 def _line_decoder() -> Callable[[str], Any]:
     """Return the decoder of a line with exactly the keys and types that a run writes."""
-    import msgspec
-
     # msgspec 0.22 crashes the process if an interruption is raised while it looks at a class.
     with signals_blocked():
         return msgspec.json.Decoder(line_form()).decode
@@ -490,8 +477,6 @@ def _line_decoder() -> Callable[[str], Any]:
 
 def _lenient_line(line: str) -> tuple[Any, Any]:
     """Return (the line, its details) as Python's own JSON reader parses them. Raises ValueError."""
-    import msgspec
-
     try:
         whole = json.loads(line)
         details = whole.pop("details", {}) if isinstance(whole, dict) else None

@@ -18,7 +18,7 @@ from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.runtime import without_collection
 from evalsuite.core.status import NO_GOLD
 from evalsuite.core.types import RULES, Check, Gold, Result, Rule, Submission, Task
-from evalsuite.readers.paths import FromRoot
+from evalsuite.readers.paths import AnswerFiles, FromRoot, open_trusted, resolve_in_side
 from evalsuite.readers.submission_files import (
     file_contents,
     has_changed,
@@ -37,6 +37,7 @@ from evalsuite.runs.run_folder import SCHEMA_VERSION, RunFolder, claim, new_fold
 from evalsuite.runs.run_options import RunOptions, receipt
 from evalsuite.runs.summary import Summary, summarise
 from evalsuite.sandbox.fork_server import ForkServer, fork_server_for
+from evalsuite.scorers import SCORERS
 
 if TYPE_CHECKING:
     from evalsuite.runs.score_cache import ScoreCache
@@ -183,8 +184,6 @@ def _golds_in(text: str, golds: Golds, task: Task) -> int:
 
 def _identical(task: Task, result: Result, gold_inodes: frozenset[tuple[int, int]], gold_digests: Mapping[str, str]) -> str:
     """Return the name of the gold file that an answer's file equals byte for byte; empty if there is none."""
-    from evalsuite.readers.paths import AnswerFiles, open_trusted, resolve_in_side
-
     answer = task.answer
     if answer is None or answer.answer_type == "answer" or not answer.value:
         return ""
@@ -208,8 +207,6 @@ def _identical(task: Task, result: Result, gold_inodes: frozenset[tuple[int, int
 
 def _relative_name(task: Task, gold: str) -> str:
     """Return the name of a gold file below the gold folder; empty if it leads elsewhere."""
-    from evalsuite.readers.paths import resolve_in_side
-
     try:
         return resolve_in_side(task.instance.instance_id, gold)
     except FaultError:
@@ -218,8 +215,6 @@ def _relative_name(task: Task, gold: str) -> str:
 
 def _gold_names(task: Task) -> Iterator[str]:
     """Yield the gold files that a task's checks name."""
-    from evalsuite.scorers import SCORERS
-
     for check in task.instance.checks:
         if SCORERS.load(check.scorer).marker.gold_files is not None:
             gold = check.parameters.get("gold")

@@ -18,7 +18,7 @@ from evalsuite.readers.paths import Inode
 from evalsuite.runs.instance_checks import JUDGE, JUDGE_OFFICIAL, fault_result, out_of_budget
 from evalsuite.runs.run_files import result_of_worker
 from evalsuite.sandbox.fork_server import import_path, start_error, worker_environment
-from evalsuite.sandbox.limits import Alarm, Budget, Clock, Verdict, answer_seconds, killed_fault, size_of
+from evalsuite.sandbox.limits import Alarm, Budget, Clock, Verdict, answer_seconds, killed_fault, limit_by_job, size_of
 from evalsuite.sandbox.linux_layers import was_killed
 from evalsuite.sandbox.messages import (
     DATA,
@@ -192,7 +192,6 @@ def serve() -> None:
     """Serve calls until the parent closes the pipe. The requests come from the trusted side."""
     from evalsuite.runs.answer_workers import set_gold_inodes
     from evalsuite.sandbox import worker_main
-    from evalsuite.sandbox.limits import limit_by_job
 
     stream = _Pipes(sys.stdin.buffer, os.fdopen(os.dup(1), "wb"))
     # What a scorer prints is no frame.

@@ -20,6 +20,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextvars import copy_context
 from pathlib import Path
 from typing import IO
 
@@ -440,7 +441,6 @@ class Pool:
         finish is tried once more after the others, alone.
         """
         from concurrent.futures import ThreadPoolExecutor, as_completed
-        from contextvars import copy_context
 
         from evalsuite.runs.task_execution import score_task
 

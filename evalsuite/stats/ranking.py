@@ -6,7 +6,7 @@ from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.import_ref import Floats, NDArray, np, special
 from evalsuite.stats.intervals import cluster_totals, draw_counts
 from evalsuite.stats.samples import N_RESAMPLES, SEED, StatsError, check_scores, competition_ranks, decimals, is_binary, mean, share
-from evalsuite.stats.significance import Correction, adjust
+from evalsuite.stats.significance import Correction, adjust, clustered_p, mcnemar_counts
 
 Matrix = tuple[tuple[float, ...], ...]
 
@@ -132,8 +132,6 @@ def _as_matrix(values: Sequence[float], m: int) -> Matrix:
 
 def _raw_p(scores: Sequence[Sequence[float]], clusters: Sequence[Hashable] | None) -> tuple[list[float], str]:
     """The p-value of each pair (i, j < i), not adjusted, and the name of the test."""
-    from evalsuite.stats.significance import clustered_p
-
     m = len(scores)
     pairs = [(i, j) for i in range(m) for j in range(i)]
     if clusters is not None:
@@ -150,8 +148,6 @@ def _raw_p(scores: Sequence[Sequence[float]], clusters: Sequence[Hashable] | Non
 
 def _mcnemar_of_all(scores: Sequence[Sequence[float]]) -> list[float]:
     """The p of `mcnemar` for each pair (i, j < i), which hangs on two counts alone: 44,850 pairs of 600 instances in half a second."""
-    from evalsuite.stats.significance import mcnemar_counts
-
     table = np.asarray(scores, dtype=np.float64)
     only: list[list[int]] = np.rint(table @ (1 - table).T).astype(int).tolist()
     counts = [(min(only[i][j], only[j][i]), max(only[i][j], only[j][i])) for i in range(len(only)) for j in range(i)]

@@ -17,12 +17,14 @@ from typing import Any, Final, Literal
 from evalsuite.compare.values import number_gold
 from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import EvalsuiteError, FaultError
-from evalsuite.gold.layouts import holds_answers
+from evalsuite.gold.layouts import holds_answers, read_gold
 from evalsuite.readers.archives import is_archive
 from evalsuite.readers.json_text import json_problem
+from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.load_table import DATABASES, WORKBOOKS, ending_of
 from evalsuite.readers.paths import SPEC_PATTERN, metadata_like
 from evalsuite.runs.run_folder import RESULTS, RUN, STARTED
+from evalsuite.sandbox.temp_dirs import TempDir
 from evalsuite.suites.stored_suites import FILE_KINDS, read_columns
 
 Kind = Literal["submission", "gold", "checkout", "sql_pairs", "table", "records", "candidates", "log", "run", "archive", "unknown"]
@@ -241,8 +243,6 @@ def _databases_of(base: Path) -> Path | None:
 
 def ids_of_gold(gold: Path) -> set[str]:
     """Return the ids of a gold folder or spec file, empty if it is not readable."""
-    from evalsuite.gold.layouts import read_gold
-
     try:
         return {instance.instance_id for instance in read_gold(gold, plugins=False).instances}
     except EvalsuiteError:
@@ -283,7 +283,6 @@ def zip_is_log(path: Path) -> bool:
 
 def _look_inside_in_worker(path: Path) -> dict[str, Any]:
     """Return what `look_inside` finds, asked in a worker."""
-    from evalsuite.readers.limits import resolve_limits
     from evalsuite.sandbox.rpc_client import RpcClient
 
     with RpcClient(readable=[path], hostile=path, limits=resolve_limits()) as calls:
@@ -369,8 +368,6 @@ def _head_of_columns(place: Path, head: bytes) -> Mapping[str, Sequence[Any]]:
     """Return the columns of a file, for a large CSV only those of its first rows; empty for one that cannot be read."""
     try:
         if len(head) == HEAD_BYTES and place.suffix.lower() in (".csv", ".tsv"):
-            from evalsuite.sandbox.temp_dirs import TempDir
-
             with TempDir() as scratch:
                 short = scratch / place.name
                 short.write_bytes(head[: head.rfind(b"\n") + 1])

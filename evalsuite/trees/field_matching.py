@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.compare.bipartite_matching import block_sums
+from evalsuite.compare.bipartite_matching import best_assignment, block_sums
 from evalsuite.core import plugin_calls
 from evalsuite.core.errors import FaultError
 from evalsuite.trees.all_pairs import Cells, Chosen, Floats, Grid, InnerLists, Names, matched_sums, np, pick
@@ -631,8 +631,6 @@ def _best_judged(walk: "Walk", node: SchemaNode, gold: list[Any], extracted: lis
 
 def find_best_pairs(gains: Any, is_same: Any) -> Pairs:
     """Return the pairs of an assignment with the largest sum of gains, without gains of 0; of equal sums one with more of `is_same`."""
-    from evalsuite.compare.bipartite_matching import best_assignment
-
     scale = float(np.abs(gains).max()) or 1.0
     gains = np.maximum(gains, 0.0) + is_same * (SAME_CONTENT * scale)
     return [(i, j) for i, j in best_assignment(gains, ties="solver") if gains[i, j] > NOISE * scale]
@@ -645,6 +643,4 @@ def assign(fits: Any) -> Pairs:
         cells = [(float(fits[i][j]), i, j) for i in range(n) for j in range(m)]
         fit, i, j = max(cells, key=lambda cell: cell[0])
         return [(i, j)] if fit > 0 else []
-    from evalsuite.compare.bipartite_matching import best_assignment
-
     return [(i, j) for i, j in best_assignment(fits, ties="solver") if fits[i][j] > 0]

@@ -13,7 +13,9 @@ from typing import Any, Final
 
 from evalsuite.analysis.causes.table_alignment import TOO_LARGE, Alignment, TablePair, table_pairs
 from evalsuite.analysis.explain.search_trees import find_differences, format_path
+from evalsuite.compare.numbers import exact_of
 from evalsuite.compare.strict_columns import place
+from evalsuite.compare.values import find_numbers, read_number
 from evalsuite.core.registry import Scorer
 from evalsuite.core.types import Fault, Result, Rule, Table
 from evalsuite.readers.duckdb_tables import quoted_name
@@ -140,9 +142,6 @@ def _row_to_show(a: Alignment, g: int | None, p: int | None, wrong: Sequence[Col
 
 def number_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
     """Return the numbers of an answer with their distance to the closest gold, the closest first, and their tolerance."""
-    from evalsuite.compare.numbers import exact_of
-    from evalsuite.compare.values import find_numbers, read_number
-
     gold = parameters.get("gold", [])
     golds = [read_number(item) for item in (gold if isinstance(gold, list | tuple) else [gold])]
     tolerance = 10.0 ** -int(parameters.get("precision", 4))

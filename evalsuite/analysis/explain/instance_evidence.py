@@ -13,15 +13,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from evalsuite.analysis.causes.table_alignment import table_pairs
 from evalsuite.analysis.explain.search import Budget, Cause, Judge, join_names
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, FaultError, count_words, describe
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.registry import Scorer
-from evalsuite.core.status import failing_rule
+from evalsuite.core.status import failing_rule, redact_evidence, shows
 from evalsuite.core.types import Check, Fault, Gold, Result, Rule, Table, Task
 from evalsuite.gold.layouts import read_gold
-from evalsuite.readers.gold_files import gold_inodes
+from evalsuite.gold.suite_yaml import names_class
+from evalsuite.readers.gold_files import gold_hash, gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot
 from evalsuite.runs import WORKER_MODULES
@@ -219,7 +221,6 @@ def _pair_evidence(task: Task, check: Check, form: Sequence[Table], rules: Rule,
 
 def _statements(task: Task, check: Check, entry: Scorer, form: Any, parameters: Mapping[str, Any], rules: Rule) -> Iterator[str]:
     """Return the DuckDB statements that show the differing rows of each wrong table."""
-    from evalsuite.analysis.causes.table_alignment import table_pairs
     from evalsuite.analysis.explain.difference import table_sql
 
     reads = entry.marker.reads
@@ -386,8 +387,6 @@ def add_margins(record: "Record") -> tuple[Sequence[Result], str]:
 
 def _unchanged_gold(record: "Record", gold: Path) -> Gold | None:
     """Return the gold of a run, None if it has changed since."""
-    from evalsuite.readers.gold_files import gold_hash
-
     questions = record.run["options"].get("questions")
     current = read_gold(gold, layout=record.layout, questions=Path(questions) if questions else None, plugins=False)
     return current if gold_hash(current.folder, current.spec_file) == record.run["gold"]["hash"] else None
@@ -398,8 +397,6 @@ def evidence_of_run(record: "Record", ids: Sequence[str]) -> RunEvidence:
 
     Needs the gold and submission folders that the run names, unchanged; if they are gone or gold has changed, there is only a note.
     """
-    from evalsuite.core.status import shows
-
     if not ids or not shows(record.level, "class"):
         return RunEvidence()
     gold, submission = Path(str(record.run["gold"]["folder"])), Path(str(record.run["submission"]["folder"]))
@@ -412,9 +409,6 @@ def evidence_of_run(record: "Record", ids: Sequence[str]) -> RunEvidence:
 
 
 def _collect_evidence(record: "Record", ids: Sequence[str], gold: Path, submission: Path) -> RunEvidence:
-
-    from evalsuite.core.status import redact_evidence, shows
-    from evalsuite.gold.suite_yaml import names_class
 
     same_gold = _unchanged_gold(record, gold)
     if same_gold is None:

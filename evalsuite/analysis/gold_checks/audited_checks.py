@@ -15,7 +15,7 @@ from contextlib import closing, suppress
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from evalsuite.analysis.causes.table_alignment import TablePair, table_pairs
 from evalsuite.analysis.causes.table_repairs import pick
@@ -59,10 +59,7 @@ from evalsuite.scorers import SCORERS
 from evalsuite.sql import is_embedded
 from evalsuite.sql.query_edits import QueryEdit, edits, one_row_short
 from evalsuite.sql.query_pairs import order_terms
-
-if TYPE_CHECKING:
-    from evalsuite.sql.session import Connection
-
+from evalsuite.sql.session import Connection
 
 Accepted = Mapping[Rule, bool | None]
 STRICT: Final = "--rules strict"

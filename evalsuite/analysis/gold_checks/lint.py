@@ -49,7 +49,7 @@ from evalsuite.sandbox.limits import check_limits
 from evalsuite.scorers import SCORERS
 from evalsuite.trees.comparators import UnknownNameError
 from evalsuite.trees.gold_validation import gold_findings
-from evalsuite.trees.json_schema import JsonRefError, SchemaError
+from evalsuite.trees.json_schema import JsonRefError, SchemaError, infer_schema
 from evalsuite.trees.json_values import TreeLimitError
 
 _UNREAD = {"MISSING_FILE": "missing-file", "BAD_PATH": "bad-path", "BAD_ENCODING": "bad-encoding", "MISSING_TABLE": "missing-table"}
@@ -388,8 +388,6 @@ def _against_schema(spot: Spot, gold: Any, schema: Any) -> Iterator[LintFinding]
 
 def _ids(golds: list[Any], id_field: Any) -> list[Any]:
     """Return the findings on ids alone, against a schema that fits by construction."""
-    from evalsuite.trees.json_schema import infer_schema
-
     keyed = [record for record in golds if isinstance(record, dict)]
     findings = gold_findings(golds, infer_schema(keyed or [{}], notify=lambda _: None), str(id_field), warn_missing=False)
     return [finding for finding in findings if finding.kind == "id"]

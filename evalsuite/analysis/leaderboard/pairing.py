@@ -13,17 +13,20 @@ from typing import Any, Literal
 
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, UsageError, count_words, did_you_mean
+from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.core.registry import UnknownScorerError
 from evalsuite.core.status import FAULTY, UNGRADED, UNJUDGED, ZERO, kind_of, own_value, raw_value, redact, results_by, scorers_of, shows
 from evalsuite.core.types import Result, Rule
 from evalsuite.gold.spec import NOTHING, Exchange, Exchanges, exchanges_of
+from evalsuite.readers.gold_files import read_gold_files
 from evalsuite.runs.corrected_scores import known_labels, labels_of
 from evalsuite.runs.history import RUNS_FOLDER, RunEntry, find_named_run, one_run, refuse_no_run
 from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.run_folder import holds_run, is_submission
-from evalsuite.runs.run_options import changed_parts, signature_parts
+from evalsuite.runs.run_options import RunOptions, changed_parts, signature_parts
 from evalsuite.runs.summary import tags_by_instance
 from evalsuite.scorers import SCORERS
+from evalsuite.stats.intervals import ONE_CLUSTER, few_clusters_note
 from evalsuite.stats.units import at_one_length
 
 By = Literal["scorer", "group"]
@@ -146,8 +149,6 @@ class SharedInstances:
         if tags and clusters is None:
             at = next(name for name in self.ids if not any(name in self.runs[0].groups.get(tag, ()) for tag in tags))
             return f"instance {at!r} is in none of the clusters of the suite: instances are taken as independent"
-        from evalsuite.stats.intervals import ONE_CLUSTER, few_clusters_note
-
         n_pairs = n_ranked * (n_ranked - 1) // 2
         if clusters is None:
             holds_many = any(run.units for run in self.runs) and len(self.ids) > 1
@@ -308,10 +309,8 @@ def _find_saved_run(name: str, runs: Path) -> RunEntry | None:
 
 
 def _score_side(folder: Path, gold: Path | None, like: RunEntry | None, rules: Rule | None, how: Mapping[str, Any]) -> RunSide:
-    from evalsuite.core.plugin_calls import trusting_plugins
     from evalsuite.readers.archives import is_archive, without_ending
     from evalsuite.runs.leaderboard_entries import unpack
-    from evalsuite.runs.run_options import RunOptions
     from evalsuite.runs.scoring import run
 
     options = like.run.get("options", {}) if like is not None else {}
@@ -358,7 +357,6 @@ def differing_cases(a: RunSide, b: RunSide) -> str:
 def _digests_of_cases(side: RunSide) -> dict[str, str] | None:
     """Return what gold has for each case of a run, None if the folder is gone or has changed since."""
     from evalsuite.gold.layouts import read_gold
-    from evalsuite.readers.gold_files import read_gold_files
 
     try:
         gold = read_gold(Path(side.gold_folder), plugins=False)

@@ -44,6 +44,7 @@ from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.leaderboard_entries import Entry, Place, without_names
 from evalsuite.runs.run_files import read_json, write_atomically
 from evalsuite.runs.run_folder import read_public_key, why_not_signed
+from evalsuite.stats.intervals import reported_interval
 from evalsuite.stats.samples import SEED
 
 SCHEMA_VERSION = 1
@@ -308,7 +309,6 @@ def _ranking_numbers(table: SharedInstances, ranked: Sequence[int], memo: DiskCa
     cached: dict[str, Any] | None = memo.get("ranking", key)
     if cached is not None:
         return cached
-    from evalsuite.stats.intervals import reported_interval
     from evalsuite.stats.ranking import rank_submissions
 
     def of(score: float, values: Sequence[float]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import re
+import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -708,8 +709,6 @@ def _state_of(folder: Path, touched: float) -> str:
 
     The lock is looked up, not taken: even a short lock could stop a run from starting.
     """
-    import time
-
     try:
         locks = LOCKS.read_text(encoding="ascii").splitlines()
         inode = folder.stat().st_ino

@@ -13,12 +13,13 @@ from evalsuite.analysis.explain.instance_evidence import RunEvidence, evidence_o
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.status import KINDS, kind_of, sign_of
+from evalsuite.reports import encode
 from evalsuite.reports.comparison_documents import comparison_page_sections
 from evalsuite.reports.document import Column, Document, Picture, Section, cut_text, percent, text_of
-from evalsuite.reports.html import asset, environment
+from evalsuite.reports.html import TEMPLATES, asset, environment
 from evalsuite.reports.leaderboard_documents import leaderboard_document
 from evalsuite.reports.pictures import IntervalRow, Strip, draw_intervals, draw_strips
-from evalsuite.reports.run_document import ReportRow, scorer_columns
+from evalsuite.reports.run_document import ReportRow, run_document, scorer_columns
 from evalsuite.reports.run_page import closed_row, opened_row, overview_sections, receipt_pairs
 from evalsuite.reports.viewer import views
 from evalsuite.reports.viewer.library import (
@@ -109,8 +110,6 @@ def static_file(request: "Request") -> "Response":
 def templates() -> "Environment":
     """Return the reports' template environment (printable, then escaped) with the viewer's own templates."""
     from jinja2 import FileSystemLoader
-
-    from evalsuite.reports.html import TEMPLATES
 
     overlay = environment().overlay(loader=FileSystemLoader([HERE / "templates", TEMPLATES]))
     overlay.globals.update(kinds=KINDS, verdict=sign_of)
@@ -521,9 +520,6 @@ def give_label(state: "State", request: "Request", label: OwnLabel) -> "Response
 def give_report(state: "State", request: "Request") -> "Response":
     """Download the run's report in a format of `evalsuite report`."""
     from starlette.responses import Response
-
-    from evalsuite.reports import encode
-    from evalsuite.reports.run_document import run_document
 
     run, ending = state.library.run(request.path_params["run_id"]), f".{request.path_params['ending']}"
     if ending not in REPORTS:

@@ -12,8 +12,10 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
-from evalsuite.analysis.leaderboard.pairing import fields_of
+from evalsuite.analysis.leaderboard import compare
+from evalsuite.analysis.leaderboard.pairing import fields_of, side_of
 from evalsuite.core.dataclasses import dataclass, replace
+from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import EvalsuiteError, UsageError, did_you_mean
 from evalsuite.core.status import kind_of, own_value
 from evalsuite.core.types import Result
@@ -265,7 +267,6 @@ def _stamp_of_runs(runs: Sequence[RunView]) -> tuple[int, ...]:
 
 def _ranked_board(signature: str, runs: Sequence[RunView], others: tuple[tuple[str, int], ...]) -> Board:
     from evalsuite.analysis.leaderboard.ranking import make_leaderboard
-    from evalsuite.core.disk_cache import DiskCache
     from evalsuite.runs.leaderboard_entries import Entry
 
     names = unique_labels(runs)
@@ -301,9 +302,6 @@ def _run_scores(run: RunView) -> RunScores:
 
 
 def _compare_pair(runs: Sequence[RunView]) -> "Comparison":
-    from evalsuite.analysis.leaderboard import compare
-    from evalsuite.analysis.leaderboard.pairing import side_of
-
     names = unique_labels(runs)
     comparison = compare([side_of(names[run.id], run.run, run.record().results) for run in runs], force=True)
     # The viewer has no option that a warning could name.
