@@ -5,6 +5,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -276,7 +277,7 @@ def gold_check(
     if not no_save:
         check_writable(SELF_SCORES_FOLDER / "ceiling.json", hint=WITHOUT)
     report = check_gold(gold, databases=databases, limits=limits, **how)
-    saved_file = None if no_save else save_self_score(report.ceiling, [finding.to_json() for finding in report.unsatisfied])
+    saved_file = None if no_save else save_self_score(report.ceiling, [asdict(finding) for finding in report.unsatisfied])
     print_document(gold_check_document(report, gold.name), "json" if json_ else "text", last_line="")
     if not json_:
         print(clean(f"saved {saved_file}: later reports of this gold show it" if saved_file else "not saved"))

@@ -5,6 +5,7 @@ import json
 import shlex
 import shutil
 import textwrap
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -325,7 +326,7 @@ def judge_probe(judge: opt.JudgeFile = None, gold: JudgeGold = Path("gold"), jso
             reports[model] = {"fault": describe(error.fault)}
             continue
         path = keep_probe(report, behaviour)
-        reports[model] = behaviour.to_json() | {"account": single_judge.account.to_json(), "kept": str(path) if path else None}
+        reports[model] = asdict(behaviour) | {"account": single_judge.account.to_json(), "kept": str(path) if path else None}
     if json_:
         print(json.dumps(reports, indent=2))
     for model, report in () if json_ else reports.items():

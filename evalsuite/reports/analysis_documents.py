@@ -4,6 +4,7 @@ Of saved runs: verification, drift, tolerance margins, agreement of raters, and 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
@@ -268,7 +269,7 @@ def suspects_document(suspects: "Suspects", *, most: int = 20) -> Document:
 
     tables: dict[Form, Table[Suspect]] = dict.fromkeys(("csv", "parquet"), Table(columns=columns, rows=suspects.suspects))
     heading = "Instances whose gold may be wrong"
-    return Document(name="suspects", heading=heading, sections=sections, tables=tables, whole=suspects.to_json())
+    return Document(name="suspects", heading=heading, sections=sections, tables=tables, whole=asdict(suspects))
 
 
 AUDIT_FORMATS: Final = ("text", "json", "md")

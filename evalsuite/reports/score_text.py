@@ -226,11 +226,11 @@ _DIFFERENCE = {"record": object, "path": str, "status": str, "expected": object,
 Row = Mapping[str, Any]
 
 
-def instance_text(result: "Result", *, instance: "GoldInstance | None" = None, submission: "Submission | None" = None) -> str:
+def instance_text(result: "Result") -> str:
     """Return the text of `instance_document`."""
     from evalsuite.reports.terminal import as_text
 
-    return as_text(instance_document(result, instance=instance, submission=submission))
+    return as_text(instance_document(result))
 
 
 def instance_document(

@@ -58,20 +58,6 @@ def decode(texts: Iterable[str | None], type_: str) -> list[Any]:
     return [None if text is None else cell_of(text) for text in texts]
 
 
-def _as_text(cell: Any) -> str:
-    if isinstance(cell, str):
-        return cell
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
-    if isinstance(cell, float):
-        return repr(cell)
-    if isinstance(cell, bytes):
-        return cell.hex()
-    if isinstance(cell, Decimal):
-        return format(cell, "f") if cell.is_finite() else str(cell)
-    return cell.isoformat(" ") if isinstance(cell, datetime) else str(cell)
-
-
 class ColumnKind:
     """The type of a column whose engine names none, from its cells."""
 
@@ -98,29 +84,21 @@ class ColumnKind:
         return next((name for accepted_kinds, name in self._NAMES if kinds <= accepted_kinds), ANY)
 
 
-def csv_cell(cell: Any, *, days: bool = False) -> str:
-    """The text of a cell in a CSV file; `days` is for a timestamp of a column that shows days."""
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return str(cell)
-    if isinstance(cell, datetime):
-        return cell.date().isoformat() if days and cell.tzinfo is None else cell.isoformat(" ")
-    return _as_text(cell)
-
-
 _FIELD = re.compile(rb'("(?:[^"]|"")*"|[^,"\n]*)[,\n]')
 _MIDNIGHT, _TIME_OF_MIDNIGHT = time(), b" 00:00:00"
 _DAY_BYTES = len("2020-01-01")
 # The csv module writes cells of all other types in this way.
-_CONVERTED = frozenset({Decimal, bytes})
+_CONVERTED: dict[type, Callable[[Any], str]] = {
+    Decimal: lambda number: format(number, "f") if number.is_finite() else str(number),
+    bytes: bytes.hex,
+}
 
 
 def as_lines(rows: Sequence[Sequence[Any]]) -> bytes:
     """The CSV text of rows of neutral cells, timestamps in full."""
     block = io.StringIO()
-    if not _CONVERTED.isdisjoint(map(type, chain.from_iterable(rows))):
-        rows = [[csv_cell(cell) if type(cell) in _CONVERTED else cell for cell in row] for row in rows]
+    if not _CONVERTED.keys().isdisjoint(map(type, chain.from_iterable(rows))):
+        rows = [[_CONVERTED[type(cell)](cell) if type(cell) in _CONVERTED else cell for cell in row] for row in rows]
     csv.writer(block, lineterminator="\n").writerows(rows)
     return block.getvalue().encode("utf-8", "backslashreplace")
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import datetime, time
+from decimal import Decimal
 from typing import Any
 
 from evalsuite.core.types import Table
-from evalsuite.sql.result_csv import INSTANT, csv_cell
+from evalsuite.sql.result_csv import INSTANT
 
 
 def csv_form(table: Table) -> Table:
@@ -22,4 +23,12 @@ def csv_form(table: Table) -> Table:
 def _csv_column(column: Sequence[Any], type_: str) -> list[str]:
     instants = type_ in ("TIMESTAMP", INSTANT)
     days = instants and all(cell.timetz().replace(tzinfo=None) == time() for cell in column if isinstance(cell, datetime))
-    return [csv_cell(cell, days=days) for cell in column]
+    return [_cell(cell, days=days) for cell in column]
+
+
+def _cell(cell: Any, *, days: bool) -> str:
+    if isinstance(cell, datetime):
+        return cell.date().isoformat() if days and cell.tzinfo is None else cell.isoformat(" ")
+    if isinstance(cell, Decimal) and cell.is_finite():
+        return format(cell, "f")
+    return "" if cell is None else cell.hex() if isinstance(cell, bytes) else str(cell)

@@ -398,10 +398,6 @@ class Unsatisfied:
         """Whether it lowers the ceiling."""
         return set(self.reached) < set(self.rules)
 
-    def to_json(self) -> dict[str, Any]:
-        """The same as a JSON object."""
-        return asdict(self) | {"rules": list(self.rules), "reached": list(self.reached)}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldCheck:
@@ -429,7 +425,7 @@ class GoldCheck:
         c = self.ceiling
         counts = {"gold_hash": c.gold_hash, "n_instances": c.n + c.n_untried, "n_checks": self.n_checks, "n_tried": c.n}
         counts |= {"official": c.official, "strict": c.strict}
-        refused = {name: [check.to_json() for check in getattr(self, name)] for name in ("unsatisfied", "untried")}
+        refused = {name: [asdict(check) for check in getattr(self, name)] for name in ("unsatisfied", "untried")}
         rest = {"below": list(self.below), "excused": dict(self.excused), "by_the_day": list(self.by_the_day)}
         return {**counts, **refused, **rest}
 

@@ -24,7 +24,6 @@ import statistics
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
@@ -374,10 +373,6 @@ class Outlook:
     n_wrong: int = 0
     says: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        """As data."""
-        return {"submissions": [asdict(submission) for submission in self.submissions], "n_wrong": self.n_wrong, "says": self.says}
-
 
 def outlook(votes: Votes, posteriors: Mapping[str, Posterior]) -> Outlook:
     """Return the expectation for each submission, and which ranks change if the expected number of golds, the likeliest ones, are wrong."""
@@ -547,10 +542,6 @@ class Suspect:
     p_wrong: float = 0.0
     worth: float = 0.0
 
-    def to_json(self) -> dict[str, Any]:
-        """The suspect as data."""
-        return {**{name: getattr(self, name) for name in self.__slots__}, "agreeing": list(self.agreeing), "reasons": list(self.reasons)}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspects:
@@ -558,21 +549,11 @@ class Suspects:
 
     suspects: tuple[Suspect, ...]
     n_instances: int
+    n_units: int
     n_runs: int
     n_voices: int
-    n_units: int
     notes: tuple[str, ...]
     outlook: Outlook = field(default_factory=Outlook)
-
-    def to_json(self) -> dict[str, Any]:
-        """The list as data."""
-        rest = {name: getattr(self, name) for name in ("n_instances", "n_units", "n_runs", "n_voices")}
-        return {
-            "suspects": [suspect.to_json() for suspect in self.suspects],
-            **rest,
-            "notes": list(self.notes),
-            "outlook": self.outlook.to_json(),
-        }
 
 
 def suspects(

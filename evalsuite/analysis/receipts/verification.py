@@ -12,6 +12,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -91,10 +92,6 @@ class Finding:
     good: bool
     says: str
     differs: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the finding as data."""
-        return {"name": self.name, "good": self.good, "says": self.says, "differs": list(self.differs)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -485,7 +482,7 @@ class Verified:
         """Return the verdict as data."""
         counts = {name: getattr(self, name) for name in ("good", "exit_code", "n_verified", "n_gold")}
         claims = {"not_verified": dict(self.left_out), "claimed": dict(self.claimed)}
-        findings = [finding.to_json() for finding in self.findings]
+        findings = [asdict(finding) for finding in self.findings]
         return {"run": self.name, **counts, **claims, "findings": findings, "notes": list(self.notes), "seed": self.seed}
 
 

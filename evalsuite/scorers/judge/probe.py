@@ -99,10 +99,6 @@ class Probe:
     injection: Lean
     retest: Lean
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the stored form."""
-        return asdict(self)
-
 
 NAMES: Final = tuple(field.name for field in fields(Probe))
 
@@ -155,7 +151,7 @@ def keep_probe(settings: Settings, result: Probe) -> Path | None:
         return None
     path = Path(settings.cache) / FILE
     path.parent.mkdir(parents=True, exist_ok=True)
-    probes = _read_probes(path) | {_name(settings): result.to_json()}
+    probes = _read_probes(path) | {_name(settings): asdict(result)}
     part = path.with_suffix(".part")
     part.write_text(json.dumps(probes, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     part.replace(path)
