@@ -425,7 +425,7 @@ def match_number(
     if not missed or (met and conj == "or"):
         return Official(1.0, contains("every gold" if conj == "and" and len(met) > 1 else _shortest(met[0])), details)
     first = missed[0]
-    nearest = numbers[0] if len(numbers) == 1 else _closest_number(numbers, first)
+    nearest = min(numbers, key=lambda number: abs(number - first))
     return Official(0.0, no_number_near(distance, _shortest(first), _shortest(nearest)), details)
 
 
@@ -439,10 +439,6 @@ def _met_and_missed(accepted: Sequence[float], numbers: Sequence[float], toleran
         else:
             missed.append(value)
     return met, missed
-
-
-def _closest_number(numbers: Sequence[float], value: float) -> float:
-    return min(numbers, key=lambda number: abs(number - value))
 
 
 @cache

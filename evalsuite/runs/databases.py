@@ -75,7 +75,10 @@ class SqlAnswers:
         """Yield one result per task as soon as it is known."""
         queried, pairs = list(filter(has_query, tasks)), list(filterfalse(has_query, tasks))
         steps = [self.with_databases(task) for task in pairs]
-        self._report_before(queried, pairs, steps)
+        if self._tell is not None:
+            self._report_readiness(queried, pairs, steps, self._tell)
+            if queried:
+                self._report_cost(queried, self._tell)
         yield from (step for step in steps if isinstance(step, Result))
         with_files = {step.instance.instance_id: step for step in steps if isinstance(step, Task)}
         right: list[Result] = []
@@ -88,13 +91,6 @@ class SqlAnswers:
             yield from map(self._describe, pipeline([self._execute_query, self._score], queried[start : start + _AT_ONCE]))
         # When nothing else is running.
         yield from self._time_query(right, with_files)
-
-    def _report_before(self, queried: Sequence[Task], pairs: Sequence[Task], steps: Sequence[Task | Result]) -> None:
-        """Report, before the first query runs, how many cannot run here and what the others will bill."""
-        if self._tell is not None:
-            self._report_readiness(queried, pairs, steps, self._tell)
-            if queried:
-                self._report_cost(queried, self._tell)
 
     def _report_readiness(
         self, queried: Sequence[Task], pairs: Sequence[Task], steps: Sequence[Task | Result], tell: Callable[[str], None]

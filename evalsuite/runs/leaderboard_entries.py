@@ -248,7 +248,7 @@ def _candidates(folder: Path, gold: Path, notes: list[str]) -> list[Path]:
     """Return the subfolders and archives that may be places; gold, hidden items and other files are left out."""
     seen = [item for item in sorted(folder.iterdir()) if not item.name.startswith(".")]
     notes += [f"{item.name} left out: an archive is .zip, .tar, .tar.gz or .tgz" for item in seen if _is_other_archive(item)]
-    return [item for item in seen if (item.is_dir() and not _is_same_path(item, gold)) or is_archive(item.name)]
+    return [item for item in seen if (item.is_dir() and not (gold.exists() and item.samefile(gold))) or is_archive(item.name)]
 
 
 def _place(folder: Path, *, by_files: bool) -> Place | None:
@@ -278,10 +278,6 @@ def _broken_place(folder: Path, why: str) -> Place:
 def _own_name(folder: Path) -> str:
     """Return the name by which a folder was given: of a link the link's, which says more than that of its target."""
     return Path(os.path.abspath(folder)).name  # noqa: PTH100 - `resolve` would follow the link
-
-
-def _is_same_path(a: Path, b: Path) -> bool:
-    return b.exists() and a.samefile(b)
 
 
 def _with_own_names(places: list[Place]) -> list[Place]:

@@ -168,29 +168,6 @@ _LINE_BYTES = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
-    """What is scored and how. Both sides are read except for answers, which are still unopened."""
-
-    options: RunOptions
-    gold: Gold
-    gold_files: GoldFiles
-    errata: Errata | None
-    gold_inodes: frozenset[Inode]
-    limits: Limits
-    budget: Budget
-    submission: Submission
-    databases: Databases
-    living: ComputedGold
-    stamps: Mapping[str, str] | None
-    tasks: Sequence[Task]
-    rules: Rule
-    signature: str
-    drift: Sequence[str]
-    links: Sequence[Path]
-    idle_readers: list[IdleWorker]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Sides:
     """Gold and the submission as read; `tasks` are those of the selected instances, before queries compute gold."""
 
@@ -202,6 +179,21 @@ class _Sides:
     tasks: Sequence[Task]
     links: Sequence[Path]
     idle_readers: list[IdleWorker]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned(_Sides):
+    """What is scored and how. Both sides are read except for answers, which are still unopened; queries have computed gold."""
+
+    options: RunOptions
+    gold_files: GoldFiles
+    gold_inodes: frozenset[Inode]
+    databases: Databases
+    living: ComputedGold
+    stamps: Mapping[str, str] | None
+    rules: Rule
+    signature: str
+    drift: Sequence[str]
 
 
 def _read_sides(result_dir: Path, gold_dir: Path, options: RunOptions, fork_server: ForkServer | None) -> _Sides:

@@ -16,7 +16,10 @@ from evalsuite.core.dataclasses import dataclass
 ERROR_HYPOTHESES: Final[tuple[ErrorHypothesis, ...]] = (
     ErrorHypothesis("null and zero", "0 and NULL are confused", errors.null_and_zero, inject.plant_null_and_zero),
     ErrorHypothesis("null word", "a word where gold is NULL", errors.for_each_value(errors.null_word), inject.plant_null_word),
-    ErrorHypothesis("spaces", "spaces, hyphens or underscores differ", errors.same_text("spaces"), inject.plant_spaces),
+    ErrorHypothesis(
+        "spaces", "spaces, hyphens or underscores differ",
+        errors.same_text("spaces"), inject.plant_text(lambda text: text.replace(" ", "  ")),
+    ),
     ErrorHypothesis("case", "upper and lower case differ", errors.same_text("case"), inject.plant_text(str.swapcase)),
     ErrorHypothesis(
         "quotes", "quotation marks around the text, or around gold's, are added",
@@ -31,7 +34,7 @@ ERROR_HYPOTHESES: Final[tuple[ErrorHypothesis, ...]] = (
     ),
     ErrorHypothesis(
         "encoding", "the text was read in the wrong encoding, or contains HTML entities",
-        errors.encoding, inject.plant_encoding,
+        errors.encoding, inject.plant_text(lambda text: text.encode().decode("latin-1")),
     ),
     ErrorHypothesis("punctuation", "punctuation differs", errors.same_text("punctuation"), inject.plant_text(inject.add_full_stop)),
     ErrorHypothesis(

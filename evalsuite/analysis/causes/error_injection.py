@@ -39,8 +39,7 @@ def plant_instant(shift: int) -> Plant:
 
 
 def plant_zone(gold: Any, native: bool) -> Any:
-    text = str(gold)
-    return plant_instant(2 * 3600 * 10**9)(gold, native) if len(text) > 10 else NOTHING
+    return plant_instant(2 * 3600 * 10**9)(gold, native) if len(str(gold)) > 10 else NOTHING
 
 
 def plant_date_form(gold: Any, native: bool) -> Any:
@@ -76,9 +75,7 @@ def plant_rounding(gold: Any, native: bool) -> Any:
 
 
 def plant_null_and_zero(gold: Any, native: bool) -> Any:
-    if is_null(gold, native=native):
-        return 0 if native else "0"
-    return NOTHING
+    return (0 if native else "0") if is_null(gold, native=native) else NOTHING
 
 
 def plant_number_in_text(gold: Any, native: bool) -> Any:
@@ -101,16 +98,6 @@ def plant_truth(words: tuple[str, str], *, same: bool) -> Plant:
 def plant_null_word(gold: Any, native: bool) -> Any:
     """Replace NULL by a dash; not in databases, whose number columns cannot contain one."""
     return "-" if is_null(gold, native=native) and not native else NOTHING
-
-
-def plant_spaces(gold: Any, native: bool) -> Any:
-    """Double the spaces."""
-    return plant_text(lambda text: text.replace(" ", "  "))(gold, native)
-
-
-def plant_encoding(gold: Any, native: bool) -> Any:
-    """Read UTF-8 as Latin-1."""
-    return plant_text(lambda text: text.encode().decode("latin-1"))(gold, native)
 
 
 def plant_stored_as_text(gold: Any, native: bool) -> Any:

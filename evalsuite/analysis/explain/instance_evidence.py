@@ -409,7 +409,6 @@ def evidence_of_run(record: "Record", ids: Sequence[str]) -> RunEvidence:
 
 
 def _collect_evidence(record: "Record", ids: Sequence[str], gold: Path, submission: Path) -> RunEvidence:
-
     same_gold = _unchanged_gold(record, gold)
     if same_gold is None:
         return RunEvidence(note="differences are not shown: gold has changed since the run")
