@@ -10,13 +10,14 @@ if TYPE_CHECKING:
     import re
     from typing import Any, AnyStr
 
+    import duckdb
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
     from scipy import optimize, special
 
     Floats = NDArray[np.float64]
 
-__all__ = ["ArrayLike", "Floats", "ImportRef", "LazyModule", "LazyPattern", "NDArray", "lazy_pattern", "np", "optimize", "special"]
+__all__ = ["ArrayLike", "Floats", "ImportRef", "LazyModule", "NDArray", "duckdb", "lazy_pattern", "np", "optimize", "special"]
 
 _PART_LOCK = RLock()
 
@@ -102,8 +103,8 @@ def _of_package(stand_in: "Any", attribute: str) -> "Any":
 
 
 if not TYPE_CHECKING:
-    # numpy for the modules that need it in many functions; its types stand in annotations alone.
-    np, ArrayLike, Floats, NDArray = LazyModule("numpy"), object, object, object
+    # Large packages that single functions need; the types of numpy stand in annotations alone.
+    duckdb, np, ArrayLike, Floats, NDArray = LazyModule("duckdb"), LazyModule("numpy"), object, object, object
     optimize, special = LazyModule("scipy.optimize", "_lsap"), LazyModule("scipy.special", "_ufuncs")
 
 

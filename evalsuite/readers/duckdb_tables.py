@@ -31,7 +31,7 @@ from evalsuite.compare.packed_text import NULL, Block, OddError, kind_of
 from evalsuite.compare.table_parameters import fold_name
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
-from evalsuite.core.import_ref import lazy_pattern, np
+from evalsuite.core.import_ref import duckdb, lazy_pattern, np
 from evalsuite.core.scores import Fault, Table
 from evalsuite.readers.json_text import quote_value
 from evalsuite.readers.limits import Limits
@@ -90,8 +90,6 @@ def attach_gold(path: Path, limits: Limits) -> "Iterator[DuckDBPyConnection]":
 
 @cache
 def _gold_connection() -> "DuckDBPyConnection":
-    import duckdb
-
     connection = duckdb.connect(config=_CONFIG)
     for setting in ("TimeZone = 'UTC'", "enable_progress_bar = false"):
         connection.execute(f"SET {setting}")
@@ -204,8 +202,6 @@ def _attach(path: Path, memory_mib: int) -> "Iterator[DuckDBPyConnection]":
 @lru_cache(maxsize=1)
 def _locked_connection(root: str, memory_mib: int) -> "DuckDBPyConnection":
     """A connection that can open only files below `root`, and whose settings cannot be changed."""
-    import duckdb
-
     connection = duckdb.connect(config={**_CONFIG, "memory_limit": f"{max(64, memory_mib // 2)}MiB"})
     if root == _DESCRIPTORS:
         _register_descriptor_files(connection)
@@ -276,8 +272,6 @@ def _check_magic(handle: BinaryIO) -> None:
 @contextmanager
 def _faults() -> Iterator[None]:
     """Turn exceptions of reading a database into faults; duckdb's own text goes to the debug log only."""
-    import duckdb
-
     try:
         yield
     except (MemoryError, duckdb.OutOfMemoryException):
@@ -706,8 +700,6 @@ class _Catalog:
 
     def _read_view(self, name: str, limits: Limits) -> Table | Fault:
         """The rows of a view over base tables of an answer's own file, or why it is not read."""
-        import duckdb
-
         if not self._stem:
             return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view; submit a table")
         rows = [(str(row[5]), str(row[1])) for row in self._rows if self._refusal(name, row, limits) is None]

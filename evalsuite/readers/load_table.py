@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError, MissingExtraError, UsageError
+from evalsuite.core.import_ref import duckdb
 from evalsuite.core.scores import Fault, Table
 from evalsuite.readers.csv_dialect import DEFAULT, detect_dialect
 from evalsuite.readers.csv_table import read_csv_table, read_named_rows
@@ -205,8 +206,6 @@ def read_workbook(path: Path) -> tuple[list[str], list[list[Any]]]:
 
 def _parquet_table(path: Path, limits: Limits) -> Table:
     """The rows of a Parquet file. It is loaded into a database in memory, so that its cells are read like those of any other."""
-    import duckdb
-
     with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
         if handle.read(4) != b"PAR1":
             raise FaultError("WRONG_ANSWER_TYPE", "is not a Parquet file")

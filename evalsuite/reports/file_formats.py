@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import raise_no_room, write_error
+from evalsuite.core.import_ref import duckdb
 from evalsuite.reports.document import LONGEST, Case, Code, Column, Document, Own, Section, Strong, Table, Words, cut_text, pieces, text_of
 from evalsuite.reports.run_document import run_document
 from evalsuite.runs.run_files import write_atomically
@@ -397,8 +398,6 @@ def as_parquet(document: Document) -> bytes:
 
     DuckDB reads the rows from a file of JSON lines and writes the Parquet file, so that neither is held as Python objects.
     """
-    import duckdb
-
     table = document.table("parquet")
     columns = table.columns_of("parquet")
     with TempDir() as folder:

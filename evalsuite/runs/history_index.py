@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import EvalsuiteError, UsageError
+from evalsuite.core.import_ref import duckdb
 from evalsuite.core.status import own_value
 from evalsuite.core.types import Result
 from evalsuite.runs.history import RUNS_FOLDER, TAGS, RunEntry, read_run, selected_part
@@ -263,8 +264,6 @@ def query(
     `cut` says which fields of results are visible; `tell` receives the damaged runs that are left out. `results` has a row per run and
     instance, `fields` one per run, instance and schema path of the tree scorers. The index is opened read-only, so no query can change it.
     """
-    import duckdb
-
     try:
         try:
             return _answer(sql, root, cut, tell)
@@ -282,8 +281,6 @@ def query(
 
 
 def _answer(sql: str, root: Path, cut: Cut | None, tell: Tell | None) -> tuple[list[str], list[tuple[Any, ...]]]:
-    import duckdb
-
     connection = duckdb.connect(config={"threads": "2"})
     try:
         damaged = _fill(connection, root, cut)
@@ -342,8 +339,6 @@ def _fill(connection: "DuckDBPyConnection", root: Path, cut: Cut | None) -> list
 
 def _attach_index(connection: "DuckDBPyConnection", root: Path, stamps: Mapping[str, str]) -> str | None:
     """Attach the up-to-date index read-only and return its name; None if that is not possible."""
-    import duckdb
-
     place = index_of(root)
     if not stamps or not os.access(place.parent, os.W_OK if not place.exists() else os.R_OK):
         return None
@@ -367,8 +362,6 @@ def _attach_index(connection: "DuckDBPyConnection", root: Path, stamps: Mapping[
 
 
 def _update(quoted: str, root: Path, stamps: Mapping[str, str]) -> None:
-    import duckdb
-
     connection = duckdb.connect(config={"threads": "2"})
     try:
         connection.execute(f"ATTACH '{quoted}' AS index")
@@ -450,8 +443,6 @@ def _insert_rows(connection: "DuckDBPyConnection", table: str, run: str, results
 
 def _insert_results(connection: "DuckDBPyConnection", database: str, entries: Sequence[RunEntry]) -> Collection[str]:
     """Insert results; return the names of the runs that were added. A run that is damaged, deleted or restarted meanwhile is left out."""
-    import duckdb
-
     names = ", ".join(_IN_A_LINE)
     columns = ", ".join(f"{name}: '{kind}'" for name, kind in _IN_A_LINE.items())
     code = (

@@ -23,7 +23,7 @@ from msgspec import Meta, Raw, defstruct
 from evalsuite.compare.characters import MOST_MARKS, is_visible
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS, OutputError, machine_error, machine_fault, reason_of
-from evalsuite.core.import_ref import lazy_pattern
+from evalsuite.core.import_ref import duckdb, lazy_pattern
 from evalsuite.core.runtime import signals_blocked
 from evalsuite.core.types import RULES, Fault, Result, Status
 
@@ -175,8 +175,6 @@ def move_units(folder: Path, results: Iterable[Result]) -> Iterator[Result]:
                 yield result
                 continue
             if connection is None:
-                import duckdb
-
                 connection = duckdb.connect(config={"threads": "2"})
                 connection.execute("CREATE TABLE u (instance_id VARCHAR, path VARCHAR, unit BIGINT, score DOUBLE, official DOUBLE)")
             for path, (scores, official) in columns.items():
@@ -273,8 +271,6 @@ def unit_columns(file: str, instance_id: str, *, private: Path | None = None) ->
 
     Yields nothing if it is no such file. The file may be untrusted: parse other people's files in a worker.
     """
-    import duckdb
-
     ask = (
         "SELECT path, list(score ORDER BY unit), list(official ORDER BY unit), count(official)"
         " FROM read_parquet(?, file_row_number = true) WHERE instance_id = ? GROUP BY path ORDER BY min(file_row_number)"

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.core.import_ref import duckdb
 from evalsuite.sql.frozen_clock import duckdb_macros, freeze_statement, reads_time
 from evalsuite.sql.result_csv import INSTANT, INTEGERS, as_lines, decode, quoted_codes
 from evalsuite.sql.session import (
@@ -121,8 +122,6 @@ _NODES: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_N
 
 def refuse_changes(connection: "DuckDBPyConnection", sql: str) -> None:
     """Raise SQL_NOT_ALLOWED unless the text is one SELECT that only selects, or a form of one in DuckDB: PIVOT, SUMMARIZE, SHOW."""
-    import duckdb
-
     statements = connection.extract_statements(sql)
     if [statement.type for statement in statements] == [duckdb.StatementType.MULTI]:
         _refuse_all_but_pivot(connection, sql)
@@ -150,8 +149,6 @@ def _refuse_all_but_pivot(connection: "DuckDBPyConnection", sql: str) -> None:
     DuckDB splits it into two statements, which it cannot serialise. Only a SELECT can be in brackets, a change in its WITH has keywords of
     its own, and the file is open for reading only.
     """
-    import duckdb
-
     if change := changes(sql, DUCKDB):
         raise not_allowed_error(NOT_SELECT, change)
     # The bracket is on a line of its own, because the statement may end in a comment.
@@ -336,8 +333,6 @@ _NESTED = ("STRUCT", "MAP", "UNION", "VARIANT")
 
 def open_session(connection: Connection, limits: QueryLimits) -> "DuckdbSession":
     """An open session; raises `UsageError` if the database is neither a DuckDB file nor a folder."""
-    import duckdb
-
     path = database_path(connection)
     if path.is_dir():
         opened, files = _open_folder(path, limits, connection.name)
@@ -366,8 +361,6 @@ def _config(limits: QueryLimits) -> dict[str, str | bool | int | float | list[st
 
 def _open_folder(folder: Path, limits: QueryLimits, name: str) -> "tuple[DuckDBPyConnection, list[Path]]":
     """A connection in memory with a view `<file's stem>` for each file directly in the folder; only these files can be read."""
-    import duckdb
-
     files = sorted(path for path in folder.iterdir() if path.suffix.lower() in _READERS and path.is_file())
     if not files:
         raise UsageError(f"connection {name!r}: no .csv or .parquet file in {folder.name}", hint="check `database`")
@@ -486,8 +479,6 @@ def _neutral_cells(column: Sequence[Any], type_: str) -> Sequence[Any]:
 @contextlib.contextmanager
 def _faults(sql: str = "") -> Iterator[None]:
     """Turn duckdb's exceptions into faults with fixed texts, and the part of the statement that they name."""
-    import duckdb
-
     try:
         yield
     except FaultError:
@@ -500,8 +491,6 @@ def _faults(sql: str = "") -> Iterator[None]:
 
 
 def _fault_of(error: Exception, sql: str) -> FaultError:
-    import duckdb
-
     text = str(error)
     # An error class that no statement can trigger with a text of its own: `error()` raises another class.
     if type(error) in (duckdb.Error, duckdb.IOException, duckdb.FatalException) and text.startswith(("Corrupt", "IO Error: Corrupt")):

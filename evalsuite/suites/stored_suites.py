@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple
 from evalsuite.compare.messages import cut, shorten
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, UsageError, count_words, did_you_mean
+from evalsuite.core.import_ref import duckdb
 from evalsuite.core.registry import NO_DEFAULT, UnknownScorerError, check_parameters
 from evalsuite.readers.csv_table import read_named_rows
 from evalsuite.readers.json_text import LONG_NUMBER, json_problem
@@ -518,8 +519,6 @@ def _columns_of(records: Sequence[Mapping[str, Any]]) -> Columns:
 
 
 def _read_parquet(path: Path) -> Columns:
-    import duckdb
-
     try:
         with duckdb.connect() as connection:
             answer = connection.execute("SELECT * FROM read_parquet(?)", [str(path)])

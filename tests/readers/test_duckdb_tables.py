@@ -316,7 +316,7 @@ def test_a_file_that_is_no_database_never_reaches_duckdb(tmp_path: Path, monkeyp
     """Of a sqlite file duckdb would download a reader."""
     path = tmp_path / "r.duckdb"
     trusted = partial(read_trusted_duckdb, names=None, limits=resolve_limits())
-    monkeypatch.setattr(duckdb, "connect", None)
+    monkeypatch.setattr(duckdb_tables.duckdb, "connect", None)
     for content, detail in (
         (b"", "the file is empty"),
         (b"SQLite format 3\0" * 9, "the file is not a DuckDB database"),

@@ -18,6 +18,7 @@ from evalsuite.analysis.causes.values import plain
 from evalsuite.compare.strict_columns import key, place, read_columns
 from evalsuite.compare.values import Cell
 from evalsuite.core.dataclasses import dataclass
+from evalsuite.core.import_ref import np
 from evalsuite.core.scores import Table
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -136,8 +137,6 @@ class _Column:
 
 def predicate_of(table: Table, rows: Sequence[int], others: Sequence[int]) -> Predicate | None:
     """Return the smallest condition that all of `rows` meet and none of `others`, or the reverse; None if nothing separates them."""
-    import numpy as np
-
     if not len(rows) or not len(others):
         return None
     columns = [_column_of(column.cells, table, k) for k, column in enumerate(read_columns(table, range(len(table.columns))))]
@@ -170,8 +169,6 @@ def predicate_of(table: Table, rows: Sequence[int], others: Sequence[int]) -> Pr
 
 
 def _column_of(cells: Sequence[Cell], table: Table, k: int) -> _Column:
-    import numpy as np
-
     code_of: dict[Any, int] = {}
     codes = np.fromiter((code_of.setdefault(key(cell), len(code_of)) for cell in cells), dtype=np.int64, count=len(cells))
     ordered = (cell[1] if isinstance(cell, tuple) and cell[0] == "instant" else place(cell) for cell in cells)
@@ -182,8 +179,6 @@ def _column_of(cells: Sequence[Cell], table: Table, k: int) -> _Column:
 
 def _conditions(k: int, column: _Column, rows: Any, others: Any) -> Iterator[_Condition]:
     """Yield the tightest conditions of each form on one column that all of `rows` meet."""
-    import numpy as np
-
     values, firsts = np.unique(column.codes[rows], return_index=True)
     yield from _value_lists(k, column, values, rows[np.sort(firsts)], len(rows))
     if column.null >= 0 and column.null not in values:
@@ -196,8 +191,6 @@ def _conditions(k: int, column: _Column, rows: Any, others: Any) -> Iterator[_Co
 
 def _value_lists(k: int, column: _Column, values: Any, firsts: Any, n_rows: int) -> Iterator[_Condition]:
     """Yield that the column is the value, or one of the few values, of n rows; `firsts` are the rows in which these values occur first."""
-    import numpy as np
-
     # A list of values that are unique per row is not a condition.
     if len(values) == 1 or 2 * len(values) <= min(n_rows, 2 * MOST_VALUES):
         listing = _list_values(column.raw[row] for row in firsts)
@@ -207,8 +200,6 @@ def _value_lists(k: int, column: _Column, values: Any, firsts: Any, n_rows: int)
 
 def _exclusions(k: int, column: _Column, values: Any, others: Any) -> Iterator[_Condition]:
     """Yield that the column is none of the few values that only the other rows have; if they are many, not one of the most frequent."""
-    import numpy as np
-
     name, raw, codes = repr(column.name), column.raw, column.codes
     shut_out, first, counts = np.unique(codes[others], return_index=True, return_counts=True)
     absent = ~np.isin(shut_out, values) & (shut_out != column.null)
@@ -224,8 +215,6 @@ def _exclusions(k: int, column: _Column, values: Any, others: Any) -> Iterator[_
 
 def _bounds(k: int, column: _Column, rows: Any) -> Iterator[_Condition]:
     """Yield at least the lowest, at most the highest, or between the two, if all rows are numbers or all are times."""
-    import numpy as np
-
     places, name = column.places, repr(column.name)
     row_places = places[rows]
     if np.isnan(row_places).any():
@@ -261,8 +250,6 @@ def _bounds(k: int, column: _Column, rows: Any) -> Iterator[_Condition]:
 
 def _text_conditions(k: int, column: _Column, rows: Any) -> Iterator[_Condition]:
     """Yield how all the texts begin or end, or a word that all of them contain."""
-    import numpy as np
-
     texts = [str(value) for value in column.raw]
     row_texts = list(dict.fromkeys(texts[row] for row in rows))
     in_words = column.dated or not all(text.strip()[:1].isdigit() for text in row_texts)
@@ -293,8 +280,6 @@ def _shared_start(texts: Sequence[str]) -> str:
 
 def _comparisons(columns: Sequence[_Column], rows: Any) -> Iterator[_Condition]:
     """Yield the relations between two columns of numbers, or of times, that hold in all the rows."""
-    import numpy as np
-
     ordered = [k for k, column in enumerate(columns) if not np.isnan(column.places[rows]).any()][:MOST_COMPARED]
     for k, m in combinations(ordered, 2):
         a, b = columns[k], columns[m]

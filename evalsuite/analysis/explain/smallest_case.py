@@ -24,6 +24,7 @@ from evalsuite.analysis.explain.instance_evidence import readable_checks
 from evalsuite.compare.table_parameters import is_bare
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FaultError, UsageError, raise_no_room
+from evalsuite.core.import_ref import duckdb
 from evalsuite.core.registry import Scorer
 from evalsuite.core.types import Check, Result, Rule, Score, Table, Task
 from evalsuite.gold.layouts import read_gold
@@ -658,8 +659,6 @@ def write(bundle: Bundle, folder: Path) -> None:
         if not file.is_sql:
             place.write_text(file.text, encoding="utf-8", errors="surrogateescape", newline="")
             continue
-        import duckdb
-
         place.unlink(missing_ok=True)
         try:
             with duckdb.connect(str(place), config={"enable_external_access": "false", "threads": "1"}) as connection:

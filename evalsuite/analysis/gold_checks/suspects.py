@@ -32,6 +32,7 @@ from evalsuite.compare.numbers import exact_of
 from evalsuite.compare.values import find_numbers, read_number
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, MachineError, UsageError, count_words
+from evalsuite.core.import_ref import np
 from evalsuite.core.types import METADATA_ARRAY, Fault, Result, Rule, Table, Task
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import gold_inodes
@@ -63,8 +64,6 @@ def chance_of_same(answers: Any, truth: Any, able: Any, weights: Any, seats: tup
     be right, `able` by voter that of being right, `weights` the weight of each voter. `seats`: the weight of each answer, the
     concentrations of wrong answers, the chance of each.
     """
-    import numpy as np
-
     counts, thetas, of_thetas = seats
     repeated_counts = np.repeat(counts[None, :], len(answers), axis=0)
     repeated_counts[np.arange(len(answers)), answers] -= weights
@@ -85,8 +84,6 @@ def find_copies(n_voters: int, items: Sequence[tuple[Any, Any, Any]]) -> Copies:
     `items`: by instance its voters, the indexes of their answers, and `chance_of_same`. A pair is taken if its evidence is more than
     `log_odds_needed`.
     """
-    import numpy as np
-
     shares = np.array(_SHARES)
     evidence = np.zeros((n_voters, n_voters, len(shares)))
     for voters, answers, chances in items:
@@ -129,8 +126,6 @@ def _edges_of_trees(neighbours: Mapping[int, Sequence[int]]) -> list[tuple[int, 
 
 def independent_weights(voters: Any, answers: Any, same: Any, copies: Mapping[tuple[int, int], float]) -> tuple[Any, float]:
     """Return (by voter of an instance the chance that its answer is its own, 0 to 1; the log chance of all copies)."""
-    import numpy as np
-
     weights, chance = np.ones(len(voters)), 0.0
     places = {int(voter): at for at, voter in enumerate(voters)}
     for (voter, source), share in copies.items():
@@ -181,8 +176,6 @@ class Fit:
 
 def fit(votes: Mapping[str, Mapping[str, str]]) -> Fit:
     """Fit the votes. `votes`: instance -> submission -> its answer, `GOLD` for gold's; equal texts are equal answers."""
-    import numpy as np
-
     voters = list(dict.fromkeys(name for own in votes.values() for name in own))
     places = {name: at for at, name in enumerate(voters)}
     answers = [{places[name]: answer for name, answer in own.items()} for own in votes.values()]
@@ -203,8 +196,6 @@ def _fit_items(
     """Return (the weighted items, the copies, the evidence for both). With `gold_first` copies are searched before gold is doubted; without
     copies there is then no evidence.
     """
-    import numpy as np
-
     items = [_Item(answers) for answers in answers_of_instances]
     grid = np.linspace(-_HARDEST, _HARDEST, _N_DIFFICULTIES)
     p_right, spread = _RIGHT / (_RIGHT + _WRONG), _SPREAD
@@ -269,8 +260,6 @@ class _Item:
     """The answers to one instance; `truth` are the probabilities that gold, each class of answers, or none of them is right."""
 
     def __init__(self, answers: Mapping[int, str]) -> None:
-        import numpy as np
-
         self.voters = np.array(list(answers), dtype=np.int64)
         self.classes = [answer for answer in dict.fromkeys(answers.values()) if answer != GOLD]
         tables = {answer: at for at, answer in enumerate((GOLD, *self.classes))}
@@ -292,15 +281,11 @@ class _Item:
 
     def trust_gold(self, p_right: float, grid: Any, mixture: Any) -> None:
         """Set `truth` and the rest as if only gold were known."""
-        import numpy as np
-
         self.truth = np.array([p_right, *[(1 - p_right) / len(self.counts)] * len(self.counts)])
         self.difficulty, self.concentration = np.full(len(grid), 1 / len(grid)), mixture
 
     def chances_of_same(self, able: Any) -> Any:
         """Return voter x voter the chance of the same answer, see `chance_of_same`; `able` is P(right) by voter and difficulty."""
-        import numpy as np
-
         seats = self.counts, np.array(_CONCENTRATIONS), self.concentration
         return chance_of_same(self.own, self.truth, able[self.voters] @ self.difficulty, self.weights, seats)
 
@@ -308,8 +293,6 @@ class _Item:
         """Set `truth`, by voter P(right), the weights of difficulties and concentrations, and `evidence`, the log chance of these answers,
         from the current parameters.
         """
-        import numpy as np
-
         own_right, own_wrong = (self.weights[:, None] * logs[self.voters] for logs in (shared.right, shared.wrong))
         by_voters = self.agrees @ own_right + (~self.agrees) @ own_wrong + shared.difficulties
         prior = np.log([shared.p_right, *[1 - shared.p_right] * (len(self.classes) + 1)])
@@ -326,8 +309,6 @@ class _Item:
 
 def _log_chances(counts: Sequence[float]) -> Any:
     """Return answer that is right (then: none) x concentration: the log chance of the frequencies of the wrong answers."""
-    import numpy as np
-
     n, shared, rows = sum(counts), sum(map(math.lgamma, counts)), []
     for log_gamma, count in [*((math.lgamma(count), count) for count in counts), (None, 0.0)]:
         n_wrong, n_answers = n - count, len(counts) - (log_gamma is not None)
@@ -340,8 +321,6 @@ def _log_chances(counts: Sequence[float]) -> Any:
 
 def _abilities(ability: Any, n_right: Any, hard: Any, grid: Any) -> Any:
     """Return abilities under which as many answers are right as estimated, each with one more right and one more wrong answer."""
-    import numpy as np
-
     low, high = np.full_like(ability, -_MOST_ABLE), np.full_like(ability, _MOST_ABLE)
     for _ in range(30):
         middle = (low + high) / 2

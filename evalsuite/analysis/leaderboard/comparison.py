@@ -38,6 +38,7 @@ from evalsuite.analysis.leaderboard.pairing import (
 )
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UsageError, count_words
+from evalsuite.core.import_ref import np
 from evalsuite.core.status import ZERO, check_level, default_level, raw_value, shows
 from evalsuite.core.types import Result, Rule
 from evalsuite.runs.corrected_scores import HumanEstimate, human_difference
@@ -257,8 +258,6 @@ def _permutation_distance(
     a: Sequence[float], b: Sequence[float], names: Sequence[Any], n_resamples: int, seed: int
 ) -> tuple[float, float, bool]:
     """Return (distance, p, whether p was drawn) under exchanges of all pairs of one name (without equal pairs), or between all scores."""
-    import numpy as np
-
     paired = bool(names)
     pairs = [pair for pair in zip(a, b, names, strict=True) if pair[0] != pair[1]] if paired else []
     if paired and not pairs:
@@ -292,8 +291,6 @@ def adjust_shifts(shifts: Sequence[ScoreShift]) -> list[ScoreShift]:
 
 def _areas(weights: "NDArray[Any]", gaps: "NDArray[Any]") -> "NDArray[Any]":
     """Return R areas between two cumulative distributions, from R rows of weights over N sorted values and the N - 1 gaps between them."""
-    import numpy as np
-
     areas: NDArray[Any] = np.abs(np.cumsum(weights, axis=1))[:, :-1] @ gaps
     return areas
 

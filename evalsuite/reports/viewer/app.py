@@ -18,6 +18,16 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EvalsuiteError, MissingExtraError, UsageError
+
+try:
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response, StreamingResponse
+    from starlette.routing import Route
+except ModuleNotFoundError as error:
+    raise MissingExtraError("the viewer needs packages that are not installed", extra="view") from error
+
 from evalsuite.core.types import Result
 from evalsuite.core.version import __version__
 from evalsuite.reports.record import Record
@@ -45,9 +55,6 @@ from evalsuite.reports.viewer.views import (
 )
 
 if TYPE_CHECKING:
-    from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
@@ -73,13 +80,13 @@ class Endpoint:
     path: str
     answer: str
     summary: str
-    handle: Callable[[State, "Request", Query], Any]
+    handle: Callable[[State, Request, Query], Any]
     is_paged: bool = False
     filters: Sequence[str] = ()
     sorts: Sequence[str] = ()
     default_sort: str = ""
 
-    def response(self, state: State, request: "Request") -> "Response":
+    def response(self, state: State, request: Request) -> Response:
         """Answer a request; its query is parsed strictly."""
         query = read_query(
             request.query_params.multi_items(),
@@ -92,24 +99,24 @@ class Endpoint:
         return json_response(self.handle(state, request, query))
 
 
-def _list_suites(state: State, _: "Request", query: Query) -> Any:
+def _list_suites(state: State, _: Request, query: Query) -> Any:
     page = views.find_suites(state.library, query)
     return {"test_suites": list(map(views.suite_object, page.items)), **views.page_object(page)}
 
 
-def _show_suite(state: State, request: "Request", query: Query) -> Any:
+def _show_suite(state: State, request: Request, query: Query) -> Any:
     suite = state.library.suite(request.path_params["suite_id"])
     page = paginate(suite.cases(), page=query.page, page_size=query.page_size)
     cases = [views.case_object(case, hidden=suite.hidden) for case in page.items]
     return {**views.suite_object(suite), "test_cases": cases, **views.page_object(page)}
 
 
-def _list_runs(state: State, request: "Request", query: Query) -> Any:
+def _list_runs(state: State, request: Request, query: Query) -> Any:
     page = views.find_runs(state.library.suite(request.path_params["suite_id"]), query)
     return {"test_runs": list(map(views.run_object, page.items)), **views.page_object(page)}
 
 
-def _summarise_runs(state: State, request: "Request", query: Query) -> Any:
+def _summarise_runs(state: State, request: Request, query: Query) -> Any:
     suite = state.library.suite(request.path_params["suite_id"])
     ids = query.many("run_ids")
     runs = [state.library.run(id_, suite.id) for id_ in dict.fromkeys(ids)] if ids else list(suite.runs)
@@ -119,7 +126,7 @@ def _summarise_runs(state: State, request: "Request", query: Query) -> Any:
     return {"summary": items, "num_test_cases": len(suite.cases()), "categorical": categorical, **views.page_object(page)}
 
 
-def _show_run(state: State, request: "Request", query: Query) -> Any:
+def _show_run(state: State, request: Request, query: Query) -> Any:
     suite = state.library.suite(request.path_params["suite_id"])
     run = state.library.run(request.path_params["run_id"], suite.id)
     record = run.record()
@@ -128,7 +135,7 @@ def _show_run(state: State, request: "Request", query: Query) -> Any:
     return {**views.record_object(run, record), "test_case_runs": rows, **views.page_object(page)}
 
 
-def _show_case(state: State, request: "Request", _: Query) -> Any:
+def _show_case(state: State, request: Request, _: Query) -> Any:
     suite = state.library.suite(request.path_params["suite_id"])
     record = state.library.run(request.path_params["run_id"], suite.id).record()
     result = views.find_result(record, request.path_params["case_id"])
@@ -148,12 +155,12 @@ def _row_of(suite: SuiteView, record: Record) -> Callable[[Result], dict[str, An
     return row
 
 
-def _rank_runs(state: State, request: "Request", query: Query) -> Any:
+def _rank_runs(state: State, request: Request, query: Query) -> Any:
     board = state.across.board(state.library.suite(request.path_params["suite_id"]), query.last("signature"))
     return board.to_json() if board is not None else {"rows": [], "signature": "", "other_signatures": []}
 
 
-def _compare_runs(state: State, _: "Request", query: Query) -> Any:
+def _compare_runs(state: State, _: Request, query: Query) -> Any:
     runs = views.chosen_runs(state.library, query.many("run_ids"), least=2)
     return {**state.across.comparison(runs).to_json(), "run_ids": [run.id for run in runs]}
 
@@ -187,13 +194,11 @@ ENDPOINTS = (
 
 def routes(state: State) -> list[Any]:
     """Return the routes of the API under each of its prefixes, and the event stream."""
-    from starlette.responses import StreamingResponse
-    from starlette.routing import Route
 
-    def events(_: "Request") -> "Response":
+    def events(_: Request) -> Response:
         return StreamingResponse(progress_events(state.journals), media_type="text/event-stream")
 
-    def make_endpoint(endpoint: Endpoint) -> Callable[["Request"], "Response"]:
+    def make_endpoint(endpoint: Endpoint) -> Callable[[Request], Response]:
         return lambda request: endpoint.response(state, request)
 
     # A case id may contain slashes; "summary" cannot be a run id, because the fixed path comes first.
@@ -201,10 +206,8 @@ def routes(state: State) -> list[Any]:
     return [*(Route(path, make_endpoint(endpoint)) for path, endpoint in paths), Route("/events", events)]
 
 
-def json_response(value: Any, status: int = 200) -> "Response":
+def json_response(value: Any, status: int = 200) -> Response:
     """Return a JSON response: ASCII only, so that texts of a submission cannot be misread, and null for non-finite numbers."""
-    from starlette.responses import Response
-
     text = json.dumps(_replace_infinities(value), ensure_ascii=True, separators=(",", ":"), allow_nan=False, default=str)
     return Response(text, status_code=status, media_type="application/json")
 
@@ -370,13 +373,8 @@ HEADERS = {
 }
 
 
-def make_app(folder: Path | None = None, *, host: str = LOOPBACK[0]) -> "Starlette":
+def make_app(folder: Path | None = None, *, host: str = LOOPBACK[0]) -> Starlette:
     """Return the application over a folder (see `open_library`), for loopback names, addresses and `host`."""
-    try:
-        from starlette.applications import Starlette
-        from starlette.routing import Route
-    except ModuleNotFoundError as error:
-        raise _missing_response() from error
     library = open_library(folder, os.environ)
     state = State(library=library, journals=Journals(library), across=Across())
     faults: Any = {EvalsuiteError: _refusal_of_error, 404: _http_fault, 405: _http_fault, 500: _http_fault}
@@ -389,12 +387,8 @@ def make_app(folder: Path | None = None, *, host: str = LOOPBACK[0]) -> "Starlet
 def serve(folder: Path | None, *, host: str, port: int, announce: Callable[[str], None]) -> None:
     """Serve until interrupted; `announce` gets the address once requests are answered. Port 0 is any free port.
 
-    Raises `MissingExtraError`, and `UsageError` for an unusable folder or address.
+    Raises `UsageError` for an unusable folder or address.
     """
-    try:
-        import uvicorn
-    except ModuleNotFoundError as error:
-        raise _missing_response() from error
     app = make_app(folder, host=host)
     listener = _bind(host, port)
     address = f"[{host}]" if ":" in host else host
@@ -422,10 +416,6 @@ def _bind(host: str, port: int) -> socket.socket:
         why = error.strerror or "it cannot be used"
         raise UsageError(f"cannot listen on {host}:{port}: {why}", hint="leave --port out to take a free one") from error
     return listener
-
-
-def _missing_response() -> MissingExtraError:
-    return MissingExtraError("the viewer needs packages that are not installed", extra="view")
 
 
 class HostCheck:
@@ -461,7 +451,7 @@ class HostCheck:
         return False
 
 
-def _refusal_of_error(request: "Request", error: Exception) -> "Response":
+def _refusal_of_error(request: Request, error: Exception) -> Response:
     """Map an error to a response: 422 for a bad request, 404 for an unknown object, 403 for a forbidden one, 500 for a failure."""
     assert isinstance(error, EvalsuiteError)
     by_kind = ((NotThereError, 404), (NotAllowedError, 403), (BadQueryError, 422), (UsageError, 422))
@@ -469,13 +459,13 @@ def _refusal_of_error(request: "Request", error: Exception) -> "Response":
     return _refusal(request, status, error.message, error.hint)
 
 
-def _http_fault(request: "Request", error: Exception) -> "Response":
+def _http_fault(request: Request, error: Exception) -> Response:
     status = int(getattr(error, "status_code", 500))
     words = {404: "there is no such page", 405: "this page is read only: GET and HEAD"}.get(status, "the viewer failed on this page")
     return _refusal(request, status, words, "the terminal that runs the viewer shows more" if status >= 500 else "")
 
 
-def _refusal(request: "Request", status: int, message: str, hint: str) -> "Response":
+def _refusal(request: Request, status: int, message: str, hint: str) -> Response:
     if request.url.path.startswith(("/api/", "/openapi.json", "/events")):
         return json_response(_error(status, message, hint), status)
     return pages.page_response("error.html", None, status, message=message, hint=hint, number=status)

@@ -9,6 +9,11 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
 from evalsuite.analysis.explain.instance_evidence import RunEvidence, evidence_of_run
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import replace
@@ -56,8 +61,6 @@ from evalsuite.reports.viewer.views import (
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
-    from starlette.requests import Request
-    from starlette.responses import Response
 
     from evalsuite.analysis.leaderboard import Comparison
     from evalsuite.analysis.leaderboard.ranking import RankedRow
@@ -71,9 +74,8 @@ HERE = Path(__file__).parent
 STATIC = {"style.css": "text/css", "viewer.css": "text/css", "viewer.js": "text/javascript"}
 
 
-def page_response(template: str, request: "Request | None", status: int = 200, *, own_address: str = "", **values: Any) -> "Response":
+def page_response(template: str, request: Request | None, status: int = 200, *, own_address: str = "", **values: Any) -> Response:
     """The page of a template as a response; `address` makes its own address, or `own_address`, with some parameters changed."""
-    from starlette.responses import HTMLResponse
 
     def address(**changes: Any) -> str:
         pairs = [] if request is None else request.query_params.multi_items()
@@ -84,7 +86,7 @@ def page_response(template: str, request: "Request | None", status: int = 200, *
     return HTMLResponse(text.encode("utf-8", "backslashreplace"), status_code=status)
 
 
-def query_suffix(request: "Request | None") -> str:
+def query_suffix(request: Request | None) -> str:
     """Return the query of a request as the end of an address."""
     return "" if request is None or not request.url.query else "?" + request.url.query
 
@@ -94,11 +96,8 @@ def part_of_address(text: str) -> str:
     return quote(text, safe="/", errors="backslashreplace")
 
 
-def static_file(request: "Request") -> "Response":
+def static_file(request: Request) -> Response:
     """Serve one of the static files. Raises a 404 for any other name."""
-    from starlette.exceptions import HTTPException
-    from starlette.responses import Response
-
     name = request.path_params["name"]
     if name not in STATIC:
         raise HTTPException(404)
@@ -321,10 +320,9 @@ RESULT_FILTERS = ("status", "scorer", "group", "flip", "field", "q")
 
 def routes(state: "State") -> list[Any]:
     """Return the routes of the pages and static files."""
-    from starlette.routing import Route
 
-    def make_endpoint(handle: Callable[["State", "Request"], "Response"]) -> Callable[["Request"], "Response"]:
-        def respond(request: "Request") -> "Response":
+    def make_endpoint(handle: Callable[["State", Request], Response]) -> Callable[[Request], Response]:
+        def respond(request: Request) -> Response:
             try:
                 return handle(state, request)
             except DamagedRunError as error:
@@ -347,14 +345,14 @@ def routes(state: "State") -> list[Any]:
         ("/compare", show_comparison),
     )
 
-    async def label(request: "Request") -> "Response":
+    async def label(request: Request) -> Response:
         return await asyncio.to_thread(give_label, state, request, await label_of_request(request))
 
     routed = (Route(path, make_endpoint(page)) for path, page in pages)
     return [*routed, Route("/runs/{run_id}/labels/{instance_id:path}", label, methods=["POST"]), Route("/static/{name}", static_file)]
 
 
-def show_suites(state: "State", request: "Request") -> "Response":
+def show_suites(state: "State", request: Request) -> Response:
     """List the suites, with the unfinished runs."""
     query = _query_of(request, sorts=SUITE_SORTS, default="-last_run_time", filters=("q", "scoring_method", "name"), page_size=SUITES)
     suites = state.library.suites()
@@ -371,7 +369,7 @@ def show_suites(state: "State", request: "Request") -> "Response":
     )
 
 
-def show_suite_runs(state: "State", request: "Request") -> "Response":
+def show_suite_runs(state: "State", request: Request) -> Response:
     """Show a suite's runs: their distributions, averages, and the list to choose from."""
     return _runs_page(state, request, state.library.suite(request.path_params["suite_id"]), _query_of(request, **_RUN_LIST))
 
@@ -383,7 +381,7 @@ def _damage_message(error: DamagedRunError) -> str:
 _RUN_LIST: dict[str, Any] = {"sorts": RUN_SORTS, "default": "-created_at", "filters": ("q",), "page_size": RUNS}
 
 
-def _runs_page(state: "State", request: "Request | None", suite: Any, query: Query, *, status: int = 200, message: str = "") -> "Response":
+def _runs_page(state: "State", request: Request | None, suite: Any, query: Query, *, status: int = 200, message: str = "") -> Response:
     """The runs of a suite; without a request its links lead to the suite's own page."""
     runs = views.find_runs(suite, query)
     whole, damaged = views.whole_runs(runs.items[:MOST_DRAWN])
@@ -406,7 +404,7 @@ def _runs_page(state: "State", request: "Request | None", suite: Any, query: Que
     )
 
 
-def show_suite_cases(state: "State", request: "Request") -> "Response":
+def show_suite_cases(state: "State", request: Request) -> Response:
     """Show a suite's inputs and references."""
     query = _query_of(request, filters=("q",), page_size=CASES)
     suite = state.library.suite(request.path_params["suite_id"])
@@ -417,7 +415,7 @@ def show_suite_cases(state: "State", request: "Request") -> "Response":
     return page_response("suite_cases.html", request, suite=suite, tab="cases", query=query, found=page, rows=rows, **_suite_facts(suite))
 
 
-def show_leaderboard(state: "State", request: "Request") -> "Response":
+def show_leaderboard(state: "State", request: Request) -> Response:
     """Rank a suite's runs of one signature."""
     query = _query_of(request, filters=("signature",), is_paged=False)
     suite = state.library.suite(request.path_params["suite_id"])
@@ -444,7 +442,7 @@ def _board_parts(ranked: views.Board) -> Iterator[Section]:
     return (section for section in document.parts("html") if section.look != "head")
 
 
-def show_run(state: "State", request: "Request") -> "Response":
+def show_run(state: "State", request: Request) -> Response:
     """Show a run: its numbers, and its instances filtered, sorted and in pages. An unfinished run has its own page."""
     run_id = request.path_params["run_id"]
     moving = next((progress for progress in state.journals.all() if progress.id == run_id), None)
@@ -479,7 +477,7 @@ def show_run(state: "State", request: "Request") -> "Response":
     )
 
 
-def show_instance(state: "State", request: "Request") -> "Response":
+def show_instance(state: "State", request: Request) -> Response:
     """Show an instance with its difference, and links to its neighbours in the list."""
     query = _result_query(request)
     run = state.library.run(request.path_params["run_id"])
@@ -506,10 +504,8 @@ def show_instance(state: "State", request: "Request") -> "Response":
     )
 
 
-def give_label(state: "State", request: "Request", label: OwnLabel) -> "Response":
+def give_label(state: "State", request: Request, label: OwnLabel) -> Response:
     """Save a human label of an instance, and return to its page."""
-    from starlette.responses import RedirectResponse
-
     run = state.library.run(request.path_params["run_id"])
     record = run.record()
     result = views.find_result(record, request.path_params["instance_id"])
@@ -517,10 +513,8 @@ def give_label(state: "State", request: "Request", label: OwnLabel) -> "Response
     return RedirectResponse(f"/runs/{run.id}/instances/{part_of_address(result.instance_id)}{query_suffix(request)}#label", status_code=303)
 
 
-def give_report(state: "State", request: "Request") -> "Response":
+def give_report(state: "State", request: Request) -> Response:
     """Download the run's report in a format of `evalsuite report`."""
-    from starlette.responses import Response
-
     run, ending = state.library.run(request.path_params["run_id"]), f".{request.path_params['ending']}"
     if ending not in REPORTS:
         raise NotThereError(f"no report {ending[:20]!r}", hint=f"known: {', '.join(REPORTS)}")
@@ -528,7 +522,7 @@ def give_report(state: "State", request: "Request") -> "Response":
     return Response(b"".join(encode(run_document(run.record()), ending)), media_type=REPORTS[ending], headers=headers)
 
 
-def show_comparison(state: "State", request: "Request") -> "Response":
+def show_comparison(state: "State", request: Request) -> Response:
     """Show 2 to 4 runs side by side, the first as baseline."""
     query = _query_of(request, sorts=("name",), filters=("run_ids", "q", "differing"), page_size=INSTANCES)
     runs = views.chosen_runs(state.library, query.many("run_ids"), least=2)
@@ -549,11 +543,11 @@ def show_comparison(state: "State", request: "Request") -> "Response":
     )
 
 
-def _query_of(request: "Request", **how: Any) -> Query:
+def _query_of(request: Request, **how: Any) -> Query:
     return read_query(request.query_params.multi_items(), **how)
 
 
-def _result_query(request: "Request") -> Query:
+def _result_query(request: Request) -> Query:
     return _query_of(request, sorts=RESULT_SORTS, filters=RESULT_FILTERS, page_size=INSTANCES)
 
 

@@ -148,6 +148,7 @@ def test_a_missing_extra_prints_the_pip_line(monkeypatch: pytest.MonkeyPatch, ca
             raise ModuleNotFoundError(name)
         return real(name, *rest, **more)
 
+    monkeypatch.delitem(sys.modules, "evalsuite.reports.viewer.app")
     monkeypatch.setattr(builtins, "__import__", refuse)
     assert main(["view"]) == 2
     monkeypatch.undo()
