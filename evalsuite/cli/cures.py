@@ -271,7 +271,7 @@ def _plan_for_things(mistake: Mistake) -> Ways:
     from evalsuite.cli.entrance import plan_for
 
     parts = _parts(mistake.arguments)
-    things = [part for part in parts if part.option in ("", *_OF_THINGS) and os.path.lexists(part.value)]
+    things = _find_things(parts)
     values = list(dict.fromkeys(_containing_folder(part.value) for part in things))
     wrong = [part for part in things if mistake.names(part.value)] if _OTHER_KIND.search(mistake.message) else []
     if not values or not (wrong or _LACKS_COLUMN.search(mistake.message) or mistake.message.endswith("no such gold folder")):
@@ -288,6 +288,11 @@ def _plan_for_things(mistake: Mistake) -> Ways:
     if not (is_other_gold or drops_words):
         for words in _add_options(mistake, list(plan.commands[0]), things):
             yield about, words
+
+
+def _find_things(parts: Sequence[Part]) -> list[Part]:
+    """Return the files and folders of a line that it scores or compares."""
+    return [part for part in parts if part.option in ("", *_OF_THINGS) and os.path.lexists(part.value)]
 
 
 def _add_options(mistake: Mistake, words: list[str], things: Sequence[Part]) -> Iterator[list[str]]:

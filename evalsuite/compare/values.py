@@ -274,8 +274,7 @@ def _numbers_of(text: str, short_golds: frozenset[str]) -> Iterator[Value]:
             yield _fraction(fraction, "denied" if claims.leaves_out(*fraction.span()) else "")
         elif (sign := _sign_of(match)) is not None:
             role = "denied" if claims.leaves_out(*match.span()) else role
-            # ` out of 40`: the whole that the number is a part of.
-            part = None if role or match["exponent"] else _PART_OF.match(text, match.end())
+            part = _whole_of(match, role)
             total_at = total_at if part is None else part.end()
             is_plain = part is None and match[0].isdigit()
             yield (value := _plain_number(match, sign, role) if is_plain else _number_in(match, sign, role, part))
@@ -288,6 +287,11 @@ def _next_number(text: str, at: int, short_golds: frozenset[str]) -> re.Match[st
     if match is not None and short_golds and _is_apart(match["digits"], short_golds):
         return _NUMBER_APART.match(text, match.start()) or match
     return match
+
+
+def _whole_of(match: re.Match[str], role: Role) -> re.Match[str] | None:
+    """The whole that a number is a part of: ` out of 40`."""
+    return None if role or match["exponent"] else _PART_OF.match(match.string, match.end())
 
 
 def _is_apart(digits: str, golds: frozenset[str]) -> bool:

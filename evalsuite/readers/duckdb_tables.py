@@ -24,7 +24,7 @@ from datetime import date, datetime
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, cast
+from typing import IO, Any, BinaryIO, Final, cast
 
 from evalsuite.compare.columns import UnreadTable, memory_of, packed_of
 from evalsuite.compare.packed_text import NULL, Block, OddError, kind_of
@@ -37,9 +37,6 @@ from evalsuite.readers.json_text import quote_value
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import SharedFile, open_trusted
 from evalsuite.sandbox.temp_dirs import TempDir, descriptor_path
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
 
 _MAGIC = b"DUCK"
 _SMALL_BYTES: Final = 8 << 20
@@ -65,7 +62,7 @@ def _debug(text: str, error: Exception) -> None:
 
 
 @contextmanager
-def attach_gold(path: Path, limits: Limits) -> "Iterator[DuckDBPyConnection]":
+def attach_gold(path: Path, limits: Limits) -> "Iterator[duckdb.DuckDBPyConnection]":
     """The trusted connection of this process with a gold database attached read-only as `gold`."""
     with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
         _check_magic(handle)
@@ -89,7 +86,7 @@ def attach_gold(path: Path, limits: Limits) -> "Iterator[DuckDBPyConnection]":
 
 
 @cache
-def _gold_connection() -> "DuckDBPyConnection":
+def _gold_connection() -> "duckdb.DuckDBPyConnection":
     connection = duckdb.connect(config=_CONFIG)
     for setting in ("TimeZone = 'UTC'", "enable_progress_bar = false"):
         connection.execute(f"SET {setting}")
@@ -97,7 +94,7 @@ def _gold_connection() -> "DuckDBPyConnection":
 
 
 @contextmanager
-def attach_answer(source: Path | BinaryIO, limits: Limits) -> "Iterator[DuckDBPyConnection]":
+def attach_answer(source: Path | BinaryIO, limits: Limits) -> "Iterator[duckdb.DuckDBPyConnection]":
     """The locked connection with a private copy attached read-only as `answer`; errors of duckdb become faults with a fixed text."""
     if not isinstance(source, Path):
         _check_magic(source)
@@ -177,7 +174,7 @@ def _memory_file() -> IO[bytes]:
 
 
 @contextmanager
-def _attach(path: Path, memory_mib: int) -> "Iterator[DuckDBPyConnection]":
+def _attach(path: Path, memory_mib: int) -> "Iterator[duckdb.DuckDBPyConnection]":
     """The file, attached as `answer` to the one locked connection of this process for files of its folder, or for descriptors.
 
     Opening a connection takes ten milliseconds and its first query as many, attaching half a one. An error may leave the whole connection
@@ -200,7 +197,7 @@ def _attach(path: Path, memory_mib: int) -> "Iterator[DuckDBPyConnection]":
 
 
 @lru_cache(maxsize=1)
-def _locked_connection(root: str, memory_mib: int) -> "DuckDBPyConnection":
+def _locked_connection(root: str, memory_mib: int) -> "duckdb.DuckDBPyConnection":
     """A connection that can open only files below `root`, and whose settings cannot be changed."""
     connection = duckdb.connect(config={**_CONFIG, "memory_limit": f"{max(64, memory_mib // 2)}MiB"})
     if root == _DESCRIPTORS:
@@ -247,7 +244,7 @@ class _DescriptorFiles(_FileSystem):
         return cast("IO[bytes]", SharedFile(descriptor_path(int(path.removeprefix(_DESCRIPTORS)))))
 
 
-def _register_descriptor_files(connection: "DuckDBPyConnection") -> None:
+def _register_descriptor_files(connection: "duckdb.DuckDBPyConnection") -> None:
     """Register `_DescriptorFiles`. duckdb imports fsspec for the class, so a module with that one class is in its place meanwhile.
 
     The steps are C functions in one call of `list`: no other thread runs between them, so none can import that module.
@@ -288,7 +285,7 @@ _MOMENTS = {
 _CELL_BYTES = 8
 
 
-def read_size(connection: "DuckDBPyConnection", table: str, columns: Sequence[str], types: Sequence[str]) -> int | None:
+def read_size(connection: "duckdb.DuckDBPyConnection", table: str, columns: Sequence[str], types: Sequence[str]) -> int | None:
     """The approximate size of the cells in bytes, None if a date or timestamp is beyond Python's range."""
     checks, sizes = ["system.main.count(*)"], []
     for column, type_ in zip(columns, types, strict=True):
@@ -302,7 +299,7 @@ def read_size(connection: "DuckDBPyConnection", table: str, columns: Sequence[st
     return int(row[0]) * len(columns) * _CELL_BYTES + sum(length or 0 for length in row[len(checks) :])
 
 
-def read_blocks(connection: "DuckDBPyConnection", table: str, columns: Sequence[str], types: Sequence[str]) -> Iterator[Block]:
+def read_blocks(connection: "duckdb.DuckDBPyConnection", table: str, columns: Sequence[str], types: Sequence[str]) -> Iterator[Block]:
     """The rows of a table of plain types in stored order, as blocks of text."""
     cells = []
     for at, (column, type_) in enumerate(zip(columns, types, strict=True)):
@@ -370,7 +367,7 @@ class RefusedViewError(Exception):
 
 
 def expand_view(
-    connection: "DuckDBPyConnection", database: str, name: str, *, tables: Mapping[Place, Place], catalogs: Collection[str]
+    connection: "duckdb.DuckDBPyConnection", database: str, name: str, *, tables: Mapping[Place, Place], catalogs: Collection[str]
 ) -> str:
     """A SELECT with the result of the view of that name in schema main (case ignored), over base tables of `database` only.
 
@@ -397,7 +394,7 @@ class _ViewExpansion:
 
     def __init__(
         self,
-        connection: "DuckDBPyConnection",
+        connection: "duckdb.DuckDBPyConnection",
         database: str,
         views: Mapping[Place, str],
         tables: Mapping[Place, Place],
@@ -586,7 +583,7 @@ def trusted_table_names(path: Path, *, limits: Limits) -> list[str]:
         return _Catalog(connection, "gold").table_names()
 
 
-Attached = Callable[[], AbstractContextManager["DuckDBPyConnection"]]
+Attached = Callable[[], AbstractContextManager["duckdb.DuckDBPyConnection"]]
 
 
 class _Rows:
@@ -595,8 +592,8 @@ class _Rows:
     def __init__(
         self,
         attached: Attached,
-        rows: "Callable[[DuckDBPyConnection], Iterator[Block]]",
-        whole: "Callable[[DuckDBPyConnection], Table | Fault]",
+        rows: "Callable[[duckdb.DuckDBPyConnection], Iterator[Block]]",
+        whole: "Callable[[duckdb.DuckDBPyConnection], Table | Fault]",
         limits: Limits,
     ) -> None:
         self._attached, self._rows, self._whole, self._limits = attached, rows, whole, limits
@@ -629,7 +626,7 @@ class _Catalog:
     The catalog is queried through system.main and without any function by its bare name: a macro of the file can shadow those.
     """
 
-    def __init__(self, connection: "DuckDBPyConnection", database: str, stem: str = "") -> None:
+    def __init__(self, connection: "duckdb.DuckDBPyConnection", database: str, stem: str = "") -> None:
         self.connection, self._database, self._stem = connection, database, stem
         rows = connection.execute(
             "SELECT database_name, table_name, estimated_size, column_count, sql, schema_name FROM system.main.duckdb_tables() "
@@ -692,7 +689,7 @@ class _Catalog:
         if size > limits["table_bytes"]:
             return _too_many_fault(name, f"than {int(limits['table_bytes'])} bytes (limit table_bytes)")
 
-        def whole(connection: "DuckDBPyConnection") -> Table | Fault:
+        def whole(connection: "duckdb.DuckDBPyConnection") -> Table | Fault:
             return _Catalog(connection, self._database).read(name, limits, as_it_comes=False)
 
         rows = partial(read_blocks, table=place, columns=quoted, types=types)
@@ -757,7 +754,7 @@ def _place(row: Sequence[Any]) -> str:
     return f"{quoted_name(str(row[0]))}.main.{quoted_name(str(row[1]))}"
 
 
-def _header_and_types(result: "DuckDBPyConnection") -> Described:
+def _header_and_types(result: "duckdb.DuckDBPyConnection") -> Described:
     columns = result.description or []
     return tuple(str(column[0]) for column in columns), tuple(str(column[1]) for column in columns)
 

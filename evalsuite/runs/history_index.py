@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import DiskCache
@@ -22,9 +22,6 @@ from evalsuite.runs.history import RUNS_FOLDER, TAGS, RunEntry, read_run, select
 from evalsuite.runs.run_files import Reader, read_results
 from evalsuite.runs.run_folder import RESULTS, RUN, holds_run
 from evalsuite.stats.units import units_of
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -307,7 +304,7 @@ def index_of(root: Path) -> Path:
     return (root.parent if root.absolute().parent.name == _OURS else root) / INDEX
 
 
-def _fill(connection: "DuckDBPyConnection", root: Path, cut: Cut | None) -> list[str]:
+def _fill(connection: "duckdb.DuckDBPyConnection", root: Path, cut: Cut | None) -> list[str]:
     """Create the three tables in the connection: views of the index, or copies of its visible part. Return the damaged runs."""
     stamps = dict(_stamps(root))
     name = _attach_index(connection, root, stamps)
@@ -337,7 +334,7 @@ def _fill(connection: "DuckDBPyConnection", root: Path, cut: Cut | None) -> list
     return damaged
 
 
-def _attach_index(connection: "DuckDBPyConnection", root: Path, stamps: Mapping[str, str]) -> str | None:
+def _attach_index(connection: "duckdb.DuckDBPyConnection", root: Path, stamps: Mapping[str, str]) -> str | None:
     """Attach the up-to-date index read-only and return its name; None if that is not possible."""
     place = index_of(root)
     if not stamps or not os.access(place.parent, os.W_OK if not place.exists() else os.R_OK):
@@ -377,7 +374,7 @@ def _update(quoted: str, root: Path, stamps: Mapping[str, str]) -> None:
         connection.close()
 
 
-def _make_tables(connection: "DuckDBPyConnection", database: str) -> None:
+def _make_tables(connection: "duckdb.DuckDBPyConnection", database: str) -> None:
     for table, columns in {**_TABLES, _STATE: _STATE_COLUMNS}.items():
         described = ", ".join(f"{name} {kind}" for name, kind in columns.items())
         connection.execute(f"CREATE TABLE IF NOT EXISTS {database}.{table} ({described})")
@@ -399,7 +396,7 @@ def _stamps(root: Path) -> Iterator[tuple[str, str]]:
             yield folder.name, " ".join(parts)
 
 
-def _take_over(connection: "DuckDBPyConnection", database: str, root: Path, stamps: Mapping[str, str]) -> None:
+def _take_over(connection: "duckdb.DuckDBPyConnection", database: str, root: Path, stamps: Mapping[str, str]) -> None:
     """Add runs to the tables. DuckDB reads the lines itself, so millions of results never become Python objects."""
     runs = list(stamps)
     for at in range(0, len(runs), _AT_ONCE):
@@ -416,7 +413,7 @@ def _take_over(connection: "DuckDBPyConnection", database: str, root: Path, stam
         connection.executemany(f"INSERT INTO {database}.{_STATE} VALUES (?, ?, ?)", states)
 
 
-def _insert_rows(connection: "DuckDBPyConnection", table: str, run: str, results: Iterable[Result]) -> None:
+def _insert_rows(connection: "duckdb.DuckDBPyConnection", table: str, run: str, results: Iterable[Result]) -> None:
     """Insert all results at once: one statement per row costs a hundred times as much."""
     rows = [
         [
@@ -441,7 +438,7 @@ def _insert_rows(connection: "DuckDBPyConnection", table: str, run: str, results
         connection.execute(f"INSERT INTO {table} SELECT {', '.join(f'unnest(?::{kind}[])' for kind in kinds)}", lists)
 
 
-def _insert_results(connection: "DuckDBPyConnection", database: str, entries: Sequence[RunEntry]) -> Collection[str]:
+def _insert_results(connection: "duckdb.DuckDBPyConnection", database: str, entries: Sequence[RunEntry]) -> Collection[str]:
     """Insert results; return the names of the runs that were added. A run that is damaged, deleted or restarted meanwhile is left out."""
     names = ", ".join(_IN_A_LINE)
     columns = ", ".join(f"{name}: '{kind}'" for name, kind in _IN_A_LINE.items())
@@ -464,7 +461,7 @@ def _insert_results(connection: "DuckDBPyConnection", database: str, entries: Se
         return {entries[0].name}
 
 
-def _without_cut(connection: "DuckDBPyConnection", database: str, entries: Sequence[RunEntry]) -> Collection[str]:
+def _without_cut(connection: "duckdb.DuckDBPyConnection", database: str, entries: Sequence[RunEntry]) -> Collection[str]:
     """Return the names of runs with as many results as they say; remove the results of the others."""
     query = f"SELECT run, count(*) FROM {database}.results WHERE run IN (SELECT unnest(?)) GROUP BY run"
     lengths = dict(connection.execute(query, [[entry.name for entry in entries]]).fetchall())
@@ -474,7 +471,7 @@ def _without_cut(connection: "DuckDBPyConnection", database: str, entries: Seque
     return n_gold.keys() - set(cut)
 
 
-def _add_fields(connection: "DuckDBPyConnection", database: str, runs: Sequence[str]) -> None:
+def _add_fields(connection: "duckdb.DuckDBPyConnection", database: str, runs: Sequence[str]) -> None:
     numbers = [f"TRY_CAST(field.value->>'{name}' AS DOUBLE)" for name in ("precision", "recall", "f1")]
     connection.execute(
         f"INSERT INTO {database}.fields SELECT run, instance_id, field.value->>'path', {', '.join(numbers)} "

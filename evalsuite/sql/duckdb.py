@@ -17,7 +17,7 @@ from datetime import date, datetime, time
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import FaultError, UsageError
@@ -42,10 +42,6 @@ from evalsuite.sql.session import (
     text_of,
     unread_database_error,
 )
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
 
 _FORMATS = [b"u", b"l"]
 
@@ -120,7 +116,7 @@ def _view(place: int, n_bytes: int) -> memoryview:
 _NODES: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
 
 
-def refuse_changes(connection: "DuckDBPyConnection", sql: str) -> None:
+def refuse_changes(connection: "duckdb.DuckDBPyConnection", sql: str) -> None:
     """Raise SQL_NOT_ALLOWED unless the text is one SELECT that only selects, or a form of one in DuckDB: PIVOT, SUMMARIZE, SHOW."""
     statements = connection.extract_statements(sql)
     if [statement.type for statement in statements] == [duckdb.StatementType.MULTI]:
@@ -133,7 +129,7 @@ def refuse_changes(connection: "DuckDBPyConnection", sql: str) -> None:
         )
 
 
-def _refuse_nodes(connection: "DuckDBPyConnection", sql: str) -> None:
+def _refuse_nodes(connection: "duckdb.DuckDBPyConnection", sql: str) -> None:
     row = connection.execute("SELECT system.main.json_serialize_sql($1)", [sql]).fetchone()
     tree = json.loads(row[0]) if row else {"error": True}
     if tree["error"]:
@@ -143,7 +139,7 @@ def _refuse_nodes(connection: "DuckDBPyConnection", sql: str) -> None:
         raise not_allowed_error(NOT_SELECT, ", ".join(kind.removesuffix("_NODE") for kind in refused))
 
 
-def _refuse_all_but_pivot(connection: "DuckDBPyConnection", sql: str) -> None:
+def _refuse_all_but_pivot(connection: "duckdb.DuckDBPyConnection", sql: str) -> None:
     """Raise unless the text is a SELECT with a PIVOT that takes its columns from the data.
 
     DuckDB splits it into two statements, which it cannot serialise. Only a SELECT can be in brackets, a change in its WITH has keywords of
@@ -359,7 +355,7 @@ def _config(limits: QueryLimits) -> dict[str, str | bool | int | float | list[st
     return {**_CONFIG, "memory_limit": f"{max(64, limits.memory_mib // 2)}MiB"}
 
 
-def _open_folder(folder: Path, limits: QueryLimits, name: str) -> "tuple[DuckDBPyConnection, list[Path]]":
+def _open_folder(folder: Path, limits: QueryLimits, name: str) -> "tuple[duckdb.DuckDBPyConnection, list[Path]]":
     """A connection in memory with a view `<file's stem>` for each file directly in the folder; only these files can be read."""
     files = sorted(path for path in folder.iterdir() if path.suffix.lower() in _READERS and path.is_file())
     if not files:
@@ -383,7 +379,7 @@ def _quote_path(path: Path) -> str:
 class DuckdbSession(Session):
     """One locked connection."""
 
-    def __init__(self, connection: "DuckDBPyConnection", files: Sequence[Path], clock: int = 0) -> None:
+    def __init__(self, connection: "duckdb.DuckDBPyConnection", files: Sequence[Path], clock: int = 0) -> None:
         self.connection, self._clock = connection, clock
         self._files = files
         self._lines: Generator[Lines] | None = None

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from itertools import islice, zip_longest
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evalsuite.analysis.leaderboard.pairing import (
     FieldNumbers,
@@ -38,7 +38,7 @@ from evalsuite.analysis.leaderboard.pairing import (
 )
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UsageError, count_words
-from evalsuite.core.import_ref import np
+from evalsuite.core.import_ref import NDArray, np
 from evalsuite.core.status import ZERO, check_level, default_level, raw_value, shows
 from evalsuite.core.types import Result, Rule
 from evalsuite.runs.corrected_scores import HumanEstimate, human_difference
@@ -47,9 +47,6 @@ from evalsuite.stats.power import Units, detectable, n_needed, power_units
 from evalsuite.stats.samples import N_RESAMPLES, SEED, differences, is_binary, mean
 from evalsuite.stats.significance import PairedTest, Significance, adjust, compare_paired, difference_interval, interval_note, sign_flip
 from evalsuite.stats.units import at_one_length, fields_of_units, units_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

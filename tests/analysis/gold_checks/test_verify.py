@@ -188,7 +188,7 @@ def test_a_row_of_another_form_is_named_by_its_line(made: Path) -> None:
     told = ["as it was written", "is not as a run writes it"]
     findings = [
         {"name": name, "good": not differs, "says": says, "differs": differs}
-        for name, says, differs in zip((RUN, RESULTS), told, ([], ["line 2: not a result line"]), strict=True)
+        for name, says, differs in zip((RUN, RESULTS), told, ((), ("line 2: not a result line",)), strict=True)
     ]
     notes = ["nothing else was checked: the run's own files cannot be trusted"]
     counts = {"good": False, "exit_code": 1, "n_verified": 0, "n_gold": 0, "seed": None}
