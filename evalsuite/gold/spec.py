@@ -19,7 +19,7 @@ from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, GoldError,
 from evalsuite.core.registry import UnknownScorerError
 from evalsuite.core.types import Check, Gold, GoldInstance, Problem, Submission, Suite
 from evalsuite.gold.suite_yaml import class_schema, names_class, read_suite
-from evalsuite.readers.json_text import Entry, Layout, Obj, read_objects
+from evalsuite.readers.json_text import Entry, Layout, Obj
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import SPEC_PATTERN, open_trusted
 from evalsuite.scorers import SCORERS
@@ -129,15 +129,7 @@ MakeInstance = Callable[[Obj, str, Suite], GoldInstance]
 ReadEntries = Callable[..., Iterable[Entry]]
 
 
-def read_spec(
-    spec: Path,
-    limits: Limits,
-    make: MakeInstance,
-    *,
-    layout: str = "original",
-    entries: ReadEntries = read_objects,
-    plugins: bool,
-) -> Gold:
+def read_spec(spec: Path, limits: Limits, make: MakeInstance, *, layout: str, entries: ReadEntries, plugins: bool) -> Gold:
     """Return the gold of one spec file, with `make(entry, where, suite)` for each entry. Raises as `read_gold` does."""
     suite = read_suite(spec.parent, plugins=plugins)
     name = f"{spec.resolve().parent.name}/{spec.name}"

@@ -392,9 +392,7 @@ class Drift:
         }
 
 
-def find_drifts(
-    entries: Iterable[RunEntry], options: RunOptions, *, gold: Path | None = None, progress: Progress | None = None
-) -> Iterator[Drift]:
+def find_drifts(entries: Iterable[RunEntry], options: RunOptions, *, gold: Path | None, progress: Progress | None) -> Iterator[Drift]:
     """Yield the drift of each run. Nothing is saved or taken from a cache; a run that cannot be scored again has the reason.
 
     Raises `UsageError` if the folder of databases is missing, `MachineError`.

@@ -308,9 +308,7 @@ class RpcClient:
             return self._worker
 
 
-def pack_setup(
-    limits: Mapping[str, int | float], readable: Sequence[str], *, sandboxed: bool, more: Mapping[str, Any] | None = None
-) -> bytes:
+def pack_setup(limits: Mapping[str, int | float], readable: Sequence[str], *, sandboxed: bool, more: Mapping[str, Any] | None) -> bytes:
     """Return the first message to a worker (see `worker_main.main`), pickled by the trusted side."""
     return pickle.dumps({"sandboxed": sandboxed, "limits": dict(limits), "readable": list(readable), **(more or {})})
 

@@ -32,6 +32,7 @@ from evalsuite.core.errors import (
     reason_of,
 )
 from evalsuite.core.registry import fits, readable
+from evalsuite.core.scores import RULES
 from evalsuite.core.types import METADATA_ARRAY, Gold, Result, Rule, Status, Submission, Task
 from evalsuite.gold.connection_files import Connections, databases_folder
 from evalsuite.gold.errata import ERRATA_FILE, Errata, read_errata
@@ -178,9 +179,7 @@ def _rows_of(data: bytes) -> tuple[tuple[Result, ...], list[str]]:
     return tuple(rows), wrong
 
 
-def own_words(
-    claims: Claims, expected: Mapping[str, Any], *, places: Mapping[str, Path], has_key: bool = False
-) -> Iterator[tuple[str, str]]:
+def own_words(claims: Claims, expected: Mapping[str, Any], *, places: Mapping[str, Path], has_key: bool) -> Iterator[tuple[str, str]]:
     """Return what stays an unverified claim of the run, as (name, value): its maker, cost, and versions that are not installed here.
 
     `expected` is the run.json object as it must be, `places` are the folders of gold and submission that were checked. With a key
@@ -330,8 +329,7 @@ def _options(run: Mapping[str, Any]) -> RunOptions:
 def chosen_rules(run: Mapping[str, Any], gold: Gold) -> Rule | None:
     """Return the chosen rules from the signature: run.json's `options` contain those of the score, chosen or not."""
     word = signature_parts(run["signature"]).get("rules")
-    rules_of_name: dict[str, Rule | None] = {rules_name("default", gold.layout): None, rules_name("official", gold.layout): "official"}
-    rules_of_name[rules_name("strict", gold.layout)] = "strict"
+    rules_of_name = {rules_name(rules or "default", gold.layout): rules for rules in (None, *RULES)}
     if word not in rules_of_name:
         raise UsageError(f"the signature names no rules of this gold: {word!r}")
     return rules_of_name[word]
