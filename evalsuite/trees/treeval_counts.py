@@ -299,10 +299,26 @@ class _RaisesError(Exception):
 def reference_raises(branch: SchemaNode, want: Sequence[Any], got: Sequence[Any]) -> str:
     """Return why the reference has no number for these records, with the path; "" if it has one (as far as values and types show)."""
     try:
+        _check_keys(branch)
         _ReferenceCheck(items=False).branch(branch, want, want, got, got)
     except _RaisesError as reason:
         return str(reason)
     return ""
+
+
+def _check_keys(branch: SchemaNode) -> None:
+    """Raise if a key of records or of items has the name of one of the reference's six rates, which stand next to it there."""
+    for child in branch.children:
+        if child.key in ROOT_KEYS[:6]:
+            raise _RaisesError(f"a key with the name of one of its numbers, {child.path}")
+
+
+def _beyond_numpy(gold: Sequence[Any], answered: Sequence[Any]) -> bool:
+    """Return whether an expected integer has more than 64 bits where not all predicted ones have fewer, or one is beyond every float."""
+    large = [[type(value) is int and not -(2**63) <= value < 2**64 for value in side] for side in (gold, answered)]
+    if any(large[0]) and (any(large[1]) or set(map(type, answered)) != {int}):
+        return True
+    return any(is_large and value.bit_length() > 1024 for value, is_large in zip(answered, large[1], strict=True))
 
 
 def surplus_raises(matched: Sequence[int], n_predicted: int) -> bool:
@@ -364,6 +380,8 @@ class _ReferenceCheck(Columns):
     def _elements(self, node: SchemaNode, want: Sequence[Iterable[Any]], got: Sequence[Iterable[Any]]) -> None:
         left, right = list(chain.from_iterable(want)), list(chain.from_iterable(got))
         if left and right:
+            if node.lists_objects:
+                _check_keys(node.item)
             check = _ReferenceCheck(items=True)
             (check.branch if node.lists_objects else check.leaf)(node.item, left, left, right, right)
 
@@ -377,6 +395,11 @@ class _ReferenceCheck(Columns):
             raise _RaisesError(f"a container in the place of a value at {node.path}")
         if "levenshtein" in names and firsts != {str}:
             raise _RaisesError(f"a value that is no text at {node.path}")
+        if "exact_match" in names and (why := self._exact_raises(gold, answered)):
+            raise _RaisesError(f"{why} at {node.path}")
+
+    def _exact_raises(self, gold: Sequence[Any], answered: Sequence[Any]) -> str:
+        expected, predicted = set(map(type, gold)), set(map(type, answered))
         if self.items:
             clash = (str in predicted and expected != {str}) or (bool(predicted & {float, bool}) and not expected <= {int, float, bool})
             clash = clash or (int in predicted and str in expected)
@@ -384,8 +407,10 @@ class _ReferenceCheck(Columns):
             clash = not isinstance(gold[0], str)
         else:
             clash = not (expected | predicted) <= {int, float, bool}
-        if "exact_match" in names and clash:
-            raise _RaisesError(f"values of different types at {node.path}")
+        if clash:
+            return "values of different types"
+        is_beyond = not isinstance(answered[0], str) and _beyond_numpy(gold, answered)
+        return "an integer of more than 64 bits" if is_beyond else ""
 
 
 RowStatus = Literal["match", "partial", "mismatch", "omission", "hallucination", "both_null"]
