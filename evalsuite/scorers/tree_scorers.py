@@ -85,7 +85,7 @@ def tree_score(
     Range: 0 to 1, higher is better. Source: Treeval.
 
     Args:
-        prediction: the extracted record, or the list of n of them.
+        prediction: the extracted record, or the list of n of them; a list of one (a JSONL of one line) is that record.
         gold: the expected record, or the list of n of them.
         schema: leaf types (string, integer, number, boolean, or your own), [a, b] for a choice, [type] for a list of it; a JSON Schema is
             converted, and without one it is inferred from gold.
@@ -102,7 +102,8 @@ def tree_score(
     """
     prediction, n_repaired = read_broken(prediction, repair=repair)
     references: list[Any] = gold if isinstance(gold, list) else [gold]
-    answers: list[Any] = prediction if isinstance(prediction, list) and isinstance(gold, list) else [prediction]
+    is_list = isinstance(prediction, list) and (isinstance(gold, list) or len(prediction) == 1)
+    answers: list[Any] = prediction if is_list else [prediction]
     lost = next((record for record in answers if isinstance(record, Lost) and record.cause), None)
     how: dict[str, Any] = {"metrics": metrics, "types_metrics": types_metrics, "leaves_metrics": leaves_metrics}
     how |= {"exclusive": exclusive, "hierarchical": hierarchical}
