@@ -274,7 +274,7 @@ def table_sql(pair: TablePair, *, gold: Path, prediction: Path, rules: Rule) -> 
     if a is None or prediction.suffix in (".bz2", ".xz") or gold.suffix in (".bz2", ".xz"):
         return ""
     columns = [(j, k) for j, k in enumerate(a.partners) if k is not None][:50]
-    if not columns:
+    if not columns or not (a.ordered or _n_different(a)):
         return ""
     _, missing, extra = a.equal_rows()
     numbered = a.ordered and not missing and not extra
@@ -303,6 +303,11 @@ def table_sql(pair: TablePair, *, gold: Path, prediction: Path, rules: Rule) -> 
     )
 
 
+def _n_different(a: Alignment) -> int:
+    """Return how many cells and rows differ; 0 if only labels or other columns do."""
+    return a.n_wrong + len(a.missing) + len(a.extra)
+
+
 def _source(side: str, path: Path, name: str, n_columns: int, *, native: bool) -> str:
     """Return a table as the statement names it, its columns x0, x1 ...: one of an attached database, or a CSV file."""
     columns = [f"x{i}" for i in range(n_columns)]
@@ -312,15 +317,27 @@ def _source(side: str, path: Path, name: str, n_columns: int, *, native: bool) -
 
 
 def _compared_value(a: Alignment, j: int, column: int, native: bool) -> str:
-    """Return one column as the statement compares it: numbers rounded, if both sides have only these, else text.
-
-    A cast would turn texts into NULL and hide them.
-    """
-    k = a.partners[j]
-    cells = [*a.columns.gold[j].cells, *(a.columns.predicted[k].cells if k is not None else ())]
-    if all(cell is None or place(cell) is not None for cell in cells):
+    """Return one column as the statement compares it: numbers rounded, if that shows all that differ, else text."""
+    if _is_shown_by_rounding(a, j):
         return f"round(TRY_CAST(x{column} AS DOUBLE), {_DECIMALS[a.rules]})"
     return f"CAST(x{column} AS VARCHAR)" if native else f"nullif(x{column}, '')"
+
+
+# What a cast to DOUBLE reads; it turns `$1,204.50` into NULL.
+_PLAIN_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|")
+
+
+def _is_shown_by_rounding(a: Alignment, j: int) -> bool:
+    """Whether a column contains only plain numbers, and no two that differ are one when rounded."""
+    k = a.partners[j]
+    sides = [(a.gold.columns[a.needed[j]], a.columns.gold[j].cells)]
+    sides += [] if k is None else [(a.prediction.columns[k], a.columns.predicted[k].cells)]
+    for texts, cells in sides:
+        for text, cell in zip(texts, cells, strict=True):
+            if cell is not None and (place(cell) is None or not _PLAIN_NUMBER.fullmatch(str(text))):
+                return False
+    rounded = [[None if (value := place(cell)) is None else round(value, _DECIMALS[a.rules]) for cell in cells] for _, cells in sides]
+    return all(rounded[0][g] != rounded[1][p] for g, p in a.wrong[j])
 
 
 def _sql_text(value: str) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from evalsuite.analysis.causes.table_alignment import TablePair
 from evalsuite.analysis.explain.difference import difference, judge_difference, table_sql, text_difference
+from evalsuite.compare.strict_columns import Terms
 from evalsuite.core.types import Result, Table
 from evalsuite.reports.explain_documents import difference_lines
 from evalsuite.scorers import SCORERS
@@ -127,6 +128,37 @@ def test_the_statement_runs_and_shows_the_differing_rows(tmp_path: Path) -> None
         rules="official",
     )
     assert len(duckdb.connect().execute(sql).fetchall()) == 4
+
+
+@pytest.mark.parametrize(
+    ("golds", "answers", "n"),
+    [
+        (["$1,204.50", "$9.00"], ["$1,204.75", "$9.00"], 2),
+        (["8,99", "1,5"], ["", "1,5"], 2),
+        (["0.000000001", "2"], ["0.000000007", "2"], 2),
+        (["1.50", "2"], ["1.5", "7"], 2),
+    ],
+)
+def test_the_statement_hides_no_number(golds: list[str], answers: list[str], n: int, tmp_path: Path) -> None:
+    """Money, a decimal comma and numbers below the rounding are among the rows that differ; other zeros are not."""
+    import duckdb
+
+    sides = [Table(header=("k", "v"), columns=(["a", "b"], cells), n_rows=2) for cells in (golds, answers)]
+    for side, name in zip(sides, ("g.csv", "p.csv"), strict=True):
+        lines = ["k,v", *(f'{key},"{cell}"' for key, cell in zip(*side.columns, strict=True))]
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    pair = TablePair(sides[1], sides[0], (), False, terms=Terms(abs_tol=0.0, rel_tol=1e-9))
+    sql = table_sql(pair, gold=tmp_path / "g.csv", prediction=tmp_path / "p.csv", rules="strict")
+    assert len(duckdb.sql(sql).fetchall()) == n
+
+
+def test_exchanged_labels_have_no_statement() -> None:
+    """Where only the names of columns differ no row does, and there is no statement without a row."""
+    gold, answer = (
+        Table(header=header, columns=(["Oslo"], ["9"], ["21"]), n_rows=1) for header in (("c", "low", "up"), ("c", "up", "low"))
+    )
+    pair = TablePair(answer, gold, (), False)
+    assert table_sql(pair, gold=Path("g.csv"), prediction=Path("p.csv"), rules="strict") == ""
 
 
 def test_texts_are_compared_word_by_word() -> None:
