@@ -216,6 +216,8 @@ def contamination_document(contamination: "Contamination", name: str) -> Documen
         if contamination.n_too_short:
             few = f"{contamination.n_too_short} of {contamination.n_texts} texts of gold"
             lines.append(f"{few} are too short to check (--words sets shorter n-grams)")
+        if files := contamination.not_text:
+            lines.append(f"{len(files)} of {count_words(contamination.n_files, 'file')} not searched, no UTF-8 text: {id_list(files)}")
         yield Section(look="lines", lines=lines)
 
     tables: dict[Form, Table[Overlap]] = dict.fromkeys(("csv", "parquet"), Table(columns=columns, rows=contamination.overlaps))

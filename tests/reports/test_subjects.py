@@ -87,7 +87,8 @@ def documents() -> dict[str, Document]:
         "explanation": explanation_document(f"q {EVIL}", evidence),
         "bundle": bundle_document(bundle, files_of(bundle)),
         "contamination": contamination_document(
-            Contamination(n_words=13, n_texts=2, n_too_short=1, n_instances=2, overlaps=(overlap,)), f"s {EVIL}"
+            Contamination(n_words=13, n_texts=2, n_too_short=1, n_instances=2, n_files=2, not_text=(f"{EVIL}.zip",), overlaps=(overlap,)),
+            f"s {EVIL}",
         ),
         "suspects": suspects_document(Suspects(suspects=(suspect,), n_instances=2, n_units=2, n_runs=3, n_voices=3, notes=(EVIL,))),
         "verification": verified_document(Verified(name=f"r {EVIL}", findings=(finding,), n_gold=2, claimed=(("model", EVIL),))),

@@ -10,8 +10,10 @@ import gzip
 import lzma
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -118,6 +120,7 @@ SHORTEST = 8
 _WORD = re.compile(r"\w+")
 _CHUNK = 1 << 20
 _SHOWN_WORDS = 20
+_FEW_TEXTS: Final = 16
 _OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
@@ -154,12 +157,17 @@ class Overlap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contamination:
-    """The texts of gold that the files contain, the largest share first; `n_too_short` texts are too short to rule out chance."""
+    """The texts of gold that the files contain, the largest share first; `n_too_short` texts are too short to rule out chance.
+
+    Files in `not_text` are binary (an archive, Parquet, UTF-16): what they contain was not searched.
+    """
 
     n_words: int
     n_texts: int
     n_too_short: int
     n_instances: int
+    n_files: int
+    not_text: tuple[str, ...]
     overlaps: tuple[Overlap, ...]
 
     def instances_over(self, share: float) -> list[str]:
@@ -168,7 +176,7 @@ class Contamination:
 
     def to_json(self) -> dict[str, Any]:
         """The same as a JSON object."""
-        counts = {name: getattr(self, name) for name in ("n_words", "n_texts", "n_too_short", "n_instances")}
+        counts = {name: getattr(self, name) for name in ("n_words", "n_texts", "n_too_short", "n_instances", "n_files", "not_text")}
         return {**counts, "overlaps": [overlap.to_json() for overlap in self.overlaps]}
 
 
@@ -184,7 +192,8 @@ def contamination(texts: Sequence[GoldText], files: Iterable[Path], *, n_words: 
     if n_words < 1:
         raise UsageError(f"n-grams of {n_words} words", hint="a number from 1")
     index = _Index(texts, n_words)
-    for file in files:
+    paths = list(files)
+    for file in paths:
         _search(file, index)
     overlaps = sorted(index.overlaps(), key=lambda overlap: (-overlap.share, -overlap.longest.n_words))
     return Contamination(
@@ -192,6 +201,8 @@ def contamination(texts: Sequence[GoldText], files: Iterable[Path], *, n_words: 
         n_texts=len(texts),
         n_too_short=sum(size == 0 for size in index.n_grams),
         n_instances=len({text.instance_id for text in texts}),
+        n_files=len(paths),
+        not_text=tuple(index.not_text),
         overlaps=tuple(overlaps),
     )
 
@@ -206,13 +217,17 @@ class _Index:
 
     def __init__(self, texts: Sequence[GoldText], n_words: int) -> None:
         self.texts = texts
-        # n-gram -> the texts that contain it; the key is the words joined by a blank.
-        self.holders: dict[str, tuple[int, ...]] = {}
+        # n-gram -> the texts that contain it, equal sets as one object; the key is the words joined by a blank.
+        self.holders: dict[str, frozenset[int]] = {}
         self.sizes: set[int] = set()
         self.vocabulary: set[str] = set()
         self.n_grams: list[int] = []
-        self.found: list[set[str]] = [set() for _ in texts]
+        self.found: set[str] = set()
+        self.not_text: list[str] = []
         self.longest: list[Hit | None] = [None for _ in texts]
+        # Stretches that many texts share and that were searched before.
+        self.shared: set[tuple[tuple[frozenset[int], int], ...]] = set()
+        holders: dict[str, list[int]] = {}
         for number, text in enumerate(texts):
             words = [word for piece in text.pieces for word in _WORD.findall(_fold_text(piece))]
             size = min(n_words, len(words))
@@ -223,11 +238,21 @@ class _Index:
             if grams:
                 self.sizes.add(size)
                 self.vocabulary.update(words)
+            own = [number]
             for gram in grams:
-                self.holders[gram] = (*self.holders.get(gram, ()), number)
+                numbers = holders.setdefault(gram, own)
+                if len(numbers) > 1:
+                    numbers.append(number)
+                elif numbers is not own:
+                    holders[gram] = [*numbers, number]
+        sets: dict[tuple[int, ...], frozenset[int]] = {}
+        while holders:
+            gram, numbers = holders.popitem()
+            self.holders[gram] = sets.setdefault(tuple(numbers), frozenset(numbers))
 
     def overlaps(self) -> Iterator[Overlap]:
         """Return the texts with at least one match."""
+        n_found = Counter(number for gram in self.found for number in self.holders[gram])
         for number, text in enumerate(self.texts):
             longest = self.longest[number]
             if longest is not None:
@@ -236,7 +261,7 @@ class _Index:
                     part=text.part,
                     where=text.where,
                     n_grams=self.n_grams[number],
-                    n_found=len(self.found[number]),
+                    n_found=n_found[number],
                     longest=longest,
                 )
 
@@ -248,7 +273,7 @@ def _search(file: Path, index: _Index) -> None:
     shortest, overlap = min(index.sizes), max(index.sizes) - 1
     words: list[str] = []
     lines: list[int] = []
-    for line, line_words in _words_by_line(file):
+    for line, line_words in _words_by_line(file, index):
         for word in line_words:
             if word in index.vocabulary:
                 words.append(word)
@@ -267,30 +292,62 @@ def _search(file: Path, index: _Index) -> None:
 
 def _look_up(words: Sequence[str], lines: Sequence[int], index: _Index, file: Path) -> None:
     for size in index.sizes:
-        # text of gold -> (start of its current run of n-grams, start of the run's last n-gram)
-        runs: dict[int, tuple[int, int]] = {}
+        # Consecutive n-grams of gold as [texts that contain each of them, start, end].
+        runs: list[tuple[frozenset[int], int, int]] = []
         for at in range(len(words) - size + 1):
             gram = " ".join(words[at : at + size])
-            for number in index.holders.get(gram, ()):
-                begin, last = runs.get(number, (at, at))
-                begin = begin if at - last <= 1 else at
-                runs[number] = (begin, at)
-                index.found[number].add(gram)
-                length, best = at - begin + size, index.longest[number]
-                if best is None or length > best.n_words:
-                    text = " ".join(words[begin : begin + min(length, _SHOWN_WORDS)])
-                    index.longest[number] = Hit(file=str(file), line=lines[begin], n_words=length, text=text)
+            texts = index.holders.get(gram)
+            if texts is None:
+                continue
+            index.found.add(gram)
+            if runs and runs[-1][2] < at:
+                _keep_longest(runs, size, words, lines, index, file)
+                runs = []
+            start = runs.pop()[1] if runs and runs[-1][0] is texts else at
+            runs.append((texts, start, at + 1))
+        _keep_longest(runs, size, words, lines, index, file)
 
 
-def _words_by_line(file: Path) -> Iterator[tuple[int, list[str]]]:
+def _keep_longest(
+    runs: Sequence[tuple[frozenset[int], int, int]], size: int, words: Sequence[str], lines: Sequence[int], index: _Index, file: Path
+) -> None:
+    """Keep each text's longest stretch; words that many texts share are looked at once, however often the files repeat them."""
+    ends: dict[int, int] = {}
+    for is_shared, group in groupby(range(len(runs)), key=lambda at: len(runs[at][0]) > _FEW_TEXTS):
+        places = list(group)
+        stretch = tuple((runs[at][0], runs[at][2] - runs[at][1]) for at in places)
+        if is_shared and stretch in index.shared:
+            continue
+        if is_shared:
+            index.shared.add(stretch)
+        for at in places:
+            for number in runs[at][0]:
+                if ends.get(number, -1) >= at:
+                    continue
+                first, last = at, at
+                while first > 0 and number in runs[first - 1][0]:
+                    first -= 1
+                while last + 1 < len(runs) and number in runs[last + 1][0]:
+                    last += 1
+                ends[number] = last
+                begin, best = runs[first][1], index.longest[number]
+                n_words = runs[last][2] - begin + size - 1
+                if best is None or n_words > best.n_words:
+                    text = " ".join(words[begin : begin + min(n_words, _SHOWN_WORDS)])
+                    index.longest[number] = Hit(file=str(file), line=lines[begin], n_words=n_words, text=text)
+
+
+def _words_by_line(file: Path, index: _Index) -> Iterator[tuple[int, list[str]]]:
     """Yield (number, words) of each line of a file, read in pieces; a very long line comes in several. Bytes that are not UTF-8 are not
-    words.
+    words; a file with a NUL is named as binary.
     """
     opener = _OPEN.get(file.suffix.lower())
     try:
         with opener(file, "rt", encoding="utf-8", errors="replace") if opener else file.open(encoding="utf-8", errors="replace") as handle:
             line = 1
             for piece in _pieces(handle):
+                if "\0" in piece and str(file) not in index.not_text[-1:]:
+                    index.not_text.append(str(file))
                 for number, part in enumerate(_fold_text(piece).split("\n"), start=line):
                     yield number, _WORD.findall(part)
                 line += piece.count("\n")
@@ -312,11 +369,13 @@ def _pieces(handle: IO[str]) -> Iterator[str]:
     yield rest
 
 
-def text_files(paths: Iterable[Path]) -> list[Path]:
-    """Return the files to read: each path itself, or all files of a folder. Raises `UsageError` for a missing one."""
+def text_files(paths: Sequence[Path]) -> list[Path]:
+    """Return the files to read: each path itself, or all files of a folder. Raises `UsageError` for a missing one, or if there is none."""
     files: list[Path] = []
     for path in paths:
         if not path.exists():
             raise UsageError(f"no such file: {path}", hint="--against needs text files, or folders of them")
         files += sorted(item for item in path.rglob("*") if item.is_file()) if path.is_dir() else [path]
+    if not files:
+        raise UsageError(f"no file in {paths[0]}", hint="--against needs text files, or folders of them")
     return files

@@ -3,7 +3,9 @@
 import gzip
 import json
 import re
+import sys
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -16,6 +18,8 @@ from evalsuite.cli import main
 from evalsuite.core.errors import UsageError
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.limits import resolve_limits
+from evalsuite.reports import encode
+from evalsuite.reports.analysis_documents import contamination_document
 from tests.conftest import ROOT
 from tests.properties import examples
 
@@ -50,19 +54,69 @@ words = st.lists(st.sampled_from(["a", "b", "c", "B", "x", "y,", "\n", "z\n"]), 
 
 
 @examples(200, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(gold=words, content=words, n=st.integers(1, 10), chunk=st.sampled_from([1, 3, 7, 1 << 20]))
-def test_the_streaming_search_finds_what_a_plain_one_finds(tmp_path: Path, gold: str, content: str, n: int, chunk: int) -> None:
-    """Shares equal the plain model's whatever the size of the pieces; the longest stretch too where none is cut."""
+@given(
+    golds=st.lists(words, min_size=1, max_size=4),
+    content=words,
+    n=st.integers(1, 10),
+    chunk=st.sampled_from([1, 3, 7, 1 << 20]),
+    few=st.sampled_from([0, 1, 16]),
+)
+def test_the_streaming_search_finds_what_a_plain_one_finds(
+    tmp_path: Path, golds: list[str], content: str, n: int, chunk: int, few: int
+) -> None:
+    """Shares equal the plain model's whatever the size of the pieces and however many texts share them; so does the longest stretch,
+    where none is cut.
+    """
     file = tmp_path / "t.txt"
     file.write_text(content)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(subject, "_CHUNK", chunk)
-        found = contamination([text(gold)], [file], n_words=n)
-    n_grams, n_found, longest = plain((gold,), content, n)
-    assert sum(one.n_found for one in found.overlaps) == n_found
-    assert all(one.n_grams == n_grams for one in found.overlaps)
-    if chunk == 1 << 20:
-        assert max((one.longest.n_words for one in found.overlaps), default=0) == longest
+        patch.setattr(subject, "_FEW_TEXTS", few)
+        found = contamination([text(gold, part=str(at)) for at, gold in enumerate(golds)], [file], n_words=n)
+    overlaps = {one.part: one for one in found.overlaps}
+    for at, gold in enumerate(golds):
+        n_grams, n_found, longest = plain((gold,), content, n)
+        one = overlaps.get(str(at))
+        assert (one.n_grams, one.n_found) == (n_grams, n_found) if one is not None else n_found == 0
+        if chunk == 1 << 20:
+            assert (one.longest.n_words if one is not None else 0) == longest
+
+
+def test_an_introduction_that_all_questions_share_costs_each_once(tmp_path: Path) -> None:
+    """Twice the questions, in a file of twice as many, cost at most three times the lines of the program."""
+
+    def n_lines(n: int) -> int:
+        questions = [f"{QUESTION} Answer for the shop with the number {at}." for at in range(n)]
+        (tmp_path / "c.txt").write_text("\n".join(f"{question} a" for question in questions))
+        count = 0
+
+        def look(frame: FrameType, event: str, _: Any) -> Any:
+            nonlocal count
+            count += event == "line"
+            return look if frame.f_code.co_filename == subject.__file__ else None
+
+        before = sys.gettrace()
+        sys.settrace(look)
+        try:
+            contamination([text(question) for question in questions], [tmp_path / "c.txt"])
+        finally:
+            sys.settrace(before)
+        return count
+
+    assert n_lines(60) < 3 * n_lines(30)
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+    """What an archive or UTF-16 contains was not searched, and the report says so; a folder without a file is an error."""
+    (tmp_path / "c.zip").write_bytes(b"PK\3\4\0\0" * 9)
+    (tmp_path / "d.txt").write_text(QUESTION, encoding="utf-16")
+    (tmp_path / "e.txt").write_text("nothing")
+    found = contamination([text(QUESTION)], text_files([tmp_path]))
+    assert (found.n_files, found.not_text) == (3, (str(tmp_path / "c.zip"), str(tmp_path / "d.txt")))
+    assert "2 of 3 files not searched, no UTF-8 text: " in b"".join(encode(contamination_document(found, "gold"), ".md")).decode()
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match="no file in"):
+        text_files([tmp_path / "empty"])
 
 
 def test_layout_case_and_punctuation_do_not_hide(tmp_path: Path) -> None:
