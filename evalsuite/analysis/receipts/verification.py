@@ -11,7 +11,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
@@ -51,7 +51,7 @@ from evalsuite.runs.history import METADATA_KEYS, RunEntry, read_run, refuse_no_
 from evalsuite.runs.instance_checks import skip_unscorable
 from evalsuite.runs.plan import by_tag, plan, rules_of, signature_of, warnings_of
 from evalsuite.runs.rescoring import parse_shard, place_of
-from evalsuite.runs.run_files import UNITS, is_intact, json_safe, read_json, result_line, result_of, whole_units
+from evalsuite.runs.run_files import UNITS, is_intact, json_safe, result_line, result_of, whole_units
 from evalsuite.runs.run_folder import RESULTS, RUN, claimed_signer, read_public_key, root_of, why_not_sealed, why_not_signed
 from evalsuite.runs.run_options import VERDICT_PACKAGES, RunOptions, changed_parts, rules_name, signature_parts
 from evalsuite.runs.scoring import Progress, Run, run, with_notes
@@ -715,9 +715,6 @@ def _find_differing_keys(expected: Mapping[str, Any], recorded: Mapping[str, Any
             yield f"{above}{key}"
 
 
-_TEXTS: Final = ("submission", "submission_hash", "signature", "root", "seal")
-
-
 def verify_receipt(
     file: Path, *, submission: Path | None, gold: Path | None, key: Path | None, options: RunOptions, progress: Progress | None = None
 ) -> Verified:
@@ -731,7 +728,7 @@ def verify_receipt(
     findings, checked = [], set[str]()
     if key is not None:
         why = why_not_sealed(receipt.get("signed"), str(receipt["seal"]), read_public_key(key))
-        findings.append(Finding(name="signature", good=not why, says=why or f"the seal was made with the key of {key}"))
+        findings.append(Finding(name="signature", good=not why, says=why or f"the key of {key} signed the seal, and no other field"))
         checked.add("seal")
     verified = Verified(name=file.name, findings=tuple(findings), n_gold=int(receipt["n_instances"]))
     if submission is None or gold is None:
@@ -740,7 +737,7 @@ def verify_receipt(
             now = submission_hash(read_submission_in_worker(submission, None, resolve_limits(), isolation=options.isolation))
             findings.append(_is_submission(receipt, now, submission))
             checked.add("submission_hash")
-        return replace(verified, findings=tuple(findings), left_out={"rows": without}, claimed=tuple(_claims(receipt, checked)))
+        return replace(verified, findings=tuple(findings), left_out={"rows": without}, claimed=tuple(_claims(receipt, checked, {})))
     # The options of the receipt's run, as far as its signature contains them.
     parts = signature_parts(receipt["signature"])
     limits = {CLOCK: clock_of(parts["clock"])} if parts.get("clock") else {}
@@ -748,45 +745,42 @@ def verify_receipt(
     options = replace(options, rules=chosen_rules(receipt, read_gold(gold)), limits=limits, invalid_as=invalid_as)
     with TempDir() as scratch:
         second_run = run(submission, gold, replace(options, out=scratch / "run"), progress=progress)
-    changes = {
-        name: f"{name} {then} then, {now} now" for name, (then, now) in changed_parts(receipt["signature"], second_run.signature).items()
-    }
-    others = tuple(text for name, text in changes.items() if name not in VERSIONS)
+    changed = changed_parts(receipt["signature"], second_run.signature)
+    changes = {name: f"{then} then, {now} now" for name, (then, now) in changed.items()}
+    others = tuple(f"{name} {text}" for name, text in changes.items() if name not in VERSIONS)
     says = "something else" if others else "the same gold and rules"
     findings.append(_is_submission(receipt, second_run.submission_hash or "", submission))
     findings.append(Finding(name="scored under", good=not others, says=says, differs=others))
     n, left_out = second_run.summary.n_gold, {}
-    if n != receipt["n_instances"]:
-        left_out["rows"] = f"the receipt is about {receipt['n_instances']} of {n} instances: a part of gold was hidden then"
+    if 0 <= receipt["n_instances"] < n:
+        left_out["rows"] = f"the receipt is about {receipt['n_instances']} of {n} instances, and does not name them"
     elif findings[-1].good and findings[-2].good:
         if changes and second_run.root != receipt["root"]:
-            left_out["rows"] = f"they were scored by other versions: {', '.join(changes.values())}"
+            left_out["rows"] = f"they were scored by other versions: {', '.join(map(' '.join, changes.items()))}"
         else:
             findings.append(_is_same(receipt, second_run))
             verified = replace(verified, n_verified=n if findings[-1].good else 0)
             checked |= {"root", "score"}
-    claimed = tuple(_claims(receipt, checked | {"submission_hash", "signature"}))
+    claimed = tuple(_claims(receipt, checked | {"submission_hash", "signature"}, changes))
     return replace(verified, findings=tuple(findings), left_out=left_out, claimed=claimed)
 
 
 def _is_same(recorded: Mapping[str, Any], rerun: Run) -> Finding:
-    pairs = {
-        "root": (recorded["root"], rerun.root),
-        "score": (recorded.get("score"), score_or_mean(rerun.summary.to_json())),
-    }.items()
-    differs = tuple(f"{name}: {then} then, {now} now" for name, (then, now) in pairs if then != now)
+    now = {"n_instances": rerun.summary.n_gold, "root": rerun.root, "score": score_or_mean(rerun.summary.to_json())}
+    differs = tuple(f"{name}: {recorded.get(name)} then, {value} now" for name, value in now.items() if recorded.get(name) != value)
     says = "gives the same verdict for every instance, and the same score" if not differs else "gives something else"
     return Finding(name="scored again", good=not differs, says=says, differs=differs)
 
 
 def _read(file: Path) -> Mapping[str, Any]:
-    recorded = read_json(file)
-    kinds = {**dict.fromkeys(_TEXTS, str), "n_instances": int}
-    if isinstance(recorded, dict) and all(isinstance(recorded.get(name), kind) for name, kind in kinds.items()):
+    recorded = None
+    with suppress(OSError):
+        recorded = _object(file.read_bytes())
+    kinds = {**dict.fromkeys(("submission", "submission_hash", "signature", "root", "seal"), str), "n_instances": int}
+    if recorded is not None and all(type(recorded.get(name)) is kind for name, kind in kinds.items()):
         return recorded
-    raise UsageError(
-        f"{file} is no receipt", hint="a receipt is the .json next to a page of `leaderboard --site`; for a run name its folder"
-    )
+    hint = "a receipt is the .json next to a page of `leaderboard --site`; for a run name its folder"
+    raise UsageError(f"{file} is no receipt", hint=hint)
 
 
 def _is_submission(recorded: Mapping[str, Any], now: str, place: Path) -> Finding:
@@ -794,7 +788,8 @@ def _is_submission(recorded: Mapping[str, Any], now: str, place: Path) -> Findin
     return Finding(name="submission", good=good, says=f"{place} is {'what was submitted' if good else f'not what was submitted ({now})'}")
 
 
-def _claims(recorded: Mapping[str, Any], checked: set[str]) -> Iterator[tuple[str, str]]:
-    for name in (*_TEXTS, "score", "received"):
-        if name not in checked and recorded.get(name) is not None:
-            yield name, str(recorded[name])
+def _claims(recorded: Mapping[str, Any], checked: set[str], changes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for name, value in recorded.items():
+        if name not in {*checked, "n_instances", "signed"} and value is not None:
+            yield name, value if isinstance(value, str) else plain(value)
+    yield from ((f"signature.{name}", text) for name, text in changes.items() if name in VERSIONS)

@@ -62,6 +62,7 @@ def test_a_receipt_fits_its_submission_and_gold(receipt: Path, capsys: pytest.Ca
     [
         ("score", 1.0, "scored again"),
         ("root", "0" * 64, "scored again"),
+        ("n_instances", 9, "scored again"),
         ("submission_hash", "0" * 32, "submission"),
         ("signature", "evalsuite:0.1.0|rules:strict|gold:000000000000", "scored under"),
     ],
@@ -82,7 +83,7 @@ def test_rows_that_cannot_be_compared(receipt: Path, capsys: pytest.CaptureFixtu
     recorded = json.loads(receipt.read_text())
     old = recorded["signature"].replace("evalsuite:", "evalsuite:0.0.")
     assert old != recorded["signature"]
-    part = "the receipt is about 4 of 8 instances: a part of gold was hidden then"
+    part = "the receipt is about 4 of 8 instances, and does not name them"
     for change, code, why in (
         ({"signature": old}, 0, None),
         ({"signature": old, "root": "0" * 64}, 4, "they were scored by other versions: evalsuite 0.0."),
@@ -95,10 +96,22 @@ def test_rows_that_cannot_be_compared(receipt: Path, capsys: pytest.CaptureFixtu
         assert (found_code, found["n_verified"]) == (code, 0 if why else 8)
         assert rows == why or (why and rows.startswith(why))
         assert ("root" in found["claimed"], "score" in found["claimed"]) == (bool(why), bool(why))
+        assert ("signature.evalsuite" in found["claimed"]) == ("signature" in change)
         says = {finding["name"]: finding["says"] for finding in found["findings"]}
         assert (says["submission"], says["scored under"]) == ("subs/alice is what was submitted", "the same gold and rules")
         if not why:
             assert says["scored again"] == "gives the same verdict for every instance, and the same score"
+
+
+def test_what_nobody_can_confirm_is_named_and_a_key_stands_once(receipt: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A further field is a claim; a second score, which another reader would take for the first, is no receipt."""
+    text = receipt.read_text()
+    receipt.write_text(json.dumps({**json.loads(text), "rank": 1}))
+    code, found = verified(receipt, capsys, *BOTH)
+    assert (code, found["claimed"]["rank"]) == (0, "1")
+    for more in ('{"score": 1.0, ', '{"n_instances": 8, '):
+        receipt.write_text(text.replace("{", more, 1))
+        assert "is no receipt" in said("verify", str(receipt), code=2)
 
 
 def test_another_submission_is_not_what_was_handed_in(receipt: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,6 +135,7 @@ def test_a_signed_receipt_and_other_files(receipt: Path, host: Path, capsys: pyt
     receipt.write_text(json.dumps({**json.loads(receipt.read_text()), **signed}))
     code, found = verified(receipt, capsys, *BOTH, "--key", "host.pub")
     assert (code, "seal" in found["claimed"]) == (0, False)
+    assert found["findings"][0]["says"] == "the key of host.pub signed the seal, and no other field"
     for words, why in ((["gold/suite.yaml"], "is no receipt"), ([str(receipt), "--sample", "2"], "--sample needs a run")):
         (host / "gold/suite.yaml").touch()
         assert why in said("verify", *words, code=2)
