@@ -21,7 +21,7 @@ import hashlib
 import json
 import math
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import combinations
@@ -554,21 +554,21 @@ def suspects(
     Raises:
         UsageError: fewer than two voices, or runs of different golds.
     """
-    firsts = _independent(entries)
-    results = {entry.name: entry.results() for entry in firsts}
+    firsts = _named(_independent(entries))
+    results = {name: entry.results() for name, entry in firsts.items()}
 
     def score(result: Result) -> float | None:
         """Return the score of an answer that was compared; a missing or unreadable one is no evidence about gold."""
         return {None: result.score, "official": result.official, "strict": result.strict}[rules] if result.status == "scored" else None
 
     scores = {run: {result.instance_id: score(result) for result in run_results} for run, run_results in results.items()}
-    notes: list[str] = []
-    answers = {entry.name: _answers(entry, gold, scores[entry.name], notes, isolation=isolation, jobs=jobs) for entry in firsts}
+    notes = list(_different_rules(firsts.values())) if rules is None else []
+    answers = {name: _answers(name, entry, gold, scores[name], notes, isolation=isolation, jobs=jobs) for name, entry in firsts.items()}
     n_instances = len({name for run_results in scores.values() for name in run_results})
     if records:
         units = {run: {result.instance_id: units_of(result, rules) for result in run_results} for run, run_results in results.items()}
         scores, answers = group_by_record(scores, answers, units, notes)
-    ids = list(dict.fromkeys(name for entry in firsts for name in scores[entry.name]))
+    ids = list(dict.fromkeys(name for run_scores in scores.values() for name in run_scores))
     correlations = item_rest(scores, ids)
     if len(firsts) < FEWEST_RUNS:
         notes.append(f"item-rest correlations need {FEWEST_RUNS} submissions, there are {len(firsts)}")
@@ -578,10 +578,10 @@ def suspects(
     posteriors = fitted.posteriors
     for (copy, other), share in fitted.copies.items():
         notes.append(f"{copy} shares {share:.0%} of its answers with {other} beyond chance: they are not two voices")
-    notes += _pairs_without_difference([entry.name for entry in firsts], votes, fitted.copies)
+    notes += _pairs_without_difference(list(firsts), votes, fitted.copies)
     found_suspects = []
     for name, run_results in votes.items():
-        suspect = _suspect(name, firsts, scores, answers, correlations.get(name))
+        suspect = _suspect(name, scores, answers, correlations.get(name))
         suspect = replace(suspect, p_wrong=posteriors[name].p_wrong, worth=value_of_review(run_results, posteriors[name]))
         if suspect.rank_value > 0 or suspect.p_wrong >= WORTH_NAMING:
             found_suspects.append(suspect)
@@ -594,6 +594,13 @@ def suspects(
         notes=tuple(dict.fromkeys(notes)),
         outlook=outlook(votes, posteriors),
     )
+
+
+def _different_rules(entries: Collection[RunEntry]) -> Iterator[str]:
+    """Yield a note if the runs were not judged by the same rules."""
+    judged_by = {str(entry.run.get("options", {}).get("rules")) for entry in entries}
+    if len(judged_by) > 1:
+        yield f"the runs were judged by {' and '.join(sorted(judged_by))} rules: --rules judges all by the same"
 
 
 def _pairs_without_difference(
@@ -626,6 +633,12 @@ def _independent(entries: Sequence[RunEntry]) -> list[RunEntry]:
     if len(set(voices)) < 2:
         raise UsageError("suspects needs runs of at least two submissions", hint="runs of the same files or of one model count once")
     return [entry for i, entry in enumerate(entries) if voices[i] not in voices[:i]]
+
+
+def _named(entries: Sequence[RunEntry]) -> dict[str, RunEntry]:
+    """Return the entries by name, those of one name by folder: `a/out` and `b/out`."""
+    counts = Counter(entry.name for entry in entries)
+    return {entry.name if counts[entry.name] == 1 else str(entry.folder): entry for entry in entries}
 
 
 def _voices(entries: Sequence[RunEntry]) -> list[int]:
@@ -665,34 +678,33 @@ def item_rest(scores: Mapping[str, Mapping[str, float | None]], ids: Sequence[st
 
 def _suspect(
     name: str,
-    entries: Sequence[RunEntry],
     scores: Mapping[str, Mapping[str, float | None]],
     answers: Mapping[str, Mapping[str, tuple[str, str]]],
     correlation: float | None,
 ) -> Suspect:
-    judged_entries = [entry for entry in entries if scores[entry.name].get(name) is not None]
-    right = sum(scores[entry.name][name] == 1 for entry in judged_entries)
+    judged = [run for run, run_scores in scores.items() if run_scores.get(name) is not None]
+    right = sum(scores[run][name] == 1 for run in judged)
     groups: dict[str, list[str]] = defaultdict(list)
-    for entry in judged_entries:
-        if name in answers[entry.name]:
-            groups[answers[entry.name][name][0]].append(entry.name)
+    for run in judged:
+        if name in answers[run]:
+            groups[answers[run][name][0]].append(run)
     group = max(groups.values(), key=len, default=[])
     agreeing = tuple(group) if len(group) > 1 else ()
     reasons = []
     value = 0.0
     if agreeing:
-        value += (len(agreeing) - 1) / (len(judged_entries) - 1)
-        reasons.append(f"{len(agreeing)} of {len(judged_entries)} submissions give the same answer, and gold calls it wrong")
-    if len(judged_entries) > 1 and all(scores[entry.name][name] == 0 for entry in judged_entries):
+        value += (len(agreeing) - 1) / (len(judged) - 1)
+        reasons.append(f"{len(agreeing)} of {len(judged)} submissions give the same answer, and gold calls it wrong")
+    if len(judged) > 1 and all(scores[run][name] == 0 for run in judged):
         value += 0.5
-        reasons.append(f"none of {len(judged_entries)} submissions is right")
+        reasons.append(f"none of {len(judged)} submissions is right")
     if correlation is not None and correlation < 0:
         value -= correlation
         reasons.append(f"the better submissions do worse here: item-rest r = {correlation:.2f}")
     return Suspect(
         instance_id=name,
         rank_value=round(value, 6),
-        n_voices=len(judged_entries),
+        n_voices=len(judged),
         n_right=right,
         agreeing=agreeing,
         shown=answers[agreeing[0]][name][1] if agreeing else "",
@@ -702,7 +714,7 @@ def _suspect(
 
 
 def _answers(
-    entry: RunEntry, gold: Path | None, scores: Mapping[str, float | None], notes: list[str], *, isolation: str, jobs: int
+    run: str, entry: RunEntry, gold: Path | None, scores: Mapping[str, float | None], notes: list[str], *, isolation: str, jobs: int
 ) -> dict[str, tuple[str, str]]:
     """Return instance id -> (digest, words) of each wrong readable answer of a run; a note if the submission is gone or has changed."""
     recorded, options = entry.run.get("gold", {}), entry.run.get("options", {})
@@ -716,10 +728,10 @@ def _answers(
     except MachineError:
         raise
     except EvalsuiteError as error:
-        notes.append(f"the answers of {entry.name} were not compared: {error.message}")
+        notes.append(f"the answers of {run} were not compared: {error.message}")
         return {}
     if submission_hash(submission) != entry.run.get("submission", {}).get("hash"):
-        notes.append(f"the answers of {entry.name} were not compared: its submission has changed since")
+        notes.append(f"the answers of {run} were not compared: its submission has changed since")
         return {}
     ids = {instance.instance_id for instance in read.instances}
     wrong = [name for name, value in scores.items() if value is not None and value < 1 and name in ids]

@@ -9,6 +9,7 @@ import pytest
 
 from evalsuite.analysis.gold_checks.suspects import FEWEST_RUNS, GOLD, Suspects, fit, item_rest, outlook, suspects
 from evalsuite.cli import main
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import UsageError
 from evalsuite.runs.history import one_run
 from tests.analysis.gold_checks.gold_worlds import World
@@ -55,6 +56,25 @@ def test_agreement_against_gold_comes_first(tmp_path: Path) -> None:
     )
     assert listed["table"].agreeing == ("run0", "run1")
     assert "capital" not in listed
+
+
+def test_runs_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    """`a/out` and `b/out` are two voices, each with its own answers; runs under different rules are named as such."""
+    made = runs(tmp_path, {"total": "47"}, {"total": "47 pieces"}, {"capital": "Porto"})
+    places = {f"run{i}": str(tmp_path / name / "out") for i, name in enumerate("abc")}
+    before = [(one.instance_id, one.reasons, [places[run] for run in one.agreeing]) for one in found(made).suspects]
+    folders = list(map(Path, places.values()))
+    for old, new in zip(made, folders, strict=True):
+        new.parent.mkdir()
+        old.rename(new)
+    assert [(one.instance_id, one.reasons, list(one.agreeing)) for one in found(folders).suspects] == before
+    assert before[0][2]
+    entries = [one_run(str(folder)) for folder in folders]
+    strict = replace(entries[0], run={**entries[0].run, "options": {**entries[0].run["options"], "rules": "strict"}})
+    assert (
+        "the runs were judged by official and strict rules: --rules judges all by the same"
+        in suspects([strict, *entries[1:]], isolation="none").notes
+    )
 
 
 def test_one_submission_or_model_is_one_voice(tmp_path: Path) -> None:
