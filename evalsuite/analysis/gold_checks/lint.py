@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
+from unicodedata import normalize
 
 from evalsuite.analysis.gold_checks import lint_values as values
 from evalsuite.analysis.gold_checks.lint_values import (
@@ -139,7 +140,7 @@ def _finding_at(book: Book, code: str, id_: str, message: str, hint: str) -> Lin
 
 
 def find_odd_ids(book: Book) -> Iterator[LintFinding]:
-    """Ids that cannot be folder names, and ids that differ only in case: one folder on many systems."""
+    """Ids that cannot be folder names, and ids that differ only in case or Unicode form: one folder on many systems."""
     seen: dict[str, str] = {}
     for spot in book.spots():
         id_ = spot.instance.instance_id
@@ -154,9 +155,9 @@ def find_odd_ids(book: Book) -> Iterator[LintFinding]:
             files = any(SCORERS.load(check.scorer).marker.reads in TABLE_FORMS for check in spot.instance.checks)
             message = f"the id {id_!r} cannot be a folder name: {reason}"
             yield spot.finding("bad-id", message, hint="letters, digits, _ and -", severity="error" if files else "warning")
-        first = seen.setdefault(id_.casefold(), id_)
+        first = seen.setdefault(normalize("NFC", id_.casefold()), id_)
         if first != id_:
-            message = f"the ids {first!r} and {id_!r} differ only in case"
+            message = f"the ids {first!r} and {id_!r} differ only in case or Unicode form"
             yield spot.finding("id-case", message, hint="on some systems they share one folder")
 
 
@@ -484,7 +485,7 @@ PER_BOOK = {
     "stale-erratum": Kind("warning", find_errata, "an entry of gold.errata.yaml whose gold has changed since: not applied"),
     "expired-erratum": Kind("warning", find_errata, "an expired entry of gold.errata.yaml: not applied"),
     "bad-id": Kind("warning", find_odd_ids, "an instance_id that cannot be a folder name"),
-    "id-case": Kind("warning", find_odd_ids, "two ids that differ only in case"),
+    "id-case": Kind("warning", find_odd_ids, "two ids that differ only in case or Unicode form"),
     "stray-folder": Kind("warning", find_stray_files, "a folder that belongs to no instance"),
     "stray-file": Kind("warning", find_stray_files, "a file that no check names"),
     "misplaced-file": Kind("warning", find_misplaced_files, "a gold file is next to the spec, not in its instance's folder"),

@@ -120,6 +120,11 @@ PLANTED: list[tuple[str, Plant, str]] = [
     ("an object over two lines", lambda m: m.more_lines.append(m.lines()[0].replace("t1", "t2").replace("{", "{\n", 1)), "odd-layout"),
     ("a spec of no line", lambda m: m.entries.clear(), "no-instances"),
     ("an id with a slash", lambda m: m.entries["t1"].update(instance_id="t/1"), "bad-id"),
+    (
+        "two ids in two Unicode forms",
+        lambda m: m.entries.update({at: entry(at, "f1", "Who?", gold="Meridian") for at in ("caf\u00e9", "cafe\u0301")}),
+        "id-case",
+    ),
     ("two ids that differ in case", lambda m: m.entries.update(T1=entry("T1", "f1", "Who?", gold="Meridian")), "id-case"),
     ("the same question twice", lambda m: m.entries["t1"].update(instruction=m.entries["n1"]["instruction"].upper()), "equal-questions"),
     # parameters
