@@ -70,12 +70,13 @@ _NUMBERED: Final = frozenset(
 )
 # Letters that are a unit directly after a number: seconds, hours, days, years, grams, litres, tonnes, times.
 _UNITS: Final = frozenset("shdyglLtx")
-_TERM: Final = r"\(?[$€£¥]?\d[\d.,]*\)?"
+# Of limited length, as are chains of terms: what is tried again from each of its own places would cost by the square of it.
+_TERM: Final = r"\(?[$€£¥]?\d[\d.,]{0,40}\)?"
 # Markers of lists and of the output of tools, the terms of `40 + 2 = 42` and of `58 != 59`.
 _LABEL: Final = lazy_pattern(
     r"^[ \t]*\(?(\d{1,3})[.)][ \t]|^\[(\d{1,3})\][ \t]|^(\d{1,2}) {2,}(?=[-+]?[\d.,]+$)"
-    rf"|{_TERM}(?:\s?(?:[-+*/×x÷·^]|\*\*|plus|minus|times|divided by)\s?{_TERM})+\s?(?:=|equals|is|makes|gives)(?=\s?[-+$€£]?\d)"
-    rf"|=\s?{_TERM}(?:\s?[-+*/×x÷·^]\s?{_TERM})+(?!\s?=)|{_TERM}\s?(?:!=|≠|<>)\s?{_TERM}"
+    rf"|{_TERM}(?:\s?(?:[-+*/×x÷·^]|\*\*|plus|minus|times|divided by)\s?{_TERM}){{1,100}}\s?(?:=|equals|is|makes|gives)(?=\s?[-+$€£]?\d)"
+    rf"|=\s?{_TERM}(?:\s?[-+*/×x÷·^]\s?{_TERM}){{1,100}}(?!\s?=)|{_TERM}\s?(?:!=|≠|<>)\s?{_TERM}"
     r"|(?i:\b(?:step|question|item|part|page|figure|table|section|chapter|example|phase|task)) (\d{1,4})(?=[:)])",
     re.MULTILINE,
 )
@@ -87,7 +88,7 @@ _CLOCK: Final = lazy_pattern(
 # Numbers that say something else: days of written dates, how sure the answer is.
 _CONTEXT: Final = lazy_pattern(
     rf"{SPOKEN_DATES.pattern}|^\((\d+) rows?(?: in set)?\)\s*$|\bcolumn (\d+)\b|^Out\[(\d+)\]"
-    r"|\bconfiden(?:ce|t)\b[^\d\n]{0,12}(\d+(?:\.\d+)?)|(\d+(?:\.\d+)?)\s?%\s(?:confiden|sure\b|certain)",
+    r"|\bconfiden(?:ce|t)\b[^\d\n]{0,12}(\d+(?:\.\d+)?)|(?<!\d)(\d+(?:\.\d+)?)\s?%\s(?:confiden|sure\b|certain)",
     re.IGNORECASE | re.MULTILINE,
 )
 # Points between groups of three digits are thousands, except in an address of four numbers.

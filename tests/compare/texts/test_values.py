@@ -5,6 +5,7 @@ The corpus (tests/data/values) was written for this test, right and wrong texts 
 
 import json
 import sys
+import time
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -16,6 +17,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalsuite.compare import values
 from evalsuite.compare.answer_rules import find_named_numbers, match_number_strictly, match_text_strictly
 from evalsuite.compare.characters import LETTER, MOST_MARKS, _confusables, _shapes, clean, digits_only, is_visible
 from evalsuite.compare.claims import REACH
@@ -394,3 +396,16 @@ def test_a_number_is_read_where_it_stands() -> None:
 def test_a_number_in_a_locale(text: str, locale: str, number: float | None) -> None:
     """With the marks of the region, else of the language, else those that the text shows; up to 200 characters."""
     assert number_in_locale(text, locale) == number
+
+
+@pytest.mark.parametrize("part", ["1", "1,", "1-", "1 plus "])
+def test_a_long_run_of_digits_and_signs_costs_by_its_length(part: str) -> None:
+    """Eight times as many take at most 24 times the CPU; looked at again from each of their own places they would take 64 times."""
+
+    def cpu(n: int) -> float:
+        begin = time.process_time()
+        for pattern in (values._LABEL, values._CONTEXT):
+            assert not list(pattern.finditer(part * n))
+        return time.process_time() - begin
+
+    assert min(cpu(4000) for _ in range(3)) <= 24 * min(cpu(500) for _ in range(5))
