@@ -389,7 +389,9 @@ def init_command(
     ] = None,
     bad: Annotated[Path | None, Option(metavar="DIR", help="answers to reject, named in the same way")] = None,
     to: Annotated[Path | None, Option("--out", "--to", metavar="DIR", help="the gold folder to make [default: gold]")] = None,
-    name: Annotated[str | None, Option(help="the suite's name, the title of its leaderboard [default: the folder above gold]")] = None,
+    name: Annotated[
+        str | None, Option(help="the suite's name, the title of its leaderboard [default: DIR; of gold the folder above]")
+    ] = None,
 ) -> int:
     """Make a gold folder from CSV files: the spec, a suite.yaml, a submission template; then check and lint it.
 

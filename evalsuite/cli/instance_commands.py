@@ -75,19 +75,14 @@ def explain_files(
 ) -> int:
     """Print and write the differences of two files, read in a worker. Raises `UsageError` for other files, `FaultError` for a bad one."""
     from evalsuite.readers.duckdb_tables import unnamed_copy
-    from evalsuite.readers.load_table import DATABASES, ENDINGS, ending_of, is_sqlite
-    from evalsuite.readers.paths import open_trusted, refuse_endless
+    from evalsuite.readers.load_table import DATABASES, ending_of, is_sqlite
+    from evalsuite.readers.paths import open_trusted
     from evalsuite.reports.explain_documents import files_document
     from evalsuite.sandbox.rpc_client import RpcClient
 
     files = (gold, prediction)
     are_folders = gold.is_dir() or prediction.is_dir()
-    for file in () if are_folders and all(map(Path.exists, files)) else files:
-        refuse_endless(file)
-        if not ending_of(file):
-            raise UsageError(f"{file} is no file that can be compared", hint=f"its name ends in one of {', '.join(ENDINGS)}")
-        if not file.is_file():
-            raise UsageError(f"no such file: {file}", hint="evalsuite explain GOLD.csv PREDICTION.csv")
+    _check_pair(files)
     check_showing(outputs, None)
     names = [name.strip() for words in key for name in words.split(",") if name.strip()]
     limits = resolve_limits()
@@ -114,6 +109,24 @@ def explain_files(
         print_document(document)
     n_lost = write_all(document, outputs)
     return EXIT_OK if comparison["equal"] and not n_lost else EXIT_GATE
+
+
+def _check_pair(files: tuple[Path, Path]) -> None:
+    """Raise `UsageError` for a pair that cannot be compared: two tables can, two folders of records, a folder and a file of records."""
+    from evalsuite.readers.load_table import ENDINGS, ending_of
+    from evalsuite.readers.paths import refuse_endless
+
+    has_folder = any(map(Path.is_dir, files))
+    for file in files:
+        refuse_endless(file)
+        if has_folder and file.is_file() and ending_of(file) not in (".json", ".jsonl"):
+            raise UsageError(f"{file} is a file, the other side is a folder", hint="compare two files, or two folders of .json files")
+        if has_folder and file.exists():
+            continue
+        if not ending_of(file):
+            raise UsageError(f"{file} is no file that can be compared", hint=f"its name ends in one of {', '.join(ENDINGS)}")
+        if not file.is_file():
+            raise UsageError(f"no such file: {file}", hint="evalsuite explain GOLD.csv PREDICTION.csv")
 
 
 def _explain_instance(
@@ -344,7 +357,7 @@ def check_command(
     if name.startswith("-"):
         raise UsageError(f"{name!r} is before the name", hint="the name of the scorer or instance comes first, then its options")
     code.load()
-    run_name = run_name or (None if result_dir or prediction else _last_run_with(name))
+    run_name = run_name if run_name is not None or result_dir or prediction else _last_run_with(name)
     if result_dir is None and run_name is None:
         reading.check_unused(name, gold_dir, explain=explain, reveal=reveal)
         from evalsuite.cli.prediction import check_prediction

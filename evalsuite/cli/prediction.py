@@ -152,7 +152,10 @@ def _score_in_sandbox(entry: "Scorer", prediction: Any, parameters: dict[str, An
         calls = stack.enter_context(RpcClient(readable=files, hostile=Path(str(values[0])), limits=limits, setup=worker_setup()))
         copy = None
         if entry.marker.reads == "database":
-            source = stack.enter_context(open_trusted(Path(prediction), limit_bytes=limits["file_bytes"]))
+            try:
+                source = stack.enter_context(open_trusted(Path(prediction), limit_bytes=limits["file_bytes"]))
+            except FaultError as error:
+                raise FaultError(error.fault.code, error.fault.detail, where=prediction, side=error.side) from None
             copy = stack.enter_context(unnamed_copy(source, int(limits["file_bytes"])))
         words = (f"{__name__}:score_files", str(Path.cwd()), entry.name, prediction, parameters)
         try:

@@ -426,7 +426,6 @@ def verify_command(
     code.load()
     if sample is not None and sample < 1:
         raise UsageError(f"--sample must be at least 1, found {sample}", hint="leave it out to score all again")
-    folder = Path(run) if Path(run).is_dir() else runs / run
     sides: dict[str, Any] = {"submission": submission, "gold": gold, "key": key}
     how = {"databases": databases, "questions": questions, "allow_programs": code.allow_programs, **workers.options()}
     with ProgressBar(hidden=json_) as progress:
@@ -435,6 +434,7 @@ def verify_command(
                 raise UsageError("--sample needs a run", hint="of a receipt all is scored again: leave it out")
             verified = verify_receipt(Path(run), options=RunOptions(**how), **sides, progress=progress)
         else:
+            folder = next((place for place in (Path(run), runs / run) if place.is_dir()), None) or one_run(run, runs).folder
             verified = verify(folder, sample=sample, seed=seed, **sides, **how, progress=progress)
     if json_:
         print(json.dumps(verified.to_json()))

@@ -436,7 +436,8 @@ PART_MODULES: set[str] = set()
 def module_of(path: Path) -> ModuleType:
     """Import a plugin file, again only if it has changed, and return its module. Raises `UsageError` with the line at which it fails."""
     if not path.is_file():
-        raise UsageError(f"{path}: no such plugin file", hint="a plugin is a Python file with scorers")
+        why = "not a file" if path.exists() else "no such plugin file"
+        raise UsageError(f"{path}: {why}", hint="a plugin is a Python file with scorers")
     status = path.stat()
     return _import_file(path, status.st_ino, status.st_size, status.st_mtime_ns)
 

@@ -86,8 +86,8 @@ KINDS: Final[Mapping[str, Kind]] = {kind.name: kind for kind in _TABLE}
 RANKS: Final[Mapping[str, int]] = {name: at for at, name in enumerate(KINDS)}
 # In the order of a line of counts.
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
-# Kind of the note on a missing answer whose gold is not there, so that no answer could be scored.
-NO_GOLD: Final = "gold is absent"
+# Kinds of the note on a missing answer whose gold could score no answer: its files are not there, or its spec is faulty.
+NO_GOLD: Final = ("gold is absent", "gold is faulty")
 # Groups of statuses. All other statuses are "scored".
 ZERO: Final = frozenset(kind.name for kind in _TABLE if kind.worth == "zero")
 UNJUDGED: Final = frozenset(kind.name for kind in _TABLE if kind.worth == "unjudged")

@@ -442,7 +442,7 @@ def judge_section(file: Path) -> dict[str, Any]:
         GoldError: the file is not YAML.
     """
     if not file.is_file():
-        raise UsageError(f"{file}: no such file", hint=_HINT)
+        raise UsageError(f"{file}: {'not a file' if file.exists() else 'no such file'}", hint=_HINT)
     if not (section := _section_of(file)):
         raise UsageError(f"{file} has no `judge` section and no key of one", hint=_HINT)
     return section
@@ -466,7 +466,7 @@ def judge_of(file: Path | None, folder: Path) -> dict[str, Any]:
 
 def _section_of(file: Path) -> dict[str, Any]:
     section: dict[str, Any] = {}
-    whole = {key: (value, place) for key, value, place in top_level(file, file.name)}
+    whole = {key: (value, place) for key, value, place in top_level(file, str(file))}
     for key, (value, place) in whole.items():
         if key == "judge" and isinstance(value, dict):
             _check_section(value, place)

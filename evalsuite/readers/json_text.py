@@ -28,7 +28,7 @@ from typing import Any, BinaryIO, Final, Literal, overload
 import msgspec
 
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import FAULTS, FaultError, UsageError, describe
+from evalsuite.core.errors import FAULTS, FaultError, UsageError, describe, machine_error
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import METADATA, Answer, Fault
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
@@ -181,6 +181,8 @@ def read_named_json(path: Path) -> Any:
         with open_trusted(path, limit_bytes=DEFAULT_LIMITS["file_bytes"]) as handle:
             return read_tree(handle, name=path.name, limits=DEFAULT_LIMITS)
     except FaultError as error:
+        if error.is_of_machine:
+            raise machine_error(path, error.fault) from None
         hint = "" if error.fault.code == "MISSING_FILE" else FAULTS[error.fault.code].hint
         raise UsageError(describe(replace(error.fault, where=str(path))), hint=hint) from None
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, overload
 
 from evalsuite.compare.columns import memory_of
+from evalsuite.compare.messages import shorten
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS, FaultError
 from evalsuite.core.import_ref import LazyModule, lazy_pattern
@@ -345,7 +346,17 @@ def _tree(value: Any, read: Callable[[str], Any], limits: Limits) -> Any:
     """A tree given as a value, as JSON text, or as the name of a .json or .jsonl file."""
     if not isinstance(value, str):
         return value
-    return read(value) if value.lower().endswith((".json", ".jsonl")) else parse_tree(value, limits=limits)
+    return read(value) if value.lower().endswith((".json", ".jsonl")) else _tree_of_text(value, parse_tree, limits)
+
+
+def _tree_of_text(text: str, parse: Callable[..., Any], limits: Limits) -> Any:
+    """The tree of a JSON text. The fault of a text that looks like a path says how files are named."""
+    try:
+        return parse(text, limits=limits)
+    except FaultError as error:
+        if error.fault.code != "BAD_JSON" or text.lstrip()[:1] in ("{", "[", '"'):
+            raise
+        raise FaultError("BAD_JSON", f"{shorten(text)} is no JSON, and no name of a file that ends in .json or .jsonl") from None
 
 
 def gold_table_names(folder: Path, instance_id: str, name: str, limits: Limits) -> tuple[str, ...]:
@@ -416,7 +427,7 @@ def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any], *, priv
                 raise FaultError("NOT_REGULAR_FILE", "a folder is where JSON is needed: name a .json or .jsonl file in it", where=text)
         gold_trees = {key: _tree(tree, read_file, limits) for key, tree in trees.items()}
         if isinstance(answer, str) and not answer.lower().endswith((".json", ".jsonl")):
-            return parse_answer_tree(answer, limits=limits), gold_trees
+            return _tree_of_text(answer, parse_answer_tree, limits), gold_trees
         return _tree(answer, lambda path: read_file(path, is_answer=True), limits), gold_trees
     gold = parameters["gold"]
     read = [read_file(path, is_gold=True) for path in gold] if isinstance(gold, list | tuple) else read_file(gold, is_gold=True)

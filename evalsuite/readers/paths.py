@@ -126,6 +126,8 @@ def open_trusted(path: Path, *, limit_bytes: float) -> BufferedReader:
     try:
         descriptor = os.open(path, _TRUSTED_FLAGS)
     except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise FaultError("MISSING_FILE", "the link leads to itself") from None
         raise _fault_of_opening(error) from None
     return _regular_file(descriptor, limit_bytes, frozenset(), place=str(path))
 

@@ -323,7 +323,7 @@ def _with_metadata_name(submission: Submission, name: str) -> Submission:
 def _open(folder: Path, limits: Limits, name: str) -> BinaryIO:
     """The open metadata file."""
     if why := why_no_folder(folder, "submission folder"):
-        other = f"; to run a file of answers against a suite: `evalsuite suite run SUITE --from {folder.name}`"
+        other = f"; to run a file of answers against a suite: `evalsuite suite run SUITE --from {folder}`"
         raise SubmissionError(f"{folder}: {why}", hint=f"give the folder that contains {METADATA}{other if why == 'not a folder' else ''}")
     try:
         handle = open_confined(folder, name, limit_bytes=limits["metadata_bytes"])

@@ -488,7 +488,8 @@ def leaderboard_ratios(record: "Record") -> list[tuple[int, int, str]]:
     if (record.layout == "original" and "evaluation_suite/gold" not in folder) or s.is_part or is_hidden:
         return [submitted] if submitted[1] else []
     right = sum(result.official == 1 for result in record.results)
-    n_open = sum(result.status in UNJUDGED for result in record.results) + len(record.run.get("notes", {}).get(NO_GOLD, ()))
+    n_open = sum(result.status in UNJUDGED for result in record.results)
+    n_open += sum(len(record.run.get("notes", {}).get(kind, ())) for kind in NO_GOLD)
     rows = [(right, s.n_gold, "over all"), submitted, (right, s.n_gold - n_open, "over what can be scored here")]
     return [row for row in rows if row[1]]
 

@@ -470,7 +470,8 @@ def read_public_key(path: Path) -> "Ed25519PublicKey":
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_ssh_public_key
 
-    hint = "give the .pub file that `evalsuite runs keys new` wrote"
+    public = Path(f"{path}.pub")
+    hint = f"did you mean {str(public)!r}?" if public.exists() else "give the .pub file that was written with the private key"
     data = _bytes_of(path)
     try:
         key = load_ssh_public_key(data)

@@ -101,8 +101,8 @@ def _notes(
     gold_digests: Mapping[str, str],
 ) -> Iterator[str]:
     if task.answer is None:
-        if _lacks_gold(task):
-            yield f"{NO_GOLD}: no answer could be scored"
+        if kind := _why_no_gold(task):
+            yield f"{kind}: no answer could be scored"
         return
     if result.fault == "BAD_PATH":
         yield f"{_HARD_LINK}: it was not read" if _HARD_LINK in result.reason else f"path refused: {result.reason}"
@@ -122,18 +122,25 @@ def _notes(
         yield f"byte-identical to gold: {name}"
 
 
-def _lacks_gold(task: Task) -> bool:
-    """Return whether none of an instance's checks could be scored here: its spec is unusable, or its files are not in gold's folder."""
+def _why_no_gold(task: Task) -> str:
+    """Return the kind of note if none of an instance's checks could be scored here: its files are not in gold's folder, or its spec is
+    unusable; else empty.
+    """
+    absent, faulty = NO_GOLD
 
-    def lacks(check: Check) -> bool:
-        if any(problem.blocks >= {*RULES} and problem.code != "NEEDS_CONNECTION" for problem in check.problems):
-            return True
+    def why_not(check: Check) -> str:
+        codes = [problem.code for problem in check.problems if problem.blocks >= {*RULES} and problem.code != "NEEDS_CONNECTION"]
+        if codes:
+            return faulty if "BAD_SPEC" in codes else absent
         gold_files = check.parameters.get("gold")
         names = [name for name in (gold_files if isinstance(gold_files, list) else [gold_files]) if isinstance(name, str)]
         places = [name if isinstance(name, FromRoot) else f"{task.instance.instance_id}/{name}" for name in names]
-        return check.scorer in _OF_FILES and check.computed is None and not any((task.gold_folder / place).exists() for place in places)
+        if check.scorer not in _OF_FILES or check.computed is not None:
+            return ""
+        return "" if any((task.gold_folder / place).exists() for place in places) else absent
 
-    return all(map(lacks, task.instance.checks))
+    kinds = [*map(why_not, task.instance.checks)]
+    return kinds[0] if all(kinds) else ""
 
 
 def _text(task: Task) -> str:

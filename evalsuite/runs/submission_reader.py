@@ -100,7 +100,7 @@ def _check_apart(folder: Path, hidden: Sequence[Path], read: Callable[[], object
         read()
     if is_inside:
         # Its files would be gold's own.
-        raise UsageError(f"the submission {folder} lies in the gold folder", hint="move it out, or name the gold folder itself")
+        raise UsageError(f"the submission {folder} is in the gold folder", hint="move it out, or name the gold folder itself")
 
 
 def _metadata_bytes(place: Path, most: int) -> int:

@@ -445,7 +445,7 @@ def read_columns(source: Any) -> Columns:
     refuse_endless(path)
     kind = ending_of(path)
     if kind not in FILE_KINDS:
-        raise UsageError(f"cannot read {path.name!r}: its ending is none of {', '.join(FILE_KINDS)}", hint=_HINT)
+        raise UsageError(f"cannot read {str(path)!r}: its ending is none of {', '.join(FILE_KINDS)}", hint=_HINT)
     if kind in (".csv", ".tsv"):
         header, rows = read_named_rows(path, delimiters="\t" if kind == ".tsv" else ",;\t|")
         with _named(path):

@@ -64,7 +64,7 @@ def test_where_a_judge_is_configured(tmp_path: Path) -> None:
     assert judge_of(tmp_path / "own.yaml", tmp_path / "empty") == {"model": "c"}
     for text in ("name: x\njudge: {modle: c}\n", "model: c\nmodle: c\n"):
         (tmp_path / "own.yaml").write_text(text)
-        with pytest.raises(UsageError, match=r"^own\.yaml:2: unknown key 'modle' in judge"):
+        with pytest.raises(UsageError, match=r"/own\.yaml:2: unknown key 'modle' in judge"):
             judge_of(tmp_path / "own.yaml", tmp_path / "empty")
     with pytest.raises(UsageError, match="no judge is configured"):
         judge_of(None, tmp_path / "empty")

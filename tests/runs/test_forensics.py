@@ -16,6 +16,7 @@ from evalsuite.reports.terminal import as_text
 from evalsuite.runs.plan import plan
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import Run, by_kind, run, with_notes
+from tests.cli.test_run import write_lines
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -104,6 +105,20 @@ def test_an_honest_run_has_no_section(tmp_path: Path) -> None:
     finished = run(submission, gold, RunOptions(save=False))
     assert notes_of(finished) == {}
     assert "notes:" not in as_text(run_document(record_of_run(finished)))
+
+
+def test_a_missing_answer_says_whether_gold_is_absent_or_faulty(tmp_path: Path) -> None:
+    """Gold whose file is not there, and gold whose spec is faulty, could score no answer, each for its own reason."""
+    checks = {
+        "file": ("table_match", {"gold": "g.csv"}),
+        "spec": ("number_match", {"gold": "forty"}),
+        "fine": ("number_match", {"gold": 40}),
+    }
+    rows = [{"instance_id": id_, "evaluation": {"func": func, "parameters": given}} for id_, (func, given) in checks.items()]
+    write_lines(tmp_path / "gold/x_eval.jsonl", *rows)
+    write_lines(tmp_path / "sub/results_metadata.jsonl", {"instance_id": "fine", "answer_type": "answer", "answer_or_path": "40"})
+    notes = notes_of(run(tmp_path / "sub", tmp_path / "gold", RunOptions(save=False)))
+    assert notes == {"file": ["gold is absent: no answer could be scored"], "spec": ["gold is faulty: no answer could be scored"]}
 
 
 @pytest.mark.parametrize(("answer", "n"), [("; ".join(TOWNS), 7), ("Quito, La Paz, New York", 0), ("QUITO la paz OSLO bern LIMA kyoto", 5)])

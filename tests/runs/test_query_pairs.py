@@ -130,7 +130,7 @@ def test_difficulties_are_groups(here: Path, capsys: pytest.CaptureFixture[str])
     [
         (["run", "none.json", "--gold", "gold.sql"], "none.json"),
         (["run", "dbs", "--gold", "gold.sql"], "a folder"),
-        (["run", "gold.sql", "--gold", "gold.sql"], "lies in the gold"),
+        (["run", "gold.sql", "--gold", "gold.sql"], "is in the gold folder"),
         (["run", "broken.json", "--gold", "gold.sql"], "BAD_JSON"),
         (["run", "pred.json", "--gold", "bare.sql"], "bare.sql:1: no database after the query"),
         (["run", "pred.json", "--gold", "gold.sql", "--mode", "sql"], "--mode"),

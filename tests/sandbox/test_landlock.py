@@ -151,5 +151,5 @@ def test_a_submission_in_the_gold_folder_is_refused(tmp_path: Path) -> None:
     (gold / "mine").mkdir(parents=True)
     (gold / "x_eval.jsonl").write_text('{"instance_id": "a", "evaluation": {"func": "string_match", "parameters": {"gold": "x"}}}\n')
     (gold / "mine/results_metadata.jsonl").write_text("")
-    with pytest.raises(UsageError, match="lies in the gold folder"):
+    with pytest.raises(UsageError, match="is in the gold folder"):
         run(gold / "mine", gold, RunOptions(save=False))

@@ -456,6 +456,15 @@ suite import device.csv | device.csv: a pipe, socket or device is where a file i
 explain a.csv device.csv | device.csv: a pipe, socket or device is where a file is needed
 explain device.csv a.csv | device.csv: a pipe, socket or device is where a file is needed
 verify one --key device.csv | device.csv: a pipe, socket or device is where a file is needed
+verify one --key key | key: not a public key | did you mean 'key.pub'? => verify one --key key.pub -> 1
+check tree_match --prediction nope.txt --gold '{}' | 'nope.txt' is no JSON, and no name of a file that ends in .json or .jsonl
+check string_match --prediction @loop --gold x | MISSING_FILE: loop: the link leads to itself
+check duckdb_match --prediction nope.duckdb --gold nope.duckdb | MISSING_FILE: nope.duckdb: the file is not there
+explain a.csv subs | a.csv is a file, the other side is a folder | compare two files, or two folders of .json files
+check geo_001 --run '' | no finished run ''
+run sub --plugin gold | gold: not a file
+judge test --judge gold | gold: not a file
+verify nope | no finished run 'nope' | known:
 run loop | loop' is a link that leads to itself
 check table_match --prediction - --gold a.csv | table_match reads a file, not stdin | name it: --prediction FILE
 report stopped | stopped is an unfinished run | `evalsuite run FOLDER --resume stopped` finishes it
