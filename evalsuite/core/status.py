@@ -203,7 +203,7 @@ def refuse_small_machine(instance_id: str, result: "Result") -> None:
     """Raise `MachineError` if the machine had too little memory or time for an answer that gold gives: no check refused it."""
     if result.status == "unscored" and result.fault == "LIMIT":
         why = result.reason.removeprefix("LIMIT: ")
-        raise MachineError(f"{instance_id}: {why}", hint="check gold on a machine, or in a group, with more memory")
+        raise MachineError(f"{instance_id}: {why}", hint="check gold again with more memory, or under less load")
 
 
 LEVELS: Final = ("none", "status", "class", "shape", "cells")

@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 from evalsuite.compare.values import number_gold
 from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import EvalsuiteError, FaultError
+from evalsuite.core.types import METADATA
 from evalsuite.gold.layouts import holds_answers, read_gold
 from evalsuite.readers.archives import is_archive
 from evalsuite.readers.json_text import json_problem
@@ -269,6 +270,9 @@ def _recognise_file(path: Path) -> Thing:
         return Thing(path=path, kind="gold")
     inside: Mapping[str, Any] = _look_inside_in_worker(path) if path.stat().st_size else {"why": "it is empty"}
     kind: Kind = inside.get("kind", "unknown")
+    if (kind == "submission" and not metadata_like(folder)) or (kind == "run" and not (folder / RUN).is_file()):
+        needed = METADATA if kind == "submission" else f"{RESULTS}, next to {RUN}"
+        return Thing(path=path, kind="unknown", facts={"why": f"its lines are those of {needed}: give it that name"})
     return Thing(path=folder if kind in ("run", "submission") else path, kind=kind, facts=inside)
 
 

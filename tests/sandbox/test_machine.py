@@ -240,7 +240,7 @@ def test_a_killed_worker_is_never_the_fault_of_gold(line: str, monkeypatch: pyte
     }
     results = Pool.results
     monkeypatch.setattr(Pool, "results", lambda self, tasks: (replace(result, **killed) for result in results(self, tasks)))
-    assert said(line, code=EXIT_USAGE) == "error: b: killed\nhint: check gold on a machine, or in a group, with more memory\n"
+    assert said(line, code=EXIT_USAGE) == "error: b: killed\nhint: check gold again with more memory, or under less load\n"
 
 
 def test_less_address_space_than_a_worker_needs_is_refused() -> None:

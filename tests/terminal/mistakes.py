@@ -465,6 +465,7 @@ check geo_001 --run '' | no finished run ''
 run sub --plugin gold | gold: not a file
 judge test --judge gold | gold: not a file
 verify nope | no finished run 'nope' | known:
+renamed.jsonl | cannot tell what renamed.jsonl is: its lines are those of results_metadata.jsonl: give it that name
 run loop | loop' is a link that leads to itself
 check table_match --prediction - --gold a.csv | table_match reads a file, not stdin | name it: --prediction FILE
 report stopped | stopped is an unfinished run | `evalsuite run FOLDER --resume stopped` finishes it
@@ -578,6 +579,7 @@ def _json(value: Any) -> str:
 QA = "question,reference,small,large\nFrance?,Paris,Paris,Lyon\nItaly?,Rome,Rome,Rome\nNorway?,Oslo,Oslo,Oslo"
 FILES_OF_PLACE: dict[str, str | bytes] = {
     "other/readme.txt": "nothing to score here",
+    "renamed.jsonl": '{"instance_id": "geo_001", "answer_type": "answer", "answer_or_path": "Paris"}',
     "bin.csv": b"\xff\xfe\x00\n",
     "bad.parquet": b"PAR1 PAR1",
     "text.parquet": QA,
