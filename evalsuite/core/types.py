@@ -180,6 +180,22 @@ class Suite:
     fail_under: float | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = field(default=None, compare=False)
+    # Length of a prefix (-1: whole ids) -> text -> (place in the file, tag) of its groups: a search of all groups for each id is quadratic.
+    _groups_of_text: dict[int, dict[str, list[tuple[int, str]]]] = field(init=False, default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for place, (tag, ids) in enumerate(self.groups.items()):
+            for length, text in (*((-1, id_) for id_ in ids), *((len(text), text) for text in self.group_prefixes.get(tag, ()))):
+                self._groups_of_text.setdefault(length, {}).setdefault(text, []).append((place, tag))
+
+    def groups_of(self, instance_id: str) -> tuple[str, ...]:
+        """Return the groups of an instance, by id or by prefix, in the order of the file."""
+        found = [
+            group
+            for length, groups in self._groups_of_text.items()
+            for group in groups.get(instance_id if length < 0 else instance_id[:length], ())
+        ]
+        return tuple([tag for _, tag in sorted(set(found))])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

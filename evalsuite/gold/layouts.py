@@ -26,7 +26,7 @@ from evalsuite.core.errors import FaultError, GoldError, SubmissionError, UsageE
 from evalsuite.core.import_ref import ImportRef, lazy_pattern
 from evalsuite.core.types import EVALUATORS, Answer, Gold, GoldInstance, Problem, Rule, Submission, Suite
 from evalsuite.gold.checkout import with_questions
-from evalsuite.gold.spec import GOLD_QUERY, MakeInstance, ReadEntries, check_of, groups_of, id_of, read_spec
+from evalsuite.gold.spec import GOLD_QUERY, MakeInstance, ReadEntries, check_of, id_of, read_spec
 from evalsuite.gold.suite_yaml import JUDGE_FILE, with_judge
 from evalsuite.readers.gold_files import SUITE_FILE, find_spec, is_alone, read_gold_pairs, read_predictions, read_questions
 from evalsuite.readers.json_text import Obj, read_objects
@@ -173,7 +173,7 @@ def _instance(files: GoldFiles, layout: str, entry: Obj, where: str, suite: Suit
         problems.append(Problem(code="BAD_SPEC", message=message, where=where, blocks=frozenset()))
     extra = {key: value for key, value in entry.items() if key not in KEYS}
     check = replace(check, problems=(*check.problems, *problems))
-    return GoldInstance(instance_id=id_, checks=(check,), where=where, extra=extra, groups=groups_of(id_, suite))
+    return GoldInstance(instance_id=id_, checks=(check,), where=where, extra=extra, groups=suite.groups_of(id_))
 
 
 def _no_gold(id_: str, entry: Obj, files: GoldFiles, where: str) -> Problem:
@@ -251,7 +251,7 @@ def _pair_instance(evaluator: str, about: Mapping[str, Obj], note: str, entry: O
         problem = Problem(code="BAD_SPEC", message=note, where=where, blocks=frozenset())
         check = replace(check, problems=(*check.problems, problem))
     difficulty = facts.get("difficulty")
-    groups = (*groups_of(id_, suite), *([difficulty] if isinstance(difficulty, str) and difficulty else []))
+    groups = (*suite.groups_of(id_), *([difficulty] if isinstance(difficulty, str) and difficulty else []))
     extra = {"db_id": entry["database"], **{key: facts[key] for key in _KEPT if key in facts}}
     return GoldInstance(instance_id=id_, checks=(check,), where=where, extra=extra, groups=groups)
 

@@ -172,7 +172,7 @@ def instance_of(entry: Obj, where: str, suite: Suite) -> GoldInstance:
         _refuse(where, f"{id_}: evaluation is empty", "give one {func, parameters} or a list of them")
     checks = with_further_scorers(tuple(check_of(evaluation, id_, where, suite) for evaluation in evaluations), id_, where, suite)
     extra = {key: value for key, value in entry.items() if key not in ("instance_id", "evaluation")} or _NONE
-    return GoldInstance(instance_id=id_, checks=checks, where=where, extra=extra, groups=groups_of(id_, suite), question_entry=_NONE)
+    return GoldInstance(instance_id=id_, checks=checks, where=where, extra=extra, groups=suite.groups_of(id_), question_entry=_NONE)
 
 
 def id_of(entry: Obj, where: str) -> str:
@@ -196,7 +196,7 @@ def check_ids(gold: Gold, ids: Iterable[str]) -> None:
 
 def _check_clusters(suite: Suite, instances: Mapping[str, GoldInstance]) -> Iterator[str]:
     """Yield notes on clusters of suite.yaml: unknown ids, a single cluster. Raises `GoldError` for an instance in none or several."""
-    tags, place = suite.extra.get("clusters", ()), suite.extra.get("clusters_at", "")
+    tags, place = dict.fromkeys(suite.extra.get("clusters", ())), suite.extra.get("clusters_at", "")
     for instance in instances.values() if tags else ():
         clusters_of_instance = [tag for tag in instance.groups if tag in tags]
         if len(clusters_of_instance) != 1:
@@ -207,13 +207,6 @@ def _check_clusters(suite: Suite, instances: Mapping[str, GoldInstance]) -> Iter
             yield f"{place}: the cluster {tag!r} names {', '.join(map(repr, unknown[:5]))}, which gold does not have"
     if len({tag for instance in instances.values() for tag in instance.groups if tag in tags}) == 1:
         yield f"{place}: one cluster alone does not show the spread between clusters"
-
-
-def groups_of(instance_id: str, suite: Suite) -> tuple[str, ...]:
-    """Return the tags of an instance in suite.yaml, by name or by prefix, in the order of the file."""
-    return tuple(
-        [tag for tag, ids in suite.groups.items() if instance_id in ids or instance_id.startswith(suite.group_prefixes.get(tag, ()))]
-    )
 
 
 def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:

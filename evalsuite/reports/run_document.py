@@ -4,6 +4,7 @@ A column in `COLUMNS` appears in every format.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.dataclasses import dataclass
@@ -291,6 +292,8 @@ MOST_ROWS = 2000
 ABSENT_IN_FULL = 10
 MOST_WARNINGS = 8
 WORST_GROUPS = 10
+# Groups that a line of the terminal names.
+MOST_GROUPS = 40
 
 
 def run_document(
@@ -464,7 +467,9 @@ def number_lines(record: "Record") -> Iterator[tuple[str, str]]:
     for label, rows in (("by scorer", s.by_scorer), ("by group", s.by_group)):
         if rows:
             the_score = dict.fromkeys(s.scorers[:1] if rows is s.by_scorer else (), " (the score)")
-            yield label, " · ".join(row_words(name, row, s.rules) + the_score.get(name, "") for name, row in rows.items())
+            words = [row_words(name, row, s.rules) + the_score.get(name, "") for name, row in islice(rows.items(), MOST_GROUPS)]
+            rest = [f"{len(rows) - MOST_GROUPS} more, -o FILE.json lists all"] if len(rows) > MOST_GROUPS else []
+            yield label, " · ".join([*words, *rest])
     yield from pair_lines(s)
     if reached := ceiling_words(record):
         yield "gold reaches", reached

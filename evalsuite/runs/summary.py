@@ -135,7 +135,8 @@ def summarise(
     chosen = mean_under(results, "score")
     # Whether the strict rules scored any of the results.
     has_strict = any(r.strict is not None and r.status == "scored" for r in results)
-    cluster_of = {r.instance_id: _cluster(r.instance_id, groups or {}, clusters) for r in all_results} if clusters else {}
+    known = frozenset(clusters)
+    cluster_of = {r.instance_id: _cluster(r.instance_id, groups or {}, known) for r in all_results} if known else {}
     se, interval, method = _spread(results)
     return Summary(
         rules=rules,
@@ -238,7 +239,7 @@ def _cluster_interval(results: Sequence[Result], cluster_of: Mapping[str, str]) 
     return {"n_clusters": n_clusters, "se": interval.se, "interval_95": ends, "note": interval.note or few_clusters_note(n_clusters)}
 
 
-def _cluster(instance_id: str, groups: Mapping[str, Sequence[str]], clusters: Sequence[str]) -> str:
+def _cluster(instance_id: str, groups: Mapping[str, Sequence[str]], clusters: Collection[str]) -> str:
     """Return the cluster of an instance. Raises `GoldError` unless there is exactly one."""
     tags = [tag for tag in groups.get(instance_id, ()) if tag in clusters]
     if len(tags) != 1:

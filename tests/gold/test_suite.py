@@ -53,6 +53,24 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     )
 
 
+class Ids(tuple[str, ...]):
+    """Ids that nobody searches one after the other: of a long list, for each instance, that takes the square of the time."""
+
+    def __contains__(self, key: object) -> bool:
+        raise AssertionError(f"searched for {key}")
+
+
+@pytest.mark.parametrize(
+    ("id_", "tags"),
+    [("a", ("named", "both")), ("hr_1", ("both", "more")), ("hr_x_1", ("named", "both", "more", "long")), ("hr", ("both",)), ("b", ())],
+)
+def test_groups_of_an_instance(id_: str, tags: tuple[str, ...]) -> None:
+    """By id or by prefix, once each and in the order of the file."""
+    groups = {"named": Ids(("a", "hr_x_1")), "both": Ids(("a", "hr_1")), "more": Ids(), "long": Ids(), "none": Ids()}
+    suite = Suite(name="s", groups=groups, group_prefixes={"both": ("hr", "h"), "more": ("hr_", "x"), "long": ("hr_x",)})
+    assert suite.groups_of(id_) == tags
+
+
 def test_where_a_judge_is_configured(tmp_path: Path) -> None:
     """In suite.yaml, judge.yaml and a file of the command: each overrides those before it; without any there is no judge."""
     read(tmp_path, "judge: {model: a, retries: 1, repeats: 2}\n")

@@ -10,7 +10,7 @@ import evalsuite
 from evalsuite.core.types import Rule
 from evalsuite.reports.document import Document, Section
 from evalsuite.reports.record import Record, record_of_entry
-from evalsuite.reports.run_document import MOST_LINES, MOST_ROWS, run_document
+from evalsuite.reports.run_document import MOST_GROUPS, MOST_LINES, MOST_ROWS, run_document
 from evalsuite.reports.terminal import Screen, as_text, show
 from evalsuite.runs.history import GoldSelfScore, read_run, save_self_score, signature_of
 from evalsuite.runs.submission_reader import saved_exchanges
@@ -106,6 +106,15 @@ def values(run: Record, name: str, rule: str) -> list[float | None]:
     groups = run.groups
     mine = [result for result in run.results if result.scorer == name or name in groups[result.instance_id]]
     return [getattr(result, rule) for result in mine]
+
+
+def test_many_groups_are_counted() -> None:
+    """A line of groups ends with the number of those that it does not name; a file lists all."""
+    results = [made.result(f"q{n}") for n in range(MOST_GROUPS + 2)]
+    for n, end in ((MOST_GROUPS, f"g{MOST_GROUPS - 1} 1/1 (strict 1/1)"), (MOST_GROUPS + 2, "2 more, -o FILE.json lists all")):
+        record = made.record(*results, groups={f"g{at}": [f"q{at}"] for at in range(n)})
+        text = " ".join(as_text(run_document(record), width=200).split())
+        assert f"{end} signature" in text
 
 
 def test_flips_are_grouped_by_cause(runs: dict[Rule, Record]) -> None:

@@ -305,6 +305,7 @@ def find_odd_conj(spot: Spot) -> Iterator[LintFinding]:
 def find_odd_groups(book: Book) -> Iterator[LintFinding]:
     """Group entries that gold lacks, and groups without instances."""
     where = f"{book.spec.resolve().parent.name}/{SUITE_FILE}"
+    used = {tag for instance in book.instances for tag in book.suite.groups_of(instance.instance_id)}
     for tag, ids in book.suite.groups.items():
         for id_ in ids:
             if id_ not in book.raw:
@@ -312,8 +313,7 @@ def find_odd_groups(book: Book) -> Iterator[LintFinding]:
                 hint = near if near.startswith("did") else ""
                 message = f"group {tag!r} names {id_!r}, which gold lacks"
                 yield LintFinding(code="unknown-group-id", where=where, instance_id="", message=message, hint=hint)
-        prefixes = book.suite.group_prefixes.get(tag, ())
-        if not any(instance.instance_id in ids or instance.instance_id.startswith(prefixes) for instance in book.instances):
+        if tag not in used:
             message = f"group {tag!r} contains no instance"
             yield LintFinding(code="empty-group", where=where, instance_id="", message=message, hint="check its prefix")
 
