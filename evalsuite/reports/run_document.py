@@ -53,7 +53,7 @@ from evalsuite.reports.record import (
     share,
     verdict_line,
 )
-from evalsuite.runs.run_folder import SCHEMA_VERSION
+from evalsuite.runs.run_files import SCHEMA_VERSION
 from evalsuite.runs.run_options import clock_in, rules_name, signature_parts
 from evalsuite.stats.units import pooled_confusions
 

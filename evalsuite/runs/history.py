@@ -28,7 +28,7 @@ from evalsuite.core.errors import (
 )
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import Result
-from evalsuite.runs.run_files import UNITS, is_intact, read_json, read_results, why_no_run, write_atomically
+from evalsuite.runs.run_files import UNITS, is_intact, newer_version, read_json, read_results, why_no_run, write_atomically
 from evalsuite.runs.run_folder import RESULTS, RUN, STARTED, holds_run, is_held, is_submission
 from evalsuite.runs.run_options import signature
 
@@ -202,7 +202,10 @@ def unreadable_error(folder: Path) -> UsageError:
             (folder / RUN).read_bytes()
         except OSError as error:
             return machine_error(folder / RUN, machine_fault(reason_of(error)))
-        why = f"{RUN}: {why_no_run(read_run_file(folder))}"
+        run = read_run_file(folder)
+        if newer := newer_version(run):
+            return UsageError(f"{folder / RUN}: {newer}", hint="`pip install -U evalsuite` updates this one")
+        why = f"{RUN}: {why_no_run(run)}"
     return UsageError(f"{folder} is a damaged run: {why}", hint="copy it again, or score the submission again")
 
 

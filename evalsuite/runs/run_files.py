@@ -27,6 +27,7 @@ from evalsuite.core.import_ref import duckdb, lazy_pattern
 from evalsuite.core.runtime import signals_blocked
 from evalsuite.core.types import RULES, Fault, Result, Status
 
+SCHEMA_VERSION: Final = 1
 _LONGEST_WHY: Final = 200
 _ABOUT_ERRATA: Final = ("applied", "stale", "expired")
 _SHARES: Final = ("score", "official", "strict")
@@ -36,6 +37,8 @@ def why_no_run(run: Any) -> str:
     """Return what in the value of a `run.json` differs from what a run writes, with its place; empty if nothing."""
     if not isinstance(run, dict):
         return "not a JSON object"
+    if newer := newer_version(run):
+        return newer
     try:
         msgspec.convert(run, run_form())
     except UnicodeEncodeError:
@@ -43,6 +46,13 @@ def why_no_run(run: Any) -> str:
     except (msgspec.ValidationError, RecursionError) as error:
         return str(error)[:_LONGEST_WHY]
     return ""
+
+
+def newer_version(run: Any) -> str:
+    """Return the words that the value of a `run.json` was written by a newer evalsuite; empty if it was not."""
+    version = run.get("schema_version") if isinstance(run, dict) else None
+    is_newer = isinstance(version, int) and version > SCHEMA_VERSION
+    return f"schema_version {version} is of a newer evalsuite, this one reads {SCHEMA_VERSION}" if is_newer else ""
 
 
 def without_halves(value: Any) -> Any:

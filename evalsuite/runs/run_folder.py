@@ -51,7 +51,6 @@ JUDGE_BATCHES = "judge_batches.json"
 SIDE_FOLDERS = ("executed", "gold")
 # Exists while a run is unfinished and records what it was started on, so that --resume can compare.
 STARTED = ".started.json"
-SCHEMA_VERSION = 1
 # A power cut costs the results of at most this time.
 _SYNC_SECONDS = 1.0
 # Tells whether a submission differs from the one of these results by the digests in them; without digests, by the hash of all of it.

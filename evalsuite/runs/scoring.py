@@ -33,7 +33,8 @@ from evalsuite.runs.batch_scoring import BatchScoring
 from evalsuite.runs.databases import SqlAnswers, hangs_on_database, runs_query
 from evalsuite.runs.executors import Executor, Stage, Work, check_executor, open_executor, pipeline, stage_of
 from evalsuite.runs.plan import Planned, by_tag, plan_run, warnings_of
-from evalsuite.runs.run_folder import SCHEMA_VERSION, RunFolder, claim, new_folder, root_of
+from evalsuite.runs.run_files import SCHEMA_VERSION
+from evalsuite.runs.run_folder import RunFolder, claim, new_folder, root_of
 from evalsuite.runs.run_options import RunOptions, receipt
 from evalsuite.runs.summary import Summary, summarise
 from evalsuite.sandbox.fork_server import ForkServer, fork_server_for

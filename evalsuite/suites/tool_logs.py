@@ -24,8 +24,8 @@ from evalsuite.core.types import METADATA, Result
 from evalsuite.readers.json_text import LONG_NUMBER, json_problem
 from evalsuite.readers.paths import refuse_endless
 from evalsuite.runs.history import RUNS_FOLDER, find_runs
-from evalsuite.runs.run_files import write_atomically
-from evalsuite.runs.run_folder import RUN, SCHEMA_VERSION, RunFolder, new_folder
+from evalsuite.runs.run_files import SCHEMA_VERSION, write_atomically
+from evalsuite.runs.run_folder import RUN, RunFolder, new_folder
 from evalsuite.runs.summary import summarise
 from evalsuite.suites.stored_suites import (
     ROOT,

@@ -15,8 +15,8 @@ from evalsuite.core.status import own_value
 from evalsuite.core.types import Result
 from evalsuite.readers.paths import refuse_endless
 from evalsuite.runs.history import METADATA_KEYS, RUNS_FOLDER, TAGS, RunEntry, find_runs
-from evalsuite.runs.run_files import result_line, result_of, write_atomically
-from evalsuite.runs.run_folder import SCHEMA_VERSION, RunFolder, new_folder
+from evalsuite.runs.run_files import SCHEMA_VERSION, result_line, result_of, write_atomically
+from evalsuite.runs.run_folder import RunFolder, new_folder
 from evalsuite.runs.summary import summarise
 from evalsuite.scorers import SCORERS
 from evalsuite.suites.stored_suites import (

@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 
 from evalsuite.compare.characters import MOST_MARKS
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import OutputError
+from evalsuite.core.errors import OutputError, UsageError
 from evalsuite.core.types import Fault, Result
 from evalsuite.runs import run_files
+from evalsuite.runs.history import one_run
 from evalsuite.runs.run_files import (
+    SCHEMA_VERSION,
     is_intact,
     read_results,
     result_of,
@@ -168,6 +170,17 @@ def test_what_is_no_run(where: str, value: Any) -> None:
     # Half of a surrogate pair elsewhere changes nothing.
     assert why_no_run({**made, "more": "\ud800"}) == told
     assert why_no_run({**a_run(), "more": "\ud800"}) == why_no_run({**a_run(), "\ud800": 1}) == ""
+
+
+def test_a_run_of_a_newer_version(tmp_path: Path) -> None:
+    """It is not called damaged: the file is named with both versions."""
+    assert why_no_run({**a_run(), "schema_version": SCHEMA_VERSION}) == ""
+    assert why_no_run({**a_run(), "schema_version": 99}) == f"schema_version 99 is of a newer evalsuite, this one reads {SCHEMA_VERSION}"
+    (tmp_path / "run.json").write_text(json.dumps({**a_run(), "schema_version": 99}))
+    (tmp_path / "results.jsonl").touch()
+    with pytest.raises(UsageError, match=r"run\.json: schema_version 99 is of a newer evalsuite, this one reads 1") as raised:
+        one_run(str(tmp_path))
+    assert raised.value.hint == "`pip install -U evalsuite` updates this one"
 
 
 def test_a_long_reason_is_cut() -> None:
