@@ -21,6 +21,8 @@ from evalsuite.core.errors import FAULTS, FaultError, describe
 from evalsuite.core.scores import Fault, Score
 
 T = TypeVar("T")
+# The largest number on a scorer's own scale that a run's files may have.
+MOST_RAW = 1e300
 PACKAGE = f"{Path(__file__).resolve().parents[1]}/"
 
 
@@ -96,7 +98,7 @@ def score_of(name: str, value: Any, ends: tuple[float, float] | None = (0.0, 1.0
         if fault is not None and not (isinstance(fault, Fault) and fault.code in FAULTS):
             _refuse_score(f"{name} gave a fault that is none of the known codes")
     details = _as_json(name, value.details)
-    if ends is None and value.official is None and value.fault is None and "raw" in details:
+    if ends is None and value.official is None and value.fault is None and details.get("raw") is not None:
         return replace(value, details=details)
     silent = Fault(code="SCORER_ERROR", detail=f"{name} gave no value")
     official, strict = (None if verdict is None else unit(name, verdict) for verdict in (value.official, value.strict))
@@ -118,8 +120,8 @@ def _number_score(name: str, value: Any, ends: tuple[float, float] | None) -> Sc
     details: dict[str, Any] = {"category": str(getattr(category, "name", category))} if category is not None else {}
     raw = number(name, getattr(value, "score", value))
     if ends is None:
-        if not math.isfinite(raw):
-            _refuse_score(f"{name} gave {raw:g}, expected a finite number")
+        if not abs(raw) <= MOST_RAW:
+            _refuse_score(f"{name} gave {raw:g}, expected a finite number" + (f" up to {MOST_RAW:g}" if math.isfinite(raw) else ""))
         return Score(official=None, reason=f"{name} says {raw:g}", details={"raw": raw, **details})
     low, high = ends
     if not low <= raw <= high:
@@ -149,11 +151,33 @@ def is_share(value: Any) -> bool:
 
 
 def _as_json(name: str, details: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the details as JSON data; other types become text."""
+    """Return the details as JSON data; other types become text. A key that reports read has their type: else no report could be made."""
     if not isinstance(details, Mapping):
         _refuse_score(f"{name} gave details as {type(details).__name__}, expected a mapping")
     copy: dict[str, Any] = json.loads(json.dumps(dict(details), default=str), parse_constant=str)
+    for key in copy.keys() & _REPORTED:
+        has_type, expected = _REPORTED[key]
+        if not has_type(copy[key]):
+            _refuse_score(f"{name} gave details[{key!r}] as {type(copy[key]).__name__}, expected {expected}")
     return copy
+
+
+def _are_texts(values: Any, kind: type[Any]) -> bool:
+    return isinstance(values, kind) and all(isinstance(text, str) for text in (values.values() if kind is dict else values))
+
+
+# Keys of `details` that reports read: a test of the type, and its words.
+_REPORTED: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "flip": (lambda value: isinstance(value, str), "text"),
+    "reasons": (lambda value: _are_texts(value, dict), "an object of texts"),
+    "notes": (lambda value: _are_texts(value, list), "a list of texts"),
+    "warnings": (lambda value: _are_texts(value, list), "a list of texts"),
+    "raw": (
+        lambda value: value is None or (isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MOST_RAW),
+        f"a finite number up to {MOST_RAW:g}",
+    ),
+    "beside": (lambda _: False, "another key: this one is for the suite's further scorers"),
+}
 
 
 def _refuse_score(detail: str) -> NoReturn:

@@ -25,6 +25,7 @@ from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS, OutputError, machine_error, machine_fault, reason_of
 from evalsuite.core.import_ref import duckdb, lazy_pattern
 from evalsuite.core.runtime import signals_blocked
+from evalsuite.core.status import further_results, kind_of
 from evalsuite.core.types import RULES, Fault, Result, Status
 
 SCHEMA_VERSION: Final = 1
@@ -396,6 +397,8 @@ def _results_of(lines: Iterable[str], path: Path) -> Iterator[Result]:
         try:
             result = result_of(line)
             _check_details(result)
+            if any(kind_of(row).name == "handed_in" for row in (result, *further_results(result).values())):
+                raise ValueError("a scored result has a score or a value on its scorer's own scale")
         except (ValueError, TypeError):
             hint = "the file is damaged or half copied: copy it again, or score the submission again"
             raise OutputError(f"{path}:{number}: no result that a run wrote", hint=hint) from None

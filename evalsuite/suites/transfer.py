@@ -1,6 +1,7 @@
 """Import and export of suites: our own export, Arthur Bench's `suite.json`, and whole Bench folders with their runs."""
 
 import json
+import math
 import re
 import uuid
 from collections.abc import Mapping
@@ -245,7 +246,7 @@ def _is_unbounded(scorer: str) -> bool:
 
 
 def _bench_result(suite: StoredSuite, case_id: str, case: Mapping[str, Any] | None) -> Result:
-    """Return a recorded score as a result; Bench's -1 for "no verdict" is unscored, not a number."""
+    """Return a recorded score as a result; Bench's -1 for "no verdict", and what is not finite, are unscored and no number."""
     if case is None:
         return Result(
             instance_id=case_id,
@@ -259,7 +260,7 @@ def _bench_result(suite: StoredSuite, case_id: str, case: Mapping[str, Any] | No
         )
     result = case.get("score_result") or {}
     score = result.get("score") if result.get("score") is not None else case.get("score")
-    score = None if score is None or score != score else float(score)
+    score = None if score is None or not math.isfinite(score := float(score)) else score
     category = (result.get("category") or {}).get("name") if isinstance(result.get("category"), dict) else result.get("category")
     is_inverse = suite.scorer in LOWER_IS_BETTER
     details = {

@@ -208,6 +208,21 @@ OTHER_RANGE = "; range=None in @scorer keeps its own scale, range=(low, high) na
         (Score(official=1.0, strict_reason=3), (0, 1), "mine gave strict_reason as int, expected text"),  # type: ignore[arg-type]
         (Score(official=None, fault=Fault(code="MINE")), (0, 1), "mine gave a fault that is none of the known codes"),
         (Score(official=1.0, details=[1]), (0, 1), "mine gave details as list, expected a mapping"),  # type: ignore[arg-type]
+        (2e300, None, "mine gave 2e+300, expected a finite number up to 1e+300"),
+        *(
+            (Score(official=official, details=details), None, f"mine gave details[{next(iter(details))!r}] as {expected}")
+            for official in (1.0, None)
+            for details, expected in [
+                ({"raw": math.nan}, "str, expected a finite number up to 1e+300"),
+                ({"raw": True}, "bool, expected a finite number up to 1e+300"),
+                ({"raw": -2e300}, "float, expected a finite number up to 1e+300"),
+                ({"flip": 3}, "int, expected text"),
+                ({"notes": "x"}, "str, expected a list of texts"),
+                ({"warnings": ["x", 1]}, "list, expected a list of texts"),
+                ({"reasons": {"a": None}}, "dict, expected an object of texts"),
+                ({"beside": {}}, "dict, expected another key: this one is for the suite's further scorers"),
+            ]
+        ),
     ],
 )
 def test_values_of_a_plugin(value: Any, ends: tuple[float, float] | None, expected: Any) -> None:
@@ -229,6 +244,7 @@ def test_scores_of_a_plugin() -> None:
     whole = Score(official=0.5, strict=None, reason="r", strict_reason="s", flip="f", details={"at": Path("x"), "n": math.nan})
     assert score_of("mine", whole) == replace(whole, strict_fault=silent, details={"at": "x", "n": "NaN"})
     assert score_of("mine", Score(official=None, strict=1.0)).fault == silent
+    assert score_of("mine", Score(official=None, details={"raw": None}), None).fault == silent
     assert score_of("mine", replace(whole, official=None, fault=late, strict_fault=late)).fault == late
     raw = Score(official=None, details={"raw": 3})
     assert (score_of("mine", raw, None), score_of("mine", raw).fault, score_of("mine", replace(raw, details={}), None).fault) == (

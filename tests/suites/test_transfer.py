@@ -84,9 +84,9 @@ def test_a_bench_folder_is_imported_whole(tmp_path: Path) -> None:
     assert [(r.status, r.score) for r in entry.results()] == [("scored", 1.0), ("scored", 0.0), ("unscored", None)]
 
 
-@pytest.mark.parametrize(("score", "values"), [(float("nan"), [None]), ("0.5x", None), ({}, None)])
+@pytest.mark.parametrize(("score", "values"), [(float("nan"), [None]), (float("inf"), [None]), ("0.5x", None), ({}, None)])
 def test_a_bench_score_that_is_no_number(tmp_path: Path, score: object, values: list[float | None] | None) -> None:
-    """NaN is no verdict; what is no number refuses the run by its file, and the suite has none."""
+    """NaN and infinity are no verdicts; what is no number refuses the run by its file, and the suite has none."""
     (tmp_path / "b/r").mkdir(parents=True)
     (tmp_path / "b/suite.json").write_text(json.dumps({**BENCH, "test_cases": [{"id": "c", "input": "q", "reference_output": "a"}]}))
     (tmp_path / "b/r/run.json").write_text(json.dumps({"name": "r", "test_cases": [{"id": "c", "output": "o", "score": score}]}))
@@ -96,7 +96,7 @@ def test_a_bench_score_that_is_no_number(tmp_path: Path, score: object, values: 
         return
     import_suites(tmp_path, tmp_path / "new")
     (entry,) = find_runs(tmp_path / "new" / "runs")
-    assert [result.score for result in entry.results()] == values
+    assert [(result.score, result.status) for result in entry.results()] == [(value, "unscored") for value in values]
 
 
 def test_a_bench_suite_of_a_scorer_that_is_not_here(tmp_path: Path) -> None:

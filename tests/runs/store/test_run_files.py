@@ -200,7 +200,7 @@ OWN = {"status": "scored", "score": 1, "official": 1, "strict": None, "reason": 
 WRONG_DETAILS: list[dict[str, Any]] = [
     {"flip": 1}, {"reasons": {"a": 1}}, {"notes": "x"}, {"warnings": [1]}, {"raw": "1"}, {"raw": 2e300}, {"beside": {"s": {}}},
     {"beside": {"s": {**OWN, "score": 2}}}, {"beside": {"s": {**OWN, "more": 1}}}, {"beside": {"s": {**OWN, "status": "right"}}},
-    {"beside": {"s": {**OWN, "details": {"raw": "x"}}}},
+    {"beside": {"s": {**OWN, "details": {"raw": "x"}}}}, {"beside": {"s": {**OWN, "score": None}}},
 ]  # fmt: skip
 RIGHT_DETAILS: dict[str, Any] = {"flip": "x", "raw": 1e300, "more": [1], "beside": {"s": OWN}}
 WRONG_LINES: list[tuple[str, str]] = [
@@ -214,10 +214,12 @@ WRONG_LINES: list[tuple[str, str]] = [
 def test_lines_that_no_run_wrote(tmp_path: Path) -> None:
     """A line with a value that runs do not write there, or with details that reports rely on in another form, is named."""
     good = whole_line(result(RIGHT_DETAILS))
-    lines = [good.replace(old, new) for old, new in WRONG_LINES] + [whole_line(result(details)) for details in WRONG_DETAILS]
+    lines = [whole_line(result({}, score=None)), *(good.replace(old, new) for old, new in WRONG_LINES)] + [
+        whole_line(result(details)) for details in WRONG_DETAILS
+    ]
     path = tmp_path / "results.jsonl"
-    path.write_text(f"{good}\n")
-    assert [found.details for found in read_results(path)] == [RIGHT_DETAILS]
+    path.write_text(f"{good}\n{whole_line(result(RIGHT_DETAILS, score=None))}\n")
+    assert [found.details for found in read_results(path)] == [RIGHT_DETAILS] * 2
     for seconds in (0, 1 << 53, 1e300):
         path.write_text(good.replace('"seconds": 0.0', f'"seconds": {seconds}') + "\n")
         assert [found.seconds for found in read_results(path)] == [seconds]
