@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from evalsuite.core.import_ref import LazyModule
 
 if TYPE_CHECKING:
+    import hashlib
     import shutil
     import sqlite3
     import tempfile
 else:
-    shutil, sqlite3, tempfile = LazyModule("shutil"), LazyModule("sqlite3"), LazyModule("tempfile")
+    hashlib, shutil, sqlite3, tempfile = LazyModule("hashlib"), LazyModule("shutil"), LazyModule("sqlite3"), LazyModule("tempfile")
 
 FILE = "memo.sqlite"
 _BUSY_SECONDS = 30
@@ -41,6 +42,18 @@ def append_whole(path: Path, data: bytes) -> None:
         if n_written < len(data):
             file.truncate(file.tell() - n_written)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def file_state(place: str | Path | int) -> tuple[int, ...]:
+    """Return what changes when a file (a path or a descriptor) is edited or replaced: device and inode, size, times. Raises OSError."""
+    status = os.stat(place)  # noqa: PTH116 - for descriptors too
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 class DiskCache:

@@ -18,6 +18,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Final
 
+from evalsuite.core.import_ref import LazyModule
+
+shlex = LazyModule("shlex")
 # Number of new objects after which Python searches for cycles.
 _THRESHOLD = 100_000
 # An option of glibc's mallopt, and the size in bytes from which malloc maps a block separately.
@@ -136,8 +139,6 @@ def _names_in(place: str) -> tuple[str, ...]:
 
 def install_line() -> str:
     """Return the command that installs evalsuite with all requirements; in a checkout, the README's."""
-    import shlex
-
     root = Path(__file__).resolve().parents[2]
     if not (root / "pyproject.toml").is_file():
         return extra_line("")
@@ -170,8 +171,6 @@ def extra_line(extra: str, *, package: Path | None = None) -> str:
         extra: the name of the extra; empty for none.
         package: the folder of the package, by default this one.
     """
-    import shlex
-
     root, extra = (package or Path(__file__).resolve().parents[1]).parent, extra and f"[{extra}]"
     if (root / "pyproject.toml").is_file():
         place = "." if root == Path.cwd() else str(root)

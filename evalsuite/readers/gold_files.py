@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from evalsuite.core.dataclasses import dataclass
+from evalsuite.core.disk_cache import file_state
 from evalsuite.core.errors import FAULTS, FaultError, GoldError, SubmissionError, describe, machine_error, reason_of
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import METADATA, Answer, Fault, Submission
@@ -100,7 +101,7 @@ class GoldFiles:
 
     def _stamp_now(self, name: str) -> tuple[int, ...]:
         try:
-            return _stamp(os.stat(os.path.join(self.root, name)))
+            return file_state(os.path.join(self.root, name))
         except OSError:
             return ()
 
@@ -118,7 +119,7 @@ def read_gold_files(folder: Path, spec_file: Path | None = None) -> GoldFiles:
         name = file[len(root) :].lstrip(os.sep).replace(os.sep, "/")
         try:
             with open(file, "rb", buffering=0) as handle:
-                stamps[name] = _stamp(os.fstat(handle.fileno()))
+                stamps[name] = file_state(handle.fileno())
                 digests[name] = _digest_of_suite(handle.read()) if file == suite else content_digest(handle).hexdigest()
         except OSError as error:
             raise GoldError(f"{file} cannot be read: {reason_of(error)}", hint="check the disk and your permissions") from None
@@ -206,10 +207,6 @@ def gold_links(folder: Path) -> list[Path]:
 
 def _inodes(files: Iterable[str]) -> frozenset[Inode]:
     return frozenset((status.st_dev, status.st_ino) for status in map(os.stat, files))
-
-
-def _stamp(status: os.stat_result) -> tuple[int, ...]:
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _refuse_unreadable(error: OSError) -> None:

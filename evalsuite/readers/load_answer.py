@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, overload
 from evalsuite.compare.columns import memory_of
 from evalsuite.compare.messages import shorten
 from evalsuite.core.dataclasses import replace
+from evalsuite.core.disk_cache import file_state
 from evalsuite.core.errors import FAULTS, FaultError
 from evalsuite.core.import_ref import LazyModule, lazy_pattern
 from evalsuite.core.scores import BROKEN_RECORD, Fault, Table
@@ -148,10 +149,9 @@ SHELF: Final = FileCache()
 
 def _stamp(path: Path) -> tuple[int, ...] | None:
     try:
-        status = path.stat()
+        return file_state(path)
     except OSError:
         return None
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _bytes_of(value: Any, file_bytes: int) -> int | None:

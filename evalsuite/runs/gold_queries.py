@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.dataclasses import dataclass, field, replace
+from evalsuite.core.disk_cache import file_digest
 from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError, describe, error_sentence, side_of, write_error
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.registry import check_parameters
@@ -292,8 +293,7 @@ class GoldQueryRunner:
             self._faults[name] = Problem(code=outcome.code if absent else "BAD_GOLD_FILE", message=text)
             return
         request = self._requests[name]
-        with outcome.place.open("rb") as handle:
-            hash_ = hashlib.file_digest(handle, "sha256").hexdigest()[:12]
+        hash_ = file_digest(outcome.place)[:12]
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._frozen[name] = Frozen(file=outcome.place, hash=hash_, sql_hash=request.sql_hash, computed_at=now, as_of=request.as_of)
         if self._cache is not None:

@@ -22,11 +22,13 @@ from msgspec import Meta, Raw, defstruct
 
 from evalsuite.compare.characters import MOST_MARKS, is_visible
 from evalsuite.core.dataclasses import replace
+from evalsuite.core.disk_cache import file_digest
 from evalsuite.core.errors import FAULTS, OutputError, machine_error, machine_fault, reason_of
 from evalsuite.core.import_ref import duckdb, lazy_pattern
 from evalsuite.core.runtime import signals_blocked
 from evalsuite.core.status import further_results, kind_of
 from evalsuite.core.types import RULES, Fault, Result, Status
+from evalsuite.stats.units import short_score
 
 SCHEMA_VERSION: Final = 1
 _LONGEST_WHY: Final = 200
@@ -210,11 +212,7 @@ def move_units(folder: Path, results: Iterable[Result]) -> Iterator[Result]:
 
 def units_digest(folder: Path) -> str:
     """Return the SHA-256 of `units.parquet` in a folder; empty if there is none."""
-    file = folder / UNITS
-    if not file.is_file():
-        return ""
-    with file.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
+    return file_digest(folder / UNITS) if (folder / UNITS).is_file() else ""
 
 
 def whole_units(folder: Path, results: Iterable[Result], *, read: Reader | None = None) -> Iterator[Result]:
@@ -301,7 +299,7 @@ def unit_columns(file: str, instance_id: str, *, private: Path | None = None) ->
 
 def _units_of(rows: Iterable[Row], n: Any) -> Any:
     """Return the units of one instance from its columns; None if there are none, or not `n`."""
-    short = {path: ([_short(value) for value in scores], official) for path, scores, official in rows}
+    short = {path: ([short_score(value) for value in scores], official) for path, scores, official in rows}
     if any(len(scores) != n for scores, _ in short.values()):
         return None
     if _LIST in short:
@@ -311,14 +309,10 @@ def _units_of(rows: Iterable[Row], n: Any) -> Any:
     scores, official = short.pop(_WHOLE)
     units: dict[str, Any] = {"n": n, "scores": scores}
     if official is not None:
-        units["official"] = [_short(value) for value in official]
+        units["official"] = [short_score(value) for value in official]
     if short:
         units["fields"] = {path: column for path, (column, _) in short.items()}
     return units
-
-
-def _short(value: float | None) -> float | None:
-    return int(value) if value is not None and value in (0, 1) else value
 
 
 def _units_digest(units: Any) -> str:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.disk_cache import DiskCache
+from evalsuite.core.disk_cache import DiskCache, file_digest
 from evalsuite.core.errors import EvalsuiteError, FaultError, MissingExtraError, error_sentence, machine_fault, reason_of, timeout_error
 from evalsuite.core.plugin_calls import failure
 from evalsuite.core.runtime import signals_blocked
@@ -76,7 +76,7 @@ class ResultCache:
         def read(folder: Path) -> Written:
             entry = json.loads((folder / _COST).read_text(encoding="utf-8"))
             cost = replace(Cost(**entry["cost"]), cached=True)
-            if _digest(folder / _RESULT) != entry["digest"]:
+            if file_digest(folder / _RESULT) != entry["digest"]:
                 raise ValueError("the result was not written to its end")
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(folder / _RESULT, place)
@@ -93,15 +93,10 @@ class ResultCache:
 
         def write(folder: Path) -> None:
             shutil.copyfile(written.place, folder / _RESULT)
-            entry = {"sql": written.sql, "header": written.header, "cost": asdict(written.cost), "digest": _digest(folder / _RESULT)}
+            entry = {"sql": written.sql, "header": written.header, "cost": asdict(written.cost), "digest": file_digest(folder / _RESULT)}
             (folder / _COST).write_text(json.dumps(entry), encoding="utf-8")
 
         self._memo.put_files(key, write)
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def run_answer(text: str, connection: Connection, limits: QueryLimits) -> Table:

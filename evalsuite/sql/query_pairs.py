@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from evalsuite.core.dataclasses import dataclass
+from evalsuite.core.disk_cache import file_state
 from evalsuite.core.errors import EvalsuiteError, FaultError
 from evalsuite.core.scores import SQLITE_CELLS, Table
 from evalsuite.sandbox.limits import Deadline
@@ -140,15 +141,9 @@ def state_of(queries: Sequence[str], files: Sequence[Path], limits: Mapping[str,
     query_limits = QueryLimits.from_names(limits)
     if not files or not all(is_steady(query, clock=query_limits.clock) for query in queries):
         return None
-    states = [state_of_file(str(place)) for place in files]
+    states = list(map(file_state, files))
     fingerprints = [_fingerprint(str(place), query_limits, *state) for place, state in zip(files, states, strict=True)]
     return None if None in fingerprints else hashlib.sha256(json.dumps([sqlite3.sqlite_version, *fingerprints]).encode()).hexdigest()
-
-
-def state_of_file(place: str) -> tuple[int, ...]:
-    """What changes when a file is edited or replaced. Raises OSError."""
-    status = os.stat(place)  # noqa: PTH116 - once a query
-    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 @lru_cache(maxsize=4096)
@@ -197,7 +192,7 @@ def _session(place: str, limits: QueryLimits, *, temp_in_memory: bool) -> Sqlite
     """A session of this thread with the file as it is now; no SELECT can change its state."""
     state: tuple[int, ...] = ()
     with contextlib.suppress(OSError):  # reported by the opening
-        state = state_of_file(place)
+        state = file_state(place)
     return _open(os.path.abspath(place), limits, temp_in_memory, threading.get_ident(), *state)  # noqa: PTH100 - once a query
 
 

@@ -21,6 +21,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from evalsuite.core.dataclasses import dataclass, field, replace
+from evalsuite.core.disk_cache import file_digest, file_state
 from evalsuite.core.errors import FaultError, MissingExtraError, UsageError
 from evalsuite.core.scores import Table
 
@@ -180,9 +181,9 @@ class Session(ABC):
         An engine that writes text itself returns `lines` instead of chunks for `as_text=True`, if it can write this result so.
         """
 
-    @abstractmethod
     def cancel(self) -> None:
-        """Stop the running statement; called from another thread."""
+        """Stop the running statement; called from another thread. Embedded engines check for it between two steps of their work."""
+        self.connection.interrupt()
 
     @abstractmethod
     def describe(self) -> str:
@@ -315,17 +316,14 @@ def digest_of(files: Sequence[Path]) -> str:
     """SHA-256 over the names and bytes of files; unchanged files are not read again in this process."""
     digest = hashlib.sha256()
     for path in files:
-        status = path.stat()
-        content = _file_digest(path, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        content = _digest_in_state(path, *file_state(path))
         digest.update(os.fsencode(path.name) + f"\0{content}\0".encode())
     return digest.hexdigest()
 
 
 @lru_cache(maxsize=4096)
-def _file_digest(path: Path, *_state: int) -> str:
-    """The digest of a file in the state that the other arguments describe."""
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
+def _digest_in_state(path: Path, *_state: int) -> str:
+    return file_digest(path)
 
 
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([\w+-]*)")

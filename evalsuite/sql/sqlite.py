@@ -244,10 +244,6 @@ class SqliteSession(Session):
         )
         return sql_error(next((kind for part, kind in kinds if part in text), "other"))
 
-    def cancel(self) -> None:
-        """Interrupt; sqlite checks for it between two steps of its virtual machine."""
-        self.connection.interrupt()
-
     def describe(self) -> str:
         """`SQLite 3.40.1`."""
         return f"SQLite {sqlite3.sqlite_version}"

@@ -122,15 +122,16 @@ def unit_details(
     """
     if len(scores) < 2:
         return {}
-    units: dict[str, Any] = {"n": len(scores), "scores": list(map(_short, scores))}
+    units: dict[str, Any] = {"n": len(scores), "scores": list(map(short_score, scores))}
     if official is not None and list(official) != list(scores):
-        units["official"] = list(map(_short, official))
+        units["official"] = list(map(short_score, official))
     if fields:
-        units["fields"] = {path: list(map(_short, column)) for path, column in fields.items()}
+        units["fields"] = {path: list(map(short_score, column)) for path, column in fields.items()}
     return {"units": units}
 
 
-def _short(score: UnitScore) -> UnitScore:
+def short_score(score: UnitScore) -> UnitScore:
+    """Return a score as it is stored: a whole number without a point."""
     return int(score) if score is not None and score in (0, 1) else score
 
 

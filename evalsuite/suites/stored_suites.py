@@ -24,6 +24,8 @@ from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, UsageError, count_words, did_you_mean
 from evalsuite.core.import_ref import duckdb
 from evalsuite.core.registry import NO_DEFAULT, UnknownScorerError, check_parameters
+from evalsuite.core.scores import Status
+from evalsuite.core.types import Result
 from evalsuite.readers.csv_table import read_named_rows
 from evalsuite.readers.json_text import LONG_NUMBER, json_problem
 from evalsuite.readers.load_table import ending_of, read_workbook
@@ -126,6 +128,24 @@ def check_values(suite: StoredSuite) -> StoredSuite:
     if not all(isinstance(text, str) for text in texts) or not all(isinstance(method.get("config", {}), dict) for method in methods):
         raise TypeError("not the values of a suite")
     return suite
+
+
+def recorded_result(
+    case_id: str, scorer: str, value: float | None, reason: str, details: Mapping[str, Any] | None = None, *, is_missing: bool = False
+) -> Result:
+    """Return another tool's verdict on a case as a result; None is unscored, not 0."""
+    status: Status = "missing" if is_missing else "unscored" if value is None else "scored"
+    return Result(
+        instance_id=case_id,
+        status=status,
+        score=value,
+        official=value,
+        strict=value,
+        scorer=scorer,
+        reason=reason,
+        fault="MISSING_INSTANCE" if is_missing else None,
+        details=details or {},
+    )
 
 
 ROOT = Path(".evalsuite")
@@ -493,18 +513,21 @@ def _read_jsonl(path: Path) -> Columns:
     return _columns_of(records)
 
 
-def _read_json_rows(path: Path) -> Columns:
-    hint = 'a list of objects, [{"input": ..., "reference": ...}, ...], or an object of lists of one length'
+def json_in(path: Path, text: str, hint: str, *, else_: str = "") -> Any:
+    """Return the JSON value of a file's text. Raises `UsageError` with the line, and with `else_` if no problem is known there."""
     try:
-        value = json.loads(path.read_text(encoding="utf-8-sig"))
+        return json.loads(text)
     except json.JSONDecodeError as error:
-        raise UsageError(f"{path}:{error.lineno}: not valid JSON{json_problem(error.doc, error)}", hint=hint) from None
+        raise UsageError(f"{path}:{error.lineno}: not valid JSON{json_problem(text, error) or else_}", hint=hint) from None
     except RecursionError:
         raise UsageError(f"{path}: nested too deeply", hint=hint) from None
-    except UnicodeDecodeError:
-        raise
     except ValueError:
         raise UsageError(f"{path}: {LONG_NUMBER}", hint="put quotes around it") from None
+
+
+def _read_json_rows(path: Path) -> Columns:
+    hint = 'a list of objects, [{"input": ..., "reference": ...}, ...], or an object of lists of one length'
+    value = json_in(path, path.read_text(encoding="utf-8-sig"), hint)
     if isinstance(value, list) and all(isinstance(record, dict) for record in value):
         return _columns_of(value)
     lists = isinstance(value, dict) and value and all(isinstance(cells, list) for cells in value.values())

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from evalsuite.core.dataclasses import dataclass, replace
+from evalsuite.core.disk_cache import file_digest
 from evalsuite.core.errors import UsageError
 from evalsuite.core.types import METADATA, Result
-from evalsuite.readers.json_text import LONG_NUMBER, json_problem
 from evalsuite.readers.paths import refuse_endless
 from evalsuite.runs.history import RUNS_FOLDER, find_runs
 from evalsuite.runs.run_files import SCHEMA_VERSION, write_atomically
@@ -35,8 +35,10 @@ from evalsuite.suites.stored_suites import (
     folder_of,
     gold_of,
     has_suite,
+    json_in,
     load_suite,
     new_suite,
+    recorded_result,
     save_suite,
     slug,
 )
@@ -190,22 +192,11 @@ def _save_run(log: ForeignLog, run: LoggedRun, at: int, suite: StoredSuite, root
 
 def _verdict_as_result(log: ForeignLog, case_id: str, logged: Logged | None, scorer: str) -> Result:
     """Return the tool's verdict as a result; an unjudged sample is unscored, not 0."""
-    value = 0.0 if logged is None else logged.theirs
-    status: Any = "missing" if logged is None else "unscored" if value is None else "scored"
-    words = "no verdict" if value is None else f"{value:g}"
-    reason = "not in the log" if logged is None else f"verdict of {log.format}: {words}"
-    details = {} if logged is None else {"source_id": logged.source_id, "output": logged.output}
-    return Result(
-        instance_id=case_id,
-        status=status,
-        score=value,
-        official=value,
-        strict=value,
-        scorer=scorer,
-        reason=reason,
-        fault="MISSING_INSTANCE" if logged is None else None,
-        details=details,
-    )
+    if logged is None:
+        return recorded_result(case_id, scorer, 0.0, "not in the log", is_missing=True)
+    words = "no verdict" if logged.theirs is None else f"{logged.theirs:g}"
+    details = {"source_id": logged.source_id, "output": logged.output}
+    return recorded_result(case_id, scorer, logged.theirs, f"verdict of {log.format}: {words}", details)
 
 
 _STAMP: Final = re.compile(r"_\d{4}-\d{2}-\d{2}T.*$")
@@ -289,8 +280,7 @@ def read_log(path: Path) -> ForeignLog:
     try:
         if not path.is_file():
             raise UsageError(f"{path}: {'a folder' if path.is_dir() else 'no such file'}", hint=_KNOWN)
-        with path.open("rb") as handle:
-            digest = hashlib.file_digest(handle, "sha256").hexdigest()
+        digest = file_digest(path)
         if zipfile.is_zipfile(path):
             log = _inspect_archive(path)
         elif path.suffix == ".eval":
@@ -306,14 +296,7 @@ def read_log(path: Path) -> ForeignLog:
 
 
 def _log_of_json(path: Path, text: str) -> ForeignLog:
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise UsageError(f"{path}:{error.lineno}: not valid JSON{json_problem(text, error) or ', so not a log'}", hint=_KNOWN) from None
-    except RecursionError:
-        raise UsageError(f"{path}: nested too deeply", hint=_KNOWN) from None
-    except ValueError:
-        raise UsageError(f"{path}: {LONG_NUMBER}", hint=_KNOWN) from None
+    value = json_in(path, text, _KNOWN, else_=", so not a log")
     if isinstance(value, dict) and isinstance(value.get("eval"), dict) and isinstance(value.get("samples"), list):
         return _inspect_log(path, value["eval"], enumerate(value["samples"], start=1), ())
     results = value.get("results") if isinstance(value, dict) else None

@@ -31,6 +31,7 @@ from evalsuite.suites.stored_suites import (
     list_suites,
     load_suite,
     new_suite,
+    recorded_result,
     save_suite,
     slug,
 )
@@ -248,16 +249,7 @@ def _is_unbounded(scorer: str) -> bool:
 def _bench_result(suite: StoredSuite, case_id: str, case: Mapping[str, Any] | None) -> Result:
     """Return a recorded score as a result; Bench's -1 for "no verdict", and what is not finite, are unscored and no number."""
     if case is None:
-        return Result(
-            instance_id=case_id,
-            status="missing",
-            score=0.0,
-            official=0.0,
-            strict=0.0,
-            scorer=suite.scorer,
-            reason="missing",
-            fault="MISSING_INSTANCE",
-        )
+        return recorded_result(case_id, suite.scorer, 0.0, "missing", is_missing=True)
     result = case.get("score_result") or {}
     score = result.get("score") if result.get("score") is not None else case.get("score")
     score = None if score is None or not math.isfinite(score := float(score)) else score
@@ -270,17 +262,8 @@ def _bench_result(suite: StoredSuite, case_id: str, case: Mapping[str, Any] | No
         **({"better": "lower"} if is_inverse else {}),
     }
     value = score if score is not None and 0 <= score <= 1 else None
-    return Result(
-        instance_id=case_id,
-        status="unscored" if value is None else "scored",
-        score=value,
-        official=value,
-        strict=value,
-        scorer=suite.scorer,
-        reason="recorded by Bench: 1 is hedging, less is better" if is_inverse else "recorded by Bench",
-        fault=None,
-        details=details,
-    )
+    reason = "recorded by Bench: 1 is hedging, less is better" if is_inverse else "recorded by Bench"
+    return recorded_result(case_id, suite.scorer, value, reason, details)
 
 
 def _write_run(run: Mapping[str, Any], results: list[Result], root: Path, *, name: str = "", now: datetime | None = None) -> Path:

@@ -484,10 +484,6 @@ class Options:
     max_cells: int = MAX_CELLS
 
 
-# In addition to the six counters, a grid has for each metric of a leaf the sum and the number of its scores.
-Total = tuple[SchemaNode, int, Literal["total", "number"]]
-
-
 class TreevalGrid(Grid):
     """The items of two lists: the six counters of each pair, and the total and number of the scores of each (leaf, metric).
 

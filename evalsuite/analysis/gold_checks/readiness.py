@@ -23,6 +23,7 @@ from evalsuite.compare.columns import UnreadTable
 from evalsuite.compare.messages import other_delimiter
 from evalsuite.compare.official_cells import RESULT_SUITES
 from evalsuite.core.dataclasses import dataclass, field, replace
+from evalsuite.core.disk_cache import file_state
 from evalsuite.core.errors import (
     FAULTS,
     UNSCORED,
@@ -83,7 +84,7 @@ from evalsuite.scorers import SCORERS
 from evalsuite.scorers.metrics import runs_programs
 from evalsuite.sql import ENGINES, open_session
 from evalsuite.sql.query_pairs import EVALUATORS as QUERY_EVALUATORS
-from evalsuite.sql.query_pairs import files_of, state_of_file, statement_of
+from evalsuite.sql.query_pairs import files_of, statement_of
 from evalsuite.sql.session import Connection, QueryLimits, database_path, only_statement
 
 FORMS_BY_ENDING = {
@@ -734,7 +735,7 @@ def _unreadable(engine: str, database: str) -> Absent | None:
     """Return why the file of an embedded engine cannot be opened, and the remedy; None if it can."""
     state: tuple[int, ...] = ()
     with contextlib.suppress(OSError):
-        state = state_of_file(database)
+        state = file_state(database)
     return _opening_error(engine, database, *state)
 
 
