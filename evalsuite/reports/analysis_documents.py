@@ -646,7 +646,8 @@ def noise_words(samples: "ModelSamples", *, with_bar: bool = False) -> Iterator[
     if with_bar:
         yield f"{label}  questions {percent(part)} {share_bar(part, _BAR)} {percent(1 - part)} samples"
     yield f"{label}: most of the width comes from the {source} ({percent(max(part, 1 - part))} of the variance)"
-    halved = f"{count_words(numbers.questions_to_halve, 'more question')} halve the width"
+    where = " in new clusters" if numbers.n_clusters else ""
+    halved = f"{count_words(numbers.questions_to_halve, 'more question')}{where} halve the width"
     if numbers.samples_to_halve is None:
         yield f"{label}: {halved}; no number of samples does"
     else:

@@ -660,8 +660,8 @@ class Repeats:
 
     `question_variance` is the variance of the questions' true means, `sample_variance` that of the samples of one question, both None if
     no question has two samples; `question_share` in [0, 1] is the share of the mean's variance that comes from the questions. Half the
-    width of the interval needs `questions_to_halve` more questions of as many samples, or `samples_to_halve` more samples of each question,
-    None if no number of samples suffices.
+    width of the interval needs `questions_to_halve` more questions of as many samples (with `n_clusters`, in new clusters of the same
+    sizes), or `samples_to_halve` more samples of each question, None if no number of samples suffices.
     """
 
     n_questions: int
@@ -673,6 +673,7 @@ class Repeats:
     question_share: float | None
     questions_to_halve: int
     samples_to_halve: int | None
+    n_clusters: int | None = None
 
 
 def count_repeats(questions: Sequence[Sequence[float]], *, clusters: Sequence[Hashable] | None = None) -> Repeats:
@@ -691,25 +692,29 @@ def count_repeats(questions: Sequence[Sequence[float]], *, clusters: Sequence[Ha
     spreads = [sd * sd for row in rows if (sd := sample_sd(row)) is not None]
     within = mean(spreads) if spreads else None
     samples = n / math.fsum(1 / len(row) for row in rows)
+    interval = reported_interval(means, clusters=clusters)
     between = part = more = None
     spread = sample_sd(means)
     if within is not None and spread is not None:
         between = max(0.0, spread * spread - within / samples)
-        whole = between + within / samples
-        part = between / whole if whole else None
+        # n times the variance of the mean, which questions of one cluster share and samples do not.
+        whole = between + within / samples if not clusters else n * (interval.se or 0.0) ** 2
+        of_questions = max(0.0, whole - within / samples)
+        part = of_questions / whole if whole else None
         # Variance that the samples may add to that of the questions if a quarter of the whole is left.
-        rest = whole / 4 - between
+        rest = whole / 4 - of_questions
         more = math.ceil(within / rest - samples - 1e-9) if rest > 0 and within else None
     return Repeats(
         n_questions=n,
         n_samples=(least, most),
-        interval=reported_interval(means, clusters=clusters),
+        interval=interval,
         passes=tuple(_passes(rows, k, clusters) for k in range(1, least + 1)),
         question_variance=between,
         sample_variance=within,
         question_share=part,
         questions_to_halve=3 * n,
         samples_to_halve=more,
+        n_clusters=len(set(clusters)) if clusters else None,
     )
 
 

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalsuite.analysis.leaderboard.reliability import ModelSamples
+from evalsuite.reports.analysis_documents import noise_words
 from evalsuite.stats.intervals import clustered_score_interval, clustered_se, count_repeats, wilson_interval
 from evalsuite.stats.samples import StatsError
 from tests.properties import examples
@@ -44,6 +46,14 @@ def test_questions_of_a_cluster_count_together() -> None:
         expected = clustered_score_interval(values, list("aabb"))
         assert interval == (expected.low, expected.high)
     assert found.passes[1].all_se == clustered_se([1, 1, 0, 0], list("aabb")).cr2
+    # The means differ by cluster alone: that is no noise of the samples, and more questions of these clusters would not remove it.
+    assert (found.question_share, found.n_clusters, found.samples_to_halve) == (pytest.approx(0.5), 2, None)
+    *_, last = noise_words(ModelSamples(model="m", runs=(), numbers=found))
+    assert last == "m: 12 more questions in new clusters halve the width; no number of samples does"
+    apart = count_repeats([[1, 1], [1, 1], [0, 1], [0, 1]])
+    assert (apart.question_share, apart.n_clusters, apart.samples_to_halve) == (0, None, 6)
+    *_, last = noise_words(ModelSamples(model="m", runs=(), numbers=apart))
+    assert last == "m: 12 more questions halve the width, or 6 more samples of each question"
 
 
 @pytest.mark.parametrize(("of_questions", "of_samples"), [(0.04, 0.01), (0.01, 0.09), (0.0, 0.05)])
