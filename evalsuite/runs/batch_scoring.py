@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import FaultError
+from evalsuite.core.errors import FaultError, count_words
 from evalsuite.core.registry import PluginBatch, Scorer
 from evalsuite.core.status import FURTHER_SCORERS, further_result_row, further_results
 from evalsuite.core.types import Check, Fault, Gold, GoldInstance, Problem, Result, Task
@@ -78,6 +78,13 @@ class BatchScoring:
 
         probes = kept_probe(self._judge.settings)
         return self._judge.account.to_json() | ({"probe": probes} if probes else {})
+
+    def warnings(self) -> list[str]:
+        """Return that the limit of the judge's cost does not count some replies, if so."""
+        n = self._judge.account.n_uncounted if self._judge is not None and self._judge.settings.max_cost > 0 else 0
+        return (
+            [f"judge.max_cost does not count {count_words(n, 'call')} whose reply has no token counts: the cost may exceed it"] if n else []
+        )
 
 
 def _as_wrong(result: Result) -> Result:

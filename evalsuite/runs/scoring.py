@@ -532,6 +532,7 @@ def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], start
             *planned.living.notes,
             *planned.drift,
             *unapplied,
+            *opened.batches.warnings(),
         ),
         folder=folder.path if folder is not None else None,
         receipt={**base_receipt, **({"resume": folder.notes} if folder is not None and folder.notes else {})},

@@ -10,6 +10,7 @@ import evalsuite
 from evalsuite.cli import main
 from evalsuite.scorers.judge.settings import secret_in
 from tests.scorers.judge.conftest import Serve
+from tests.scorers.judge.server import Say, completion
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -93,9 +94,10 @@ def test_a_judge_yaml_that_cannot_be_meant(place: Path, capsys: pytest.CaptureFi
     assert says in capsys.readouterr().err
 
 
-def test_max_cost_ends_the_asking(place: Path, serve: Serve) -> None:
-    """What a run may cost is not passed by more than what is under way; the rest is unscored and says why."""
-    server = serve(lambda *_: '{"score": 5}')
+@pytest.mark.parametrize("n_tokens", [100, 0])
+def test_max_cost_ends_the_asking(place: Path, serve: Serve, n_tokens: int) -> None:
+    """What a run may cost is not passed by more than what is under way; the rest is unscored and says why. Replies without counts warn."""
+    server = serve(lambda *_: Say(raw=completion('{"score": 5}', prompt_tokens=n_tokens, completion_tokens=n_tokens)))
     entry = json.loads((place / "gold" / "x_eval.jsonl").read_text())
     names = [f"q{n}" for n in range(6)]
     (place / "gold" / "x_eval.jsonl").write_text("\n".join(json.dumps({**entry, "instance_id": name, "question": name}) for name in names))
@@ -104,6 +106,12 @@ def test_max_cost_ends_the_asking(place: Path, serve: Serve) -> None:
     prices = {"price_per_1k_prompt": 1, "price_per_1k_completion": 1, "max_cost": 0.001}
     judge_yaml(place / "gold" / "judge.yaml", base_url=server.base_url, model="m", concurrency=1, **prices)
     run = evalsuite.evaluate("answers", "gold", save=False)
+    warnings = [text for text in run.warnings if "max_cost" in text]
+    if not n_tokens:
+        assert warnings == ["judge.max_cost does not count 6 calls whose reply has no token counts: the cost may exceed it"]
+        assert [result.status for result in run.results] == ["scored"] * 6
+        return
+    assert not warnings
     assert [result.status for result in run.results] == ["scored", *["unscored"] * 5]
     assert "max_cost" in run.results[1].reason
     assert len(server.asked) == 1
