@@ -15,7 +15,7 @@ from evalsuite.core.status import FAULTY, KINDS, UNJUDGED, check_level, default_
 from evalsuite.core.types import METADATA_ARRAY, Result, Rule
 from evalsuite.gold.spec import NOTHING, Exchange, Exchanges, exchanges_of
 from evalsuite.reports.document import id_list, percent, range_words
-from evalsuite.runs.run_folder import labels_path
+from evalsuite.runs.run_folder import RUN, labels_path
 from evalsuite.runs.summary import Summary, summarise
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def record_of_entry(entry: "RunEntry", labels: Path | None = None, *, exchanges:
     bare = Record(name=entry.name, run=entry.run, results=results, summary=summarise((), rules="official"), folder=entry.folder)
     gold = entry.run["gold"]
     part = {"clusters": gold.get("clusters", ()), "n_instances": gold.get("n_instances")}
-    summary = summarise(results, rules=bare.rules, groups=bare.groups, **part)
+    summary = summarise(results, rules=bare.rules, groups=bare.groups, where=str(entry.folder / RUN), **part)
     return _add_people(replace(bare, summary=summary, tags=entry.tags, exchanges=exchanges), labels)
 
 

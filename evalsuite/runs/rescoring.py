@@ -25,7 +25,7 @@ from evalsuite.readers.submission_files import submission_hash
 from evalsuite.runs.corrected_scores import merge_corrections
 from evalsuite.runs.history import RunEntry, read_run, refuse_no_run
 from evalsuite.runs.run_files import read_results
-from evalsuite.runs.run_folder import RESULTS, RunFolder, claim
+from evalsuite.runs.run_folder import RESULTS, RUN, RunFolder, claim
 from evalsuite.runs.run_options import RunOptions, changed_parts, signature_parts
 from evalsuite.runs.scoring import Progress, Run, by_kind, run
 from evalsuite.runs.submission_reader import read_submission_in_worker
@@ -173,7 +173,7 @@ def _merge_run_objects(parts: Sequence[RunEntry], results: Sequence[Result]) -> 
     groups = _groups(parts, results)
     tags = tags_by_instance(groups.items())
     part = {"clusters": first["gold"].get("clusters", ()), "n_instances": first["gold"].get("n_instances")}
-    summary = summarise(results, rules=first["options"]["rules"], groups=tags, **part)
+    summary = summarise(results, rules=first["options"]["rules"], groups=tags, where=str(parts[0].folder / RUN), **part)
     unsure = [name for part in parts for name in part.run.get("submission", {}).get("unsure", ())]
     judges = [part.run["judge"] for part in parts if part.run.get("judge")]
     # Only each shard knows which file bytes were read: the whole has no root.

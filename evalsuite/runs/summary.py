@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.errors import GoldError
+from evalsuite.core.errors import OutputError
 from evalsuite.core.status import STATUSES, is_ungraded, raw_value, results_by, scorers_of
 from evalsuite.core.types import Result, Rule
 from evalsuite.stats.intervals import few_clusters_note, reported_interval
@@ -123,11 +123,12 @@ def summarise(
     submitted: Iterable[str] | None = None,
     clusters: Sequence[str] = (),
     n_instances: int | None = None,
+    where: str = "run.json",
 ) -> Summary:
     """Return the summary of n results in gold order; `groups` maps instance ids to their tags; gold has `n_instances` (None: these).
 
     `submitted` are the gold instances with an answer (default: all that are not missing). `clusters` are the tags that divide the instances
-    into clusters: every instance has exactly one of them. Raises `GoldError` for one that has not.
+    into clusters: every instance has exactly one of them. Raises `OutputError` for one that has not, which names `where`.
     """
     answered = {r.instance_id for r in results if r.status != "missing"} if submitted is None else set(submitted)
     all_results, results = results, _with_range(results)
@@ -136,7 +137,7 @@ def summarise(
     # Whether the strict rules scored any of the results.
     has_strict = any(r.strict is not None and r.status == "scored" for r in results)
     known = frozenset(clusters)
-    cluster_of = {r.instance_id: _cluster(r.instance_id, groups or {}, known) for r in all_results} if known else {}
+    cluster_of = {r.instance_id: _cluster(r.instance_id, groups or {}, known, where) for r in all_results} if known else {}
     se, interval, method = _spread(results)
     return Summary(
         rules=rules,
@@ -239,12 +240,13 @@ def _cluster_interval(results: Sequence[Result], cluster_of: Mapping[str, str]) 
     return {"n_clusters": n_clusters, "se": interval.se, "interval_95": ends, "note": interval.note or few_clusters_note(n_clusters)}
 
 
-def _cluster(instance_id: str, groups: Mapping[str, Sequence[str]], clusters: Collection[str]) -> str:
-    """Return the cluster of an instance. Raises `GoldError` unless there is exactly one."""
+def _cluster(instance_id: str, groups: Mapping[str, Sequence[str]], clusters: Collection[str], where: str) -> str:
+    """Return the cluster of an instance. Raises `OutputError` unless it has exactly one: gold's own are checked when it is read."""
     tags = [tag for tag in groups.get(instance_id, ()) if tag in clusters]
     if len(tags) != 1:
         which = " and ".join(tags) or "none"
-        raise GoldError(f"suite.yaml: instance {instance_id!r} is in {which} of the clusters", hint="each must be in exactly one")
+        hint = "each must be in exactly one: copy the file again, or score the submission again"
+        raise OutputError(f"{where}: instance {instance_id!r} is in {which} of the clusters", hint=hint)
     return tags[0]
 
 

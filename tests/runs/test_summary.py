@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import GoldError
+from evalsuite.core.errors import OutputError
 from evalsuite.core.status import further_result_row
 from evalsuite.core.types import Result, Status
 from evalsuite.runs.summary import score_or_mean, summarise, tags_by_instance
@@ -96,13 +96,13 @@ def test_parts_have_their_own_rows() -> None:
 
 
 def test_each_instance_is_in_one_cluster() -> None:
-    """Clusters widen the interval; an instance in none of them is gold's fault."""
+    """Clusters widen the interval; an instance in none of them is an error of the run's file: gold is checked as it is read."""
     groups = {"a": ("x",), "b": ("y",), "c": ("x",)}
     clusters = summarise([RIGHT, WRONG, HALF], rules="official", groups=groups, clusters=("x", "y")).clusters
     assert clusters is not None
     assert clusters["n_clusters"] == 2
-    with pytest.raises(GoldError, match="'d' is in none of the clusters"):
-        summarise([RIGHT, MISSING], rules="official", groups=groups, clusters=("x", "y"))
+    with pytest.raises(OutputError, match=r"^r/run\.json: instance 'd' is in none of the clusters"):
+        summarise([RIGHT, MISSING], rules="official", groups=groups, clusters=("x", "y"), where="r/run.json")
 
 
 def test_rows_are_over_clusters_where_they_have_several() -> None:
