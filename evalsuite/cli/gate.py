@@ -55,6 +55,7 @@ def run_command_line(arguments: list[str], *, ends_process: bool) -> int:
         from evalsuite.compare.characters import clean
 
         print(clean(str(stop) or "interrupted"), file=sys.stderr)
+        _note_unfinished(str(stop))
         return EXIT_INTERRUPTED
     except OSError as error:
         # Fallback for OS errors: an invalid path, missing permissions, a full disk.
@@ -199,6 +200,8 @@ def _prepare(arguments: list[str], *, ends_process: bool) -> None:
         history.forget_runs_read()
     if (scorers := sys.modules.get("evalsuite.scorers")) is not None:
         scorers.SCORERS.begin_call()
+    if (run_folder := sys.modules.get("evalsuite.runs.run_folder")) is not None:
+        run_folder.UNFINISHED.clear()
     if ends_process and hasattr(signal, "SIGCHLD"):
         # A parent that ignores it makes this process ignore it too: its children would leave no exit status.
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -313,3 +316,15 @@ def _complain(message: str, hint: str, arguments: Sequence[str]) -> None:
         from evalsuite.compare.characters import clean
 
         print(clean(f"try: {program()} {shlex.join(cure)}"), file=sys.stderr)
+    _note_unfinished(hint)
+
+
+def _note_unfinished(words: str) -> None:
+    """Print how to finish or delete each run that the command began and left, unless the printed words say it."""
+    if (run_folder := sys.modules.get("evalsuite.runs.run_folder")) is None:
+        return
+    from evalsuite.compare.characters import clean
+
+    for folder in sorted(run_folder.UNFINISHED):
+        if (folder / run_folder.STARTED).exists() and f"--resume {folder}" not in words:
+            print(clean(f"note: {folder} is an unfinished run: {run_folder.unfinished_hint(folder)}"), file=sys.stderr)

@@ -29,7 +29,7 @@ from evalsuite.core.errors import (
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import Result
 from evalsuite.runs.run_files import UNITS, is_intact, newer_version, read_json, read_results, why_no_run, write_atomically
-from evalsuite.runs.run_folder import RESULTS, RUN, STARTED, holds_run, is_held, is_submission
+from evalsuite.runs.run_folder import RESULTS, RUN, STARTED, holds_run, is_held, is_submission, unfinished_hint
 from evalsuite.runs.run_options import signature
 
 RUNS_FOLDER = Path(".evalsuite/runs")
@@ -213,8 +213,7 @@ def unfinished_error(folder: Path) -> UsageError:
     """Return the error for a run that was interrupted, or that another process writes."""
     if is_held(folder):
         return UsageError(f"{folder} is being written by another run", hint="wait until it ends")
-    hint = f"`evalsuite run FOLDER --resume {folder}` finishes it, `evalsuite runs prune --unfinished` lists it for deletion"
-    return UsageError(f"{folder} is an unfinished run", hint=hint)
+    return UsageError(f"{folder} is an unfinished run", hint=unfinished_hint(folder))
 
 
 def short_name(folder: Path) -> str:

@@ -55,6 +55,8 @@ STARTED = ".started.json"
 _SYNC_SECONDS = 1.0
 # Tells whether a submission differs from the one of these results by the digests in them; without digests, by the hash of all of it.
 IsOther = Callable[[Mapping[str, Result], str], bool]
+# Folders that this process began and did not finish.
+UNFINISHED: set[Path] = set()
 
 
 def labels_path(run_folder: Path) -> Path:
@@ -108,6 +110,7 @@ class RunFolder:
                     import shutil
 
                     shutil.rmtree(self.path / name, ignore_errors=True)
+            UNFINISHED.add(self.path)
             write_atomically(self.path / STARTED, json.dumps(plan) + "\n")
             self._journal = (self.path / RESULTS).open("wb", buffering=0)
             sync_folder(self.path)
@@ -231,6 +234,7 @@ class RunFolder:
             digest = write_atomically(self.path / RESULTS, lines)
             write_atomically(self.path / RUN, seal(run, digest=digest, units=units_digest(self.path)))
             (self.path / STARTED).unlink(missing_ok=True)
+            UNFINISHED.discard(self.path)
         except OSError as error:
             raise cannot_write_run(self.path, error, begun=True) from error
 
@@ -319,8 +323,20 @@ def _parse_journal(path: Path, data: bytes) -> dict[str, Result]:
 def cannot_write_run(path: Path, error: OSError, *, begun: bool = False) -> OutputError:
     """Return the error for a run folder that cannot be written, or not any more."""
     ways = "name another with --out, or name another folder of runs with --runs, or use --no-save, or check that you may write there"
-    hint = f"free some space and continue with --resume {path}" if begun else ways
+    again = f"continue with --resume {path}" if can_resume(path) else "call the command again"
+    hint = f"free some space and {again}" if begun else ways
     return write_error(f"the run folder {path}", error, hint=hint)
+
+
+def can_resume(path: Path) -> bool:
+    """Return whether `run --resume` can finish the unfinished run in a folder: not one that was merged or imported."""
+    return "n_instances" in (read_json(path / STARTED) or {})
+
+
+def unfinished_hint(path: Path) -> str:
+    """Return how an unfinished run is finished or deleted."""
+    finish = f"`evalsuite run FOLDER --resume {path}` finishes it" if can_resume(path) else "the same command makes it again"
+    return f"{finish}, `evalsuite runs prune --unfinished` lists it for deletion"
 
 
 def _resume_error(path: Path, what: str) -> OutputError:

@@ -15,6 +15,7 @@ import pytest
 
 from evalsuite.core.errors import MissingExtraError, OutputError, UsageError
 from evalsuite.runs.history import submission_folder
+from evalsuite.runs.rescoring import parse_shard
 from evalsuite.runs.run_files import json_safe, keep_out_of_git
 from evalsuite.runs.run_folder import RunFolder, claim, holds_run, is_held, new_folder, new_key, read_key, read_public_key
 from evalsuite.runs.run_options import RunOptions
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 # So many bytes of results a run expects of each answer.
 LINE_BYTES, N_MANY = 1024, 60
-PLAN = {"signature": "rules:official|gold:1", "submission": "1", "options": {"only": []}}
+PLAN = {"signature": "rules:official|gold:1", "submission": "1", "options": {"only": []}, "n_instances": 2}
 
 
 @pytest.fixture(scope="module")
@@ -505,8 +506,22 @@ def test_no_room_is_one_error_and_can_be_resumed(tmp_path: Path) -> None:
     ]
     assert 0 < (out / "results.jsonl").read_bytes().count(b"\n") < N_MANY
     run(submission, gold, RunOptions(resume=out))
-    run(submission, gold, RunOptions(out=tmp_path / "whole", **HERE))
+    run(submission, gold, RunOptions(out=tmp_path / "whole", shard=parse_shard("1/1"), **HERE))
     assert without_seconds(out) == without_seconds(tmp_path / "whole")
+    # Other commands have no --resume: each run that they leave is named, with what finishes or deletes it.
+    resumed, again, deleted = "`evalsuite run FOLDER --resume {}` finishes it", "the same command makes it again", "lists it for deletion"
+    for words, finishes in (
+        (["leaderboard", submission, "--gold", gold, "--runs", tmp_path / "runs"], resumed),
+        (["runs", "merge", tmp_path / "whole", "--out", tmp_path / "runs" / "merged"], again),
+    ):
+        with room_for_files(least if finishes is resumed else 9_999):
+            failed = called(*words)
+        *_, left = (tmp_path / "runs").iterdir()
+        assert failed.returncode == 2
+        note = f"note: {left} is an unfinished run: {finishes.format(left)}, `evalsuite runs prune --unfinished` {deleted}"
+        assert failed.stderr.splitlines()[-1] == note
+        shutil.rmtree(left)
+    assert "unfinished" not in called("runs", "merge", tmp_path / "no").stderr
 
 
 def on_tmpfs(options: str, place: Path, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
