@@ -18,7 +18,7 @@ from threading import Lock
 from typing import Any, Literal, TypeVar
 
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import EvalsuiteError, UsageError
+from evalsuite.core.errors import EvalsuiteError, MachineError, UsageError
 from evalsuite.core.status import own_value
 from evalsuite.core.types import Result
 from evalsuite.gold.spec import question_of, reference_text
@@ -179,8 +179,11 @@ Stamp = tuple[int, ...]
 class DamagedRunError(NotThereError):
     """A run that cannot be read; `run` is its name, `suite_id` that of its suite, empty if unknown."""
 
-    def __init__(self, run: str, why: str, suite_id: str = "") -> None:
-        super().__init__(f"run {run!r} is damaged: {why}", hint="copy it again, or score the submission again")
+    def __init__(self, run: str, why: str, suite_id: str = "", *, is_here: bool = True) -> None:
+        words, hint = f"is damaged: {why}", "copy it again, or score the submission again"
+        if not is_here:
+            words, hint = "cannot be read on this machine", "check the disk and the permissions"
+        super().__init__(f"run {run!r} {words}", hint=hint)
         self.run, self.suite_id = run, suite_id
 
 
@@ -430,7 +433,8 @@ class RunsFolder:
         try:
             return self._records.get(entry.folder, stamp, lambda: redact_record(record_of_entry(entry, exchanges=saved_exchanges(entry))))
         except (OSError, ValueError, TypeError, KeyError, EvalsuiteError) as error:
-            raise DamagedRunError(entry.name, "its results cannot be read", _suite_id(entry)) from error
+            is_here = not isinstance(error, OSError | MachineError)
+            raise DamagedRunError(entry.name, "its results cannot be read", _suite_id(entry), is_here=is_here) from error
 
     def _suites_of_runs(self, id_: str, runs: tuple[RunView, ...]) -> SuiteView:
         newest = runs[0]
@@ -545,6 +549,10 @@ def _entry_or_fault(folder: Path) -> RunEntry | DamagedRunError | None:
     entry = read_run(folder)
     if entry is not None or not holds_run(folder) or not (folder / RESULTS).exists():
         return entry
+    try:
+        (folder / RUN).read_bytes()
+    except OSError:
+        return DamagedRunError(folder.name, "", is_here=False)
     return DamagedRunError(folder.name, why_no_run(read_run_file(folder)))
 
 

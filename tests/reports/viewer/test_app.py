@@ -200,10 +200,14 @@ def test_a_damaged_run_is_one_line_beside_the_others(tmp_path: Path) -> None:
     gold(tmp_path / "gold")
     handed_in = submission(tmp_path / "s", text="Paris", number="42", people="700")
     runs = tmp_path / ".evalsuite" / "runs"
-    whole, cut, other = (str(runs / f"20260101-00000{n}-demo") for n in range(3))
+    whole, cut, other, lost, gone_file = (str(runs / f"20260101-00000{n}-demo") for n in range(5))
     assert main(["run", str(handed_in), "--gold", str(tmp_path / "gold"), "--out", whole, "--quiet", "--isolation", "none"]) == 0
-    for folder in (cut, other):
+    for folder in (cut, other, lost, gone_file):
         shutil.copytree(whole, folder)
+    # A disk that fails: a regular file that cannot be read.
+    for path in (Path(lost, "results.jsonl"), Path(gone_file, "run.json")):
+        path.unlink()
+        path.symlink_to("/proc/self/mem")
     results = Path(cut, "results.jsonl")
     results.write_text(results.read_text()[:-40])
     Path(other, "run.json").write_text("{}")
@@ -213,6 +217,9 @@ def test_a_damaged_run_is_one_line_beside_the_others(tmp_path: Path) -> None:
         pages = {path: ask(address, path) for path in (f"/runs/{Path(cut).name}", f"/suites/{suite.id}", f"/suites/{suite.id}/leaderboard")}
         shown, gone = ask(address, f"/runs/{Path(whole).name}"), ask(address, f"/runs/{Path(other).name}")
     assert f"{Path(other).name}&#39; is damaged" in first.body
+    if sys.platform.startswith("linux"):
+        assert f"{Path(gone_file).name}&#39; cannot be read on this machine; check the disk and the permissions" in first.body
+        assert f"{Path(lost).name}&#39; cannot be read on this machine" in pages[f"/suites/{suite.id}"].body
     assert [pages[path].status for path in pages] == [404, 200, 200]
     for path, page in pages.items():
         assert page.body.count(f"{Path(cut).name}&#39; is damaged") == 1, path
