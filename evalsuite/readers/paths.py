@@ -132,8 +132,8 @@ def open_trusted(path: Path, *, limit_bytes: float) -> BufferedReader:
     return _regular_file(descriptor, limit_bytes, frozenset(), place=str(path))
 
 
-def refuse_endless(path: Path) -> None:
-    """Raise `UsageError` for a file that a person named and that is read whole: a pipe or device, or more than 1 GiB.
+def refuse_endless(path: Path, most: float = _MOST_NAMED) -> None:
+    """Raise `UsageError` for a file that a person named and that is read whole: a pipe or device, or more than `most` bytes.
 
     What is absent, or a folder, is left to its reader.
     """
@@ -141,8 +141,8 @@ def refuse_endless(path: Path) -> None:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
             raise UsageError(f"{path}: a pipe, socket or device is where a file is needed", hint="write its content to a file first")
-        if status.st_size > _MOST_NAMED:
-            raise UsageError(f"{path}: {status.st_size:,} bytes, a file that is read whole has at most {_MOST_NAMED:,}")
+        if status.st_size > most:
+            raise UsageError(f"{path}: {status.st_size:,} bytes, a file that is read whole has at most {most:,}")
 
 
 def reopen(handle: BufferedReader) -> BufferedReader:

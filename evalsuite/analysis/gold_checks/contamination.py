@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
+from math import inf
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -21,6 +22,7 @@ from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.types import Check, Fault, Gold, GoldInstance, Table
 from evalsuite.readers.load_answer import read_gold_files
+from evalsuite.readers.paths import refuse_endless
 from evalsuite.scorers import SCORERS
 
 # A text that is in a benchmark only to be found again, such as a GUID: a key of an instance in the spec.
@@ -183,7 +185,7 @@ class Contamination:
 def contamination(texts: Sequence[GoldText], files: Iterable[Path], *, n_words: int = N_WORDS) -> Contamination:
     """Search gold's texts in files; words are compared without case, punctuation and layout are ignored.
 
-    The files are read in pieces (also .gz, .bz2, .xz), so their size does not matter; gold's n-grams are kept in memory, about 100 bytes
+    The files are read in pieces (also .gz, .bz2, .xz), so their size does not matter; gold's n-grams are kept in memory, about 370 bytes
     each.
 
     Raises:
@@ -375,6 +377,8 @@ def text_files(paths: Sequence[Path]) -> list[Path]:
     for path in paths:
         if not path.exists():
             raise UsageError(f"no such file: {path}", hint="--against needs text files, or folders of them")
+        # Read in pieces: any size has an end.
+        refuse_endless(path, most=inf)
         files += sorted(item for item in path.rglob("*") if item.is_file()) if path.is_dir() else [path]
     if not files:
         raise UsageError(f"no file in {paths[0]}", hint="--against needs text files, or folders of them")
