@@ -113,7 +113,7 @@ def plan_for(words: Sequence[str], more: Sequence[str]) -> Plan:
     """
     from evalsuite.suites.recognition import Thing, recognise
 
-    if absent := next((word for word in words if not is_thing(word)), None):
+    if (absent := next((word for word in words if not is_thing(word)), None)) is not None:
         near = did_you_mean(absent, [place.name for place in Path().iterdir()])
         raise UsageError(
             f"no such file or folder: {absent!r}", hint=near if near.startswith("did") else "name a file or folder that exists"

@@ -205,7 +205,8 @@ def _show_needs(gold: Path, databases: Path | None, questions: Path | None, *, a
         n_tables = n - len({id_ for need in needs if not need.only_queries for id_ in need.instances})
         print(f" note: answers that are files need no connection: those to {n_tables} of {n} instances can be scored")
     ready = f"{n - len(blocked)} of {n} instances have all they need"
-    print(f"done: {ready}" if blocked else f"done: nothing is missing for {count_words(n, 'instance')}")
+    ready = f"nothing is missing for {count_words(n, 'instance')}" if n and not blocked else ready if n else "this gold has no instance"
+    print(f"done: {ready}")
     return EXIT_OK
 
 

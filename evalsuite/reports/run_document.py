@@ -478,7 +478,7 @@ def number_lines(record: "Record") -> Iterator[tuple[str, str]]:
     yield "signature", str(record.run["signature"])
     if isolation := str((record.run.get("receipt") or {}).get("isolation", "")):
         yield "isolation", f"{isolation}: no sandbox, for submissions you trust" if isolation == "none" else isolation
-    yield "saved", str(record.folder) if record.folder is not None else "not saved"
+    yield "saved", str(record.folder) if record.folder is not None else "no"
 
 
 def leaderboard_ratios(record: "Record") -> list[tuple[int, int, str]]:

@@ -132,6 +132,9 @@ def test_doctor_says_what_is_missing_for_how_many(here: Path, capsys: pytest.Cap
     (here / "plain" / "x_eval.jsonl").write_text(json.dumps({"instance_id": "q", "evaluation": check}) + "\n")
     assert main(["doctor", "plain"]) == 0
     assert "nothing is missing for 1 instance" in capsys.readouterr().out
+    (here / "plain" / "x_eval.jsonl").write_text("")
+    assert main(["doctor", "plain"]) == 0
+    assert capsys.readouterr().out == "done: this gold has no instance\n"
 
 
 def test_the_folder_of_the_checkout_is_told_where_its_gold_lies(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

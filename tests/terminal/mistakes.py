@@ -290,6 +290,7 @@ gold convert gold --out new | gold is in the original layout already
 gold suspects one | suspects needs runs of at least two submissions
 gold contamination gold --against nowhere | no such file: nowhere
 gold contamination gold --against /dev/zero | /dev/zero: a pipe, socket or device is where a file is needed
+what '' | no such file or folder: ''
 connections list --gold bin.csv | no folder bin.csv
 connections list --databases nowhere | --databases nowhere: no such folder
 view nowhere | nowhere: no such folder
