@@ -7,12 +7,14 @@ refused. What `import` reads of an exported run equals the run.
 import contextlib
 import hashlib
 import json
+import lzma
 import math
 import re
 import time
 import zipfile
+import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
 
 
 Format = Literal["promptfoo", "inspect", "lm-eval"]
+# What a sample raises whose keys or values are not those of its tool.
+_ODD: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +89,7 @@ class ForeignLog:
     @classmethod
     def from_runs(cls, format_: Format, suite: str, runs: Sequence[LoggedRun], lost: Sequence[str], path: Path) -> "ForeignLog":
         """Return the log of these runs. Raises `UsageError` if none has a sample."""
-        runs_with_cases = tuple(run for run in runs if run.cases)
+        runs_with_cases = tuple(replace(run, cases=tuple(_distinct(run.cases))) for run in runs if run.cases)
         if not runs_with_cases:
             raise UsageError(f"{path}: no sample in it can be read", hint=f"it looks like a log of {format_}")
         return cls(format=format_, suite=suite, runs=runs_with_cases, lost=tuple(lost))
@@ -99,6 +103,18 @@ class ForeignLog:
             mean = sum(verdicts) / len(verdicts) if verdicts else None
             runs.append({"name": run.name, "n": len(cases), "theirs": mean, "cases": cases})
         return {"format": self.format, "suite": self.suite, "runs": runs}
+
+
+def _distinct(cases: Iterable[Logged]) -> Iterator[Logged]:
+    """Yield the samples of a run; a sample whose key was used before gets one of its own."""
+    times, keys = Counter[str](), set[str]()
+    for case in cases:
+        key = case.key
+        while key in keys:
+            times[case.key] += 1
+            key = f"{case.key}.repeat{times[case.key] + 1}"
+        keys.add(key)
+        yield replace(case, key=key)
 
 
 def text_or_json(value: Any) -> str:
@@ -215,16 +231,16 @@ def read_samples(path: Path, text: str) -> ForeignLog:
             continue
         try:
             row = json.loads(line)
-            entry, name = _logged_case(row), str(row.get("filter") or "none")
         except (ValueError, RecursionError):
             if number == len(lines):
                 raise UsageError(f"{path}:{number}: the last line is cut", hint="copy the file again") from None
             lost.append(f"line {number}")
             continue
-        except (AttributeError, KeyError, TypeError, IndexError):
+        try:
+            entry = _logged_case(row)
+            runs.setdefault(str(row.get("filter") or "none"), []).append(entry)
+        except _ODD:
             lost.append(f"line {number}")
-            continue
-        runs.setdefault(name, []).append(entry)
     if not runs:
         raise UsageError(f"{path}: no sample of lm-eval in it", hint="samples_TASK_TIME.jsonl, written by `lm_eval --log_samples`")
     return ForeignLog.from_runs("lm-eval", task, [LoggedRun(f"{task}-{name}", tuple(cases)) for name, cases in runs.items()], lost, path)
@@ -240,6 +256,8 @@ def _logged_case(row: Mapping[str, Any]) -> Logged:
     # For a choice between continuations the answer is the likeliest of them.
     if options and len(options) == len(responses) > 1:
         chances = [float(response[0] if isinstance(response, list) else response) for response in responses]
+        if any(map(math.isnan, chances)):
+            raise ValueError("no continuation is the likeliest")
         output = options[chances.index(max(chances))].strip()
         if str(target).isdecimal() and int(str(target)) < len(options):
             target = options[int(str(target))].strip()
@@ -321,7 +339,6 @@ def _promptfoo(path: Path, value: Mapping[str, Any], rows: Sequence[Mapping[str,
         )
     }
     runs: dict[str, list[Logged]] = {}
-    times: Counter[tuple[str, str]] = Counter()
     tests: dict[str, int] = {}
     lost = []
     for at, row in enumerate(rows):
@@ -333,16 +350,15 @@ def _promptfoo(path: Path, value: Mapping[str, Any], rows: Sequence[Mapping[str,
             response = row.get("response") or {}
             raw = prompt["raw"] if isinstance(prompt, Mapping) else prompt
             key = f"{test}.{numbers[prompts[label][row.get('promptIdx', 0)]]}" if several else str(test)
-            times[label, key] += 1
             entry = Logged(
-                key=key if times[label, key] == 1 else f"{key}.repeat{times[label, key]}",
+                key=key,
                 source_id=str(test),
                 input=text_or_json(raw),
                 reference=_promptfoo_reference(row),
                 output=text_or_json(response.get("output", "") if isinstance(response, Mapping) else response),
                 theirs=_promptfoo_verdict(row),
             )
-        except (AttributeError, KeyError, TypeError):
+        except _ODD:
             lost.append(f"result {at + 1}")
             continue
         runs.setdefault(label, []).append(entry)
@@ -373,13 +389,13 @@ def _prompts_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[Any, str]]:
 
 
 def _promptfoo_verdict(row: Mapping[str, Any]) -> float | None:
-    """Return the score, cut to [0, 1]; None if the provider failed, because then there is no answer."""
+    """Return the score, cut to [0, 1]; None if the provider failed, because then there is no answer, or if no verdict is recorded."""
     if row.get("failureReason") == 2 or (row.get("error") and not row.get("response")):
         return None
     score = row.get("score")
-    if isinstance(score, int | float) and math.isfinite(score):
-        return min(1.0, max(0.0, float(score)))
-    return float(bool(row["success"]))
+    if isinstance(score, int | float) and abs(score) < math.inf:
+        return float(min(1, max(0, score)))
+    return float(row["success"]) if isinstance(row["success"], bool) else None
 
 
 def _promptfoo_reference(row: Mapping[str, Any]) -> str | None:
@@ -397,6 +413,9 @@ def _promptfoo_reference(row: Mapping[str, Any]) -> str | None:
     return None if reference is None else text_or_json(reference)
 
 
+_BROKEN: Final = (EOFError, RecursionError, ValueError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
+
+
 def _inspect_archive(path: Path) -> ForeignLog:
     """Read a `.eval` file: an archive with a header and a file for each sample."""
     lost: list[str] = []
@@ -405,7 +424,7 @@ def _inspect_archive(path: Path) -> ForeignLog:
         for name in names:
             try:
                 yield name, json.loads(archive.read(name))
-            except (ValueError, zipfile.BadZipFile, EOFError, RecursionError):
+            except _BROKEN:
                 lost.append(name)
 
     try:
@@ -419,7 +438,7 @@ def _inspect_archive(path: Path) -> ForeignLog:
             return _inspect_log(path, about["eval"], samples(archive, sample_names), lost)
     except NotImplementedError:
         raise UsageError(f"{path}: compressed in a way that this Python cannot read", hint=_ZSTD) from None
-    except (zipfile.BadZipFile, ValueError, KeyError, TypeError, AttributeError, EOFError, RecursionError):
+    except (*_BROKEN, *_ODD, RuntimeError):  # zipfile has a RuntimeError for what is encrypted
         raise UsageError(f"{path}: not a complete Inspect log", hint="copy it again") from None
 
 
@@ -428,7 +447,7 @@ def _inspect_log(path: Path, about: Mapping[str, Any], samples: Any, lost: Seque
     cases, lost_samples = [], []
     for where, sample in samples:
         try:
-            attachments = sample.get("attachments") or {}
+            attachments, target = sample.get("attachments") or {}, sample.get("target")
             scores = sample.get("scores") or ({"score": sample["score"]} if sample.get("score") else {})
             epoch = int(sample.get("epoch") or 1)
             cases.append(
@@ -436,12 +455,16 @@ def _inspect_log(path: Path, about: Mapping[str, Any], samples: Any, lost: Seque
                     key=str(sample["id"]) if epoch == 1 else f"{sample['id']}.epoch{epoch}",
                     source_id=str(sample["id"]),
                     input=_text_of_content(sample["input"], attachments),
-                    reference=" | ".join(map(str, target)) if isinstance(target := sample.get("target"), list) else target,
+                    reference=" | ".join(map(str, target))
+                    if isinstance(target, list)
+                    else None
+                    if target is None
+                    else text_or_json(target),
                     output=_completion(sample.get("output") or {}, attachments),
                     theirs=_inspect_value(next(iter(scores.values()))["value"]) if scores else None,
                 )
             )
-        except (AttributeError, KeyError, TypeError, ValueError, IndexError, OverflowError):
+        except _ODD:
             lost_samples.append(f"sample {where}")
     label = f"{path.stem} ({about['model']})" if about.get("model") else path.stem
     return ForeignLog.from_runs(
@@ -472,7 +495,7 @@ def _completion(output: Mapping[str, Any], attachments: Mapping[str, str]) -> st
 def _text_of_content(value: Any, attachments: Mapping[str, str]) -> str:
     """Return the text of a content: itself, its parts, or the messages of a chat, with attachments inserted."""
     if isinstance(value, str):
-        return attachments.get(value.removeprefix("attachment://"), value) if value.startswith("attachment://") else value
+        return text_or_json(attachments.get(value.removeprefix("attachment://"), value)) if value.startswith("attachment://") else value
     if isinstance(value, Mapping):
         return _text_of_content(value.get("content", value.get("text", "")), attachments)
     return "\n\n".join(filter(None, (_text_of_content(part, attachments) for part in value)))

@@ -215,7 +215,7 @@ def bench_run(suite: StoredSuite, data: Mapping[str, Any], where: Path) -> tuple
         metadata |= {f"bench_{key}": data[key] for key in ("id", "created_at", "updated_at") if data.get(key)}
         run_name = data["name"]
         results = [_bench_result(suite, case.id, outputs.get(case.id)) for case in suite.test_cases]
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise UsageError(f"{where}: not a Bench run", hint="expected name and test_cases, each with id, output and score") from error
     values = [value for result in results if (value := own_value(result)) is not None]
     if _is_unbounded(suite.scorer) or not all(0 <= value <= 1 or value == NO_VERDICT for value in values):

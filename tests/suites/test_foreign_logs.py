@@ -280,12 +280,89 @@ def test_a_test_under_several_providers_is_one_instance(place: Path, capsys: pyt
     assert main(["compare", *providers[:2]]) == EXIT_OK
 
 
-def test_a_test_that_was_repeated_loses_no_result(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same test, prompt and provider once more is an instance of its own."""
-    value = promptfoo()
-    value["results"]["results"] *= 2
-    (place / "r.json").write_text(json.dumps(value))
-    assert [run["n"] for run in imported(capsys, "r.json")["runs"]] == [6, 6]
-    results = next((place / ".evalsuite/runs").iterdir()) / "results.jsonl"
-    ids = [json.loads(line)["instance_id"] for line in results.read_text().splitlines()]
-    assert ids == ["0", "1", "2", "0.repeat2", "1.repeat2", "2.repeat2"]
+def _repeated(name: str) -> str:
+    """A log of that tool in which each sample stands twice, under one id."""
+    if name.endswith(".jsonl"):
+        return lm_eval_log(0) + lm_eval_log(0)
+    key, log = ("samples", json.loads(inspect_log(0))) if name == "inspect.json" else ("results", json.loads(promptfoo_log(0)))
+    holder = log if key == "samples" else log["results"]
+    holder[key] *= 2
+    return json.dumps(log)
+
+
+@pytest.mark.parametrize("name", ["promptfoo.json", "inspect.json", "samples_x.jsonl"])
+def test_a_sample_that_was_repeated_loses_no_result(place: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    """The same sample of the same run once more is an instance of its own, and the report counts as many as the import said."""
+    (place / name).write_text(_repeated(name))
+    counts = [run["n"] for run in imported(capsys, name)["runs"]]
+    for run in (place / ".evalsuite/runs").iterdir():
+        ids = [json.loads(line)["instance_id"] for line in (run / "results.jsonl").read_text().splitlines()]
+        assert len(ids) == counts.pop()
+        half = len(ids) // 2
+        assert ids[half:] == [f"{i}.repeat2" for i in ids[:half]]
+
+
+_HUGE, _DEEP = 10**400, json.loads("[" * 450 + "]" * 450)
+
+
+@pytest.mark.parametrize(
+    ("make", "path", "value", "theirs"),
+    [
+        (promptfoo, ("results", "results", 0, "score"), _HUGE, 1.0),
+        (promptfoo, ("results", "results", 0, "score"), float("nan"), 1.0),
+        (promptfoo, ("results", "results", 0), {"score": None, "success": None}, None),
+        (promptfoo, ("results", "results", 0), {"score": None, "success": "false"}, None),
+        (lambda: json.loads(inspect_log(1)), ("samples", 0, "scores", "match", "value"), _HUGE, None),
+        (lambda: json.loads(inspect_log(1)), ("samples", 0, "scores", "match", "value"), float("nan"), None),
+        (lambda: json.loads(inspect_log(1)), ("samples", 0, "target"), 4, 1.0),
+        (lambda: json.loads(inspect_log(1)), ("samples", 0, "input"), _DEEP, "left out"),
+        (lambda: json.loads(inspect_log(1)), ("samples", 0), {"score": 1, "input": "attachment://a", "attachments": {"a": 5}}, 1.0),
+    ],
+)
+def test_an_odd_value_is_no_verdict(
+    place: Path, capsys: pytest.CaptureFixture[str], make: Any, path: tuple[str | int, ...], value: Any, theirs: float | str | None
+) -> None:
+    """A number beyond all floats, none or a text is no 0 and no crash: the other verdict, none, or a sample left out by name."""
+    log = make()
+    holder = log
+    for key in path[:-1]:
+        holder = holder[key]
+    holder[path[-1]] = {**holder[path[-1]], **value} if isinstance(value, dict) and "score" in value else value
+    (place / "odd.json").write_text(json.dumps(log))
+    assert main(["import", "odd.json", "--json"]) == EXIT_OK
+    out, err = capsys.readouterr()
+    if theirs == "left out":
+        assert "sample 1 cannot be read and is left out" in err
+    else:
+        assert (json.loads(out)["runs"][0]["cases"][0]["theirs"], err) == (theirs, "")
+
+
+@pytest.mark.parametrize("chances", [[_HUGE, -1.0], [float("nan"), -1.0], ["x", "y"]])
+def test_a_line_without_a_likeliest_continuation_is_left_out(place: Path, capsys: pytest.CaptureFixture[str], chances: list[Any]) -> None:
+    """It is named, also as the last one, which is not cut."""
+    row = {**lm_eval()[0], "arguments": [["q", " a"], ["q", " b"]], "filtered_resps": [[chance, False] for chance in chances]}
+    (place / "samples_c.jsonl").write_text(json.dumps(lm_eval()[0]) + "\n" + json.dumps(row))
+    assert main(["import", "samples_c.jsonl"]) == EXIT_OK
+    assert "line 2 cannot be read and is left out" in capsys.readouterr().err
+
+
+def test_a_damaged_sample_of_an_archive_is_left_out(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Bytes that cannot be unpacked cost their sample, by name; those of the header, or a password, the log."""
+    with zipfile.ZipFile(place / "log.eval", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", json.dumps(ABOUT))
+        for at in range(2):
+            archive.writestr(f"samples/{at}.json", json.dumps(inspect_sample(at, "Paris")))
+        starts = [info.header_offset + 30 + len(info.filename) for info in archive.infolist()]
+    whole = (place / "log.eval").read_bytes()
+
+    def damaged(at: int, mask: int) -> tuple[int, str]:
+        data = bytearray(whole)
+        data[at] |= mask
+        (place / "log.eval").write_bytes(bytes(data))
+        return main(["import", "log.eval"]), capsys.readouterr().err
+
+    code, err = damaged(starts[2], 0x06)
+    assert (code, "samples/1.json cannot be read and is left out" in err) == (EXIT_OK, True)
+    for at, mask in ((starts[0], 0x06), (whole.index(b"PK\x01\x02") + 8, 0x01)):
+        code, err = damaged(at, mask)
+        assert (code, "log.eval: not a complete Inspect log" in err) == (EXIT_USAGE, True)

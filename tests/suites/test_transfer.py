@@ -84,7 +84,7 @@ def test_a_bench_folder_is_imported_whole(tmp_path: Path) -> None:
     assert [(r.status, r.score) for r in entry.results()] == [("scored", 1.0), ("scored", 0.0), ("unscored", None)]
 
 
-@pytest.mark.parametrize(("score", "values"), [(float("nan"), [None]), (float("inf"), [None]), ("0.5x", None), ({}, None)])
+@pytest.mark.parametrize(("score", "values"), [(float("nan"), [None]), (float("inf"), [None]), ("0.5x", None), ({}, None), (10**400, None)])
 def test_a_bench_score_that_is_no_number(tmp_path: Path, score: object, values: list[float | None] | None) -> None:
     """NaN and infinity are no verdicts; what is no number refuses the run by its file, and the suite has none."""
     (tmp_path / "b/r").mkdir(parents=True)
