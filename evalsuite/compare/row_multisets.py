@@ -10,8 +10,8 @@ cells that are not all equal to each other, a maximum flow between the rows of e
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -219,6 +219,7 @@ class CodedColumns:
         self.evidence, self._ties = evidence, ties
         self._pairs: dict[tuple[int, int], tuple[StrictColumn, StrictColumn]] = {}
         self._near: dict[int, list[int]] = {}
+        self._distances: dict[Any, dict[int, float]] = {}
         self._offers_by_kind: dict[tuple[str, bool], dict[tuple[int, int], tuple[np.ndarray[Any, Any], ...]]] = {}
 
     def pair(self, i: int, k: int) -> tuple[StrictColumn, StrictColumn]:
@@ -433,9 +434,14 @@ class CodedColumns:
         return next(([k] for k in candidates if self.is_alike(i, k)), [])
 
     def _options(self, i: int) -> list[int]:
-        candidates = [k for k in self._near_columns(i) if self.is_alike(i, k) or self._can_pair(*self.pair(i, k))]
-        candidates = in_likely_order(self.gold[i], self.predicted, candidates)
-        return sorted(candidates, key=partial(self._distance, i)) if len(candidates) > 1 else candidates
+        gold = self.gold[i]
+        # Gold columns with the same texts have the same options; only the likely order is their own.
+        name = self._bag(0, gold), gold.label if self.heeds_labels else None, gold.tolerance
+        if name not in self._distances:
+            candidates = [k for k in self._near_columns(i) if self.is_alike(i, k) or self._can_pair(*self.pair(i, k))]
+            self._distances[name] = {k: self._distance(*self.pair(i, k)) if len(candidates) > 1 else 0.0 for k in candidates}
+        distances = self._distances[name]
+        return sorted(in_likely_order(gold, self.predicted, distances), key=distances.__getitem__)
 
     def _near_columns(self, i: int) -> list[int]:
         """The predicted columns that labels, kinds of cells and sketches do not rule out for gold column i."""
@@ -477,10 +483,14 @@ class CodedColumns:
             self._offers_by_kind[name] = {others: tuple(map(np.array, zip(*group, strict=True))) for others, group in groups.items()}
         return self._offers_by_kind[name]
 
-    def _distance(self, i: int, k: int) -> float:
+    def _distance(self, gold: StrictColumn, predicted: StrictColumn) -> float:
         """The summed distance of the numbers of two columns after sorting both."""
-        lines = (in_order(column.arrays().numbers.values.copy()) for side, column in enumerate(self.pair(i, k)))
-        return float(np.abs(np.subtract(*lines)).sum())
+
+        def compute() -> float:
+            lines = (in_order(column.arrays().numbers.values.copy()) for column in (gold, predicted))
+            return float(np.abs(np.subtract(*lines)).sum())
+
+        return self._once_for_bags("distance", gold, predicted, compute)
 
     def fits_none(self, i: int) -> bool:
         """Whether a cheap test rules out every predicted column for gold column i."""
@@ -492,7 +502,9 @@ class CodedColumns:
 
     def _can_pair(self, gold: StrictColumn, predicted: StrictColumn) -> bool:
         """Whether two columns with different texts can be paired cell by cell."""
-        return self._once("can pair", gold, predicted, lambda: not self._cannot_pair(gold, predicted) and self._is_pair(gold, predicted))
+        return self._once_for_bags(
+            "can pair", gold, predicted, lambda: not self._cannot_pair(gold, predicted) and self._is_pair(gold, predicted)
+        )
 
     def _is_pair(self, gold: StrictColumn, predicted: StrictColumn) -> bool:
         codes = self._codes(gold, predicted)
@@ -518,7 +530,7 @@ class CodedColumns:
         """Whether numbers would be paired with other cells, or are too far apart in ascending order: if two columns of equally many
         numbers can be paired at all, then the i-th smallest with the i-th smallest.
         """
-        return self._once("apart", gold, predicted, lambda: self._are_apart(gold, predicted))
+        return self._once_for_bags("apart", gold, predicted, lambda: self._are_apart(gold, predicted))
 
     def _are_apart(self, gold: StrictColumn, predicted: StrictColumn) -> bool:
         sides = gold.arrays().numbers, predicted.arrays().numbers
@@ -532,11 +544,17 @@ class CodedColumns:
 
     def search(self, options: Sequence[Sequence[int]], otherwise: Matching, first_try: Sequence[int] | None) -> Matching:
         """The first assignment under which the rows agree, else `otherwise`; `first_try` is known to fail. Raises `CapReachedError`."""
-        work = self.work
+        work, seen = self.work, dict[int, tuple[RowCodes, Container[int] | None]]()
 
         def split(rows: RowCodes, i: int, k: int) -> RowCodes | None:
             work.look(self.evidence.n_rows)
-            return rows.split(self.codes(i, k))
+            if i not in seen:
+                seen[i] = rows, None
+            elif seen[i][0] is not rows:
+                # Only other rows than the first time: all columns that were tried then are tested at once.
+                seen[i] = rows, self._splitting(rows, i, options[i])
+            may_split = seen[i][1]
+            return rows.split(self.codes(i, k)) if may_split is None or self._twin(1, self.predicted[k]) in may_split else None
 
         if [[k] for k in first_try or ()] != list(map(list, options)):
             for partners, rows in assignments(options, self.rows(), split, self._name):
@@ -544,6 +562,24 @@ class CodedColumns:
                 if partners != tuple(first_try or ()) and self.loose_rows_agree(list(enumerate(partners)), rows):
                     return replace(otherwise, verdict="equal", assignment=partners)
         return otherwise
+
+    def _splitting(self, rows: "RowCodes", i: int, candidates: Sequence[int]) -> Container[int] | None:
+        """The predicted columns (the first of its twins for each) that split the rows like gold column i; None if testing all is dear."""
+        twins = list({self._twin(1, self.predicted[k]): k for k in candidates}.items())
+        if len(twins) * len(rows.gold) > _AT_ONCE:
+            return None
+
+        def stack() -> "tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]":
+            codes = [self.codes(i, k) for _, k in twins]
+            return np.stack([pair.gold for pair in codes]), np.stack([pair.predicted for pair in codes])
+
+        gold, predicted = self.evidence.arrays.once((self, "codes", i), stack)
+        n_codes = max(gold.max(), predicted.max()) + 1
+        gold, predicted = (
+            np.sort(classes.astype(np.int64) * n_codes + codes, axis=1)
+            for classes, codes in ((rows.gold, gold), (rows.predicted, predicted))
+        )
+        return {twins[at][0] for at in np.flatnonzero((gold == predicted).all(axis=1)).tolist()}
 
     def _name(self, k: int) -> tuple[int, str | None]:
         """A name that predicted columns share if they contain the same texts, row by row, and the same label if labels count."""
@@ -553,6 +589,22 @@ class CodedColumns:
         """The result of a function of two columns, which is called once for all twins of the two."""
         name = word, self._twin(0, gold), self._twin(1, predicted), gold.tolerance, gold.read
         return self.evidence.compute_once(name, compute)
+
+    def _once_for_bags(self, word: str, gold: StrictColumn, predicted: StrictColumn, compute: Callable[[], Result]) -> Result:
+        """The result of a function of two columns in which the order of rows does not count: called once for all with the same texts."""
+        name = word, self._bag(0, gold), self._bag(1, predicted), gold.tolerance, gold.read
+        return self.evidence.compute_once(name, compute)
+
+    def _bag(self, side: int, column: StrictColumn) -> Any:
+        """A name that columns of a side share if they contain the same texts: in any order in wide tables, else row by row."""
+        if self.evidence.n_rows > _MOST_TIGHTENED or len(self.predicted) < _MANY_COLUMNS:
+            return self._twin(side, column)
+
+        def find() -> int:
+            texts = tuple(sorted(column.source.texts()))
+            return self.evidence.compute_once(("bag", side, column.source.kind, texts), lambda: column.position)
+
+        return self.evidence.compute_once(("bag", side, column.position), find)
 
     def _twin(self, side: int, column: StrictColumn) -> int:
         return self.evidence.hashes.twin(side, column.position)

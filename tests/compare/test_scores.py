@@ -182,3 +182,23 @@ def test_tables(packed_cells: int, are_low: bool) -> None:
     assert found == [(row["answer"], row["gold"], row.get(name, row["score"])) for row in rows]
     assert all(row.get(name, row["score"])[:2] == row["score"][:2] for row in rows)
     assert are_low or {name: n for name, n in (calls or {}).items() if n > WORK[name][packed_cells > 0]} == {}
+
+
+@pytest.mark.parametrize("decimals", [2, 4])
+def test_wide_tables_whose_columns_differ_only_in_order(decimals: int) -> None:
+    """Neither the columns of one number each nor their roundings cost by pairs of columns, wrong or right under other names."""
+    n, random = 24, Random(1)
+    cells = [f"{at * 1.37 + 0.1137:.4f}" for at in range(9)]
+    gold, other = ([random.sample(cells, len(cells)) for _ in range(n)] for _ in range(2))
+    order, columns = random.sample(range(len(cells)), len(cells)), random.sample(range(n), n)
+    for side, value in ((other, 0), ([[gold[i][row] for row in order] for i in columns], 1)):
+        predicted = [[f"{float(cell):.{decimals}f}" for cell in column] for column in side]
+        sides = [
+            Table(header=tuple(f"{word}{'x' * i}" for i in range(n)), columns=tuple(table), n_rows=len(cells))
+            for word, table in (("as", predicted), ("gold", gold))
+        ]
+        with counted() as calls:
+            score = SCORERS.load("table_match").function(sides[0], gold=sides[1], ignore_order=True)
+        assert score.strict == value
+        assert max(calls[f"row_multisets.CodedColumns.{name}"] for name in ("_is_pair", "_are_apart")) <= 2
+        assert calls["row_multisets.RowCodes.split"] <= 10 * n
