@@ -135,8 +135,8 @@ class FaultKind:
 FAULTS: dict[str, FaultKind] = {
     "BAD_PATH": FaultKind(message="the path is not allowed", hint="give a plain relative path inside the instance's own folder"),
     "MISSING_FILE": FaultKind(message="the file is not there", hint="paths are relative to <submission>/<instance_id>/"),
-    "NOT_REGULAR_FILE": FaultKind(message="not a regular file", hint="submit a plain file: no folder, link, pipe or device"),
-    "TOO_LARGE": FaultKind(message="the file is larger than the limit", hint="submit a smaller file, or raise the limit by its name"),
+    "NOT_REGULAR_FILE": FaultKind(message="not a regular file", hint="use a plain file: no folder, link, pipe or device"),
+    "TOO_LARGE": FaultKind(message="the file is larger than the limit", hint="use a smaller file, or raise the limit by its name"),
     "BAD_ARCHIVE": FaultKind(
         message="the archive cannot be unpacked", hint="pack plain files again, as .zip, .tar or .tar.gz, without a password"
     ),
