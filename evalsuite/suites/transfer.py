@@ -88,7 +88,7 @@ def import_suites(path: Path, root: Path = ROOT, *, force_new_version: bool = Fa
     if "evalsuite_suite" in data:
         try:
             suite = from_json(data["suite"])
-            runs = [(item, [result_of(json.dumps(row)) for row in item["results"]]) for item in data.get("runs", ())]
+            runs = [(_exported_run(item), [result_of(json.dumps(row)) for row in item["results"]]) for item in data.get("runs", ())]
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise UsageError(f"{path}: not a complete export of a suite", hint="write it again with `evalsuite suite export`") from error
         suite = _store_suite(suite, root, force_new_version)
@@ -98,6 +98,17 @@ def import_suites(path: Path, root: Path = ROOT, *, force_new_version: bool = Fa
                 _take_run(suite, item, results, root)
         return [suite.name]
     return [_store_suite(bench_suite(data, path), root, force_new_version).name]
+
+
+def _exported_run(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a run of our own export. Raises KeyError, AttributeError or TypeError if a part is missing or of another type."""
+    run, texts = item["run"], item.get("submission", {})
+    mappings = (run["submission"], run.get("metadata", {}), texts)
+    if not all(isinstance(part, dict) for part in mappings) or not all(isinstance(text, str) for text in texts.values()):
+        raise TypeError("a mapping is expected")
+    if not isinstance(item.get("tags", []), list):
+        raise TypeError("a list is expected")
+    return item
 
 
 def _store_suite(suite: StoredSuite, root: Path, force_new_version: bool) -> StoredSuite:

@@ -8,7 +8,7 @@ import pytest
 from evalsuite.core.errors import UsageError
 from evalsuite.reports.test_suite import TestSuite
 from evalsuite.runs.history import find_runs, one_run, tag_run
-from evalsuite.suites.stored_suites import SuiteError, load_suite
+from evalsuite.suites.stored_suites import SuiteError, load_suite, new_suite, save_suite
 from evalsuite.suites.transfer import export_suite, import_suites
 from tests.suites.made import INPUTS, METADATA, REFERENCES, capitals
 
@@ -109,3 +109,27 @@ def test_a_bench_suite_of_a_scorer_that_is_not_here(tmp_path: Path) -> None:
     assert (stored.scorer, stored.extra["bench_config"]) == ("trigrams", {"n": 3})
     with pytest.raises(SuiteError, match="'trigrams' is not loaded"):
         TestSuite("own", root=tmp_path).run("r", candidate_output_list=["a"])
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"run": None},
+        {"run": {}},
+        {"run": {"submission": None}},
+        {"run": {"submission": {}, "metadata": "x"}},
+        {"submission": None},
+        {"submission": {"contexts.json": 1}},
+        {"tags": 1},
+    ],
+)
+def test_an_export_with_an_odd_run_is_refused_whole(tmp_path: Path, odd: dict[str, object]) -> None:
+    """The error names the file, and no suite is stored."""
+    save_suite(new_suite("s", "exact_match", inputs=["q"], references=["a"]), tmp_path / "old")
+    export_suite("s", tmp_path / "s.json", tmp_path / "old")
+    data = json.loads((tmp_path / "s.json").read_text())
+    whole = {"name": "", "run": {"submission": {}, "metadata": {}}, "results": [], "tags": [], "submission": {}}
+    (tmp_path / "s.json").write_text(json.dumps({**data, "runs": [{**whole, **odd}]}))
+    with pytest.raises(UsageError, match=r"s\.json: not a complete export of a suite"):
+        import_suites(tmp_path / "s.json", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
