@@ -162,11 +162,18 @@ def differ_officially(claim: Claim, i: int, k: int, n: int, found: re.Match[str]
 
 
 def has_that_key(claim: Claim, i: int, k: int, found: re.Match[str]) -> str:
-    """The gold row has the named key, and so has a predicted row with the named cell, which is another one than gold's."""
+    """The gold row has the named key, and so has a predicted row with the named cell, which is another one than gold's.
+
+    Without a key gold's cell has no partner, or it is the only one, and stands beside the only predicted one.
+    """
     row = claim.details["first_row"] - 1
     gold = claim.gold(i)[row]
+    if found["key"] is None and not found["partner"]:
+        own, _, theirs = found["lone"].partition(" vs ")
+        is_only = len(claim.predicted(k)) == len(claim.gold(i)) == 1
+        return "" if is_only and typed_as(gold, own) and typed_as(claim.predicted(k)[0], theirs) else "no example"
     if found["key"] is None:
-        return "" if found["partner"] and typed_as(gold, found["lone"]) else "no example"
+        return "" if typed_as(gold, found["lone"]) else "no example"
     key = {str(ast.literal_eval(text[0])) if not text[0].isdecimal() else text[0] for text in re.finditer(rf"{QUOTED}|\d+", found["key"])}
     others = [column for at, column in enumerate(claim.pair.prediction.columns) if at != k - 1]
     if not all(any(cut_alike(column[row], text) for column in claim.pair.gold.columns) for text in key):
