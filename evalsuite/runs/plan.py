@@ -127,6 +127,12 @@ def by_tag(tasks: Sequence[Task]) -> dict[str, list[str]]:
     return ids
 
 
+def warn_of_changes(changed: Sequence[str]) -> Iterator[str]:
+    """Yield a warning if files of gold have changed since the run began; `changed` are their names."""
+    if changed:
+        yield f"gold changed while it was scored: {join_names(changed)}; verdicts may be of the new files, so score again"
+
+
 def warnings_of(gold: Gold, submission: Submission, tasks: Sequence[Task], results: Sequence[Result]) -> list[str]:
     """Return warnings that concern no single instance: notes of both readers, ids that gold lacks, lenient gold entries.
 

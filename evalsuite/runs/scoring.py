@@ -32,7 +32,7 @@ from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.batch_scoring import BatchScoring
 from evalsuite.runs.databases import SqlAnswers, hangs_on_database, runs_query
 from evalsuite.runs.executors import Executor, Stage, Work, check_executor, open_executor, pipeline, stage_of
-from evalsuite.runs.plan import Planned, by_tag, plan_run, warnings_of
+from evalsuite.runs.plan import Planned, by_tag, plan_run, warn_of_changes, warnings_of
 from evalsuite.runs.run_files import SCHEMA_VERSION
 from evalsuite.runs.run_folder import RunFolder, claim, new_folder, root_of
 from evalsuite.runs.run_options import RunOptions, receipt
@@ -506,6 +506,7 @@ def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], start
         unapplied = warn_unapplied(planned.errata, tasks)
     read = read_of(tasks, {result.instance_id: result for result in results})
     contents = file_contents(planned.submission, known=read) if options.save else {}
+    changed = files.find_changed()
     base_receipt = receipt(isolation=options.isolation, features=opened.pool.features, jobs=opened.pool.jobs, executor=options.executor)
     return Run(
         gold=gold,
@@ -533,12 +534,13 @@ def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], start
             *planned.drift,
             *unapplied,
             *opened.batches.warnings(),
+            *warn_of_changes(changed),
         ),
         folder=folder.path if folder is not None else None,
         receipt={**base_receipt, **({"resume": folder.notes} if folder is not None and folder.notes else {})},
         corrections=corrections,
         submission_hash=hash_of(contents) if options.save else None,
-        unsure=uncertain_instances(tasks, results, contents, changed_gold=files.find_changed()),
+        unsure=uncertain_instances(tasks, results, contents, changed_gold=changed),
         root=root_of(tasks, results, files.digests, contents),
         seconds=time.perf_counter() - started,
     )

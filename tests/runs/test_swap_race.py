@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from evalsuite.analysis.receipts.verification import verify
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.runs.leaderboard_entries import Place, score_places
 from evalsuite.runs.run_options import RunOptions
@@ -29,6 +30,19 @@ def made(folder: Path) -> tuple[Path, Path]:
         (place / "t" / "r.csv").write_text(HONEST)
     write_sides(honest, gold, {"t": ("table_match", {"gold": "r.csv"}, Path("r.csv"))})
     return gold, honest
+
+
+def test_gold_that_changes_meanwhile_is_named(tmp_path: Path) -> None:
+    """A run whose gold was rewritten while it was scored says so; it is not confirmed, even where that gold is back."""
+    gold, honest = made(tmp_path)
+    file = gold / "t" / "r.csv"
+    how = RunOptions(isolation="none", jobs=1, out=tmp_path / "run")
+    told = run(honest, gold, how, progress=lambda *_: file.write_text(WRONG) and None)
+    assert told.warnings == ("gold changed while it was scored: t/r.csv; verdicts may be of the new files, so score again",)
+    assert told.unsure == ("t",)
+    file.write_text(HONEST)
+    [wrong] = [finding for finding in verify(tmp_path / "run", isolation="none", jobs=1).findings if not finding.good]
+    assert wrong.differs == ("submission.unsure", "warnings")
 
 
 @contextmanager
