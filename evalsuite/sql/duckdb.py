@@ -254,7 +254,8 @@ def _text(c: str, type_: str, expression: str) -> str | None:
     if type_ in _AS_IS or ((size := _DECIMAL.fullmatch(type_)) and size[1] != size[2]):
         return f"CAST({c} AS VARCHAR)"
     if type_ in _FLOATS:
-        return f"CAST(CAST({c} AS DOUBLE) AS VARCHAR)"
+        # The sign of NaN, which a calculation may set, is none of Python's text.
+        return f"CASE WHEN system.main.isnan({c}) THEN 'nan' ELSE CAST(CAST({c} AS DOUBLE) AS VARCHAR) END"
     if type_ == "BOOLEAN":
         return f"CASE WHEN {c} THEN 'True' WHEN NOT {c} THEN 'False' END"
     if type_ == "BLOB":

@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import io
+import math
 import tempfile
 from collections.abc import Callable
 from datetime import datetime
@@ -26,7 +27,9 @@ from tests.sql.csv_model import csv_form
 
 LIMITS = QueryLimits(seconds=60)
 every_engine = pytest.mark.parametrize("made", ENGINES, indirect=True)
-FLOATS = st.floats() | st.floats(1e-4, 1e15) | st.sampled_from([0.0, -0.0, 1e15, 1e16, 1e-4, 9e-5, 2.0**81, 1.07e243, 5e-324, 1e22])
+FLOATS = (
+    st.floats() | st.floats(1e-4, 1e15) | st.sampled_from([0.0, -0.0, -math.nan, 1e15, 1e16, 1e-4, 9e-5, 2.0**81, 1.07e243, 5e-324, 1e22])
+)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6) | st.sampled_from(
     ["", "a,b", 'q"q', "two\nlines", "a\rb", " ", "NULL", "2020-01-01 00:00:00", "inf"]
 )
@@ -168,13 +171,15 @@ def test_postgres_writes_what_python_would(postgres: Connection, data: st.DataOb
 
 
 def test_floats_in_a_later_batch(tmp_path: Path) -> None:
-    """Of many rows the few whose floats Python has to write are written by it, wherever they stand."""
+    """Of many rows the few whose floats Python has to write are written by it, wherever they stand; NaN has no sign."""
     with opened(tmp_path / "f.duckdb"):
         pass
     connection = Connection(name="f", engine="duckdb", database=str(tmp_path / "f.duckdb"))
     x = "CASE WHEN i % 70000 = 69999 THEN 1.07e243 WHEN i % 3 = 0 THEN sqrt(i) END"
     sql = f"SELECT i, {x} AS x, 'row, ' || i AS t FROM range(75000) AS r(i)"
     assert written(sql, connection) == modelled(sql, connection)
+    nan = "CAST('nan' AS DOUBLE)"
+    assert written(f"SELECT {nan} AS a, -{nan} AS b, CAST(-{nan} AS FLOAT) AS c", connection) == b"a,b,c\nnan,nan,nan\n"
 
 
 @pytest.mark.parametrize("made", ["duckdb", "sqlite", "postgres"], indirect=True)
