@@ -16,7 +16,7 @@ from evalsuite.core.types import METADATA_ARRAY, Result, Rule
 from evalsuite.gold.spec import NOTHING, Exchange, Exchanges, exchanges_of
 from evalsuite.reports.document import id_list, percent, range_words
 from evalsuite.runs.run_folder import RUN, labels_path
-from evalsuite.runs.summary import Summary, summarise
+from evalsuite.runs.summary import Summary, clusters_by_id, summarise
 
 if TYPE_CHECKING:
     from evalsuite.runs.history import RunEntry
@@ -110,12 +110,13 @@ def _add_people(record: Record, labels: Path | None) -> Record:
     """
     if labels is None and (record.folder is None or not labels_path(record.folder).is_file()):
         return record
-    from evalsuite.runs.corrected_scores import clusters_by_id, human_score, known_labels, labels_of
+    from evalsuite.runs.corrected_scores import human_score, known_labels, labels_of
 
     verdicts, warning = (labels_of(labels), "") if labels is not None else known_labels(record.folder)
     if warning:
         return replace(record, run={**record.run, "warnings": [*record.run.get("warnings", ()), warning]})
-    score = human_score(record.results, verdicts, clusters_by_id(record.run)) if verdicts or labels is not None else None
+    clusters = clusters_by_id(record.run["gold"].get("clusters") or (), record.run.get("groups") or {})
+    score = human_score(record.results, verdicts, clusters) if verdicts or labels is not None else None
     if score is None and labels is not None:
         raise UsageError(f"{labels} labels less than two answers that were scored", hint="a row for each: instance_id,label")
     if score is None:

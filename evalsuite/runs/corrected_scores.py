@@ -265,12 +265,6 @@ def write_labels(path: Path, labels: Mapping[str, tuple[str, str]]) -> None:
     write_atomically(path, text.getvalue())
 
 
-def clusters_by_id(run: Mapping[str, Any]) -> dict[str, str]:
-    """Return instance id -> its cluster, from the content of a `run.json`; empty if the suite names no clusters."""
-    groups = run.get("groups") or {}
-    return {name: tag for tag in run.get("gold", {}).get("clusters") or () for name in groups.get(tag, ())}
-
-
 def human_score(results: Sequence[Result], labels: Labels, clusters: Mapping[str, str] | None = None) -> HumanEstimate | None:
     """Return the score that people would give; None for fewer than two labels of scored answers.
 

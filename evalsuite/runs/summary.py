@@ -286,6 +286,11 @@ def tags_by_instance(groups: Iterable[tuple[str, Iterable[str]]]) -> dict[str, l
     return tags
 
 
+def clusters_by_id(tags: Iterable[str], groups: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """Return instance id -> its cluster, of the tags that are clusters; `groups` maps tags to ids."""
+    return {name: tag for tag in tags for name in groups.get(tag, ())}
+
+
 def _summarise_by(
     results: Sequence[Result], keys: Callable[[Result], Iterable[str]], cluster_of: Mapping[str, str]
 ) -> dict[str, dict[str, Any]]:

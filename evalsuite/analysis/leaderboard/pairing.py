@@ -24,7 +24,7 @@ from evalsuite.runs.history import RUNS_FOLDER, RunEntry, find_named_run, one_ru
 from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.run_folder import holds_run, is_submission
 from evalsuite.runs.run_options import RunOptions, changed_parts, signature_parts
-from evalsuite.runs.summary import tags_by_instance
+from evalsuite.runs.summary import clusters_by_id, tags_by_instance
 from evalsuite.scorers import SCORERS
 from evalsuite.stats.intervals import ONE_CLUSTER, few_clusters_note
 from evalsuite.stats.units import at_one_length
@@ -159,7 +159,7 @@ class SharedInstances:
 
 def clusters_of(run: RunScores, ids: Sequence[str]) -> list[str] | None:
     """Return the cluster of each instance, None if the run's suite names none or they do not partition the instances."""
-    cluster_of = {name: tag for tag in run.clusters for name in run.groups.get(tag, ())}
+    cluster_of = clusters_by_id(run.clusters, run.groups)
     return [cluster_of[name] for name in ids] if cluster_of and all(name in cluster_of for name in ids) else None
 
 

@@ -14,11 +14,12 @@ from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UsageError
 from evalsuite.core.status import ZERO, raw_value, redact
 from evalsuite.core.types import Result, Rule
-from evalsuite.runs.corrected_scores import HumanEstimate, Label, Rater, clusters_by_id, read_labels
+from evalsuite.runs.corrected_scores import HumanEstimate, Label, Rater, read_labels
 from evalsuite.runs.history import RUNS_FOLDER, RunEntry, find_named_run, one_run
 from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.leaderboard_entries import Entry
 from evalsuite.runs.run_folder import RUN
+from evalsuite.runs.summary import clusters_by_id
 from evalsuite.stats.agreement import Agreement, Confusion, cohen_kappa, confusion, krippendorff_alpha
 from evalsuite.stats.intervals import Repeats, corrected_mean, count_repeats, cut_to_scale, reported_interval
 from evalsuite.stats.units import by_unit, mean_unit_details, mean_units, units_of
@@ -335,7 +336,8 @@ def rater_of_run(entry: RunEntry) -> Rater:
         else:
             labels[result.instance_id] = float(result.score)
             reasons[result.instance_id] = (redact(result, "class") if hidden else result).reason
-    return Rater(name=entry.name, labels=labels, reasons=reasons, silent=silent, clusters=clusters_by_id(entry.run))
+    clusters = clusters_by_id(entry.run.get("gold", {}).get("clusters") or (), entry.run.get("groups") or {})
+    return Rater(name=entry.name, labels=labels, reasons=reasons, silent=silent, clusters=clusters)
 
 
 # With more labels than this the confusion matrix is unreadable and kappa means little: use a threshold.
