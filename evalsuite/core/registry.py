@@ -15,17 +15,19 @@ import typing
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cache
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, TypeGuard
+from typing import Any, Literal, NamedTuple, TypeGuard
 
 from evalsuite.core import plugin_calls
 from evalsuite.core.dataclasses import dataclass, field, replace
+from evalsuite.core.disk_cache import file_digest
 from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError, count_words, did_you_mean
 from evalsuite.core.import_ref import ImportRef, LazyModule
 from evalsuite.core.scores import BROKEN_RECORD, Problem, Reads, Score
 
-inspect = LazyModule("inspect")
+hashlib, inspect = LazyModule("hashlib"), LazyModule("inspect")
 NO_DEFAULT: Any = object()
 IGNORED_PARAMETERS = ("pred", "result")
 # Where to run an SQL answer or a gold query: allowed in every check, and not passed to its scorer.
@@ -433,24 +435,63 @@ PART_MODULES: set[str] = set()
 """Modules that register parts of scorers (comparators, transforms, post-processors): such a plugin file needs no scorer."""
 
 
-def module_of(path: Path) -> ModuleType:
-    """Import a plugin file, again only if it has changed, and return its module. Raises `UsageError` with the line at which it fails."""
-    if not path.is_file():
-        why = "not a file" if path.exists() else "no such plugin file"
-        raise UsageError(f"{path}: {why}", hint="a plugin is a Python file with scorers")
-    status = path.stat()
-    return _import_file(path, status.st_ino, status.st_size, status.st_mtime_ns)
+class PluginFile(NamedTuple):
+    """A plugin file as it was executed: its module and its bytes."""
+
+    module: ModuleType
+    source: bytes
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the bytes."""
+        return str(hashlib.sha256(self.source).hexdigest())
 
 
-@cache
-def _import_file(path: Path, *_state: int) -> ModuleType:
+_EXECUTED: dict[Path, PluginFile] = {}
+# Modules that plugin files imported from their own folders: name -> (file, digest).
+_NEIGHBOURS: dict[str, tuple[Path, str]] = {}
+
+
+def plugin_file(path: Path, source: bytes | None = None) -> PluginFile:
+    """Execute a plugin file, again only if it or a module of its folder has changed, and return it.
+
+    The bytes themselves are compiled: Python's own cache of compiled files takes a file of the same size and time for the same code.
+
+    Args:
+        path: the file.
+        source: its bytes; None to read them.
+
+    Raises:
+        UsageError: it is no file, or it fails; with the line.
+    """
+    if source is None:
+        if not path.is_file():
+            why = "not a file" if path.exists() else "no such plugin file"
+            raise UsageError(f"{path}: {why}", hint="a plugin is a Python file with scorers")
+        try:
+            source = path.read_bytes()
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror}", hint="check the permissions of the plugin file") from None
+    if any(_digest_of(file) != digest for file, digest in _NEIGHBOURS.values()):
+        _forget(list(_NEIGHBOURS))
+    executed = _EXECUTED.get(path)
+    if executed is None or executed.source != source:
+        executed = _EXECUTED[path] = PluginFile(_execute(path, source), source)
+    return executed
+
+
+def _execute(path: Path, source: bytes) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"evalsuite_plugin_{path.stem}_{abs(hash(path)):x}", path)
-    if spec is None or spec.loader is None:
+    if spec is None or not isinstance(spec.loader, SourceFileLoader):
         raise UsageError(f"{path}: not a Python file", hint="the name of a plugin file ends in .py")
-    module = importlib.util.module_from_spec(spec)
+    loader, module, folder = spec.loader, importlib.util.module_from_spec(spec), path.parent
+    # A module of another plugin's folder is not the one of the same name in this folder.
+    others = {name: name.partition(".")[0] for name, (file, _) in _NEIGHBOURS.items() if not file.is_relative_to(folder)}
+    _forget([name for name, top in others.items() if (folder / f"{top}.py").exists() or (folder / top).exists()])
+    imported = {*sys.modules, module.__name__}
     sys.modules[module.__name__] = module
     try:
-        plugin_calls.call_plugin(str(path), spec.loader.exec_module, module)
+        plugin_calls.call_plugin(str(path), lambda: exec(loader.source_to_code(source, str(path)), vars(module)))
     except FaultError as fault:
         sys.modules.pop(module.__name__, None)
         error = fault.__cause__ or fault
@@ -459,7 +500,29 @@ def _import_file(path: Path, *_state: int) -> ModuleType:
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         line = (error.lineno if isinstance(error, SyntaxError) else frames and frames[-1].lineno) or 1
         raise UsageError(f"{path}:{line}: {type(error).__name__}: {error}", hint="the plugin fails when it is imported") from error
+    finally:
+        for name in sys.modules.keys() - imported:
+            file = Path(str(getattr(sys.modules[name], "__file__", None)))
+            is_installed = str(file).startswith(plugin_calls.PACKAGE) or {"site-packages", "dist-packages"} & {*file.parts}
+            if file.is_relative_to(folder) and not is_installed:
+                _NEIGHBOURS[name] = file, _digest_of(file)
     return module
+
+
+def _digest_of(file: Path) -> str:
+    try:
+        return file_digest(file)
+    except OSError:
+        return ""
+
+
+def _forget(neighbours: Sequence[str]) -> None:
+    """Let the next plugins import these modules again, and execute those that have imported them."""
+    for name in neighbours:
+        sys.modules.pop(name, None)
+        del _NEIGHBOURS[name]
+    if neighbours:
+        _EXECUTED.clear()
 
 
 class UnknownScorerError(EvalsuiteError, ValueError):
@@ -475,12 +538,14 @@ class Additions:
         parts: name -> plugin file that registers comparators and other parts.
         metrics: name -> metric with its options, as written in a suite.
         known: name -> scorer, as far as they have been used.
+        files: plugin file -> what of it was executed, the same until the call ends.
     """
 
     loaded: dict[str, tuple[Path, str]] = field(default_factory=dict)
     parts: dict[str, Path] = field(default_factory=dict)
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
     known: dict[str, Scorer] = field(default_factory=dict)
+    files: dict[Path, PluginFile] = field(default_factory=dict)
 
 
 class Registry:
@@ -550,7 +615,7 @@ class Registry:
         Raises:
             UsageError: the file fails, with the line, or contains no scorer.
         """
-        module = module_of(path.resolve())
+        module = self._module_of(path.resolve())
         if module.__name__ in PART_MODULES:
             self.additions.parts[f"parts of {path.resolve()}"] = path.resolve()
         scorers = [
@@ -572,7 +637,7 @@ class Registry:
         The attribute `__name__` means the file itself, which registers parts of scorers.
         """
         if attribute == "__name__":
-            module_of(path.resolve())
+            self._module_of(path.resolve())
             self.additions.parts[name] = path.resolve()
             return
         if name in self.bundled:
@@ -580,9 +645,15 @@ class Registry:
         registered = self.additions.loaded.get(name)
         if registered is not None and registered != (path.resolve(), attribute):
             raise UsageError(f"{path}: {registered[0]} already registers a scorer {name!r}")
-        if not hasattr(module_of(path.resolve()), attribute):
+        if not hasattr(self._module_of(path.resolve()), attribute):
             raise UsageError(f"{path}: the file does not define {attribute!r}")
         self.additions.loaded[name] = (path.resolve(), attribute)
+
+    def _module_of(self, path: Path, source: bytes | None = None) -> ModuleType:
+        """Return the module of a plugin file, the same until the call ends: what is edited meanwhile is code of the next call."""
+        if (file := self.additions.files.get(path)) is None:
+            file = self.additions.files[path] = plugin_file(path, source)
+        return file.module
 
     def register_object(self, value: Any) -> str:
         """Register a scorer made in this process, an object with `run_batch` or a function, and return its name.
@@ -611,19 +682,20 @@ class Registry:
             self.additions.known.pop(name, None)
         self.additions.metrics[name] = dict(spec)
 
-    def register_all(self, plugins: Iterable[tuple[str, str, str]], metrics: Mapping[str, Mapping[str, Any]]) -> None:
-        """Register the `registered_plugins` and `metrics` of another process."""
-        for name, file, attribute in plugins:
+    def register_all(self, plugins: Iterable[tuple[str, str, str, bytes]], metrics: Mapping[str, Mapping[str, Any]]) -> None:
+        """Register the `registered_plugins` and `metrics` of another process, whose plugin files may have been edited since."""
+        for name, file, attribute, source in plugins:
+            self._module_of(Path(file), source)
             self.register(name, Path(file), attribute)
         for name, spec in metrics.items():
             self.register_metric(name, spec)
 
-    def registered_plugins(self) -> Iterator[tuple[str, str, str]]:
-        """Yield (name, file, attribute) of every plugin loaded here, for a worker to load."""
+    def registered_plugins(self) -> Iterator[tuple[str, str, str, bytes]]:
+        """Yield (name, file, attribute, bytes of the file) of every plugin loaded here, for a worker to load."""
         for name, (path, attribute) in self.additions.loaded.items():
-            yield name, str(path), attribute
+            yield name, str(path), attribute, self.additions.files[path].source
         for name, path in self.additions.parts.items():
-            yield name, str(path), "__name__"
+            yield name, str(path), "__name__", self.additions.files[path].source
 
     def plugin_batch(self, name: str) -> PluginBatch | None:
         """Return an empty batch for the scorer of that name, None if it has no `run_batch`."""
@@ -637,14 +709,12 @@ class Registry:
     def code_hash(self, names: Iterable[str]) -> str:
         """Return 12 hex digits over the code of plugin scorers; empty if all scorers are bundled or made of metrics.
 
-        A plugin file counts by its bytes, an installed package by its version, an object of this process by its source and its simple
-        attributes. Modules that these import are not included.
+        A plugin file counts by the bytes that were executed, an installed package by its version, an object of this process by its source
+        and its simple attributes. Modules that these import are not included.
         """
-        from hashlib import sha256
-
         codes = [f"{name}\0{code}" for name in sorted(set(names) - self.bundled.keys()) if (code := self._code_of(name))]
-        codes += [sha256(path.read_bytes()).hexdigest() for path in self.additions.parts.values()]
-        return sha256("\0".join(codes).encode()).hexdigest()[:12] if codes else ""
+        codes += [self.additions.files[path].digest for path in self.additions.parts.values()]
+        return hashlib.sha256("\0".join(codes).encode()).hexdigest()[:12] if codes else ""
 
     def _code_of(self, name: str) -> str:
         if name in self.additions.metrics:
@@ -657,10 +727,8 @@ class Registry:
                 source = ""
             return f"{source}\0{sorted((key, value) for key, value in vars(plugin).items() if isinstance(value, str | int | float))}"
         if name in self.additions.loaded:
-            from hashlib import sha256
-
             path, attribute = self.additions.loaded[name]
-            return f"{attribute}\0{sha256(path.read_bytes()).hexdigest()}"
+            return f"{attribute}\0{self.additions.files[path].digest}"
         entry = self.entry_point(name)
         return f"{entry.value}\0{entry.dist.version if entry.dist is not None else ''}" if entry is not None else ""
 
@@ -679,7 +747,7 @@ class Registry:
             return value if is_batch(value) else FunctionBatch(value)
         if name in self.additions.loaded:
             path, attribute = self.additions.loaded[name]
-            return getattr(module_of(path), attribute)
+            return getattr(self._module_of(path), attribute)
         entry = self.entry_point(name)
         if entry is None:
             return None

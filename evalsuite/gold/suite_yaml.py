@@ -286,7 +286,7 @@ def class_schema(target: str, folder: Path | None, where: str, *, is_named: bool
     if not is_named and not plugin_calls.is_trusted(folder):
         raise _untrusted_plugin_error(folder, file)
     try:
-        return _schema_of_class(registry.module_of((folder / file).resolve()), name)
+        return _schema_of_class(registry.plugin_file((folder / file).resolve()).module, name)
     except EvalsuiteError as error:
         raise GoldError(f"{where}: schema {target}: {error.message}", hint=error.hint) from error
 

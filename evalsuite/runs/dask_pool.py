@@ -321,7 +321,7 @@ def _import_distributed() -> Any:
 
 
 def _make_shared(tasks: Sequence[Task], work: "Work") -> Shared:
-    plugins = tuple((name, Path(file), attribute) for name, file, attribute in SCORERS.registered_plugins())
+    plugins = [*SCORERS.registered_plugins()]
     folder, needs_files = work.gold.folder.absolute(), any(map(opens_files, tasks))
     return Shared(
         token=uuid.uuid4().hex,
@@ -333,8 +333,8 @@ def _make_shared(tasks: Sequence[Task], work: "Work") -> Shared:
         gold_seen=pickle.dumps((work.gold_inodes, gold_links(folder))) if needs_files and work.scheduler is None else b"",
         submission_folder=tasks[0].submission_folder,
         needs_files=needs_files,
-        plugins=plugins,
-        digests=tuple(digest_of(file) for _, file, _ in plugins),
+        plugins=tuple((name, Path(file), attribute) for name, file, attribute, _ in plugins),
+        digests=tuple(hashlib.sha256(source).hexdigest() for *_, source in plugins),
         metrics=tuple(SCORERS.additions.metrics.items()),
     )
 

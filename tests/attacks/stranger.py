@@ -194,7 +194,7 @@ def main(place: Path, chosen: list[list[str]]) -> None:
     """Call the commands, each in a clean copy of the place, and print a JSON object a line: what was executed, and how each one ended."""
     import evalsuite.cli
     import evalsuite.reports.viewer.app
-    from evalsuite.core.registry import _import_file
+    from evalsuite.core.registry import _EXECUTED
     from evalsuite.sandbox.fork_server import fork_server_for, share
     from evalsuite.scorers import SCORERS
 
@@ -220,7 +220,7 @@ def main(place: Path, chosen: list[list[str]]) -> None:
             executed = [*hook.found, *SCORERS.additions.loaded, *left]
             print(json.dumps({"line": line, "code": code, "executed": executed, "said": said.getvalue()}))
             # The next command begins as in a process of its own.
-            _import_file.cache_clear()
+            _EXECUTED.clear()
             hook.found.clear()
             os.chdir("/")
             for file in left:

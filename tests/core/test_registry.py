@@ -1,6 +1,7 @@
 """The parameters of a check are those of its scorer's signature, by name and type; contexts of plugins end with their block."""
 
 import math
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -427,7 +428,48 @@ def test_scorers_of_a_file(own: Registry, tmp_path: Path) -> None:
     before = own.code_hash(["loud"])
     assert (own.code_hash(["string_match"]), len(before), own.code_hash(["length"]) == before) == ("", 12, False)
     file.write_text(PLUGIN + "#")
+    assert own.code_hash(["loud"]) == before
+    own.begin_call()
+    own.load_file(file)
     assert own.code_hash(["loud"]) != before
+
+
+def test_a_file_edited_between_two_calls_runs_as_it_is(own: Registry, tmp_path: Path) -> None:
+    """Even if size and time are the same (Python then takes its compiled file); a call and its workers keep the code it began with."""
+    file = tmp_path / "my.py"
+
+    def score_of_call(code: str) -> float | None:
+        file.write_text(PLUGIN.replace("prediction == gold.upper()", code))
+        os.utime(file, ns=(10**18, 10**18))
+        own.begin_call()
+        own.load_file(file)
+        return own.load("loud").score("x", gold="x").official
+
+    assert score_of_call("True or 1") == 1
+    plugins = [*own.registered_plugins()]
+    assert score_of_call("False + 0") == 0
+    worker = Registry(own.bundled, metric_scorer=ImportRef("x:y"), group="evalsuite.nothing")
+    worker.register_all(plugins, {})
+    assert worker.load("loud").score("x", gold="x").official == 1
+
+
+def test_a_neighbour_of_a_plugin_is_that_of_its_folder(own: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Modules of one name next to two plugins are two, and an edited one is imported again by the next call."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    head = "import sys\nsys.path.insert(0, __file__.removesuffix('my.py'))\nimport neighbour\n"
+    for folder, value in (("a", 1), ("b", 0)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "my.py").write_text(head + PLUGIN.replace("prediction == gold.upper()", "neighbour.VALUE"))
+        (tmp_path / folder / "neighbour.py").write_text(f"VALUE = {value}\n")
+
+    def score_of_call(folder: str) -> float | None:
+        own.begin_call()
+        own.load_file(tmp_path / folder / "my.py")
+        return own.load("loud").score("x", gold="x").official
+
+    assert [score_of_call(folder) for folder in "abab"] == [1, 0, 1, 0]
+    (tmp_path / "a" / "neighbour.py").write_text("VALUE = 1 / 2\n")
+    assert [score_of_call(folder) for folder in "ab"] == [0.5, 0]
 
 
 @pytest.mark.parametrize(
@@ -497,7 +539,7 @@ def test_a_file_that_registers_parts_is_executed(own: Registry, tmp_path: Path) 
     file.write_text(PLUGIN)
     own.register("parts", file, "__name__")
     assert file.with_suffix(".log").read_text() == "imported "
-    assert (own.names(), [*own.registered_plugins()]) == (["string_match"], [("parts", str(file), "__name__")])
+    assert (own.names(), [*own.registered_plugins()]) == (["string_match"], [("parts", str(file), "__name__", file.read_bytes())])
     assert len(own.code_hash([])) == 12
 
 
