@@ -74,18 +74,19 @@ def assignments(
     start: State,
     split: Callable[[State, int, int], State | None],
     twin: Callable[[int], Hashable],
+    n_right: int,
 ) -> Iterator[tuple[tuple[int, ...], State]]:
     """Every assignment of a right node of its own, from `options[left]`, to each left node, with the state it leads to; depth first.
 
     Left nodes with the fewest options come first. `split(state, left, right)` returns the state after one more pair, None to drop the
-    choice. Of right nodes with the same `twin` only the first is tried in one place.
+    choice. Of right nodes with the same `twin` only the first is tried in one place. Options that are equal modulo `n_right` are one node.
     """
     order = sorted(range(len(options)), key=lambda left: len(options[left]))
 
     def steps(chosen: tuple[int, ...], state: State) -> Iterator[tuple[tuple[int, ...], State]]:
-        left, twin_names = order[len(chosen)], set[Hashable]()
+        left, twin_names, used = order[len(chosen)], set[Hashable](), {right % n_right for right in chosen}
         for right in options[left]:
-            if right not in chosen and (name := twin(right)) not in twin_names:
+            if right % n_right not in used and (name := twin(right)) not in twin_names:
                 twin_names.add(name)
                 if (following := split(state, left, right)) is not None:
                     yield (*chosen, right), following

@@ -71,7 +71,7 @@ def _has_assignment(gold_columns: Sequence[Row], predicted_columns: Sequence[Row
     start = [0] * n_rows, [0] * n_rows
     firsts: dict[Row, int] = {}
     twins = [firsts.setdefault(column, k) for k, column in enumerate(predicted_columns)]
-    return next(assignments(fitting, start, split, twins.__getitem__), None) is not None
+    return next(assignments(fitting, start, split, twins.__getitem__, len(twins)), None) is not None
 
 
 def soft_f1(gold: Sequence[Row], predicted: Sequence[Row]) -> float:

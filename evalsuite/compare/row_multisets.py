@@ -223,12 +223,27 @@ class CodedColumns:
         self._offers_by_kind: dict[tuple[str, bool], dict[tuple[int, int], tuple[np.ndarray[Any, Any], ...]]] = {}
 
     def pair(self, i: int, k: int) -> tuple[StrictColumn, StrictColumn]:
-        """Gold column i and predicted column k, percent signs in the first reading in which they can be paired."""
+        """Gold column i and predicted column k, percent signs in the first reading in which they can be paired; in the second one for k
+        plus the number of predicted columns.
+        """
         if (i, k) not in self._pairs:
             readings = in_readings(self.gold[i], self.predicted[k])
-            fitting = readings if len(readings) == 1 else filter(lambda pair: self._can_pair(*pair), readings)
-            self._pairs[i, k] = next(iter(fitting), readings[0])
+            fitting = readings if len(readings) == 1 else [pair for pair in readings if self._can_pair(*pair)]
+            for at, pair in enumerate(fitting or readings[:1]):
+                self._pairs[i, k + at * len(self.predicted)] = pair
         return self._pairs[i, k]
+
+    def _in_both_readings(self, i: int, candidates: Sequence[int]) -> list[int]:
+        """The options of gold column i, and those that can be paired in a second reading in which other cells are equal."""
+        seconds = [k + len(self.predicted) for k in candidates if self.pair(i, k) and (i, k + len(self.predicted)) in self._pairs]
+        return [*candidates, *(k for k in seconds if self._tells_more(self.codes(i, k), self.codes(i, k - len(self.predicted))))]
+
+    @staticmethod
+    def _tells_more(codes: Codes, others: Codes) -> bool:
+        """Whether not exactly the cells with equal codes have equal other codes."""
+        cells = [np.concatenate([side.gold, side.predicted]).astype(np.int64) for side in (codes, others)]
+        n_both = len(np.unique(cells[0] * len(others.is_loose) + cells[1]))
+        return bool(codes.is_loose.any() or others.is_loose.any()) or {len(np.unique(side)) for side in cells} != {n_both}
 
     def rows(self) -> "RowCodes":
         """The rows before any column is compared: those in one class may change places."""
@@ -544,7 +559,7 @@ class CodedColumns:
 
     def search(self, options: Sequence[Sequence[int]], otherwise: Matching, first_try: Sequence[int] | None) -> Matching:
         """The first assignment under which the rows agree, else `otherwise`; `first_try` is known to fail. Raises `CapReachedError`."""
-        work, seen = self.work, dict[int, tuple[RowCodes, Container[int] | None]]()
+        work, seen = self.work, dict[int, tuple[RowCodes, Container[Any] | None]]()
 
         def split(rows: RowCodes, i: int, k: int) -> RowCodes | None:
             work.look(self.evidence.n_rows)
@@ -554,18 +569,20 @@ class CodedColumns:
                 # Only other rows than the first time: all columns that were tried then are tested at once.
                 seen[i] = rows, self._splitting(rows, i, options[i])
             may_split = seen[i][1]
-            return rows.split(self.codes(i, k)) if may_split is None or self._twin(1, self.predicted[k]) in may_split else None
+            return rows.split(self.codes(i, k)) if may_split is None or self._name(k) in may_split else None
 
-        if [[k] for k in first_try or ()] != list(map(list, options)):
-            for partners, rows in assignments(options, self.rows(), split, self._name):
+        options = [self._in_both_readings(i, candidates) for i, candidates in enumerate(options)]
+        n_columns = len(self.predicted)
+        if [[k] for k in first_try or ()] != options:
+            for partners, rows in assignments(options, self.rows(), split, self._name, n_columns):
                 work.assignments += 1
                 if partners != tuple(first_try or ()) and self.loose_rows_agree(list(enumerate(partners)), rows):
-                    return replace(otherwise, verdict="equal", assignment=partners)
+                    return replace(otherwise, verdict="equal", assignment=tuple(k % n_columns for k in partners))
         return otherwise
 
-    def _splitting(self, rows: "RowCodes", i: int, candidates: Sequence[int]) -> Container[int] | None:
-        """The predicted columns (the first of its twins for each) that split the rows like gold column i; None if testing all is dear."""
-        twins = list({self._twin(1, self.predicted[k]): k for k in candidates}.items())
+    def _splitting(self, rows: "RowCodes", i: int, candidates: Sequence[int]) -> Container[Any] | None:
+        """The predicted columns (by name) that split the rows like gold column i; None if testing all is dear."""
+        twins = list({self._name(k): k for k in candidates}.items())
         if len(twins) * len(rows.gold) > _AT_ONCE:
             return None
 
@@ -581,9 +598,12 @@ class CodedColumns:
         )
         return {twins[at][0] for at in np.flatnonzero((gold == predicted).all(axis=1)).tolist()}
 
-    def _name(self, k: int) -> tuple[int, str | None]:
-        """A name that predicted columns share if they contain the same texts, row by row, and the same label if labels count."""
-        return self._twin(1, self.predicted[k]), self.predicted[k].label if self.heeds_labels else None
+    def _name(self, k: int) -> tuple[int, str | None, int]:
+        """A name that predicted columns share if they contain the same texts, row by row, and the same label if labels count; each reading
+        has its own.
+        """
+        reading, k = divmod(k, len(self.predicted))
+        return self._twin(1, self.predicted[k]), self.predicted[k].label if self.heeds_labels else None, reading
 
     def _once(self, word: str, gold: StrictColumn, predicted: StrictColumn, compute: Callable[[], Result]) -> Result:
         """The result of a function of two columns, which is called once for all twins of the two."""

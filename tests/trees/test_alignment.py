@@ -144,7 +144,7 @@ def result_of(name: str, arguments: list[Any], patch: pytest.MonkeyPatch) -> Any
         following = (3 * state + 2 * left + right) % 7
         return None if following == rest[1] else following
 
-    return list(module.assignments(first, 0, split, rest[0].__getitem__))
+    return list(module.assignments(first, 0, split, rest[0].__getitem__, len(rest[0])))
 
 
 def test_recorded_assignments(monkeypatch: pytest.MonkeyPatch) -> None:

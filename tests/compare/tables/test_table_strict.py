@@ -193,6 +193,23 @@ def test_percent_signs_have_one_reading_in_a_column(rows: list[tuple[str, str]],
     assert judge_table(sides[1], sides[0], Terms(percentage=True), ignore_order=not ordered).value == expected
     plainly = strict_table.score_tables([gold], [predicted], ordered)
     assert judge_table(sides[1], sides[0], ignore_order=not ordered).value == plainly
+    if ordered:
+        named = [table([[f"row {at}" for at in range(len(gold))], column], len(gold)) for column in (gold, predicted)]
+        assert judge_table(named[1], named[0], Terms(percentage=True), ignore_order=True).value == expected
+
+
+def test_rows_decide_the_reading_of_percent_signs() -> None:
+    """Of two readings in which the cells of a column agree in some order, the one counts in which the rows agree."""
+    rows = ["a", "b"]
+    for gold, predicted, right in (
+        (["12.5", "1250%"], ["12.5", "1250%"], 1), (["12.5", "1250%"], ["1250%", "12.5"], 1), (["0.125", "12.5%"], ["12.5%", "0.125"], 1),
+        (["12.4%", "12.36%"], ["12.36%", "12.4%"], 1), (["1250%", "13"], ["13", "1250%"], 0),
+    ):  # fmt: skip
+        sides = [table([column, rows, column], 2) for column in (gold, predicted)]
+        assert judge_table(sides[1], sides[0], Terms(percentage=True), ignore_order=True).value == right
+    cells = [["1250%", "0.125", "12.5"], ["a", "b", "c"]], [["0.125", "12.5", "1250%"], ["b", "a", "c"]]
+    mixed = [table(columns, 3) for columns in cells]
+    assert judge_table(mixed[1], mixed[0], Terms(percentage=True), ignore_order=True).value == 1
 
 
 def read_percent(cell: str, reading: str) -> str:
