@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.core.errors import UsageError, did_you_mean, naming_lost_folder
 from evalsuite.core.plugin_calls import allowing_programs, trusting_plugins
 from evalsuite.core.registry import Scorer, check_parameters
-from evalsuite.core.scores import Rule, Score, Table
+from evalsuite.core.scores import Rule, Score, Table, reaches
 from evalsuite.scorers import SCORERS
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def assert_scores(
     """
     run = evaluate(result_dir, gold_dir, **{"save": False, "rules": rules, **options})
     score = run.summary.score
-    if score is None or score < at_least:
+    if score is None or not reaches(score, at_least):
         wrong = [f"{result.instance_id}: {result.reason or result.status}" for result in run.results if result.score != 1]
         words = "nothing was judged" if score is None else f"{score:.4g} is less than {at_least:.4g}"
         more = f"\n  ... {len(wrong) - 20} more" if len(wrong) > 20 else ""

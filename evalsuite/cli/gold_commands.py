@@ -24,6 +24,7 @@ from evalsuite.gold.suite_yaml import class_schema, names_class
 from evalsuite.readers.gold_files import find_spec
 from evalsuite.readers.json_text import read_named_json
 from evalsuite.readers.limits import resolve_limits
+from evalsuite.reports.document import percent
 from evalsuite.runs.history import SELF_SCORES_FOLDER, WITHOUT, one_run, save_self_score
 from evalsuite.sandbox.temp_dirs import lock
 
@@ -77,7 +78,7 @@ def gold_audit(
     print_document(audit_document(audit, rules=chosen, most=top), form)
     caught = audit.share_caught(chosen)
     if fail_under is not None and caught is not None and caught < fail_under:
-        print(f"below the gate of {fail_under * 100:.1f} % (exit 1)", file=sys.stdout if form == "text" else sys.stderr)
+        print(f"below the gate of {percent(fail_under)} (exit 1)", file=sys.stdout if form == "text" else sys.stderr)
         return EXIT_GATE
     return EXIT_OK
 
@@ -286,7 +287,7 @@ def gold_check(
         fails, line = bool(report.failing_ids), gold_check_verdict(report)
     else:
         fails = bool(ceiling.n) and ceiling.official / ceiling.n < fail_under
-        line = f"{'below the' if fails else 'done:'} gate of {fail_under * 100:.1f} % {'(exit 1)' if fails else 'met'}"
+        line = f"{'below the' if fails else 'done:'} gate of {percent(fail_under)} {'(exit 1)' if fails else 'met'}"
     if not json_:
         print_last_line(console(), line)
     return EXIT_GATE if fails else EXIT_OK

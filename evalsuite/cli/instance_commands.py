@@ -15,7 +15,7 @@ from evalsuite.cli.showing import Outputs, Reveal, check_showing, print_document
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, count_words, did_you_mean, write_error
-from evalsuite.core.scores import EVALUATORS, Rule
+from evalsuite.core.scores import EVALUATORS, Rule, reaches
 from evalsuite.core.status import check_level, level_for, redact, redact_evidence
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.run_options import RunOptions
@@ -375,7 +375,7 @@ def check_command(
         with opt.trust(*(folders if run_name is not None else [gold_folder])):
             value, document = _check_instance(name, submission, gold_folder, chosen, read, level=reveal, explain=explain, as_json=json_)
     n_lost = write_all(document, output or ())
-    if fail_under is None or (value is not None and value >= fail_under):
+    if fail_under is None or (value is not None and reaches(value, fail_under)):
         return EXIT_GATE if n_lost else EXIT_OK
     if not json_:
         print(f"below the gate of {fail_under:g} (exit 1)")

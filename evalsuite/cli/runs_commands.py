@@ -27,6 +27,7 @@ from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORA
 from evalsuite.core.scores import Rule
 from evalsuite.core.status import check_level, default_level, lacks_setup, redact
 from evalsuite.core.types import Result
+from evalsuite.reports.document import grade, percent
 from evalsuite.reports.record import record_of_entry, redact_record, score_words, unjudged_words
 from evalsuite.runs.history import (
     Policy,
@@ -63,7 +64,7 @@ def runs_list(
     entries = find_runs(runs, suite=suite, model=model, tag=tag, since=since, until=until)
     for entry in entries:
         summary = entry.run.get("summary", {})
-        official, strict = ("-" if (share := summary.get(rules)) is None else f"{share * 100:.1f} %" for rules in ("official", "strict"))
+        official, strict = ("-" if (share := summary.get(rules)) is None else percent(share) for rules in ("official", "strict"))
         scores = f"official {official}  strict {strict}"
         if raw := summary.get("raw"):
             scores = f"{raw['scorer']} mean {raw['mean']:.4g}"
@@ -337,7 +338,7 @@ def rescore_command(
         for text in done.signature_changes:
             print(clean(f" {text}"))
         for name, *scores in done.changed[:_MOST_CHANGES]:
-            before, after = ("not judged" if score is None else f"{score:.4g}" for score in scores)
+            before, after = map(grade, scores)
             print(clean(f" {name}: {before} -> {after}"))
         if len(done.changed) > _MOST_CHANGES:
             print(f" ... {len(done.changed) - _MOST_CHANGES} more")

@@ -12,6 +12,7 @@ from evalsuite.cli.options import Option
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, count_words
+from evalsuite.core.scores import reaches
 
 if TYPE_CHECKING:
     from evalsuite.analysis.explain.instance_evidence import RunEvidence
@@ -144,12 +145,13 @@ NO_GATE = " (no gate set)"
 
 def apply_gate(done: str, score: float | None, gate: float | None) -> tuple[int, str]:
     """Return the exit code and the last line: what is done, and whether its score meets the gate."""
-    from evalsuite.reports.document import percent
+    from evalsuite.reports.document import percent, rounded
 
     if gate is None:
         return EXIT_OK, done + NO_GATE
-    if score is None or score < gate:
-        return EXIT_GATE, f"{done}, below the gate of {percent(gate)} (exit 1)"
+    if score is None or not reaches(score, gate):
+        short = f" by {rounded(100 * (gate - score), 2, 0)} points" if score is not None and percent(score) == percent(gate) else ""
+        return EXIT_GATE, f"{done}, below the gate of {percent(gate)}{short} (exit 1)"
     return EXIT_OK, f"{done} (gate {percent(gate)} met)"
 
 

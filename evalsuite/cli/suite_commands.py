@@ -31,6 +31,7 @@ from evalsuite.core.status import UNJUDGED
 from evalsuite.gold.spec import exchanges_of
 from evalsuite.gold.suite_yaml import judge_section
 from evalsuite.reports import check_writable
+from evalsuite.reports.document import percent
 from evalsuite.reports.record import record_of_entry, record_of_run, redact_record, score_words, verdict_line
 from evalsuite.runs.history import find_runs, one_run
 from evalsuite.runs.run_files import write_atomically
@@ -286,7 +287,7 @@ def suite_show(name: SuiteName) -> int:
     for entry in find_runs():
         if entry.metadata.get("suite_id") == suite.id:
             raw = entry.run.get("summary", {}).get("raw")
-            score = f"mean {raw['mean']:.4g}" if raw else "not judged" if entry.score is None else f"{entry.score * 100:.1f} %"
+            score = f"mean {raw['mean']:.4g}" if raw else "not judged" if entry.score is None else percent(entry.score)
             print(clean(f" run          {entry.metadata.get('run_name', entry.name)}  {score}  {entry.metadata.get('model_name', '')}"))
     return EXIT_OK
 
@@ -467,7 +468,7 @@ def import_command(
         if json_:
             continue
         for row in log.to_json()["runs"]:
-            verdict_of_log = "not judged" if row["theirs"] is None else f"{100 * row['theirs']:.1f} %"
+            verdict_of_log = "not judged" if row["theirs"] is None else percent(row["theirs"])
             print(clean(f" {row['name']}: {count_words(row['n'], 'sample')}, {verdict_of_log} by {log.format}"))
         if len(paths) > 1 or compare:
             print(clean(f" imported suite {log.suite!r} from {log.format}, {count_words(len(log.runs), 'run')}"))

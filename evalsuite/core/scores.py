@@ -22,6 +22,11 @@ METADATA_ARRAY = "results_metadata.json"
 BROKEN_RECORD = "x-eval-broken"
 
 
+def reaches(score: float, gate: float) -> bool:
+    """Return whether a score meets a gate. The rounding noise of a mean does not count: the mean of 0.6, 0.7 and 0.8 meets 0.7."""
+    return score > gate - 1e-9
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
     """A coded reason why something could not be scored.

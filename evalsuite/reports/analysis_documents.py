@@ -29,6 +29,7 @@ from evalsuite.reports.document import (
     Table,
     and_more,
     cut_text,
+    grade,
     id_list,
     interval_words,
     percent,
@@ -439,7 +440,7 @@ def _drift_lines(drift: "Drift") -> list[str]:
     lines += [f"   {clean(drift.problem)}"] if drift.problem else []
     lines += [f"   unscored: {clean(id_list(drift.unscored))}"] if drift.unscored else []
     for name, *scores in drift.moved[:_MOST]:
-        then, now = ("not judged" if score is None else f"{score:.4g}" for score in scores)
+        then, now = map(grade, scores)
         lines.append(f"   {clean(name)}: {then} -> {now}")
     return [*lines, *and_more(len(drift.moved) - _MOST, indent="   ")]
 
@@ -453,7 +454,7 @@ def margins_document(margins: "Margins", *, names_instances: bool = True) -> Doc
     """Build the report of a run's score against the tolerance; lists the instances closest to another verdict unless gold is hidden."""
     columns: list[Column[Near]] = [
         Column(name="instance_id", title="instance", role="name", value=lambda row: row[0]),
-        Column(name="score", title=margins.rules, value=itemgetter(1), words=lambda row: f"{row[1]:.4g}", is_number=True, type="DOUBLE"),
+        Column(name="score", title=margins.rules, value=itemgetter(1), words=lambda row: grade(row[1]), is_number=True, type="DOUBLE"),
         Column(
             name="margin", title="changes at", value=lambda row: row[2], words=lambda row: f"{row[2]:.6g}", is_number=True, type="DOUBLE"
         ),
@@ -470,7 +471,7 @@ def margins_document(margins: "Margins", *, names_instances: bool = True) -> Doc
             look="lines", prose=[f"{clean(margins.name)} · rules {margins.rules} · {hang}", *([margins.note] if margins.note else [])]
         )
         if form == "text":
-            bars = [f" {step:>9.3g}  {100 * score:5.1f} %  {'█' * round(_MARGIN_BAR * score)}" for step, score in margins.steps_to_show()]
+            bars = [f" {step:>9.3g}  {percent(score):>7}  {'█' * round(_MARGIN_BAR * score)}" for step, score in margins.steps_to_show()]
             yield Section(look="part", title=" score against tolerance", lines=bars)
         else:
             title = "Score against tolerance"

@@ -19,10 +19,12 @@ from evalsuite.reports.document import (
     Table,
     Tile,
     and_more,
+    grade,
     id_list,
     p_value,
     percent,
     points,
+    rounded,
 )
 from evalsuite.reports.pictures import FlipCounts, IntervalRow, draw_flips, draw_intervals, interval_lines
 from evalsuite.runs.run_options import rules_label
@@ -162,7 +164,7 @@ def _power(comparison: "Comparison", candidate: "Candidate") -> Iterator[str]:
     if n_units and not can_show(n_units, comparison.alpha / n_tests):
         yield f"with {count_words(n_units, flipped)} this test{of_tests} cannot show any difference"
     elif least is not None:
-        difference = f"{least:.4g}" if total.is_raw else f"{least * 100:.1f} points"
+        difference = f"{least:.4g}" if total.is_raw else f"{percent(least, '')} points"
         more = f"; {own_points(total)} would take about {count_words(candidate.n_needed, unit)}" if candidate.n_needed else ""
         yield f"{count_words(total.n, unit)} that differ as these do show a difference of {difference} with 80 % power{of_tests}{more}"
 
@@ -206,7 +208,7 @@ def _brief_flips(comparison: "Comparison", candidate: "Candidate", everything: b
     columns: list[Column[Paired]] = [
         Column(name="instance", words=lambda flip: flip.instance_id, role="name"),
         *scorers,
-        Column(name="scores", words=lambda flip: f"{flip.a:.4g} -> {flip.b:.4g}", role="mark"),
+        Column(name="scores", words=lambda flip: f"{grade(flip.a)} -> {grade(flip.b)}", role="mark"),
         Column(name="reason", title="why", words=reason, role="why"),
     ]
     yield Section(
@@ -227,7 +229,7 @@ def _flip_columns(base: str, label: str, flips: "Sequence[Paired]") -> "list[Col
     return [
         Column(name="instance", words=lambda flip: flip.instance_id, role="name"),
         Column(name="scorer", words=lambda flip: flip.scorer),
-        Column(name="scores", words=lambda flip: f"{flip.a:.4g} -> {flip.b:.4g}"),
+        Column(name="scores", words=lambda flip: f"{grade(flip.a)} -> {grade(flip.b)}"),
         *(texts if any(flip.answer_a or flip.answer_b for flip in flips) else ()),
         Column(name="baseline_reason", title=f"why {base}", words=lambda flip: flip.visible_reason(flip.reason_a), role="why", wraps=True),
         Column(name="reason", title=f"why {label}", words=lambda flip: flip.visible_reason(flip.reason_b), role="why", wraps=True),
@@ -352,7 +354,7 @@ def _interval_in_words(low: float | None, high: float | None, row: "PairedDiffer
 
 
 def _signed_words(value: float | None) -> str:
-    return "-" if value is None else f"{value + 0.0:+.2f}" if round(value, 6) else "0"
+    return "-" if value is None else rounded(value, 2, 0, sign="+") if round(value, 6) else "0"
 
 
 def _some_ids(ids: Sequence[str]) -> str:
@@ -474,7 +476,7 @@ def _candidate_suite(comparison: "Comparison", candidate: "Candidate") -> Suite:
 def _instance_case(comparison: "Comparison", pair: "Paired") -> Case:
     outcome = paired_outcome(comparison, pair)
     kind = {"lost": "failure", "unjudged": "skipped", "not_shown": "skipped"}.get(outcome, "passed")
-    scores = " -> ".join("not judged" if value is None else f"{value:.4g}" for value in (pair.a, pair.b))
+    scores = f"{grade(pair.a)} -> {grade(pair.b)}"
     why = f"{comparison.baseline}: {pair.reason_a or 'no reason'}; now: {pair.reason_b or 'no reason'}"
     message = scores if not (pair.reason_a or pair.reason_b) else f"{scores}; {why}"
     return Case(name=pair.instance_id, classname=f"{comparison.suite}.{pair.scorer or 'none'}", kind=kind, type=outcome, message=message)

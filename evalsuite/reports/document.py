@@ -269,21 +269,40 @@ MOST_IDS = 8
 _LEAST_P = 0.0001
 
 
+_NOISE = 1e-7
+
+
+def rounded(value: float, digits: int, *bounds: float, sign: str = "") -> str:
+    """Format with so many decimals, and with more where they would make the value one of the bounds: 99.97 is not 100.0."""
+    for more in range(digits, 8):
+        text = f"{value:{sign}.{more}f}"
+        if float(text) not in bounds or abs(value - float(text)) < _NOISE:
+            break
+    return text
+
+
 def percent(value: float, unit: str = " %") -> str:
-    """Format a share in [0, 1] as percent with one decimal: `70.8 %`."""
-    return f"{value * 100:.1f}{unit}"
+    """Format a share in [0, 1] as percent with one decimal: `70.8 %`; only 0 is `0.0 %`, and only 1 is `100.0 %`."""
+    return f"{rounded(value * 100, 1, 0, 100)}{unit}"
 
 
 def points(value: float | None) -> str:
-    """Format a difference of shares in percentage points with its sign: `+2.5`; a dash for none."""
-    return "-" if value is None else f"{value * 100 + 0.0:+.1f}" if round(value, 6) else "0.0"
+    """Format a difference of shares in percentage points with its sign: `+2.5`, and `0.0` for no difference; a dash for none."""
+    return "-" if value is None else rounded(value * 100, 1, 0, 100, -100, sign="+") if abs(value) * 100 >= _NOISE else "0.0"
+
+
+def grade(value: float | None) -> str:
+    """Format a score with four digits, with more where they would make it 1; `not judged` for none."""
+    if value is None:
+        return "not judged"
+    return text if (text := f"{value:.4g}") != "1" else f"{value:.9g}"
 
 
 def p_value(value: float | None) -> str:
-    """Format a p-value with three digits, very small ones as a bound."""
+    """Format a p-value with three digits, more where they would make it a usual level, very small ones as a bound."""
     if value is None:
         return "-"
-    return f"< {_LEAST_P}" if value < _LEAST_P else f"{value:.4f}" if value < 0.01 else f"{value:.3f}"
+    return f"< {_LEAST_P}" if value < _LEAST_P else f"{value:.4f}" if value < 0.01 else rounded(value, 3, 0.01, 0.05, 0.1)
 
 
 def interval_words(ends: Sequence[float] | None) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.reports.document import cut_text, percent
+from evalsuite.reports.document import cut_text, interval_words, percent, rounded
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -164,7 +164,7 @@ def _value_words(row: IntervalRow) -> str:
 def _ends_words(row: IntervalRow) -> str:
     if row.low is None or row.high is None:
         return ""
-    return f" [{row.low:.4g}, {row.high:.4g}]" if row.is_raw else f" [{row.low * 100:.1f}, {row.high * 100:.1f}]"
+    return f" [{row.low:.4g}, {row.high:.4g}]" if row.is_raw else f" {interval_words((row.low, row.high))}"
 
 
 BIN_PLOT, BIN_TOP = 120.0, 22.0
@@ -267,7 +267,7 @@ def _measure_bar(label: str, name: str, value: float | None, top: float, colour:
 
 
 def _three_digits(value: float | None) -> str:
-    return "none" if value is None else f"{value:.3f}"
+    return "none" if value is None else rounded(value, 3, 0, 1)
 
 
 STRIP_ROW, STRIP_LABEL, STRIP_PLOT = 58.0, 14.0, 30.0

@@ -14,7 +14,7 @@ from evalsuite.core.errors import FAULTS, UsageError, count_words
 from evalsuite.core.status import FAULTY, KINDS, UNJUDGED, check_level, default_level, redact, redact_corrections, shows
 from evalsuite.core.types import METADATA_ARRAY, Result, Rule
 from evalsuite.gold.spec import NOTHING, Exchange, Exchanges, exchanges_of
-from evalsuite.reports.document import id_list, percent, range_words
+from evalsuite.reports.document import id_list, percent, range_words, rounded
 from evalsuite.runs.run_folder import RUN, labels_path
 from evalsuite.runs.summary import Summary, clusters_by_id, summarise
 
@@ -291,8 +291,8 @@ def corrected_words(record: "Record") -> str:
 
 
 def _points_of(points: float) -> str:
-    """Format points: whole ones without decimals, others with two."""
-    return f"{points:.0f}" if abs(points - round(points)) < 1e-9 else f"{points:.2f}"
+    """Format points: whole ones without decimals, others with two, or more where two would make them whole."""
+    return f"{points:.0f}" if abs(points - round(points)) < 1e-7 else rounded(points, 2, round(points))
 
 
 def people_words(record: "Record") -> str:
@@ -339,11 +339,11 @@ def pair_lines(summary: "Summary") -> Iterator[tuple[str, str]]:
     if not summary.pairs:
         return
     groups = {name: row["pairs"] for name, row in summary.by_group.items() if "pairs" in row}
-    for label, key, times in (("soft F1", "soft_f1", 100), ("R-VES", "r_ves", 1)):
+    for label, key, times in (("soft F1", "soft_f1", 1), ("R-VES", "r_ves", 0.01)):
         if key in summary.pairs:
-            shares = " · ".join(f"{name} {times * row[key]:.1f}" for name, row in groups.items() if key in row)
+            shares = " · ".join(f"{name} {percent(times * row[key], '')}" for name, row in groups.items() if key in row)
             timed = f" (VES {summary.pairs['ves']:.1f}; right answers timed: {summary.pairs['n_timed']})" if key == "r_ves" else ""
-            yield label, f"{times * summary.pairs[key]:.1f}{timed}{'    ' if shares else ''}{shares}"
+            yield label, f"{percent(times * summary.pairs[key], '')}{timed}{'    ' if shares else ''}{shares}"
 
 
 def raw_words(raw: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import FAULTS, count_words
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.runtime import program
-from evalsuite.core.status import FAULTY, KINDS, NO_GOLD, UNJUDGED, kind_of, raw_value, results_by, sign_under
+from evalsuite.core.status import FAULTY, KINDS, NO_GOLD, UNJUDGED, kind_of, raw_value, results_by, sign_of, sign_under
 from evalsuite.core.version import __version__
 from evalsuite.gold.spec import NOTHING, Exchange
 from evalsuite.reports.document import (
@@ -28,6 +28,7 @@ from evalsuite.reports.document import (
     Suite,
     Table,
     Words,
+    grade,
     id_list,
     interval_words,
     percent,
@@ -168,7 +169,7 @@ COLUMNS: tuple[Column[ReportRow], ...] = (
     _result_column("status", lambda row: Own(row.status if row.status in FAULTY else ""), role="name", forms=_LISTS),
     _result_column(
         "score",
-        lambda row: Own(f"{row.score:.2f}" if kind_of(row).name == "partial" else ""),
+        lambda row: Own(sign_of(row.score) if kind_of(row).name == "partial" else ""),
         type="DOUBLE",
         role="mark",
         forms=_LISTS,
@@ -274,7 +275,7 @@ def _result_case(suite: str, row: ReportRow, columns: Sequence[Column[ReportRow]
         type=type_,
         message=result.reason or (FAULTS[result.fault].message if result.fault in FAULTS else result.status),
         body="\n".join(f"{label}: {text}" for label, text in zip(Exchange._fields, row.exchange, strict=True) if text),
-        points=f"{result.score:.2f}" if type_ == "partly_right" else "",
+        points=sign_of(result.score) if type_ == "partly_right" else "",
         place=places.get(result.instance_id, ""),
         level="" if kind == "passed" or type_ == "not_shown" else level,
         seconds=result.seconds,
@@ -556,7 +557,7 @@ def _folded_sections(record: "Record") -> Iterator[Section]:
     flips = []
     for flip in record.summary.flips:
         way = "down" if flip["strict"] < flip["official"] else "up"
-        change = Own(f" {way} ({flip['official']:.4g} to {flip['strict']:.4g}) ")
+        change = Own(f" {way} ({grade(flip['official'])} to {grade(flip['strict'])}) ")
         flips.append((Code(flip["instance_id"], 80), change, Code(flip["cause"])))
     yield Section(title=count_words(len(flips), "flip") + " between the rules", lines=flips, is_folded=True)
     missing = [Code(result.instance_id) for result in by_kind.get("missing", [])]

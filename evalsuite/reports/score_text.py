@@ -24,6 +24,7 @@ from evalsuite.reports.document import (
     Words,
     and_more,
     cut_text,
+    grade,
     percent,
 )
 from evalsuite.reports.pictures import share_bar
@@ -303,7 +304,7 @@ def _document_of(name: str, pairs: Sequence[tuple[str, str]], score: float | Non
 
 def _verdicts(official: float | None, strict: float | None, *, strict_first: bool) -> Sequence[tuple[str, str]]:
     """Return both verdicts, the one that is the score first."""
-    rows = [("official", _value_or_not_judged(official)), ("strict", _value_or_not_judged(strict))]
+    rows = [("official", grade(official)), ("strict", grade(strict))]
     return rows[::-1] if strict_first else rows
 
 
@@ -323,7 +324,7 @@ def _result_pairs(result: "Result") -> Iterator[tuple[str, str]]:
         yield "warning", warning
     checks = result.details.get("checks")
     for check in checks if are_rows(checks, _CHECK) else ():
-        verdicts = f"official {_value_or_not_judged(check['official'])}, strict {_value_or_not_judged(check['strict'])}"
+        verdicts = f"official {grade(check['official'])}, strict {grade(check['strict'])}"
         yield f"check {check['scorer']}", f"{verdicts}: {check['reason']}"
     yield "took", f"{result.seconds * 1000:.1f} ms"
 
@@ -365,10 +366,6 @@ def _gold_pairs(instance: "GoldInstance", result: "Result") -> Iterator[tuple[st
         yield "groups", ", ".join(instance.groups)
     for key, value in instance.extra.items():
         yield key, _cut_value(value)
-
-
-def _value_or_not_judged(value: float | None) -> str:
-    return "not judged" if value is None else f"{value:.4g}"
 
 
 def _cut_value(value: object) -> str:

@@ -1,10 +1,50 @@
-"""Pictures of characters show their numbers, without colour."""
+"""Numbers and pictures of characters: what is rounded never says more than the number."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalsuite.cli.showing import apply_gate
+from evalsuite.reports.document import grade, p_value, percent, points
 from evalsuite.reports.pictures import IntervalRow, interval_lines, share_bar
+
+# Shares next to 0, 1 and the borders of rounding, and any others.
+shares = st.one_of(st.floats(0, 1), st.floats(-7, -1).map(lambda power: 10**power), st.floats(-7, -1).map(lambda power: 1 - 10**power))
+
+
+@given(shares, shares)
+def test_only_nothing_is_0_and_only_all_is_100(a: float, b: float) -> None:
+    """Printed shares keep their order, so that an interval holds its mean; differences keep their sign."""
+    for share in (a, b):
+        assert float(percent(share, "")) == pytest.approx(100 * share, abs=0.0500001)
+        assert (percent(share) == "100.0 %") == (share > 1 - 1e-9)
+        assert (percent(share) == "0.0 %") == (share < 1e-9)
+        assert (grade(share) == "1") == (share > 1 - 1e-9)
+    if a < b:
+        assert float(percent(a, "")) <= float(percent(b, ""))
+    if abs(a - b) > 1e-9:
+        assert (float(points(a - b)) > 0, float(points(a - b)) < 0) == (a > b, a < b)
+
+
+@pytest.mark.parametrize(
+    ("score", "gate", "words"),
+    [
+        (0.7, 0.7, "x (gate 70.0 % met)"),
+        (sum([0.7] * 3) / 3, 0.7, "x (gate 70.0 % met)"),
+        (0.79996, 0.8, "x, below the gate of 80.0 % by 0.004 points (exit 1)"),
+        (0.9999, 1.0, "x, below the gate of 100.0 % (exit 1)"),
+        (0.0, 0.0001, "x, below the gate of 0.01 % (exit 1)"),
+    ],
+)
+def test_a_gate_holds_at_its_border(score: float, gate: float, words: str) -> None:
+    """The noise of a mean misses no gate, and no line says that 80.0 % is below 80.0 % without saying by how much."""
+    assert apply_gate("x", score, gate) == (int("below" in words), words)
+
+
+@pytest.mark.parametrize(("p", "words"), [(0.0496, "0.0496"), (0.0504, "0.0504"), (0.05, "0.050"), (0.25, "0.250"), (0.00005, "< 0.0001")])
+def test_a_p_value_stays_on_its_side_of_a_level(p: float, words: str) -> None:
+    """A p-value that is not 0.05 does not read as 0.050."""
+    assert p_value(p) == words
 
 
 @given(st.floats(0, 1), st.integers(2, 40))
