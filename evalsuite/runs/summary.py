@@ -9,7 +9,7 @@ from evalsuite.core.errors import OutputError
 from evalsuite.core.status import STATUSES, is_ungraded, raw_value, results_by, scorers_of
 from evalsuite.core.types import Result, Rule
 from evalsuite.stats.intervals import few_clusters_note, reported_interval
-from evalsuite.stats.samples import Mean, mean_under
+from evalsuite.stats.samples import Mean, mean, mean_under
 from evalsuite.stats.units import n_units, pair_numbers, pooled_fields, units_of
 
 N_BINS = 10
@@ -202,8 +202,8 @@ def _raw(results: Sequence[Result], cluster_of: Mapping[str, str]) -> dict[str, 
         return None
     interval = reported_interval(values, clusters=_several_clusters([r for r, _ in measured], cluster_of), is_raw=True)
     ends = None if interval.low is None or interval.high is None else [interval.low, interval.high]
-    mean = {"n": len(results), "n_measured": len(values), "mean": sum(values) / len(values), "se": interval.se, "interval_95": ends}
-    return {"scorer": names.pop(), **mean}
+    numbers = {"n": len(results), "n_measured": len(values), "mean": mean(values), "se": interval.se, "interval_95": ends}
+    return {"scorer": names.pop(), **numbers}
 
 
 def _several_clusters(results: Sequence[Result], cluster_of: Mapping[str, str]) -> list[str] | None:
@@ -338,4 +338,4 @@ def _row_of_bucket(bucket: Sequence[Result], cluster_of: Mapping[str, str]) -> d
 def _raw_mean(bucket: Sequence[Result]) -> float | None:
     """Return the mean of the values on the metric's own scale; None if no result has one."""
     values = [raw for r in bucket if isinstance(raw := r.detail("raw"), int | float)]
-    return sum(values) / len(values) if values else None
+    return mean(values) if values else None

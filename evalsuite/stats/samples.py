@@ -226,6 +226,6 @@ def mean_under(results: Sequence[Result], which: Literal["score", "official", "s
     n = len(results)
     values = [getattr(result, which) for result in results]
     unjudged = sum(value is None for value in values)
-    low = sum(value for value in values if value is not None) / n if n else 0.0
+    low = math.fsum(value for value in values if value is not None) / n if n else 0.0
     ungraded = sum(value is None and is_ungraded(result) for value, result in zip(values, results, strict=True))
     return Mean(n=n, low=low, high=low + (unjudged / n if n else 0.0), n_unjudged=unjudged, n_ungraded=ungraded)

@@ -35,7 +35,7 @@ def pair_numbers(results: "Sequence[Result]") -> dict[str, Any]:
     if not judged_results:
         return {}
     soft = [_number(result.details.get("soft_f1")) or 0.0 for result in judged_results]
-    numbers: dict[str, Any] = {"n": len(judged_results), "soft_f1": sum(soft) / len(soft)}
+    numbers: dict[str, Any] = {"n": len(judged_results), "soft_f1": math.fsum(soft) / len(soft)}
     ratios = [_number(result.details.get("time_ratio")) if result.official == 1 else 0.0 for result in judged_results]
     defined = [ratio for ratio in ratios if ratio is not None]
     if not any(defined):
@@ -175,7 +175,7 @@ def by_unit(samples: Sequence[Sequence[UnitScore]]) -> list[list[float]]:
 
 def mean_units(samples: Sequence[Sequence[UnitScore]]) -> list[UnitScore]:
     """Return, unit by unit, the mean over the judged samples of one instance, None without any."""
-    return [sum(scores) / len(scores) if scores else None for scores in by_unit(samples)]
+    return [math.fsum(scores) / len(scores) if scores else None for scores in by_unit(samples)]
 
 
 def mean_unit_details(samples: "Sequence[Result]") -> dict[str, Any]:

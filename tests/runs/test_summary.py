@@ -42,6 +42,14 @@ def test_all_of_gold_is_the_denominator() -> None:
     assert (summary.reference_ratio, summary.n_reference) == (0.25, 4)
 
 
+def test_the_order_of_instances_moves_no_number() -> None:
+    """Nor does the Python that sums: the mean of seven tenths is 0.7, and the same scores in another order have the same mean."""
+    scores = [0.5, 1.0, 0.3, 0.3, 0.0, 0.6, 0.5]
+    forth, back = (summarise([result(f"q{i}", x) for i, x in enumerate(some)], rules="official") for some in (scores, scores[::-1]))
+    assert forth.score == back.score == 3.2 / 7
+    assert summarise([result(f"q{i}", 0.1) for i in range(10)], rules="official").score == 0.1
+
+
 KINDS: dict[Status, float | None] = {"scored": 1.0, "missing": 0.0, "submission_fault": 0.0, "gold_fault": None, "unscored": None}
 
 

@@ -246,7 +246,7 @@ def score_shift(
         return None
     names = [clusters[key] if clusters else key for key in shared]
     distance, p, drawn = _permutation_distance(left, right, names, n_resamples, seed)
-    means: dict[str, Any] = {"mean_a": sum(left) / len(left), "mean_b": sum(right) / len(right)}
+    means: dict[str, Any] = {"mean_a": mean(left), "mean_b": mean(right)}
     draws: dict[str, Any] = {"seed": seed, "n_resamples": n_resamples} if drawn else {}
     return ScoreShift(name=name, n_a=len(left), n_b=len(right), **means, distance=distance, p=p, paired=bool(shared), **draws)
 
@@ -385,7 +385,7 @@ def field_differences(pairs: Sequence[Pair], *, alpha: float, clusters: Mapping[
 
 def _two_means(sides: Sequence[tuple[FieldNumbers, FieldNumbers]], at: int) -> tuple[float, float]:
     n = max(1, len(sides))
-    return sum(a[at] for a, _ in sides) / n, sum(b[at] for _, b in sides) / n
+    return math.fsum(a[at] for a, _ in sides) / n, math.fsum(b[at] for _, b in sides) / n
 
 
 def score_shifts(base: RunSide, other: RunSide, how: PairingOptions, cluster_of: Mapping[str, str] | None = None) -> tuple[ScoreShift, ...]:

@@ -45,7 +45,7 @@ from evalsuite.runs.leaderboard_entries import Entry, Place, without_names
 from evalsuite.runs.run_files import read_json, write_atomically
 from evalsuite.runs.run_folder import read_public_key, why_not_signed
 from evalsuite.stats.intervals import reported_interval
-from evalsuite.stats.samples import SEED
+from evalsuite.stats.samples import SEED, mean
 
 SCHEMA_VERSION = 1
 CONFIDENCE = 0.95
@@ -260,16 +260,15 @@ def _ranked_row(
     instances = over if place is not None else table.drop_instances(absent) if len(absent) < n else None
     scores = dict(zip(instances.ids, instances.values(i, "score"), strict=True)) if instances is not None else {}
 
-    def mean(which: str) -> float | None:
+    def mean_under(which: str) -> float | None:
         """Return the mean over the judged instances of this run; None of nothing."""
         if instances is None or all(value is None for value in instances.column(i, which)):
             return None
-        values = instances.values(i, which)
-        return sum(values) / len(values)
+        return mean(instances.values(i, which))
 
     def mean_of_part(places: Sequence[int]) -> float | None:
         values = [scores[name] for at in places if (name := table.ids[at]) in scores]
-        return sum(values) / len(values) if values else None
+        return mean(values) if values else None
 
     n_submitted = n - counts["missing"]
     return RankedRow(
@@ -278,14 +277,14 @@ def _ranked_row(
         shared_ranks=(place["shared_from"], place["shared_to"]) if place else None,
         rank_interval=(place["low_rank"], place["high_rank"]) if place else None,
         p_first=place["p_first"] if place else None,
-        score=place["mean"] if place else mean("score"),
-        n_judged=n - len(absent) if place or mean("score") is not None else 0,
-        score_low=None if table.is_raw else sum(table.values(i, "score")) / n,
-        score_high=None if table.is_raw else sum(table.values(i, "score", "best")) / n,
+        score=place["mean"] if place else mean_under("score"),
+        n_judged=n - len(absent) if place or mean_under("score") is not None else 0,
+        score_low=None if table.is_raw else mean(table.values(i, "score")),
+        score_high=None if table.is_raw else mean(table.values(i, "score", "best")),
         interval=tuple(place["interval"]) if place and place["interval"] else None,
         interval_method=place["method"] if place else "",
-        official=mean("official"),
-        strict=mean("strict"),
+        official=mean_under("official"),
+        strict=mean_under("strict"),
         n_handed_in=n_submitted,
         coverage=n_submitted / n,
         faults={name: counts[name] for name in _FAULTS if counts[name]},
@@ -300,7 +299,7 @@ def _ranking_numbers(table: SharedInstances, ranked: Sequence[int], memo: DiskCa
     """Return the ranking of the runs that have a rank, and each one's interval, as JSON values; computed once for the same scores."""
     if not ranked:
         return {"test": "", "correction": "", "family": 0, "seed": SEED, "n_resamples": 0, "tau": None, "submissions": []}
-    means = [sum(values) / len(values) for values in (table.values(i, "score") for i in ranked)]
+    means = [mean(table.values(i, "score")) for i in ranked]
     units = table.unit_values(ranked)
     vectors = units or [table.values(i, "score") for i in ranked]
     clusters = None if units else table.clusters()

@@ -229,7 +229,7 @@ def _joint_run(
 ) -> RunScores:
     """Return the runs as one: the means of the `values_by_column` values and of the units; a status that all runs have, else `scored`."""
     first = runs[0]
-    columns: dict[str, Any] = {name: [sum(row) / len(row) if row else None for row in rows] for name, rows in values_by_column.items()}
+    columns: dict[str, Any] = {name: [fmean(row) if row else None for row in rows] for name, rows in values_by_column.items()}
     columns["status"] = []
     for name, values_of_run in zip(ids, values_by_column["score"], strict=True):
         status = {run.status[at[name]] for run, at in zip(runs, places, strict=True)}
@@ -296,7 +296,7 @@ def _mean_result(results: Sequence[Result]) -> Result:
     judged_results = [result for result in results if result.score is not None]
     raw = [value for result in results if (value := raw_value(result)) is not None]
     if raw:
-        value = sum(raw) / len(raw)
+        value = fmean(raw)
         reason = f"{value:.4g}, the mean of {len(raw)} samples"
         return replace(results[0], status="scored", score=None, reason=reason, fault=None, details={"raw": value})
     if not judged_results:
@@ -310,7 +310,7 @@ def _mean_result(results: Sequence[Result]) -> Result:
 def _mean(values: Sequence[float | None]) -> float | None:
     """Return the mean of the values that are there, None of nothing."""
     present = [value for value in values if value is not None]
-    return sum(present) / len(present) if present else None
+    return fmean(present) if present else None
 
 
 def read_rater(name: str, runs: Path) -> Rater:

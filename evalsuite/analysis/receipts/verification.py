@@ -213,9 +213,10 @@ def _claims_of_making(claims: Claims) -> Iterator[tuple[str, str]]:
 
 
 def plain(value: Any) -> str:
-    """Return a value as one text, the same for equal values: keys sorted, 1.0 as 1, and true as neither."""
+    """Return a value as one text, the same for equal values: keys sorted, 1.0 as 1, true as neither, 12 digits of what was summed."""
     text = json.dumps(value, default=json_safe)
-    return json.dumps(json.loads(text, parse_float=lambda text: int(x) if (x := float(text)).is_integer() else x), sort_keys=True)
+    read = json.loads(text, parse_float=lambda text: int(x) if (x := float(f"{float(text):.12g}")).is_integer() else x)
+    return json.dumps(read, sort_keys=True)
 
 
 def are_numbers(recorded: Mapping[str, Any]) -> bool:
@@ -767,7 +768,9 @@ def verify_receipt(
 
 def _is_same(recorded: Mapping[str, Any], rerun: Run) -> Finding:
     now = {"n_instances": rerun.summary.n_gold, "root": rerun.root, "score": score_or_mean(rerun.summary.to_json())}
-    differs = tuple(f"{name}: {recorded.get(name)} then, {value} now" for name, value in now.items() if recorded.get(name) != value)
+    differs = tuple(
+        f"{name}: {recorded.get(name)} then, {value} now" for name, value in now.items() if plain(recorded.get(name)) != plain(value)
+    )
     says = "gives the same verdict for every instance, and the same score" if not differs else "gives something else"
     return Finding(name="scored again", good=not differs, says=says, differs=differs)
 

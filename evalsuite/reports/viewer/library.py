@@ -29,6 +29,7 @@ from evalsuite.runs.run_files import read_json, why_no_run
 from evalsuite.runs.run_folder import RESULTS, RUN, STARTED, holds_run, labels_path
 from evalsuite.runs.run_options import signature_parts
 from evalsuite.runs.summary import summarise
+from evalsuite.stats.samples import mean
 from evalsuite.suites.stored_suites import ScoringMethod, StoredSuite, read_suite_file
 from evalsuite.suites.transfer import GOES_BELOW_0, NO_VERDICT, bench_run, bench_suite
 
@@ -138,7 +139,7 @@ class RunView:
             values = [value for value in map(value_of, self.record().results) if value is not None]
         except DamagedRunError:
             return None
-        return sum(values) / len(values) if values else None
+        return mean(values) if values else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,6 +38,7 @@ from evalsuite.runs.corrected_scores import read_label_texts, write_labels
 from evalsuite.runs.history import RunEntry, selected_part
 from evalsuite.runs.history_index import RunScores, columns_of
 from evalsuite.runs.run_folder import labels_path
+from evalsuite.stats.samples import mean
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -493,7 +494,7 @@ def summary_item(run: RunView) -> dict[str, Any]:
         "id": run.id,
         "name": run.name,
         "avg_score": run.average(),
-        "mean_judged": sum(values) / len(values) if values else None,
+        "mean_judged": mean(values) if values else None,
         "n_unjudged": len(results) - len(values),
         "histogram": [{"count": n, "category": {"name": name}} for name, n in counts] if names else bars(values, N_BINS),
     }

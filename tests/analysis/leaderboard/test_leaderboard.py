@@ -72,6 +72,13 @@ def test_the_order_is_that_of_the_plain_means(vectors: list[list[float]]) -> Non
     assert [totals[name] for name in names(made)] == sorted(totals.values(), reverse=True)
 
 
+def test_the_same_scores_in_another_order_share_a_rank() -> None:
+    """Rounding noise of a sum ranks nobody."""
+    scores, others = [0.5, 1.0, 0.3, 0.3, 0.0, 0.6, 0.5], [0.3, 0.5, 0.6, 1.0, 0.3, 0.0, 0.5]
+    assert sorted(scores) == sorted(others)
+    assert [row.rank for row in board(entry("a", others), entry("b", scores)).rows] == [1, 1]
+
+
 def test_who_cannot_be_told_apart_shares_ranks() -> None:
     """Two near equals share the first two places; a third that is far behind keeps its own."""
     good, near, far = [1.0] * 36 + [0.0] * 4, [1.0] * 35 + [0.0] * 5, [0.0] * 40
