@@ -4,6 +4,7 @@ An empty integer or boolean cell is NA, which cannot be compared with a value, s
 (not under the reference dbt). Decimals and HUGEINT become floats.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -125,6 +126,11 @@ def _fetch(cells: Sequence[Any], type_name: str) -> _Fetched:
     """One column as pandas stores it; types that `_TYPES` does not name become object columns."""
     name = type_name.upper()
     group, convert, null = _find_conversion(name)
+    if group == "object" and name.startswith("ENUM("):
+        # A list of them contains the places of its values in the type, and -1 for NULL.
+        names = [value.replace("''", "'") for value in re.findall(r"'((?:[^']|'')*)'", type_name)]
+        codes: dict[Any, int] = {None: -1, **{value: code for code, value in enumerate(names)}}
+        convert = lambda cell: Items(item if isinstance(item, list | tuple) else codes[item] for item in cell)  # noqa: E731
     has_null = any(cell is None for cell in cells)
     values = [null if cell is None else cell if convert is None else convert(cell) for cell in cells]
     if group == "text" and all(cell is None for cell in cells) and not name.startswith("ENUM("):
@@ -158,8 +164,10 @@ def _find_conversion(name: str) -> tuple[Group, Callable[[Any], Any] | None, Any
 
 
 def _items(cell: Any) -> Items:
-    """A list; one of moments with a zone comes as text."""
-    return Items(cell if not isinstance(cell, str) else cell[1:-1].split(", ") if len(cell) > 2 else ())
+    """A list, where days are moments; one of moments with a zone comes as text."""
+    if isinstance(cell, str):
+        return Items(cell[1:-1].split(", ") if len(cell) > 2 else ())
+    return Items(datetime(item.year, item.month, item.day) if type(item) is date else item for item in cell)
 
 
 def _float(cell: Any) -> float:

@@ -733,11 +733,23 @@ class _Catalog:
                 return _too_many_fault(name, "rows than declared (limits rows and cells)")
             chunk = max(1, min(_MOST_CHUNK_ROWS, chunk * 4, _TARGET_CHUNK_BYTES * n_rows // n_bytes))
         for index, column in enumerate(columns):
-            if types[index] in _CLIPPED and any(edge in column for edge in _CLIPPED[types[index]]):
-                query = f"SELECT CAST({quoted_name(header[index])} AS VARCHAR) FROM {place}"
-                texts = [text for (text,) in self.connection.execute(query).fetchall()]
-                columns[index] = [text if (text or "").endswith("infinity") else cell for text, cell in zip(texts, column, strict=True)]
+            item, bracket, size = types[index].partition("[")
+            if item in _CLIPPED and _has_edge(column, _CLIPPED[item]):
+                query = f"SELECT CAST({quoted_name(header[index])} AS VARCHAR{bracket}{size}) FROM {place}"
+                texts = self.connection.execute(query).fetchall()
+                columns[index] = [_with_infinity(text, cell) for (text,), cell in zip(texts, column, strict=True)]
         return Table(header=header, columns=tuple(columns), n_rows=n_rows, types=types, name=stored)
+
+
+def _has_edge(cells: Sequence[Any], edges: tuple[Any, Any]) -> bool:
+    """Whether cells, or lists of them, contain what the client makes of infinity."""
+    return any(_has_edge(cell, edges) if isinstance(cell, list | tuple) else cell in edges for cell in cells)
+
+
+def _with_infinity(text: Any, cell: Any) -> Any:
+    """A cell, or a list of them, with the text of infinity in its place."""
+    are_lists = isinstance(cell, list | tuple)
+    return type(cell)(map(_with_infinity, text, cell)) if are_lists else text if (text or "").endswith("infinity") else cell
 
 
 def _too_many_fault(name: str, what: str) -> Fault:

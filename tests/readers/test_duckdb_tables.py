@@ -166,6 +166,9 @@ def test_names_fold_case_and_faults_stand_in_the_place_of_a_table(tmp_path: Path
         ("'-infinity'::timestamp", "TIMESTAMP", "-infinity"),
         ("'infinity'::timestamp_s", "TIMESTAMP_S", "infinity"),
         ("'infinity'::timestamp_ns", "TIMESTAMP_NS", "infinity"),
+        ("['infinity'::date, null, '9999-12-31']", "DATE[]", ["infinity", None, date(9999, 12, 31)]),
+        ("[null, ['-infinity'::timestamp]]", "TIMESTAMP[][]", [None, ["-infinity"]]),
+        ("['9999-12-31', 'infinity']::date[2]", "DATE[2]", (date(9999, 12, 31), "infinity")),
     ],
 )
 def test_each_type_is_read_as_a_value_that_loses_nothing(tmp_path: Path, expression: str, type_: str, cell: object) -> None:

@@ -151,6 +151,10 @@ CASES: list[tuple[str, list[str], str, list[str], int, str]] = [
     ("INTEGER", ["NULL", "1"], "INTEGER", ["1", "NULL"], 0, "and makes the reference fail elsewhere"),
     ("INTEGER[]", ["[1, 2]"], "INTEGER[]", ["[1, 2]"], 0, "lists have no truth value"),
     ("INTEGER[]", ["[1]"], "INTEGER[]", ["[1]"], 1, "but for a list of one"),
+    ("DATE[]", ["['2020-01-01']"], "TIMESTAMP[]", ["['2020-01-01']"], 1, "in which a date is its midnight too"),
+    ("ENUM('a','b')[]", ["['b']"], "ENUM('a','b')[]", ["['b']"], 1, "and an enum equals itself"),
+    ("ENUM('a','b')[]", ["['b']"], "VARCHAR[]", ["['b']"], 0, "but is no text"),
+    ("ENUM('it''s','b')[]", ["['b']", "[NULL]", "NULL"], "INTEGER[]", ["[1]", "[-1]", "NULL"], 1, "but its place in the type"),
 ]
 
 
