@@ -30,7 +30,7 @@ from evalsuite.gold.layouts import layout_of, read_gold
 from evalsuite.readers.gold_files import find_spec
 from evalsuite.reports.terminal import show
 from evalsuite.runs.history import find_named_run, last_suite_of
-from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.run_options import RunOptions, signature_parts
 from evalsuite.sandbox.temp_dirs import TempDir
 
 if TYPE_CHECKING:
@@ -83,9 +83,9 @@ def compare_command(
     how.load()
     opt.check_share(gates.fail_under, "--fail-under")
     check_showing(output or (), reveal)
-    scoring = how.options()
-    chosen = scoring.pop("rules")
+    chosen = (scoring := how.options()).pop("rules")
     sides, notes = _load_sides(names, suite, runs, gold=gold, rules=chosen, how=scoring)
+    _check_evaluator(how, sides)
     for note in notes:
         print(f"note: {clean(note)}", file=sys.stderr)
     outcome = compare(set_labels(sides, labels or ()), rules=chosen, alpha=alpha, force=force, cluster=cluster, shift=shift, reveal=reveal)
@@ -118,6 +118,12 @@ def _load_sides(names: Sequence[str], suite: str | None, runs: Path, **how: Any)
     return sides, [*notes, f"several suites have runs of these names: compared are those of {last}, which ran last (--suite names another)"]
 
 
+def _check_evaluator(how: opt.Scoring, sides: "Sequence[RunSide]") -> None:
+    """Raise `UsageError` if an evaluator of query pairs is requested and one of the sides was scored by another."""
+    for side in sides:
+        how.check_evaluator(signature_parts(side.signature).get("rules"), side.label)
+
+
 def samples_command(
     names: Annotated[list[str], Argument(metavar="RUN RUN [RUN ...]", help="runs or submission folders of one model, or of several")],
     gold: Annotated[Path | None, Option(help="the gold to score submission folders against [default: the runs' own, else gold]")] = None,
@@ -138,7 +144,9 @@ def samples_command(
     how.load()
     check_showing(output or (), None)
     scoring = how.options()
-    document = samples_document(samples_of(load_sides(names, runs=runs, gold=gold, rules=scoring.pop("rules"), how=scoring)))
+    sides = load_sides(names, runs=runs, gold=gold, rules=scoring.pop("rules"), how=scoring)
+    _check_evaluator(how, sides)
+    document = samples_document(samples_of(sides))
     n_lost = write_all(document, output or ())
     print_document(document, "json" if json_ else "text")
     return EXIT_GATE if n_lost else EXIT_OK
@@ -291,7 +299,8 @@ def leaderboard_command(
     check_showing(output or (), publishing.reveal)
     publishing.check()
     ranking_options, scoring = ranking.options(), how.options()
-    _check_rules(how, gold)
+    if how.evaluator is not None:
+        how.check_evaluator(layout_of(find_spec(gold)), str(gold))
     about = _metadata_by_submission(ranking.metadata) if ranking.metadata is not None else {}
     with ExitStack() as opened:
         order = None
@@ -309,13 +318,6 @@ def leaderboard_command(
         board = _rank(entries, memo, runs, notes=[*notes, *(admit.notes if admit is not None else ())], **ranking_options)
         n_lost, built = _publish(board, entries, order)
     return _print_board(board, output or (), n_lost, built, json_=json_, quiet=quiet, allow_unscored=ranking.allow_unscored)
-
-
-def _check_rules(how: opt.Scoring, gold: Path) -> None:
-    """Raise `UsageError` if an evaluator of query pairs is requested for another layout of gold."""
-    if how.evaluator is not None and layout_of(find_spec(gold)) != how.evaluator:
-        hint = "the ending of the gold file decides: gold.sql is bird-ex, gold.txt test-suite"
-        raise UsageError(f"--rules {how.evaluator} is not what {gold} says", hint=hint)
 
 
 def _ids_to_score(order: "SiteOrder | None", gold: Path) -> tuple[str, ...]:

@@ -47,12 +47,14 @@ class GoldWorkers(opt.Workers):
 
 def gold_audit(
     gold: GoldFolder,
-    rules: opt.Rules = None,
+    rules: opt.TwoRules = None,
     only: opt.Only = None,
     most: Annotated[int, Option(min=1, help="at most this many answers per check", metavar="N")] = 24,
     seconds: Annotated[float | None, Option(help="score no further answer after this time", metavar="S")] = None,
     seed: Annotated[int, Option(help="the seed that chooses the rows and cells to change")] = 0,
-    top: Annotated[int, Option(min=0, help="how many of the weakest checks are shown", metavar="N")] = 20,
+    top: Annotated[
+        int, Option(min=0, help="how many of the weakest checks are shown; those with the same findings are one", metavar="N")
+    ] = 20,
     form: Annotated[str, Option("--format", help="how the audit is written", metavar="text|json|md")] = "text",
     fail_under: Annotated[float | None, Option(help="exit 1 if less than this share of the wrong answers is caught", metavar="0-1")] = None,
     *,
@@ -85,7 +87,7 @@ def gold_audit(
 
 def gold_suspects(
     run: Annotated[list[str], Argument(metavar="RUN...", help="runs of one gold, by name or folder")],
-    rules: opt.Rules = None,
+    rules: opt.TwoRules = None,
     gold: opt.GoldNow = None,
     most: Annotated[int, Option(help="how many suspects to show", metavar="N")] = 20,
     runs: opt.RunsFolder = opt.RUNS,
@@ -110,7 +112,7 @@ def gold_review(
     run: Annotated[list[str], Argument(metavar="RUN...", help="runs of one gold, by name or folder")],
     author: Annotated[str, Option(help="the reviewer's name, written to the entries", metavar="NAME")],
     evidence: Annotated[str, Option(help="a link to the evidence that a gold is wrong", metavar="https://...")],
-    rules: opt.Rules = None,
+    rules: opt.TwoRules = None,
     gold: opt.GoldNow = None,
     most: Annotated[int, Option(min=1, help="how many instances to review", metavar="N")] = 20,
     runs: opt.RunsFolder = opt.RUNS,

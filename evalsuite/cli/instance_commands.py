@@ -192,7 +192,7 @@ def bundle_command(
     run: opt.OfRun = None,
     result_dir: opt.ResultDir = None,
     gold: opt.GoldOfRun = None,
-    rules: opt.Rules = None,
+    rules: opt.TwoRules = None,
     output: Annotated[
         Path | None, Option("-o", "--output", help="FILE.md, or a folder for the files too [default: print]", metavar="FILE.md|DIR")
     ] = None,

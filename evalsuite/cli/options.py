@@ -35,9 +35,9 @@ class Argument(Option):
 GoldDir = Annotated[Path, Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder", show_default=True)]
 ResultDir = Annotated[Path | None, Option("--result-dir", "--result_dir", "--submission", help="the submission folder", metavar="DIR")]
 Only = Annotated[list[str] | None, Option("--only", help="only these instances, separated by commas; may be repeated", metavar="ID,...")]
-Rules = Annotated[
-    str | None, Option("--rules", metavar="official|strict|bird-ex|test-suite", help="which verdict is the score [default: official]")
-]
+_WHICH = "which verdict is the score [default: what the run or suite.yaml says, else official; trees: strict]"
+Rules = Annotated[str | None, Option("--rules", metavar="official|strict|bird-ex|test-suite", help=_WHICH)]
+TwoRules = Annotated[str | None, Option("--rules", metavar="official|strict", help=_WHICH)]
 Databases = Annotated[
     Path | None, Option(help="the folder of the databases that gold names for SQL answers", metavar="DIR", show_default=False)
 ]
@@ -281,6 +281,12 @@ class Scoring(Code, Workers):
     def evaluator(self) -> str | None:
         """Return the evaluator of query pairs named by --rules (a layout of gold), None for other rules."""
         return self.rules if self.rules in EVALUATORS else None
+
+    def check_evaluator(self, used: str | None, name: str) -> None:
+        """Raise `UsageError` if an evaluator of query pairs is requested for a gold or a run with another one."""
+        if self.evaluator is not None and self.evaluator != used:
+            hint = "the ending of the gold file decides: gold.sql is bird-ex, gold.txt test-suite"
+            raise UsageError(f"--rules {self.evaluator} is not what {name} says", hint=hint)
 
     def options(self) -> dict[str, Any]:
         """Return the fields of `RunOptions`. Raises `UsageError`."""

@@ -324,10 +324,11 @@ def rescore_command(
     from evalsuite.runs.rescoring import rescore
 
     how.load()
-    options = RunOptions(runs_folder=runs, questions=questions, **how.options())
+    options, entry = RunOptions(runs_folder=runs, questions=questions, **how.options()), one_run(run, runs)
+    how.check_evaluator(entry.run.get("gold", {}).get("layout"), entry.name)
     with ProgressBar(hidden=json_ or quiet) as progress:
         sides: dict[str, Any] = {"submission": submission, "gold": gold, "version": scorer_version}
-        done = rescore(one_run(run, runs), rules=options.rules, options=options, progress=progress, **sides)
+        done = rescore(entry, rules=options.rules, options=options, progress=progress, **sides)
     for note in done.notes:
         print(clean(f"note: {note}"), file=sys.stderr)
     code, open_note = _verdict_on_unjudged(done.run.results, done.run.summary, allowed=allow_unscored)

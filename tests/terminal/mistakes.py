@@ -309,6 +309,9 @@ run gold sub | unexpected argument 'sub' => run sub --gold gold
 run my answers | unexpected argument 'answers' | put a name with spaces in quotes: 'my answers' => run 'my answers'
 run subb | subb: no such submission folder | did you mean 'sub'? => run sub
 run sub\\\\ | no such submission folder | did you mean 'sub'? => run sub
+rescore one --rules bird-ex | --rules bird-ex is not what one says | the ending of the gold file decides
+samples one two --rules bird-ex | --rules bird-ex is not what one says
+compare one two --rules test-suite | --rules test-suite is not what one says
 run subs | no results_metadata.jsonl in subs | did you mean 'subs/x' or 'subs/y'?
 run sub/results_metadata.jsonl | sub/results_metadata.jsonl: not a folder => run sub --gold gold
 run empty | no results_metadata.jsonl in empty | this one contains nothing
@@ -372,7 +375,7 @@ bundle geo_002 --run one -o other | other is not an empty folder | name a new fo
 bundle geo_002 --run one -o bin.csv/x.md | cannot write bin.csv/x.md: Not a directory
 suite export capitals other | cannot write other: Is a directory
 suite create x --from nowhere.csv --scorer f1 | nowhere.csv: cannot be read as CSV: no such file | a CSV file in UTF-8
-suite create x --from other --scorer f1 | cannot read 'other' | a CSV, TSV, JSONL, JSON, Parquet or Excel file
+suite create x --from other --scorer f1 | other: its ending is none of .csv, .tsv | a CSV, TSV, JSONL, JSON, Parquet or Excel file
 suite create x --from bin.csv --scorer f1 | bin.csv: cannot be read as CSV: not UTF-8
 suite create x --from semi.csv --scorer f1 | the data has no input column 'input' | known: instance_id, label
 suite create x --from bad.parquet --scorer f1 | not a readable Parquet file | a CSV, TSV, JSONL, JSON, Parquet or Excel file
