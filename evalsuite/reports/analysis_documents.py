@@ -297,7 +297,7 @@ def audit_document(audit: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Do
         Column(name="holes", title="suggested fix", role="why", value=lambda row: holes(row) or None, words=holes, wraps=True),
     ]
 
-    def sections(_: Form) -> Iterator[Section]:
+    def sections(form: Form) -> Iterator[Section]:
         summary = (
             f"{audit.name}: {count_words(audit.n_answers, 'answer')} made for {count_words(len(audit.checks), 'check')}, seed {audit.seed}"
         )
@@ -311,9 +311,7 @@ def audit_document(audit: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Do
             yield _kinds_section("numbers changed by, caught", sized)
         first = ", the weakest first" if weakest else ""
         sentence = f"{len(weakest)} of {len(audit.checks)} checks misjudge answers under {rules} rules{first}"
-        table = Table(columns=columns, rows=weakest[:most], lines=lambda row: _weak_lines(row, rules)) if weakest[:most] else None
-        below = and_more(len(weakest) - most, how="--top N, --format json lists all", indent="   ")
-        yield Section(look="part", prose=[sentence], table=table, below=below)
+        yield _weak_checks(sentence, columns, weakest, rules, most, is_text=form == "text")
         yield Section(look="lines", prose=list(_audit_notes(audit)))
 
     all_rows = Table(columns=columns, rows=audit.checks)
@@ -325,6 +323,22 @@ def audit_document(audit: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Do
         whole=audit.to_json(rules),
         suites=lambda: [Suite(name=audit.name, cases=[_check_case(audit, check, rules) for check in audit.checks])],
     )
+
+
+def _weak_checks(
+    sentence: str, columns: "Sequence[Column[Audited]]", weakest: "Sequence[Audited]", rules: Rule, most: int, *, is_text: bool
+) -> Section:
+    """Build the list of the weakest checks. A text shows checks with the same findings once, with the names of all instances."""
+    groups: dict[tuple[object, ...], list[Audited]] = {}
+    for check in weakest:
+        found = (check.scorer, _verdict_words(check), *_hole_lines(check, rules)) if is_text else (len(groups),)
+        groups.setdefault(found, []).append(check)
+    shown = list(groups.values())[:most]
+    alike = {id(group[0]): [check.instance_id for check in group[1:]] for group in shown}
+    rows = [group[0] for group in shown]
+    table = Table(columns=columns, rows=rows, lines=lambda row: _weak_lines(row, rules, alike[id(row)])) if rows else None
+    below = and_more(len(weakest) - sum(map(len, shown)), how="--top N, --format json lists all", indent="   ")
+    return Section(look="part", prose=[sentence], table=table, below=below)
 
 
 def _kinds_section(title: str, rows: Sequence[KindRow]) -> Section:
@@ -364,9 +378,11 @@ def _hole_lines(check: "Audited", rules: Rule) -> Iterator[str]:
         yield f"{'refuses' if right else 'accepts'} {kind} -> {check.advice(holes[kind, right], rules)}"
 
 
-def _weak_lines(check: "Audited", rules: Rule) -> list[str]:
+def _weak_lines(check: "Audited", rules: Rule, alike: Sequence[str]) -> list[str]:
+    """Return the lines of a check that misjudges answers, and of the instances with the same findings."""
     head = f"   {check.instance_id}  {check.scorer}  {check.where}  {_verdict_words(check)}"
-    return [head, *(f"      {line}" for line in _hole_lines(check, rules))]
+    same = [f"      the same: {id_list(alike)}"] if alike else []
+    return [head, *(f"      {line}" for line in _hole_lines(check, rules)), *same]
 
 
 def _check_case(audit: "Audit", check: "Audited", rules: Rule) -> Case:

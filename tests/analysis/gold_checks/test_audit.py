@@ -295,7 +295,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
 
 
 def test_reports_make_text_harmless(tmp_path: Path) -> None:
-    """What a spec names itself cannot draw a table or obey in a terminal."""
+    """What a spec names itself cannot draw a table or obey in a terminal; instances with the same findings are shown once."""
     (tmp_path / "suite.yaml").write_text('name: "a|b\\e[31m"\n')
     check = {"func": "string_match", "parameters": {"gold": ["Paris"]}}
     (tmp_path / "a_eval.jsonl").write_text(json.dumps({"instance_id": "q|1", "evaluation": check}) + "\n")
@@ -305,3 +305,9 @@ def test_reports_make_text_harmless(tmp_path: Path) -> None:
     assert "\x1b" not in as_text(document) + markdown
     assert "`q¦1`" in markdown
     assert "q|1" not in markdown
+    (tmp_path / "a_eval.jsonl").write_text("".join(json.dumps({"instance_id": name, "evaluation": check}) + "\n" for name in "bcd"))
+    text = as_text(audit_document(audit_gold(tmp_path, isolation="none"), rules="official", most=1))
+    assert "3 of 3 checks" in text
+    assert text.index("   b  string_match") < text.index("      the same: c, d\n")
+    assert "   c  string_match" not in text
+    assert "more (--top" not in text
