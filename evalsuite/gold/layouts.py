@@ -70,7 +70,7 @@ class ResultsLayout:
             UsageError: no such mode, or both kinds of file and no mode.
         """
         if mode is not None and mode not in MODES:
-            raise UsageError(f"--mode cannot be {mode!r}", hint="known: " + ", ".join(MODES))
+            raise UsageError(f"--mode cannot be {mode!r}", hint=did_you_mean(mode, MODES))
         if why := why_no_folder(folder, "submission folder"):
             raise SubmissionError(f"{folder}: {why}", hint="give the folder with the <id>.csv or <id>.sql files")
         names = sorted(place.name for place in folder.iterdir())
@@ -103,11 +103,14 @@ class ResultsLayout:
 def _chosen_kind(folder: Path, kinds: list[str], mode: str | None) -> str:
     """Return the kind of answer files to read. Raises `UsageError` if both kinds exist and no mode, `SubmissionError` if there is none."""
     if mode is None and len(kinds) == 2:
-        raise UsageError(f"{folder.name} contains both .csv and .sql files", hint="choose the answers: --mode exec_result or --mode sql")
+        raise UsageError(f"{folder} contains both .csv and .sql files", hint="choose the answers: --mode exec_result or --mode sql")
     chosen = mode or next(iter(kinds), None)
     if chosen is None or chosen not in kinds:
         expected = f"<id>{ENDINGS[chosen]}" if chosen else "<id>.csv and no <id>.sql"
-        raise SubmissionError(f"{folder.name}: no {expected} in it", hint="a submission is a folder with one file an instance")
+        from evalsuite.readers.submission import what_there_is
+
+        hint = f"it has {ENDINGS[kinds[0]]} files: --mode {kinds[0]}" if kinds else what_there_is(folder, "one file an instance")
+        raise SubmissionError(f"{folder}: no {expected} in it", hint=hint)
     return chosen
 
 

@@ -72,7 +72,9 @@ def yaml_nodes(file: Path, where: str) -> Iterator[tuple[Any, Any]]:
         yield loader, node
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise GoldError(f"{where}{line}: not valid YAML", hint="quote texts that contain ': ' or begin with a special character") from None
+        is_tab = "'\\t'" in str(error.problem)
+        hint = "replace the tab by spaces" if is_tab else "quote texts that contain ': ' or begin with a special character"
+        raise GoldError(f"{where}{line}: not valid YAML", hint=hint) from None
     except EvalsuiteError:
         raise
     except yaml.reader.ReaderError as error:
@@ -330,7 +332,9 @@ def _judge(value: Any, where: str) -> dict[str, Any]:
 def _text_field(key: str) -> Callable[[Any, str], dict[str, Any]]:
     def read(value: Any, where: str) -> dict[str, Any]:
         if not isinstance(value, str):
-            raise GoldError(f"{where}: {key} must be text, found {value!r}", hint="put quotes round it")
+            raise GoldError(
+                f"{where}: {key} must be text, found {value if isinstance(value, date) else repr(value)}", hint="put quotes round it"
+            )
         return {key: value}
 
     return read
@@ -383,7 +387,8 @@ def _groups(value: Any, where: str) -> dict[str, Any]:
 
 def _list_of_texts(value: Any, what: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise GoldError(f"{what} must be a list of text", hint="put quotes round ids that look like numbers")
+        hint = f"write [{value}]" if isinstance(value, str) else "put quotes round ids that look like numbers"
+        raise GoldError(f"{what} must be a list of texts", hint=hint)
     return tuple(value)
 
 

@@ -42,8 +42,9 @@ def find_spec(folder: Path) -> Path:
         raise GoldError(f"{folder}: {why}", hint=f"give the folder that contains {SPEC_PATTERN}, or name it with --gold")
     specs = sorted(folder.glob(SPEC_PATTERN))
     if not specs:
-        below = next((folder / place for place in _IN_CHECKOUTS if any((folder / place).glob(SPEC_PATTERN))), None)
-        hint = f"it is in a subfolder: name {below}" if below is not None else "give the gold folder itself, or the spec file"
+        above = folder / ".." if folder.name in ("", "..") else folder.parent
+        near = next((place for place in (*(folder / name for name in _IN_CHECKOUTS), above) if any(place.glob(SPEC_PATTERN))), None)
+        hint = f"did you mean {str(near)!r}?" if near is not None else "give the gold folder itself, or the spec file"
         if os.path.lexists(folder / METADATA):
             hint = f"it contains {METADATA}, so it is a submission: name the gold folder instead"
         raise GoldError(f"{folder}: no {SPEC_PATTERN} file", hint=hint)

@@ -354,17 +354,20 @@ def no_metadata(folder: Path, why: str = "") -> SubmissionError:
     """The error of a folder without metadata, which names what it contains instead."""
     if like := metadata_like(folder):
         return SubmissionError(f"{folder}: found {join_names(like)}, expected {METADATA}", hint=f"name the file of answers {METADATA}")
-    return SubmissionError(f"no {METADATA} in {folder}{why}", hint=_what_there_is(folder))
+    return SubmissionError(f"no {METADATA} in {folder}{why}", hint=what_there_is(folder, f"{METADATA} and one folder per instance"))
 
 
-def _what_there_is(folder: Path) -> str:
-    """A hint for a folder that is not a submission: it is gold, it contains submissions, or else its content."""
+def what_there_is(folder: Path, expected: str) -> str:
+    """A hint for a folder that is not a submission: it is gold, it contains submissions or is part of one, or else its content."""
     names = sorted(item.name for item in folder.iterdir())
     if any(fnmatchcase(name, SPEC_PATTERN) for name in names):
         return f"{folder} contains {SPEC_PATTERN}, so it is gold: name the folder of answers instead"
-    if inner := [name for name in names if metadata_like(folder / name)]:
-        return f"did you mean {' or '.join(repr(str(folder / name)) for name in inner[:3])}?"
-    return f"a submission is a folder with {METADATA} and one folder per instance; this one contains {join_names(names) or 'nothing'}"
+    near = [folder / name for name in names if metadata_like(folder / name)]
+    if folder.name not in ("", "..") and metadata_like(folder.parent):
+        near.append(folder.parent)
+    if near:
+        return f"did you mean {' or '.join(repr(str(place)) for place in near[:3])}?"
+    return f"a submission is a folder with {expected}; this one contains {join_names(names) or 'nothing'}"
 
 
 class _MetadataReader:

@@ -132,7 +132,12 @@ def unpack(archive: Path, options: RunOptions) -> Iterator[Path]:
                 folder = unpacker.folder_of(archive.absolute())
             except SubmissionError as error:
                 raise SubmissionError(f"{archive}: {error.message}", hint=error.hint) from None
-            yield folder
+            name = str(archive) if folder.name.startswith(_key("")) else f"{archive}/{folder.name}"
+            try:
+                yield folder
+            except SubmissionError as error:
+                hint = "an archive has the files of a submission at its top, or in one folder" if METADATA in error.message else error.hint
+                raise SubmissionError(error.message.replace(str(folder), name), hint=hint) from None
 
 
 def _key(digest: str) -> str:

@@ -138,13 +138,7 @@ def warnings_of(gold: Gold, submission: Submission, tasks: Sequence[Task], resul
 
     Also what scorers reported about gold files, which are not read earlier.
     """
-    ids = [task.instance.instance_id for task in tasks]
-    unknown = [
-        f"{where}: {name!r} is not in gold (UNKNOWN_ID)" + (f"; {hint}" if (hint := unicode_form_hint(name, ids, "gold's id")) else "")
-        for where, name in submission.unknown
-    ]
-    if more := submission.n_unknown - len(unknown):
-        unknown.append(f"{more} more {'answer is' if more == 1 else 'answers are'} to ids that gold does not have (UNKNOWN_ID)")
+    unknown = _warn_of_unknown_ids(submission, [task.instance.instance_id for task in tasks])
     problems = [
         f"{problem.where}: {problem.message}" + (f" ({problem.hint})" if problem.hint else "")
         for task in tasks
@@ -156,6 +150,17 @@ def warnings_of(gold: Gold, submission: Submission, tasks: Sequence[Task], resul
     messages = {problem.message for task in tasks for check in task.instance.checks for problem in check.problems}
     warnings = [f"{result.instance_id}: {text}" for result in results for text in result.detail("warnings") or () if text not in messages]
     return [*gold.notes, *submission.notes, *unknown, *problems, *warnings, *_columns_left_open(results)]
+
+
+def _warn_of_unknown_ids(submission: Submission, ids: Sequence[str]) -> Iterator[str]:
+    """Yield a warning for each id that gold lacks, with gold's id if only case, spaces or the Unicode form differ."""
+    by_folded_id = {id_.casefold(): id_ for id_ in ids} if submission.unknown else {}
+    for where, name in submission.unknown:
+        near = by_folded_id.get(name.strip().casefold())
+        hint = f"did you mean {near!r}?" if near is not None else unicode_form_hint(name, ids, "gold's id")
+        yield f"{where}: {name!r} is not in gold (UNKNOWN_ID)" + (f"; {hint}" if hint else "")
+    if more := submission.n_unknown - len(submission.unknown):
+        yield f"{more} more {'answer is' if more == 1 else 'answers are'} to ids that gold does not have (UNKNOWN_ID)"
 
 
 def _columns_left_open(results: Sequence[Result]) -> Iterator[str]:

@@ -84,7 +84,10 @@ def read_submission_in_worker(
             if idle_readers is not None:
                 idle_readers.append(calls.release())
     except SubmissionError as error:
-        raise SubmissionError(error.message.replace(str(place), str(folder)), hint=error.hint.replace(str(place), str(folder))) from None
+        hint = error.hint.replace(str(place), str(folder))
+        if not folder.is_absolute():
+            hint = hint.replace(repr(str(place.parent)), repr(os.path.relpath(place.parent)))
+        raise SubmissionError(error.message.replace(str(place), str(folder)), hint=hint) from None
     return _refuse_other_kinds(Submission(folder=folder, answers=answers, limit_bytes=limits["file_bytes"], **rest), gold)
 
 

@@ -465,7 +465,7 @@ def read_columns(source: Any) -> Columns:
     refuse_endless(path)
     kind = ending_of(path)
     if kind not in FILE_KINDS:
-        raise UsageError(f"cannot read {str(path)!r}: its ending is none of {', '.join(FILE_KINDS)}", hint=_HINT)
+        raise UsageError(f"{path}: its ending is none of {', '.join(FILE_KINDS)}", hint=_HINT)
     if kind in (".csv", ".tsv"):
         header, rows = read_named_rows(path, delimiters="\t" if kind == ".tsv" else ",;\t|")
         with _named(path):
@@ -696,7 +696,7 @@ def _places_of_keys(ids: Sequence[str], keys: Sequence[str], name: str) -> list[
 def column(data: Columns, name: str, *, what: str, allow_empty: bool = False) -> list[str]:
     """Return one column without blanks. Raises `UsageError` if it is missing or a cell is blank."""
     if name not in data:
-        hint = f"{did_you_mean(name, map(cut, data))}; name another with --{what}{'-column' * (what == 'context')}"
+        hint = f"{did_you_mean(name, map(cut, data))}; name another with --{what}"
         raise UsageError(f"the data has no {what} column {name!r}", hint=hint)
     cells = []
     for row, raw in enumerate(data[name], start=1):

@@ -164,7 +164,12 @@ def test_names_that_look_alike_are_told_apart(sub: Path, gold: Path) -> None:
     """An id and a file in another Unicode form (macOS), and a file in other case: the hint says so, where both names look the same."""
     write_lines(gold / "toy_eval.jsonl", gold_line("\xfc", "table_match", gold="r.csv"), gold_line("f", "table_match", gold="r.csv"))
     (sub / "f" / "e\u0301.csv").write_text("a\n")
-    for name, hint in (("R.CSV", "did you mean 'r.csv'?"), ("f/r.csv", "did you mean 'r.csv'?"), ("\xe9.csv", "another Unicode form")):
+    for name, hint in (
+        ("R.CSV", "did you mean 'r.csv'?"),
+        ("r.txt", "did you mean 'r.csv'?"),
+        ("f/r.csv", "did you mean 'r.csv'?"),
+        ("\xe9.csv", "another Unicode form"),
+    ):
         write_lines(sub / NAME, line("u\u0308", "r.csv"), line("f", name))
         same = "gold's id has the same letters in another Unicode form"
         assert not lacks(said("validate", sub, "--gold", gold, code=1), hint, same)

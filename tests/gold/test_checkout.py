@@ -140,7 +140,7 @@ def test_doctor_says_what_is_missing_for_how_many(here: Path, capsys: pytest.Cap
 def test_the_folder_of_the_checkout_is_told_where_its_gold_lies(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever names the benchmark's own folder reads the one that is meant."""
     assert main(["run", "sub", "--gold", "spider2-lite"]) == 2
-    assert "it is in a subfolder: name spider2-lite/evaluation_suite/gold\n" in capsys.readouterr().err
+    assert "did you mean 'spider2-lite/evaluation_suite/gold'?\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

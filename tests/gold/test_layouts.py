@@ -195,8 +195,15 @@ def test_modes(tmp_path: Path) -> None:
         read_submission(both, layout="lite")
     assert list(read_submission(both, layout="lite", mode="sql").answers) == ["b"]
     assert list(read_submission(both, layout="lite", mode="exec_result").answers) == ["a"]
-    with pytest.raises(SubmissionError, match=r"no <id>\.sql"):
-        read_submission(submission_folder(tmp_path / "one", {"a.csv": ""}), layout="lite", mode="sql")
+    one = submission_folder(tmp_path / "one", {"a.csv": ""})
+    gold = submission_folder(tmp_path / "gold", {"spider2lite_eval.jsonl": ""})
+    for folder, mode, hint in (
+        (one, "sql", "it has .csv files: --mode exec_result"),
+        (gold, None, f"{gold} contains *_eval.jsonl, so it is gold"),
+    ):
+        with pytest.raises(SubmissionError, match=r"no <id>\..* in it") as refused:
+            read_submission(folder, layout="lite", mode=mode)
+        assert refused.value.hint.startswith(hint)
     for mode, expected in ((None, "no <id>.csv and no <id>.sql in it"), ("exec_result", "no <id>.csv in it")):
         with pytest.raises(SubmissionError, match=f"none: {re.escape(expected)}"):
             read_submission(submission_folder(tmp_path / str(mode) / "none", {"read.me": ""}), layout="lite", mode=mode)

@@ -30,8 +30,9 @@ from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
     ("files", "message", "hint"),
     [
         ([], "{gold}: no *_eval.jsonl file", "give the gold folder itself, or the spec file"),
-        (["gold/a_eval.jsonl"], "{gold}: no *_eval.jsonl file", "it is in a subfolder: name {gold}/gold"),
-        (["evaluation_suite/gold/a_eval.jsonl"], "{gold}: no *_eval.jsonl file", "it is in a subfolder: name {gold}/evaluation_suite/gold"),
+        (["gold/a_eval.jsonl"], "{gold}: no *_eval.jsonl file", "did you mean '{gold}/gold'?"),
+        (["evaluation_suite/gold/a_eval.jsonl"], "{gold}: no *_eval.jsonl file", "did you mean '{gold}/evaluation_suite/gold'?"),
+        (["../a_eval.jsonl"], "{gold}: no *_eval.jsonl file", "did you mean '{gold.parent}'?"),
         ([METADATA], "{gold}: no *_eval.jsonl file", f"it contains {METADATA}, so it is a submission: name the gold folder instead"),
         (
             ["b_eval.jsonl", "a_eval.jsonl"],

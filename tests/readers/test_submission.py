@@ -99,6 +99,7 @@ def test_a_folder_that_cannot_be_read_says_why(tmp_path: Path, make: Any, messag
         (("b.txt", "a.csv"), "and one folder per instance; this one contains a.csv, b.txt"),
         (("x_eval.jsonl",), "{0} contains *_eval.jsonl, so it is gold: name the folder of answers instead"),
         (tuple(f"s{at}/{METADATA}" for at in range(4)), "did you mean '{0}/s0' or '{0}/s1' or '{0}/s2'?"),
+        ((f"../{METADATA}",), "did you mean '{0.parent}'?"),
     ],
 )
 def test_what_is_there_in_place_of_metadata(tmp_path: Path, files: tuple[str, ...], hint: str) -> None:

@@ -227,6 +227,14 @@ def test_every_hostile_kind_is_refused_and_the_others_go_on(place: Path, capsys:
     assert not list((place / ".evalsuite" / "cache").glob(".new-*"))
 
 
+def test_an_archive_with_one_folder_too_many_is_named(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The message names the archive and the folder in it, not the place where it was unpacked."""
+    zipped(place / "subs" / "team.zip", (f"a/b/{METADATA}", LINE.encode()), ("a/b/b/r.csv", b"n\n1\n"))
+    assert main(["run", "subs/team.zip", "--isolation", "none"]) == 2
+    why = "error: no results_metadata.jsonl in subs/team.zip/a (MISSING_FILE)\n"
+    assert capsys.readouterr().err == f"{why}hint: an archive has the files of a submission at its top, or in one folder\n"
+
+
 @pytest.mark.parametrize(
     ("pack", "isolation"),
     [

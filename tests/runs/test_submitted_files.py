@@ -52,6 +52,9 @@ def test_ids_that_gold_lacks_are_counted(isolation: str, tmp_path: Path) -> None
     """A hundred of them are named, of the rest their number is told; an id of gold that stands among them twice is told as such."""
     submission, gold = texts(tmp_path)
     lines = (submission / "results_metadata.jsonl").read_text()
+    (submission / "results_metadata.jsonl").write_text(lines.replace('"q0"', '"Q0 "'))
+    (warning,) = run(submission, gold, RunOptions(save=False, isolation=isolation, only=("q0",))).warnings
+    assert warning.endswith(":1: 'Q0 ' is not in gold (UNKNOWN_ID); did you mean 'q0'?")
     unknown = "".join(lines.splitlines(keepends=True)[0].replace("q0", f"z{at}", 1) for at in range(500))
     (submission / "results_metadata.jsonl").write_text(lines + unknown + lines.splitlines(keepends=True)[1])
     found = run(submission, gold, RunOptions(save=False, isolation=isolation))

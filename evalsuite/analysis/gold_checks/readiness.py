@@ -296,7 +296,7 @@ class _AnswerValidator:
 
 
 def _similar_name(submission: Path, instance_id: str, value: str) -> str:
-    """Return a hint that names the file meant by a path without a file: its name in other case, spaces, or another Unicode form.
+    """Return a hint that names the file meant by a path without a file: its name in another case, form or ending.
 
     Only names in the instance's own folder are listed, and none through a link.
     """
@@ -307,7 +307,7 @@ def _similar_name(submission: Path, instance_id: str, value: str) -> str:
         for name in sorted(path.name for path in folder.iterdir()):
             if hint := unicode_form_hint(wanted, [name], "the file's name"):
                 return hint
-            if name.casefold() == wanted.casefold():
+            if name.casefold() == wanted.casefold() or name.rpartition(".")[0] == wanted.rpartition(".")[0] != "":
                 return f"did you mean {name!r}?"
     return ""
 
