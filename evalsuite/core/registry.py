@@ -13,6 +13,7 @@ import threading
 import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from importlib.machinery import SourceFileLoader
@@ -539,6 +540,7 @@ class Additions:
         metrics: name -> metric with its options, as written in a suite.
         known: name -> scorer, as far as they have been used.
         files: plugin file -> what of it was executed, the same until the call ends.
+        objects: name -> scorer made in this process, of the suite that runs; None outside of suites.
     """
 
     loaded: dict[str, tuple[Path, str]] = field(default_factory=dict)
@@ -546,6 +548,7 @@ class Additions:
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
     known: dict[str, Scorer] = field(default_factory=dict)
     files: dict[Path, PluginFile] = field(default_factory=dict)
+    objects: Mapping[str, Any] | None = None
 
 
 class Registry:
@@ -553,7 +556,7 @@ class Registry:
 
     Attributes:
         bundled: name -> reference to the scorer or metric.
-        objects: name -> scorer made in this process. Workers cannot import it, so it runs here over all answers at once.
+        objects: name -> newest scorer made in this process. Workers cannot import it, so it runs here over all answers at once.
 
     Args:
         bundled: the table.
@@ -578,6 +581,22 @@ class Registry:
         """Forget what earlier calls of this process added. Calls in other threads keep theirs."""
         self._last = Additions()
         self._of_call.set(self._last)
+
+    @contextmanager
+    def using(self, objects: Mapping[str, Any]) -> Iterator[None]:
+        """Use these scorers made in this process inside the block and in this thread, whatever others have their names."""
+        before = self._of_call.set(replace(self.additions, objects=objects, known={}))
+        try:
+            yield
+        finally:
+            self._of_call.reset(before)
+
+    def object_of(self, name: str) -> Any:
+        """Return the scorer made in this process: of the suite that runs, else the newest; None if gold or a plugin defines the name."""
+        added = self.additions
+        if added.objects is not None:
+            return added.objects.get(name)
+        return None if name in added.loaded or name in added.metrics else self.objects.get(name)
 
     def names(self) -> list[str]:
         """Return all scorer names: bundled ones in table order, then those of plugins and entry points in order of registration."""
@@ -719,8 +738,7 @@ class Registry:
     def _code_of(self, name: str) -> str:
         if name in self.additions.metrics:
             return ""  # its options are in suite.yaml, which is part of gold
-        if name in self.objects:
-            plugin = self.objects[name]
+        if (plugin := self.object_of(name)) is not None:
             try:
                 source = inspect.getsource(plugin if inspect.isroutine(plugin) else type(plugin))
             except (OSError, TypeError):
@@ -742,8 +760,7 @@ class Registry:
 
     def _value_of(self, name: str) -> Any:
         """Return the plugin's attribute or the entry point's object for a name, or None."""
-        if name in self.objects:
-            value = self.objects[name]
+        if (value := self.object_of(name)) is not None:
             return value if is_batch(value) else FunctionBatch(value)
         if name in self.additions.loaded:
             path, attribute = self.additions.loaded[name]

@@ -263,6 +263,10 @@ def _suite_property(name: str, doc: str) -> Any:
     return property(lambda made: getattr(made.suite, name), doc=doc)
 
 
+# Id of a suite -> its scorers made in this process.
+_OBJECTS: dict[str, Mapping[str, Any]] = {}
+
+
 class TestSuite:
     """A suite of test cases under a name.
 
@@ -316,10 +320,13 @@ class TestSuite:
         cases = reference_data_of(
             reference_data, reference_data_path, input_text_list, reference_output_list, input_column, reference_column, allow_empty
         )
-        objects = frozenset(scorers).intersection(SCORERS.objects) if not isinstance(scoring_method, str) else frozenset()
-        self._suite = self._reload(name, scorers, cases, config, objects) or self._create(
-            name, scorers, description or "", cases, config, judge, {} if input_column == INPUT_COLUMN else {"input_column": input_column}
-        )
+        columns = {} if input_column == INPUT_COLUMN else {"input_column": input_column}
+        objects = {} if isinstance(scoring_method, str) else {name: SCORERS.objects[name] for name in scorers if name in SCORERS.objects}
+        with SCORERS.using(objects):
+            self._suite = self._reload(name, scorers, cases, config, frozenset(objects)) or self._create(
+                name, scorers, description or "", cases, config, judge, columns
+            )
+        self._objects = _OBJECTS[self._suite.id] = objects or _OBJECTS.get(self._suite.id, {})
 
     def __repr__(self) -> str:
         return clean(f"<TestSuite {self.name!r}: {count_words(len(self.test_cases), 'case')}, {', '.join(self._suite.scorers)}>")
@@ -339,7 +346,8 @@ class TestSuite:
     @property
     def scorer(self) -> Scorer:
         """The scorer of the score. Raises `UnknownScorerError` for a user-defined scorer that is not loaded."""
-        return SCORERS.load(self._suite.scorer)
+        with SCORERS.using(self._objects):
+            return SCORERS.load(self._suite.scorer)
 
     async def arun(self, run_name: str, *data: Any, **options: Any) -> TestRun:
         """Call `run` in a thread, so that the event loop continues; takes the arguments of `run`."""
@@ -402,12 +410,13 @@ class TestSuite:
         if name_taken := next((entry.name for entry in earlier if slug(str(entry.metadata.get("run_name", ""))) == slug(run_name)), None):
             hint = f"choose another run name, or `evalsuite runs rm {shlex.quote(name_taken)}`"
             raise SuiteError(f"the suite {self._suite.name!r} already has a run {run_name!r}", hint=hint)
-        gold = self._gold_for(run_name, contexts)
+        with SCORERS.using(self._objects):
+            gold = self._gold_for(run_name, contexts)
         submission = self._write_submission(run_name, outputs, contexts)
         about = {"run_name": run_name, "suite_id": self._suite.id, **metadata}
         place: dict[str, Any] = {"save": save, "runs_folder": self._root / "runs", "label": slug(run_name)}
         options = RunOptions(metadata=about, allow_programs=allow_programs, invalid_as=invalid_as, **place)
-        with trusting_plugins(gold):
+        with trusting_plugins(gold), SCORERS.using(self._objects):
             return TestRun(name=run_name, run=run(submission, gold, options, progress=progress), suite=self._suite, output=tuple(outputs))
 
     def _gold_for(self, run_name: str, contexts: Sequence[str] | None) -> Path:

@@ -1,14 +1,18 @@
 """A suite's user-defined scorer gets references, inputs and contexts from the run."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from evalsuite.api import evaluate
 from evalsuite.core.errors import UsageError
+from evalsuite.reports import test_suite
 from evalsuite.reports.test_suite import TestSuite
 from evalsuite.runs.history import find_runs
 from evalsuite.scorers import SCORERS
 from evalsuite.suites.stored_suites import SuiteError
+from tests.runs.made import write_sides
 from tests.scorers.judge.conftest import Serve, serve
 from tests.scorers.judge.server import prompt_of
 from tests.suites.made import INPUTS, REFERENCES, Typos
@@ -42,10 +46,30 @@ def test_a_function_scores_a_suite(tmp_path: Path) -> None:
             TestSuite("other", wrong, input_text_list=INPUTS, reference_output_list=REFERENCES, root=tmp_path)
 
 
+def test_scorers_of_one_name_are_those_of_their_suites(tmp_path: Path) -> None:
+    """Two functions of one name, as lambdas, and gold with a plugin of that name: each suite, reloaded too, and gold have theirs."""
+    data: dict[str, Any] = {"input_text_list": INPUTS, "reference_output_list": REFERENCES, "root": tmp_path}
+    suites = [TestSuite(f"suite {value}", lambda *_, value=value: value, **data) for value in (0.25, 0.5)]
+    runs = [suite.run("r", candidate_output_list=INPUTS) for suite in suites]
+    runs += [TestSuite("suite 0.25", root=tmp_path).run("again", candidate_output_list=INPUTS)]
+    assert [run.scores[0] for run in runs] == [0.25, 0.5, 0.25]
+    assert [suite.scorer.score("a", gold="a").official for suite in suites] == [0.25, 0.5]
+    submission, gold = write_sides(tmp_path / "sub", tmp_path / "gold", {"q": ("own", {"gold": "x"}, "x")})
+    (gold / "suite.yaml").write_text("scorers: {own: 'python:my.py:own'}\n")
+    (gold / "my.py").write_text("def own(prediction, gold):\n    return 0.75\n")
+
+    def own(prediction: str, reference: str) -> float:
+        return 0.0
+
+    TestSuite("of the same name", own, **data)
+    assert evaluate(submission, gold, save=False).summary.score == 0.75
+
+
 def test_a_suite_without_its_own_scorer_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In another process the scorer is not there: the suite is read, a run of it names what to give."""
     TestSuite("own", Typos(), input_text_list=INPUTS, reference_output_list=REFERENCES, root=tmp_path)
     monkeypatch.setattr(SCORERS, "objects", {})
+    monkeypatch.setattr(test_suite, "_OBJECTS", {})
     SCORERS.begin_call()
     suite = TestSuite("own", root=tmp_path)
     with pytest.raises(SuiteError, match="the suite's scorer 'typos' is not loaded"):
