@@ -46,7 +46,7 @@ from evalsuite.trees.json_schema import (
     resolve_schema_references,
 )
 from evalsuite.trees.json_values import ABSENT, TreeLimitError, inspect
-from evalsuite.trees.record_scoring import GoldValidationError, Lost, Scoring, join_by_id, pair_by_position, read_broken
+from evalsuite.trees.record_scoring import GoldValidationError, Lost, Scoring, in_step, join_by_id, pair_by_position, read_broken
 from evalsuite.trees.treeval import TreevalResult, prepare, treeval_score
 
 
@@ -102,8 +102,8 @@ def tree_score(
     """
     prediction, n_repaired = read_broken(prediction, repair=repair)
     references: list[Any] = gold if isinstance(gold, list) else [gold]
-    is_list = isinstance(prediction, list) and (isinstance(gold, list) or len(prediction) == 1)
-    answers: list[Any] = prediction if is_list else [prediction]
+    records = prediction if isinstance(gold, list) or not isinstance(prediction, list) else in_step(prediction, 1)
+    answers: list[Any] = records if isinstance(prediction, list) and (isinstance(gold, list) or len(records) == 1) else [prediction]
     lost = next((record for record in answers if isinstance(record, Lost) and record.cause), None)
     how: dict[str, Any] = {"metrics": metrics, "types_metrics": types_metrics, "leaves_metrics": leaves_metrics}
     how |= {"exclusive": exclusive, "hierarchical": hierarchical}
@@ -144,7 +144,7 @@ def _by_position(scored: Callable[..., TreevalResult], answers: Sequence[Any], n
 
     The result is released here before the next is made, because with many records each is large.
     """
-    by_position = [None if isinstance(record, Lost) else record for record in answers][:n]
+    by_position = [None if isinstance(record, Lost) else record for record in in_step(answers, n)][:n]
     official = scored([*by_position, *[None] * (n - len(by_position))], [], compat=True)
     raises = f"it cannot read {lost.reason}" if lost else official.reference_raises
     if raises:

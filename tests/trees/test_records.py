@@ -71,7 +71,9 @@ def test_for_tree_score_it_is_null(tmp_path: Path, broken: str) -> None:
 def test_blank_lines_and_null_shift_nothing(tmp_path: Path, name: str) -> None:
     """A blank line too many is none; one in the place of a record, or `null` there, is that record."""
     answer = lines(PLAIN)
-    assert scored(tmp_path, name, [*answer[:9], "", *answer[9:], "", ""], PLAIN).strict == 1
+    blank = scored(tmp_path, name, [*answer[:9], "", *answer[9:], "", ""], PLAIN)
+    alone = scored(tmp_path, name, ["", " ", answer[0], ""], PLAIN[0])
+    assert (blank.official, blank.strict, alone.official, alone.strict) == (1, 1, 1, 1)
     null = scored(tmp_path, name, [*answer[:9], "null", *answer[10:]], PLAIN).strict
     assert scored(tmp_path, name, [*answer[:9], "", *answer[10:]], PLAIN).strict == null
     assert 0.98 < null < 1
