@@ -21,7 +21,7 @@ import pytest
 from evalsuite.core.runtime import collect_rarely
 from evalsuite.sandbox.fork_server import ForkServer, fork_server_for, share
 from tests.command_server import close_command_server, forked_fork_servers
-from tests.properties import is_full, load_profile
+from tests.properties import is_full, load_profile, read_constants
 
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN = time.monotonic()
@@ -165,7 +165,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def pytest_collection(session: pytest.Session) -> Iterator[None]:
     """Each process of a parallel run compiles its share of the test files first, and then finds what the others compiled.
 
-    What is there after the collection stays to the end, and is not searched for garbage.
+    So it does with the package's constants. What is there after the collection stays to the end, and is not searched for garbage.
     """
     asked, sys.dont_write_bytecode = sys.dont_write_bytecode, False
     gc.disable()
@@ -175,6 +175,7 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
             # What fails here, or skips, does so again when it is collected, and is reported then.
             with contextlib.suppress(Exception, pytest.skip.Exception):
                 importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+        read_constants(sorted((ROOT / "evalsuite").rglob("*.py"))[at::n])
     try:
         return (yield)
     finally:

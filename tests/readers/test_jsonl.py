@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from evalsuite.core.types import Fault
 from evalsuite.readers.json_text import Entry, Layout, Number, PlainLines, depth_change, quote_value, read_objects, skip_broken
 from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
+from tests.properties import LETTERS
 
+TEXTS = st.text(LETTERS)
 README_EXAMPLE = """{
     "instance_id": "aaa-1",
     "answer_type": "answer",
@@ -93,9 +95,7 @@ def test_a_json_array_of_objects_is_read_with_a_note(indent: int | None) -> None
 
 
 @given(
-    st.lists(
-        st.dictionaries(st.text(), st.recursive(st.none() | st.booleans() | st.text() | st.integers(), st.lists, max_leaves=8), min_size=1)
-    )
+    st.lists(st.dictionaries(TEXTS, st.recursive(st.none() | st.booleans() | TEXTS | st.integers(), st.lists, max_leaves=8), min_size=1))
 )
 def test_what_json_writes_comes_back_in_every_layout(objects: list[dict[str, object]]) -> None:
     """Lines, array, pretty array and pretty objects say the same."""

@@ -13,7 +13,7 @@ from evalsuite.core.errors import OutputError
 from evalsuite.reports.file_formats import MOST_OF_A_KIND, add_to_summary, annotations, fence_commands, submission_lines, workflow_command
 from evalsuite.reports.run_document import run_document
 from tests.conftest import ROOT
-from tests.properties import examples
+from tests.properties import LETTERS, examples
 from tests.reports import made
 
 
@@ -51,7 +51,7 @@ def test_annotations_point_at_lines(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @examples(100)
-@given(st.text(max_size=40), st.text(max_size=40))
+@given(st.text(LETTERS, max_size=40), st.text(LETTERS, max_size=40))
 def test_no_text_ends_a_command(title: str, message: str) -> None:
     """Whatever the texts, the command is one line that reads back as the cleaned title and message."""
     line = workflow_command("error", message, title=title)

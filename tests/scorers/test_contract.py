@@ -16,7 +16,7 @@ from evalsuite.core.types import Score
 from evalsuite.reports.score_text import help_of
 from evalsuite.scorers import SCORERS
 from tests.duckdb_files import opened
-from tests.properties import examples
+from tests.properties import LETTERS, examples
 
 JUNK = {
     "empty": b"",
@@ -157,7 +157,7 @@ def holds_the_contract(score: Score) -> bool:
 
 @pytest.mark.parametrize("name", reading(files=False))
 @examples(60)
-@given(text=st.one_of(st.text(), st.text(alphabet="0123456789.,-+%eE/: $€٣½", max_size=40)))
+@given(text=st.one_of(st.text(LETTERS), st.text(alphabet="0123456789.,-+%eE/: $€٣½", max_size=40)))
 def test_any_text_gets_a_score(name: str, text: str) -> None:
     """No text makes a text scorer raise, whatever it holds."""
     entry = SCORERS.load(name)

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from evalsuite.scorers.tree_scorers import tree_match
 from evalsuite.trees import evaluate, infer_schema
 from evalsuite.trees.field_results import Notice
-from tests.properties import examples
+from tests.properties import LETTERS, examples
 
 LEAVES = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.5, 1.0]) | st.sampled_from(["a", "b", "A b", ""])
 ANYTHING = st.recursive(
-    LEAVES | st.floats() | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abcd.") | st.text(max_size=2), inner, max_size=3),
+    LEAVES | st.floats() | st.text(LETTERS, max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abcd.") | st.text(LETTERS, max_size=2), inner, max_size=3),
     max_leaves=8,
 )
 ELEMENTS = st.dictionaries(st.sampled_from("xyz"), LEAVES | st.lists(LEAVES, max_size=2), max_size=3)
