@@ -34,7 +34,7 @@ from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.databases import Databases, database_stamps
 from evalsuite.runs.history import refuse_no_run
 from evalsuite.runs.history_index import RunScores, digest_of_ids, errata_line, find_scored, key_of, run_scores
-from evalsuite.runs.plan import default_rules, signature_word
+from evalsuite.runs.plan import default_rules, refuse_changes, signature_word
 from evalsuite.runs.run_folder import RESULTS, RUN, STARTED, holds_run, is_submission
 from evalsuite.runs.run_options import RunOptions, signature
 from evalsuite.runs.submission_reader import SubmissionReader, read_unit_columns
@@ -497,6 +497,7 @@ class _Scoring:
         self._fork_server = self._fork_server or self.workers.enter_context(fork_server_for(*self._folders, modules=WORKER_MODULES))
         how = replace(self._settings, **options)
         done = run(place.folder, self._gold_dir, how, progress=progress, fork_server=self._fork_server, judges=self._with_gold())
+        refuse_changes(done.changed_gold)
         assert done.folder is not None, "a leaderboard saves its runs"
         return done.folder
 

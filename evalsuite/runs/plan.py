@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import UsageError, did_you_mean, join_names, unicode_form_hint
+from evalsuite.core.errors import GoldError, UsageError, did_you_mean, join_names, unicode_form_hint
 from evalsuite.core.status import UNJUDGED, further_results
 from evalsuite.core.types import Gold, GoldInstance, Result, Rule, Submission, Task
 from evalsuite.gold.errata import Errata, read_errata
@@ -131,6 +131,12 @@ def warn_of_changes(changed: Sequence[str]) -> Iterator[str]:
     """Yield a warning if files of gold have changed since the run began; `changed` are their names."""
     if changed:
         yield f"gold changed while it was scored: {join_names(changed)}; verdicts may be of the new files, so score again"
+
+
+def refuse_changes(changed: Sequence[str]) -> None:
+    """Raise `GoldError` if files of gold changed while a command read them: what it found may be of either content."""
+    if changed:
+        raise GoldError(f"gold changed while it was read: {join_names(changed)}", hint="call the command again when nothing writes there")
 
 
 def warnings_of(gold: Gold, submission: Submission, tasks: Sequence[Task], results: Sequence[Result]) -> list[str]:

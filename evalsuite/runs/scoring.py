@@ -241,7 +241,10 @@ def _same_bytes(first: BinaryIO, second: BinaryIO) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A scored submission: n results in gold order, their summary, its folder (None: not saved), and its `uncertain_instances`."""
+    """A scored submission: n results in gold order, their summary, its folder (None: not saved), and its `uncertain_instances`.
+
+    `changed_gold` are the files of gold that changed while it was scored.
+    """
 
     gold: Gold
     submission: Submission
@@ -261,6 +264,7 @@ class Run:
     corrections: Mapping[str, Any] = field(default_factory=dict)
     submission_hash: str | None = None
     unsure: tuple[str, ...] = ()
+    changed_gold: tuple[str, ...] = ()
     root: str = ""
     databases: Mapping[str, str] | None = None
 
@@ -504,8 +508,7 @@ def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], start
 
         corrections = correct(tasks, results, planned.errata, partial(pipeline, opened.stages(is_first=False)), rules=planned.rules)
         unapplied = warn_unapplied(planned.errata, tasks)
-    read = read_of(tasks, {result.instance_id: result for result in results})
-    contents = file_contents(planned.submission, known=read) if options.save else {}
+    contents = file_contents(planned.submission, known=read_of(tasks, {row.instance_id: row for row in results})) if options.save else {}
     changed = files.find_changed()
     base_receipt = receipt(isolation=options.isolation, features=opened.pool.features, jobs=opened.pool.jobs, executor=options.executor)
     return Run(
@@ -541,6 +544,7 @@ def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], start
         corrections=corrections,
         submission_hash=hash_of(contents) if options.save else None,
         unsure=uncertain_instances(tasks, results, contents, changed_gold=changed),
+        changed_gold=tuple(changed),
         root=root_of(tasks, results, files.digests, contents),
         seconds=time.perf_counter() - started,
     )

@@ -6,14 +6,19 @@
 import os
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from evalsuite.analysis.gold_checks.mutation import audit_gold
+from evalsuite.analysis.gold_checks.readiness import check_gold
 from evalsuite.analysis.receipts.verification import verify
 from evalsuite.core.disk_cache import DiskCache
+from evalsuite.core.errors import GoldError
 from evalsuite.runs.leaderboard_entries import Place, score_places
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
@@ -43,6 +48,26 @@ def test_gold_that_changes_meanwhile_is_named(tmp_path: Path) -> None:
     file.write_text(HONEST)
     [wrong] = [finding for finding in verify(tmp_path / "run", isolation="none", jobs=1).findings if not finding.good]
     assert wrong.differs == ("submission.unsure", "warnings")
+
+
+def test_nothing_is_said_of_gold_that_changes_meanwhile(tmp_path: Path) -> None:
+    """Neither of gold itself, as its own answer and by an audit, nor of a run that is scored again, nor by ranks."""
+    gold, honest = made(tmp_path)
+    how: dict[str, Any] = {"isolation": "none", "jobs": 1}
+    run(honest, gold, RunOptions(out=tmp_path / "run", **how))
+    settings = RunOptions(runs_folder=tmp_path / "runs", **how)
+    commands: list[Callable[..., object]] = [
+        partial(check_gold, gold, **how),
+        partial(audit_gold, gold, **how),
+        partial(verify, tmp_path / "run", **how),
+        partial(score_places, [Place(name="honest", folder=honest)], gold, settings, DiskCache(None)),
+    ]
+    for command in commands:
+        command()
+        shutil.rmtree(tmp_path / "runs", ignore_errors=True)
+        with pytest.raises(GoldError, match="gold changed while it was read: t/r"):
+            command(progress=lambda *_: (gold / "t" / "r.csv").write_text(WRONG) and None)
+        (gold / "t" / "r.csv").write_text(HONEST)
 
 
 @contextmanager

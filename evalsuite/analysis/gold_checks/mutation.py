@@ -34,12 +34,12 @@ from evalsuite.gold.errata import read_errata
 from evalsuite.gold.layouts import read_gold, refuse_empty
 from evalsuite.gold.spec import check_ids
 from evalsuite.readers.csv_table import read_named_rows
-from evalsuite.readers.gold_files import gold_inodes
+from evalsuite.readers.gold_files import read_gold_files
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.load_answer import read_pair
 from evalsuite.readers.paths import FromRoot, resolve_in_side
 from evalsuite.runs.executors import default_jobs
-from evalsuite.runs.plan import rules_of
+from evalsuite.runs.plan import refuse_changes, rules_of
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.sandbox.limits import check_limits
 from evalsuite.sandbox.temp_dirs import TempDir
@@ -276,11 +276,12 @@ def audit_gold(
     Gold itself is submitted like any answer; the variants are scored where gold is read.
 
     Raises:
-        GoldError: gold cannot be read.
+        GoldError: gold cannot be read, or changed meanwhile.
         UsageError: unknown id, or the folder of databases is missing.
     """
     gold = add_patches(refuse_empty(read_gold(folder)))
     check_ids(gold, only)
+    files = read_gold_files(gold.folder, gold.spec_file)
     work = [(instance, check) for instance in gold.instances for check in instance.own_checks if not only or instance.instance_id in only]
     if seconds is not None:
         random.Random(seed).shuffle(work)
@@ -309,8 +310,9 @@ def audit_gold(
                 tasks[task.instance.instance_id] = instance, check, task
             except NotAuditedError as why:
                 results.add(instance, check, None, (), str(why))
-        with closing(Pool(jobs=how["jobs"], isolation=isolation, gold_inodes=gold_inodes(gold.folder), order=ORDER)) as pool:
+        with closing(Pool(jobs=how["jobs"], isolation=isolation, gold_inodes=files.inodes, order=ORDER)) as pool:
             results.add_all(tasks, pool.results([task for _, _, task in tasks.values()]), options)
+    refuse_changes(files.find_changed())
     return results.audit(seed, rules_of(gold, None))
 
 

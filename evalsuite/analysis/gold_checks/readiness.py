@@ -60,7 +60,7 @@ from evalsuite.gold.spec import names_queries
 from evalsuite.readers.archives import is_archive
 from evalsuite.readers.csv_dialect import Dialect
 from evalsuite.readers.duckdb_tables import unnamed_copy
-from evalsuite.readers.gold_files import gold_hash, gold_inodes
+from evalsuite.readers.gold_files import gold_inodes, read_gold_files
 from evalsuite.readers.limits import CLOCK, Limits, resolve_limits
 from evalsuite.readers.load_answer import read_answer, read_query
 from evalsuite.readers.paths import READABLE_HINT, UNREADABLE, AnswerFiles, FromRoot
@@ -71,7 +71,7 @@ from evalsuite.runs.gold_queries import by_the_clock, is_temporal, query_files
 from evalsuite.runs.history import GoldSelfScore, signature_of
 from evalsuite.runs.instance_checks import applicable_checks
 from evalsuite.runs.leaderboard_entries import unpack
-from evalsuite.runs.plan import default_rules
+from evalsuite.runs.plan import default_rules, refuse_changes
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.runs.worker_pool import Pool
@@ -467,13 +467,13 @@ def check_gold(
     Not tried are a judge's check, one whose gold is not an answer, and a temporal one without a connection.
 
     Raises:
-        GoldError: gold cannot be read.
+        GoldError: gold cannot be read, or changed meanwhile.
         UsageError: the folder of databases is missing.
     """
     gold = refuse_empty(read_gold(folder))
     limits = resolve_limits(gold.suite.limits, limits or {})
     check_limits(limits)
-    hash_ = gold_hash(gold.folder, gold.spec_file)
+    files = read_gold_files(gold.folder, gold.spec_file)
     jobs = jobs or default_jobs()
     with TempDir() as scratch, closing(Databases(gold, scratch, limits=limits, jobs=jobs, isolation=isolation, folder=databases)) as sql:
         tasks = [_task(instance, None, gold, scratch, limits) for instance in gold.instances]
@@ -483,6 +483,7 @@ def check_gold(
         with closing(Pool(jobs=jobs, isolation=isolation, gold_inodes=inodes)) as pool:
             execute = partial(pipeline, [stage_of(runs_query, sql.sql_answers(None, inodes, pool.results).results), pool.results])
             _submit(trials, execute, gold, scratch, limits, progress)
+    refuse_changes(files.find_changed())
     unasked = [trial for trial in trials if trial.results and all(result.fault in UNSCORED for result in trial.results)]
     untried += [_make_untried(trial.instance, trial.check, FAULTS[trial.results[0].fault or "NO_JUDGE"].message) for trial in unasked]
     trials = [trial for trial in trials if all(trial is not other for other in unasked)]
@@ -491,7 +492,7 @@ def check_gold(
         by_instance.setdefault(trial.instance.instance_id, []).append(trial)
     below = [id_ for id_, results_of_instance in by_instance.items() if not _has_full_marks(results_of_instance, gold.suite.rules)]
     return GoldCheck(
-        ceiling=_ceiling_of(gold, hash_, by_instance),
+        ceiling=_ceiling_of(gold, files.hash, by_instance),
         n_checks=len(trials) + len(untried),
         unsatisfied=tuple(finding for results_of_instance in by_instance.values() for finding in _findings(results_of_instance)),
         untried=tuple(untried),

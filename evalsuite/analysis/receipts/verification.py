@@ -49,7 +49,7 @@ from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.gold_queries import is_scored_by, query_files
 from evalsuite.runs.history import METADATA_KEYS, RunEntry, read_run, refuse_no_run
 from evalsuite.runs.instance_checks import skip_unscorable
-from evalsuite.runs.plan import by_tag, plan, rules_of, signature_of, warnings_of
+from evalsuite.runs.plan import by_tag, plan, refuse_changes, rules_of, signature_of, warnings_of
 from evalsuite.runs.rescoring import parse_shard, place_of
 from evalsuite.runs.run_files import UNITS, is_intact, json_safe, result_line, result_of, whole_units
 from evalsuite.runs.run_folder import RESULTS, RUN, claimed_signer, read_public_key, root_of, why_not_sealed, why_not_signed
@@ -585,6 +585,7 @@ def _score_again(
         return {}, None
     options = replace(options, only=tuple(ids), pattern=None, group=None, shard=None, metadata={}, ves=False)
     second_run = run(places["submission"], places["gold"], options, progress=progress)
+    refuse_changes(second_run.changed_gold)
     return {row.instance_id: row for row in second_run.results}, second_run
 
 
@@ -746,6 +747,7 @@ def verify_receipt(
     options = replace(options, rules=chosen_rules(receipt, read_gold(gold)), limits=limits, invalid_as=invalid_as)
     with TempDir() as scratch:
         second_run = run(submission, gold, replace(options, out=scratch / "run"), progress=progress)
+    refuse_changes(second_run.changed_gold)
     changed = changed_parts(receipt["signature"], second_run.signature)
     changes = {name: f"{then} then, {now} now" for name, (then, now) in changed.items()}
     others = tuple(f"{name} {text}" for name, text in changes.items() if name not in VERSIONS)
