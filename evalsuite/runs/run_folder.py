@@ -185,10 +185,12 @@ class RunFolder:
         """Return the same for a finished run, whose rows no longer record which bytes were read."""
         run = read_json(self.path / RUN)
         if not isinstance(run, dict):
-            raise _resume_error(self.path, "is a finished run" if (self.path / RUN).exists() else "is not a run folder")
-        rows = _parse_journal(self.path / RESULTS, (self.path / RESULTS).read_bytes()).values()
+            raise _resume_error(self.path, "is a damaged run" if (self.path / RUN).exists() else "is not a run folder")
+        journal = (self.path / RESULTS).read_bytes() if (self.path / RESULTS).exists() else b""
+        rows = _parse_journal(self.path / RESULTS, journal).values()
         if not any(map(needs_rescoring, rows)):
-            raise _resume_error(self.path, "is a finished run with every instance scored")
+            is_whole = run.get("summary", {}).get("n_gold") in (None, len(rows))
+            raise _resume_error(self.path, "is a finished run with every instance scored" if is_whole else "is a damaged run")
         submission = run.get("submission", {})
         stopped = {row.instance_id for row in rows if row.status in ("timeout", "crashed")}
         started = {"signature": run.get("signature"), "whole": str(submission.get("hash")), "options": run.get("options")}

@@ -143,7 +143,12 @@ def test_what_cannot_be_resumed(toy: tuple[Path, Path, Path], tmp_path: Path) ->
     """A finished run, a folder that is none and one that is not there are told apart, and --resume goes with no other target."""
     submission, gold, whole = toy
     before = {path.name: path.read_bytes() for path in whole.iterdir()}
-    for folder, message in ((whole, "is a finished run"), (gold, "is not a run folder"), (tmp_path / "nowhere", "is not a run folder")):
+    cases = [(whole, "is a finished run"), (gold, "is not a run folder"), (tmp_path / "nowhere", "is not a run folder")]
+    for name, n_bytes in (("run.json", 9), ("results.jsonl", 0), ("results.jsonl", None)):
+        copied = shutil.copytree(whole, tmp_path / f"{name} {n_bytes}")
+        (copied / name).write_bytes((copied / name).read_bytes()[:n_bytes]) if n_bytes is not None else (copied / name).unlink()
+        cases.append((copied, "is a damaged run"))
+    for folder, message in cases:
         with pytest.raises(OutputError, match=message):
             run(submission, gold, RunOptions(resume=folder))
     assert {path.name: path.read_bytes() for path in whole.iterdir()} == before
