@@ -1,14 +1,15 @@
 """The Python API: `evalsuite.evaluate`, `evalsuite.score` and `evalsuite.assert_scores`."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.core.errors import UsageError, did_you_mean, naming_lost_folder
+from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError, describe, did_you_mean, naming_lost_folder
 from evalsuite.core.plugin_calls import allowing_programs, trusting_plugins
 from evalsuite.core.registry import Scorer, check_parameters
-from evalsuite.core.scores import Rule, Score, Table, reaches
+from evalsuite.core.scores import RULES, Rule, Score, Table, reaches
 from evalsuite.scorers import SCORERS
 
 if TYPE_CHECKING:
@@ -16,6 +17,21 @@ if TYPE_CHECKING:
     from evalsuite.scorers.judge import Judge
 
 
+@contextmanager
+def _showing_hints() -> Iterator[None]:
+    """Add to an error of the block its hint, or the file of a fault, so that a traceback shows it."""
+    try:
+        yield
+    except EvalsuiteError as error:
+        if error.hint:
+            error.add_note(f"hint: {error.hint}")
+        raise
+    except FaultError as error:
+        error.add_note(describe(error.fault))
+        raise
+
+
+@_showing_hints()
 def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: Any) -> "ReportedRun":
     """Score a submission against gold.
 
@@ -27,8 +43,8 @@ def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: A
     Args:
         result_dir: the submission, a folder with `results_metadata.jsonl`.
         gold_dir: the gold folder with one `*_eval.jsonl`.
-        **options: the fields of `evalsuite.runs.run_options.RunOptions`: rules, only, pattern, group, limits, out, runs_folder,
-            save (True), allow_programs (False).
+        **options: the fields of `evalsuite.runs.run_options.RunOptions`: rules, only (ids), pattern, group, limits, jobs, out,
+            runs_folder, save (True), allow_programs (False).
 
     Returns:
         The run: n results in gold order, `run.summary` with all numbers, `run.folder`, where it was saved.
@@ -36,23 +52,48 @@ def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: A
     Raises:
         EvalsuiteError: a folder that cannot be read as a whole, an unknown option, or a working folder that was deleted.
     """
-    from dataclasses import fields
-
+    from evalsuite.reports.test_suite import read_reported_run
     from evalsuite.runs.run_options import RunOptions
     from evalsuite.runs.scoring import run
 
-    names = [f.name for f in fields(RunOptions)]
-    for name in options:
-        if name not in names:
-            raise UsageError(f"unknown option {name!r}", hint=did_you_mean(name, names))
-    places = ("out", "resume", "runs_folder", "cache", "databases", "questions", "gold_cache")
-    options |= {name: Path(options[name]) for name in places if isinstance(options.get(name), str)}
-
-    from evalsuite.reports.test_suite import read_reported_run
-
+    settings = RunOptions(**_checked_options(options))
     SCORERS.begin_call()
     with naming_lost_folder(), trusting_plugins(Path(gold_dir)):
-        return read_reported_run(run(Path(result_dir), Path(gold_dir), RunOptions(**options)))
+        return read_reported_run(run(Path(result_dir), Path(gold_dir), settings))
+
+
+# Options with a few values; None is the default of each.
+_CHOICES = {"rules": RULES, "isolation": ("process", "none"), "invalid_as": ("zero",)}
+
+
+def _checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a run, with texts as the types that they stand for. Raises `UsageError` for a name or a value of no use."""
+    from dataclasses import fields
+
+    from evalsuite.runs.run_options import RunOptions
+
+    names, checked = [f.name for f in fields(RunOptions)], dict(options)
+    for name, value in options.items():
+        if name not in names:
+            raise UsageError(f"unknown option {name!r}", hint=did_you_mean(name, names))
+        if name in _CHOICES and value is not None and value not in _CHOICES[name]:
+            raise UsageError(f"{name} cannot be {value!r}", hint=did_you_mean(str(value), _CHOICES[name]))
+    for name in ("out", "resume", "runs_folder", "cache", "databases", "questions", "gold_cache", "judge"):
+        if isinstance(checked.get(name), str):
+            checked[name] = Path(checked[name])
+    only, jobs, limits = checked.get("only") or (), checked.get("jobs"), checked.get("limits")
+    checked["only"] = tuple(map(str.strip, only.split(","))) if isinstance(only, str) else tuple(only)
+    if wrong := [id_ for id_ in checked["only"] if not isinstance(id_, str)]:
+        raise UsageError(f"only takes instance ids, found {wrong[0]!r}", hint="ids are texts, as in gold")
+    if jobs is not None and (type(jobs) is not int or not 1 <= jobs <= 256):
+        raise UsageError(f"jobs cannot be {jobs!r}", hint="a whole number from 1 to 256, or None for the number of cores")
+    if limits is not None and not isinstance(limits, Mapping):
+        raise UsageError(f"limits cannot be {limits!r}", hint='names and values: {"seconds": 30}')
+    if isinstance(checked.get("shard"), str):
+        from evalsuite.runs.rescoring import parse_shard
+
+        checked["shard"] = parse_shard(checked["shard"])
+    return checked
 
 
 def assert_scores(
@@ -74,6 +115,8 @@ def assert_scores(
         AssertionError: the score is lower, or nothing was scored; the message lists the instances that are not right.
         EvalsuiteError: as in `evaluate`.
     """
+    if not 0 <= at_least <= 1:
+        raise UsageError(f"at_least must be between 0 and 1, found {at_least}", hint="0.8 means 80 %")
     run = evaluate(result_dir, gold_dir, **{"save": False, "rules": rules, **options})
     score = run.summary.score
     if score is None or not reaches(score, at_least):
@@ -84,6 +127,7 @@ def assert_scores(
     return run
 
 
+@_showing_hints()
 def score(
     name: str,
     prediction: Any,

@@ -6,12 +6,13 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import evalsuite
 from evalsuite.cli import main
-from evalsuite.core.errors import GoldError, UsageError
+from evalsuite.core.errors import FaultError, GoldError, UsageError
 from tests.conftest import copy_example, copy_of
 from tests.processes import finished
 
@@ -49,6 +50,45 @@ def test_a_test_asserts_scores(place: Path) -> None:
     assert evalsuite.assert_scores(EXAMPLE, GOLD, at_least=0.5).summary.score
     with pytest.raises(AssertionError, match=r"is less than 0\.99[\s\S]*hr_004: "):
         evalsuite.assert_scores(EXAMPLE, GOLD, at_least=0.99)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rules": "strct"}, "rules cannot be 'strct'\nhint: did you mean 'strict'?"),
+        ({"rules": "bird-ex"}, "rules cannot be 'bird-ex'"),
+        ({"isolation": "no"}, "isolation cannot be 'no'"),
+        ({"invalid_as": "null"}, "invalid_as cannot be 'null'"),
+        ({"jobs": -3}, "jobs cannot be -3\nhint: a whole number from 1 to 256"),
+        ({"jobs": "2"}, "jobs cannot be '2'"),
+        ({"jobs": True}, "jobs cannot be True"),
+        ({"limits": "seconds=3"}, "limits cannot be 'seconds=3'"),
+        ({"only": [1]}, "only takes instance ids, found 1"),
+        ({"only": "hr_01"}, "no instance 'hr_01' in gold\nhint: did you mean 'hr_001'?"),
+        ({"shard": "3/2"}, "--shard cannot be '3/2'"),
+        ({"judge": "no.yaml"}, "no.yaml: no such file"),
+        ({"rule": "strict"}, "unknown option 'rule'\nhint: did you mean 'rules'?"),
+        ({"at_least": 80}, "at_least must be between 0 and 1, found 80"),
+    ],
+)
+def test_an_option_of_no_use_is_refused(place: Path, options: dict[str, Any], message: str) -> None:
+    """A misspelt value is no silent default and no internal error, and a traceback shows the hint."""
+    call = evalsuite.assert_scores if "at_least" in options else evalsuite.evaluate
+    with pytest.raises(UsageError) as refused:
+        call(EXAMPLE, GOLD, **{"save": False, **options})
+    shown = "\n".join([str(refused.value), *getattr(refused.value, "__notes__", [])])
+    assert shown.startswith(message)
+
+
+def test_texts_stand_for_ids_and_parts(place: Path) -> None:
+    """`only` and `shard` may be texts as on the command line; a report of an unknown ending and a file that is not there are named."""
+    run = evalsuite.evaluate(EXAMPLE, GOLD, only="hr_001, hr_004", shard="1/1", save=False)
+    assert [result.instance_id for result in run.results] == ["hr_001", "hr_004"]
+    with pytest.raises(UsageError, match=r"no report format for 'x\.docx'"):
+        run.write("x.docx")
+    with pytest.raises(FaultError) as lost:
+        evalsuite.score("table_match", "nosuch.csv", gold="nosuch.csv")
+    assert lost.value.__notes__ == ["MISSING_FILE: nosuch.csv: the file is not there"]
 
 
 def question(folder: Path, func: str, suite: str = "", plugin: str = "") -> Path:

@@ -18,7 +18,7 @@ from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.core.registry import Scorer, UnknownScorerError
 from evalsuite.core.status import own_value, results_by
 from evalsuite.readers.submission_files import submission_hash
-from evalsuite.reports import write
+from evalsuite.reports import check_output, write
 from evalsuite.reports.record import Record, record_of_run, redact_record, verdict_line
 from evalsuite.reports.run_document import results_table, run_document
 from evalsuite.runs.history import METADATA_KEYS, find_runs
@@ -89,6 +89,7 @@ class Readable(ABC):
             UsageError: no format has this ending.
             OutputError: the path cannot be written.
         """
+        check_output(Path(path))
         write(run_document(self.record(reveal)), Path(path))
         return Path(path)
 
