@@ -374,7 +374,9 @@ def options_of(command: Any) -> list[str]:
     return [spelled for _, leaf in leaves(command, "") for parameter in leaf.params if _is_option(parameter) for spelled in parameter.opts]
 
 
-_PERCENT = re.compile(r"'([\d.]+ ?%)' is not a valid float")
+_PERCENT = re.compile(r"'([\d.]+ ?%)' is not a number")
+_INVALID = re.compile(r"Invalid value for [^:]*: (.*)", re.DOTALL)
+_NO_NUMBER = re.compile(r"is not a valid (int|float)\w*( range)?$")
 _UNEXPECTED = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)")
 
 
@@ -396,6 +398,9 @@ def parser_message(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
         if extra := _UNEXPECTED.fullmatch(message):
             message = f"unexpected argument {extra[1].split()[0]!r}"
         return message, " ".join(context.get_usage().removeprefix("Usage:").split())
+    if invalid := _INVALID.fullmatch(message):
+        words = _NO_NUMBER.sub(lambda found: f"is not a {'whole ' if found[1] == 'int' else ''}number", invalid[1])
+        message = f"{_long_spelling(parameter)}: {words}"
     if share := _PERCENT.search(message):
         return message, percent_hint(share[1])
     metavar, about = (getattr(parameter, name, None) or "" for name in ("metavar", "help"))

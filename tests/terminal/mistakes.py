@@ -72,7 +72,7 @@ run sub --jobs many | --jobs cannot be 'many' | auto
 run sub --jobs 0 | --jobs cannot be '0' | a number from 1 to 256, or auto
 run sub --fail-under 70 | --fail-under must be between 0 and 1, found 70 | 0.8 means 80 % => run sub --fail-under 0.7 -> 1
 run sub --fail-under nan | between 0 and 1
-run sub --fail-under high | --fail-under | 'high' | 0-1: exit 1 if the score is lower
+run sub --fail-under high | --fail-under: 'high' is not a number | --fail-under 0-1: exit 1 if the score is lower
 run sub --limit seconds | --limit cannot be 'seconds' | NAME=VALUE
 run sub --limit secnds=3 | unknown limit 'secnds' | did you mean 'seconds'? => run sub --limit seconds=3
 run sub --limit seconds=-1 | limit 'seconds' must be a number above 0, found -1
@@ -116,6 +116,8 @@ run sub -rules strict | No such option: -r | two dashes: --rules => run sub --ru
 run sub —rules strict | unexpected argument '—rules' | two dashes: --rules => run sub --rules strict
 run sub –gold gold | unexpected argument '–gold' | two dashes: --gold => run sub --gold gold
 run sub rules=strict | unexpected argument 'rules=strict' | two dashes: --rules=strict => run sub --rules=strict
+run sub --durations few | --durations: 'few' is not a whole number | --durations N: also show
+run sub --samples 1 | --samples: 1 is not in the range x>=2 | --samples N: N lines
 run sub --rules=strikt | no rules 'strikt' | known: official, strict, bird-ex, test-suite => run sub --rules=strict
 run sub --rules strikt | no rules 'strikt' | known: official, strict, bird-ex, test-suite => run sub --rules strict
 run sub --rules STRICT | no rules 'STRICT' => run sub --rules strict
@@ -128,7 +130,7 @@ run sub --no-chache | No such option: --no-chache => run sub --no-cache
 run sub --format json | No such option: --format | known: --result-dir
 run sub --fail_under | '--fail_under' requires an argument | --fail-under 0-1: exit 1 if the score is lower
 run sub --rules | '--rules' requires an argument | official|strict
-run sub --fail-under 60% | '60%' is not a valid float | did you mean '0.6'? => run sub --fail-under 0.6
+run sub --fail-under 60% | --fail-under: '60%' is not a number | did you mean '0.6'? => run sub --fail-under 0.6
 run sub --fail-under 60 | must be between 0 and 1, found 60 | did you mean '0.6'? => run sub --fail-under 0.6
 run sub --reveal cell | --reveal cannot be 'cell' => run sub --reveal cells
 run sub --executor Local | no executor 'Local' => run sub --executor local
