@@ -329,15 +329,21 @@ def _weak_checks(
     sentence: str, columns: "Sequence[Column[Audited]]", weakest: "Sequence[Audited]", rules: Rule, most: int, *, is_text: bool
 ) -> Section:
     """Build the list of the weakest checks. A text shows checks with the same findings once, with the names of all instances."""
-    groups: dict[tuple[object, ...], list[Audited]] = {}
+
+    def findings(check: "Audited") -> tuple[str, ...]:
+        return (check.scorer, _verdict_words(check), *_hole_lines(check, rules))
+
+    groups: dict[tuple[str, ...], list[Audited]] = {}
     for check in weakest:
-        found = (check.scorer, _verdict_words(check), *_hole_lines(check, rules)) if is_text else (len(groups),)
-        groups.setdefault(found, []).append(check)
-    shown = list(groups.values())[:most]
-    alike = {id(group[0]): [check.instance_id for check in group[1:]] for group in shown}
-    rows = [group[0] for group in shown]
-    table = Table(columns=columns, rows=rows, lines=lambda row: _weak_lines(row, rules, alike[id(row)])) if rows else None
-    below = and_more(len(weakest) - sum(map(len, shown)), how="--top N, --format json lists all", indent="   ")
+        groups.setdefault(findings(check), []).append(check)
+    rows = ([group[0] for group in groups.values()] if is_text else weakest)[:most]
+
+    def lines(check: "Audited") -> list[str]:
+        return _weak_lines(check, rules, [other.instance_id for other in groups[findings(check)][1:]])
+
+    n_shown = sum(len(groups[findings(check)]) for check in rows) if is_text else len(rows)
+    table = Table(columns=columns, rows=rows, lines=lines) if rows else None
+    below = and_more(len(weakest) - n_shown, how="--top N, --format json lists all", indent="   ")
     return Section(look="part", prose=[sentence], table=table, below=below)
 
 
