@@ -59,6 +59,7 @@ def explain_command(
         raise UsageError("--key, --ordered and --table are for two files", hint="evalsuite explain GOLD.csv PREDICTION.csv --key id")
     from evalsuite.reports.explain_documents import explanation_document
 
+    check_showing(output or (), reveal)
     opt.load_plugins(plugin)
     entry = _named_run(run, runs, result_dir)
     level, explanation = _explain_instance(instance_id, entry, result_dir, gold, rules, reveal, databases, questions)

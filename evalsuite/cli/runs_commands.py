@@ -216,7 +216,7 @@ def margins_command(
     from evalsuite.analysis.leaderboard.reliability import find_margins
     from evalsuite.reports.analysis_documents import margins_document
 
-    check_level(reveal)
+    check_showing(output or (), reveal)
     record = record_of_entry(opt.run_or_last(run, runs))
     level = reveal or default_level(hidden=record.hides_gold)
     results, note = add_margins(record)
@@ -371,6 +371,7 @@ def drift_command(
     from evalsuite.reports.analysis_documents import drift_document
     from evalsuite.runs.rescoring import FROM, by_component, find_drifts
 
+    check_showing(output or (), None)
     code.load()
     entries = [one_run(name, runs) for name in run] if run else [entry for entry in find_runs(runs) if FROM not in entry.metadata]
     limits = opt.parse_limits(None, frozen_clock)

@@ -373,6 +373,9 @@ run sub -o LONG.html | File name too long
 compare one two -o x.xlsx | no report format for 'x.xlsx' | ENDINGS
 leaderboard sub -o x.xlsx | no report format for 'x.xlsx' | ENDINGS
 report one -o x.xlsx | no report format for 'x.xlsx' | ENDINGS
+explain geo_001 --run one -o x | no report format for 'x' | ENDINGS
+margins one -o x.xlsx | no report format for 'x.xlsx' | ENDINGS
+drift one -o x.xlsx | no report format for 'x.xlsx' | ENDINGS
 bundle geo_002 --run one -o other | other is not an empty folder | name a new folder, or FILE.md => bundle geo_002 --run one -o other_2
 bundle geo_002 --run one -o bin.csv/x.md | cannot write bin.csv/x.md: Not a directory
 suite export capitals other | cannot write other: Is a directory
