@@ -113,6 +113,11 @@ def raw_value(result: "Result") -> float | None:
     return own_value(result) if result.status == "scored" and result.score is None else None
 
 
+def own_scale_scorers(results: "Iterable[Result]") -> set[str | None]:
+    """Return the scorers whose results have values on their own scale and no score: these are in no mean of scores, submitted or not."""
+    return {result.scorer for result in results if raw_value(result) is not None}
+
+
 def own_value(result: "Result") -> float | None:
     """Return the value on the metric's own scale, with or without a score; None if the result has none."""
     raw = result.detail("raw")

@@ -488,7 +488,7 @@ def margins_document(margins: "Margins", *, names_instances: bool = True) -> Doc
     near = margins.near if names_instances else ()
 
     def sections(form: Form) -> Iterator[Section]:
-        hang = f"{len(margins.near)} of {margins.n} verdicts depend on a tolerance"
+        hang = f"{len(margins.near)} of {count_words(margins.n, 'instance')} depend on a tolerance"
         yield Section(
             look="lines", prose=[f"{clean(margins.name)} · rules {margins.rules} · {hang}", *([margins.note] if margins.note else [])]
         )

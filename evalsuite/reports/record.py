@@ -186,13 +186,11 @@ def flip_of(result: "Result") -> str:
 
 def counts_line(summary: "Summary") -> str:
     """`17 right · 4 wrong · 1 missing ...`: every instance once; statuses without instances are left out."""
-    n_measured = sum(row.get("n_measured", 0) for name, row in summary.by_scorer.items() if name not in summary.scorers[1:])
-    partial = summary.counts["scored"] - summary.n_right - summary.n_wrong - n_measured
     parts = [f"{summary.n_right} right", f"{summary.n_wrong} wrong"] if summary.chosen.n else []
-    if n_measured:
-        parts.append(f"{n_measured} measured")
-    if partial:
-        parts.append(f"{partial} partly right")
+    if summary.n_measured:
+        parts.append(f"{summary.n_measured} measured")
+    if summary.n_partial:
+        parts.append(f"{summary.n_partial} partly right")
     parts += [KINDS[status].label_count(n) for status, n in summary.counts.items() if n and status != "scored"]
     parts += [f"{n} of them out of the run's budget ({limit})" for limit, n in summary.over_budget.items()]
     return " · ".join(parts)

@@ -394,13 +394,36 @@ def _next_step(record: "Record", databases: "Path | None") -> str:
 
     name = shlex.quote(short_name(record.folder) if is_default_folder else str(record.folder))
     wrong = next((result for result in record.results if result.status == "scored" and result.score not in (1, None)), None)
-    if wrong is None or record.level == "none":
+    plugins = _plugin_options(record)
+    if wrong is None or record.level == "none" or plugins is None:
         return f"report {name} -o report.html"
-    # Plugins that scored the run are executed again only if the user names gold.
-    has_plugins = "plugins" in signature_parts(str(record.run.get("signature", "")))
-    places = {"databases": databases, "gold": record.run["gold"]["folder"] if has_plugins else None}
-    more = "".join(f" --{option} {shlex.quote(str(place))}" for option, place in places.items() if place)
+    more = "".join(f" --{option} {shlex.quote(str(place))}" for option, place in (("databases", databases), *plugins) if place)
     return f"explain {shlex.quote(wrong.instance_id)} --run {name}{more}"
+
+
+def _plugin_options(record: "Record") -> "list[tuple[str, Path]] | None":
+    """Return the options by which a command finds the plugins that scored the run: gold, which is executed only if the user names it, and
+    files of this call; None if a saved run was scored by a file that it does not name.
+    """
+    if "plugins" not in signature_parts(str(record.run.get("signature", ""))):
+        return []
+    from pathlib import Path
+
+    from evalsuite.core.errors import EvalsuiteError
+    from evalsuite.gold.suite_yaml import read_suite
+    from evalsuite.scorers import SCORERS
+
+    gold = Path(record.run["gold"]["folder"])
+    files = dict.fromkeys(Path(file) for _, file, *_ in SCORERS.registered_plugins())
+    known = set(SCORERS.names())
+    if not files:
+        try:
+            known |= read_suite(gold, plugins=False).extra.get("unexecuted", frozenset())
+        except EvalsuiteError:
+            return None
+    if not known.issuperset(record.summary.by_scorer):
+        return None
+    return [("gold", gold), *(("plugin", file) for file in files if not file.is_relative_to(gold.resolve()))]
 
 
 def _rows_in_order(record: "Record", *, failures: bool, folded: bool) -> tuple[list["Result"], list[str]]:
@@ -526,7 +549,8 @@ def _sort_by_score(name: str, rows: Mapping[str, Mapping[str, Any]]) -> Section:
     worst = sorted(rows.items(), key=lambda item: (item[1]["score"] or 0.0, -item[1]["n"]))
 
     def right(item: tuple[str, Any]) -> Own:
-        return Own("not judged" if item[1]["score"] is None else f"{item[1]['n_right']}/{item[1]['n']}")
+        row = item[1]
+        return Own(f"{row['n_right']}/{row['n_judged']}" if row["score"] is not None else "not judged" if row["raw"] is None else "")
 
     def score(item: tuple[str, Any]) -> Own:
         score, raw = item[1]["score"], item[1].get("raw")

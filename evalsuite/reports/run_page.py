@@ -340,7 +340,7 @@ def score_picture(record: "Record") -> "Markup | None":
 def outcome_tiles(record: "Record") -> list[Tile]:
     """Return the count of each kind, the best first; totals of the whole run at every reveal level."""
     s = record.summary
-    numbers = {**s.counts, "right": s.n_right, "wrong": s.n_wrong, "partial": s.counts["scored"] - s.n_right - s.n_wrong}
+    numbers = {**s.counts, "right": s.n_right, "wrong": s.n_wrong, "partial": s.n_partial, "measured": s.n_measured}
     best = ("right", "partial", "wrong", "missing")
     order = [*best, *(name for name in KINDS if name not in best)]
     tiles = [Tile(numbers[name], KINDS[name].words, name) for name in order if numbers.get(name)]
@@ -390,7 +390,7 @@ def _rows_picture(title: str, table: Mapping[str, Mapping[str, Any]]) -> "Markup
         low, high = part["interval_95"] or (None, None)
         ungraded = part["n"] - part["n_judged"]
         mean = Mean(n=part["n"], low=part["score_low"], high=part["score_high"], n_unjudged=ungraded, n_ungraded=ungraded)
-        words = "not judged" if part["score"] is None else share(mean)
+        words = share(mean) if part["score"] is not None else "not judged" if part["raw"] is None else f"mean {part['raw']:.4g}"
         rows.append(IntervalRow(name, part["score"], low, high, words=words, bound=part["score_high"]))
     return draw_intervals(rows, title=title)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import OutputError
-from evalsuite.core.status import STATUSES, is_ungraded, raw_value, results_by, scorers_of
+from evalsuite.core.status import STATUSES, is_ungraded, own_scale_scorers, raw_value, results_by, scorers_of
 from evalsuite.core.types import Result, Rule
 from evalsuite.stats.intervals import few_clusters_note, reported_interval
 from evalsuite.stats.samples import Mean, mean, mean_under
@@ -66,6 +66,16 @@ class Summary:
     def is_part(self) -> bool:
         """Whether less than all of gold was requested."""
         return self.n_gold < self.n_instances
+
+    @property
+    def n_measured(self) -> int:
+        """The number of values on a scale of their own, without a score."""
+        return sum(row.get("n_measured", 0) for name, row in self.by_scorer.items() if name not in self.scorers[1:])
+
+    @property
+    def n_partial(self) -> int:
+        """The number of scored instances that are neither right nor wrong."""
+        return self.counts["scored"] - self.n_right - self.n_wrong - self.n_measured
 
     @property
     def score(self) -> float | None:
@@ -182,7 +192,7 @@ def _reference(results: Sequence[Result], answered: Collection[str]) -> dict[str
 
 def _with_range(results: Sequence[Result]) -> Sequence[Result]:
     """Return the results that make a score: all except those measured on a scale without a range, submitted or not."""
-    names = {r.scorer for r in results if raw_value(r) is not None}
+    names = own_scale_scorers(results)
     return [r for r in results if r.scorer not in names or (r.score is not None and r.status == "scored")] if names else results
 
 

@@ -11,7 +11,8 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK
 from evalsuite.reports.terminal import Screen, print_command
-from tests.cli.test_run import said
+from tests.analysis.leaderboard.test_raw import PLUGIN
+from tests.cli.test_run import said, text_submission, write_lines
 from tests.conftest import copy_example, copy_of
 from tests.processes import finished
 from tests.suites.test_foreign_logs import ABOUT, inspect_sample, lm_eval, promptfoo
@@ -30,6 +31,9 @@ def make_things(folder: Path) -> None:
     (folder / "ta bles").mkdir()
     (folder / "ta bles/q 1.csv").write_text("a,b\n1,2\n")
     (folder / "r.json").write_text(json.dumps(promptfoo()))
+    (folder / "my own.py").write_text(PLUGIN)
+    write_lines(folder / "own/x_eval.jsonl", {"instance_id": "a", "evaluation": {"func": "marks", "parameters": {}}})
+    text_submission(folder / "marked", a="one two")
     log = {**ABOUT, "samples": [inspect_sample(at, output) for at, output in enumerate(("Paris", "Milan", "Oslo"))]}
     (folder / "log of $HOME.json").write_text(json.dumps(log))
     (folder / "samples_geo.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lm_eval()))
@@ -45,12 +49,17 @@ CREATE += ["--reference-column", "reference"]
 BOTH = ["suite", "run", "s", "--from", FILE, "--candidate-column", ONE, "--candidate-column", OTHER]
 
 
+OWN = [["run", "marked", "--gold", "own", "--plugin", "my own.py", "--out", "r"]]
+
+
 @pytest.mark.parametrize(
     ("commands", "begins"),
     [
         ([["run", "my answers", "--only", "sales_001,sales_004"]], ["explain", "sales_004"]),
         ([["run", "my answers", "--only", "sales_001", "--out", "a run"]], ["report", "a run"]),
         ([["run", "my answers", "--only", "sales_004", "--reveal", "none"]], ["report"]),
+        (OWN, ["explain", "a", "--run", "r", "--gold", "own", "--plugin"]),
+        ([*OWN, ["report", "r"]], ["report", "r", "-o"]),
         ([["example", "it's play"]], ["run", "it's play/submission"]),
         ([["init", "--gold-from", "ta bles", "--to", "go ld"]], ["validate", "submission_template", "--gold", "go ld"]),
         ([TRY], [*TRY[:5], "--reference", "reference", *TRY[5:], "--keep"]),

@@ -597,7 +597,7 @@ def _candidate(base: RunSide, other: RunSide, how: PairingOptions, *, n_tests: i
         right=(full[True, True], full[True, False], full[False, True], full[False, False]),
         **_parts(total, pairs, raw_pairs, shared, groups, how, cluster_of),
         shift=score_shifts(base, other, how, cluster_of) if how.shift else (),
-        bounds=difference_bounds(shared, how) if len(pairs) < len(shared) and not how.raw else None,
+        bounds=None if how.raw else difference_bounds(shared, how),
         corrected=other.corrected,
         people=None if how.raw else human_difference(pairs, how.value, (base.labels, other.labels), cluster_of),
         **_instances_to_show(base, other, shared, groups, how),
@@ -612,7 +612,8 @@ def _instances_to_show(
     """Return the fields of a `Candidate` that name instances, as far as the reveal level allows."""
     instances = paired_instances(shared, groups, how)
     flips = flipped_instances(instances)
-    unjudged = [a.instance_id for a, b in shared if how.value(a) is None or how.value(b) is None]
+    scored = [pair for pair in shared if not all(raw_value(result) is not None for result in pair)]
+    unjudged = [a.instance_id for a, b in scored if how.value(a) is None or how.value(b) is None]
     return {
         "instances": instances,
         "flips": tuple(add_texts(flip, base, other) for flip in flips) if how.level == "cells" else flips,

@@ -72,12 +72,21 @@ class SharedInstances:
         if not self.ids:
             raise UsageError("these runs have no instance in common", hint="rank runs of one suite together")
         self._at = [None if same else {name: i for i, name in enumerate(run.ids)} for run in runs]
+        self.notes: list[str] = []
+        own_scale = set() if self.is_raw else own_scale_ids(runs) & shared
+        if own_scale and own_scale < shared:
+            self._leave_out(own_scale)
         self.scorers = self.column(0, "scorer")
         scorers = sorted({name for name in self.scorers if name})
         self.direction = direction_of(scorers, raw=self.is_raw)
         lower = [name for name in scorers if direction_of([name]) == "lower"]
         mixed = f"scores of both polarities are averaged: less is better for {', '.join(lower)}"
-        self.notes = [mixed] if 0 < len(lower) < len(scorers) else []
+        self.notes += [mixed] if 0 < len(lower) < len(scorers) else []
+
+    def _leave_out(self, own_scale: set[str]) -> None:
+        self.ids = [name for name in self.ids if name not in own_scale]
+        self._at = [{name: i for i, name in enumerate(run.ids)} for run in self.runs]
+        self.notes = [f"in no score: {count_words(len(own_scale), 'instance')} measured on a scale without a range"]
 
     def find_ungraded(self, i: int) -> set[str]:
         """Return the instances that the grader's side left unjudged in run i."""
@@ -164,14 +173,22 @@ def clusters_of(run: RunScores, ids: Sequence[str]) -> list[str] | None:
 
 
 def _are_raw(runs: Sequence[RunScores]) -> bool:
-    """Whether some values have no score, and everything judged has a value on the scorer's own scale."""
+    """Whether some values have no score, and everything judged has a value on the scale of one scorer, or of several without scores."""
     rows = [
-        (score, raw)
+        (score, raw, scorer)
         for run in runs
-        for score, raw, status in zip(run.score, run.raw or [None] * len(run.ids), run.status, strict=True)
+        for score, raw, status, scorer in zip(run.score, run.raw or [None] * len(run.ids), run.status, run.scorer, strict=True)
         if status == "scored"
     ]
-    return any(score is None for score, _ in rows) and all(raw is not None for _, raw in rows)
+    has_score = [score is not None for score, *_ in rows]
+    return not all(has_score) and all(raw is not None for _, raw, _ in rows) and not (any(has_score) and len({row[2] for row in rows}) > 1)
+
+
+def own_scale_ids(runs: Sequence[RunScores]) -> set[str]:
+    """Return the instances of scorers that give values on their own scale and no score."""
+    rows = (row for run in runs if run.raw for row in zip(run.scorer, run.score, run.raw, strict=True))
+    scorers = {name for name, score, raw in rows if score is None and raw is not None}
+    return {id_ for id_, name in zip(runs[0].ids, runs[0].scorer, strict=True) if name in scorers}
 
 
 def _add_raw_values(run: RunScores) -> RunScores:
@@ -552,9 +569,14 @@ def _visible_reason(result: Result, how: PairingOptions) -> str:
     return result.reason
 
 
-def difference_bounds(shared: Sequence[Pair], how: PairingOptions) -> tuple[float, float]:
-    """Return the smallest and the largest mean difference over all shared instances, whatever the unjudged scores are."""
-    values = [(how.value(a), how.value(b)) for a, b in shared]
+def difference_bounds(shared: Sequence[Pair], how: PairingOptions) -> tuple[float, float] | None:
+    """Return the smallest and the largest mean difference over all shared instances that have scores, whatever the unjudged ones are.
+
+    None if all of them were judged.
+    """
+    values = [(how.value(a), how.value(b)) for a, b in shared if raw_value(a) is None is raw_value(b)]
+    if all(None not in pair for pair in values):
+        return None
     low = sum((0.0 if b is None else b) - (1.0 if a is None else a) for a, b in values)
     high = sum((1.0 if b is None else b) - (0.0 if a is None else a) for a, b in values)
     return low / len(values), high / len(values)

@@ -1,6 +1,7 @@
 """How far a score can be trusted: repeated runs of one model, the agreement of two raters, the effect of tolerances."""
 
 import hashlib
+import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -9,10 +10,18 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
-from evalsuite.analysis.leaderboard.pairing import RunSide, cluster_of_each, clusters_of, direction_of, load_sides, signature_differences
+from evalsuite.analysis.leaderboard.pairing import (
+    RunSide,
+    cluster_of_each,
+    clusters_of,
+    direction_of,
+    load_sides,
+    own_scale_ids,
+    signature_differences,
+)
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import UsageError
-from evalsuite.core.status import ZERO, raw_value, redact
+from evalsuite.core.errors import UsageError, count_words
+from evalsuite.core.status import ZERO, is_ungraded, own_scale_scorers, raw_value, redact
 from evalsuite.core.types import Result, Rule
 from evalsuite.runs.corrected_scores import HumanEstimate, Label, Rater, read_labels
 from evalsuite.runs.history import RUNS_FOLDER, RunEntry, find_named_run, one_run
@@ -83,7 +92,7 @@ def samples_of(sides: Sequence[RunSide], *, notes: Sequence[str] = ()) -> Sample
         questions, clusters = _questions(model_sides)
         if not questions:
             if any(raw_value(result) is not None for side in model_sides for result in side.results.values()):
-                hint = "`evalsuite compare A1+A2 B1+B2` compares means in its own unit"
+                hint = "`compare` takes A1+A2 as one side, and compares means in its own unit"
                 raise UsageError("samples are counted right or wrong, and this metric has a scale of its own", hint=hint)
             raise UsageError(
                 f"no question of {model or model_sides[0].label} was judged", hint="set up what is missing and score them again"
@@ -104,9 +113,11 @@ def _check_alike(base: RunSide, sides: Sequence[RunSide]) -> None:
 
 def _scores_by_question(sides: Sequence[RunSide]) -> dict[str, list[float]]:
     by_question: dict[str, list[float]] = {}
+    own_scale = own_scale_scorers(result for side in sides for result in side.results.values())
     for side in sides:
         for name, result in side.results.items():
-            by_question.setdefault(name, []).extend([] if result.score is None else [result.score])
+            if result.scorer not in own_scale:
+                by_question.setdefault(name, []).extend([] if result.score is None else [result.score])
     return by_question
 
 
@@ -216,8 +227,17 @@ def _mean_run(runs: Sequence[RunScores]) -> tuple[RunScores, list[list[float]]]:
         rows = ([values_of_run[at[name]] for values_of_run, at in zip(values, places, strict=True)] for name in ids)
         values_by_column[column] = [[value for value in row if value is not None] for row in rows]
     units = [_units_of(run, at, ids, runs, worst) for run, at in zip(runs, places, strict=True)]
-    questions = by_unit([values_of_run[ids[0]] for values_of_run in units]) if len(ids) == 1 and units[0] else values_by_column["score"]
+    if len(ids) == 1 and units[0]:
+        questions = by_unit([values_of_run[ids[0]] for values_of_run in units])
+    else:
+        questions = _without_own_scale(runs, ids, values_by_column["score"])
     return (first if len(runs) == 1 else _joint_run(runs, ids, places, values_by_column, units)), questions
+
+
+def _without_own_scale(runs: Sequence[RunScores], ids: Sequence[str], scores: Sequence[list[float]]) -> list[list[float]]:
+    """Return the scores of each instance, none for one that is measured on a scale of its own."""
+    own_scale = own_scale_ids(runs)
+    return [[] if name in own_scale else row for name, row in zip(ids, scores, strict=True)]
 
 
 def _joint_run(
@@ -234,12 +254,19 @@ def _joint_run(
     for name, values_of_run in zip(ids, values_by_column["score"], strict=True):
         status = {run.status[at[name]] for run, at in zip(runs, places, strict=True)}
         columns["status"].append(min(status) if len(status) == 1 or not values_of_run else "scored")
+    columns["raw"] = _mean_raw(runs, ids, places)
     columns["scorer"] = [first.scorer[places[0][name]] for name in ids]
     columns["units"] = {name: mean_units([values_of_run[name] for values_of_run in units]) for name in units[0]}
     columns["further"] = {name: _mean([run.further.get(name) for run in runs]) for run in runs for name in run.further}
     columns["metadata"] = {key: value for key, value in first.metadata.items() if all(run.metadata.get(key) == value for run in runs)}
     together = hashlib.sha256("|".join(run.submission_hash for run in runs).encode()).hexdigest()
-    return replace(first, ids=ids, raw=(), submission_hash=together, corrected=None, **columns)
+    return replace(first, ids=ids, submission_hash=together, corrected=None, **columns)
+
+
+def _mean_raw(runs: Sequence[RunScores], ids: Sequence[str], places: Sequence[Mapping[str, int]]) -> Sequence[float | None]:
+    """Return the mean value of each instance on its own scale; nothing if no run has any."""
+    measured = [(run.raw, at) for run, at in zip(runs, places, strict=True) if run.raw]
+    return [_mean([raw[at[name]] for raw, at in measured]) for name in ids] if measured else ()
 
 
 def _numbers(values: Sequence[float | None], status: Sequence[str], worst: float) -> list[float | None]:
@@ -297,13 +324,13 @@ def _mean_result(results: Sequence[Result]) -> Result:
     raw = [value for result in results if (value := raw_value(result)) is not None]
     if raw:
         value = fmean(raw)
-        reason = f"{value:.4g}, the mean of {len(raw)} samples"
+        reason = f"{value:.4g}, the mean of {count_words(len(raw), 'sample')}"
         return replace(results[0], status="scored", score=None, reason=reason, fault=None, details={"raw": value})
     if not judged_results:
         return results[0]
     n_right = sum(result.score == 1 for result in judged_results)
     means: dict[str, Any] = {name: _mean([getattr(result, name) for result in judged_results]) for name in ("score", "official", "strict")}
-    reason = f"{n_right} of {len(judged_results)} samples right"
+    reason = f"{n_right} of {count_words(len(judged_results), 'sample')} right"
     return replace(judged_results[0], status="scored", reason=reason, fault=None, details=mean_unit_details(judged_results), **means)
 
 
@@ -332,7 +359,7 @@ def rater_of_run(entry: RunEntry) -> Rater:
         if result.status == "missing":
             silent[result.instance_id] = "missing"
         elif result.score is None:
-            silent[result.instance_id] = "not judged"
+            silent[result.instance_id] = "not judged" if raw_value(result) is None else "measured on a scale without a range"
         else:
             labels[result.instance_id] = float(result.score)
             reasons[result.instance_id] = (redact(result, "class") if hidden else result).reason
@@ -526,7 +553,7 @@ _DECADES = tuple(10.0**exponent for exponent in range(-9, 7))
 class Margins:
     """A run's score by tolerance: `steps` are (tolerance, score), the first at 0, one for each margin, ascending.
 
-    `n` instances were judged; `near` are (instance, its score, its margin) of those whose verdict depends on a tolerance, nearest first;
+    `n` instances make the score; `near` are (instance, its score, its margin) of those whose verdict depends on a tolerance, nearest first;
     `note` says which margins are unknown.
     """
 
@@ -559,21 +586,28 @@ class Margins:
         }
 
 
+def _margin_of(result: Result) -> float | None:
+    margin = result.detail("margin")
+    return float(margin) if isinstance(margin, int | float) and not isinstance(margin, bool) else None
+
+
 def find_margins(name: str, results: Sequence[Result], rules: Rule, *, note: str = "") -> Margins:
-    """Compute the score of n results by tolerance; unjudged ones are left out."""
+    """Compute the score of n results by tolerance. What is in no mean of the run is left out; what gold prevented counts 0, as there."""
     values: list[tuple[Result, float]] = []
     near: list[tuple[str, float, float]] = []
+    own_scale = own_scale_scorers(results)
     for result in results:
         value = result.official if rules == "official" else result.strict
-        if value is None and result.status not in ZERO:
+        if result.scorer in own_scale or (value is None and is_ungraded(result)):
             continue
         values.append((result, value or 0.0))
-        margin = result.detail("margin")
-        if isinstance(margin, int | float) and not isinstance(margin, bool):
-            near.append((result.instance_id, value or 0.0, float(margin)))
+        margin = _margin_of(result)
+        if value is not None and margin is not None:
+            near.append((result.instance_id, value, margin))
     near.sort(key=lambda item: (item[2], item[0]))
     fixed = sum(value for _, value in values) - sum(value for _, value, _ in near)
-    score = (fixed + sum(value for _, value, _ in near)) / len(values) if values else None
+    is_judged = any(result.score is not None for result, _ in values)
+    score = math.fsum(value for _, value in values) / len(values) if is_judged else None
     steps = []
     for tolerance in sorted({0.0, *(margin for _, _, margin in near)}):
         total = fixed + sum(1.0 if tolerance >= margin else 0.0 if value == 1 else value for _, value, margin in near)

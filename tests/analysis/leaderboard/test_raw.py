@@ -123,6 +123,39 @@ def test_own_scorers_say_their_range(place: Path, capsys: pytest.CaptureFixture[
     assert shown[-1] == "done: judged 1/2: 50.0 % (25.0-75.0 % over all 2) (no gate set)"
 
 
+def test_values_without_a_range_are_no_zeros_beside_scores(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In a suite of both kinds every report has the score of the run, and calls the other instances neither wrong nor unjudged."""
+    (place / "own.py").write_text(PLUGIN)
+    checks = {"a": "marks", "b": "marks", "c": "words", "d": "words"}
+    lines = [{"instance_id": name, "evaluation": {"func": func, "parameters": {}}} for name, func in checks.items()]
+    (place / "gold").mkdir()
+    (place / "gold/x_eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for sub, answers in (("one", {"a": 10, "b": 5, "c": 7}), ("two", {"a": 10, "b": 5, "c": 9, "d": 2})):
+        rows = [{"instance_id": name, "answer_type": "answer", "answer_or_path": "w " * n} for name, n in answers.items()]
+        (place / sub).mkdir()
+        (place / sub / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        run = called(capsys, ["run", sub, "--plugin", "own.py", "--out", f"runs/{sub}", "--isolation", "none"])
+        assert run[-1] == "done: 75.0 % (no gate set)"
+    runs = ["runs/one", "runs/two"]
+    board = json.loads("\n".join(called(capsys, ["leaderboard", *runs, "--plugin", "own.py", "--json"])))
+    assert [(row["rank"], row["score"], row["n_judged"]) for row in board["rows"]] == [(1, 0.75, 2), (1, 0.75, 2)]
+    assert "in no score: 2 instances measured on a scale without a range" in board["notes"]
+    candidate = json.loads("\n".join(called(capsys, ["compare", *runs, "--json"])))["candidates"][0]
+    assert (candidate["unjudged"], candidate["bounds"]) == (["d"], None)
+    samples = json.loads("\n".join(called(capsys, ["samples", *runs, "--json"])))
+    assert (samples["models"][0]["mean"], samples["models"][0]["n_questions"], samples["notes"]) == (0.75, 2, [])
+    assert "left out: 1 measured on a scale without a range in one" in called(capsys, ["agree", *runs])
+    (place / "models.csv").write_text("submission,model_name\none,m\ntwo,m\n")
+    words = ["leaderboard", *runs, "--plugin", "own.py", "--samples", "--metadata", "models.csv", "--json"]
+    (model,) = json.loads("\n".join(called(capsys, words)))["rows"]
+    assert (model["score"], model["samples"]["n_questions"]) == (0.75, 2)
+    called(capsys, ["report", "runs/two", "-o", "two.html", "-o", "two.md"])
+    page = re.sub(r"<[^>]*>|\s+", " ", (place / "two.html").read_text())
+    assert re.search(r"1 +right +1 +partly right +2 +measured", page)
+    assert "words: mean 5.5" in page
+    assert "not judged" not in page + (place / "two.md").read_text()
+
+
 @pytest.mark.conformance
 def test_every_recorded_bench_run_keeps_its_average(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Imported, each run has the average that Bench answers for it and each case its score; two runs of a suite are paired on all cases."""

@@ -63,6 +63,7 @@ from evalsuite.readers.gold_files import find_spec, gold_hash
 from evalsuite.runs.corrected_scores import Rater
 from evalsuite.runs.leaderboard_entries import Entry, Place
 from evalsuite.runs.run_folder import new_key, read_key, sign_run
+from evalsuite.runs.summary import summarise
 from evalsuite.scorers import SCORERS
 from evalsuite.stats.intervals import corrected_mean
 from evalsuite.stats.units import unit_details
@@ -263,12 +264,14 @@ def test_the_mean_that_a_few_labels_correct() -> None:
 @examples(60)
 @given(st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0, None]), st.sampled_from([None, 0.0, 0.01, 0.3, 40])), max_size=5))
 def test_the_score_under_a_tolerance_is_a_plain_count(answers: list[tuple[float | None, float | None]]) -> None:
-    """What is as near as the tolerance is right; what was right only by its tolerance is not, under a smaller one; the rest stays."""
+    """What is as near as the tolerance is right; what was right only by its tolerance is not, under a smaller one; the rest stays, and what
+    gold prevented counts 0, as in the run.
+    """
     results = [result(f"q{at}", score, details={} if margin is None else {"margin": margin}) for at, (score, margin) in enumerate(answers)]
     found = find_margins("run", results, "official")
-    judged = [(score, margin) for score, margin in answers if score is not None]
+    judged = [(0.0, None) if score is None else (score, margin) for score, margin in answers]
     assert found.n == len(judged)
-    assert found.score == (pytest.approx(sum(score for score, _ in judged) / len(judged)) if judged else None)
+    assert found.score == (pytest.approx(summarise(results, rules="official").score) if judged else None)
 
     def worth(score: float, margin: float | None, tolerance: float) -> float:
         return score if margin is None else 1.0 if margin <= tolerance else 0.0 if score == 1 else score
@@ -726,7 +729,7 @@ def test_tolerances_that_are_shown(margins: list[Any], shown: list[float]) -> No
     assert [tolerance for tolerance, _ in found.steps_to_show()] == pytest.approx(shown)
     assert (found.n, len(found.near)) == (len(margins), sum(type(margin) is float for margin in margins))
     absent = find_margins("run", [result("q", None, status="missing"), result("r", None), result("s", 1.0)], "strict")
-    assert (absent.n, absent.score, absent.to_json()["n"]) == (2, 0.5, 2)
+    assert (absent.n, absent.score, absent.to_json()["n"]) == (3, 1 / 3, 3)
 
 
 def test_what_a_run_says_as_a_rater() -> None:
@@ -753,4 +756,4 @@ def test_one_run_is_its_own_model() -> None:
     (mean,), _ = models_of([entry(name, [1.0], metadata={"model_name": "m"}, raw=[3.0], corrected=0.5) for name in "ab"])
     assert mean.scores is not None
     expected = hashlib.sha256(b"hash of a|hash of b").hexdigest()
-    assert (mean.scores.raw, mean.scores.corrected, mean.scores.submission_hash) == ((), None, expected)
+    assert (mean.scores.raw, mean.scores.corrected, mean.scores.submission_hash) == ([3.0], None, expected)
