@@ -16,11 +16,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from evalsuite.cli import options as opt
 from evalsuite.cli.options import Argument, Option
-from evalsuite.cli.showing import ProgressBar, Showing, add_write_failures, apply_gate, print_document, run_report, write_all, write_fails
+from evalsuite.cli.showing import (
+    ProgressBar,
+    Showing,
+    add_write_failures,
+    apply_gate,
+    is_open,
+    print_document,
+    run_report,
+    write_all,
+    write_fails,
+)
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, EvalsuiteError, UsageError, count_words
-from evalsuite.core.status import default_level, kind_of, lacks_setup, redact, sign_of
+from evalsuite.core.status import default_level, kind_of, redact, sign_of
 
 if TYPE_CHECKING:
     from evalsuite.core.types import Submission
@@ -368,7 +378,7 @@ class Gates:
                 f"{done}, {count_words(faults, 'fault')} and {count_words(len(run.warnings), 'warning')} under --strict (exit 1)",
             )
         unjudged = unjudged_words(s)
-        if unjudged and (self.fail_on_unscorable or (not self.allow_unscored and any(map(lacks_setup, run.results)))):
+        if unjudged and (self.fail_on_unscorable or (not self.allow_unscored and is_open(s, run.results, gate))):
             return EXIT_UNSCORABLE, f"{done}, {unjudged} (exit 4)"
         return code, line
 

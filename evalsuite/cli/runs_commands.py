@@ -18,6 +18,7 @@ from evalsuite.cli.showing import (
     add_write_failures,
     apply_gate,
     check_showing,
+    is_open,
     print_document,
     run_report,
     write_all,
@@ -25,7 +26,7 @@ from evalsuite.cli.showing import (
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError, count_words
 from evalsuite.core.scores import Rule
-from evalsuite.core.status import check_level, default_level, lacks_setup, redact
+from evalsuite.core.status import check_level, default_level, redact
 from evalsuite.core.types import Result
 from evalsuite.reports.document import grade, percent
 from evalsuite.reports.record import record_of_entry, redact_record, score_words, unjudged_words
@@ -395,9 +396,9 @@ def drift_command(
     return code_
 
 
-def _verdict_on_unjudged(results: Sequence["Result"], summary: "Summary", *, allowed: bool) -> tuple[int, str]:
-    """Return the exit code and the end of the last line if instances are unjudged because of missing set-up."""
-    ends_so = not allowed and any(map(lacks_setup, results))
+def _verdict_on_unjudged(results: Sequence["Result"], summary: "Summary", *, allowed: bool, gate: float | None = None) -> tuple[int, str]:
+    """Return the exit code and the end of the last line if unjudged instances leave the outcome open."""
+    ends_so = not allowed and is_open(summary, results, gate)
     return (EXIT_UNSCORABLE, f", {unjudged_words(summary)} (exit {EXIT_UNSCORABLE})") if ends_so else (EXIT_OK, "")
 
 
@@ -470,7 +471,7 @@ def merge_command(
     n_lost = write_all(run_report(record, reveal), output or ())
     done = f"done: {score_words(record.summary)} from {count_words(len(runs), 'shard')}"
     code, line = apply_gate(done, record.summary.score, fail_under)
-    unjudged, open_note = _verdict_on_unjudged(record.results, record.summary, allowed=allow_unscored)
+    unjudged, open_note = _verdict_on_unjudged(record.results, record.summary, allowed=allow_unscored, gate=fail_under)
     if code == EXIT_OK and (unjudged or fail_under is None):
         code, line = unjudged, done + open_note
     code, line = add_write_failures(code, clean(line), n_lost)

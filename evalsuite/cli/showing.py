@@ -17,9 +17,11 @@ from evalsuite.core.scores import reaches
 if TYPE_CHECKING:
     from evalsuite.analysis.explain.instance_evidence import RunEvidence
     from evalsuite.analysis.leaderboard.comparison import Comparison
+    from evalsuite.core.types import Result
     from evalsuite.reports.document import Document
     from evalsuite.reports.record import Record
     from evalsuite.reports.terminal import Screen
+    from evalsuite.runs.summary import Summary
 
 
 Outputs = Annotated[
@@ -153,6 +155,17 @@ def apply_gate(done: str, score: float | None, gate: float | None) -> tuple[int,
         short = f" by {rounded(100 * (gate - score), 2, 0)} points" if score is not None and percent(score) == percent(gate) else ""
         return EXIT_GATE, f"{done}, below the gate of {percent(gate)}{short} (exit 1)"
     return EXIT_OK, f"{done} (gate {percent(gate)} met)"
+
+
+def is_open(summary: "Summary", results: "Iterable[Result]", gate: float | None = None) -> bool:
+    """Return whether unjudged instances leave the outcome open: something is not set up, or they decide whether the gate is met.
+
+    An answer without a value under its metric is in no mean: an author could pass a gate by what such answers leave out.
+    """
+    from evalsuite.core.status import lacks_setup
+
+    decide = gate is not None and not reaches(summary.chosen.low, gate)
+    return any(lacks_setup(result) or (decide and result.fault == "UNDEFINED") for result in results)
 
 
 def write_all(document: "Document", outputs: Iterable[Path]) -> int:

@@ -19,6 +19,7 @@ from evalsuite.cli.showing import (
     apply_gate,
     check_showing,
     console,
+    is_open,
     print_document,
     print_step,
     write_all,
@@ -32,7 +33,7 @@ from evalsuite.gold.spec import exchanges_of
 from evalsuite.gold.suite_yaml import judge_section
 from evalsuite.reports import check_writable
 from evalsuite.reports.document import percent
-from evalsuite.reports.record import record_of_entry, record_of_run, redact_record, score_words, verdict_line
+from evalsuite.reports.record import record_of_entry, record_of_run, redact_record, score_words, unjudged_words, verdict_line
 from evalsuite.runs.history import find_runs, one_run
 from evalsuite.runs.run_files import write_atomically
 from evalsuite.sandbox.temp_dirs import TempDir
@@ -89,7 +90,9 @@ class Outcome(ComparisonGates):
         if len(runs) == 1:
             run = next(iter(runs.values()))
             document = brief = run_document(record_of_run(run))
-            gate, line = apply_gate(f"done: {score_words(run.summary)}", run.summary.score, self.fail_under)
+            gate, line = apply_gate(done := f"done: {score_words(run.summary)}", run.summary.score, self.fail_under)
+            if gate == EXIT_OK and code == EXIT_UNSCORABLE:
+                line = f"{done}, {unjudged_words(run.summary)} (exit {code})"
         else:
             sides = [
                 side_of(name, run_of_name.to_json(), run_of_name.results, exchanges=exchanges_of(run_of_name.gold, run_of_name.submission))
@@ -336,7 +339,8 @@ def suite_run(
     step = ["compare", *names[:2]] if names[1:] else ["report", f"{suite.name}/{names[0]}"]
     if not (outcome.json_ or outcome.quiet):
         print_step("next:", step)
-    exit_code = EXIT_UNSCORABLE if n_unscored and not allow_unscored else EXIT_OK
+    left_open = n_unscored or any(is_open(run.summary, run.results, outcome.fail_under) for run in runs.values())
+    exit_code = EXIT_UNSCORABLE if left_open and not allow_unscored else EXIT_OK
     if not outcome.is_requested:
         return exit_code
     document, _, exit_code, line = outcome.write(runs, exit_code)

@@ -95,6 +95,23 @@ def test_rescore_and_merge_end_as_the_run_did(place: Path) -> None:
     assert lines("merge part1 part2 --out whole -q --fail-under 0.5 --allow-unscored")[-1].endswith("(gate 50.0 % met)")
 
 
+def test_an_answer_without_a_value_passes_no_gate(place: Path) -> None:
+    """What a metric has no value for is in no mean, and cannot lift a score over a gate: exit 4 where it decides, in a run and a merge."""
+    checks = {f"s{i}": ("string_match", {"gold": ["Paris"]}) for i in range(4)} | {"w": ("specificity", {})}
+    write_lines(
+        place / "words/x_eval.jsonl", *({"instance_id": id_, "evaluation": {"func": f, "parameters": p}} for id_, (f, p) in checks.items())
+    )
+    text_submission(place / "empty", **dict.fromkeys(checks, "Paris") | {"w": "!!!"})
+    assert lines("run empty --gold words -q")[-1] == "done: judged 4/5: 100.0 % (80.0-100.0 % over all 5) (no gate set)"
+    for i in (1, 2):
+        lines(f"run empty --gold words -q --shard {i}/2 --out half{i}")
+    for command in ("run empty --gold words -q --out {}", "merge half1 half2 -q --out {}"):
+        folder = command.partition(" ")[0]
+        assert lines(f"{command.format(f'{folder}1')} --fail-under 0.9", 4)[-1].endswith(", 1 unscored (exit 4)")
+        assert lines(f"{command.format(f'{folder}2')} --fail-under 0.8")[-1].endswith("(gate 80.0 % met)")
+        assert lines(f"{command.format(f'{folder}3')} --fail-under 0.9 --allow-unscored")[-1].endswith("(gate 90.0 % met)")
+
+
 def test_invalid_as_is_told_before_anything_is_scored(place: Path) -> None:
     """Another word than null or zero is a usage error."""
     assert "hint: known: null, zero" in said("run a --gold gold --invalid-as one", code=2)
