@@ -24,7 +24,11 @@ _MOST_FOLDERS = 32
 _PIECE = 1 << 20
 # Files that operating systems add to folders.
 _LITTER_FOLDER, _LITTER = "__MACOSX", (".DS_Store", "Thumbs.db", "desktop.ini")
-_BROKEN = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, OSError, ValueError, LookupError, OverflowError)
+_BROKEN = (
+    *(zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, OSError, ValueError, LookupError, OverflowError),
+    # Of heads that announce each other without end.
+    RecursionError,
+)
 
 
 def is_archive(name: str) -> bool:
@@ -116,10 +120,10 @@ def stream_files(place: str, name: str, limits: Mapping[str, int | float], *, pr
             else:
                 with gzip.GzipFile(fileobj=handle) as unpacked:
                     yield from _unpack_tar(unpacked, contents)
-    except (NotImplementedError, RuntimeError):
-        raise FaultError("BAD_ARCHIVE", "its compression is not supported") from None
     except _BROKEN:
         raise FaultError("BAD_ARCHIVE", "it is damaged, or not an archive of the kind that its name shows") from None
+    except (NotImplementedError, RuntimeError):
+        raise FaultError("BAD_ARCHIVE", "its compression is not supported") from None
 
 
 def _unpack_zip(handle: IO[bytes], contents: ArchiveChecks) -> Iterator[tuple[str, str]]:

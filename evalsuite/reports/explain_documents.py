@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.compare.characters import clean
 from evalsuite.compare.values import number_gold
-from evalsuite.core.errors import count_words
+from evalsuite.core.errors import count_words, join_names
 from evalsuite.core.version import __version__
 from evalsuite.reports.document import (
     MACHINES,
@@ -413,13 +413,17 @@ def _number_column(name: str, title: str, type_: str, words: Callable[[Data], Wo
     return Column(name=name, title=title, type=type_, is_number=True, value=lambda row: row[name], words=words)
 
 
+def _header_column(name: str, title: str, side: str) -> Column[Data]:
+    return Column(name=name, title=title, role="name", value=lambda row: row[side], words=lambda row: Code(row[side] or "", _WIDTH))
+
+
 def _share_column(name: str) -> Column[Data]:
     return _number_column(name, name, "DOUBLE", lambda row: Own(f"{row[name]:.4g}"))
 
 
 _FILE_COLUMNS: Final[Sequence[Column[Data]]] = (
-    Column(name="column", role="name", value=lambda row: row["gold"]),
-    Column(name="prediction", title="compared with", role="name", value=lambda row: row["prediction"]),
+    _header_column("column", "", "gold"),
+    _header_column("prediction", "compared with", "prediction"),
     Column(name="n_compared", type="BIGINT", value=lambda row: row["n_compared"], forms=MACHINES),
     _number_column("n_different", "differ", "BIGINT"),
     Column(
@@ -466,7 +470,7 @@ def _facts(comparison: Data, gold: str, prediction: str) -> Iterator[tuple[str, 
             yield "compared", f"rows {order}{by}; numbers within 1e-9 (relative), dates and texts by value, in any form"
     for side, file in (("gold", gold), ("prediction", prediction)):
         if names := comparison[f"columns_only_in_{side}"]:
-            yield "columns", f"only in {file}: {', '.join(map(repr, names))}"
+            yield "columns", f"only in {file}: {join_names([repr(cut_text(str(name), _WIDTH)) for name in names])}"
 
 
 def _cause_facts(comparison: Data) -> Iterator[tuple[str, str]]:

@@ -138,6 +138,14 @@ def _gzip_bomb(folder: Path) -> Path:
     return folder / "x.tgz"
 
 
+def _heads_without_end(folder: Path) -> Path:
+    record = b"6 a=b\n"
+    head = tarfile.TarInfo("p")
+    head.type, head.size = tarfile.XHDTYPE, len(record)
+    (folder / "x.tar").write_bytes((head.tobuf(tarfile.USTAR_FORMAT) + record.ljust(512, b"\0")) * 2_000)
+    return folder / "x.tar"
+
+
 def _no_archive(folder: Path) -> Path:
     (folder / "x.zip").write_text("results, all right\n")
     return folder / "x.zip"
@@ -185,6 +193,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], Path], str]] = {
     "damaged head": (_changed_tar(lambda tar: tar[:1030] + b"?" + tar[1031:]), "BAD_ARCHIVE: it is damaged"),
     "damaged head, packed": (_changed_tar(lambda tar: tar[:1030] + b"?" + tar[1031:], ".tgz"), "BAD_ARCHIVE: it is damaged"),
     "zeros for a head": (_changed_tar(lambda tar: tar[:1024] + bytes(512) + tar[1536:]), "BAD_ARCHIVE: there is data after its end"),
+    "heads without end": (_heads_without_end, "BAD_ARCHIVE: it is damaged"),
     "two in one": (_changed_tar(lambda tar: tar + tar), "BAD_ARCHIVE: there is data after its end"),
     "endless zeros": (_changed_tar(lambda tar: tar + bytes(4_000_000), ".tgz"), "LIMIT: unpacked it contains more than 3000000 bytes"),
     "no archive": (_no_archive, "BAD_ARCHIVE: it is damaged, or not an archive"),

@@ -252,7 +252,9 @@ def test_texts_that_read_as_numbers_are_in_quotes(tmp_path: Path, capsys: pytest
 
 
 def test_wide_tables_fit_a_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of 60 differing columns the terminal shows 12 and how many more there are, a report all; above 100 columns the limit is named."""
+    """Of 60 differing columns the terminal shows 12 and how many more there are, a report all; above 100 columns the limit is named. No
+    name of a column is longer than a line.
+    """
     rows = [[str(row), *(str(row * at) for at in range(1, 61))] for row in range(1, 9)]
     header = ["id", *(f"c{at}" for at in range(1, 61))]
     gold = write(tmp_path / "gold.csv", rows, header)
@@ -267,3 +269,9 @@ def test_wide_tables_fit_a_screen(tmp_path: Path, capsys: pytest.CaptureFixture[
     gold, other = (write(tmp_path / name, [wide, [*wide[:-1], last]], wide) for name, last in (("gold.csv", "1"), ("other.csv", "2")))
     assert main(["explain", str(gold), str(other)]) == 1
     assert capsys.readouterr().out.count("or 100 columns: not compared cell by cell") == 1
+    long = write(tmp_path / "long.csv", [["1", "3"]], ["x" * 100_000, "b"])
+    write(gold, [["1", "2"]], ["a", "b"])
+    assert main(["explain", str(gold), str(long), "-o", str(report)]) == 1
+    shown = capsys.readouterr().out
+    assert "xxx…" in shown
+    assert max(len(shown), len(report.read_text(encoding="utf-8"))) < 5_000
