@@ -38,7 +38,8 @@ DAYS: Final = (
     "|domingo"
 )
 _DAY_NAMES: Final = lazy_pattern(rf"^(?:{DAYS})\b[.,]? ")
-_SMALL_WORDS = lazy_pattern(r"\b(?:de|del|of|the|den|le|du)\b")
+SMALL_WORDS: Final = "de|del|of|the|den|le|du"
+_SMALL_WORDS = lazy_pattern(rf"\b(?:{SMALL_WORDS})\b")
 _ORDINAL = lazy_pattern(r"(?<=\d)(?:(?:st|nd|rd|th|er|re|º|ª|o)\b|°)")
 _BETWEEN = lazy_pattern(r"\s+(?:to|until|bis|au|a|al|hasta|through|till|-)\s+|\s*/\s*(?=\d{4})|\s*\.\.+\s*")
 _QUARTER = lazy_pattern(r"q([1-4])[ -/](\d{4})|(\d{4})[ -]?q([1-4])|([1-4]) quarter (\d{4})")
@@ -55,7 +56,9 @@ _INSTANT: Final = lazy_pattern(
     r"(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?\s?(Z(?: UTC)?|UTC|[+-]\d{2}(?::?\d{2})?)?", re.ASCII
 )
 _LONGEST_DATE: Final = 40
-_HAS_YEAR: Final = lazy_pattern(r"\d{4}[-/. T]\d|[-/.][0-9]{4}|[^\W\d_][^\W\d_.]*[., -]+(?:\d{1,2}[., -]+)?\d{4}|\d{8}T")
+_HAS_YEAR: Final = lazy_pattern(
+    r"\d{4}[-/. T]\d|[-/.][0-9]{4}(?!\d)|[^\W\d_][^\W\d_.]*[., -]+(?:\d{1,2}[., -]+)?(?:\d{4}){1,2}(?!\d)|\d{8}T"
+)
 _IN_NUMBERS: Final = lazy_pattern(r"(\d{1,4})([-/. ])\d{1,2}\2(\d{1,4})(?!\d)")
 _MONTH_NAME: Final = lazy_pattern(r"[A-Za-z]{3,}")
 _MONTH: Final = rf"(?:{'|'.join(sorted(_ENGLISH, key=len, reverse=True))})\.?"
@@ -123,8 +126,7 @@ def days_of(value: Any, formats: Sequence[str] = (), locale: str = "") -> Span |
         with suppress(ValueError):
             day = datetime.strptime(value.strip(), form).date()
             return Span(day, day)
-    letters = unicodedata.normalize("NFKD", value.casefold())
-    text = "".join(sign for sign in letters if not unicodedata.combining(sign))
+    text = fold_letters(value)
     text = re.sub(r"(\d+)[年년] ?(\d+)[月월] ?(\d+)[日일]", r"\1-\2-\3", text)
     text = re.sub("[‐-―−]", "-", text).replace("ł", "l")
     text = " ".join(_ORDINAL.sub("", _SMALL_WORDS.sub(" ", text.replace(",", " "))).split())
@@ -136,6 +138,12 @@ def days_of(value: Any, formats: Sequence[str] = (), locale: str = "") -> Span |
     if (whole_day := _day(text, locale)) is not None:
         return _span(whole_day, whole_day)
     return _range(text, locale)
+
+
+def fold_letters(text: str) -> str:
+    """The text in small letters without their marks."""
+    letters = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(sign for sign in letters if not unicodedata.combining(sign))
 
 
 def date_gold(gold: str) -> Span | None:
@@ -197,12 +205,14 @@ def _day(text: str, locale: str) -> Day | None:
 
 
 def _named_day(month: int, digits: list[str], *, is_day_first: bool) -> Day | None:
-    """Return the date of a month's name and at most two numbers, None where both are years or days."""
+    """Return the date of a month's name and at most two numbers, None where both are years or days, or one is neither."""
     years = [int(word) for word in digits if len(word) == 4]
     days = [int(word) for word in digits if len(word) <= 2]
-    if len(digits) == 2 and not years and is_day_first:  # "5 May 24"
+    if len(days) == 2 and is_day_first:  # "5 May 24"
         years, days = [_century(days[1])], days[:1]
-    return (years[0] if years else None, month, days[0] if days else None) if len(years) <= 1 and len(days) <= 1 else None
+    if len(years) > 1 or len(days) > 1 or len(years) + len(days) < len(digits):
+        return None
+    return years[0] if years else None, month, days[0] if days else None
 
 
 def _numeric_day(match: "re.Match[str]", locale: str) -> Day | None:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from evalsuite.compare.characters import LETTER, digits_only, is_joined
 from evalsuite.compare.claims import CURRENCY, NEAR, REACH, Claims, ends_with
-from evalsuite.compare.dates import DAYS, ISO_DATES, MONTHS, SPOKEN_DATES, instant_of
+from evalsuite.compare.dates import DAYS, ISO_DATES, MONTHS, SMALL_WORDS, SPOKEN_DATES, fold_letters, instant_of
 from evalsuite.compare.numbers import Number, as_number, digits_of_words, number_of
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.import_ref import lazy_pattern
@@ -640,8 +640,10 @@ _UNGROUPED: Final = dict.fromkeys(map(ord, ",+" + _SIGNS))
 WORDS_WITH_VALUE: Final = frozenset(
     word.lower() for word in (*NULLS_AS_WRITTEN, *NULLS_IN_ANY_CASE, *_INFINITY, "true", "false") if word[:1].isalpha()
 )
-# The first three letters of an ASCII cell that begins with a letter and may be a date or an amount: every other one is only a text.
-STARTS_OF_VALUES: Final = frozenset(name.lower()[:3] for name in (*MONTHS, *DAYS.split("|"), *_CURRENCIES, "the"))
+# The first three characters, without marks, of a cell that begins with a letter and may be a date or an amount: any other is only a text.
+STARTS_OF_VALUES: Final = frozenset(f"{name.lower()} "[:3] for name in (*MONTHS, *DAYS.split("|"), *_CURRENCIES, *SMALL_WORDS.split("|")))
+# The first three letters with their marks.
+_START: Final = 12
 _SPACES: Final = lazy_pattern("[\u00a0\u2009\u202f]")
 _ADDRESS: Final = lazy_pattern(r"\d{1,3}(?:\.\d{1,3}){3}")
 
@@ -688,7 +690,8 @@ def _cell_of(text: str, percentage: bool) -> Cell:
         lowered = text.lower()
         if lowered in ("true", "false"):
             return int(lowered == "true")
-        if text.isascii() and lowered[:3] not in STARTS_OF_VALUES and lowered not in _INFINITY:
+        start = lowered if text.isascii() else fold_letters(text[:_START])
+        if start[:3] not in STARTS_OF_VALUES and lowered not in _INFINITY:
             return text_cell(text)
     return _number_or_text(text)
 
