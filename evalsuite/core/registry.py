@@ -540,7 +540,7 @@ class Additions:
         metrics: name -> metric with its options, as written in a suite.
         known: name -> scorer, as far as they have been used.
         files: plugin file -> what of it was executed, the same until the call ends.
-        objects: name -> scorer made in this process, of the suite that runs; None outside of suites.
+        objects: name -> scorer made in this process. Workers cannot import it, so it runs here over all answers at once.
     """
 
     loaded: dict[str, tuple[Path, str]] = field(default_factory=dict)
@@ -548,7 +548,7 @@ class Additions:
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
     known: dict[str, Scorer] = field(default_factory=dict)
     files: dict[Path, PluginFile] = field(default_factory=dict)
-    objects: Mapping[str, Any] | None = None
+    objects: dict[str, Any] = field(default_factory=dict)
 
 
 class Registry:
@@ -556,7 +556,6 @@ class Registry:
 
     Attributes:
         bundled: name -> reference to the scorer or metric.
-        objects: name -> newest scorer made in this process. Workers cannot import it, so it runs here over all answers at once.
 
     Args:
         bundled: the table.
@@ -566,7 +565,6 @@ class Registry:
 
     def __init__(self, bundled: Mapping[str, ImportRef], *, metric_scorer: ImportRef, group: str) -> None:
         self.bundled = bundled
-        self.objects: dict[str, Any] = {}
         self._metric_scorer = metric_scorer
         self._group = group
         self._last = Additions()
@@ -584,24 +582,17 @@ class Registry:
 
     @contextmanager
     def using(self, objects: Mapping[str, Any]) -> Iterator[None]:
-        """Use these scorers made in this process inside the block and in this thread, whatever others have their names."""
-        before = self._of_call.set(replace(self.additions, objects=objects, known={}))
+        """Use these scorers made in this process, and no others, inside the block and in this thread."""
+        before = self._of_call.set(replace(self.additions, objects=dict(objects), known={}))
         try:
             yield
         finally:
             self._of_call.reset(before)
 
-    def object_of(self, name: str) -> Any:
-        """Return the scorer made in this process: of the suite that runs, else the newest; None if gold or a plugin defines the name."""
-        added = self.additions
-        if added.objects is not None:
-            return added.objects.get(name)
-        return None if name in added.loaded or name in added.metrics else self.objects.get(name)
-
     def names(self) -> list[str]:
         """Return all scorer names: bundled ones in table order, then those of plugins and entry points in order of registration."""
         entries = (entry.name for entry in _installed_entry_points(self._group) if entry.name not in self.additions.loaded)
-        return [*self.bundled, *self.objects, *self.additions.loaded, *self.additions.metrics, *entries]
+        return [*self.bundled, *self.additions.objects, *self.additions.loaded, *self.additions.metrics, *entries]
 
     def load(self, name: str) -> Scorer:
         """Return the scorer of that name. Raises `UnknownScorerError` with a suggestion if there is none."""
@@ -686,9 +677,9 @@ class Registry:
         if name in self.bundled:
             hint = "give your scorer another name, or name the bundled one as text"
             raise UsageError(f"the name {name!r} is a bundled scorer's", hint=hint)
-        if self.objects.get(name) is not value:
+        if self.additions.objects.get(name) is not value:
             self.additions.known.pop(name, None)
-        self.objects[name] = value
+        self.additions.objects[name] = value
         return name
 
     def register_metric(self, name: str, spec: Mapping[str, Any]) -> None:
@@ -738,7 +729,7 @@ class Registry:
     def _code_of(self, name: str) -> str:
         if name in self.additions.metrics:
             return ""  # its options are in suite.yaml, which is part of gold
-        if (plugin := self.object_of(name)) is not None:
+        if (plugin := self.additions.objects.get(name)) is not None:
             try:
                 source = inspect.getsource(plugin if inspect.isroutine(plugin) else type(plugin))
             except (OSError, TypeError):
@@ -760,7 +751,7 @@ class Registry:
 
     def _value_of(self, name: str) -> Any:
         """Return the plugin's attribute or the entry point's object for a name, or None."""
-        if (value := self.object_of(name)) is not None:
+        if (value := self.additions.objects.get(name)) is not None:
             return value if is_batch(value) else FunctionBatch(value)
         if name in self.additions.loaded:
             path, attribute = self.additions.loaded[name]

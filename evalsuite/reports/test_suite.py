@@ -322,12 +322,15 @@ class TestSuite:
             reference_data, reference_data_path, input_text_list, reference_output_list, input_column, reference_column, allow_empty
         )
         columns = {} if input_column == INPUT_COLUMN else {"input_column": input_column}
-        objects = {} if isinstance(scoring_method, str) else {name: SCORERS.objects[name] for name in scorers if name in SCORERS.objects}
+        made = {} if isinstance(scoring_method, str) else SCORERS.additions.objects
+        objects = {name: made[name] for name in scorers if name in made}
         with SCORERS.using(objects):
             self._suite = self._reload(name, scorers, cases, config, frozenset(objects)) or self._create(
                 name, scorers, description or "", cases, config, judge, columns
             )
-        self._objects = _OBJECTS[self._suite.id] = objects or _OBJECTS.get(self._suite.id, {})
+        if objects:
+            _OBJECTS[self._suite.id] = objects
+        self._objects = _OBJECTS.get(self._suite.id, {})
 
     def __repr__(self) -> str:
         return clean(f"<TestSuite {self.name!r}: {count_words(len(self.test_cases), 'case')}, {', '.join(self._suite.scorers)}>")

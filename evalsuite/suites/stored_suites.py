@@ -249,12 +249,12 @@ def check_name(name: object, what: str = "suite") -> None:
 
 def kind_of(scorer: str) -> str:
     """Return `built_in`, `plugin` (from a file or an installed package), or `custom`: an object of the process that made the suite."""
-    return "built_in" if scorer in SCORERS.bundled else "plugin" if SCORERS.object_of(scorer) is None else "custom"
+    return "built_in" if scorer in SCORERS.bundled else "custom" if scorer in SCORERS.additions.objects else "plugin"
 
 
 def needs_reference(scorer: str) -> bool:
     """Whether a scorer needs a reference: it says so by `requires_reference` (Arthur Bench's way), or its `gold` has no default."""
-    requires_reference = getattr(SCORERS.object_of(scorer), "requires_reference", None)
+    requires_reference = getattr(SCORERS.additions.objects.get(scorer), "requires_reference", None)
     return bool(requires_reference()) if callable(requires_reference) else needs(scorer, "gold")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from evalsuite.api import evaluate
-from evalsuite.core.errors import UsageError
+from evalsuite.core.errors import EvalsuiteError, UsageError
 from evalsuite.reports import test_suite
 from evalsuite.reports.test_suite import TestSuite
 from evalsuite.runs.history import find_runs
@@ -63,12 +63,14 @@ def test_scorers_of_one_name_are_those_of_their_suites(tmp_path: Path) -> None:
 
     TestSuite("of the same name", own, **data)
     assert evaluate(submission, gold, save=False).summary.score == 0.75
+    (gold / "suite.yaml").unlink()
+    with pytest.raises(EvalsuiteError, match="unknown scorer 'own'"):
+        evaluate(submission, gold, save=False)
 
 
 def test_a_suite_without_its_own_scorer_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In another process the scorer is not there: the suite is read, a run of it names what to give."""
     TestSuite("own", Typos(), input_text_list=INPUTS, reference_output_list=REFERENCES, root=tmp_path)
-    monkeypatch.setattr(SCORERS, "objects", {})
     monkeypatch.setattr(test_suite, "_OBJECTS", {})
     SCORERS.begin_call()
     suite = TestSuite("own", root=tmp_path)

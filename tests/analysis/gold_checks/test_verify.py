@@ -373,7 +373,7 @@ def test_what_a_judge_or_a_connection_says_is_left_out(made: Path) -> None:
         assert (seed, verification._draw_sample(sampled, 3, 5)[0]) == (5, replay.ids[1:])
         assert verification._draw_sample(sampled, 4, 5) == (replay.ids, {}, None)
     finally:
-        SCORERS.objects.pop(name)
+        SCORERS.additions.objects.pop(name)
 
 
 @pytest.mark.parametrize(
