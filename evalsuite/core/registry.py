@@ -434,6 +434,7 @@ def is_own(value: Any, module: ModuleType) -> bool:
 
 PART_MODULES: set[str] = set()
 """Modules that register parts of scorers (comparators, transforms, post-processors): such a plugin file needs no scorer."""
+PLUGIN_MODULE = "evalsuite_plugin_"
 
 
 class PluginFile(NamedTuple):
@@ -482,7 +483,7 @@ def plugin_file(path: Path, source: bytes | None = None) -> PluginFile:
 
 
 def _execute(path: Path, source: bytes) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"evalsuite_plugin_{path.stem}_{abs(hash(path)):x}", path)
+    spec = importlib.util.spec_from_file_location(f"{PLUGIN_MODULE}{path.stem}_{abs(hash(path)):x}", path)
     if spec is None or not isinstance(spec.loader, SourceFileLoader):
         raise UsageError(f"{path}: not a Python file", hint="the name of a plugin file ends in .py")
     loader, module, folder = spec.loader, importlib.util.module_from_spec(spec), path.parent
@@ -579,6 +580,9 @@ class Registry:
         """Forget what earlier calls of this process added. Calls in other threads keep theirs."""
         self._last = Additions()
         self._of_call.set(self._last)
+        # A plugin file that registers parts is executed again by the next call that names it: another's may have their names by then.
+        for path in [path for path, file in _EXECUTED.items() if file.module.__name__ in PART_MODULES]:
+            PART_MODULES.discard(_EXECUTED.pop(path).module.__name__)
 
     @contextmanager
     def using(self, objects: Mapping[str, Any]) -> Iterator[None]:

@@ -24,7 +24,7 @@ from evalsuite.compare.quantities import parse_quantity
 from evalsuite.compare.values import NUMBER_LOCALES, number_in_locale
 from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import count_words
-from evalsuite.core.registry import PART_MODULES
+from evalsuite.core.registry import PART_MODULES, PLUGIN_MODULE
 from evalsuite.trees.field_results import ComparatorResult
 from evalsuite.trees.json_values import TreeLimitError, are_identical, are_loosely_equal, number_in_text
 
@@ -577,8 +577,7 @@ def register(name: str, function: Callable[..., Any], *, overwrite: bool = False
     table = _registered[_TABLES.get(kind, kind)]
     if name in _PROTECTED_NAMES[_TABLES.get(kind, kind)]:
         raise ValueError(f"{name!r} is built in and cannot be replaced")
-    is_edited = name in table and _origin(table[name])[0] == _origin(function)[0] and _origin(table[name])[1] is not _origin(function)[1]
-    if name in table and not overwrite and not is_edited:
+    if name in table and not overwrite and not _is_outdated(table[name], function):
         raise ValueError(f"{kind} {name!r} is already registered; pass overwrite=True to replace it")
     table[name] = function
     # A plugin file that registers a part needs no scorer.
@@ -587,9 +586,15 @@ def register(name: str, function: Callable[..., Any], *, overwrite: bool = False
         (_batch.add if kind == "batch" else _batch.discard)(name)
 
 
+def _is_outdated(registered: Callable[..., Any], function: Callable[..., Any]) -> bool:
+    """Return whether a function may replace a registered one: of the same file, imported again, or of an earlier call's plugin."""
+    (module, variables), (new_module, new_variables) = _origin(registered), _origin(function)
+    return (module.startswith(PLUGIN_MODULE) and module not in PART_MODULES) or (module == new_module and variables is not new_variables)
+
+
 def _origin(function: Callable[..., Any]) -> tuple[str, Any]:
     """Return the name of the module that defines a function, and its variables: those of a plugin file that is imported again differ."""
-    return function.__module__, getattr(function, "__globals__", None)
+    return str(function.__module__), getattr(function, "__globals__", None)
 
 
 def unregister(name: str, *, kind: Kind = "comparator") -> None:

@@ -516,6 +516,10 @@ def test_a_file_may_only_have_parts(own: Registry, tmp_path: Path, monkeypatch: 
     other = Registry(own.bundled, metric_scorer=ImportRef("evalsuite.scorers.metrics.scorer:metric_scorer"), group="evalsuite.nothing")
     other.register_all(own.registered_plugins(), {"near": {"bleu": {}}})
     assert (other.additions.parts, other.additions.metrics) == (own.additions.parts, {"near": {"bleu": {}}})
+    assert len(registry.PART_MODULES) == 2
+    own.begin_call()
+    assert not registry.PART_MODULES
+    assert own.load_file(files[0]) == []
 
 
 def test_a_class_with_values_of_its_own_scale(own: Registry, tmp_path: Path) -> None:

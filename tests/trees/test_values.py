@@ -264,7 +264,10 @@ def test_names_of_a_run_of_the_process_and_of_the_package() -> None:
 
 
 def test_a_plugin_file_that_is_imported_again_replaces_its_parts() -> None:
-    """A function of the same module with other variables is the edited one; the module that registers is known as one of parts."""
+    """A function of the same module with other variables is the edited one; the module that registers is known as one of parts.
+
+    A plugin of an earlier call, which is none of these modules any more, leaves its names to others.
+    """
 
     def plugin(module: str) -> Any:
         space: dict[str, Any] = {"__name__": module}
@@ -281,5 +284,9 @@ def test_a_plugin_file_that_is_imported_again_replaces_its_parts() -> None:
         for other in (second, plugin("other")):
             with pytest.raises(ValueError, match="'edited' is already registered"):
                 register("edited", other)
+        unregister("edited")
+        register("edited", plugin("evalsuite_plugin_of_an_earlier_call"))
+        register("edited", first)
+        assert Registry().comparator("edited") is first
     finally:
         unregister("edited")
