@@ -45,7 +45,7 @@ from evalsuite.runs.history import (
 )
 from evalsuite.runs.run_folder import is_held
 from evalsuite.runs.run_options import RunOptions
-from evalsuite.runs.summary import Summary
+from evalsuite.runs.summary import Summary, judged_words
 
 _LOOPBACK = "127.0.0.1"
 _DAY = re.compile(r"\d{4}(-?\d{2}){0,2}")
@@ -71,8 +71,7 @@ def runs_list(
             scores = f"{raw['scorer']} mean {raw['mean']:.4g}"
         n, n_gold = summary.get("n_gold"), entry.run.get("gold", {}).get("n_instances")
         part = f"on {n} of {n_gold} instances  " if n is not None and n_gold is not None and n < n_gold else ""
-        n_judged = raw["n_measured"] if raw else summary.get("n_judged", n)
-        part += f"judged {n_judged}/{n}  " if n is not None and n_judged < n else ""
+        part += f"{judged}  " if (judged := judged_words(summary)) else ""
         about = " ".join(str(entry.metadata.get(key, "")) for key in ("model_name", "model_version")).strip()
         tags = " ".join(f"#{tag}" for tag in entry.tags)
         print(clean(f"{entry.name}  {entry.suite}  {scores}  {part}{about} {tags}".rstrip()))

@@ -162,15 +162,26 @@ def _own_warnings(record: Record, level: str) -> list[str]:
 def share(mean: "Mean") -> str:
     """`17/24 = 70.8 %`; points of graded means have two decimals; `nothing judged (0 of 24)` if no instance was judged.
 
-    If the grader's side left some unjudged, the mean of the others with their number: `judged 11/20: 80.0 %`.
+    If the grader's side left some unjudged, the mean of the others with their number: `judged 11/20: 80.0 %`, or, with instances that
+    gold prevented, `judged 10/20, 1 gold fault counted 0: 72.7 %`.
     """
     if not mean.n:
         return "no score"
     if mean.value is None:
         return f"nothing judged (0 of {mean.n})"
     if mean.n_ungraded:
-        return f"judged {mean.n_judged}/{mean.n}: {percent(mean.value)}"
+        n_zero = mean.n_unjudged - mean.n_ungraded
+        zeros = f", {KINDS['gold_fault'].label_count(n_zero)} counted 0" if n_zero else ""
+        return f"judged {mean.n - mean.n_unjudged}/{mean.n}{zeros}: {percent(mean.value)}"
     return f"{_points_of(mean.points)}/{mean.n} = {percent(mean.low)}"
+
+
+def mean_of(row: Mapping[str, Any], n: int) -> "Mean":
+    """Return the mean of a row of run.json over n instances, with its bounds and how many instances were not judged."""
+    from evalsuite.stats.samples import Mean
+
+    low, high = row["score_low"], row["score_high"]
+    return Mean(n=n, low=low, high=high, n_unjudged=round((high - low) * n), n_ungraded=n - row["n_judged"])
 
 
 def reason_of(result: "Result") -> str:
@@ -283,8 +294,8 @@ def corrected_words(record: "Record") -> str:
         return f"no instance left  ({notes})"
     if score is None:
         return f"nothing judged (0 of {n})  ({notes})"
-    if (n_judged := corrections.get("n_judged", n)) < n:
-        return f"judged {n_judged}/{n}: {percent(score)}  ({notes})"
+    if corrections.get("n_judged", n) < n:
+        return f"{share(mean_of(corrections, n))}  ({notes})"
     return f"{_points_of(score * n)}/{n} = {percent(score)}  ({notes})"
 
 
@@ -325,7 +336,7 @@ def row_words(name: str, row: Mapping[str, Any], rules: "Rule") -> str:
     if row["score"] is None:
         return f"{name} not judged"
     if row["n_judged"] < row["n"]:
-        return f"{name} judged {row['n_judged']}/{row['n']}: {percent(row['score'])}"
+        return f"{name} {share(mean_of(row, row['n']))}"
     if abs(row["score"] * row["n"] - row["n_right"]) > 1e-9:
         same = row[other] is None or abs(row[other] - row["score"]) < 1e-9
         return f"{name} {percent(row['score'])}" + ("" if same else f" ({other} {percent(row[other])})")

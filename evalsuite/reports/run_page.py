@@ -22,12 +22,12 @@ from evalsuite.reports.record import (
     flip_of,
     flips_by_kind,
     further_lines,
+    mean_of,
     score_line,
     share,
 )
 from evalsuite.reports.score_text import is_tree
 from evalsuite.runs.run_options import clock_in
-from evalsuite.stats.samples import Mean
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -388,9 +388,13 @@ def _rows_picture(title: str, table: Mapping[str, Mapping[str, Any]]) -> "Markup
     rows = []
     for name, part in list(table.items())[:MOST_ROWS_DRAWN]:
         low, high = part["interval_95"] or (None, None)
-        ungraded = part["n"] - part["n_judged"]
-        mean = Mean(n=part["n"], low=part["score_low"], high=part["score_high"], n_unjudged=ungraded, n_ungraded=ungraded)
-        words = share(mean) if part["score"] is not None else "not judged" if part["raw"] is None else f"mean {part['raw']:.4g}"
+        words = (
+            share(mean_of(part, part["n"]))
+            if part["score"] is not None
+            else "not judged"
+            if part["raw"] is None
+            else f"mean {part['raw']:.4g}"
+        )
         rows.append(IntervalRow(name, part["score"], low, high, words=words, bound=part["score_high"]))
     return draw_intervals(rows, title=title)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import OutputError
-from evalsuite.core.status import STATUSES, is_ungraded, own_scale_scorers, raw_value, results_by, scorers_of
+from evalsuite.core.status import STATUSES, UNGRADED, UNJUDGED, is_ungraded, own_scale_scorers, raw_value, results_by, scorers_of
 from evalsuite.core.types import Result, Rule
 from evalsuite.stats.intervals import few_clusters_note, reported_interval
 from evalsuite.stats.samples import Mean, mean, mean_under
@@ -201,6 +201,15 @@ def score_or_mean(summary: Mapping[str, Any]) -> float | None:
     score = summary.get("score")
     mean: float | None = score if score is not None else (summary.get("raw") or {}).get("mean")
     return mean
+
+
+def judged_words(summary: Mapping[str, Any]) -> str:
+    """Return `judged 11/20` for the `summary` of a run.json whose score leaves out what the grader's side left unjudged; else nothing."""
+    counts, raw = summary.get("counts") or {}, summary.get("raw")
+    n, n_judged = sum(counts.values()), sum(count for status, count in counts.items() if status not in UNJUDGED)
+    if raw:
+        return f"judged {raw['n_measured']}/{n}" if raw["n_measured"] < n else ""
+    return f"judged {n_judged}/{n}" if any(counts.get(status) for status in UNGRADED) else ""
 
 
 def _raw(results: Sequence[Result], cluster_of: Mapping[str, str]) -> dict[str, Any] | None:

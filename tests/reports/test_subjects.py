@@ -1,11 +1,17 @@
 """Every subject that is no run builds a document too, and every renderer sets it in its form: hostile texts stay texts in all of them."""
 
-from collections.abc import Callable
+import json
+import math
+import re
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
 import duckdb
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
 
 from evalsuite.analysis.explain.smallest_case import Bundle, files_of
 from evalsuite.analysis.gold_checks.contamination import Contamination, Hit, Overlap
@@ -16,6 +22,7 @@ from evalsuite.analysis.gold_checks.suspects import Suspect, Suspects
 from evalsuite.analysis.leaderboard.reliability import agree
 from evalsuite.analysis.receipts.verification import Finding, Verified
 from evalsuite.compare.characters import clean
+from evalsuite.core.scores import Status
 from evalsuite.core.status import LEVELS
 from evalsuite.reports import FORMATS, write
 from evalsuite.reports.analysis_documents import (
@@ -31,11 +38,12 @@ from evalsuite.reports.document import Document, text_of
 from evalsuite.reports.explain_documents import bundle_document, explanation_document
 from evalsuite.reports.file_formats import annotations
 from evalsuite.reports.record import Record, redact_record
-from evalsuite.reports.run_document import results_table
+from evalsuite.reports.run_document import results_table, run_document
 from evalsuite.reports.run_page import closed_row
 from evalsuite.runs.corrected_scores import Rater
 from evalsuite.runs.history import GoldSelfScore
 from tests.conftest import ROOT
+from tests.properties import examples
 from tests.reports import made
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -150,3 +158,76 @@ def test_a_result_reads_the_same_on_a_terminal_and_on_a_page(build: Callable[[],
         assert shown["signs"] == tuple(text_of(columns[name].cell(row)) for name in ("official", "strict"))
         said = f"{'flip: ' if shown['flip'] else ''}{shown['why']}"
         assert said.removesuffix("…") == clean(text_of(columns["why"].cell(row)))[: len(said.removesuffix("…"))]
+
+
+# What may become of an instance: its status, and its score, or a value on a scale of its own (9.0).
+OUTCOMES: list[tuple[Status, float | None]] = [
+    *(("scored", score) for score in (1.0, 0.0, 0.5, 0.7, 0.9999, 0.00001, 1 / 3, 9.0)),
+    *((status, 0.0) for status in ("missing", "submission_fault", "timeout", "crashed")),
+    *((status, None) for status in ("gold_fault", "scorer_fault", "unscored")),
+]
+UNGRADED = ("scorer_fault", "unscored")
+
+
+def whole_text(ending: str, document: Document) -> str:
+    """The document in the form of a file, without the tags and scripts of a page."""
+    rendered = FORMATS[ending].load()(document)
+    pieces = [rendered] if isinstance(rendered, str) else rendered
+    text = "".join(piece if isinstance(piece, str) else piece.decode() for piece in pieces)
+    return re.sub(r"<script.*?</script>|<style.*?</style>|<[^>]*>", " ", text, flags=re.DOTALL) if ending == ".html" else text
+
+
+def said_count(text: str, words: str) -> int:
+    """The number before these words, 0 where nothing says them."""
+    found = re.search(rf"(\d+)\s+{words}", text)
+    return int(found[1]) if found else 0
+
+
+@examples(150)
+@given(st.lists(st.sampled_from(OUTCOMES), min_size=1, max_size=12))
+def test_every_form_has_the_numbers_of_the_results(outcomes: Sequence[tuple[Status, float | None]]) -> None:
+    """Counts, score and bounds, counted plainly here, stand in the text, the page, the comment, the JSON and the JUnit file of a run."""
+    results = [
+        made.result(f"q{at}", score, status=status, scorer="exact")
+        if score != 9
+        else made.result(f"q{at}", None, scorer="own", details={"raw": 9.0})
+        for at, (status, score) in enumerate(outcomes)
+    ]
+    scores = [(status, score) for status, score in outcomes if score != 9]
+    judged = [score for _, score in scores if score is not None]
+    graded = sum(status not in UNGRADED for status, _ in scores)
+    value = math.fsum(judged) / graded if judged else None
+    document = run_document(made.record(*results))
+    text, page, comment = (whole_text(ending, document) for ending in (".txt", ".html", ".md"))
+
+    kinds = {
+        "right": sum(pair == ("scored", 1) for pair in scores),
+        "partly right": sum(status == "scored" and score not in (0, 1) for status, score in scores),
+        "measured": len(outcomes) - len(scores),
+        "missing": sum(status == "missing" for status, _ in scores),
+    }
+    for words, n in kinds.items():
+        assert (said_count(text, words), said_count(page, words)) == (n, n), words
+    assert said_count(comment, "partly right, worst first") == kinds["partly right"]
+    line = re.search(r"^ \d+ instances? +(.*(?:\n {5,}.*)*)", text, re.MULTILINE)
+    assert line is not None
+    assert sum(int(part.split()[0]) for part in line[1].split("·")) == len(outcomes)
+
+    whole = json.loads(whole_text(".json", document))["summary"]
+    assert whole["score"] == (None if value is None else pytest.approx(value, abs=1e-12))
+    last = text.splitlines()[-1]
+    if value is not None:
+        shown = re.search(r"done: (?:judged (\d+)/(\d+)(?:, (\d+) gold faults? counted 0)?: )?([\d.]+) %", last)
+        assert shown is not None, last
+        assert float(shown[4]) == pytest.approx(100 * value, abs=0.0500001)
+        assert (float(shown[4]) == 0, float(shown[4]) == 100) == (value == 0, value == 1)
+        if graded < len(scores):
+            assert (int(shown[1]), int(shown[2])) == (len(judged), len(scores))
+            assert int(shown[3] or 0) == graded - len(judged)
+        assert f"{shown[4]} %" in page
+        assert f"{shown[4]} %" in comment
+        low, high = whole["interval_95"]
+        assert low <= value <= high
+    suite = etree.fromstring(whole_text(".xml", document).encode()).find(".//testsuite")
+    failures = sum(status == "missing" or (status == "scored" and score < 1) for status, score in scores if score is not None)
+    assert (suite.get("tests"), suite.get("failures")) == (str(len(outcomes)), str(failures))

@@ -10,7 +10,7 @@ from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import OutputError
 from evalsuite.core.status import further_result_row
 from evalsuite.core.types import Result, Status
-from evalsuite.runs.summary import score_or_mean, summarise, tags_by_instance
+from evalsuite.runs.summary import judged_words, score_or_mean, summarise, tags_by_instance
 from evalsuite.stats.intervals import (
     clustered_interval,
     clustered_score_interval,
@@ -48,6 +48,21 @@ def test_the_order_of_instances_moves_no_number() -> None:
     forth, back = (summarise([result(f"q{i}", x) for i, x in enumerate(some)], rules="official") for some in (scores, scores[::-1]))
     assert forth.score == back.score == 3.2 / 7
     assert summarise([result(f"q{i}", 0.1) for i in range(10)], rules="official").score == 0.1
+
+
+def test_what_a_list_of_runs_says_of_the_judged_part() -> None:
+    """Only a verdict counts as judged: not what gold prevented, which counts 0, but a value on a scale of its own."""
+    own, unscored = result("f", None, scorer="own", details={"raw": 7.0}), result("g", None, status="unscored")
+    for results, words in (
+        ([RIGHT, WRONG, MISSING], ""),
+        ([RIGHT, UNJUDGED], ""),
+        ([RIGHT, own], ""),
+        ([RIGHT, MISSING, UNJUDGED, unscored], "judged 2/4"),
+        ([RIGHT, own, unscored], "judged 2/3"),
+        ([own, result("h", 0.0, status="missing", scorer="own")], "judged 1/2"),
+    ):
+        assert judged_words(summarise(results, rules="official").to_json()) == words
+    assert judged_words({}) == ""
 
 
 KINDS: dict[Status, float | None] = {"scored": 1.0, "missing": 0.0, "submission_fault": 0.0, "gold_fault": None, "unscored": None}

@@ -57,6 +57,7 @@ from evalsuite.reports.viewer.views import (
     sort_items,
     unique_labels,
 )
+from evalsuite.runs.summary import judged_words
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -114,6 +115,7 @@ def templates() -> "Environment":
     overlay.globals.update(kinds=KINDS, verdict=sign_of)
     overlay.filters.update(
         percent=lambda value: "–" if value is None else percent(value),
+        judged=judged_words,
         number=lambda value: "–" if value is None else f"{value:.4g}",
         when=lambda time: time[:16].replace("T", " ") if time else "never",  # 2026-11-21 14:03
         cut=lambda text, most=160: cut_text(text or "", most),
