@@ -197,7 +197,7 @@ def changed_nodes(node: ast.AST) -> Iterator[str]:
 
 
 def changes(file: str, only: Container[str] | None = None) -> Iterator[Change]:
-    """Every change of a file, or of these functions, classes and constants of its top level."""
+    """Every change of a file, or of these functions, classes and constants of its top level, then without the numbers of their nodes."""
     source = (ROOT / file).read_text(encoding="utf-8")
     lines = source.splitlines()
     # `ast.get_source_segment` splits the file again for each node.
@@ -210,7 +210,7 @@ def changes(file: str, only: Container[str] | None = None) -> Iterator[Change]:
         return b"".join([first[node.col_offset :], *rest[:-1], rest[-1][: node.end_col_offset]]).decode()
 
     tree = ast.parse(source)
-    numbers = {id(node): number for number, node in enumerate(ast.walk(tree))}
+    numbers = {} if only else {id(node): number for number, node in enumerate(ast.walk(tree))}
     if only is not None:
         tree.body = [statement for statement in tree.body if _name(statement) in only]
     owners = dict(_owners(tree, Path(file).stem))
@@ -221,9 +221,11 @@ def changes(file: str, only: Container[str] | None = None) -> Iterator[Change]:
             new = text if isinstance(place, ast.stmt) else f"({text})"
             at = place.lineno
             owner = owners[id(node)]
-            change = Change(file, at, numbers[id(place)], new, text_of(place), lines[at - 1].strip(), at_import, *owner, nth=1)
-            n_before[change.key] += 1
-            yield replace(change, nth=n_before[change.key])
+            number = 0 if only else numbers[id(place)]
+            change = Change(file, at, number, new, text_of(place), lines[at - 1].strip(), at_import, *owner, nth=1)
+            key = change.key
+            n_before[key] += 1
+            yield replace(change, nth=n_before[key])
 
 
 def _first_line(statement: ast.AST) -> str:
