@@ -15,7 +15,7 @@ import typing
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, lru_cache
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
@@ -30,6 +30,8 @@ from evalsuite.core.scores import BROKEN_RECORD, Problem, Reads, Score
 
 hashlib, inspect = LazyModule("hashlib"), LazyModule("inspect")
 NO_DEFAULT: Any = object()
+# Functions whose parameters are remembered: each call makes new ones for its plugins and metrics, and a process may make many calls.
+_MOST_FUNCTIONS = 256
 IGNORED_PARAMETERS = ("pred", "result")
 # Where to run an SQL answer or a gold query: allowed in every check, and not passed to its scorer.
 CONNECTION_PARAMETERS = ("connection", "engine", "database")
@@ -167,7 +169,7 @@ class Parameter:
     default: Any
 
 
-@cache
+@lru_cache(maxsize=_MOST_FUNCTIONS)
 def _keyword_parameters(function: Callable[..., Score]) -> dict[str, Parameter]:
     hints = typing.get_type_hints(function)
     if hasattr(function, "__signature__") or hasattr(function, "__wrapped__") or not hasattr(function, "__code__"):
@@ -182,7 +184,7 @@ def _keyword_parameters(function: Callable[..., Score]) -> dict[str, Parameter]:
     return {name: Parameter(hints.get(name, Any), default) for name, default in defaults.items() if name != "judge"}
 
 
-@cache
+@lru_cache(maxsize=_MOST_FUNCTIONS)
 def _required_parameters(function: Callable[..., Score]) -> list[str]:
     """Return the keyword parameters without a default."""
     return [name for name, parameter in _keyword_parameters(function).items() if parameter.default is NO_DEFAULT]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, get_args
@@ -293,7 +293,7 @@ def class_schema(target: str, folder: Path | None, where: str, *, is_named: bool
         raise GoldError(f"{where}: schema {target}: {error.message}", hint=error.hint) from error
 
 
-@cache
+@lru_cache(maxsize=64)
 def _schema_of_class(module: ModuleType, name: str) -> Any:
     from evalsuite.trees.json_schema import SchemaError, plain_schema
 

@@ -13,7 +13,7 @@ import threading
 import uuid
 from collections import deque
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import lru_cache
 from importlib import import_module
 from operator import itemgetter
 from pathlib import Path
@@ -89,7 +89,7 @@ _ONE_AT_A_TIME, _HERE = threading.Lock(), threading.local()
 _DIGESTS: dict[Path, str] = {}
 
 
-@cache
+@lru_cache(maxsize=8)  # a worker may live for many runs
 def _prepare_worker(shared: Shared) -> tuple[frozenset[Inode], list[Path]]:
     """Return the inodes of gold's files as this machine sees them, and the targets of links in it.
 

@@ -1,8 +1,10 @@
 """The parameters of a check are those of its scorer's signature, by name and type; contexts of plugins end with their block."""
 
+import gc
 import math
 import os
 import sys
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -584,6 +586,21 @@ def test_metrics_with_their_options(own: Registry) -> None:
         values.append(own.load("near").score("the cat", gold="the hat").official)
     assert values[0] > values[1] == values[2]
     assert (own.load("near").is_foreign, own.code_hash(["near"])) == (False, "")
+
+
+def test_a_process_of_many_calls_does_not_grow(own: Registry) -> None:
+    """The functions that calls make of their plugins are forgotten."""
+    seen = []
+    for _ in range(2 * registry._MOST_FUNCTIONS):
+
+        def own_scorer(prediction: str, gold: str) -> float:
+            return float(prediction == gold)
+
+        own.begin_call()
+        assert check_parameters(own.load(own.register_object(own_scorer)), {"gold": "x"}) == []
+        seen.append(weakref.ref(own_scorer))
+    gc.collect()
+    assert sum(function() is not None for function in seen) <= registry._MOST_FUNCTIONS + 1
 
 
 def test_scorers_made_in_this_process(own: Registry) -> None:
