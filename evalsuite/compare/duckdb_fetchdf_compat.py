@@ -93,6 +93,12 @@ def turns_into_floats(types: Iterable[str]) -> bool:
     return {_find_conversion(name)[0] for name in names} <= {"integer", "float"} and _become_floats(names)
 
 
+def are_only_integers_null(tables: Iterable[Table]) -> bool:
+    """Whether all empty cells that cannot be compared are in columns of integers."""
+    columns = ((kind.upper(), column) for table in tables for kind, column in zip(table.types or (), table.columns, strict=True))
+    return {kind for kind, column in columns if _find_conversion(kind)[2] is NA and None in column} <= _INTEGERS
+
+
 def unreadable_column(table: Table) -> str | None:
     """What of the first column that `fetchdf` rejects the reference cannot read: its type, or a value; None if it can read the table."""
     is_packed = packed_of(table) is not None

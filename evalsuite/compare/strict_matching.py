@@ -11,7 +11,8 @@ deterministic. Work is counted, never timed: at a limit the answer is `limit` an
 4. If the table agrees only with columns whose labels contradict each other, it does not match.
 
 A reason names the smallest fact that decides the verdict; unmatched cells are found row by row, or without order as the fewest gold cells
-that have no partner. A cause of acceptance or refusal says why official and strict disagree.
+that have no partner. A cause of refusal says why the reference may accept; `flip_causes` says why it refuses what
+strict accepts.
 """
 
 from collections import Counter, deque
@@ -60,8 +61,8 @@ from evalsuite.compare.strict_columns import (
     verdict_of_candidates,
 )
 from evalsuite.compare.table_diff import Rows, TableDiff
-from evalsuite.compare.values import Cell, Percent, is_written_form
-from evalsuite.compare.verdict import Strict, TableCause
+from evalsuite.compare.values import Cell
+from evalsuite.compare.verdict import Strict
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.import_ref import np
 from evalsuite.core.scores import Fault
@@ -419,52 +420,6 @@ def _same_with_zeros(gold: Cell, predicted: Cell) -> bool:
     except ValueError:
         return False
     return values[0] is not None and values[0] == values[1]
-
-
-def cause_of_acceptance(
-    matching: Matching, gold: Sequence[StrictColumn], predicted: Sequence[StrictColumn], evidence: TableDiff, *, ordered: bool
-) -> TableCause:
-    """Why the reference may reject what strict accepts, derived from the first cells that are equal but written differently."""
-    if matching.moved:
-        return "tie order"
-    for column, k in zip(gold, matching.assignment, strict=False):
-        assert k is not None
-        pair = _differently_written(column, predicted[k], evidence, ordered)
-        if pair is not None:
-            cells = column.read(pair[0]), predicted[k].read(pair[1])
-            return kind_of_form(*cells, pair, ordered=ordered, own_tolerance=column.tolerance.own)
-    return "dtype of other columns" if ordered else "row pairing"
-
-
-def _differently_written(gold: StrictColumn, predicted: StrictColumn, evidence: TableDiff, ordered: bool) -> tuple[Any, Any] | None:
-    """The written forms of a gold and a predicted cell that are compared with each other and are not written alike."""
-    i, k = gold.position, predicted.position
-    if ordered:
-        return next(((a, b) for _, a, b in evidence.cells(i, k, evidence.unlike(i, k)[:1])), None)
-    gold_rows, predicted_rows = evidence.spare([i], [k])
-    return (gold.source.first_cell(gold_rows), predicted.source.first_cell(predicted_rows)) if len(gold_rows) else None
-
-
-def kind_of_form(gold: Cell, predicted: Cell, written: tuple[Any, Any], *, ordered: bool, own_tolerance: bool) -> TableCause:
-    """Why the reference may reject two cells that strict accepts as equal, given how they are written."""
-    if gold is None or predicted is None:
-        return "null words"
-    texts = [text.strip() for text in written if isinstance(text, str)]
-    if len(texts) == 2 and texts[0] == texts[1]:
-        return "spaces"
-    if any(text.lower() in ("true", "false") for text in texts):
-        return "true and false"
-    if isinstance(gold, Percent) or isinstance(predicted, Percent):
-        return "percent form"
-    if isinstance(gold, int | Number) and isinstance(predicted, int | Number):
-        if any(is_written_form(text) for text in texts):
-            return "written form"
-        if own_tolerance:
-            return "own tolerance"
-        return "typed by column" if ordered else "row pairing"
-    if isinstance(gold, tuple) and gold[0] == "instant":
-        return "same instant"
-    return "spelling form" if len(texts) == 2 else "native types"
 
 
 def explain(

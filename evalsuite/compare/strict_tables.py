@@ -1,15 +1,19 @@
-"""The strict verdict on the tables of a check: needed columns, alternative golds, tolerances; and its join with the official verdict."""
+"""The strict verdict on the tables of a check: needed columns, alternative golds, tolerances; and why the reference refuses."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from evalsuite.compare.columns import with_columns
+from evalsuite.compare.duckdb_fetchdf_compat import are_only_integers_null
+from evalsuite.compare.flip_causes import Accepts, cause_of_acceptance
 from evalsuite.compare.messages import ignored_columns, kitchen_sink, ragged_line, rows_match, shorten, table_count
+from evalsuite.compare.official_cells import Reference
+from evalsuite.compare.official_tables import match_table
 from evalsuite.compare.strict_columns import PLAIN_TERMS, Matching, StrictColumn, Terms, key, labels, read_columns
-from evalsuite.compare.strict_matching import cause_of_acceptance, explain, match_columns
+from evalsuite.compare.strict_matching import explain, match_columns
 from evalsuite.compare.table_diff import Comparisons
 from evalsuite.compare.table_parameters import is_bare
-from evalsuite.compare.verdict import Strict, join
+from evalsuite.compare.verdict import Strict, TableCause
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import describe
 from evalsuite.core.scores import Fault, Score, Table
@@ -53,10 +57,7 @@ def judge_table(
         sink = _kitchen_sink(gold, prediction, zip(chosen, (k for k in matching.assignment if k is not None), strict=True))
         if sink is not None:
             return sink
-        reason = rows_match(gold.n_rows, len(expected))
-        assert evidence is not None
-        cause = cause_of_acceptance(matching, expected, predicted, evidence, ordered=not ignore_order)
-        return Strict(value=1.0, reason=reason, cause=cause, details=details)
+        return Strict(value=1.0, reason=rows_match(gold.n_rows, len(expected)), details=details)
     refusal = explain(matching, expected, predicted, evidence, n_gold=n_gold, n_predicted=n_predicted, ordered=not ignore_order)
     return replace(refusal, details={**details, **refusal.details})
 
@@ -98,7 +99,7 @@ def _agreement(gold: Table, needed: Sequence[int], n_rows: int, chosen: Sequence
     """The strict score 1 of columns with identical values."""
     pairs = [[i + 1, k + 1] for i, k in zip(chosen, partners, strict=True)]
     details = {"n_found": len(chosen), "n_needed": len(chosen), "assignment": pairs, **_warning(needed, gold)}
-    return Strict(value=1.0, reason=rows_match(n_rows, len(chosen)), cause="dtype of other columns", details=details)
+    return Strict(value=1.0, reason=rows_match(n_rows, len(chosen)), details=details)
 
 
 def _kitchen_sink(gold: Table, prediction: Table, pairs: Iterable[tuple[int, int]]) -> Strict | None:
@@ -125,10 +126,12 @@ def judge_any(
     needed: Any,
     ignore_order: bool | Sequence[bool],
     order_by: Any = (),
+    official: Score | None = None,
+    reference: Reference = "original",
     comparisons: Comparisons | None = None,
 ) -> Strict:
     """The strict verdict against the first gold that matches, else against the nearest; without a match, an unreadable gold leaves the
-    verdict open.
+    verdict open. Where `official` is 0, a strict 1 has its cause.
     """
     verdicts: list[Strict] = []
     for i, gold in enumerate(golds):
@@ -137,6 +140,11 @@ def judge_any(
             continue
         columns, order, by = columns_for(needed, i), order_for(ignore_order, i), columns_for(order_by, i)
         verdict = judge_table(prediction, gold, terms, needed=columns, ignore_order=order, order_by=by, comparisons=comparisons)
+        if verdict.value == 1 and official is not None and official.official == 0:
+            options: dict[str, Any] = {"needed": columns, "ignore_order": order, "order_by": by, "reference": reference}
+            cause = _cause(prediction, gold, terms, verdict, **options, comparisons=comparisons) or "per-gold options"
+            is_dead = official.details.get("reference_fails") and not is_bare(needed)
+            verdict = replace(verdict, cause="cells the reference dies of" if is_dead else cause)
         if len(golds) > 1:
             reason = f"gold {i + 1} of {len(golds)} {shorten(gold.name)}: {verdict.reason}"
             verdict = replace(verdict, reason=reason, details={**verdict.details, "gold": i + 1})
@@ -155,14 +163,16 @@ def judge_each(
     names: Sequence[str],
     needed: Any,
     ignore_orders: Any,
+    official: Score | None = None,
+    reference: Reference = "original",
     comparisons: Comparisons | None = None,
 ) -> Strict:
     """The strict verdict on n tables, each against its own gold: 1 if all agree, else the first that fails, then the first that cannot
-    be scored.
+    be scored. Where `official` is 0, a strict 1 has its cause.
     """
     if len(predictions) != len(golds):
         return Strict(value=0.0, reason=table_count(len(predictions), len(golds)), kind="table count")
-    verdicts = []
+    verdicts = list[Strict]()
     for i, (prediction, gold) in enumerate(zip(predictions, golds, strict=True)):
         if isinstance(gold, Fault):
             verdict = Strict(value=None, reason=describe(gold), fault=gold)
@@ -178,17 +188,75 @@ def judge_each(
     unjudged = next((verdict for verdict in verdicts if verdict.value is None), None)
     if unjudged is not None:
         return unjudged
-    cause = next((verdict.cause for verdict in verdicts if verdict.cause != "dtype of other columns"), verdicts[0].cause)
     reason = verdicts[0].reason if len(verdicts) == 1 else f"all {len(verdicts)} tables match"
-    return Strict(value=1.0, reason=reason, cause=cause, details=verdicts[0].details)
+    verdict = Strict(value=1.0, reason=reason, details=verdicts[0].details)
+    if official is None or official.official != 0:
+        return verdict
+    at = next(i for i, name in enumerate(names) if official.details.get("table", name) in (name, i + 1))
+    prediction, gold = predictions[at], golds[at]
+    assert isinstance(prediction, Table)
+    assert isinstance(gold, Table)
+    options: dict[str, Any] = {"needed": columns_for(needed, at), "ignore_order": order_for(ignore_orders, at), "reference": reference}
+    cause = _cause(prediction, gold, terms, verdicts[at], **options, comparisons=comparisons)
+    # Of a database the reference reads no view, and not each type.
+    return replace(verdict, cause="view" if official.fault else cause or "cells the reference dies of")
 
 
-def join_verdicts(official: Score, strict: Strict, *, own_options: bool = False) -> Score:
-    """Both verdicts on tables as one score; `own_options` means that strict read the check's options for each gold separately."""
+def _cause(
+    prediction: Table,
+    gold: Table,
+    terms: Terms,
+    verdict: Strict,
+    *,
+    needed: Sequence[int],
+    ignore_order: bool,
+    order_by: Sequence[int] = (),
+    reference: Reference,
+    comparisons: Comparisons | None,
+) -> TableCause | None:
+    """Why the reference refuses a table that strict accepts, under the options that strict reads; None if it accepts the table."""
+    seen, chosen = comparisons or Comparisons(), chosen_columns(needed, len(gold.columns))
+    official = match_table(prediction, gold, needed=chosen, ignore_order=ignore_order, reference=reference, comparisons=seen)
+    if official.official == 1:
+        return None
     if official.details.get("reference_fails"):
-        is_null = "an empty cell" in official.reason
-        return join(official, strict, up="null in an integer column" if is_null else "cells the reference dies of")
-    return join(official, strict, up="per-gold options" if own_options else None)
+        is_null = "an empty cell" in official.reason and are_only_integers_null([gold, prediction])
+        return "null in an integer column" if is_null else "cells the reference dies of"
+
+    def accepts(answer: Table, expected: Table, sorts: bool) -> bool:
+        return match_table(answer, expected, ignore_order=sorts, reference=reference).official == 1
+
+    return prove_cause(
+        prediction,
+        gold,
+        terms,
+        verdict.details["assignment"],
+        accepts,
+        ignore_order=ignore_order,
+        order_by=order_by,
+        refused=official.details["gold_column"] - 1,
+        comparisons=seen,
+    )
+
+
+def prove_cause(
+    prediction: Table,
+    gold: Table,
+    terms: Terms,
+    assignment: Sequence[Sequence[int]],
+    accepts: Accepts,
+    *,
+    ignore_order: bool,
+    order_by: Sequence[int] = (),
+    refused: int | None = None,
+    comparisons: Comparisons | None = None,
+) -> TableCause:
+    """`cause_of_acceptance` for the columns that strict pairs (from 1)."""
+    evidence = (comparisons or Comparisons()).compare(gold, prediction)
+    expected = read_columns(evidence.gold, [i - 1 for i, _ in assignment], terms)
+    predicted = read_columns(evidence.predicted, [k - 1 for _, k in assignment], terms)
+    pairs, ties = list(zip(expected, predicted, strict=True)), None if ignore_order else ties_of(gold, order_by)
+    return cause_of_acceptance(pairs, evidence, accepts, ignore_order=ignore_order, ties=ties, refused=refused)
 
 
 def columns_for(needed: Any, index: int) -> list[int]:

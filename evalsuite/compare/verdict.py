@@ -29,6 +29,7 @@ TableCause = Literal[
     "tie order",
     "view",
     "own tolerance",
+    "no cause found",
 ]
 NumberCause = Literal["rounding", "sign", "percent form", "number form", "context numbers", "exclude inside a word", "own tolerance"]
 TextCause = Literal["spelling form", "number form", "exclude inside a word"]

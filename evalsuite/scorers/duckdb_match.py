@@ -68,7 +68,7 @@ def duckdb_match(
     from evalsuite.compare.margins import with_margin
     from evalsuite.compare.official_databases import match_database
     from evalsuite.compare.strict_columns import Terms
-    from evalsuite.compare.strict_tables import join_verdicts, judge_each
+    from evalsuite.compare.strict_tables import judge_each
     from evalsuite.compare.table_diff import Comparisons
     from evalsuite.compare.verdict import join
 
@@ -85,6 +85,6 @@ def duckdb_match(
     submitted, expected = ({fold_name(name): table for name, table in side.items()} for side in (prediction, gold))
     answer_tables = [submitted.get(fold_name(name), Fault(code="MISSING_TABLE", detail=f"no table {name!r}")) for name in names]
     gold_tables = [expected.get(fold_name(name), Fault(code="BAD_SPEC", detail=f"gold has no table {name!r}")) for name in names]
-    strict = judge_each(answer_tables, gold_tables, terms, names=names, **orders)
-    score = join(official, strict, up="view") if views and plain is not prediction else join_verdicts(official, strict)
+    strict = judge_each(answer_tables, gold_tables, terms, names=names, **orders, official=official, reference=reference)
+    score = join(official, strict)
     return with_margin(score, answer_tables, gold_tables, terms=terms, **orders)

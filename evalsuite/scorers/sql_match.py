@@ -3,13 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from decimal import Decimal
 from typing import Any, Literal
 
 from evalsuite.compare.result_sets import equal_as_bags, equal_as_sets, soft_f1
 from evalsuite.compare.strict_columns import PLAIN_TERMS
-from evalsuite.compare.strict_tables import join_verdicts, judge_table
-from evalsuite.compare.verdict import Cause, Strict
+from evalsuite.compare.strict_tables import judge_table, prove_cause
+from evalsuite.compare.verdict import Cause, Strict, join
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError, count_words
 from evalsuite.core.plugin_calls import report_official
@@ -58,11 +57,12 @@ def sql_match(prediction: Results, *, gold: str, database: str, evaluator: Name 
     report_official(official)
     strict, at = _strict(predicted, expected, [gold_rows == other for gold_rows, other in zip(rows, submitted, strict=True)], gold)
     if refused_at is not None and strict.value == 1:
-        strict = replace(strict, cause=_cause_of_acceptance(strict.cause, rows[refused_at], submitted[refused_at]))
+        tables = expected[refused_at], predicted[refused_at]
+        strict = replace(strict, cause=_cause_of_acceptance(tables, rows[refused_at], submitted[refused_at], gold, evaluator))
     elif refused_at is None and strict.value == 0 and at is not None:
         strict = _refusal_of_equal_rows(strict, rows[at], submitted[at], where=_place(at, len(expected)))
     details = {"soft_f1": round(soft_f1(rows[0], submitted[0]), 6), "evaluator": evaluator, "database": database}
-    score = join_verdicts(official, strict)
+    score = join(official, strict)
     return replace(score, details={**score.details, **details})
 
 
@@ -99,21 +99,35 @@ def _difference(gold: Table, predicted: Table, rows: Sequence[Any], submitted: S
     return "the same rows in another order than gold's" if is_permuted else "the same distinct rows, in other numbers"
 
 
-def _cause_of_acceptance(cause: Cause, gold: Rows, predicted: Rows) -> Cause:
-    """Return why the evaluator may refuse rows that strict accepts; strict reads columns by their values, and rounded numbers."""
-    if gold and predicted and len(gold[0]) != len(predicted[0]):
+def _cause_of_acceptance(tables: tuple[Table, Table], rows: Rows, submitted: Rows, gold: str, evaluator: Name) -> Cause:
+    """Return why the evaluator refuses rows that strict accepts; strict reads columns by their values, and rounded numbers."""
+    expected, predicted = tables
+    if len(expected.header) != len(predicted.header):
         return "more columns"
-    if Counter(gold) == Counter(predicted):
-        return cause if cause == "tie order" else "row order"
+    order, is_test_suite = order_columns(gold, expected.header), evaluator == "test-suite"
+    other_order: Cause = "row order" if order is None else "tie order"
+    if Counter(rows) == Counter(submitted):
+        return other_order
     with suppress(FaultError):
-        if equal_as_bags(gold, predicted, ordered=False):
-            return "column order"
-    return "rounding" if _without_numbers(gold) == _without_numbers(predicted) else cause
+        if equal_as_bags(rows, submitted, ordered=False):
+            return other_order if is_test_suite else "column order"
+        judged = judge_table(predicted, expected, PLAIN_TERMS, ignore_order=order is None, order_by=order or ())
+        cause = prove_cause(
+            predicted,
+            expected,
+            PLAIN_TERMS,
+            judged.details["assignment"],
+            lambda answer, wanted, _: _is_accepted(wanted, answer, gold=gold, evaluator=evaluator),
+            ignore_order=order is None,
+            order_by=order or (),
+        )
+        return "rounding" if cause in ("typed by column", "row pairing") else cause
+    return "no cause found"
 
 
-def _without_numbers(rows: Rows) -> Counter[tuple[str, ...]]:
-    """Return the rows with one sign for all numbers, whatever the order of their columns."""
-    return Counter(tuple(sorted("#" if isinstance(cell, int | float | Decimal) else repr(cell) for cell in row)) for row in rows)
+def _is_accepted(gold_result: Table, answer: Table, *, gold: str, evaluator: Name) -> bool:
+    rows = [[list(zip(*table.columns, strict=True))] for table in (gold_result, answer)]
+    return _official([answer], [gold_result], *rows, gold=gold, evaluator=evaluator)[1] is None
 
 
 def _place(at: int, n: int) -> str:
@@ -137,10 +151,10 @@ def _strict(predicted: Sequence[Table], expected: Sequence[Table], are_same: Seq
     verdicts = []
     for at, (answer, gold_result) in enumerate(zip(predicted, expected, strict=True)):
         if are_same[at] and len(answer.header) == len(gold_result.header):
-            verdict = Strict(value=1.0, reason=f"the very same {count_words(gold_result.n_rows, 'row')}", cause="row pairing")
+            verdict = Strict(value=1.0, reason=f"the very same {count_words(gold_result.n_rows, 'row')}")
         else:
             verdict = judge_table(answer, gold_result, PLAIN_TERMS, ignore_order=order is None, order_by=order or ())
         if verdict.value != 1:
             return replace(verdict, reason=_place(at, len(expected)) + verdict.reason), at
         verdicts.append(verdict)
-    return next((verdict for verdict in verdicts if verdict.cause != "dtype of other columns"), verdicts[0]), None
+    return verdicts[0], None

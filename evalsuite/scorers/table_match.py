@@ -116,8 +116,9 @@ def table_match(
     from evalsuite.compare.margins import with_margin
     from evalsuite.compare.official_tables import match_any_table
     from evalsuite.compare.strict_columns import Terms
-    from evalsuite.compare.strict_tables import join_verdicts, judge_any
+    from evalsuite.compare.strict_tables import judge_any
     from evalsuite.compare.table_diff import Comparisons
+    from evalsuite.compare.verdict import join
 
     golds: Sequence[Table | Fault] = gold if isinstance(gold, Sequence) else [gold]
     terms = Terms(abs_tol=abs_tol, rel_tol=rel_tol, percentage=percentage, heeds_labels=labels != "ignore")
@@ -125,10 +126,9 @@ def table_match(
     needed = needed_columns(condition_cols, None if golds is not gold else len(golds), reference)
     official = match_any_table(prediction, golds, needed=needed, ignore_order=bool(ignore_order), reference=reference, comparisons=seen)
     report_official(official)
-    strict = judge_any(prediction, golds, terms, needed=condition_cols, ignore_order=ignore_order, order_by=order_by, comparisons=seen)
-    # The reference only tests whether a list of orders is empty.
-    own_options = isinstance(ignore_order, list) and any(bool(order) != bool(ignore_order) for order in ignore_order)
-    score = join_verdicts(official, strict, own_options=own_options)
+    orders: dict[str, Any] = {"needed": condition_cols, "ignore_order": ignore_order, "order_by": order_by}
+    strict = judge_any(prediction, golds, terms, **orders, official=official, reference=reference, comparisons=seen)
+    score = join(official, strict)
     options: dict[str, Any] = {"needed": condition_cols, "ignore_orders": ignore_order, "order_by": order_by, "terms": terms}
     return with_delimiter(with_margin(score, [prediction], golds, **options, comparisons=seen, any_gold=True), [prediction])
 
@@ -187,8 +187,9 @@ def tables_match(
     from evalsuite.compare.margins import with_margin
     from evalsuite.compare.official_tables import match_table_list
     from evalsuite.compare.strict_columns import Terms
-    from evalsuite.compare.strict_tables import join_verdicts, judge_each
+    from evalsuite.compare.strict_tables import judge_each
     from evalsuite.compare.table_diff import Comparisons
+    from evalsuite.compare.verdict import join
 
     names = [item.name if isinstance(item, Table) else f"gold {i}" for i, item in enumerate(gold, start=1)]
     terms = Terms(abs_tol=abs_tol, rel_tol=rel_tol, percentage=percentage, heeds_labels=labels != "ignore")
@@ -200,9 +201,7 @@ def tables_match(
         needed, orders = condition_cols or [[] for _ in gold], ignore_orders or [False for _ in gold]
         official = match_table_list(prediction, gold, needed=needed, ignore_orders=orders, reference=reference, comparisons=seen)
     report_official(official)
-    strict = judge_each(prediction, gold, terms, names=names, needed=condition_cols, ignore_orders=ignore_orders, comparisons=seen)
-    score = join_verdicts(official, strict)
-    if message:
-        return score
-    options: dict[str, Any] = {"needed": condition_cols, "ignore_orders": ignore_orders, "terms": terms}
-    return with_delimiter(with_margin(score, prediction, gold, **options, comparisons=seen), prediction)
+    options: dict[str, Any] = {"needed": condition_cols, "ignore_orders": ignore_orders, "comparisons": seen}
+    strict = judge_each(prediction, gold, terms, names=names, **options, official=official, reference=reference)
+    score = join(official, strict)
+    return score if message else with_delimiter(with_margin(score, prediction, gold, terms=terms, **options), prediction)
