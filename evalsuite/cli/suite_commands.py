@@ -461,12 +461,12 @@ def import_command(
     steps: list[list[str]] = []
     logs = []
     for path in paths:
-        log, folders = save_log(read_log(path), scorer or "string_match", name=name)
+        log, folders = save_log(read_log(path), scorer, name=name)
         for lost in log.lost[:_MOST_LOST]:
             print(clean(f"warning: {path}: {lost} cannot be read and is left out"), file=sys.stderr)
         if log.lost[_MOST_LOST:]:
             print(f"warning: {path}: {len(log.lost) - _MOST_LOST} more are left out", file=sys.stderr)
-        scored_here = _score_outputs(log, scorer) if scorer is not None and folders else []
+        scored_here = _score_outputs(log, scorer) if scorer is not None else []
         logs.append(log)
         steps.append(_next_of_import(log, scored_here, is_new=bool(folders)))
         if json_:
@@ -478,7 +478,7 @@ def import_command(
             print(clean(f" imported suite {log.suite!r} from {log.format}, {count_words(len(log.runs), 'run')}"))
         else:
             print_step("next:", steps[-1])
-            rest_words = "" if folders else "; all of it was there already"
+            rest_words = "" if folders or scored_here else "; all of it was there already"
             print(clean(f"done: imported suite {log.suite!r} from {log.format}, {count_words(len(log.runs), 'run')}{rest_words}"))
     if json_:
         print(json.dumps(logs[0].to_json() if len(logs) == 1 else [log.to_json() for log in logs], indent=1))
@@ -512,14 +512,18 @@ def _compare_imported(logs: "Sequence[ForeignLog]") -> int:
 
 
 def _score_outputs(log: "ForeignLog", scorer: str) -> list[str]:
-    """Score the outputs of each run of a log, as further runs of its suite; return their names."""
+    """Score the outputs of each run of a log, as further runs of its suite unless they exist; return their names."""
     from evalsuite.reports.test_suite import TestSuite
 
     suite, names = TestSuite(log.suite), []
+    known = {entry.metadata.get("run_name") for entry in find_runs(suite=log.suite)}
     for run in log.runs:
+        if (name := f"{run.name} by {scorer}") in known:
+            names.append(name)
+            continue
         outputs = {row.key: row.output for row in run.cases}
         texts = [outputs.get(case.id, "") for case in suite.suite.test_cases]
-        names.append(suite.run(f"{run.name} by {scorer}", candidate_output_list=texts).name)
+        names.append(suite.run(name, candidate_output_list=texts).name)
     return names
 
 

@@ -122,20 +122,23 @@ def text_or_json(value: Any) -> str:
     return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def save_log(log: ForeignLog, scorer: str, root: Path = ROOT, *, name: str | None = None) -> tuple[ForeignLog, list[Path]]:
+def save_log(log: ForeignLog, scorer: str | None, root: Path = ROOT, *, name: str | None = None) -> tuple[ForeignLog, list[Path]]:
     """Save the log: its suite, made once, and each run that does not exist yet.
 
     Returns (the log with the names of its runs, the new folders). A log is recognised by its bytes, whatever its file name: existing runs
     of it keep their names, in the suite of the first import, or that of `name`. A run of another log keeps its name if that is free, else
-    the file's name is added.
+    the file's name is added. `scorer` None is that of an existing suite, else `string_match`.
 
     Raises:
-        SuiteError: a suite of that name has other cases.
+        SuiteError: a suite of that name has other cases, or another scorer.
     """
     entries = find_runs(root / RUNS_FOLDER.name)
     same = [entry for entry in entries if log.digest and entry.metadata.get("imported_digest") == log.digest]
     log = replace(log, suite=name or next((entry.suite for entry in same), log.suite))
-    suite = _suite_of(log, scorer, root)
+    suite = _suite_of(log, scorer or "string_match", root)
+    if scorer not in (None, suite.scorer):
+        hint = "give the import another name by --name: it is scored by its own scorer"
+        raise SuiteError(f"the suite {log.suite!r} exists and is scored by {suite.scorer}, not {scorer}", hint=hint)
     suite_runs = [entry.metadata for entry in entries if entry.metadata.get("suite_id") == suite.id]
     numbered = [metadata for metadata in suite_runs if log.digest and metadata.get("imported_digest") == log.digest]
     run_names = {str(metadata.get("imported_number")): metadata.get("run_name") for metadata in numbered}

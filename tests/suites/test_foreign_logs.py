@@ -11,6 +11,7 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.core.errors import EXIT_OK, EXIT_USAGE
+from evalsuite.runs.history import find_runs
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -135,6 +136,22 @@ def test_lm_eval_gives_a_run_for_each_filter(place: Path, capsys: pytest.Capture
     assert "line 3 cannot be read" in said.err
     assert main(["agree", "geo-strict", "geo-strict by string_match"]) == EXIT_OK
     assert main(["compare", "geo-strict", "geo-flexible"]) == EXIT_OK
+
+
+def test_outputs_are_scored_by_the_scorer_that_is_named(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A log that is there already is scored then, once; a suite of another scorer is refused before a run says that it was scored by it."""
+    (place / "samples_geo.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lm_eval()))
+    names = []
+    for _ in range(2):
+        assert main(["import", "samples_geo.jsonl", *(["--scorer", "string_match"] if names else [])]) == EXIT_OK
+        names.append({entry.metadata["run_name"] for entry in find_runs()})
+    assert names[1] - names[0] == {"geo-strict by string_match", "geo-flexible by string_match"}
+    assert main(["import", "samples_geo.jsonl", "--scorer", "string_match"]) == EXIT_OK
+    assert main(["import", "samples_geo.jsonl", "--scorer", "exact_match"]) == 2
+    assert "the suite 'geo' exists and is scored by string_match, not exact_match" in capsys.readouterr().err
+    assert {entry.metadata["run_name"] for entry in find_runs()} == names[1]
+    assert main(["import", "samples_geo.jsonl", "--scorer", "exact_match", "--name", "exact"]) == EXIT_OK
+    assert {result.scorer for entry in find_runs(suite="exact") for result in entry.results()} == {"exact_match"}
 
 
 def test_a_choice_between_continuations_is_the_likeliest(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
