@@ -193,9 +193,12 @@ def _brief_flips(comparison: "Comparison", candidate: "Candidate", everything: b
     if not flips:
         return
     has_answers = any(flip.answer_a or flip.answer_b for flip in flips)
-    flips_shown = flips if everything else flips[: MOST_ANSWERS if has_answers else MOST_FLIPS]
     n_won = sum((flip.gain or 0) > 0 for flip in flips)
-    counts = [count_words(n, "instance") + f" {word}" for n, word in ((len(flips) - n_won, "lost"), (n_won, "won")) if n]
+    # Half of the lines are for the won instances, if there are as many.
+    most, n_lost = MOST_ANSWERS if has_answers else MOST_FLIPS, len(flips) - n_won
+    n_lost_shown = min(n_lost, max(most // 2, most - n_won))
+    flips_shown = flips if everything else [*flips[:n_lost_shown], *flips[n_lost : n_lost + most - n_lost_shown]]
+    counts = [count_words(n, "instance") + f" {word}" for n, word in ((n_lost, "lost"), (n_won, "won")) if n]
 
     def reason(flip: "Paired") -> str:
         reasons = (flip.reason_b, flip.reason_a) if (flip.gain or 0) < 0 else (flip.reason_a, flip.reason_b)

@@ -32,7 +32,7 @@ def test_no_number_is_ever_cut(width: int) -> None:
 
 
 def test_a_brief_report_fits_a_screen() -> None:
-    """A report of ten flips takes at most 22 lines of 80 columns, lost ones first; the totals and the verdict stand last."""
+    """Ten flips take at most 22 lines of 80 columns, lost ones first and half of them won ones; totals and verdict stand last."""
     right, wrong = [1.0] * 7 + [0.0] * 3, [0.0] * 7 + [1.0] * 3
     found = compare([side("a", right), side("b", wrong)])
     lines = as_text(comparison_document(found, brief=True), width=80).splitlines()
@@ -42,6 +42,10 @@ def test_a_brief_report_fits_a_screen() -> None:
     assert [line.split()[1:4] for line in lines if line.startswith(" q")] == [["1", "->", "0"]] * 7 + [["0", "->", "1"]] * 3
     assert [line.split()[:4] for line in lines if line.startswith(" b ")][-1] == ["b", "70.0", "%", "30.0"]
     assert lines[-1].startswith("done: ")
+    for n_lost, n_won, shown in ((24, 19, 5), (24, 2, 8), (3, 30, 3), (4, 0, 4)):
+        found = compare([side("a", [1.0] * n_lost + [0.0] * n_won), side("b", [0.0] * n_lost + [1.0] * n_won)])
+        rows = [line.split()[1] for line in as_text(comparison_document(found, brief=True)).splitlines() if line.startswith(" q")]
+        assert rows == ["1"] * shown + ["0"] * min(n_won, 10 - shown)
 
 
 def test_answers_are_shown_where_there_are_any() -> None:
