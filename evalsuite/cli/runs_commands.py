@@ -76,8 +76,9 @@ def runs_list(
         tags = " ".join(f"#{tag}" for tag in entry.tags)
         print(clean(f"{entry.name}  {entry.suite}  {scores}  {part}{about} {tags}".rstrip()))
     if not entries:
-        filters = (("--suite", suite), ("--model", model), ("--tag", tag), ("--since", since), ("--until", until.rstrip("~")))
-        filter_words = " ".join(f"{option} {value!r}" for option, value in filters if value)
+        days = (("--since", since or None), ("--until", until.rstrip("~") or None))
+        filters = (("--suite", suite), ("--model", model), ("--tag", tag), *days)
+        filter_words = " ".join(f"{option} {value!r}" for option, value in filters if value is not None)
         n = len(find_runs(runs)) if filter_words else 0
         print(clean(f"none of {n} runs in {runs} matches {filter_words}" if n else f"no runs in {runs}"))
     _print_unreadable(runs, {entry.name for entry in entries})

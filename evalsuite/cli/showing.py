@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
-from evalsuite.cli import options as opt
 from evalsuite.cli.options import Option
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
@@ -123,7 +122,9 @@ def print_document(document: "Document", form: str = "text", *, last_line: str |
 class ComparisonGates:
     """Gates of candidates: the score of the last one, and each one's difference from the baseline."""
 
-    fail_under: opt.FailUnder = None
+    fail_under: Annotated[
+        float | None, Option("--fail-under", "--fail_under", help="exit 1 if the score of the last candidate is lower", metavar="0-1")
+    ] = None
     fail_on_regression: Annotated[bool, Option("--fail-on-regression", help="exit 1 if a candidate is worse at alpha")] = False
 
     def verdict(self, comparison: "Comparison") -> tuple[int, str]:

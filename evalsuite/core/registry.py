@@ -503,7 +503,10 @@ def _execute(path: Path, source: bytes) -> ModuleType:
 
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         line = (error.lineno if isinstance(error, SyntaxError) else frames and frames[-1].lineno) or 1
-        raise UsageError(f"{path}:{line}: {type(error).__name__}: {error}", hint="the plugin fails when it is imported") from error
+        if isinstance(error, EvalsuiteError):
+            raise UsageError(f"{path}:{line}: {error.message}", hint=error.hint) from error
+        hint = 'write @scorer(reads="text")' if "scorer() takes 0 positional" in str(error) else "the plugin fails when it is imported"
+        raise UsageError(f"{path}:{line}: {type(error).__name__}: {error}", hint=hint) from error
     finally:
         for name in sys.modules.keys() - imported:
             file = Path(str(getattr(sys.modules[name], "__file__", None)))

@@ -105,18 +105,21 @@ def help_of(entry: Scorer) -> Help:
 
 def scorer_help_text(about: Help, *, command: str = "") -> str:
     """Format the help of one scorer, `WIDTH` columns wide; `command` is the example as a command line."""
-    lines = [f"{about.name}: {about.summary}", f"reads {about.reads} (answer type: {about.answer_type})", ""]
-    lines += textwrap.wrap(about.says, WIDTH)
-    lines += textwrap.wrap(about.notes, WIDTH)
+    lines = [f"{about.name}: {about.summary}", f"reads {about.reads} (answer type: {about.answer_type})"]
+    # A plugin's summary is the first sentence of its docstring.
+    says = "" if about.says.rstrip(".") == about.summary.rstrip(".") else about.says
+    body = [*textwrap.wrap(says, WIDTH), *textwrap.wrap(about.notes, WIDTH)]
+    lines += ["", *body] if body else []
     for rule, text in about.rules.items():
         lines += ["", *_indent_lines(f" {rule:<10}", text)]
-    lines += ["", "parameters"]
-    width = max(len(parameter.name) for parameter in about.parameters) + 3
+    lines += ["", "parameters" if about.parameters else "no parameters"]
+    width = max((len(parameter.name) for parameter in about.parameters), default=0) + 3
     for parameter in about.parameters:
         kind = f"{parameter.type}, {f'default {parameter.default}' if parameter.default else 'required'}"
         lines += _indent_lines(f" {parameter.name:<{width}}", kind)
         lines += _indent_lines(" " * (width + 1), parameter.meaning)
-    lines += ["", "example, an entry of gold's `evaluation`", f" {json.dumps(about.example)}"]
+    if about.example:
+        lines += ["", "example, an entry of gold's `evaluation`", f" {json.dumps(about.example)}"]
     if command:
         lines += ["", "example, at the command line", f" {command}"]
     return "\n".join(lines) + "\n"

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -63,3 +64,18 @@ def test_an_unknown_name() -> None:
     assert said("scorers tabel_match", code=2) == (
         "error: unknown scorer 'tabel_match'\nhint: did you mean 'table_match'?\ntry: evalsuite scorers table_match\n"
     )
+
+
+def test_the_help_of_a_plugin_says_what_it_has(tmp_path: Path) -> None:
+    """A scorer of a few lines has a summary and perhaps parameters: no sentence twice, no empty example, no error without parameters."""
+    marked = "from evalsuite import scorer\n\n@scorer(reads='text')\n"
+    (tmp_path / "a.py").write_text(f'{marked}def loud(answer, *, gold: str):\n    """1 if it is loud."""\n    return 1\n')
+    (tmp_path / "b.py").write_text(f"{marked}def plain(answer):\n    return 1\n")
+    assert said("scorers", "loud", "--plugin", tmp_path / "a.py").splitlines() == [
+        "loud: 1 if it is loud.",
+        "reads a text (answer type: answer)",
+        "",
+        "parameters",
+        " gold   text, required",
+    ]
+    assert said("scorers", "plain", "--plugin", tmp_path / "b.py").endswith("\n\nno parameters\n")

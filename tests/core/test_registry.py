@@ -482,9 +482,10 @@ def test_a_neighbour_of_a_plugin_is_that_of_its_folder(own: Registry, tmp_path: 
         ("x = 1\nraise SystemExit(3)\n", "my.py:2: SystemExit: 3"),
         ("raise BaseException\n", "my.py:1: BaseException"),
         ("\nx = '\0'\n", "my.py:1: "),
+        ("from evalsuite import scorer\n@scorer\ndef x(p): ...\n", "my.py:2: TypeError: scorer() takes 0 positional"),
         (
             "from evalsuite.core.registry import scorer\n\nscorer(reads='nothing')\n",
-            "my.py:3: UsageError: reads cannot be 'nothing'",
+            "my.py:3: reads cannot be 'nothing'",
         ),
         (
             "from evalsuite.core.registry import scorer\n@scorer(reads='text')\ndef odd(prediction: 'Absent'): ...\n",

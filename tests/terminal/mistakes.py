@@ -208,6 +208,7 @@ explain nope --run one | no instance 'nope' in gold | IDS
 bundle nope --run one | no instance 'nope' in gold | IDS
 gold audit gold --only nope | no instance 'nope' in gold | IDS
 gold errata gold --entry nope | no instance 'nope' in gold | IDS
+runs list --tag ''                                      -> 0 | none of 2 runs in .evalsuite/runs matches --tag ''
 runs list --suite 'zzz*'                                -> 0 | none of 2 runs in .evalsuite/runs matches --suite 'zzz*'
 sql "select * from result" | Table with name result does not exist | results
 sql "drop table results" | only one SELECT statement is allowed | tables: runs, results, fields
