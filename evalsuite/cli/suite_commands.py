@@ -276,22 +276,21 @@ def suite_show(name: SuiteName) -> int:
     """Show a suite: its properties, its first cases, and its runs."""
     suite = load_suite(name)
     rows = [("name", suite.name), ("id", suite.id), ("description", suite.description), ("scorer", ", ".join(suite.scorers))]
-    configs = {scorer: dict(suite.method(scorer).get("config", {})) for scorer in suite.scorers}
-    rows += [
-        ("config", str(configs if len(configs) > 1 else configs[suite.scorer])),
-        ("created", suite.created_at),
-        ("updated", suite.updated_at),
-    ]
+    configs = {scorer: config for scorer in suite.scorers if (config := suite.method(scorer).get("config"))}
+    config = configs.get(suite.scorer, {}) if len(suite.scorers) == 1 else configs
+    rows += [("config", json.dumps(config) if config else ""), ("created", suite.created_at), ("updated", suite.updated_at)]
     rows += [("cases", str(len(suite.test_cases))), ("folder", str(folder_of(name)))]
     for label, text in rows:
-        print(f" {label:<12} {clean(text)}")
+        if text:
+            print(f" {label:<12} {clean(text)}")
     for case in suite.test_cases[:5]:
         print(clean(f" case         {case.input[:70]} -> {(case.reference_output or '')[:50]}"))
     for entry in find_runs():
         if entry.metadata.get("suite_id") == suite.id:
             raw = entry.run.get("summary", {}).get("raw")
             score = f"mean {raw['mean']:.4g}" if raw else "not judged" if entry.score is None else percent(entry.score)
-            print(clean(f" run          {entry.metadata.get('run_name', entry.name)}  {score}  {entry.metadata.get('model_name', '')}"))
+            about = f"{entry.metadata.get('run_name', entry.name)}  {score}  {entry.metadata.get('model_name', '')}"
+            print(clean(f" run          {about}".rstrip()))
     return EXIT_OK
 
 

@@ -339,12 +339,12 @@ def _cut(text: str, width: int) -> str:
 def _print_below(screen: Screen, texts: Sequence[tuple[str, str, str]]) -> None:
     """Print the texts of a row on one line below it, each cut to its share of the width; in full if not on a terminal."""
     room = screen.width - _INDENT - sum(len(label) + 1 for label, *_ in texts) - 3 * (len(texts) - 1)
+    wholes = [clean(" ".join(text.split())) for _, text, _ in texts]
+    shares = _shares([cell_len(whole) for whole in wholes], room)
     parts = [Styled(" " * _INDENT)]
-    for n_left, (label, text, other) in zip(range(len(texts), 0, -1), texts, strict=True):
+    for whole, share, (label, _, other) in zip(wholes, shares, texts, strict=True):
         words_above = {_bare_word(word) for word in other.split()}
-        whole = clean(" ".join(text.split()))
-        lines = whole if screen.is_whole else _cut(whole, max(4, room // n_left))
-        room -= 0 if screen.is_whole else cell_len(lines)
+        lines = whole if screen.is_whole else _cut(whole, share)
         parts += [Styled(" · ", "dim")] if len(parts) > 1 else []
         parts.append(Styled(f"{label} ", "dim"))
         n_free = len(lines)
@@ -357,6 +357,15 @@ def _print_below(screen: Screen, texts: Sequence[tuple[str, str, str]]) -> None:
             parts.append(Styled(lines[len(lines) - n_free : end], style))
             n_free -= len(piece)
     screen.line(*parts)
+
+
+def _shares(lengths: Sequence[int], room: int) -> list[int]:
+    """Return the width of each text: equal parts, and what short texts leave is for the long ones."""
+    shares = [0] * len(lengths)
+    for n_left, at in zip(range(len(lengths), 0, -1), sorted(range(len(lengths)), key=lengths.__getitem__), strict=True):
+        shares[at] = min(lengths[at], max(4, room // n_left))
+        room -= shares[at]
+    return shares
 
 
 def _bare_word(word: str) -> str:

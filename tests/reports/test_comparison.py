@@ -49,12 +49,16 @@ def test_a_brief_report_fits_a_screen() -> None:
 
 
 def test_answers_are_shown_where_there_are_any() -> None:
-    """The line of both answers follows an answer that is a text, and none that is a file on both sides."""
+    """The line of both answers follows an answer that is a text, and none that is a file on both sides; a short one leaves its room."""
     found = compare([side("a", [1.0, 1.0]), side("b", [0.0, 0.0])])
     text, file = found.candidates[0].flips
     flips = (replace(text, answer_a="Paris", answer_b=""), replace(file, answer_a="", answer_b=""))
     shown = as_text(comparison_document(replace(found, candidates=(replace(found.candidates[0], flips=flips),)), brief=True))
     assert [line.strip() for line in shown.splitlines() if line.strip().startswith("a ") and "·" in line] == ["a Paris · b -"]
+    for answers in (("The capital of Canada is Ottawa, in Ontario", "Toronto"), ("Toronto", "The capital of Canada is Ottawa, in Ontario")):
+        flips = (replace(text, answer_a=answers[0], answer_b=answers[1]),)
+        shown = as_text(comparison_document(replace(found, candidates=(replace(found.candidates[0], flips=flips),)), brief=True), width=64)
+        assert f"   a {answers[0]} · b {answers[1]}\n" in shown
 
 
 def test_the_seed_and_the_tests_are_printed() -> None:
