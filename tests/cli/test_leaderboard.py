@@ -155,6 +155,14 @@ def test_broken_submissions_are_rows(place: Path) -> None:
     assert rank("subs/alice subs/empty -q", code=1).startswith("done: 1 submission ranked (0 new, 1 reused), 1 could not be")
 
 
+def test_a_submission_without_an_id_of_gold_is_named(place: Path) -> None:
+    """Its 0 % may come from ids in another case, so a note says how to look; names that are replaced stay so."""
+    text_submission(place / "subs" / "upper", GEO_001="Paris", GEO_002="Rome")
+    note = "without an answer to any instance (`evalsuite validate FOLDER` says why): "
+    assert f"note           {note}upper\n" in said("leaderboard", "subs")
+    assert "upper" not in said("leaderboard", "subs", "--anonymise")
+
+
 def test_what_cannot_be_ranked_may_be_saved(place: Path) -> None:
     """A run under other rules is found out when the new submissions are scored: they are saved, so the exit code is not 2."""
     rank("subs/alice")

@@ -36,7 +36,7 @@ from evalsuite.analysis.leaderboard.pairing import (
 from evalsuite.analysis.leaderboard.reliability import ModelSamples, models_of, newest_samples
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import DiskCache
-from evalsuite.core.errors import EvalsuiteError, GoldError, MachineError, UsageError, count_words, did_you_mean, write_error
+from evalsuite.core.errors import EvalsuiteError, GoldError, MachineError, UsageError, count_words, did_you_mean, join_names, write_error
 from evalsuite.core.status import FAULTY, LEVELS, STATUSES, UNJUDGED
 from evalsuite.gold.suite_yaml import yaml_nodes
 from evalsuite.readers.gold_files import find_spec, gold_hash
@@ -182,7 +182,7 @@ def make_leaderboard(
         by=by,
         by_direction={name: direction_of([name]) if by == "scorer" else table.direction for name in parts} | further_directions(table.runs),
         forced=tuple(forced),
-        notes=(*notes, *_notes_on(table, over, len(ranked)), *table.notes),
+        notes=(*notes, *_notes_on(table, over, len(ranked), rows), *table.notes),
         confidence=CONFIDENCE,
         n_new=sum(entry.is_new for entry in entries),
         n_reused=sum(not entry.is_new and not entry.is_run for entry, _ in runs),
@@ -231,8 +231,10 @@ def _description(table: SharedInstances) -> dict[str, Any]:
     }
 
 
-def _notes_on(table: SharedInstances, over: SharedInstances, n_ranked: int) -> Iterator[str]:
+def _notes_on(table: SharedInstances, over: SharedInstances, n_ranked: int, rows: Sequence[RankedRow]) -> Iterator[str]:
     """Yield what a reader has to know of a ranking `over` some of a table's instances."""
+    if empty := [row.name for row in rows if row.n_handed_in == 0]:
+        yield f"without an answer to any instance (`evalsuite validate FOLDER` says why): {join_names(empty)}"
     if len(over.ids) < len(table.ids):
         yield f"ranked over the {len(over.ids)} of {len(table.ids)} instances on which each of them was judged"
     if few := over.cluster_note(n_ranked, 1 - CONFIDENCE):
