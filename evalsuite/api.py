@@ -217,6 +217,8 @@ def checked_scorer(name: str, parameters: Mapping[str, Any]) -> Scorer:
 
 
 def _judge(client: "Judge | Mapping[str, Any] | None") -> "Judge | None":
+    if isinstance(client, str | os.PathLike):
+        raise UsageError(f"judge cannot be {client!r}", hint="an evalsuite.Judge, or the keys of `judge` in suite.yaml")
     if not isinstance(client, Mapping):
         return client
     from evalsuite.scorers.judge import Judge, read_settings

@@ -88,6 +88,8 @@ def test_texts_stand_for_ids_and_parts(place: Path) -> None:
         run.write("x.docx")
     with pytest.raises(FaultError) as lost:
         evalsuite.score("table_match", "nosuch.csv", gold="nosuch.csv")
+    with pytest.raises(UsageError, match=r"judge cannot be 'judge\.yaml'"):
+        evalsuite.score("llm_judge", "a", gold="b", judge="judge.yaml")  # type: ignore[arg-type]
     assert lost.value.__notes__ == ["MISSING_FILE: nosuch.csv: the file is not there"]
 
 

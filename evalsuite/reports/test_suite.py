@@ -311,12 +311,12 @@ class TestSuite:
         config: Mapping[str, Any] | None = None,
         judge: Mapping[str, Any] | None = None,
         allow_empty: bool = False,
-        root: Path = ROOT,
+        root: str | Path = ROOT,
     ) -> None:
         if client is not None:
             raise UsageError("suites have no client, they are stored in files", hint="leave `client` out; `root` is their folder")
         check_name(name)
-        self._root = root
+        self._root = Path(root)
         scorers, config = parse_scorers(scoring_method, config)
         cases = reference_data_of(
             reference_data, reference_data_path, input_text_list, reference_output_list, input_column, reference_column, allow_empty

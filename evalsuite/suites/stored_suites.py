@@ -588,7 +588,7 @@ def reference_data_of(
     if source is None:
         if inputs is None:
             return None
-        inputs, references = list(inputs), None if references is None else list(references)
+        inputs, references = _as_list(inputs, "input"), None if references is None else _as_list(references, "reference")
         check_lengths(inputs=inputs, references=references)
         return CaseData(all_texts(inputs, what="input"), references_of(references))
     data = read_columns(source)
@@ -623,7 +623,7 @@ def candidates_of(
     if source is None:
         if outputs is None:
             raise UsageError("no candidate data given", hint="candidate_data, candidate_data_path or candidate_output_list")
-        outputs, contexts = list(outputs), None if contexts is None else list(contexts)
+        outputs, contexts = _as_list(outputs, "candidate"), None if contexts is None else _as_list(contexts, "context")
         if check_lengths(candidates=outputs, contexts=contexts) != n:
             raise UsageError(
                 f"{count_words(len(outputs), 'candidate')} for {count_words(n, 'test case')}",
@@ -717,6 +717,13 @@ def check_lengths(**lists: Sequence[Any] | None) -> int:
     if n == 0:
         raise UsageError("there is no test case", hint="a suite needs at least one row")
     return n
+
+
+def _as_list(values: Iterable[Any], what: str) -> list[Any]:
+    """Return the values as a list. Raises `UsageError` for one text, of which each character would be a value."""
+    if isinstance(values, str):
+        raise UsageError(f"the {what} list is one text", hint="a list with one text for each test case")
+    return list(values)
 
 
 def all_texts(values: Sequence[Any], *, what: str) -> list[str]:

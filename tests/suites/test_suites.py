@@ -64,7 +64,7 @@ def test_everything_said_of_a_suite_and_a_run_is_kept(tmp_path: Path) -> None:
 def test_a_suite_is_reloaded_by_name_alone(tmp_path: Path) -> None:
     """The name is enough; equal data and the same scorer may be given again."""
     made = capitals(tmp_path)
-    assert TestSuite("capitals", root=tmp_path).suite == made.suite
+    assert TestSuite("capitals", root=str(tmp_path)).suite == made.suite
     assert capitals(tmp_path).suite == made.suite
 
 
@@ -94,6 +94,8 @@ def test_what_differs_from_the_stored_suite_is_an_error(tmp_path: Path, argument
         ({"input_text_list": ["a"]}, UsageError, "string_match compares with a reference output, and none was given"),
         ({"reference_data_path": "data.odt"}, UsageError, "its ending is none of"),
         ({"input_text_list": ["a", "b"], "reference_output_list": ["x", None]}, UsageError, "some references are null and some are not"),
+        ({"input_text_list": "ab", "reference_output_list": ["x", "y"]}, UsageError, "the input list is one text"),
+        ({"input_text_list": ["a", "b"], "reference_output_list": "xy"}, UsageError, "the reference list is one text"),
         ({"input_text_list": ["a", 2], "reference_output_list": ["x", "y"]}, UsageError, "entry 2 of the input list is int, not text"),
         ({"reference_data": Frame({"prompt": ["a"], "reference_output": ["x"]})}, UsageError, "the data has no input column 'input'"),
         ({"reference_data": Frame({"input": ["a"]}), "reference_column": "ref"}, UsageError, "the data has no reference column 'ref'"),
@@ -121,6 +123,8 @@ def test_a_suite_that_cannot_be_made_says_why(tmp_path: Path, arguments: dict[st
     ("arguments", "message"),
     [
         ({"candidate_output_list": ["a", "b", None]}, "entry 3 of the candidate list is NoneType, not text"),
+        ({"candidate_output_list": "abc"}, "the candidate list is one text"),
+        ({"candidate_output_list": ["a", "b", "c"], "context_list": "xyz"}, "the context list is one text"),
         ({"candidate_output_list": ["a", "b", "c"], "context_list": ["x"]}, "3 candidates, 1 contexts"),
         ({"candidate_data": Frame({"output": ["a"]})}, "the data has no candidate column 'candidate_output'"),
         (
