@@ -51,6 +51,12 @@ _LOOPBACK = "127.0.0.1"
 _DAY = re.compile(r"\d{4}(-?\d{2}){0,2}")
 
 
+def _filter_words(*values: str | None) -> str:
+    """Return the filters of `runs list` as they are typed; an empty text is a filter too."""
+    options = ("--suite", "--model", "--tag", "--since", "--until")
+    return " ".join(f"{option} {value!r}" for option, value in zip(options, values, strict=True) if value is not None)
+
+
 def runs_list(
     runs: opt.RunsFolder = opt.RUNS,
     suite: Annotated[str | None, Option(help="only runs of suites that match the pattern", metavar="GLOB")] = None,
@@ -76,9 +82,7 @@ def runs_list(
         tags = " ".join(f"#{tag}" for tag in entry.tags)
         print(clean(f"{entry.name}  {entry.suite}  {scores}  {part}{about} {tags}".rstrip()))
     if not entries:
-        days = (("--since", since or None), ("--until", until.rstrip("~") or None))
-        filters = (("--suite", suite), ("--model", model), ("--tag", tag), *days)
-        filter_words = " ".join(f"{option} {value!r}" for option, value in filters if value is not None)
+        filter_words = _filter_words(suite, model, tag, since or None, until.rstrip("~") or None)
         n = len(find_runs(runs)) if filter_words else 0
         print(clean(f"none of {n} runs in {runs} matches {filter_words}" if n else f"no runs in {runs}"))
     _print_unreadable(runs, {entry.name for entry in entries})

@@ -499,14 +499,7 @@ def _execute(path: Path, source: bytes) -> ModuleType:
     except FaultError as fault:
         sys.modules.pop(module.__name__, None)
         error = fault.__cause__ or fault
-        import traceback
-
-        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-        line = (error.lineno if isinstance(error, SyntaxError) else frames and frames[-1].lineno) or 1
-        if isinstance(error, EvalsuiteError):
-            raise UsageError(f"{path}:{line}: {error.message}", hint=error.hint) from error
-        hint = 'write @scorer(reads="text")' if "scorer() takes 0 positional" in str(error) else "the plugin fails when it is imported"
-        raise UsageError(f"{path}:{line}: {type(error).__name__}: {error}", hint=hint) from error
+        raise _import_error(path, error) from error
     finally:
         for name in sys.modules.keys() - imported:
             file = Path(str(getattr(sys.modules[name], "__file__", None)))
@@ -514,6 +507,18 @@ def _execute(path: Path, source: bytes) -> ModuleType:
             if file.is_relative_to(folder) and not is_installed:
                 _NEIGHBOURS[name] = file, _digest_of(file)
     return module
+
+
+def _import_error(path: Path, error: BaseException) -> UsageError:
+    """Return the error of a plugin file that fails when it is imported, with its line."""
+    import traceback
+
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    line = (error.lineno if isinstance(error, SyntaxError) else frames and frames[-1].lineno) or 1
+    if isinstance(error, EvalsuiteError):
+        return UsageError(f"{path}:{line}: {error.message}", hint=error.hint)
+    hint = 'write @scorer(reads="text")' if "scorer() takes 0 positional" in str(error) else "the plugin fails when it is imported"
+    return UsageError(f"{path}:{line}: {type(error).__name__}: {error}", hint=hint)
 
 
 def _digest_of(file: Path) -> str:
