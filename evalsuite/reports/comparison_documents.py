@@ -277,8 +277,8 @@ def _shift_section(comparison: "Comparison", candidate: "Candidate", everything:
     columns: list[Column[ScoreShift]] = [
         Column(name="scores of", words=lambda s: s.name or "(root)", role="name"),
         Column(name="n", words=lambda s: str(s.n_a) if s.n_a == s.n_b else f"{s.n_a}, {s.n_b}", is_number=True),
-        Column(name="baseline", title=clean(comparison.baseline), words=lambda s: percent(s.mean_a), is_number=True),
-        Column(name="score", title=clean(candidate.label), words=lambda s: percent(s.mean_b), is_number=True),
+        Column(name="baseline", title=clean(comparison.baseline), words=lambda s: _own_mean(s, s.mean_a), is_number=True),
+        Column(name="score", title=clean(candidate.label), words=lambda s: _own_mean(s, s.mean_b), is_number=True),
         Column(name="distance", words=lambda s: f"{s.distance:.3f}", is_number=True),
         Column(name="p", words=lambda s: p_value(s.p), is_number=True),
         Column(name="p_adjusted", title=f"p (Holm, {family})", words=lambda s: p_value(s.p_adjusted), is_number=True),
@@ -337,7 +337,7 @@ def _difference_columns(
     ]
 
 
-def _own_mean(row: "PairedDifference", value: float | None) -> str:
+def _own_mean(row: "PairedDifference | ScoreShift", value: float | None) -> str:
     """Format a mean as percent, or on the metric's own scale; a dash for none."""
     return "-" if value is None else f"{value:.4g}" if row.is_raw else percent(value)
 

@@ -39,7 +39,7 @@ from evalsuite.analysis.leaderboard.pairing import (
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UsageError, count_words
 from evalsuite.core.import_ref import NDArray, np
-from evalsuite.core.status import ZERO, check_level, default_level, raw_value, shows
+from evalsuite.core.status import ZERO, check_level, default_level, own_scale_scorers, raw_value, shows
 from evalsuite.core.types import Result, Rule
 from evalsuite.runs.corrected_scores import HumanEstimate, human_difference
 from evalsuite.stats.intervals import CELLS_AT_ONCE, ONE_CLUSTER, Interval, cluster_totals, clustered_interval, few_clusters_note
@@ -210,8 +210,9 @@ class ScoreShift:
     """How far the scores of one field (or scorer) moved from a to b.
 
     `distance` in [0, 1] is the area between both cumulative distributions (Wasserstein's first distance): 0.1 means that scores moved by
-    ten points on average. `p` comes from exchanging a and b within instances (with clusters: within whole clusters), or, if no instance is
-    in both, between all of them: exact up to 13 instances or clusters that differ, else drawn.
+    ten points on average. Means and distances of values `is_raw` are on a metric's own scale. `p` comes from exchanging a and b within
+    instances (with clusters: within whole clusters), or, if no instance is in both, between all of them: exact up to 13 instances or
+    clusters that differ, else drawn.
     """
 
     name: str
@@ -225,6 +226,7 @@ class ScoreShift:
     paired: bool = True
     seed: int | None = None
     n_resamples: int | None = None
+    is_raw: bool = False
 
 
 def score_shift(
@@ -402,15 +404,17 @@ def score_shifts(base: RunSide, other: RunSide, how: PairingOptions, cluster_of:
     else:
         left, right = (_scores_by_column(side, how, with_fields=by_fields and not pairs) for side in (base, other))
         shifts = [score_shift(name, left[name], right[name], clusters=cluster_of) for name in left if name in right]
-    return tuple(sorted((shift for shift in shifts if shift is not None), key=lambda shift: shift.p))
+    found = [replace(shift, is_raw=how.raw) for shift in shifts if shift is not None]
+    return tuple(sorted(found, key=lambda shift: shift.p))
 
 
 def _scores_by_column(side: RunSide, how: PairingOptions, *, with_fields: bool) -> dict[str, dict[str, float]]:
     """Return scorer (or path) -> instance id -> score of one side alone."""
     by_column: dict[str, dict[str, float]] = {}
+    own_scale = set() if how.raw else own_scale_scorers(side.results.values())
     for name, result in side.results.items():
         value = how.value(result)
-        if value is None:
+        if value is None or result.scorer in own_scale:
             continue
         fields = fields_of(result) if with_fields else {}
         for key, score in {path: numbers[2] for path, numbers in fields.items()}.items() if fields else [(result.scorer or "", value)]:

@@ -15,7 +15,19 @@ from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, UsageError, count_words, did_you_mean
 from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.core.registry import UnknownScorerError
-from evalsuite.core.status import FAULTY, UNGRADED, UNJUDGED, ZERO, kind_of, own_value, raw_value, redact, results_by, scorers_of, shows
+from evalsuite.core.status import (
+    FAULTY,
+    UNGRADED,
+    UNJUDGED,
+    ZERO,
+    kind_of,
+    own_scale_scorers,
+    own_value,
+    redact,
+    results_by,
+    scorers_of,
+    shows,
+)
 from evalsuite.core.types import Result, Rule
 from evalsuite.gold.spec import NOTHING, Exchange, Exchanges, exchanges_of
 from evalsuite.readers.gold_files import read_gold_files
@@ -452,15 +464,18 @@ class PairingOptions:
 def choose_scale(shared: Sequence[Pair], how: PairingOptions) -> tuple[list[Pair], PairingOptions]:
     """Return the pairs that were judged on both sides, and the options with the scale of the comparison.
 
-    Raw values are compared if no pair has scores and some side has values of a metric without bounds.
+    Raw values are compared if no other scorer has scored an answer; else the instances of their scorers are in no pair, as in no score.
     """
+    ranged = pairs_with_range(shared)
+    if len(ranged) < len(shared) and not any("scored" in (a.status, b.status) for a, b in ranged):
+        how, ranged = replace(how, raw=True), list(shared)
+    return [(a, b) for a, b in ranged if how.value(a) is not None and how.value(b) is not None], how
 
-    def judged_pairs() -> list[Pair]:
-        return [(a, b) for a, b in shared if how.value(a) is not None and how.value(b) is not None]
 
-    if not any(a.status == b.status == "scored" for a, b in judged_pairs()):
-        how = replace(how, raw=any(raw_value(result) is not None for pair in shared for result in pair))
-    return judged_pairs(), how
+def pairs_with_range(shared: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs of scorers that give scores, and no values on a scale of their own."""
+    own_scale = own_scale_scorers(result for pair in shared for result in pair)
+    return [(a, b) for a, b in shared if not own_scale & {a.scorer, b.scorer}]
 
 
 def is_lower_better(pairs: Sequence[Pair], *, raw: bool = False) -> bool:
@@ -574,7 +589,7 @@ def difference_bounds(shared: Sequence[Pair], how: PairingOptions) -> tuple[floa
 
     None if all of them were judged.
     """
-    values = [(how.value(a), how.value(b)) for a, b in shared if raw_value(a) is None is raw_value(b)]
+    values = [(how.value(a), how.value(b)) for a, b in pairs_with_range(shared)]
     if all(None not in pair for pair in values):
         return None
     low = sum((0.0 if b is None else b) - (1.0 if a is None else a) for a, b in values)

@@ -130,18 +130,29 @@ def test_values_without_a_range_are_no_zeros_beside_scores(place: Path, capsys: 
     lines = [{"instance_id": name, "evaluation": {"func": func, "parameters": {}}} for name, func in checks.items()]
     (place / "gold").mkdir()
     (place / "gold/x_eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    for sub, answers in (("one", {"a": 10, "b": 5, "c": 7}), ("two", {"a": 10, "b": 5, "c": 9, "d": 2})):
+    for sub, answers in (
+        ("one", {"a": 10, "b": 5, "c": 7}),
+        ("two", {"a": 10, "b": 5, "c": 9, "d": 2}),
+        ("three", {"a": 10}),
+        ("four", {"b": 10, "d": 1}),
+    ):
         rows = [{"instance_id": name, "answer_type": "answer", "answer_or_path": "w " * n} for name, n in answers.items()]
         (place / sub).mkdir()
         (place / sub / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         run = called(capsys, ["run", sub, "--plugin", "own.py", "--out", f"runs/{sub}", "--isolation", "none"])
-        assert run[-1] == "done: 75.0 % (no gate set)"
+        assert run[-1].startswith("done: 75.0 %") or sub in ("three", "four")
     runs = ["runs/one", "runs/two"]
     board = json.loads("\n".join(called(capsys, ["leaderboard", *runs, "--plugin", "own.py", "--json"])))
     assert [(row["rank"], row["score"], row["n_judged"]) for row in board["rows"]] == [(1, 0.75, 2), (1, 0.75, 2)]
     assert "in no score: 2 instances measured on a scale without a range" in board["notes"]
     candidate = json.loads("\n".join(called(capsys, ["compare", *runs, "--json"])))["candidates"][0]
     assert (candidate["unjudged"], candidate["bounds"]) == (["d"], None)
+    words = ["compare", "runs/one", "runs/three", "runs/four", "--shift", "--json"]
+    for candidate in json.loads("\n".join(called(capsys, words)))["candidates"]:
+        assert (candidate["total"]["n"], candidate["total"]["b"], candidate["total"]["is_raw"]) == (2, 0.5, False)
+        assert [(shift["name"], shift["mean_a"]) for shift in candidate["shift"]] == [("marks", 0.75)]
+    candidate = json.loads("\n".join(called(capsys, ["compare", "runs/three", "runs/four", "--json"])))["candidates"][0]
+    assert (candidate["total"]["n"], candidate["total"]["wins"], candidate["total"]["losses"]) == (2, 1, 1)
     samples = json.loads("\n".join(called(capsys, ["samples", *runs, "--json"])))
     assert (samples["models"][0]["mean"], samples["models"][0]["n_questions"], samples["notes"]) == (0.75, 2, [])
     assert "left out: 1 measured on a scale without a range in one" in called(capsys, ["agree", *runs])
@@ -188,6 +199,11 @@ def test_samples_and_questions_read_the_values(place: Path, capsys: pytest.Captu
         suite.run(name, candidate_output_list=outputs)
     total = json.loads("\n".join(called(capsys, ["compare", "one+two", "three", "--json"])))["candidates"][0]["total"]
     assert (total["a"], total["b"], total["is_raw"]) == (2.0, 2.5, True)
+    (shift,) = json.loads("\n".join(called(capsys, ["compare", "one", "three", "--shift", "--json"])))["candidates"][0]["shift"]
+    assert (shift["mean_a"], shift["mean_b"], shift["distance"], shift["is_raw"]) == (1.5, 2.5, 1.0, True)
+    assert any(
+        line.split()[:5] == ["length", "2", "1.5", "2.5", "1.000"] for line in called(capsys, ["compare", "one", "three", "--shift"])
+    )
     listed = called(capsys, ["sql", "SELECT score, raw, n_judged, n_gold FROM runs ORDER BY raw"])
     assert [line.split("\t") for line in listed[1:]] == [["", "1.5", "2", "2"], ["", "2.5", "2", "2"], ["", "2.5", "2", "2"]]
     assert called(capsys, ["sql", "SELECT count(score), sum(raw) FROM results"])[1:] == ["0\t13.0"]

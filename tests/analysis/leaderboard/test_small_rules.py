@@ -405,7 +405,7 @@ def test_a_comparison_names_the_rules_it_was_made_under() -> None:
 DEFAULTS: dict[Any, str] = {
     PairedDifference: "wins=0 ties=0 losses=0 lower_is_better=False is_raw=False",
     Plan: "difference=0.0 alpha=0.05 size=1.0",
-    ScoreShift: "paired=True",
+    ScoreShift: "paired=True is_raw=False",
     Candidate: "is_regression=False",
     Comparison: "level='cells' n_unapplied=0 seed=12345 n_resamples=10000",
     RunSide: "rules='official' clusters=() hidden=False n_instances=0 n_unapplied=0",
