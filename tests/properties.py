@@ -39,7 +39,7 @@ def read_constants(files: Iterable[Path]) -> None:
 
     Each process would parse the whole package at its first property. With another Hypothesis it may do so.
     """
-    with suppress(ImportError):
+    with suppress(Exception):
         from hypothesis.internal.constants_ast import constants_from_module
 
         for file in files:
