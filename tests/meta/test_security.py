@@ -54,7 +54,7 @@ TESTS = {
     "Gold cannot allow": "scorers/metrics/test_python_unit_testing.py::test_gold_cannot_give_the_permission",
     "outside of the checkout": "cli/test_action.py::test_no_module_of_the_checkout_is_imported",
     "GITHUB_WORKSPACE": "cli/test_action.py::test_reports_are_written_through_no_link",
-    "Only you can use the viewer": "reports/viewer/test_app.py::test_a_foreign_host_is_refused",
+    "can use the viewer": "reports/viewer/test_app.py::test_a_foreign_host_is_refused",
     "Showing a run executes": "attacks/test_stranger.py::test_the_folder_that_the_user_names_is_executed",
     "only a saved run names": "attacks/test_stranger.py::test_no_command_executes_code_that_only_a_run_names",
     "`report`, `export`, `view`": "attacks/test_stranger.py::test_no_command_executes_code_that_only_a_run_names",
@@ -76,6 +76,7 @@ TESTS = {
     "Programs inside trees": "scorers/metrics/test_python_unit_testing.py::test_in_a_tree_it_needs_permission_too",
     "`official` keeps the reference's rules": "conformance/test_recorded_data.py::test_spider2",
     "refuses those that it detects": "conformance/test_spider2_strict.py::test_strict_refuses_what_is_wrong",
+    "Such answers meet no": "cli/test_unjudged.py::test_an_answer_without_a_value_passes_no_gate",
     "unless `--reveal": "cli/test_report.py::test_gold_is_shown_at_cells_only",
     "finds no gold and no secret": "sandbox/test_fork_ahead.py::test_no_variable_of_the_environment_reaches_a_worker",
     "is read as it is at that moment": "readers/test_submission_files.py::test_a_run_stands_for_the_bytes_that_it_read",
@@ -97,6 +98,7 @@ WARNINGS = [
     ),
     *("nothing kills them at a time limit", "the rights of your account", "Even with it", "in a container", "Score a copy"),
     "an untrusted gold database",
+    *("It has no password", "An answer without a value", "only lists them"),
 ]
 
 
