@@ -462,7 +462,11 @@ def _refusal_of_error(request: Request, error: Exception) -> Response:
 def _http_fault(request: Request, error: Exception) -> Response:
     status = int(getattr(error, "status_code", 500))
     words = {404: "there is no such page", 405: "this page is read only: GET and HEAD"}.get(status, "the viewer failed on this page")
-    return _refusal(request, status, words, "the terminal that runs the viewer shows more" if status >= 500 else "")
+    response = _refusal(request, status, words, "the terminal that runs the viewer shows more" if status >= 500 else "")
+    if status >= 500:
+        # It passes no `HostCheck`.
+        response.headers.update(HEADERS)
+    return response
 
 
 def _refusal(request: Request, status: int, message: str, hint: str) -> Response:

@@ -1,6 +1,7 @@
 """The viewer answers only allowed requests, its pages load only allowed files, and the command starts and fails cleanly."""
 
 import builtins
+import json
 import shutil
 import socket
 import subprocess
@@ -196,13 +197,15 @@ def test_each_scorer_of_several_has_its_column_and_its_reason(tmp_path: Path) ->
 
 
 def test_a_damaged_run_is_one_line_beside_the_others(tmp_path: Path) -> None:
-    """What cannot be read is named, on its own page and on those of its suite, and the other runs are listed there."""
+    """What cannot be read is named, on its own page and on those of its suite, and the other runs are listed there. A run without a number
+    of gold's instances is shown.
+    """
     gold(tmp_path / "gold")
     handed_in = submission(tmp_path / "s", text="Paris", number="42", people="700")
     runs = tmp_path / ".evalsuite" / "runs"
-    whole, cut, other, lost, gone_file = (str(runs / f"20260101-00000{n}-demo") for n in range(5))
+    whole, cut, other, lost, gone_file, bare = (str(runs / f"20260101-00000{n}-demo") for n in range(6))
     assert main(["run", str(handed_in), "--gold", str(tmp_path / "gold"), "--out", whole, "--quiet", "--isolation", "none"]) == 0
-    for folder in (cut, other, lost, gone_file):
+    for folder in (cut, other, lost, gone_file, bare):
         shutil.copytree(whole, folder)
     # A disk that fails: a regular file that cannot be read.
     for path in (Path(lost, "results.jsonl"), Path(gone_file, "run.json")):
@@ -210,6 +213,9 @@ def test_a_damaged_run_is_one_line_beside_the_others(tmp_path: Path) -> None:
         path.symlink_to("/proc/self/mem")
     results = Path(cut, "results.jsonl")
     results.write_text(results.read_text()[:-40])
+    run = json.loads(Path(bare, "run.json").read_text())
+    del run["gold"]["n_instances"]
+    Path(bare, "run.json").write_text(json.dumps(run))
     Path(other, "run.json").write_text("{}")
     [suite] = open_library(runs, {}).suites()
     with served(tmp_path) as address:
@@ -223,6 +229,21 @@ def test_a_damaged_run_is_one_line_beside_the_others(tmp_path: Path) -> None:
     assert [pages[path].status for path in pages] == [404, 200, 200]
     for path, page in pages.items():
         assert page.body.count(f"{Path(cut).name}&#39; is damaged") == 1, path
-        assert f'href="/runs/{Path(whole).name}"' in page.body, path
+        assert all(f'href="/runs/{Path(run_folder).name}"' in page.body for run_folder in (whole, bare)), path
     assert (shown.status, gone.status) == (200, 404)
     assert "is damaged" in gone.body
+
+
+def test_the_page_of_a_failure_has_the_headers_of_the_others(tmp_path: Path) -> None:
+    """It passes no middleware, which adds them elsewhere; a page that is not there gets them only once, from the middleware."""
+    from starlette.exceptions import HTTPException
+    from starlette.requests import Request
+
+    from evalsuite.reports.viewer.app import HEADERS, make_app
+
+    handlers = make_app(tmp_path).exception_handlers
+    request = Request({"type": "http", "method": "GET", "path": "/", "headers": [], "query_string": b""})
+    failed, absent = (handlers[status](request, error) for status, error in ((500, ValueError()), (404, HTTPException(404))))
+    assert HEADERS.items() <= dict(failed.headers).items()
+    assert failed.status_code == 500
+    assert not HEADERS.keys() & absent.headers.keys()
