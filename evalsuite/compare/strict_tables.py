@@ -10,7 +10,7 @@ from evalsuite.compare.messages import ignored_columns, kitchen_sink, ragged_lin
 from evalsuite.compare.official_cells import Reference
 from evalsuite.compare.official_tables import match_table
 from evalsuite.compare.strict_columns import PLAIN_TERMS, Matching, StrictColumn, Terms, key, labels, read_columns
-from evalsuite.compare.strict_matching import explain, match_columns
+from evalsuite.compare.strict_matching import cause_of_refusal, explain, match_columns, most_similar, unmatched_in_bags, unmatched_in_order
 from evalsuite.compare.table_diff import Comparisons
 from evalsuite.compare.table_parameters import is_bare
 from evalsuite.compare.verdict import Strict, TableCause
@@ -145,6 +145,8 @@ def judge_any(
             cause = _cause(prediction, gold, terms, verdict, **options, comparisons=comparisons) or "per-gold options"
             is_dead = official.details.get("reference_fails") and not is_bare(needed)
             verdict = replace(verdict, cause="cells the reference dies of" if is_dead else cause)
+        if official is not None and official.official == 1 and official.details.get("gold", 1) == i + 1:
+            verdict = _with_accepted_column(verdict, prediction, gold, terms, official, ordered=not order, comparisons=comparisons)
         if len(golds) > 1:
             reason = f"gold {i + 1} of {len(golds)} {shorten(gold.name)}: {verdict.reason}"
             verdict = replace(verdict, reason=reason, details={**verdict.details, "gold": i + 1})
@@ -237,6 +239,22 @@ def _cause(
         refused=official.details["gold_column"] - 1,
         comparisons=seen,
     )
+
+
+def _with_accepted_column(
+    verdict: Strict, prediction: Table, gold: Table, terms: Terms, official: Score, *, ordered: bool, comparisons: Comparisons | None
+) -> Strict:
+    """A strict refusal whose kind is of cells that the reference called equal, if the reason compares gold's column with another one."""
+    at = verdict.details.get("gold_column")
+    k = dict(official.details.get("pairs", ())).get(at)
+    if at is None or k is None or "n_differ" not in verdict.details or k == verdict.details["predicted_column"]:
+        return verdict
+    evidence = (comparisons or Comparisons()).compare(gold, prediction)
+    (column,), (other,) = read_columns(evidence.gold, [at - 1], terms), read_columns(evidence.predicted, [k - 1], terms)
+    unmatched = (unmatched_in_order if ordered else unmatched_in_bags)(column, other, evidence)
+    if not len(unmatched.rows):
+        return verdict
+    return replace(verdict, kind=cause_of_refusal(unmatched.first, most_similar(unmatched.first, unmatched.partners)))
 
 
 def prove_cause(

@@ -59,8 +59,14 @@ def string_match(prediction: str, *, gold: str | list[str], conj: Literal["and",
     """
     official = rules.match_text(prediction, gold, conj=conj, exclude=exclude)
     strict = rules.match_text_strictly(prediction, gold, conj=conj, exclude=exclude)
-    is_excluded = rules.excluded_text(prediction, exclude) is not None
-    return verdict.join(official, strict, up="exclude inside a word" if is_excluded else "spelling form")
+    if rules.excluded_text(prediction, exclude) is not None:
+        return verdict.join(official, strict, up="exclude inside a word")
+    if conj == "and" and (official.official, strict.value) == (0, 1):
+        # Of several needed golds those decide that the reference does not find.
+        lost = [item for item in ([gold] if isinstance(gold, str) else gold) if rules.match_text(prediction, item).official == 0]
+        is_number = all(rules.match_text_strictly(prediction, item).cause == "number form" for item in lost)
+        return verdict.join(official, strict, up="number form" if is_number else "spelling form")
+    return verdict.join(official, strict)
 
 
 def number_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:

@@ -122,6 +122,13 @@ def test_the_cause_of_a_flip(answer: str, gold: str, flip: str) -> None:
     assert (score.official != score.strict, score.flip.partition(":")[0]) == (True, flip)
 
 
+def test_the_kind_of_a_refusal_is_of_cells_that_the_reference_called_equal() -> None:
+    """The column of gold's name is compared in the reason, but the reference took another one."""
+    answer = Table(header=("n", "m"), columns=(["a"], ["1.008"]), n_rows=1)
+    score = table_match(answer, gold=Table(header=("n",), columns=(["1.00"],), n_rows=1))
+    assert (score.official, score.strict, score.flip.partition(":")[0]) == (1, 0, "tolerance by size")
+
+
 def test_options_of_each_gold_cause_a_flip_only_if_they_differ_from_what_the_reference_reads() -> None:
     """It reads any list as `ignore_order`, and sorted as text 9.999 is not where 10.0 is."""
     answer, gold = text_table([["10.0", "20.0"]]), text_table([["9.999", "20.0"]])

@@ -25,6 +25,8 @@ WORDS = st.text(alphabet="aAbé1 .-ßﬁ東\u00a0\u0301", min_size=1, max_size=6
     [
         ("it is 213", "1", {}, "part of a word"),
         ("New\u00a0York", "New York", {}, "spelling form"),
+        ("1,000", "1000", {}, "number form"),
+        ("1,000 in Lyon", ["1000", "Lyon"], {"conj": "and"}, "number form"),
         ("New Yorker", "New Yorker", {"exclude": ["York"]}, "exclude inside a word"),
         ("Lon\u200bdon, Paris", "Paris", {"exclude": ["London"]}, "exclude"),
     ],
