@@ -1,6 +1,6 @@
 """`string_match` and `number_match`: the answer contains the gold text, or the gold number."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
@@ -133,14 +133,23 @@ def number_match(
             is_right=strict.value == 1,
             accepts=lambda tolerance: strictly(abs_tol=tolerance).value == 1,
         )
-    return verdict.join(official, strict, up=_why_no_number(official, strict, both_forms=percentage and conj == "and"), margin=margin)
+    alone = partial(rules.match_number, gold=gold, percentage=percentage, precision=precision, conj=conj)
+    up = _why_no_number(official, strict, alone, both_forms=percentage and conj == "and")
+    return verdict.join(official, strict, up=up, margin=margin)
 
 
-def _why_no_number(official: "verdict.Official", strict: "verdict.Strict", *, both_forms: bool) -> "verdict.Cause":
-    """Return the cause if only strict accepts; `both_forms`: the reference requires each gold as fraction and as percent."""
+def _why_no_number(
+    official: "verdict.Official", strict: "verdict.Strict", alone: "Callable[[str], verdict.Official]", *, both_forms: bool
+) -> "verdict.Cause":
+    """Return the cause if only strict accepts; `alone` is the verdict on an answer of one number, `both_forms` means that the reference
+    requires each gold as fraction and as percent.
+    """
     if official.reason.startswith(EXCLUDED):
         return "exclude inside a word"
-    if strict.cause != "context numbers" or "takes exactly one" in official.reason:
+    if strict.value == 1 and "takes exactly one" in official.reason:
+        # The reference may know the number as it is written, and refuse only the others.
+        return "context numbers" if any(alone(str(number)).official == 1 for number in official.details["numbers"]) else strict.cause
+    if strict.cause != "context numbers":
         return strict.cause
     # The number is written plainly, so the cause is characters that the two rules read differently.
     return "percent form" if both_forms else "number form"

@@ -47,6 +47,8 @@ FLIPS: list[tuple[str, Any, dict[str, Any], str]] = [
     ("5.4", "5.3", {"abs_tol": 0.5}, "own tolerance"),
     ("9.00009", 9, {}, "tolerance by size"),
     ("In 2017 it was 17.5", "17.5", {}, "context numbers"),
+    ("It is 17.5 % in 2019", "17.5", {"percentage": True}, "context numbers"),
+    ("1.2 million in 2019", "1200000", {}, "number form"),
     ("42, 43", [42, 44], {"conj": "or"}, ""),
     ("1, 2, 3", [1, 2], {}, "hedged"),
     ("2020 and 7", 7, {}, ""),
