@@ -68,6 +68,8 @@ def merge(folders: Sequence[Path], out: Path) -> RunEntry:
     of one run: other gold, signature, submission or selection, a shard missing or repeated.
     """
     entries = [_entry(folder) for folder in folders]
+    if any(out.resolve() == entry.folder.resolve() for entry in entries):
+        raise UsageError(f"{out} is one of the shards: the merged run would replace it", hint="name a new folder with --out")
     parts = _in_order(entries)
     first = parts[0]
     _check_alike(parts)

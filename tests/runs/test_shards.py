@@ -87,6 +87,8 @@ def test_refused(sharded: Path, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=message):
             merge(folders, out)
     assert not out.exists()
+    with pytest.raises(UsageError, match="is one of the shards: the merged run would replace it"):
+        merge([one, two, three], one / ".." / "1")
 
 
 def test_overlap_and_loss_are_seen(sharded: Path, tmp_path: Path) -> None:

@@ -498,6 +498,7 @@ leaderboard one run2 | these runs cannot be ranked together: they differ in gold
 leaderboard one strict_run | they differ in rules: official (1), strict (1) | rescore RUN --rules
 rescore one --gold gold2 | does not contain what one scored
 merge one two --out whole | one is the run of no shard
+merge one two --out one | one is one of the shards: the merged run would replace it | name a new folder with --out
 samples one | samples need two or more
 agree one | Missing argument 'rater_b'
 """
