@@ -256,6 +256,16 @@ def machine_error(place: object, fault: Fault) -> MachineError:
     )
 
 
+def reading_error(place: object, error: OSError) -> MachineError:
+    """Return the error of a command that cannot go on without the file or folder `place`, which cannot be read here."""
+    failed = machine_error(place, machine_fault(reason_of(error)))
+    if isinstance(error, PermissionError):
+        failed.hint = "make it readable for this user"
+    elif isinstance(error, IsADirectoryError):
+        failed.hint = "a folder is where a file is needed: copy it again"
+    return failed
+
+
 def timeout_error(over: str, what: str, seconds: float) -> FaultError:
     """Return the error for an exceeded time limit.
 

@@ -21,9 +21,7 @@ from evalsuite.core.errors import (
     OutputError,
     UsageError,
     did_you_mean,
-    machine_error,
-    machine_fault,
-    reason_of,
+    reading_error,
     write_error,
 )
 from evalsuite.core.import_ref import lazy_pattern
@@ -201,7 +199,7 @@ def unreadable_error(folder: Path) -> UsageError:
         try:
             (folder / RUN).read_bytes()
         except OSError as error:
-            return machine_error(folder / RUN, machine_fault(reason_of(error)))
+            return reading_error(folder / RUN, error)
         run = read_run_file(folder)
         if newer := newer_version(run):
             return UsageError(f"{folder / RUN}: {newer}", hint="`pip install -U evalsuite` updates this one")

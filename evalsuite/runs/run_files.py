@@ -23,7 +23,7 @@ from msgspec import Meta, Raw, defstruct
 from evalsuite.compare.characters import MOST_MARKS, is_visible
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.disk_cache import file_digest
-from evalsuite.core.errors import FAULTS, OutputError, machine_error, machine_fault, reason_of
+from evalsuite.core.errors import FAULTS, OutputError, reading_error
 from evalsuite.core.import_ref import duckdb, lazy_pattern
 from evalsuite.core.runtime import signals_blocked
 from evalsuite.core.status import further_results, kind_of
@@ -380,10 +380,10 @@ def read_results(path: Path, *, read: Reader | None = None) -> Iterator[Result]:
     """
     try:
         # Invalid UTF-8 is reported for its line.
-        with path.open(encoding="utf-8", errors="surrogateescape") as lines:
+        with path.open(encoding="utf-8-sig", errors="surrogateescape") as lines:
             yield from whole_units(path.parent, _results_of(lines, path), read=read)
     except OSError as error:
-        raise machine_error(path, machine_fault(reason_of(error))) from error
+        raise reading_error(path, error) from error
 
 
 def _results_of(lines: Iterable[str], path: Path) -> Iterator[Result]:

@@ -27,9 +27,7 @@ from evalsuite.core.errors import (
     OutputError,
     UntrustedPluginError,
     UsageError,
-    machine_error,
-    machine_fault,
-    reason_of,
+    reading_error,
 )
 from evalsuite.core.registry import fits, readable
 from evalsuite.core.scores import RULES
@@ -123,7 +121,7 @@ def read_claims(folder: Path, isolation: str = "process") -> tuple[list[Finding]
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         raise UsageError(f"no finished run in {folder}", hint=f"a run folder contains {RUN} and {RESULTS}") from None
     except OSError as error:
-        raise machine_error(folder, machine_fault(reason_of(error))) from None
+        raise reading_error(folder, error) from None
     intact = is_intact(run, results)
     if intact is None:
         says = "contains no digests: changed at its end, or written by an earlier version"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from evalsuite.compare.characters import MOST_MARKS
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import OutputError, UsageError
+from evalsuite.core.errors import MachineError, OutputError, UsageError, reading_error
 from evalsuite.core.types import Fault, Result
 from evalsuite.runs import run_files
 from evalsuite.runs.history import one_run
@@ -229,6 +229,19 @@ def test_lines_that_no_run_wrote(tmp_path: Path) -> None:
         path.write_text(f"{good}\n{text}\n")
         with pytest.raises(OutputError, match=r"results\.jsonl:2: no result that a run wrote"):
             list(read_results(path))
+
+
+def test_a_file_with_a_bom_and_one_that_cannot_be_read(tmp_path: Path) -> None:
+    """An editor's BOM is no damage, as in `run.json`; what keeps a file from being read has its own cure."""
+    path = tmp_path / "results.jsonl"
+    path.write_text(whole_line(result()) + "\n", encoding="utf-8-sig")
+    assert [found.instance_id for found in read_results(path)] == ["a"]
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(MachineError, match="Is a directory") as refused:
+        list(read_results(path))
+    assert refused.value.hint == "a folder is where a file is needed: copy it again"
+    assert reading_error(path, PermissionError(errno.EACCES, "Permission denied")).hint == "make it readable for this user"
 
 
 def test_a_line_without_its_seconds(tmp_path: Path) -> None:
