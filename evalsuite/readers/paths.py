@@ -10,7 +10,7 @@ import math
 import os
 import stat
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from contextlib import suppress
 from functools import lru_cache
 from io import BufferedReader, FileIO
@@ -87,6 +87,26 @@ def why_no_folder(path: Path, what: str) -> str:
     except OSError as error:
         return f"cannot be read: {reason_of(error)}"
     return ""
+
+
+def similar_folders(root: Path, ids: Iterable[str], taken: Container[str]) -> dict[str, str]:
+    """For each id without a folder below `root`: the folder there, not one of `taken`, whose name differs from it only in case, outer
+    spaces or Unicode form.
+    """
+    import unicodedata
+
+    def folded(name: str) -> str:
+        return unicodedata.normalize("NFC", name.strip().casefold())
+
+    try:
+        with os.scandir(root) as entries:
+            by_folded_name = {
+                folded(entry.name): entry.name for entry in entries if entry.name not in taken and entry.is_dir(follow_symlinks=False)
+            }
+    except OSError:
+        return {}
+    near = {id_: by_folded_name.get(folded(id_)) for id_ in ids}
+    return {id_: name for id_, name in near.items() if name is not None and not os.path.lexists(root / id_)}
 
 
 def metadata_like(folder: Path) -> list[str]:

@@ -179,6 +179,21 @@ def test_names_that_look_alike_are_told_apart(sub: Path, gold: Path) -> None:
     assert "did you mean" not in said("validate", sub, "--gold", gold, code=1)
 
 
+def test_folders_that_look_like_an_id_are_named(sub: Path, gold: Path) -> None:
+    """A folder in another Unicode form, in other case or with a space: `validate` and a run name it, unless it is another id's own."""
+    ids = ("\xfc", "F", "m", "d", "D")
+    write_lines(gold / "toy_eval.jsonl", *(gold_line(name, "table_match", gold="r.csv") for name in ids))
+    write_lines(sub / NAME, *(line(name, "r.csv") for name in ids))
+    (sub / "m").rename(sub / " m")
+    (sub / "u\u0308").mkdir()
+    hints = [f"rename the folder '{name}' to the id" for name in ("u\u0308", "f", " m")]
+    out = said("validate", sub, "--gold", gold, code=1)
+    assert not lacks(out, *hints)
+    assert "rename the folder 'd'" not in out
+    out = " ".join(said("run", sub, "--gold", gold, "--no-save").split())
+    assert "(MISSING_FILE): 'u\u0308' for '\xfc', 'f' for 'F', ' m' for 'm'; rename it to the id" in out
+
+
 def test_a_file_of_the_wrong_kind(sub: Path, gold: Path) -> None:
     """Gold decides what a file must be: a database where a CSV table is read cannot be handed in."""
     rows = [line("t", "x", "answer"), line("f", "x.duckdb"), line("d", "x.duckdb"), line("m", ["a.csv"], "files")]

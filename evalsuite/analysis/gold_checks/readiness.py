@@ -63,7 +63,7 @@ from evalsuite.readers.duckdb_tables import unnamed_copy
 from evalsuite.readers.gold_files import gold_inodes, read_gold_files
 from evalsuite.readers.limits import CLOCK, Limits, resolve_limits
 from evalsuite.readers.load_answer import read_answer, read_query
-from evalsuite.readers.paths import READABLE_HINT, UNREADABLE, AnswerFiles, FromRoot
+from evalsuite.readers.paths import READABLE_HINT, UNREADABLE, AnswerFiles, FromRoot, similar_folders
 from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.databases import Databases, connection_of, runs_query
 from evalsuite.runs.executors import Execute, default_jobs, pipeline, stage_of
@@ -191,6 +191,7 @@ class _AnswerValidator:
         self.inodes = gold_inodes(gold.folder) if gold is not None else frozenset()
         self.notes: list[str] = []
         self.connections: Connections | None = None
+        self.folders: dict[str, str] | None = None
 
     def answer(self, answer: Answer) -> Iterator[Finding]:
         """Yield the problems of one answer."""
@@ -236,9 +237,17 @@ class _AnswerValidator:
             forms = forms or dict.fromkeys(("text",) if answer.answer_type == "answer" else by_ending)
             faults = [self._fault(answer, value, form, check) for form, check in forms.items()]
             if faults[0] is not None and all(faults):
-                hint = _similar_name(self.submission.folder, answer.instance_id, value) if faults[0].code == "MISSING_FILE" else ""
+                hint = self._similar_name(answer.instance_id, value) if faults[0].code == "MISSING_FILE" else ""
                 hint = READABLE_HINT if faults[0].detail == UNREADABLE else hint
                 yield _finding(answer, faults[0], file="" if answer.answer_type == "answer" else value, hint=hint)
+
+    def _similar_name(self, instance_id: str, value: str) -> str:
+        """Return a hint that names the folder or the file meant by a path without a file."""
+        if self.folders is None:
+            self.folders = similar_folders(self.submission.folder, self.submission.answers, self.submission.answers)
+        if instance_id in self.folders:
+            return f"rename the folder {self.folders[instance_id]!r} to the id: it differs in case, spaces or Unicode form"
+        return _similar_name(self.submission.folder, instance_id, value)
 
     def _fault(self, answer: Answer, value: str, form: str, check: Check | None) -> Fault | None:
         """Return what prevents a text or file from being read in a form, None if it can be read."""
