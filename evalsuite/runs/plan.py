@@ -19,7 +19,7 @@ from evalsuite.gold.spec import check_ids
 from evalsuite.gold.suite_yaml import judge_line, with_judge
 from evalsuite.readers.gold_files import GoldFiles, gold_links, read_gold_files
 from evalsuite.readers.limits import Limits, moved_limits, resolve_limits
-from evalsuite.readers.paths import Inode, similar_folders
+from evalsuite.readers.paths import UNREADABLE, Inode, similar_folders
 from evalsuite.runs.databases import Databases
 from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.gold_queries import ComputedGold, drifts
@@ -155,8 +155,8 @@ def warnings_of(gold: Gold, submission: Submission, tasks: Sequence[Task], resul
     ]
     messages = {problem.message for task in tasks for check in task.instance.checks for problem in check.problems}
     warnings = [f"{result.instance_id}: {text}" for result in results for text in result.detail("warnings") or () if text not in messages]
-    folders = _warn_of_folder_names(submission, results)
-    return [*gold.notes, *submission.notes, *unknown, *folders, *problems, *warnings, *_columns_left_open(results)]
+    files = _warn_of_missing_files(submission, results)
+    return [*gold.notes, *submission.notes, *unknown, *files, *problems, *warnings, *_columns_left_open(results)]
 
 
 def _warn_of_unknown_ids(submission: Submission, ids: Sequence[str]) -> Iterator[str]:
@@ -170,8 +170,10 @@ def _warn_of_unknown_ids(submission: Submission, ids: Sequence[str]) -> Iterator
         yield f"{more} more {'answer is' if more == 1 else 'answers are'} to ids that gold does not have (UNKNOWN_ID)"
 
 
-def _warn_of_folder_names(submission: Submission, results: Sequence[Result]) -> Iterator[str]:
-    """Yield one warning for instances without their file whose folder has almost the id's name."""
+def _warn_of_missing_files(submission: Submission, results: Sequence[Result]) -> Iterator[str]:
+    """Yield a warning for files that this user may not read, and one for folders that have almost the id's name."""
+    if locked := [result.instance_id for result in results if result.fault == "MISSING_FILE" and result.reason.endswith(UNREADABLE)]:
+        yield f"this user may not read files of {join_names(locked)} (MISSING_FILE): make them readable and score again"
     lacking = [result.instance_id for result in results if result.fault == "MISSING_FILE"]
     if near := similar_folders(submission.folder, lacking, submission.answers) if lacking else {}:
         names = join_names([f"{name!r} for {id_!r}" for id_, name in near.items()])

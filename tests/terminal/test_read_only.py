@@ -83,6 +83,7 @@ LOCKED = [
 ]
 # What is a finding of a check, with exit code 1.
 FOUND = [("filed/a/a.csv", "validate filed"), ("tabled/a/a.csv", "gold lint tabled")]
+WARNED = ("filed/a/a.csv", "run filed --gold tabled --no-save")
 
 
 def prepared(folder: Path) -> Path:
@@ -140,6 +141,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Sho
         *((EVERYTHING, line) for line in (*(row[0] for row in REFUSED), *WORKS)),
         *((place, line) for place, line, _ in LOCKED),
         *FOUND,
+        WARNED,
     ]
     command = [*plain, sys.executable, "-c", "from tests.terminal.test_read_only import answer; answer()"]
     folder = prepared(tmp_path_factory.mktemp("read only"))
@@ -191,6 +193,11 @@ def test_a_locked_file_is_found(shown: dict[tuple[str, str], Shown], place: str,
     said = shown[place, line]
     assert said.code == 1, said
     assert "a.csv: the file may not be read (make it readable for this user)" in said.raw
+
+
+def test_a_run_warns_of_a_locked_file(shown: dict[tuple[str, str], Shown]) -> None:
+    """An answer's file that may not be read counts 0, because its modes are the submission's; the run warns of it."""
+    assert "this user may not read files of a (MISSING_FILE): make them readable and score again" in shown[WARNED].raw
 
 
 @pytest.mark.parametrize(("place", "line"), [row[:2] for row in LOCKED if not row[2]])
