@@ -10,10 +10,13 @@ time budget to these metrics, because they may be nested in composites, trees an
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
+from types import CodeType
 from typing import Any, NoReturn, TypeVar
 
 from evalsuite.core.dataclasses import replace
@@ -24,6 +27,46 @@ T = TypeVar("T")
 # The largest number on a scorer's own scale that a run's files may have.
 MOST_RAW = 1e300
 PACKAGE = f"{Path(__file__).resolve().parents[1]}/"
+
+
+class _SourceLoader(SourceFileLoader):
+    """Compiles the source: Python's own cache of compiled files takes a file of the same size and second for the same code."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
+class _NeighbourFinder:
+    """Finds the modules in a plugin's folder for `_SourceLoader`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
+        if path is not None and not any(is_neighbour(Path(place), self._folder) for place in path):
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is None or type(spec.loader) is not SourceFileLoader or not is_neighbour(Path(spec.loader.path), self._folder):
+            return None
+        spec.loader = _SourceLoader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+def is_neighbour(file: Path, folder: Path) -> bool:
+    """Whether a file in or below a plugin's folder is of the plugin, not of this package or an installed one."""
+    is_installed = str(file).startswith(PACKAGE) or {"site-packages", "dist-packages"} & {*file.parts}
+    return file.is_relative_to(folder) and not is_installed
+
+
+@contextmanager
+def neighbours_from_source(folder: Path) -> Iterator[None]:
+    """Meanwhile, compile the modules of a folder that are imported, whatever compiled files are there."""
+    finder: Any = _NeighbourFinder(folder)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
 
 
 def call_plugin(what: str, function: Callable[..., T], /, *arguments: Any, **named: Any) -> T:

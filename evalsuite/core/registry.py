@@ -495,7 +495,8 @@ def _execute(path: Path, source: bytes) -> ModuleType:
     imported = {*sys.modules, module.__name__}
     sys.modules[module.__name__] = module
     try:
-        plugin_calls.call_plugin(str(path), lambda: exec(loader.source_to_code(source, str(path)), vars(module)))
+        with plugin_calls.neighbours_from_source(folder):
+            plugin_calls.call_plugin(str(path), lambda: exec(loader.source_to_code(source, str(path)), vars(module)))
     except FaultError as fault:
         sys.modules.pop(module.__name__, None)
         error = fault.__cause__ or fault
@@ -503,8 +504,7 @@ def _execute(path: Path, source: bytes) -> ModuleType:
     finally:
         for name in sys.modules.keys() - imported:
             file = Path(str(getattr(sys.modules[name], "__file__", None)))
-            is_installed = str(file).startswith(plugin_calls.PACKAGE) or {"site-packages", "dist-packages"} & {*file.parts}
-            if file.is_relative_to(folder) and not is_installed:
+            if plugin_calls.is_neighbour(file, folder):
                 _NEIGHBOURS[name] = file, _digest_of(file)
     return module
 

@@ -3,6 +3,7 @@
 import gc
 import math
 import os
+import py_compile
 import sys
 import weakref
 from collections.abc import Mapping, Sequence
@@ -456,7 +457,7 @@ def test_a_file_edited_between_two_calls_runs_as_it_is(own: Registry, tmp_path: 
 
 
 def test_a_neighbour_of_a_plugin_is_that_of_its_folder(own: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Modules of one name next to two plugins are two, and an edited one is imported again by the next call."""
+    """Modules of one name next to two plugins are two, and the next call imports an edited one again, also of the same size and time."""
     monkeypatch.setattr(sys, "path", [*sys.path])
     head = "import sys\nsys.path.insert(0, __file__.removesuffix('my.py'))\nimport neighbour\n"
     for folder, value in (("a", 1), ("b", 0)):
@@ -470,8 +471,14 @@ def test_a_neighbour_of_a_plugin_is_that_of_its_folder(own: Registry, tmp_path: 
         return own.load("loud").score("x", gold="x").official
 
     assert [score_of_call(folder) for folder in "abab"] == [1, 0, 1, 0]
-    (tmp_path / "a" / "neighbour.py").write_text("VALUE = 1 / 2\n")
-    assert [score_of_call(folder) for folder in "ab"] == [0.5, 0]
+    edited = tmp_path / "a" / "neighbour.py"
+    for code, score in (("1 / 2", 0.5), ("0 / 2", 0)):
+        edited.write_text(f"VALUE = {code}\n")
+        os.utime(edited, ns=(10**18, 10**18))
+        # Python's own cache then has a file of this size and time, here as another program left it.
+        if score:
+            py_compile.compile(str(edited))
+        assert [score_of_call(folder) for folder in "ab"] == [score, 0]
 
 
 @pytest.mark.parametrize(
