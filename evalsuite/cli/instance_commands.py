@@ -369,8 +369,8 @@ def check_command(
         if unused := [*ctx.args, *["--prediction"] * bool(prediction)]:
             hint = "scorer options go without it: evalsuite check SCORER ..."
             raise UsageError(f"{unused[0]!r} is not used with --result_dir", hint=hint)
-        folders = [*([gold_dir] if gold_dir is not None else []), *map(Path, gold or ())]
-        read = {**reading.options(), "allow_programs": code.allow_programs}
+        folders = [*([gold_dir] if gold_dir is not None else []), *map(_named_folder, gold or ())]
+        read = {**reading.options(), "allow_programs": code.allow_programs, "judge": judge}
         submission, gold_folder, chosen, read = _sides_to_check(result_dir, run_name, folders, rules, read)
         # The user named the gold folder unless it is that of a run.
         with opt.trust(*(folders if run_name is not None else [gold_folder])):
@@ -381,6 +381,13 @@ def check_command(
     if not json_:
         print(f"below the gate of {fail_under:g} (exit 1)")
     return EXIT_GATE
+
+
+def _named_folder(text: str) -> Path:
+    """Return the path of --gold. Raises `UsageError` for an empty one, which would be the working folder."""
+    if not text:
+        raise UsageError("--gold is empty", hint="name the gold folder; . is the working folder")
+    return Path(text)
 
 
 def _last_run_with(name: str) -> str | None:

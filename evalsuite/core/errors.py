@@ -84,6 +84,8 @@ def reason_of(error: OSError) -> str:
     """Return the reason that the operating system gives for an error."""
     if isinstance(error, FileExistsError):
         return "expected a folder, found a file"
+    if isinstance(error, IsADirectoryError):
+        return "expected a file, found a folder"
     return error.strerror or type(error).__name__
 
 

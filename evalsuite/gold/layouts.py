@@ -239,7 +239,7 @@ class PairsLayout:
     def read_submission(self, path: Path, limits: Limits, mode: str | None = None, ids: Collection[str] | None = None, /) -> Submission:
         """Return the queries in a file. Raises `UsageError` if a mode is given, and `SubmissionError` for any other file."""
         if mode is not None:
-            raise UsageError(f"--mode {mode} is for the layouts lite and snow", hint="leave it out: every answer is a query")
+            raise UsageError(f"--mode {mode!r} is for the layouts lite and snow", hint="leave it out: every answer is a query")
         if path.is_dir():
             raise SubmissionError(f"{path}: a folder", hint="name the file with the queries, such as pred.json or predict.txt")
         return read_predictions(path, limits, ids)

@@ -46,7 +46,7 @@ class Original:
         if (sample := _SAMPLE.fullmatch(mode or "")) is not None:
             return read_metadata(folder, limits, ids, sample=(int(sample[1]), int(sample[2])))
         if mode is not None:
-            raise UsageError(f"--mode {mode} is for the layouts lite and snow", hint="results_metadata.jsonl gives each answer its type")
+            raise UsageError(f"--mode {mode!r} is for the layouts lite and snow", hint="results_metadata.jsonl gives each answer its type")
         if not metadata_like(folder):
             from evalsuite.readers.submission_files import read_projects
 

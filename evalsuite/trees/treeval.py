@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from evalsuite.compare.bipartite_matching import best_assignment
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import count_words, did_you_mean
+from evalsuite.core.errors import count_words, did_you_mean, reason_of
 from evalsuite.core.runtime import without_collection
 from evalsuite.trees.all_pairs import Chosen, Columns, Floats, np, pick
 from evalsuite.trees.eval_schema import SchemaNode, read_treeval_schema
@@ -523,7 +523,7 @@ def _read(path: Path) -> tuple[Any, str]:
     try:
         return json.loads(path.read_bytes().decode("utf-8-sig")), ""
     except OSError as error:
-        return None, error.strerror or "cannot be read"
+        return None, reason_of(error)
     except UnicodeDecodeError:
         return None, "not UTF-8"
     except RecursionError:

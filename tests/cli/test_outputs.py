@@ -128,7 +128,7 @@ def _half(_record: object) -> Iterator[str]:
 def test_the_files_of_the_reference_and_of_github(place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The reference's files are tried before too; a job summary that cannot be written costs no score."""
     (place / "log.txt").mkdir()
-    assert said("run subs/one --isolation none --reference-files", code=2).startswith("error: cannot write log.txt: Is a directory")
+    assert said("run subs/one --isolation none --reference-files", code=2).startswith("error: cannot write log.txt: expected a file")
     assert not (place / "subs" / "one-ids.csv").exists()
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(place))
     assert main(["run", "subs/one", "--isolation", "none", "--github", "-q"]) == 1

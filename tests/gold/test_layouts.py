@@ -95,7 +95,7 @@ def test_pairs_of_queries(tmp_path: Path) -> None:
         assert not any(one.checks[0].problems or one.groups for one in others)
         with pytest.raises(SubmissionError, match="a folder"):
             read_submission(place, layout=evaluator)
-        with pytest.raises(UsageError, match="--mode sql is for the layouts lite and snow"):
+        with pytest.raises(UsageError, match="--mode 'sql' is for the layouts lite and snow"):
             read_submission(place / name, layout=evaluator, mode="sql")
 
 

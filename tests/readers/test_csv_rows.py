@@ -62,7 +62,7 @@ def test_a_damaged_archive(tmp_path: Path, packer: Any) -> None:
 
 def test_what_is_not_there(tmp_path: Path) -> None:
     """No file, and a folder in its place."""
-    for path, why in ((tmp_path / "b.csv", "no such file"), (tmp_path, "Is a directory")):
+    for path, why in ((tmp_path / "b.csv", "no such file"), (tmp_path, "expected a file, found a folder")):
         with pytest.raises(UsageError, match=f"cannot be read as CSV: {why}"):
             read_named_rows(path)
 

@@ -84,7 +84,7 @@ run sub --shard 9/3 | --shard cannot be '9/3' | --shard 2/8 is the second of eig
 run sub --durations -1 | --durations | N: also show the N slowest instances
 run sub --as-of yesterday | --as-of cannot be 'yesterday' | write a day as
 run sub --layout lite | not of the layout lite | leave --layout out
-run sub --mode sql | --mode sql is for the layouts lite and snow
+run sub --mode sql | --mode 'sql' is for the layouts lite and snow
 run sub --reveal all | --reveal cannot be 'all' | known: none, status, class, shape, cells
 run sub --json --github | --json and --github exclude each other
 run sub --watch --resume one | --watch and --resume exclude each other
@@ -141,6 +141,8 @@ run sub --shard 2of3 | --shard cannot be '2of3' | --shard 2/8
 run sub --as-of 31.05.2026 | --as-of cannot be '31.05.2026' | write a day as 2026-05-31
 run sub -o page.htm | no report format for 'page.htm' | did you mean 'page.html'? => run sub -o page.html
 run sub --judge nowhere.yaml | nowhere.yaml: no such file | judge.yaml
+check geo_001 --result_dir sub --judge nowhere.yaml | nowhere.yaml: no such file | judge.yaml
+check geo_001 --result_dir sub --gold '' | --gold is empty
 explain geo_002 --run one --rule strict | No such option: --rule => explain geo_002 --run one --rules strict
 check geo_001 --run one --rules strikt | no rules 'strikt' => check geo_001 --run one --rules strict
 check number_match 17 17 | '17' belongs to no option => check number_match --prediction 17 --gold 17
@@ -366,7 +368,7 @@ run sub -o x.xlsx | no report format for 'x.xlsx' | ENDINGS
 run sub -o x | no report format for 'x' | ENDINGS
 run sub -o x.HTML | no report format for 'x.HTML' | did you mean 'x.html'? => run sub -o x.html
 run sub -o bin.csv/x.html | cannot write bin.csv/x.html: Not a directory
-run sub -o folder.html | cannot write folder.html: Is a directory
+run sub -o folder.html | cannot write folder.html: expected a file, found a folder
 run sub -o a.html -o ./a.html | --output names a.html twice
 report one -o a.html -o ./a.html | --output names a.html twice
 report one -o one/run.json/y/x.csv | cannot write one/run.json/y/x.csv: Not a directory
@@ -379,7 +381,7 @@ margins one -o x.xlsx | no report format for 'x.xlsx' | ENDINGS
 drift one -o x.xlsx | no report format for 'x.xlsx' | ENDINGS
 bundle geo_002 --run one -o other | other is not an empty folder | name a new folder, or FILE.md => bundle geo_002 --run one -o other_2
 bundle geo_002 --run one -o bin.csv/x.md | cannot write bin.csv/x.md: Not a directory
-suite export capitals other | cannot write other: Is a directory
+suite export capitals other | cannot write other: expected a file, found a folder
 suite create x --from nowhere.csv --scorer f1 | nowhere.csv: cannot be read as CSV: no such file | a CSV file in UTF-8
 suite create x --from other --scorer f1 | other: its ending is none of .csv, .tsv | a CSV, TSV, JSONL, JSON, Parquet or Excel file
 suite create x --from bin.csv --scorer f1 | bin.csv: cannot be read as CSV: not UTF-8

@@ -357,7 +357,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     found = load_json_files(paths)
     assert (found.ids, found.values) == (list(paths), [None, None, [1], None, None])
     assert found.failures == {
-        "deep": "nested too deep", "bad": "not JSON, line 3", "none": "No such file or directory", "folder": "Is a directory",
+        "deep": "nested too deep", "bad": "not JSON, line 3", "none": "No such file or directory",
+        "folder": "expected a file, found a folder",
     }  # fmt: skip
     assert load_json_files(paths, ids=["good", "other"]).failures == {"other": "no file"}
     result = treeval_score([{"a": 1, "z": 2}, {"a": "x"}], [{"a": 1}, {"a": 5}], {"a": "integer"})
