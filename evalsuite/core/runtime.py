@@ -157,9 +157,14 @@ def program() -> str:
     path = shutil.which("evalsuite")
     if path is not None and (not script.is_file() or Path(path).resolve() == script.resolve()):
         return "evalsuite"
-    folder = Path.cwd()
     word, module = (script, "") if script.is_file() else (Path(sys.executable), " -m evalsuite")
-    return shlex.quote(str(word.relative_to(folder) if word.is_relative_to(folder) else word)) + module
+    return shlex.quote(_from_here(word)) + module
+
+
+def _from_here(path: Path) -> str:
+    """Return a path relative to the current folder if it is below it. Workers are in the root folder, where the user is not."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) and here != here.parent else path)
 
 
 def extra_line(extra: str, *, package: Path | None = None) -> str:
@@ -187,8 +192,7 @@ def _pip() -> str:
     python, first = Path(sys.executable), shutil.which("pip")
     if first is not None and Path(first).parent == python.parent:
         return "pip"
-    place = python.relative_to(Path.cwd()) if python.is_relative_to(Path.cwd()) else python
-    return f"{shlex.quote(os.fspath(place))} -m pip"
+    return f"{shlex.quote(_from_here(python))} -m pip"
 
 
 def _origin() -> str:

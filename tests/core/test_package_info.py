@@ -80,6 +80,8 @@ def test_for_the_python_that_runs(elsewhere: Path, monkeypatch: pytest.MonkeyPat
     assert extra_line("view").startswith(f"{shlex.quote(sys.executable)} -m pip install -e ")
     monkeypatch.setattr(runtime.sys, "executable", str(elsewhere / ".venv" / "bin" / "python"))
     assert extra_line("view").startswith(".venv/bin/python -m pip install -e ")
+    monkeypatch.chdir("/")  # as in a worker, whose lines the user runs elsewhere
+    assert extra_line("view").startswith(f"{elsewhere}/.venv/bin/python -m pip install -e ")
 
 
 def bare_python(folder: Path, *but: str) -> Path:
