@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.errors import EvalsuiteError, GoldError, MissingExtraError, SubmissionError
+from evalsuite.core.errors import EvalsuiteError, GoldError, SubmissionError
 from evalsuite.core.runtime import without_collection
 from evalsuite.core.types import Fault, Result, Task
 from evalsuite.readers.gold_files import gold_hash, gold_inodes, gold_links
@@ -194,10 +194,10 @@ class DaskPool:
         self._client = self._cluster = None
 
     def _connect(self) -> None:
-        """Connect to the workers. Raises `EvalsuiteError` if there are none, and `MissingExtraError` without dask."""
+        """Connect to the workers. Raises `EvalsuiteError` if there are none."""
         import logging
 
-        distributed = _import_distributed()
+        distributed = import_module("distributed")
         address = self._work.scheduler
         try:
             quiet = logging.getLogger("evalsuite").getEffectiveLevel() > logging.DEBUG
@@ -231,7 +231,7 @@ class DaskPool:
         """
         flying: dict[Any, tuple[list[Task], int]] = {}
         suspects: list[list[Task]] = []
-        done = _import_distributed().as_completed(loop=self._client.loop, timeout=budget.seconds)
+        done = import_module("distributed").as_completed(loop=self._client.loop, timeout=budget.seconds)
 
         def send(chunk: list[Task], tries: int = 0) -> None:
             future = self._submit(chunk, shared)
@@ -262,7 +262,7 @@ class DaskPool:
             outcome: Any = _AGAIN
             tries = 0
             while outcome is _AGAIN:
-                alone = _import_distributed().as_completed(loop=self._client.loop)
+                alone = import_module("distributed").as_completed(loop=self._client.loop)
                 alone.add(future := self._submit(chunk, shared))
                 outcome, tries = self._outcome(next(alone), tries), tries + 1
                 future.release()
@@ -287,7 +287,7 @@ class DaskPool:
         error = future.exception() if future.status == "error" else None
         if isinstance(error, EvalsuiteError):
             raise error
-        if isinstance(error, _import_distributed().KilledWorker):
+        if isinstance(error, import_module("distributed").KilledWorker):
             return _DIED
         if self._client.status != "running":
             raise EvalsuiteError("the dask scheduler is gone", hint="continue with --resume and the run's folder")
@@ -311,13 +311,6 @@ def chunks(tasks: Sequence[Task], n_workers: int) -> Iterator[list[Task]]:
             n_bytes += size
         if chunk:
             yield chunk
-
-
-def _import_distributed() -> Any:
-    try:
-        return import_module("distributed")
-    except ImportError:
-        raise MissingExtraError("--executor dask needs the package distributed", extra="dask") from None
 
 
 def _make_shared(tasks: Sequence[Task], work: "Work") -> Shared:

@@ -7,11 +7,12 @@ pairs of `worker_pool`; `dask` is `dask_pool`.
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
 from evalsuite.core.dataclasses import dataclass, field
-from evalsuite.core.errors import UsageError, did_you_mean
+from evalsuite.core.errors import MissingExtraError, UsageError, did_you_mean
 from evalsuite.core.import_ref import ImportRef, lazy_pattern
 from evalsuite.core.types import Gold, Result, Task
 from evalsuite.readers.paths import Inode
@@ -112,7 +113,10 @@ def open_executor(name: str, work: Work) -> Executor:
 
 
 def check_executor(name: str, scheduler: str | None) -> None:
-    """Raise `UsageError` for an unknown executor, and for a scheduler that is no address or that the executor would not use."""
+    """Raise `UsageError` for an unknown executor, and for a scheduler that is no address or that the executor would not use.
+
+    Without dask, `MissingExtraError` is raised before anything is written.
+    """
     if name not in EXECUTORS:
         raise UsageError(f"no executor {name!r}", hint=did_you_mean(name, EXECUTORS))
     if scheduler is not None and name != "dask":
@@ -120,6 +124,8 @@ def check_executor(name: str, scheduler: str | None) -> None:
     if scheduler is not None and not _ADDRESS.fullmatch(scheduler):
         # The client of dask would report it later, with a traceback when it is discarded.
         raise UsageError(f"--scheduler cannot be {scheduler!r}", hint="an address such as tcp://10.0.0.5:8786")
+    if name == "dask" and find_spec("distributed") is None:
+        raise MissingExtraError("--executor dask needs the package distributed", extra="dask")
 
 
 def local(work: Work) -> Pool:

@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import EvalsuiteError, UsageError
+from evalsuite.core.errors import EvalsuiteError, MissingExtraError, UsageError
 from evalsuite.core.types import Result, Task
 from evalsuite.core.version import __version__
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.gold_files import gold_hash, gold_inodes
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.runs.executors import Work, open_executor, pipeline, stage_of
+from evalsuite.runs.executors import Work, check_executor, open_executor, pipeline, stage_of
 from evalsuite.runs.instance_checks import missing_result
 from evalsuite.runs.plan import plan
 from evalsuite.runs.rescoring import Shard, merge
@@ -200,8 +200,8 @@ def test_dask_still_knows_what_is_set_for_a_cluster_of_its_own() -> None:
     assert [key for key in _UNWATCHED if dask.config.get(key, None) is None] == []
 
 
-def test_no_such_executor_and_no_such_scheduler() -> None:
-    """Unknown names and addresses are errors that say what to write."""
+def test_no_such_executor_and_no_such_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unknown names, addresses and a dask that is not installed are errors that say what to write, before a run folder is made."""
     from evalsuite.core.types import Gold, Suite
 
     gold = Gold(folder=Path("gold"), spec_file=Path("gold/x_eval.jsonl"), instances=(), suite=Suite(name="gold"))
@@ -210,6 +210,9 @@ def test_no_such_executor_and_no_such_scheduler() -> None:
         open_executor("spark", work)
     with pytest.raises(UsageError, match="not used by --executor local"):
         open_executor("local", work)
+    monkeypatch.setattr("evalsuite.runs.executors.find_spec", lambda _: None)
+    with pytest.raises(MissingExtraError, match="needs the package distributed"):
+        check_executor("dask", None)
 
 
 @pytest.mark.extras
