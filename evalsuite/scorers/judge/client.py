@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.disk_cache import DiskCache
-from evalsuite.core.errors import FaultError
+from evalsuite.core.errors import FaultError, count_words
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.scorers.judge.settings import Settings
 from evalsuite.scorers.judge.transport import (
@@ -318,7 +318,8 @@ class Desk:
                             self._replies[key] = reply
                         else:
                             self._make_failure[key] = (
-                                self._endpoint.hide_key(problem) or f"the reply is none of {self._endpoint.settings.provider}'s"
+                                self._endpoint.hide_key(problem)
+                                or f"the reply is not in the protocol of {self._endpoint.settings.provider}"
                             )
         except FaultError as error:
             self._make_failure |= {key: error.fault.detail for key in batch["keys"] if key not in self._replies}
@@ -513,7 +514,7 @@ class Client:
                 with self._lock:
                     self.account.n_retries += 1
                 self.endpoint.wait(delay)
-        raise self._make_failure(f"{why} ({n_attempts} tries)")
+        raise self._make_failure(f"{why} ({count_words(n_attempts, 'attempt')})")
 
     def _send(self, request: Request) -> Response:
         """Return one response. A model that requires the other name for the reply limit gets that from then on."""
@@ -537,7 +538,9 @@ class Client:
                 problem = self.endpoint.error_in_words(response.body) if b'"error"' in response.body else ""
                 return (
                     None,
-                    f"the judge answered with an error: {problem}" if problem else f"the reply is none of {self.settings.provider}'s",
+                    f"the judge answered with an error: {problem}"
+                    if problem
+                    else f"the reply is not in the protocol of {self.settings.provider}",
                 )
             self._pace.record_reply(reply.n_prompt_tokens + reply.n_completion_tokens)
             return replace(reply, text=self.endpoint.hide_key(reply.text)), ""

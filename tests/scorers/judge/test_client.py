@@ -82,7 +82,7 @@ def test_a_lasting_fault_is_a_fault_with_a_reason(serve: Serve, judge_at: Make, 
         client.ask(request("a secret prompt"))
     assert raised.value.fault.code == "JUDGE_FAILED"
     assert raised.value.side == "setup"
-    assert "3 tries" in raised.value.fault.detail
+    assert "3 attempts" in raised.value.fault.detail
     assert "secret" not in raised.value.fault.detail
     assert (len(server.asked), client.account.n_retries) == (3, 2)
 
