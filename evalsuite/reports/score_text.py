@@ -337,12 +337,19 @@ def _detail_pairs(details: Row, rule: str = "") -> Iterator[tuple[str, str]]:
     for key, value in details.items():
         if key == "strict" and not rule and isinstance(value, dict):
             yield from _detail_pairs(value, "strict: ")
-        elif key not in omitted:
-            yield rule + _detail_words(key), _cut_value(_detail_value(value))
+        elif key not in omitted and (key, value) != ("margin", None):
+            yield rule + _detail_words(key), _cut_value(_detail_value(_joined_keys(value) if key == "per_type" else value))
 
 
 def _detail_words(key: str) -> str:
     return _DETAILS.get(key) or key.removeprefix("n_").replace("_", " ").replace("f1", "F1")
+
+
+def _joined_keys(value: object) -> object:
+    """Return {"a": {"b": 1}} as {"a b": 1}; any other value as it is."""
+    if not isinstance(value, dict) or not all(isinstance(part, dict) for part in value.values()):
+        return value
+    return {f"{key} {name}": part for key, parts in value.items() for name, part in parts.items()}
 
 
 def _detail_value(value: object) -> object:

@@ -160,3 +160,12 @@ def test_the_verdict_that_is_the_score_stands_first(rules: str) -> None:
     found = evalsuite.score("number_match", "-5", gold=5)
     lines = [line.split()[0] for line in as_text(score_document("number_match", found, rules=rules)).splitlines()]  # type: ignore[arg-type]
     assert lines[1:3] == sorted(["official", "strict"], reverse=rules == "strict")
+
+
+def test_means_by_type_are_words_and_an_absent_margin_is_no_line() -> None:
+    """The metrics of each type are shown without JSON's signs; a verdict that no tolerance changes has no margin."""
+    found = evalsuite.score("tree_score", {"a": 1, "b": [1, 2], "c": "x"}, gold={"a": 1, "b": [1, 3], "c": "x", "d": None})
+    shown = {label: rest for label, _, rest in (line.strip().partition("  ") for line in as_text(score_document("x", found)).splitlines())}
+    assert shown["by type"].strip() == "integer exact_match 0.75 · string levenshtein 1"
+    assert found.details["margin"] is None
+    assert "margin" not in shown
