@@ -104,7 +104,7 @@ def test_the_context_of_a_case_is_shown(address: str) -> None:
 
 
 def test_a_run_of_a_part_of_gold_says_so(tmp_path: Path) -> None:
-    """The list of runs and the run's own page name the part; a whole run's do not speak of parts."""
+    """The list of runs and the run's own page name the part, and count one instance as one; a whole run's do not speak of parts."""
     gold(tmp_path / "gold")
     submission(tmp_path / "first", text="Paris", number="42", people="700")
     for label, only in (("whole", ()), ("part", ("text_1",))):
@@ -115,7 +115,8 @@ def test_a_run_of_a_part_of_gold_says_so(tmp_path: Path) -> None:
         assert ask(address, f"/suites/{suite}").body.count("1 of 3 instances") == 1
         runs = [one["id"] for one in ask(address, f"/api/v1/test_suites/{suite}/runs").json["test_runs"]]
         says = {id_.rpartition("-")[2]: "A part of gold: 1 of 3 instances" in ask(address, f"/runs/{id_}").body for id_ in runs}
-    assert says == {"whole": False, "part": True}
+        counts = {id_.rpartition("-")[2]: ">1 instance, in gold order" in ask(address, f"/runs/{id_}").body for id_ in runs}
+    assert says == counts == {"whole": False, "part": True}
 
 
 def test_a_bench_folder_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
