@@ -22,6 +22,7 @@ import stat
 import struct
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -80,6 +81,10 @@ def restrict_files(
     words = [rights, *([_NET_RIGHTS] if version >= 4 else []), *([_SCOPES] if version >= 6 else [])]
     attributes = struct.pack(f"{len(words)}Q", *words)
     ruleset = _syscall(_CREATE_RULESET, attributes, len(attributes), 0)
+    if "/proc/self" in system:
+        # Stays open: a system short of memory forgets unused entries of /proc and makes others, which the rule does not allow.
+        with suppress(OSError):
+            os.open("/proc/self", _O_PATH | os.O_CLOEXEC)
     try:
         for path in [*readable, *system]:
             _allow(ruleset, path, _READ_FILE | _EXECUTE | _READ_DIR)

@@ -238,3 +238,14 @@ def test_what_a_reader_needs(tmp_path: Path) -> None:
     acts += ["__import__('select').select([], [], [], 0)", "__import__('pandas').DataFrame({'a': [1]}).sum()"]
     acts += ["__import__('duckdb').connect().execute('SELECT count(*) FROM range(100000)').fetchall()"]
     assert from_inside("reader", tmp_path, "restrict_calls()", {"needed": acts})[1] == {"needed": acts}
+
+
+@pytest.mark.skipif(not landlock_version(), reason="needs Landlock")
+def test_the_entry_of_proc_stays_open() -> None:
+    """A system short of memory forgets unused entries of /proc, and the rule of a new one is missing: duckdb could open no database."""
+    code = (
+        "import os; from evalsuite.sandbox.linux_layers import restrict_files; restrict_files(['/usr'])\n"
+        "print(f'/proc/{os.getpid()}' in [os.readlink(f'/proc/self/fd/{n}') for n in os.listdir('/proc/self/fd') if n < '9' and "
+        "os.path.lexists(f'/proc/self/fd/{n}')])"
+    )
+    assert finished([sys.executable, "-c", code], check=True, cwd=ROOT).stdout == "True\n"
