@@ -193,7 +193,7 @@ def _forms(pairs: Sequence[Pair], evidence: TableDiff, partners: Mapping[int, in
             partners, column.source.cells(list(partners)), (other.source.cells([row])[0] for row in partners.values()), strict=True
         )
         for row, a, b in written:
-            if a is not b and not (types[0] == types[1] and type(a) is type(b) and (a == b or (a != a and b != b))):
+            if a is not b and not (types[0] == types[1] and type(a) is type(b) and str(a) == str(b)):
                 forms.setdefault(kind_of_form(column.read(a), other.read(b), (a, b), column.tolerance), []).append((at, row, b))
         if types[0] != types[1]:
             # With any cell as submitted the whole column has the submitted type.

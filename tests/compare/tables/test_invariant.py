@@ -253,6 +253,8 @@ def examples(kind: str) -> settings:
 
 @examples("tables")
 @given(TABLES, OPTIONS)
+@example(([["0", "-0.0", "-1"]], [["0", "0.000000", "-0.996000"]]), {"ignore_order": True})
+@example(([["-0.0", "-1"]], [["0.000000", "-1"]]), {"ignore_order": True})
 def test_tables(case: tuple[list[list[str]], list[list[str]]], options: dict[str, Any]) -> None:
     """Tables of text and of a database; on plain numbers in order strict is inside official."""
     check_tables(case, options)
