@@ -311,10 +311,8 @@ def explanation(causes: Sequence[Cause], budget: Budget, rules: Rule, *, note: s
     """
     weighed, notes = [cause.weigh() for cause in causes], [*([note] if note else []), *budget.notes]
     if not all(cause.is_named for cause in weighed):
-        by_chance = max((cause for cause in weighed if not cause.is_named), key=lambda cause: cause.chance)
-        notes.append(f"{by_chance.name} fits, but it also fits unrelated values in {by_chance.chance:.0%} of tries: not named")
-        # A cause of only a part can be shown without the others.
-        weighed = [cause for cause in weighed if cause.scores and cause.is_named]
+        notes.append(max((cause for cause in weighed if not cause.is_named), key=lambda cause: cause.chance).why_not_named)
+        weighed = []
     whole = all(cause.scores is None for cause in weighed) or any(cause.scores and cause.scores[1] == 1 for cause in weighed)
     proved = bool(weighed) and whole and all(cause.standing == "proved" for cause in weighed)
     return {

@@ -378,7 +378,7 @@ class Cause:
         """The cause with its chance."""
         if self.hypothesis is None or not self.pairs:
             return self
-        return replace(self, chance=max(self.chance, chance_of(self.hypothesis, self.pairs, self.column)))
+        return replace(self, chance=max(self.chance, chance_of(self.hypothesis, self.pairs, self.column)), pairs=())
 
     @property
     def is_named(self) -> bool:
@@ -386,6 +386,11 @@ class Cause:
         if self.hypothesis is None:
             return self.chance * self.in_common <= FITS
         return self.chance <= FITS_VALUES or self.chance * self.in_common <= PROVED
+
+    @property
+    def why_not_named(self) -> str:
+        """The note of a weighed cause that is not named."""
+        return f"{self.name} fits, but it also fits unrelated values in {self.chance:.0%} of tries: not named"
 
     @property
     def standing(self) -> str:

@@ -16,7 +16,7 @@ from itertools import combinations
 from typing import Any, Final
 
 from evalsuite.analysis.causes import ERROR_HYPOTHESES
-from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis, Fixed
+from evalsuite.analysis.causes.error_hypotheses import MOST_PLACES, ErrorHypothesis, Fixed
 from evalsuite.analysis.causes.values import Pair, is_finite
 from evalsuite.analysis.explain.search import Cause, Judge, show
 from evalsuite.core.dataclasses import dataclass, replace
@@ -203,7 +203,9 @@ def explain_tree(judge: Judge, form: Any) -> list[Cause] | None:
     parts = _explain_parts(judge, form)
     if parts and parts[-1].scores is not None and parts[-1].scores[1] == 1:
         return parts
-    return explain_whole(judge, form) or parts or None
+    whole = explain_whole(judge, form)
+    # Causes of the whole are not named if one of them is not.
+    return parts if parts and not all(cause.weigh().is_named for cause in whole or ()) else whole or parts or None
 
 
 def _explain_parts(judge: Judge, form: Any) -> list[Cause]:
@@ -304,8 +306,14 @@ class _Parts:
         apply: Callable[[_State], _State | None],
         patch: Mapping[str, Keys] | None = None,
     ) -> _State:
-        """Add a part with both scores to `found` and return the state after it."""
-        words = f"{_short(before.score)} as it is, {_short(after.score)} with it undone"
+        """Add a part with both scores to `found` and return the state after it; a part that is not named stays as it is, with a note."""
+        cause = cause.weigh()
+        if not cause.is_named:
+            self.judge.budget.note(cause.why_not_named)
+            return before
+        scores = _short(before.score, after.score)
+        words = "{} with those before it undone, {} with it undone too" if self.found else "{} as it is, {} with it undone"
+        words = words.format(*scores)
         if patch:
             words = f"{words}; schema: {json.dumps(patch, ensure_ascii=False)}"
         where = f"{cause.where}; {words}" if cause.where else words
@@ -459,11 +467,17 @@ def _find_holding(items: Sequence[_Wrong]) -> Iterator[tuple[ErrorHypothesis, Se
 
 
 def _order_sentence(path: str, before: _State, after: _State) -> str:
-    return f"matching {path!r} in order gives {_short(before.score)}, by Hungarian {_short(after.score)}"
+    return "matching {!r} in order gives {}, by Hungarian {}".format(path, *_short(before.score, after.score))
 
 
-def _short(score: float) -> str:
-    return f"{score:.2f}".removeprefix("0") if score < 1 else "1"
+def _short(before: float, after: float) -> list[str]:
+    """Return two scores with two decimals, or as many as tell them from each other and from 0 and 1."""
+    scores, texts = (before, after), list[str]()
+    for places in range(2, MOST_PLACES):
+        texts = [f"{score:.{places}f}" for score in scores]
+        if texts[0] != texts[1] and all(score in (0, 1) or 0 < float(text) < 1 for score, text in zip(scores, texts, strict=True)):
+            break
+    return ["1" if score >= 1 else text.removeprefix("0") for score, text in zip(scores, texts, strict=True)]
 
 
 def _lists(schema: Mapping[str, Any], path: str = "") -> Iterator[str]:

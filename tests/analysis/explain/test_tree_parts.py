@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from evalsuite.analysis.explain.instance_evidence import explain
+from evalsuite.analysis.explain.search_trees import _short
 from evalsuite.reports.explain_documents import _evidence_facts
 from evalsuite.scorers import SCORERS
 
@@ -157,3 +158,38 @@ def test_a_part_that_another_part_makes_needless_is_left_out() -> None:
     assert list(cause["patch"]) == ["orders[].lines"]
     assert cause["text"].startswith("matching 'orders[].lines' in order gives .14, by Hungarian 1: .14 as it is, 1 ")
     assert cause["scores"][0] < cause["scores"][1] == 1
+
+
+def test_a_part_that_is_not_named_is_in_no_score_and_no_proof() -> None:
+    """Years in the place of dates fit anything: what is said of the numbers is of the answer with its dates as they are."""
+
+    def change(found: Records) -> None:
+        for record in found:
+            record |= {"date": record["date"][:4], "total": -record["total"], "vendor": record["vendor"].upper()}
+
+    gold = records(8)
+    answer = copy.deepcopy(gold)
+    change(answer)
+    found = explained(change, n=8)
+    first, second = found["causes"]
+    assert (first["name"], second["name"], found["proved"]) == ("sign", "case", False)
+    assert any(note.startswith("time cut off fits") for note in found["notes"])
+    scorer = SCORERS.load("tree_match")
+    mended = copy.deepcopy(answer)
+    scores = [scorer.score(mended, gold=gold).strict]
+    for field in ("total", "vendor"):
+        for record, right in zip(mended, gold, strict=True):
+            record[field] = right[field]
+        scores.append(scorer.score(mended, gold=gold).strict)
+    assert [*first["scores"], *second["scores"]] == [scores[0], scores[1], scores[1], scores[2]]
+    assert "as it is, " in first["text"]
+    assert "with those before it undone, " in second["text"]
+
+
+@pytest.mark.parametrize(
+    ("scores", "texts"),
+    [((0.5, 1), [".50", "1"]), ((0.963, 0.9964), [".963", ".996"]), ((0.0004, 0.25), [".0004", ".2500"]), ((0, 0.5), [".00", ".50"])],
+)
+def test_a_score_below_1_is_not_shown_as_1(scores: tuple[float, float], texts: list[str]) -> None:
+    """Two scores have as many decimals as tell them from each other, from 0 and from 1."""
+    assert _short(*scores) == texts
