@@ -238,7 +238,7 @@ def test_a_file_with_a_bom_and_one_that_cannot_be_read(tmp_path: Path) -> None:
     assert [found.instance_id for found in read_results(path)] == ["a"]
     path.unlink()
     path.mkdir()
-    with pytest.raises(MachineError, match="Is a directory") as refused:
+    with pytest.raises(MachineError, match="expected a file, found a folder") as refused:
         list(read_results(path))
     assert refused.value.hint == "a folder is where a file is needed: copy it again"
     assert reading_error(path, PermissionError(errno.EACCES, "Permission denied")).hint == "make it readable for this user"
