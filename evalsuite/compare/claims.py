@@ -122,11 +122,11 @@ class _Around:
         self._before = lazy_pattern(rf"(?:{before}){_OPEN}\Z", re.IGNORECASE) if before else None
         self._behind = lazy_pattern(rf"{_CLOSE}(?:{behind})", re.IGNORECASE) if behind else None
 
-    def find(self, text: str, start: int, end: int, reach: int = REACH) -> list[re.Match[str]]:
-        """The matches around a place, none unless both are there."""
+    def find(self, text: str, start: int, end: int, reach: int = REACH, *, before: int = REACH) -> list[re.Match[str]]:
+        """The matches around a place, none unless both are there; `before` and `reach` characters of the text are read on its sides."""
         found: list[re.Match[str] | None] = []
         if self._before is not None:
-            found.append(self._before.search(text, max(0, start - REACH), start))
+            found.append(self._before.search(text, max(0, start - before), start))
         if self._behind is not None and None not in found:
             found.append(self._behind.match(text, end, end + reach))
         return [match for match in found if match is not None] if None not in found else []
@@ -561,7 +561,7 @@ def is_bound(text: str, start: int, end: int) -> bool:
     if not ends_with(near, ".:<>=\u2264\u2265±\"'*_`([{") or text[end : end + 1] == ">":
         return False
     return not (near.endswith(("\n> ", "\n>")) or ("\n" in text and near in ("> ", ">"))) and any(
-        rule.find(text, start, end) for rule in _BOUNDS_BEFORE
+        rule.find(text, start, end, before=NEAR) for rule in _BOUNDS_BEFORE
     )
 
 

@@ -256,7 +256,7 @@ def _in_plain_signs(answer: str) -> str:
 def _numbers_of(text: str, short_golds: frozenset[str]) -> Iterator[Value]:
     context, labels, skipped = (_Spans(pattern, text) for pattern in (_CONTEXT, _LABEL, _NO_NUMBER))
     claims = Claims(text)
-    plain_values: dict[tuple[Role, str, str], Value] = {}
+    known: dict[tuple[Role, str, str], Value] = {}
     at = total_at = 0
     while (match := _next_number(text, at, short_golds)) is not None:
         start = match.start()
@@ -268,8 +268,8 @@ def _numbers_of(text: str, short_golds: frozenset[str]) -> Iterator[Value]:
         role: Role = "label" if is_label else "context" if context.end_at(start) is not None else ""
         surroundings = (role, text[max(0, start - REACH) : start], text[start : at + REACH])
         fraction = None if role else _FRACTION.match(text, start)
-        if (value := plain_values.get(surroundings)) is not None:
-            yield Value(candidates=value.candidates, text=value.text, span=match.span(), role=value.role, is_year=value.is_year)
+        if (value := known.get(surroundings)) is not None:
+            yield replace(value, span=match.span("digits"))
         elif fraction is not None and short_golds.isdisjoint(fraction.group("over", "under")):
             at = fraction.end()
             yield _fraction(fraction, "denied" if claims.leaves_out(*fraction.span()) else "")
@@ -279,8 +279,8 @@ def _numbers_of(text: str, short_golds: frozenset[str]) -> Iterator[Value]:
             total_at = total_at if part is None else part.end()
             is_plain = part is None and match[0].isdigit()
             yield (value := _plain_number(match, sign, role) if is_plain else _number_in(match, sign, role, part))
-            if is_plain and len(plain_values) < _MOST_KEPT:
-                plain_values[surroundings] = value
+            if part is None and len(known) < _MOST_KEPT:
+                known[surroundings] = value
 
 
 def _next_number(text: str, at: int, short_golds: frozenset[str]) -> re.Match[str] | None:

@@ -37,6 +37,7 @@ from evalsuite.compare.values import (
     plain_digits,
     read_cell,
 )
+from evalsuite.core.dataclasses import replace
 from tests.conftest import ROOT
 from tests.models import strict_table
 from tests.properties import examples
@@ -373,6 +374,10 @@ def test_a_number_is_read_where_it_stands() -> None:
     assert [value.text for value in find_numbers(f"{filler} -5 {filler} 5 {filler}")] == ["-5", "5"]
     assert [value.text for value in find_numbers(f"{filler}5 {filler}5% {filler}5")] == ["5", "5%", "5"]
     assert [value.kind for value in find_numbers(f"{filler}5% {filler}5% {filler}")] == ["percent"] * 2
+    for unit in ("42k, ", "-5 ", "1,234 ", "5% ", "3 kg ", "not 4 ", "3 of 40 "):
+        (first, *_), values = find_numbers(f"{filler}{unit}", denied=unit[0] == "n"), find_numbers(unit * 90, denied=unit[0] == "n")[30:60]
+        assert {replace(value, span=first.span) for value in values if value.text == first.text} == {first}, unit
+        assert len({value.span for value in values}) == 30, unit
     for text, n in (("1 2 2 3 4 5", 4), ("1 1 1 1", 4), ("1990 1991 1992 1993 5", 5), ("1st 2nd 3rd 4 5 6 7", 6), ("12 million 3 4 5", 3)):
         assert len(find_numbers(text, most=2)) == n, text
     kinds = {
