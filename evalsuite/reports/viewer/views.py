@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from evalsuite.analysis.leaderboard import compare
 from evalsuite.analysis.leaderboard.pairing import fields_of, side_of
@@ -194,10 +194,8 @@ def _label_lines(path: Path) -> dict[str, OwnLabel]:
 
 async def label_of_request(request: "Request") -> OwnLabel:
     """Parse a label form. Raises `NotAllowedError` unless a page of this viewer sent it from this machine."""
-    origin = request.headers.get("origin", "")
-    is_own = (
-        urlsplit(origin).netloc == request.headers.get("host") and request.headers.get("sec-fetch-site", "same-origin") == "same-origin"
-    )
+    origin, site = request.headers.get("origin", ""), request.headers.get("sec-fetch-site", "same-origin")
+    is_own = origin.partition("://")[2] == request.headers.get("host") and site == "same-origin"
     if not is_own or request.client is None or request.client.host not in _LOOPBACK:
         raise NotAllowedError("labels are given on the viewer's own pages, on its own machine", hint="open the page and choose there")
     body = bytearray()

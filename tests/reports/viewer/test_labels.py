@@ -77,6 +77,7 @@ def test_nobody_else_writes(address: str, place: Path) -> None:
     before, case = kept(), f"/runs/{id_}/labels/case_1"
     assert label(address, case, {"label": "1"}, Origin="https://elsewhere.example") == 403
     assert label(address, case, {"label": "1"}, Origin="null") == 403
+    assert label(address, case, {"label": "1"}, Origin="http://[") == 403
     assert label(address, case, {"label": "1"}, Sec_Fetch_Site="cross-site") == 403
     assert label(address, case, {"label": "perfect"}) == 422
     assert label(address, case, {"label": "1", "note": "x" * 70_000}) == 422
