@@ -67,8 +67,10 @@ from evalsuite.compare.numbers import (
     float_of,
     is_whole,
     is_within,
+    negated,
     number_of,
     rounds,
+    shifted,
     upward,
 )
 from evalsuite.compare.values import (
@@ -689,7 +691,7 @@ def _is_rounding(gold: int | Number, predicted: int | Number) -> bool:
         return rounds(gold, predicted, max(FEWEST_DECIMALS, gold_decimals))
     if decimals == gold_decimals:
         return False
-    fewest = Decimal(1).scaleb(1 - decimals) if decimals else Decimal(WHOLE_ROUNDING)
+    fewest = shifted(Decimal(1), 1 - decimals) if decimals else Decimal(WHOLE_ROUNDING)
     if size >= fewest and rounds(gold, predicted, decimals):
         return True
     # Zeros may have been dropped: 20 is 20.00.
@@ -698,7 +700,7 @@ def _is_rounding(gold: int | Number, predicted: int | Number) -> bool:
 
 def _scale_by(number: int | Number, places: int) -> int | Number:
     """The number with its point moved to the right."""
-    return number if places == 0 else number_of(exact_of(number).scaleb(places))
+    return number if places == 0 else number_of(shifted(exact_of(number), places))
 
 
 def _odd_form(gold: int | Number, items: Sequence[Value], near: _Closeness) -> NumberCause | None:
@@ -722,7 +724,7 @@ def _odd_form(gold: int | Number, items: Sequence[Value], near: _Closeness) -> N
 
 def _explain_miss(gold: int | Number, values: Sequence[Value], near: _Closeness, details: dict[str, Any]) -> Strict:
     g = exact_of(gold)
-    opposite = -gold if isinstance(gold, int) else number_of(-gold.exact)
+    opposite = -gold if isinstance(gold, int) else number_of(negated(gold.exact))
     numbers = [(item, exact_of(reading)) for item in values for reading in item.candidates]
     mirrored = next((item for item in values if g != 0 and near.names(item, opposite)), None)
     if mirrored is not None:
@@ -731,7 +733,7 @@ def _explain_miss(gold: int | Number, values: Sequence[Value], near: _Closeness,
         (
             item
             for item, value in numbers
-            if g != 0 and any(abs(g.scaleb(power) - value) <= HUNDREDFOLD_TOL * abs(value) for power in (-2, 2))
+            if g != 0 and any(abs(shifted(g, power) - value) <= HUNDREDFOLD_TOL * abs(value) for power in (-2, 2))
         ),
         None,
     )
@@ -764,7 +766,7 @@ def number_margin(
     distances = []
     for number in map(read_number, gold if isinstance(gold, list | tuple) else [gold]):
         g = exact_of(number)
-        forms = [g, g.scaleb(2 if abs(g) <= 1 else -2)] if percentage else [g]
+        forms = [g, shifted(g, 2 if abs(g) <= 1 else -2)] if percentage else [g]
         distances.append(sorted(abs(form - value) for form in forms for value in values))
     nearest = upward((max if conj == "and" else min)(per_gold[0] for per_gold in distances))
     if (is_right and not nearest) or len(values) > _MOST_TRIED:

@@ -14,7 +14,7 @@ A tolerance of the check replaces rules 3 to 5. `number_columns` applies the sam
 """
 
 import re
-from decimal import ROUND_UP, Context, Decimal
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_UP, Context, Decimal
 from functools import cache
 from math import inf, nextafter
 from typing import Final, NamedTuple
@@ -38,6 +38,8 @@ SLACK: Final = 1 + 1e-6
 FLOAT_ERROR: Final = 1e-15
 # A distance with more digits than a decimal keeps is never rounded down: 1e-400 is more than 1 away from -1.
 _AWAY: Final = Context(rounding=ROUND_UP)
+# Keeps every digit; of the usual context only 28 remain.
+_EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 class Number(NamedTuple):
@@ -62,6 +64,21 @@ def number_of(exact: Decimal) -> Number:
     exponent = exact.as_tuple().exponent
     assert isinstance(exponent, int)
     return Number(exact, float(exact), max(0, -exponent))
+
+
+def exact_decimal(text: str) -> Decimal:
+    """The decimal of a text with all its digits; 0 if it is nearer to 0 than any decimal. Raises ArithmeticError."""
+    return _EXACT.create_decimal(text)
+
+
+def shifted(exact: Decimal, places: int) -> Decimal:
+    """The decimal with its point moved to the right and all its digits, unlike by its method `scaleb`."""
+    return _EXACT.scaleb(exact, places)
+
+
+def negated(exact: Decimal) -> Decimal:
+    """The decimal with the other sign and all its digits."""
+    return _EXACT.minus(exact)
 
 
 def exact_of(number: int | Number) -> Decimal:
@@ -129,7 +146,7 @@ def is_rounding(gold: Number, predicted: int | Number) -> bool:
     n_decimals = decimals_of(predicted)
     coarse = min(gold, predicted, key=decimals_of)
     decimals = max(FEWEST_DECIMALS, min(n_decimals, gold.decimals))
-    return rounds(gold, predicted, decimals) and abs(exact_of(coarse)) >= Decimal(1).scaleb(1 - decimals)
+    return rounds(gold, predicted, decimals) and abs(exact_of(coarse)) >= shifted(Decimal(1), 1 - decimals)
 
 
 def rounds(gold: int | Number, predicted: int | Number, decimals: int) -> bool:
@@ -150,7 +167,7 @@ def is_whole(number: int | Number) -> bool:
 @cache
 def half_unit(decimals: int) -> Decimal:
     """Half a unit of the last of so many decimals."""
-    return Decimal("0.5").scaleb(-decimals)
+    return shifted(Decimal("0.5"), -decimals)
 
 
 def reach(predicted: int | Number, tolerance: Tolerance, coarsest: int | None) -> float | None:

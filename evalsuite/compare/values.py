@@ -19,14 +19,14 @@ import math
 import re
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from evalsuite.compare.characters import LETTER, digits_only, is_joined
 from evalsuite.compare.claims import CURRENCY, NEAR, REACH, Claims, ends_with
 from evalsuite.compare.dates import DAYS, ISO_DATES, MONTHS, SMALL_WORDS, SPOKEN_DATES, fold_letters, instant_of
-from evalsuite.compare.numbers import Number, as_number, digits_of_words, number_of
+from evalsuite.compare.numbers import Number, as_number, digits_of_words, exact_decimal, exact_of, negated, number_of, shifted
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.import_ref import lazy_pattern
 
@@ -207,8 +207,8 @@ def read_number(item: str | float) -> int | Number:
     if text.endswith("%"):
         text, scale = text[:-1].strip(), -2
     try:
-        exact = Decimal(text).scaleb(scale)
-    except InvalidOperation as error:
+        exact = shifted(exact_decimal(text), scale)
+    except ArithmeticError as error:
         raise ValueError(f"{item!r} is no number") from error
     return as_number(exact, is_plain=scale == 0 and text.lstrip("+-").isdigit())
 
@@ -346,12 +346,12 @@ def _number_in(match: re.Match[str], sign: str, role: Role, part: re.Match[str] 
     digits, exponent, tail = match["digits"], match["exponent"] or "", match["tail"] or ""
     is_joined, tail = tail == tail.strip(), tail.strip().lstrip("\\")
     shift = SHARE_SIGNS.get(tail) or _SHARE_WORDS.get(tail.lower(), 0)
-    plain = _exact_value(digits, exponent, sign).scaleb(-shift)
+    plain = shifted(_exact_value(digits, exponent, sign), -shift)
     scale = _power(tail)
     is_scale = is_joined and scale > 0
     number = as_number(plain, is_plain=not (shift or exponent) and plain.as_tuple().exponent == 0)
     # After a space the word may be a unit: "42 million" may be compared with a gold in millions.
-    scaled = as_number(plain.scaleb(scale), is_plain=False)
+    scaled = as_number(shifted(plain, scale), is_plain=False)
     whole = Decimal(part["total"].replace(",", "") if part else 0)
     candidates = (scaled,) if is_scale else (number, scaled) if scale else (number,)
     return Value(
@@ -378,15 +378,15 @@ def _plain_number(match: re.Match[str], sign: str, role: Role) -> Value:
 
 def _of_either_sign(value: Value) -> Value:
     """A number after a dash and a space: a minus, or a bullet."""
-    negative = tuple(-number if isinstance(number, int) else number_of(-number.exact) for number in value.candidates)
+    negative = tuple(-number if isinstance(number, int) else number_of(negated(number.exact)) for number in value.candidates)
     return replace(value, candidates=(*value.candidates, *negative))
 
 
 def _exact_value(digits: str, exponent: str, sign: str) -> Decimal:
     power = int(_POWER.findall(exponent)[-1]) if exponent else 0
     mantissa = "1" if exponent.startswith(("^", "**")) else plain_digits(digits.replace("\u2019", "'")) or "NaN"
-    plain = Decimal(mantissa).scaleb(power)
-    return -plain if sign == "-" else plain
+    plain = shifted(Decimal(mantissa), power)
+    return negated(plain) if sign == "-" else plain
 
 
 def _other_readings(digits: str, sign: str) -> tuple[Number, ...]:
@@ -475,7 +475,7 @@ def number_gold(gold: str) -> Decimal | None:
 
 def numeric_tokens(text: str, golds: set[str], values: Collection[Decimal]) -> Iterator[tuple[Decimal, int, int]]:
     """(value, start, end) of the numeric tokens of a text that have one of these values."""
-    sizes = set(map(abs, values))
+    sizes = set(map(Decimal.copy_abs, values))
     at = 0
     while (match := _RUN.search(text, at)) is not None:
         start, end = match.span()
@@ -494,7 +494,7 @@ def numeric_tokens(text: str, golds: set[str], values: Collection[Decimal]) -> I
 
 def _token_value(digits: str, sign: str | None) -> Decimal:
     value = Decimal(digits.replace(",", ""))
-    return -value if sign in _MINUS_SIGNS else value
+    return negated(value) if sign in _MINUS_SIGNS else value
 
 
 def _sign_before(text: str, start: int) -> str | None:
@@ -685,7 +685,7 @@ def _cell_of(text: str, percentage: bool) -> Cell:
     if is_null_word(text):
         return None
     if percentage and text[-1] == "%" and (figure := _number_or_text(text[:-1].rstrip())) is not None and isinstance(figure, int | Number):
-        return Percent(figure, number_of((figure.exact if isinstance(figure, Number) else Decimal(figure)).scaleb(-2)))
+        return Percent(figure, number_of(shifted(exact_of(figure), -2)))
     if text[0].isalpha():
         lowered = text.lower()
         if lowered in ("true", "false"):
@@ -756,7 +756,7 @@ def _written_number(text: str) -> str | None:
         return None
     sign = "-" if signs not in ("", "+") else ""
     scale = _power(match["scale"] or "")
-    return sign + (f"{Decimal(digits).scaleb(scale):f}" if scale else digits)
+    return sign + (f"{shifted(Decimal(digits), scale):f}" if scale else digits)
 
 
 # Words that people write where a value is missing; a table reader takes only the null words for NULL.
@@ -784,13 +784,13 @@ def number_readings(text: str) -> Iterator[tuple[Decimal, str]]:
         plain = plain_digits(digits, point, groups) if point == "." or "," in digits or "." in digits else None
         if plain is None:
             continue
-        value = Decimal(plain) * (-1 if match["sign"] in ("-", "\u2212") else 1)
+        value = Decimal(f"-{plain}" if match["sign"] in ("-", "\u2212") else plain)
         if back.startswith("%"):
             yield value, "with a percent sign"
-            yield value.scaleb(-2), "with a percent sign"
+            yield shifted(value, -2), "with a percent sign"
             continue
         is_grouped = not set(digits).isdisjoint(groups)
         way = "with a decimal comma" if point == "," and "," in digits else "with thousands separators" if is_grouped else "in another form"
         yield value, way if is_bare else "with a unit or currency"
         if scale:
-            yield value.scaleb(scale), f"in {_SCALE_NAMES[scale]}"
+            yield shifted(value, scale), f"in {_SCALE_NAMES[scale]}"
