@@ -237,6 +237,7 @@ def test_a_scale_without_a_range() -> None:
     found = summarise([*measured, absent, RIGHT, WRONG], rules="official")
     spread = t_interval([0.25, 0.5])
     assert (found.score, found.raw, found.chosen.n) == (0.5, None, 2)
+    assert (found.n_measured, found.n_partial) == (2, 0)
     # A scorer whose metric measured some answers, and scored another: that one makes the score.
     mixed = summarise([*measured, absent, result("u", 1.0, scorer="perplexity")], rules="official")
     assert (mixed.score, mixed.chosen.n) == (1.0, 1)
@@ -284,3 +285,9 @@ def test_each_scorer_of_several_has_a_row() -> None:
     assert found.scorers == ("f1", "bleu")
     assert {name: (row["n"], row["score"]) for name, row in found.by_scorer.items()} == {"f1": (2, 0.5), "bleu": (2, 0.25)}
     assert found.to_json()["scorers"] == ["f1", "bleu"]
+    # An answer that both measure without a score was measured once.
+    row = further_result_row(result("a", None, scorer="ter", details={"raw": 0.5}))
+    twice = result("a", None, scorer="perplexity", details={"raw": 2.0, "beside": {"ter": row}})
+    found = summarise([twice], rules="official")
+    assert [row["n_measured"] for row in found.by_scorer.values()] == [1, 1]
+    assert (found.n_measured, found.n_partial) == (1, 0)
