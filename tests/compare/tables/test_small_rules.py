@@ -122,6 +122,109 @@ def test_the_cause_of_a_flip(answer: str, gold: str, flip: str) -> None:
     assert (score.official != score.strict, score.flip.partition(":")[0]) == (True, flip)
 
 
+ORDER = {"ignore_order": True}
+OWN = {"abs_tol": 1.0, **ORDER}
+TIES = {"order_by": [0]}
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "options", "flip"),
+    [
+        ("a x", "a_ x", {}, "spaces"), ("5_ a", "_5 a", {}, "spaces"), ("true_ a", "true a", {}, "spaces"),
+        ("true x", "TRUE x", {}, "true and false"), ("true_ a", "TRUE a", {}, "true and false"), ("1 1", "true 1", {}, "true and false"),
+        ("0 0", "False 0", {}, "true and false"), ("none x", "NULL x", {}, "null words"), ("5 a", "5.0 a", {}, "typed by column"),
+        ("5% 7%", "0.05 0.07", {"percentage": True}, "percent form"), ("0.05", "5%", {"percentage": True}, "percent form"),
+        ("5", "7", {"abs_tol": 3}, "own tolerance"), ("100 a", "100.0 a", {"rel_tol": 0.01}, "typed by column"),
+        ("100 a", "$100.5 a", {"rel_tol": 0.01}, "written form"), ("2020-01-01", "2020-01-01T00:00:00", {}, "same instant"),
+        ("e\u0301", "\u00e9", {}, "spelling form"),
+        # The first kind without which the reference accepts, not the first that is written differently.
+        ("1 5", "1.0 $5", {}, "written form"), ("$5 1", "5 1.0", {}, "written form"), ("a 5", "a_ $5", {}, "spaces"),
+        ("5 a", "$5 a_", {}, "written form"), ("1 5,x y", "1.0 $5,x y", ORDER, "written form"),
+        ("1 5,5 y", "1.0 5,$5 y", ORDER, "written form"),
+        # In order, the column that the reference refuses.
+        ("none b,5 a", "none b,5.0 a", {}, "typed by column"), ("a b,5 x", "a b,$5 x", {}, "written form"),
+        # In any order the rows are paired first.
+        ("9.999 20.0", "10.0 20.0", ORDER, "row pairing"), ("5 7,1 2", "7 $5,2 1", ORDER, "written form"),
+        ("5 7,1 2", "7 $5,2 1,x y", ORDER, "written form"), ("5 7,1 2", "x y,7 $5,2 1", ORDER, "written form"),
+        # Tied rows may change places; what is not moved has another cause.
+        ("1 1,b a", "1 1,a b", TIES, "tie order"), ("1 1,5 a", "1 1,a $5", TIES, "tie order"),
+        ("1 1 2,5 a 7", "1 1 2,5 a $7", TIES, "written form"),
+        ("1 1 2,5 5 7,a b c", "1.0 1 2,5 5 7,b a c", TIES, "tie order"),
+        # The row of a tied answer is looked for in all columns.
+        ("1 1 2,5 5_ x,a b c", "1 1 2,5_ $5 x,b a c", TIES, "tie order"),
+        # With an integer that is no float the reference ends wherever it stands.
+        (f"{HUGE} 2", f"{HUGE} 2", {}, "cells the reference dies of"), ("2 5", f"{HUGE} 2,2 $5", ORDER, "cells the reference dies of"),
+        # A column that is not needed makes floats of the others, which are sorted as text.
+        ("20000000000000000 21", "20000000000000000 21,0.5 1.5", ORDER, "dtype of other columns"),
+        # In order only the refused column is looked at, in any order it is looked at first.
+        ("none b,5 a", "x y,none b,5.0 a", {}, "typed by column"), ("1 5,7 a", "1.0 $5,7.0 a", {}, "written form"),
+        ("1 5,7 a,9 b", "1.0 5,$7 a,9.0 b", ORDER, "written form"), ("1 5,7 a,9 b", "x y,1.0 5,$7 a,9.0 b", ORDER, "written form"),
+        # Rows of the same values are paired, from the top; the others within the tolerance, in place if that can be.
+        ("2 1 9", "1.0 $9 $2", OWN, "written form"), ("5 5.0 7 a", "a $5 5.00 7", ORDER, "written form"),
+        ("1 2", "1 0.5", OWN, "own tolerance"),
+        ("2 1", "1.0 $2", OWN, "own tolerance"),
+        ("1 5", "x y,1.5 5", {"abs_tol": {"c0": 1}, **ORDER}, "own tolerance"),
+        # The reference accepts each kind alone: the first without which it accepts.
+        ("99 9.996 10.001", "_99 10.00 10.0075", {"abs_tol": 0.5, **ORDER}, "typed by column"),
+    ],
+)  # fmt: skip
+def test_the_proved_cause_of_a_flip(gold: str, answer: str, options: dict[str, Any], flip: str) -> None:
+    """Why strict accepts what the reference refuses, if several cells are written differently."""
+    score = table_match(table_of(answer), gold=table_of(gold), **options)
+    assert (score.official, score.strict, score.flip.partition(":")[0]) == (0, 1, flip)
+
+
+def table_of(columns: str) -> Table:
+    """A table of texts, from its columns; `_` is a space."""
+    return text_table([[cell.replace("_", " ") for cell in column.split()] for column in columns.split(",")])
+
+
+NOT_FOUND = "no cause found"
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "options", "limit", "causes"),
+    [
+        ("9.996 10.001", "10.00 10.0075", OWN, "_MOST_READ", {1: NOT_FOUND, 2: NOT_FOUND, 3: "typed by column"}),
+        ("9.996 10.001,a b", "10.00 10.0075,a b", OWN, "_MOST_READ", {4: NOT_FOUND, 6: "typed by column"}),
+        ("5 7", "$7 $5", ORDER, "_MOST_READ", {1: NOT_FOUND, 2: "written form"}),
+        ("5 7,1 2", "$7 $5,2 1", ORDER, "_MOST_READ", {3: NOT_FOUND, 4: "written form"}),
+        ("1 2", "1.4 2.4", OWN, "_MOST_PAIRED", {1: NOT_FOUND, 2: "own tolerance"}),
+        ("5 7", "5 $7,x y", ORDER, "_MOST_ASKED", {5: NOT_FOUND, 6: "written form"}),
+        ("1 5", "1.0 $5", {}, "_MOST_ASKED", {0: "written form"}),
+    ],
+)
+def test_more_than_is_looked_at_has_no_cause(
+    gold: str, answer: str, options: dict[str, Any], limit: str, causes: dict[int, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Up to each limit the cause is found, beyond it nothing is guessed."""
+    for most, cause in causes.items():
+        monkeypatch.setattr(f"evalsuite.compare.flip_causes.{limit}", most)
+        score = table_match(table_of(answer), gold=table_of(gold), **options)
+        assert (score.official, score.strict, score.flip.partition(":")[0]) == (0, 1, cause)
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "flip"),
+    [
+        ({"HUGEINT": [10, 2**60 + 1]}, {"BIGINT": [10, 2**60 + 1]}, "native types"),
+        ({"VARCHAR": ["a", "b"], "HUGEINT": [2**60 + 1, 10]}, {"BIGINT": [2**60 + 1, 10], "VARCHAR": ["a", "b"]}, "native types"),
+        ({"BIGINT": [21, 2 * 10**16]}, {"DOUBLE": [2e16, 21.0]}, "row pairing"),
+        ({"BIGINT": [21, 2 * 10**16, 0, -1]}, {"BIGINT": [21, 2 * 10**16, -1, 0], "DOUBLE": [1.5] * 4}, "dtype of other columns"),
+        ({"BIGINT": [None, 1]}, {"BOOLEAN": [None, True]}, "cells the reference dies of"),
+        ({"VARCHAR": ["e\u0301", "b"]}, {"VARCHAR": ["\u00e9", "b"]}, "spelling form"),
+    ],
+)
+def test_the_proved_cause_of_a_databases_flip(gold: dict[str, list[Any]], answer: dict[str, list[Any]], flip: str) -> None:
+    """Columns of other types are a cause too; each side's columns by their type."""
+    sides = (
+        {"t": Table(header=tuple(side), columns=tuple(side.values()), n_rows=len(next(iter(side.values()))), types=tuple(side))}
+        for side in (answer, gold)
+    )
+    score = duckdb_match(next(sides), gold=next(sides), condition_tabs=["t"], condition_cols=[[*range(len(gold))]], ignore_orders=[True])
+    assert (score.official, score.strict, score.flip.partition(":")[0]) == (0, 1, flip)
+
+
 def test_the_kind_of_a_refusal_is_of_cells_that_the_reference_called_equal() -> None:
     """The column of gold's name is compared in the reason, but the reference took another one."""
     answer = Table(header=("n", "m"), columns=(["a"], ["1.008"]), n_rows=1)
