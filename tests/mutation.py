@@ -48,7 +48,8 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
     "core": (
         "core/*.py",
         (
-            *("tests/core", "tests/runs/test_small_fields.py", "tests/meta/test_foreign_code.py"),
+            *("tests/core", "tests/runs/test_small_fields.py", "tests/runs/store/test_run_files.py", "tests/meta/test_foreign_code.py"),
+            "tests/gold/test_suite.py",
             *("tests/scorers/test_contract.py", "tests/scorers/test_parameters.py", "tests/scorers/metrics"),
         ),
     ),
@@ -84,6 +85,7 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
         (
             *(f"tests/analysis/gold_checks/test_{name}.py" for name in ("verify", "verify_excuses", "forgery", "signing")),
             *("tests/reports/site/test_kept_receipts.py", "tests/runs/store/test_unit_files.py", "tests/runs/test_query_pairs.py"),
+            "tests/runs/test_swap_race.py",
         ),
     ),
     "run_folder": ("runs/run_f*.py", ("tests/runs/store", "tests/runs/test_frozen_clock.py", "tests/analysis/gold_checks/test_signing.py")),

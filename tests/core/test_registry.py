@@ -437,6 +437,34 @@ def test_scorers_of_a_file(own: Registry, tmp_path: Path) -> None:
     assert own.code_hash(["loud"]) != before
 
 
+def test_the_code_of_an_object_of_this_process(own: Registry) -> None:
+    """A function counts by its source, an object by that of its class and by its simple attributes."""
+
+    class Base:
+        name = "mine"
+
+        def __init__(self, base: float) -> None:
+            self.base = base
+
+        def run_batch(self, predictions: list[str], *_: Any) -> list[float]:
+            return [self.base for _ in predictions]
+
+    class Other(Base):
+        """Of another source."""
+
+    def mine(prediction: str, gold: str) -> float:
+        return float(prediction == gold)
+
+    hashes = []
+    for value in (mine, lambda *_: 1.0, Base(0.5), Base(0.5), Base(0.75), Other(0.5)):
+        if not hasattr(value, "run_batch"):
+            value.__name__ = "mine"
+        own.register_object(value)
+        hashes.append(own.code_hash(["mine"]))
+    assert hashes[2] == hashes[3]
+    assert len({*hashes}) == 5
+
+
 def test_a_file_edited_between_two_calls_runs_as_it_is(own: Registry, tmp_path: Path) -> None:
     """Even if size and time are the same (Python then takes its compiled file); a call and its workers keep the code it began with."""
     file = tmp_path / "my.py"

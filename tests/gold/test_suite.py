@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import GoldError, UntrustedPluginError, UsageError
 from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.core.types import Suite
@@ -69,6 +70,9 @@ def test_groups_of_an_instance(id_: str, tags: tuple[str, ...]) -> None:
     groups = {"named": Ids(("a", "hr_x_1")), "both": Ids(("a", "hr_1")), "more": Ids(), "long": Ids(), "none": Ids()}
     suite = Suite(name="s", groups=groups, group_prefixes={"both": ("hr", "h"), "more": ("hr_", "x"), "long": ("hr_x",)})
     assert suite.groups_of(id_) == tags
+    assert suite == replace(suite, groups=dict(reversed(groups.items())))
+    assert replace(suite, groups={}, group_prefixes={}).groups_of(id_) == ()
+    assert "_groups_of_text" not in repr(suite)
 
 
 def test_where_a_judge_is_configured(tmp_path: Path) -> None:

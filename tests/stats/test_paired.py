@@ -172,6 +172,8 @@ def test_few_differences_say_what_cannot_occur() -> None:
     """Five differences cannot give p < .05 two-sided; six can."""
     assert "no p below 0.0625" in sign_flip([1] * 5, [0] * 5).note
     assert sign_flip([1] * 6, [0] * 6).note == ""
+    assert sign_flip([1] * 4, [0] * 4, alternative="greater").note == "4 differences: no p below 0.0625 is possible"
+    assert sign_flip([1] * 5, [0] * 5, alternative="less").note == ""
 
 
 @given(pairs)

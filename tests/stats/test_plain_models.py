@@ -80,6 +80,14 @@ def test_the_prediction_powered_mean() -> None:
         assert [found.estimate, found.se] == pytest.approx([estimate, math.sqrt(variance)], abs=1e-12)
         assert [found.low, found.high] == pytest.approx([estimate - half, estimate + half], abs=1e-9)
         assert (found.n, found.note) == (n, f"{n_others} others, weight {weight:.2f}")
+    # One cluster of all labels is one label: only what stands on either side is known of its spread.
+    assert corrected_mean([(1, 1), (0, 0), (1, 1)], clusters="aaa").se == math.sqrt(2)
+    # Of three clusters alike inside: the variance of their sums, 1/9, and one more of three independent labels at either end.
+    alike = corrected_mean([(1, 1), (1, 1), (0, 0), (0, 0), (1, 0), (1, 0)], clusters="aabbcc")
+    assert alike.se == pytest.approx(math.sqrt(1 / 9 + 2 / 3**2))
+    # Less alike, the six labels are worth 6 * (1 / 20) / (1 / 12) = 3.6 independent ones.
+    mixed = corrected_mean([(1, 1), (1, 1), (0, 0), (0, 0), (1, 1), (1, 0)], clusters="aabbcc")
+    assert mixed.se == pytest.approx(math.sqrt(1 / 12 + 2 / 3.6**2))
 
 
 def test_clusters_that_do_not_show_their_spread() -> None:

@@ -52,6 +52,9 @@ def test_questions_of_a_cluster_count_together() -> None:
     assert last == "m: 12 more questions in new clusters halve the width; no number of samples does"
     apart = count_repeats([[1, 1], [1, 1], [0, 1], [0, 1]])
     assert (apart.question_share, apart.n_clusters, apart.samples_to_halve) == (0, None, 6)
+    # One cluster says nothing of the spread of clusters.
+    one = count_repeats([[1, 1], [0, 1], [0, 0]], clusters=list("aaa"))
+    assert (one.interval.se, one.question_share, one.n_clusters, one.samples_to_halve) == (None, None, 1, None)
     *_, last = noise_words(ModelSamples(model="m", runs=(), numbers=apart))
     assert last == "m: 12 more questions halve the width, or 6 more samples of each question"
 

@@ -380,8 +380,10 @@ def test_what_a_judge_or_a_connection_says_is_left_out(made: Path) -> None:
     ("engine", "has_folder", "answer_leads_away", "gold_leads_away"),
     [("", True, False, False), ("sqlite", False, True, True), ("sqlite", True, False, True), ("postgres", True, True, True)],
 )
-def test_where_a_query_leads(made: Path, engine: str, has_folder: bool, answer_leads_away: bool, gold_leads_away: bool) -> None:
-    """To a server, or to a file: one in the folder of databases counts for gold's own queries only."""
+def test_where_a_query_leads(
+    made: Path, engine: str, has_folder: bool, answer_leads_away: bool, gold_leads_away: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To a server, or to a file: one in the folder of databases counts for gold's own queries only, which then are not asked again."""
     login = {"host": "db", "user": "u", "password": "p"} if engine == "postgres" else {"database": "x.sqlite"}
     known = {"x": Entry(name="x", engine=engine, where="", folder=made, options=login, instances=("capital",))} if engine else {}
     databases: Any = SimpleNamespace(connections=lambda: Connections(entries=known, databases=made if has_folder else None))
@@ -392,6 +394,10 @@ def test_where_a_query_leads(made: Path, engine: str, has_folder: bool, answer_l
         answer_leads_away,
         gold_leads_away,
     )
+    for from_query in (False, True):
+        monkeypatch.setattr(verification, "query_files", lambda *_, found=from_query, **__: [Path("q.sql")] if found else [])
+        reason = verification._reason_not_replayable([task], databases, live=False)
+        assert reason == ("its gold comes from a query" if from_query and gold_leads_away else "")
 
 
 class Whole:
@@ -503,6 +509,8 @@ def test_corrected_scores_are_checked_too(made: Path) -> None:
     original = {name: (run / name).read_bytes() for name in (RUN, RESULTS)}
     reseal(run, lambda said, _: said["corrections"].update(score=1.0))
     assert wrong(checked(made)) == {"numbers": ("corrections.score",)}
+    reseal(run, lambda said, _: said["corrections"].update(day="soon"))
+    assert said(checked(made), "plan") == "corrections.day is not a day: 'soon'"
     for name, data in original.items():
         (run / name).write_bytes(data)
     file = gold / "gold.errata.yaml"
