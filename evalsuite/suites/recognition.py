@@ -60,7 +60,7 @@ _MOST_LOGS: Final = 50
 # The number of folders examined for the gold queries of a benchmark: itself, its subfolders and theirs.
 _MOST_FOLDERS: Final = 500
 _QUERY: Final = re.compile(
-    r"\s*(--.*\n\s*|/\*.*?\*/\s*|\(\s*)*(select|with|insert|update|delete|create|values)\b", re.IGNORECASE | re.DOTALL
+    r"\s*+(?:--[^\n]*+\n\s*+|(?>/\*.*?\*/)\s*+|\(\s*+)*+(?:select|with|insert|update|delete|create|values)\b", re.IGNORECASE | re.DOTALL
 )
 _PAIR: Final = re.compile(r".*\S\t[\w .-]+\s*")
 _WORDS: Final[Mapping[str, tuple[str, ...]]] = {

@@ -363,6 +363,14 @@ def test_an_archive_keeps_its_name_in_a_comparison(things: Path) -> None:
     assert "unpacked" not in out
 
 
+def test_comments_are_read_once(tmp_path: Path) -> None:
+    """Comments before a statement are skipped; many before none take no time that doubles with each of them."""
+    comments = "/* a */ " * 60
+    for text, kind in ((f"{comments}{QUERY}\tgeo\n", "sql_pairs"), (f"{comments}x\n", "unknown")):
+        (tmp_path / "file.txt").write_text(text, encoding="utf-8")
+        assert recognise(tmp_path / "file.txt").kind == kind
+
+
 @pytest.mark.parametrize(
     ("names", "word", "kind", "why"),
     [

@@ -465,7 +465,7 @@ def _log_comb(n: int, k: int) -> float:
 
 
 # Texts in the place of a key in a total row.
-_LABEL: Final = re.compile(r"\W*(?:(?:.*\W)?(?:sub-?|grand )?totals?(?:\W.*)?|all|sum|overall|everything)\W*", re.IGNORECASE | re.DOTALL)
+_LABEL: Final = re.compile(r"(?:.*\W)?(?:sub-?|grand )?totals?(?:\W.*)?|\W*+(?:all|sum|overall|everything)\W*", re.IGNORECASE | re.DOTALL)
 MOST_TOTALS: Final = 2000
 _LEAST_CHANCE: Final = 1e-12
 # Without an open key, only the numbers can show that rows are totals.
