@@ -30,7 +30,8 @@ from evalsuite.cli.showing import (
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, EvalsuiteError, UsageError, count_words
-from evalsuite.core.status import default_level, kind_of, redact, sign_of
+from evalsuite.core.scores import reaches
+from evalsuite.core.status import default_level, has_open_verdict, kind_of, redact, sign_of
 
 if TYPE_CHECKING:
     from evalsuite.core.types import Submission
@@ -390,7 +391,13 @@ class Gates:
         if code != EXIT_OK:
             return code, line
         gate = runs[0].gold.suite.fail_under if self.fail_under is None else self.fail_under
-        return apply_gate(f"done: {percent(mean)}, the mean of {len(runs)} samples", mean, gate)
+        done = f"done: {percent(mean)}, the mean of {len(runs)} samples"
+        code, line = apply_gate(done, mean, gate)
+        is_met_at_worst = gate is None or reaches(sum(run.summary.chosen.low for run in runs) / len(runs), gate)
+        n_open = sum(has_open_verdict(result) for run in runs for result in run.results)
+        if code != EXIT_OK or is_met_at_worst or self.allow_unscored or not n_open:
+            return code, line
+        return EXIT_UNSCORABLE, f"{done}, {n_open} unscored (exit 4)"
 
 
 def refuse_with_samples(which: Choice, saving: Saving, printing: Printing) -> None:

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
-from evalsuite.cli.options import Option
+from evalsuite.cli.options import AllowUnscored, Option
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, count_words
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, OutputError, UsageError, count_words
 from evalsuite.core.scores import reaches
 
 if TYPE_CHECKING:
@@ -126,21 +126,30 @@ class ComparisonGates:
         float | None, Option("--fail-under", "--fail_under", help="exit 1 if the score of the last candidate is lower", metavar="0-1")
     ] = None
     fail_on_regression: Annotated[bool, Option("--fail-on-regression", help="exit 1 if a candidate is worse at alpha")] = False
+    allow_unscored: AllowUnscored = False
 
     def verdict(self, comparison: "Comparison") -> tuple[int, str]:
-        """Return the exit code and the last line of a comparison. A metric without bounds has no score and misses `--fail-under`."""
+        """Return the exit code and the last line of a comparison. A metric without bounds has no score and misses `--fail-under`.
+
+        A missed gate has precedence over answers without a value that decide whether it is met.
+        """
         from evalsuite.reports.comparison_documents import comparison_verdict
         from evalsuite.reports.document import percent
 
-        line = comparison_verdict(comparison, gate=self.fail_on_regression)
+        code, line = EXIT_OK, comparison_verdict(comparison, gate=self.fail_on_regression)
         if self.fail_on_regression and (comparison.regressions or comparison.undecided_names):
             return EXIT_GATE, line
-        if self.fail_under is None:
-            return EXIT_OK, line
-        last = comparison.candidates[-1]
-        score = None if last.total.is_raw else last.total.b
-        words = f"{clean(last.label)} {'without a score' if score is None else percent(score)}"
-        return apply_gate(f"{line.removesuffix(NO_GATE)}, {words}", score, self.fail_under)
+        last, decided = comparison.candidates[-1], list(comparison.possible_regressions if self.fail_on_regression else ())
+        if self.fail_under is not None:
+            score = None if last.total.is_raw else last.total.b
+            words = f"{clean(last.label)} {'without a score' if score is None else percent(score)}"
+            code, line = apply_gate(f"{line.removesuffix(NO_GATE)}, {words}", score, self.fail_under)
+            if last.worst_case is not None and not reaches(last.worst_case.b or 0.0, self.fail_under):
+                decided = [*filter(last.label.__ne__, decided), last.label]
+        if code != EXIT_OK or self.allow_unscored or not decided:
+            return code, line
+        done = line.removesuffix(NO_GATE).removesuffix(f" (gate {percent(self.fail_under or 0.0)} met)")
+        return EXIT_UNSCORABLE, f"{done}, but the gate depends on answers without a score: {clean(', '.join(decided))} (exit 4)"
 
 
 NO_GATE = " (no gate set)"
@@ -159,14 +168,11 @@ def apply_gate(done: str, score: float | None, gate: float | None) -> tuple[int,
 
 
 def is_open(summary: "Summary", results: "Iterable[Result]", gate: float | None = None) -> bool:
-    """Return whether unjudged instances leave the outcome open: something is not set up, or they decide whether the gate is met.
-
-    An answer without a value under its metric is in no mean: an author could pass a gate by what such answers leave out.
-    """
-    from evalsuite.core.status import lacks_setup
+    """Return whether unjudged instances leave the outcome open: something is not set up, or they decide whether the gate is met."""
+    from evalsuite.core.status import has_open_verdict, lacks_setup
 
     decide = gate is not None and not reaches(summary.chosen.low, gate)
-    return any(lacks_setup(result) or (decide and result.fault == "UNDEFINED") for result in results)
+    return any((has_open_verdict if decide else lacks_setup)(result) for result in results)
 
 
 def write_all(document: "Document", outputs: Iterable[Path]) -> int:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
@@ -11,6 +11,7 @@ from evalsuite.cli import options as opt
 from evalsuite.cli.options import Argument, Option
 from evalsuite.cli.output_streams import complain
 from evalsuite.cli.showing import (
+    NO_GATE,
     ComparisonGates,
     Outputs,
     ProgressBar,
@@ -77,22 +78,23 @@ class Outcome(ComparisonGates):
         """Return whether any option asks for the outcome of the runs together."""
         return bool(self.json_ or self.quiet or self.output or self.fail_under is not None or self.fail_on_regression)
 
-    def write(self, runs: "Mapping[str, Run]", code: int, *, everything: bool = False) -> "tuple[Document, Document, int, str]":
+    def write(self, runs: "Mapping[str, Run]", *, everything: bool = False) -> "tuple[Document, Document, int, str]":
         """Write the comparison of the runs, or the report of the only one; return it, a brief one, the exit code and the last line.
 
-        The exit code of a missed gate replaces `code`.
+        A missed gate has precedence over answers that could not be judged.
         """
         from evalsuite.analysis.leaderboard import compare
         from evalsuite.analysis.leaderboard.pairing import side_of
         from evalsuite.reports.comparison_documents import comparison_document
         from evalsuite.reports.run_document import run_document
 
+        n_unjudged = count_unjudged(runs.values())
         if len(runs) == 1:
             run = next(iter(runs.values()))
             document = brief = run_document(record_of_run(run))
-            gate, line = apply_gate(done := f"done: {score_words(run.summary)}", run.summary.score, self.fail_under)
-            if gate == EXIT_OK and code == EXIT_UNSCORABLE:
-                line = f"{done}, {unjudged_words(run.summary)} (exit {code})"
+            code, line = apply_gate(done := f"done: {score_words(run.summary)}", run.summary.score, self.fail_under)
+            left_open = n_unjudged > 0 or is_open(run.summary, run.results, self.fail_under)
+            line_of_open = f"{done}, {unjudged_words(run.summary)} (exit {EXIT_UNSCORABLE})"
         else:
             sides = [
                 side_of(name, run_of_name.to_json(), run_of_name.results, exchanges=exchanges_of(run_of_name.gold, run_of_name.submission))
@@ -101,8 +103,17 @@ class Outcome(ComparisonGates):
             comparison = compare(sides, alpha=self.alpha)
             document = comparison_document(comparison, everything=everything)
             brief = comparison_document(comparison, everything=everything, brief=True)
-            gate, line = self.verdict(comparison)
-        return document, brief, *add_write_failures(gate or code, line, write_all(document, self.output or ()))
+            code, line = self.verdict(comparison)
+            left_open = n_unjudged > 0
+            line_of_open = f"{line.removesuffix(NO_GATE)}, {count_words(n_unjudged, 'answer')} not judged (exit {EXIT_UNSCORABLE})"
+        if code == EXIT_OK and left_open and not self.allow_unscored:
+            code, line = EXIT_UNSCORABLE, line_of_open
+        return document, brief, *add_write_failures(code, line, write_all(document, self.output or ()))
+
+
+def count_unjudged(runs: "Iterable[Run]") -> int:
+    """Return how many answers could not be judged; those without a value under their metric do not count."""
+    return sum(result.status in UNJUDGED and result.fault != "UNDEFINED" for run in runs for result in run.results)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,8 +176,7 @@ def suite_try(
             with ProgressBar(hidden=outcome.json_ or outcome.quiet) as progress:
                 candidate_run = suite.run(name, candidate_data_path=source, candidate_column=name, save=keep is not None, progress=progress)
             runs[name] = candidate_run.run
-        unjudged = any(result.score is None and result.fault != "UNDEFINED" for run in runs.values() for result in run.results)
-        document, brief, code, line = outcome.write(runs, EXIT_UNSCORABLE if unjudged else EXIT_OK, everything=all_)
+        document, brief, code, line = outcome.write(runs, everything=all_)
         if outcome.json_:
             print_document(document, "json")
         elif outcome.quiet:
@@ -311,7 +321,6 @@ def suite_run(
     about: About,
     code: opt.Code,
     invalid_as: opt.InvalidAs = "null",
-    allow_unscored: opt.AllowUnscored = False,
     outcome: Outcome,
 ) -> int:
     """Score files of candidate outputs against a suite, and save a run of each; exit 4 if a case could not be scored.
@@ -328,7 +337,7 @@ def suite_run(
     suite = TestSuite(name)
     how: dict[str, Any] = {"input_column": input_column, "context_column": context_column, **asdict(about)}
     how |= {"allow_programs": code.allow_programs, "invalid_as": opt.parse_invalid_as(invalid_as)}
-    runs, n_unscored = _run_each(suite, planned, outcome, how)
+    runs = _run_each(suite, planned, outcome, how)
     if n_refused := len(planned) - len(runs):
         exit_code = EXIT_USAGE if not runs else EXIT_GATE
         line = f"{n_refused} of {len(planned)} {'files' if len(columns) == 1 else 'columns'} could not be run (exit {exit_code})"
@@ -338,11 +347,9 @@ def suite_run(
     step = ["compare", *names[:2]] if names[1:] else ["report", f"{suite.name}/{names[0]}"]
     if not (outcome.json_ or outcome.quiet):
         print_step("next:", step)
-    left_open = n_unscored or any(is_open(run.summary, run.results, outcome.fail_under) for run in runs.values())
-    exit_code = EXIT_UNSCORABLE if left_open and not allow_unscored else EXIT_OK
     if not outcome.is_requested:
-        return exit_code
-    document, _, exit_code, line = outcome.write(runs, exit_code)
+        return EXIT_UNSCORABLE if count_unjudged(runs.values()) and not outcome.allow_unscored else EXIT_OK
+    document, _, exit_code, line = outcome.write(runs)
     if outcome.json_:
         print_document(document, "json")
     else:
@@ -365,12 +372,9 @@ def _plan_runs(sources: Sequence[Path], columns: Sequence[str], run_name: str | 
     return [(*planned[0][:2], run_name)]
 
 
-def _run_each(
-    suite: "TestSuite", planned: Sequence[tuple[Path, str, str]], outcome: Outcome, how: Mapping[str, Any]
-) -> "tuple[dict[str, Run], int]":
-    """Run each (file, column, name); return the runs by name and how many cases were not scored. Of several a bad one is left out."""
+def _run_each(suite: "TestSuite", planned: Sequence[tuple[Path, str, str]], outcome: Outcome, how: Mapping[str, Any]) -> "dict[str, Run]":
+    """Run each (file, column, name); return the runs by name. Of several a bad one is left out."""
     runs: dict[str, Run] = {}
-    n_unscored = 0
     for source, column, own_name in planned:
         try:
             with ProgressBar(hidden=outcome.json_ or outcome.quiet) as progress:
@@ -381,21 +385,20 @@ def _run_each(
             complain(f"{source}: {error.message.removeprefix(f'{source}: ')}", error.hint)
         else:
             runs[own_name] = run.run
-            n_unscored += _print_run(run, None if outcome.quiet else sys.stderr if outcome.json_ else sys.stdout)
-    return runs, n_unscored
+            if not outcome.quiet:
+                _print_run(run, sys.stderr if outcome.json_ else sys.stdout)
+    return runs
 
 
-def _print_run(run: "TestRun", stream: "TextIO | None") -> int:
-    """Print a run's score, and why cases were not scored, unless `stream` is None; return how many could not be."""
-    unscored = [result for result in run.run.results if result.status in UNJUDGED]
-    reasons = list(dict.fromkeys(result.reason for result in unscored))
+def _print_run(run: "TestRun", stream: "TextIO") -> None:
+    """Print a run's score, and why cases were not scored."""
+    reasons = list(dict.fromkeys(result.reason for result in run.run.results if result.status in UNJUDGED))
     lines = [f"{run.name}: {verdict_line(run.run.summary)}, saved {run.run.folder}"]
     lines += [f" not scored: {reason}" for reason in reasons[:_MOST_REASONS]]
     if reasons[_MOST_REASONS:]:
         lines.append(f" not scored: {len(reasons) - _MOST_REASONS} more reasons, see `evalsuite report {run.id}`")
-    for line in lines if stream is not None else ():
+    for line in lines:
         print(clean(line), file=stream)
-    return sum(result.fault != "UNDEFINED" for result in unscored)
 
 
 def suite_delete(name: SuiteName) -> int:

@@ -204,6 +204,14 @@ def lacks_setup(result: "Result") -> bool:
     return result.status == "unscored" and result.fault in FAULTS and FAULTS[result.fault].side != "nobody"
 
 
+def has_open_verdict(result: "Result") -> bool:
+    """Return whether the result leaves a gate open if it decides: `lacks_setup`, or an answer without a value under its metric.
+
+    Such an answer is in no mean: an author could pass a gate by what it leaves out.
+    """
+    return lacks_setup(result) or result.fault == "UNDEFINED"
+
+
 def refuse_small_machine(instance_id: str, result: "Result") -> None:
     """Raise `MachineError` if the machine had too little memory or time for an answer that gold gives: no check refused it."""
     if result.status == "unscored" and result.fault == "LIMIT":

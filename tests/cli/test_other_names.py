@@ -129,12 +129,15 @@ def test_a_suite_with_a_description_and_blank_cells(place: Path, capsys: pytest.
 
 
 def test_a_suite_with_unscored_answers(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`suite run` ends with 4 where an answer has no verdict, and with 0 where that is allowed."""
+    """`suite run` and `suite try` end with 4 without a verdict, and with 0 where that is allowed or it is on a scale of its own."""
     monkeypatch.setattr("evalsuite.scorers.metrics.programs.can_sandbox_programs", lambda: False)
     (place / "q.csv").write_text("input,reference_output,candidate_output\nx?,assert x == 1,x = 1\n")
     assert main(["suite", "create", "s", "--from", "q.csv", "--scorer", "python_unit_testing"]) == 0
     codes = [main(["suite", "run", "s", f"run{len(more)}", "--from", "q.csv", *more]) for more in ([], ["--allow-unscored"])]
     assert codes == [4, 0]
+    tried = ["suite", "try", "q.csv", "--reference", "reference_output", "--candidate", "candidate_output", "-q", "--scorer"]
+    for more, code in ((["python_unit_testing"], 4), (["python_unit_testing", "--allow-unscored"], 0), (["readability"], 0)):
+        assert main([*tried, *more]) == code, more
 
 
 def make_scored(folder: Path) -> None:

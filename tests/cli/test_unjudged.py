@@ -110,6 +110,16 @@ def test_an_answer_without_a_value_passes_no_gate(place: Path) -> None:
         assert lines(f"{command.format(f'{folder}1')} --fail-under 0.9", 4)[-1].endswith(", 1 unscored (exit 4)")
         assert lines(f"{command.format(f'{folder}2')} --fail-under 0.8")[-1].endswith("(gate 80.0 % met)")
         assert lines(f"{command.format(f'{folder}3')} --fail-under 0.9 --allow-unscored")[-1].endswith("(gate 90.0 % met)")
+    text_submission(place / "full", **dict.fromkeys(checks, "Paris") | {"w": "A dog ate 5 red apples in Paris."})
+    compared = "compare full empty --gold words --isolation none -q --fail-under 0.9"
+    last = "done: empty: the same on every compared instance, empty 100.0 %"
+    assert lines(compared, 4) == [f"{last}, but the gate depends on answers without a score: empty (exit 4)"]
+    assert lines(f"{compared} --allow-unscored") == [f"{last} (gate 90.0 % met)"]
+    rows = [{"instance_id": id_, "answer_type": "answer", "answer_or_path": "!!!" if id_ == "w" else "Paris"} for id_ in checks]
+    write_lines(place / "twice/results_metadata.jsonl", *rows, *rows)
+    sampled = "run twice --gold words -q --samples 2 --no-save --isolation none --fail-under"
+    assert lines(f"{sampled} 0.9", 4)[-1].endswith(", the mean of 2 samples, 2 unscored (exit 4)")
+    assert lines(f"{sampled} 0.8")[-1].endswith("(gate 80.0 % met)")
 
 
 def test_invalid_as_is_told_before_anything_is_scored(place: Path) -> None:

@@ -34,12 +34,13 @@ from evalsuite.analysis.leaderboard.pairing import (
     pairs_by_further_scorer,
     pairs_by_group,
     pairs_by_scorer,
+    pairs_with_range,
     signature_differences,
 )
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UsageError, count_words
 from evalsuite.core.import_ref import NDArray, np
-from evalsuite.core.status import ZERO, check_level, default_level, own_scale_scorers, raw_value, shows
+from evalsuite.core.status import ZERO, check_level, default_level, has_open_verdict, own_scale_scorers, raw_value, shows
 from evalsuite.core.types import Result, Rule
 from evalsuite.runs.corrected_scores import HumanEstimate, human_difference
 from evalsuite.stats.intervals import CELLS_AT_ONCE, ONE_CLUSTER, Interval, cluster_totals, clustered_interval, few_clusters_note
@@ -433,7 +434,8 @@ class Candidate:
     (both, baseline only, candidate only, neither) over the instances that were judged on both sides. `unjudged` names the shared instances
     that were not judged on one side: they are left out of `total`, and `bounds` are the limits of the difference over all shared instances
     (None if all were judged). `corrected` is the whole run's score after gold's errata, None if gold has none. `people` is the difference
-    that human raters would find, if they labelled answers of both sides.
+    that human raters would find, if they labelled answers of both sides. `worst_case` is `total` with each of the candidate's answers that
+    has no value (`status.has_open_verdict`) as a wrong one, for gates; None if there is none, or no worst value (`n_open` counts them).
     """
 
     label: str
@@ -457,6 +459,8 @@ class Candidate:
     only_candidate: tuple[str, ...]
     corrected: float | None = None
     people: HumanEstimate | None = None
+    n_open: int = 0
+    worst_case: PairedDifference | None = None
 
     @property
     def detectable(self) -> float | None:
@@ -504,11 +508,17 @@ class Comparison:
         """The candidates without a verdict: no instance was judged on both sides."""
         return tuple(candidate.label for candidate in self.candidates if not candidate.total.n)
 
+    @property
+    def possible_regressions(self) -> tuple[str, ...]:
+        """The candidates that could be worse than the baseline: answers without a value, counted as wrong, would show it."""
+        return tuple(c.label for c in self.candidates if c.n_open and (c.worst_case is None or c.worst_case.is_regression(self.alpha)))
+
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as plain JSON values: every number and every flip, but not the unchanged instances."""
-        whole = asdict(replace(self, candidates=tuple(replace(data, instances=(), plan=Plan()) for data in self.candidates)))
+        candidates = (replace(data, instances=(), plan=Plan(), worst_case=None) for data in self.candidates)
+        whole = asdict(replace(self, candidates=tuple(candidates)))
         for data, candidate in zip(whole["candidates"], self.candidates, strict=True):
-            del data["instances"], data["plan"]
+            del data["instances"], data["plan"], data["n_open"], data["worst_case"]
             data |= {"detectable": candidate.detectable, "n_needed": candidate.n_needed}
         return {"schema_version": SCHEMA_VERSION, **whole, "regressions": list(self.regressions)}
 
@@ -602,12 +612,36 @@ def _candidate(base: RunSide, other: RunSide, how: PairingOptions, *, n_tests: i
         **_parts(total, pairs, raw_pairs, shared, groups, how, cluster_of),
         shift=score_shifts(base, other, how, cluster_of) if how.shift else (),
         bounds=None if how.raw else difference_bounds(shared, how),
+        **_worst_case(other.label, base, shared, how),
         corrected=other.corrected,
         people=None if how.raw else human_difference(pairs, how.value, (base.labels, other.labels), cluster_of),
         **_instances_to_show(base, other, shared, groups, how),
         # The paths of a schema reveal places in gold.
         fields=tuple(field_differences(pairs, alpha=how.alpha, clusters=cluster_of)) if shows(how.level, "shape") else (),
     )
+
+
+def _worst_case(name: str, base: RunSide, shared: Sequence[Pair], how: PairingOptions) -> dict[str, Any]:
+    """Return the fields of a `Candidate` about its answers without a value: their number, and the difference if they were wrong."""
+    ranged = shared if how.raw else pairs_with_range(shared)
+    is_open = [how.value(b) is None and has_open_verdict(b) for _, b in ranged]
+    if how.raw or not any(is_open):
+        return {"n_open": sum(is_open)}
+    judged = [pair for pair in ranged if None not in map(how.value, pair)]
+    worst, details = (1.0, {"better": "lower"}) if is_lower_better(judged) else (0.0, {})
+
+    def wrong(result: Result) -> Result:
+        lacks_value = how.value(result) is None
+        return replace(result, status="scored", score=worst, official=worst, strict=worst, details=details) if lacks_value else result
+
+    pairs = [(wrong(a), wrong(b)) for (a, b), counts in zip(ranged, is_open, strict=True) if counts or None not in map(how.value, (a, b))]
+    try:
+        cluster_of = cluster_of_each(base, how.cluster, [a.instance_id for a, _ in pairs])
+    except UsageError:
+        # Only judged instances must be in a cluster: each of the others is its own.
+        cluster_of = cluster_of_each(base, how.cluster, [a.instance_id for a, _ in judged]) or {}
+        cluster_of = {a.instance_id: f"instance {a.instance_id}" for a, _ in pairs} | cluster_of
+    return {"n_open": sum(is_open), "worst_case": _paired_row(name, pairs, how, cluster_of)}
 
 
 def _instances_to_show(
@@ -660,7 +694,11 @@ def _paired_row(name: str, pairs: Sequence[Pair], how: PairingOptions, cluster_o
 def _adjust_by_holm(candidates: Sequence[Candidate], alpha: float) -> list[Candidate]:
     """Return the candidates with Holm's p-values: the totals are one family, and so is each part over all candidates."""
     totals = adjust_differences([candidate.total for candidate in candidates], alpha)
-    changed: list[dict[str, Any]] = [{"total": total} for total in totals]
+    worst = adjust_differences([candidate.worst_case or candidate.total for candidate in candidates], alpha)
+    changed: list[dict[str, Any]] = [
+        {"total": total, "worst_case": candidate.worst_case and worst_case}
+        for candidate, total, worst_case in zip(candidates, totals, worst, strict=True)
+    ]
     for part in ("by_scorer", "by_group", "fields", "shift"):
         rows = [row for candidate in candidates for row in getattr(candidate, part)]
         if part == "shift":

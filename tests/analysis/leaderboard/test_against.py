@@ -5,15 +5,17 @@ import json
 import math
 import shlex
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.analysis.leaderboard import compare
+from evalsuite.analysis.leaderboard import RunSide, compare
 from evalsuite.analysis.leaderboard.comparison import field_differences, paired_difference
 from evalsuite.analysis.leaderboard.pairing import Paired, fields_by_path, flipped_instances
+from evalsuite.cli.showing import ComparisonGates
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import UsageError
 from evalsuite.core.types import Answer, Check, Gold, GoldInstance, Result, Submission, Suite
@@ -26,6 +28,44 @@ from tests.analysis.leaderboard.made import result, side
 from tests.properties import examples
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
+
+def without_a_value(name: str, *, has_setup: bool = True) -> Result:
+    """An answer that its metric has no value for, or that could not be judged here."""
+    return result(name, None, status="unscored", fault="UNDEFINED" if has_setup else "NO_JUDGE")
+
+
+@examples(200)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0.0, 1.0, 1.0, None]), st.sampled_from([0.0, 1.0, 1.0, None, "no judge"])), min_size=1, max_size=24
+    ),
+    st.sampled_from([None, 0.0, 0.5, 0.8, 1.0]),
+    st.booleans(),
+)
+def test_gates_of_a_comparison_are_a_plain_model(scores: list[tuple[Any, Any]], gate: float | None, regression: bool) -> None:
+    """Exit 1 if a gate is not met over what both sides have; 4 if it is not with the candidate's answers without a score as wrong ones."""
+
+    def missed(pairs: list[tuple[float, float]]) -> bool:
+        lost, changed = sum(a > b for a, b in pairs), sum(a != b for a, b in pairs)
+        p = sum(math.comb(changed, k) for k in range(changed + 1) if abs(2 * k - changed) >= abs(2 * lost - changed)) / 2**changed
+        is_worse = 2 * lost > changed and p <= 0.05
+        is_below = gate is not None and (not pairs or sum(b for _, b in pairs) / len(pairs) < gate - 1e-9)
+        return is_below or (regression and (is_worse or not pairs))
+
+    named = [(f"q{at}", a, b) for at, (a, b) in enumerate(scores)]
+    sides: list[dict[str, Result]] = [{}, {}]
+    for name, *of_sides in named:
+        for side_, score in zip(sides, of_sides, strict=True):
+            is_score = isinstance(score, float)
+            side_[name] = result(name, score) if is_score else without_a_value(name, has_setup=score is None)
+    judged = [(a, b) for _, a, b in named if isinstance(a, float) and isinstance(b, float)]
+    worst = judged + [(a or 0.0, 0.0) for _, a, b in named if not isinstance(b, float)]
+    comparison = compare([RunSide(label=label, results=results) for label, results in zip("ab", sides, strict=True)])
+    for allowed in (False, True):
+        code, line = ComparisonGates(fail_under=gate, fail_on_regression=regression, allow_unscored=allowed).verdict(comparison)
+        assert code == (1 if missed(judged) else 4 if missed(worst) and not allowed else 0)
+        assert (f"(exit {code})" in line) == (code > 0)
 
 
 def test_flips_decide_by_exact_mcnemar() -> None:
