@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from evalsuite.runs.leaderboard_entries import Entry, Place
 
 
+SidesGold = Annotated[
+    Path | None,
+    Option("--gold", "--gold-dir", "--gold_dir", help="the gold of submission folders [default: the runs' own, else gold]", metavar="DIR"),
+]
 Rater = Annotated[str, Argument(help="a run's name or folder, or a .csv file with the columns instance_id and label")]
 
 
@@ -48,9 +52,7 @@ def compare_command(
     names: Annotated[
         list[str], Argument(metavar="A B [C ...]", help="runs (SUITE/RUN too) or submission folders; A is the baseline; A1+A2: samples")
     ],
-    gold: Annotated[
-        Path | None, Option("--gold", "--gold-dir", "--gold_dir", help="the gold of submission folders [default: the runs' own, else gold]")
-    ] = None,
+    gold: SidesGold = None,
     runs: opt.RunsFolder = opt.RUNS,
     alpha: Annotated[float, Option(help="the accepted rate of false positives; intervals cover 1 - alpha", metavar="0-1")] = 0.05,
     force: Annotated[bool, Option("--force", help="compare runs of different signatures, with a warning in every report")] = False,
@@ -126,7 +128,7 @@ def _check_evaluator(how: opt.Scoring, sides: "Sequence[RunSide]") -> None:
 
 def samples_command(
     names: Annotated[list[str], Argument(metavar="RUN RUN [RUN ...]", help="runs or submission folders of one model, or of several")],
-    gold: Annotated[Path | None, Option(help="the gold to score submission folders against [default: the runs' own, else gold]")] = None,
+    gold: SidesGold = None,
     runs: opt.RunsFolder = opt.RUNS,
     output: Outputs = None,
     json_: Annotated[bool, Option("--json", help="print the numbers as JSON and nothing else")] = False,
@@ -285,7 +287,7 @@ def leaderboard_command(
     json_: Annotated[bool, Option("--json", help="print the leaderboard as one JSON object and nothing else")] = False,
     quiet: opt.Quiet = False,
     limit: opt.Limit = None,
-    runs: Annotated[Path, Option(help="the folder of runs: finished runs are reused, new ones saved")] = opt.RUNS,
+    runs: Annotated[Path, Option(help="the folder of runs: finished runs are reused, new ones saved", metavar="DIR")] = opt.RUNS,
 ) -> int:
     """Score every submission in the folders, rank them with intervals and shared ranks, and save the new runs.
 

@@ -332,7 +332,7 @@ def gold_lint(
 
 def gold_contamination(
     gold: GoldFolder,
-    against: Annotated[list[Path] | None, Option(help="a text file, or a folder of them; may be repeated", metavar="FILE")] = None,
+    against: Annotated[list[Path] | None, Option(help="a text file, or a folder of them; may be repeated", metavar="FILE|DIR")] = None,
     words: Annotated[int, Option(help="how many words an n-gram has", metavar="N")] = 13,
     fail_over: Annotated[float | None, Option(help="exit 1 if more than this share of a text is found", metavar="0-1")] = None,
     canary: Annotated[list[str] | None, Option(help="a text to search for, of any length; may be repeated", metavar="TEXT")] = None,
@@ -549,7 +549,7 @@ def schema_annotate(schema: SchemaFile) -> int:
 
 def schema_check(
     schema: SchemaFile,
-    gold: Annotated[Path, Option(help="the gold records")],
+    gold: Annotated[Path, Option(help="the gold records", metavar="FILE")],
     id_field: Annotated[str | None, Option("--id-field", "--id_field", help="the key that names a record")] = None,
     strict_types: Annotated[bool, Option("--strict-types", help="each value must be of its declared type")] = False,
     allow_missing: Annotated[bool, Option("--allow-missing", help="do not report fields that a record lacks")] = False,

@@ -32,7 +32,7 @@ class Argument(Option):
     """The same for an argument."""
 
 
-GoldDir = Annotated[Path, Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder", show_default=True)]
+GoldDir = Annotated[Path, Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder", metavar="DIR", show_default=True)]
 ResultDir = Annotated[Path | None, Option("--result-dir", "--result_dir", "--submission", help="the submission folder", metavar="DIR")]
 Only = Annotated[list[str] | None, Option("--only", help="only these instances, separated by commas; may be repeated", metavar="ID,...")]
 _WHICH = "which verdict is the score [default: what the run or suite.yaml says, else official; trees: strict]"
@@ -74,14 +74,20 @@ Plugins = Annotated[
 ]
 Isolation = Annotated[str, Option(help="how answers are isolated while they are read", metavar="process|none")]
 Json = Annotated[bool, Option("--json", help="print one JSON object and nothing else")]
-RunsFolder = Annotated[Path, Option("--runs", help="the folder of runs")]
+RunsFolder = Annotated[Path, Option("--runs", help="the folder of runs", metavar="DIR")]
 RunName = Annotated[str, Argument(metavar="RUN", help="a run's name, or its folder")]
 LastRun = Annotated[str | None, Argument(metavar="[RUN]", help="a run's name, or its folder [default: the last run]")]
 OfRun = Annotated[str | None, Option("--run", help="a saved run, by name or folder [default: the last run]", metavar="RUN")]
 
 GoldOfRun = Annotated[
     Path | None,
-    Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder; its plugins may be executed [default: the run's, else gold]"),
+    Option(
+        "--gold",
+        "--gold-dir",
+        "--gold_dir",
+        help="the gold folder; its plugins may be executed [default: the run's, else gold]",
+        metavar="DIR",
+    ),
 ]
 SubmissionNow = Annotated[
     Path | None, Option("--result-dir", "--result_dir", "--submission", help="where the submission folder is now", metavar="DIR")
@@ -289,8 +295,16 @@ class Scoring(Code, Workers):
             raise UsageError(f"--rules {self.evaluator} is not what {name} says", hint=hint)
 
     def options(self) -> dict[str, Any]:
-        """Return the fields of `RunOptions`. Raises `UsageError`."""
+        """Return the fields of `RunOptions`. Raises `UsageError`, also for a judge file or a databases folder that cannot be read."""
         rules = "official" if self.evaluator else parse_rules(self.rules)
+        if self.judge is not None:
+            from evalsuite.gold.suite_yaml import judge_section
+
+            judge_section(self.judge)
+        if self.databases is not None:
+            from evalsuite.gold.connection_files import databases_folder
+
+            databases_folder(self.databases)
         same = {name: getattr(self, name) for name in ("cache", "databases", "allow_programs", "judge")}
         return {**Workers.options(self), **same, "rules": rules, "invalid_as": parse_invalid_as(self.invalid_as)}
 

@@ -303,11 +303,17 @@ def for_typer(command: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+# Type of an option -> what stands for its value if nothing more specific does.
+_NUMBERS = {"int": "N", "float": "NUMBER"}
+
+
 def _typer_hint(hint: Any) -> Any:
     about = getattr(hint, "__metadata__", ())
     if not about or not isinstance(about[0], Option):
         return hint
-    parameter = (typer.Argument if isinstance(about[0], Argument) else typer.Option)(*about[0].names, **about[0].how)
+    number = next((word for kind, word in _NUMBERS.items() if kind in str(hint.__origin__)), None)
+    how = {**({"metavar": number} if number else {}), **about[0].how}
+    parameter = (typer.Argument if isinstance(about[0], Argument) else typer.Option)(*about[0].names, **how)
     return Annotated[hint.__origin__, parameter]
 
 

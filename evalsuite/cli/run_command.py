@@ -310,7 +310,7 @@ class Saving:
 
     out: Annotated[Path | None, Option(help="the run folder [default: a new one under .evalsuite/runs]", metavar="DIR")] = None
     no_save: Annotated[bool, Option("--no-save", help="write no run folder")] = False
-    sign: Annotated[Path | None, Option(help="sign the run with this private key, see `evalsuite runs keys`", metavar="KEY")] = None
+    sign: Annotated[Path | None, Option(help="sign the run with this private key, see `evalsuite runs keys`", metavar="FILE")] = None
     resume: Annotated[Path | None, Option(help="resume the interrupted run in this folder", metavar="RUN")] = None
     exitfirst: Annotated[bool, Option("-x", "--exitfirst", help="stop at the first instance that is not right and exit 1")] = False
     watch: Annotated[bool, Option("--watch", help="score again when a file changes; saves no run unless --out names one")] = False

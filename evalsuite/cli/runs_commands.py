@@ -317,7 +317,7 @@ def rescore_command(
     questions: opt.Questions = None,
     *,
     how: opt.Scoring,
-    runs: Annotated[Path, Option(help="the folder of runs; the new one is saved there")] = opt.RUNS,
+    runs: Annotated[Path, Option(help="the folder of runs; the new one is saved there", metavar="DIR")] = opt.RUNS,
     json_: Annotated[bool, Option("--json", help="print the new run.json object and nothing else")] = False,
     quiet: opt.Quiet = False,
     allow_unscored: opt.AllowUnscored = False,

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 
 Outputs = Annotated[
-    list[Path] | None, Option("-o", "--output", help="also write a report, in the format of the file's ending; may be repeated")
+    list[Path] | None,
+    Option("-o", "--output", help="also write a report, in the format of the file's ending; may be repeated", metavar="FILE"),
 ]
 Reveal = Annotated[
     str | None,

@@ -218,7 +218,9 @@ class About:
 
 def suite_create(
     name: SuiteName,
-    source: Annotated[Path, Option("--from", help="a CSV, TSV, JSONL, JSON, Parquet or Excel file with a row per test case")],
+    source: Annotated[
+        Path, Option("--from", help="a CSV, TSV, JSONL, JSON, Parquet or Excel file with a row per test case", metavar="FILE")
+    ],
     scorers: Annotated[list[str], Option("--scorer", help="the scorer, see `evalsuite gold scorers`; of several the first is the score")],
     input_column: Annotated[str, Option("--input", "--input-column", "--input_column", help="the column of inputs")] = "input",
     reference_column: Annotated[
@@ -307,7 +309,8 @@ def suite_show(name: SuiteName) -> int:
 def suite_run(
     name: SuiteName,
     sources: Annotated[
-        list[Path], Option("--from", help="a file of outputs; rows are joined by id, else by input, else in order; may be repeated")
+        list[Path],
+        Option("--from", help="a file of outputs; rows are joined by id, else by input, else in order; may be repeated", metavar="FILE"),
     ],
     run_name: Annotated[str | None, Argument(metavar="[RUN]", help="the run's name [default: the name of its file]")] = None,
     candidate_columns: Candidates = None,
@@ -415,7 +418,7 @@ def suite_rename(name: SuiteName, new: Annotated[str, Argument(help="the new nam
     return EXIT_OK
 
 
-def suite_export(name: SuiteName, path: Annotated[Path, Argument(help="the JSON file to write")]) -> int:
+def suite_export(name: SuiteName, path: Annotated[Path, Argument(help="the JSON file to write", metavar="FILE")]) -> int:
     """Write a suite with its runs to one JSON file."""
     from evalsuite.suites.transfer import export_suite
 
@@ -425,7 +428,7 @@ def suite_export(name: SuiteName, path: Annotated[Path, Argument(help="the JSON 
 
 
 def suite_import(
-    path: Annotated[Path, Argument(help="a Bench folder, a Bench suite JSON, or an export of evalsuite")],
+    path: Annotated[Path, Argument(help="a Bench folder, a Bench suite JSON, or an export of evalsuite", metavar="FILE|DIR")],
     force_new_version: Annotated[
         bool, Option("--force-new-version", help="import a suite of an existing name with other cases under a numbered name")
     ] = False,

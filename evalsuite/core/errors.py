@@ -186,7 +186,9 @@ FAULTS: dict[str, FaultKind] = {
     "BAD_SPEC": FaultKind(message="the gold entry cannot be used", hint="`evalsuite gold scorers NAME` shows the parameters", side="gold"),
     "BAD_GOLD_FILE": FaultKind(message="a gold file cannot be read", hint="gold files are in <gold>/<instance_id>/", side="gold"),
     "NO_JUDGE": FaultKind(
-        message="no judge is configured", hint="add `judge: {base_url: ..., model: ..., key_env: ...}` to suite.yaml", side="setup"
+        message="no judge is configured",
+        hint="set `judge: {base_url: ..., model: ..., key_env: ...}` in suite.yaml, and the environment variable that `key_env` names",
+        side="setup",
     ),
     "JUDGE_FAILED": FaultKind(
         message="the request to the judge failed",

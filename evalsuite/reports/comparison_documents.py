@@ -1,6 +1,6 @@
 """Documents of the comparison of runs with a baseline (`analysis.leaderboard.comparison`)."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.compare.characters import clean
@@ -435,6 +435,7 @@ def instance_table(comparison: "Comparison") -> "Table[tuple[Candidate, Paired]]
     def column(name: str, value: Any, type_: str = "VARCHAR") -> "Column[tuple[Candidate, Paired]]":
         return Column(name=name, value=lambda row: value(*row), type=type_)
 
+    unjudged = {candidate.label: frozenset(candidate.unjudged) for candidate in comparison.candidates}
     columns = [
         column("suite", lambda *_: comparison.suite),
         column("baseline", lambda *_: comparison.baseline),
@@ -442,7 +443,7 @@ def instance_table(comparison: "Comparison") -> "Table[tuple[Candidate, Paired]]
         column("instance_id", lambda _, pair: pair.instance_id),
         column("scorer", lambda _, pair: pair.scorer),
         column("groups", lambda _, pair: pair.groups, "VARCHAR[]"),
-        column("outcome", lambda _, pair: paired_outcome(comparison, pair)),
+        column("outcome", lambda row, pair: paired_outcome(comparison, unjudged[row.label], pair)),
         column("baseline_score", lambda _, pair: pair.a, "DOUBLE"),
         column("score", lambda _, pair: pair.b, "DOUBLE"),
         column("difference", lambda _, pair: pair.change, "DOUBLE"),
@@ -457,10 +458,10 @@ def instance_table(comparison: "Comparison") -> "Table[tuple[Candidate, Paired]]
     return Table(columns=columns, rows=[(candidate, pair) for candidate in comparison.candidates for pair in candidate.instances])
 
 
-def paired_outcome(comparison: "Comparison", pair: "Paired") -> str:
-    """Return `lost`, `won` or `tied`; `unjudged` if one side was not judged, `not_shown` if verdicts are hidden."""
+def paired_outcome(comparison: "Comparison", unjudged: Collection[str], pair: "Paired") -> str:
+    """Return `lost`, `won` or `tied`; without both scores `unjudged`, `measured` on the metric's own scale, or `not_shown` if hidden."""
     if pair.gain is None:
-        return "not_shown" if comparison.level == "none" else "unjudged"
+        return "not_shown" if comparison.level == "none" else "unjudged" if pair.instance_id in unjudged else "measured"
     return "lost" if pair.gain < 0 else "won" if pair.gain > 0 else "tied"
 
 
@@ -471,15 +472,15 @@ def _candidate_suite(comparison: "Comparison", candidate: "Candidate") -> Suite:
     properties = [("baseline", comparison.baseline), ("rules", comparison.rules), ("verdict", candidate.verdict)]
     properties += [("difference" if total.is_raw else "points", own_points(total)), ("p", p)]
     properties += [("won / tied / lost", f"{total.wins} / {total.ties} / {total.losses}"), ("signature", candidate.signature)]
-    return Suite(
-        name=candidate.label, cases=[_instance_case(comparison, instance) for instance in candidate.instances], properties=properties
-    )
+    unjudged = frozenset(candidate.unjudged)
+    cases = [_instance_case(comparison, unjudged, instance) for instance in candidate.instances]
+    return Suite(name=candidate.label, cases=cases, properties=properties)
 
 
-def _instance_case(comparison: "Comparison", pair: "Paired") -> Case:
-    outcome = paired_outcome(comparison, pair)
+def _instance_case(comparison: "Comparison", unjudged: Collection[str], pair: "Paired") -> Case:
+    outcome = paired_outcome(comparison, unjudged, pair)
     kind = {"lost": "failure", "unjudged": "skipped", "not_shown": "skipped"}.get(outcome, "passed")
-    scores = f"{grade(pair.a)} -> {grade(pair.b)}"
+    scores = outcome if outcome == "measured" else f"{grade(pair.a)} -> {grade(pair.b)}"
     why = f"{comparison.baseline}: {pair.reason_a or 'no reason'}; now: {pair.reason_b or 'no reason'}"
     message = scores if not (pair.reason_a or pair.reason_b) else f"{scores}; {why}"
     return Case(name=pair.instance_id, classname=f"{comparison.suite}.{pair.scorer or 'none'}", kind=kind, type=outcome, message=message)

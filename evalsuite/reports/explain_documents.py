@@ -354,7 +354,7 @@ def _command_section(files: "Sequence[File]", case: str) -> Section:
     """Build the section of the one command that writes and scores the files, or of the alternative if a character cannot be pasted."""
     texts = "".join(file.text for file in files)
     if any(clean(line) != line for line in texts.split("\n")):
-        text = "The files contain characters that cannot be pasted: `evalsuite runs bundle ... -o FOLDER` writes them."
+        text = "The files contain characters that cannot be pasted: `evalsuite runs bundle ... -o DIR` writes them."
         return Section(prose=[Own(text)])
     end = "END"
     while end in texts:

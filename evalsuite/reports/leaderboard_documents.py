@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.core.errors import FAULTS, count_words
+from evalsuite.core.scores import RULES
 from evalsuite.core.status import KINDS
 from evalsuite.core.version import __version__
 from evalsuite.reports.comparison_documents import MOST_DRAWN, instances_in_words
@@ -29,12 +30,6 @@ def ranked_table(
 
     The columns of `more` follow the names; `link` returns the address of a name's page.
     """
-
-    def column(title: str, words: "Callable[[RankedRow], str]", *, short: str = "", wraps: bool = False) -> "Column[RankedRow]":
-        def cell(row: "RankedRow") -> str:
-            return words(row) if not row.fault else _ABSENT
-
-        return Column(name=title, short=short, words=cell, wraps=wraps, is_number=not wraps)
 
     def model(row: "RankedRow") -> str:
         return " ".join(row.metadata[key] for key in _SHOWN_METADATA if row.metadata.get(key)) or _ABSENT
@@ -66,8 +61,7 @@ def ranked_table(
         *models,
         column(board.score_title, lambda row: _score_words(board, row), short="score"),
         column("95 % CI", interval),
-        column("official", lambda row: _value_words(board, row.official)),
-        column("strict", lambda row: _value_words(board, row.strict)),
+        *_columns_of_rules(board),
         *corrected,
         column("submitted", lambda row: f"{row.n_handed_in}/{board.n_instances}"),
         column("rank interval", lambda row: "-".join(map(str, dict.fromkeys(row.rank_interval or ()))) or _ABSENT),
@@ -76,6 +70,25 @@ def ranked_table(
         *map(part, board.by_direction),
     ]
     return Table(columns=columns, rows=board.rows, style=lambda row: "dim" if row.rank is None else "", link=link, is_long=True)
+
+
+def column(title: str, words: "Callable[[RankedRow], str]", *, short: str = "", wraps: bool = False) -> "Column[RankedRow]":
+    """Return a column of numbers, or of texts that may wrap; an unreadable submission has a dash in it."""
+
+    def cell(row: "RankedRow") -> str:
+        return words(row) if not row.fault else _ABSENT
+
+    return Column(name=title, short=short, words=cell, wraps=wraps, is_number=not wraps)
+
+
+def _columns_of_rules(board: "Leaderboard") -> "list[Column[RankedRow]]":
+    """The means under both rules; only under the other one if those of the board's rules are the score in every row."""
+    names = [name for name in RULES if name != board.rules or any(getattr(row, name) != row.score for row in board.rows)]
+
+    def of(name: str) -> "Column[RankedRow]":
+        return column(name, lambda row: _value_words(board, getattr(row, name)))
+
+    return list(map(of, names))
 
 
 def _sample_columns(board: "Leaderboard") -> "list[Column[RankedRow]]":

@@ -246,8 +246,8 @@ def ci_outcome(result: "Result") -> tuple[str, str]:
     if result.status == "missing":
         return "failure", "missing"
     if result.status == "scored":
-        # Judged, with a hidden verdict: `--reveal none`.
-        return "skipped", "not_shown"
+        # A value on the metric's own scale is no failure; else the verdict is hidden (`--reveal none`).
+        return ("passed", "") if raw_value(result) is not None else ("skipped", "not_shown")
     if result.status == "unscored":
         return "skipped", result.fault or result.status
     return "error", result.fault or result.status
@@ -292,6 +292,8 @@ MOST_ROWS = 2000
 # More missing instances than this are counted on one line instead of listed.
 ABSENT_IN_FULL = 10
 MOST_WARNINGS = 8
+# Kind of a note -> its words, if its instances need not belong together: each has the answer of four others, not of all that are listed.
+_NOTES = {"same answer": "each with the answer of 4 or more others"}
 WORST_GROUPS = 10
 # Groups that a line of the terminal names.
 MOST_GROUPS = 40
@@ -365,7 +367,7 @@ def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durat
     yield from field_sections(record, "text")
     yield Section(pairs=list(faults_by_hint(record.results)))
     yield Section(pairs=list(number_lines(record)))
-    notes = [f"  {kind}  {id_list(ids)}" for kind, ids in list(record.run.get("notes", {}).items())[:MOST_WARNINGS]]
+    notes = [f"  {_NOTES.get(kind, kind)}  {id_list(ids)}" for kind, ids in list(record.run.get("notes", {}).items())[:MOST_WARNINGS]]
     if notes:
         yield Section(title="notes: facts without effect on the score", look="quiet", lines=notes)
     if record.folder is not None:
@@ -546,7 +548,7 @@ def _comment_sections(record: "Record") -> Iterator[Section]:
 
 
 def _sort_by_score(name: str, rows: Mapping[str, Mapping[str, Any]]) -> Section:
-    worst = sorted(rows.items(), key=lambda item: (item[1]["score"] or 0.0, -item[1]["n"]))
+    worst = sorted(rows.items(), key=lambda item: (item[1]["score"] is None, item[1]["score"] or 0.0, -item[1]["n"]))
 
     def right(item: tuple[str, Any]) -> Own:
         row = item[1]

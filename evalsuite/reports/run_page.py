@@ -140,10 +140,12 @@ def _filter_choices(record: "Record", rows: Sequence[Mapping[str, Any]]) -> dict
     if record.summary.flips:
         kinds.append(("flips", f"flips ({len(record.summary.flips)})"))
     s = record.summary
+    # Not the numbers of the means: an instance on a scale of its own is in no mean.
+    n_of = Counter(name for row in rows for name in (("scorer", row["scorer"]), *(("group", tag) for tag in row["groups"])))
     return {
         "kind": kinds,
-        "scorer": [(name, f"{name} ({part['n']})") for name, part in s.by_scorer.items() if name not in s.scorers[1:]],
-        "group": [(name, f"{name} ({part['n']})") for name, part in s.by_group.items()],
+        "scorer": [(name, f"{name} ({n_of['scorer', clean(name)]})") for name in s.by_scorer if name not in s.scorers[1:]],
+        "group": [(name, f"{name} ({n_of['group', clean(name)]})") for name in s.by_group],
     }
 
 

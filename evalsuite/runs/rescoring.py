@@ -26,7 +26,7 @@ from evalsuite.runs.corrected_scores import merge_corrections
 from evalsuite.runs.history import RunEntry, read_run, refuse_no_run
 from evalsuite.runs.run_files import read_results
 from evalsuite.runs.run_folder import RESULTS, RUN, RunFolder, claim
-from evalsuite.runs.run_options import RunOptions, changed_parts, signature_parts
+from evalsuite.runs.run_options import RunOptions, changed_parts, chosen_rules, signature_parts
 from evalsuite.runs.scoring import Progress, Run, by_kind, run
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.runs.summary import summarise, tags_by_instance
@@ -91,7 +91,7 @@ def _entry(folder: Path) -> RunEntry:
     refuse_no_run(folder)
     entry = read_run(folder)
     if entry is None:
-        raise UsageError(f"no finished run in {folder}", hint="merge takes the folders that `run --shard i/n --out FOLDER` wrote")
+        raise UsageError(f"no finished run in {folder}", hint="merge takes the folders that `run --shard i/n --out DIR` wrote")
     return entry
 
 
@@ -107,7 +107,7 @@ def _shard(entry: RunEntry) -> Shard:
 def _in_order(entries: Sequence[RunEntry]) -> list[RunEntry]:
     """Return the entries by shard; raises `UsageError` unless every shard of one count is there once."""
     if not entries:
-        raise UsageError("no runs to merge", hint="evalsuite runs merge RUN... --out FOLDER")
+        raise UsageError("no runs to merge", hint="evalsuite runs merge RUN... --out DIR")
     n = _shard(entries[0]).n
     by_number: dict[int, RunEntry] = {}
     for entry in entries:
@@ -263,7 +263,7 @@ def rescore(
     else:
         notes.append("the run does not record the content of its submission: the current content was scored")
     before = entry.results()
-    done = run(submitted, gold_folder, _options_again(entry, before, rules, options, own_limits), progress=progress)
+    done = run(submitted, gold_folder, _options_again(entry, layout, rules, options, own_limits), progress=progress)
     parts = changed_parts(str(entry.run.get("signature", "")), done.signature)
     return Rescored(
         run=done,
@@ -273,14 +273,12 @@ def rescore(
     )
 
 
-def _options_again(
-    entry: RunEntry, before: Sequence[Result], rules: Rule | None, options: RunOptions, limits: Mapping[str, int | float]
-) -> RunOptions:
+def _options_again(entry: RunEntry, layout: str, rules: Rule | None, options: RunOptions, limits: Mapping[str, int | float]) -> RunOptions:
     """Return the options of the new run: what was scored and how is that of the old one, the rest is from `options`."""
     old, label = entry.run.get("options", {}), _STAMPED.fullmatch(entry.name)
     return replace(
         options,
-        rules=rules or chosen_rules(old.get("rules"), before),
+        rules=rules or chosen_rules(str(entry.run.get("signature", "")), layout),
         only=tuple(old.get("only") or ()),
         pattern=old.get("filter"),
         group=old.get("group"),
@@ -339,12 +337,6 @@ def _check_content(entry: RunEntry, side: str, folder: Path, then: str | None, n
     if then != now:
         hint = f"--{_OPTIONS.get(side, side)} DIR names the folder that does; `evalsuite run` scores what is there now as a new run"
         raise UsageError(f"the {side} {folder} does not contain what {entry.name} scored ({then} then, {now} now)", hint=hint)
-
-
-def chosen_rules(rules: Rule | None, results: Sequence[Result]) -> Rule | None:
-    """Return the rules of the old run; None if not all its scores follow them, because trees used their own default."""
-    follows = all(r.score == (r.official if rules == "official" else r.strict) for r in results)
-    return rules if follows else None
 
 
 def _list_changes(before: Sequence[Result], after: Sequence[Result]) -> Iterator[tuple[str, float | None, float | None]]:

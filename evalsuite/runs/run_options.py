@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evalsuite.core.dataclasses import dataclass, field
+from evalsuite.core.errors import UsageError
 from evalsuite.core.runtime import package_version
-from evalsuite.core.scores import EVALUATORS, Rule
+from evalsuite.core.scores import EVALUATORS, RULES, Rule
 from evalsuite.core.version import __version__
 from evalsuite.readers.limits import CLOCK, clock_words
 
@@ -152,6 +153,18 @@ def rules_name(rules: Rule | Literal["default"], layout: str = "original") -> st
     if layout in EVALUATORS and rules != "strict":
         return layout
     return rules if rules == "strict" or layout == "original" else f"{rules}-{layout}"
+
+
+def chosen_rules(signature: str, layout: str) -> Rule | None:
+    """Return the rules that a signature says were chosen, None for the scorers' defaults. Raises `UsageError` if it says neither.
+
+    A run.json's `options` contain the rules of the score, chosen or not.
+    """
+    word = signature_parts(signature).get("rules")
+    rules_of_name = {rules_name(rules or "default", layout): rules for rules in (None, *RULES)}
+    if word not in rules_of_name:
+        raise UsageError(f"the signature names no rules of this gold: {word!r}")
+    return rules_of_name[word]
 
 
 def rules_label(rules: str, signatures: Iterable[str]) -> str:

@@ -144,8 +144,6 @@ def summarise(
     all_results, results = results, _with_range(results)
     scorers = scorers_of(all_results)
     chosen = mean_under(results, "score")
-    # Whether the strict rules scored any of the results.
-    has_strict = any(r.strict is not None and r.status == "scored" for r in results)
     known = frozenset(clusters)
     cluster_of = {r.instance_id: _cluster(r.instance_id, groups or {}, known, where) for r in all_results} if known else {}
     se, interval, method = _spread(results)
@@ -159,7 +157,7 @@ def summarise(
         n_wrong=_n_scored(results, 0),
         chosen=chosen,
         official=mean_under(results, "official"),
-        strict=mean_under(results, "strict") if has_strict or not results else None,
+        strict=mean_under(results, "strict") if has_verdicts((r.status, r.strict) for r in results) else None,
         se=se,
         interval=interval,
         interval_method=method,
@@ -177,6 +175,12 @@ def summarise(
         raw=_raw(all_results, cluster_of) if not results else None,
         scorers=scorers,
     )
+
+
+def has_verdicts(rows: Iterable[tuple[str, float | None]]) -> bool:
+    """Return whether a rule has a mean over (status, its value) rows: it judged one of those that were scored, or none was scored."""
+    values = [value for status, value in rows if status == "scored"]
+    return not values or any(value is not None for value in values)
 
 
 def _n_scored(results: Sequence[Result], score: int) -> int:
@@ -331,7 +335,8 @@ def _by_further(results: Sequence[Result], scorers: Sequence[str], cluster_of: M
 
 def _row_of_bucket(bucket: Sequence[Result], cluster_of: Mapping[str, str]) -> dict[str, Any]:
     raw, bucket = _raw(bucket, cluster_of), _with_range(bucket)
-    chosen, official, strict = mean_under(bucket, "score"), mean_under(bucket, "official"), mean_under(bucket, "strict")
+    chosen, official = mean_under(bucket, "score"), mean_under(bucket, "official")
+    strict = mean_under(bucket, "strict").value if has_verdicts((r.status, r.strict) for r in bucket) else None
     se, interval, _ = _spread(bucket, cluster_of)
     pairs = pair_numbers(bucket)
     return {
@@ -340,14 +345,14 @@ def _row_of_bucket(bucket: Sequence[Result], cluster_of: Mapping[str, str]) -> d
         "n_judged": chosen.n_judged if chosen.value is not None else 0,
         "n_right": sum(r.score == 1 for r in bucket),
         "n_right_official": None if official.value is None else sum(r.official == 1 for r in bucket),
-        "n_right_strict": None if strict.value is None else sum(r.strict == 1 for r in bucket),
+        "n_right_strict": None if strict is None else sum(r.strict == 1 for r in bucket),
         "score": chosen.value,
         "score_low": chosen.low,
         "score_high": chosen.high,
         "se": se,
         "interval_95": list(interval) if interval else None,
         "official": official.value,
-        "strict": strict.value,
+        "strict": strict,
         "raw": raw["mean"] if raw else _raw_mean(bucket),
         **({"n_measured": raw["n_measured"], "raw_interval_95": raw["interval_95"]} if raw else {}),
         **({"pairs": pairs} if pairs else {}),

@@ -122,11 +122,12 @@ def test_a_connections_file_is_seen_from_its_own_folder(written: str, top: Path)
 )
 def test_no_such_folder(folder: str, message: str, top: Path) -> None:
     """One clear error with a hint before anything is scored, and no run is made."""
-    for words in ("run ../sub --gold ../gold", "connections test", "leaderboard ../sub --gold ../gold"):
+    for words in ("run ../sub --gold ../gold", "connections test", "leaderboard ../sub --gold ../gold", "compare a b", "rescore a"):
         error = said(f"{words} --databases {folder}", code=2)
         assert message in error
         assert "hint: " in error
-    assert not list(Path(".evalsuite").glob("runs/*"))
+    assert "nowhere.yaml: no such file" in said("leaderboard ../sub --gold ../gold --judge nowhere.yaml", code=2)
+    assert not Path(".evalsuite").exists()
 
 
 def test_a_database_that_is_not_there_costs_nobody_points(top: Path) -> None:

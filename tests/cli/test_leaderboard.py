@@ -107,7 +107,8 @@ def test_exchanged_files_give_nobody_elses_score(place: Path, monkeypatch: pytes
 def test_the_table_for_a_person(place: Path) -> None:
     """Order, polarity, intervals, shared ranks and what is needed to repeat it stand on the terminal."""
     shown = rank("subs")
-    assert re.search(r"1 \(1-3\) +alice +75\.0 % +\[40\.9, 92\.9\] +75\.0 % +75\.0 % +8/8", shown)
+    assert re.search(r"score \(higher is better\) +95 % CI +strict +submitted", shown)
+    assert re.search(r"1 \(1-3\) +alice +75\.0 % +\[40\.9, 92\.9\] +75\.0 % +8/8", shown)
     assert shown.index("alice") < shown.index("bob") < shown.index("carol")
     for words in ("score (higher is better)", "exact McNemar on paired instances, Holm over 3 pairs", "seed 12345"):
         assert words in shown

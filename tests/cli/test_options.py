@@ -97,6 +97,17 @@ def test_shared_options_are_the_same_everywhere() -> None:
         assert {"plugin", "allow_programs"} <= set(found)
 
 
+def test_the_value_of_an_option_has_one_word_for_its_kind() -> None:
+    """A path is a DIR or a FILE (or a word of the benchmark), a number N or NUMBER: nowhere the name of a type."""
+    params = [param for name in COMMANDS for _, command in leaves(load_command(name), name) for param in command.params]
+    assert not {param.metavar for param in params} & {"PATH", "FOLDER", "INTEGER", "FLOAT"}
+    # An argument without a word of its own has its name.
+    unnamed = {
+        type(param.type).__name__ for param in params if param.metavar is None and param.opts[0].startswith("-") and not param.hidden
+    }
+    assert not {"TyperPath", "IntRange", "FloatRange", "IntParamType", "FloatParamType"} & unnamed
+
+
 def test_no_command_takes_many_parameters_beside_its_groups() -> None:
     """A command with more than 20 options takes them in groups."""
     for name in COMMANDS:

@@ -53,6 +53,18 @@ def test_other_rules_make_a_new_run(place: Path, capsys: pytest.CaptureFixture[s
     assert shown.endswith("1 of 2 verdicts changed\n")
 
 
+def test_default_rules_stay_default(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where trees and others default to different rules, a run whose verdicts all agree is scored by these defaults again."""
+    tree = {"func": "tree_match", "parameters": {"gold": {"x": 1}, "schema": {"x": "integer"}}}
+    number = {"func": "number_match", "parameters": {"gold": 3.2}}
+    write_lines(place / "gold/n_eval.jsonl", {"instance_id": "a", "evaluation": tree}, {"instance_id": "b", "evaluation": number})
+    text_submission(place / "sub", a='{"x": 1}', b="3.2")
+    assert main(["run", "sub", "--isolation", "none", "-q", "--out", "mixed"]) == 0
+    assert main(["rescore", "mixed", "--isolation", "none"]) == 0
+    assert "rules default ->" not in capsys.readouterr().out
+    assert "|rules:default|" in runs(place)[1]["signature"]
+
+
 def test_a_part_stays_a_part(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Only the instances of the old run are scored, under its rules."""
     assert main(["run", "sub", "--only", "b", "--rules", "strict", "-q", "--isolation", "none"]) == 0

@@ -58,7 +58,7 @@ TESTS = {
     "Showing a run executes": "attacks/test_stranger.py::test_the_folder_that_the_user_names_is_executed",
     "only a saved run names": "attacks/test_stranger.py::test_no_command_executes_code_that_only_a_run_names",
     "`report`, `export`, `view`": "attacks/test_stranger.py::test_no_command_executes_code_that_only_a_run_names",
-    "need `--gold FOLDER`": "attacks/test_stranger.py::test_the_folder_that_the_user_names_is_executed",
+    "need `--gold DIR`": "attacks/test_stranger.py::test_the_folder_that_the_user_names_is_executed",
     "TAB completion": "attacks/test_stranger.py::test_completion_executes_nothing",
     "No message of a worker": "runs/workers/test_messages.py::test_any_bytes_are_refused_or_harmless",
     "Limits have safe defaults": "readers/test_limits.py::test_later_overrides_win_and_the_rest_keeps_its_default",
@@ -98,7 +98,7 @@ WARNINGS = [
     ),
     *("nothing kills them at a time limit", "the rights of your account", "Even with it", "in a container", "Score a copy"),
     "an untrusted gold database",
-    *("It has no password", "An answer without a value", "only lists them"),
+    *("It has no password", "An answer without a value", "lists them"),
 ]
 
 

@@ -12,10 +12,11 @@ import duckdb
 import pytest
 from jsonschema import Draft202012Validator
 
-from evalsuite.analysis.leaderboard import Comparison
+from evalsuite.analysis.leaderboard import Comparison, compare
 from evalsuite.reports import write
 from evalsuite.reports.comparison_documents import comparison_document, instance_table
 from evalsuite.reports.file_formats import MOST_BYTES, as_csv, as_json, as_junit, as_markdown, schema
+from tests.analysis.leaderboard.made import result, side
 from tests.reports import compared
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -55,6 +56,18 @@ def test_parquet_has_a_row_for_each_instance_and_candidate(tmp_path: Path) -> No
     assert (half["baseline_score"], half["score"], half["difference"]) == (1.0, 0.5, -0.5)
     assert (half["baseline_reason"], half["reason"], half["groups"]) == ("because 1", "because 0.5", ["early"])
     assert (rows[5]["score"], rows[5]["difference"]) == (None, None)
+
+
+def test_pairs_on_a_scale_of_their_own_are_measured(tmp_path: Path) -> None:
+    """Beside scores: `measured` in Parquet and passed in JUnit; they are compared in the row of their scorer, and were called unjudged."""
+    sides = [side(label, {"q": score, "raw": None, "none": None}) for label, score in (("a", 1.0), ("b", 0.0))]
+    for at, one in enumerate(sides):
+        one.results.update(raw=result("raw", None, status="scored", fault=None, scorer="perplexity", details={"raw": 5.0 + at}))  # type: ignore[attr-defined]
+    found = compare(sides)
+    assert {row["instance_id"]: row["outcome"] for row in rows_of(found, tmp_path)} == {"q": "lost", "raw": "measured", "none": "unjudged"}
+    suite = ElementTree.fromstring("".join(as_junit(comparison_document(found)))).find("testsuite")
+    assert suite is not None
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "1")
 
 
 def test_hostile_texts_survive_parquet(tmp_path: Path) -> None:

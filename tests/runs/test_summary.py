@@ -206,7 +206,7 @@ def test_every_number_of_a_run() -> None:
     assert list(told["by_scorer"]) == ["string_match"]
     assert told["by_scorer"]["string_match"]["n"] == 8
     assert "over_budget" not in summarise([RIGHT, late, odd], rules="official").to_json()
-    assert summarise([UNJUDGED, MISSING], rules="official").to_json()["strict"] is None
+    assert summarise([UNJUDGED, MISSING], rules="official").to_json()["strict"] == 0.0
 
 
 def test_only_what_was_scored_under_strict_rules_has_a_strict_mean() -> None:
@@ -215,6 +215,11 @@ def test_only_what_was_scored_under_strict_rules_has_a_strict_mean() -> None:
     found = summarise(official, rules="official")
     assert (found.strict, found.other, found.flips, found.to_json()["strict"]) == (None, None, (), None)
     assert found.by_scorer["string_match"]["n_right_strict"] is None
+    # A missing answer is wrong under both rules, but makes no strict mean of others that strict rules did not judge.
+    absent = replace(MISSING, scorer="string_match")
+    row = summarise([*official, absent], rules="official").by_scorer["string_match"]
+    assert (row["official"], row["strict"], row["n_right_strict"]) == (pytest.approx(2 / 3), None, None)
+    assert summarise([absent], rules="official").by_scorer["string_match"]["strict"] == 0.0
 
 
 def test_one_answer_of_many_units() -> None:

@@ -44,6 +44,7 @@ from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.leaderboard_entries import Entry, Place, without_names
 from evalsuite.runs.run_files import read_json, write_atomically
 from evalsuite.runs.run_folder import read_public_key, why_not_signed
+from evalsuite.runs.summary import has_verdicts
 from evalsuite.stats.intervals import reported_interval
 from evalsuite.stats.samples import SEED, mean
 
@@ -265,6 +266,8 @@ def _ranked_row(
     def mean_under(which: str) -> float | None:
         """Return the mean over the judged instances of this run; None of nothing."""
         if instances is None or all(value is None for value in instances.column(i, which)):
+            return None
+        if not has_verdicts(zip(instances.column(i, "status"), instances.column(i, which), strict=True)):
             return None
         return mean(instances.values(i, which))
 

@@ -30,7 +30,6 @@ from evalsuite.core.errors import (
     reading_error,
 )
 from evalsuite.core.registry import fits, readable
-from evalsuite.core.scores import RULES
 from evalsuite.core.types import METADATA_ARRAY, Gold, Result, Rule, Status, Submission, Task
 from evalsuite.gold.connection_files import Connections, databases_folder
 from evalsuite.gold.errata import ERRATA_FILE, Errata, read_errata
@@ -51,7 +50,7 @@ from evalsuite.runs.plan import by_tag, plan, refuse_changes, rules_of, signatur
 from evalsuite.runs.rescoring import parse_shard, place_of
 from evalsuite.runs.run_files import UNITS, is_intact, json_safe, result_line, result_of, whole_units
 from evalsuite.runs.run_folder import RESULTS, RUN, claimed_signer, read_public_key, root_of, why_not_sealed, why_not_signed
-from evalsuite.runs.run_options import VERDICT_PACKAGES, RunOptions, changed_parts, rules_name, signature_parts
+from evalsuite.runs.run_options import VERDICT_PACKAGES, RunOptions, changed_parts, chosen_rules, signature_parts
 from evalsuite.runs.scoring import Progress, Run, run, with_notes
 from evalsuite.runs.submission_reader import read_submission_in_worker, read_unit_columns
 from evalsuite.runs.summary import score_or_mean, summarise
@@ -286,7 +285,7 @@ def replay_of(
     options = _options(claims.run)
     errata = read_errata(gold, day=options.errata_day)
     limits = resolve_limits(gold.suite.limits, options.limits)
-    options = replace(options, rules=chosen_rules(claims.run, gold), databases=databases_folder, questions=questions)
+    options = replace(options, rules=chosen_rules(claims.run["signature"], gold.layout), databases=databases_folder, questions=questions)
     chosen = options.rules or gold.suite.rules
     choice: dict[str, Any] = {"only": options.only, "pattern": options.pattern, "group": options.group}
     all_tasks = plan(gold, submission, rules=chosen, limits=limits, allow_programs=options.allow_programs, **choice)
@@ -323,15 +322,6 @@ def _options(run: Mapping[str, Any]) -> RunOptions:
     same = {name: recorded[name] for name in ("rules", "group", "limits", *_OPTIONAL_OPTIONS) if name in recorded}
     same |= {"only": tuple(recorded["only"]), "pattern": recorded["filter"], "shard": parse_shard(recorded.get("shard")), "questions": None}
     return RunOptions(**same, errata_day=errata_day, metadata=run["metadata"], save=False)
-
-
-def chosen_rules(run: Mapping[str, Any], gold: Gold) -> Rule | None:
-    """Return the chosen rules from the signature: run.json's `options` contain those of the score, chosen or not."""
-    word = signature_parts(run["signature"]).get("rules")
-    rules_of_name = {rules_name(rules or "default", gold.layout): rules for rules in (None, *RULES)}
-    if word not in rules_of_name:
-        raise UsageError(f"the signature names no rules of this gold: {word!r}")
-    return rules_of_name[word]
 
 
 def _reason_not_replayable(variants: Sequence[Task], databases: Databases, *, live: bool) -> str:
@@ -742,7 +732,7 @@ def verify_receipt(
     parts = signature_parts(receipt["signature"])
     limits = {CLOCK: clock_of(parts["clock"])} if parts.get("clock") else {}
     invalid_as: Literal["zero"] | None = "zero" if parts.get("invalid") == "zero" else None
-    options = replace(options, rules=chosen_rules(receipt, read_gold(gold)), limits=limits, invalid_as=invalid_as)
+    options = replace(options, rules=chosen_rules(receipt["signature"], read_gold(gold).layout), limits=limits, invalid_as=invalid_as)
     with TempDir() as scratch:
         second_run = run(submission, gold, replace(options, out=scratch / "run"), progress=progress)
     refuse_changes(second_run.changed_gold)

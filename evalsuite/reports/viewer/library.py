@@ -23,6 +23,7 @@ from evalsuite.core.status import own_value
 from evalsuite.core.types import Result
 from evalsuite.gold.spec import question_of, reference_text
 from evalsuite.readers.paths import metadata_name
+from evalsuite.reports.document import percent
 from evalsuite.reports.record import Record, record_of_entry, redact_record
 from evalsuite.runs.history import CONTEXTS, LONGEST, TAGS, RunEntry, read_run, read_run_file, selected_part, submission_folder
 from evalsuite.runs.run_files import read_json, why_no_run
@@ -735,7 +736,8 @@ async def progress_events(journals: Journals) -> AsyncIterator[str]:
     for tick in range(1 << 30):
         now = await anyio.to_thread.run_sync(journals.all)
         if now != last:
-            yield f"event: progress\ndata: {json.dumps([asdict(progress) for progress in now])}\n\n"
+            rows = [{**asdict(run), "score_text": "" if run.score is None else percent(run.score)} for run in now]
+            yield f"event: progress\ndata: {json.dumps(rows)}\n\n"
             last = now
         elif tick % TICKS_TO_PING == 0:
             yield ": still here\n\n"

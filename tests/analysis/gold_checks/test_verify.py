@@ -16,7 +16,6 @@ from evalsuite.analysis.receipts.verification import (
     Claims,
     Verified,
     are_numbers,
-    chosen_rules,
     expected_rows,
     plain,
     read_claims,
@@ -33,7 +32,7 @@ from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.limits import clock_of, resolve_limits
 from evalsuite.runs.plan import plan
 from evalsuite.runs.run_folder import RESULTS, RUN, STARTED
-from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.run_options import RunOptions, chosen_rules
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.scorers import SCORERS
 from tests.analysis.gold_checks.small import make_run, scored, write_gold, write_submission
@@ -230,14 +229,13 @@ def test_a_part_is_named_by_its_numbers(made: Path) -> None:
 
 
 @pytest.mark.parametrize(("layout", "official"), [("original", "official"), ("lite", "official-lite"), ("bird-ex", "bird-ex")])
-def test_the_chosen_rules_are_those_of_the_signature(made: Path, layout: str, official: str) -> None:
+def test_the_chosen_rules_are_those_of_the_signature(layout: str, official: str) -> None:
     """Chosen, or left to the scorers; a word that names none of this gold's rules is refused. Rules of an evaluator are chosen always."""
-    gold = replace(read_gold(made / "gold"), layout=layout)
     words = {official.replace("official", "default"): None, official: "official", "strict": "strict"}
-    assert {word: chosen_rules({"signature": f"x:1|rules:{word}"}, gold) for word in words} == words
+    assert {word: chosen_rules(f"x:1|rules:{word}", layout) for word in words} == words
     for text in ("x:1", "rules:lenient"):
         with pytest.raises(UsageError, match="names no rules of this gold"):
-            chosen_rules({"signature": text}, gold)
+            chosen_rules(text, layout)
 
 
 def test_a_ratio_of_times_is_the_claim_of_a_right_query(made: Path) -> None:

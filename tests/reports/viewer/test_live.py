@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import anyio
 import pytest
 
 from evalsuite.core.types import Result
 from evalsuite.reports.viewer import library
-from evalsuite.reports.viewer.library import Journals, open_library
+from evalsuite.reports.viewer.library import Journals, open_library, progress_events
 from evalsuite.runs.history import find_runs
 from evalsuite.runs.run_folder import RunFolder
 from evalsuite.runs.run_options import RunOptions
@@ -55,6 +56,14 @@ def test_progress_follows_the_journal(growing: tuple[Path, RunFolder]) -> None:
         journal.write(b'{"instance_id": "half')
     (after,) = journals.all()
     assert (after.n_done, after.n_right, after.score, after.started_at) == (3, 1, 0.75, "2026-11-21T12:00:00+00:00")
+
+
+def test_the_stream_rounds_a_score_as_the_page_does(growing: tuple[Path, RunFolder]) -> None:
+    """A mean of nearly 1 is not 100.0 % anywhere."""
+    project, folder = growing
+    folder.append(result("text_1", 0.9999))
+    event = anyio.run(lambda: anext(progress_events(Journals(open_library(project, {})))))
+    assert json.loads(event.partition("data: ")[2])[0]["score_text"] == "99.99 %"
 
 
 def test_a_run_that_nobody_writes_is_interrupted(growing: tuple[Path, RunFolder], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@
       if (bar && run.n_total) bar.value = run.n_done;
       row.querySelector(".done").textContent = run.n_total ? `${run.n_done} of ${run.n_total}` : `${run.n_done}`;
       const score = row.querySelector(".so-far");
-      if (score && run.score !== null) score.textContent = `${(run.score * 100).toFixed(1)} %`;
+      if (score && run.score_text) score.textContent = run.score_text;
       shown.delete(run.id);
     }
     // One that was shown and is gone has ended.
