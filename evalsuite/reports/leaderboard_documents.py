@@ -82,8 +82,15 @@ def column(title: str, words: "Callable[[RankedRow], str]", *, short: str = "", 
 
 
 def _columns_of_rules(board: "Leaderboard") -> "list[Column[RankedRow]]":
-    """The means under both rules; only under the other one if those of the board's rules are the score in every row."""
-    names = [name for name in RULES if name != board.rules or any(getattr(row, name) != row.score for row in board.rows)]
+    """The means under both rules; only under the other one if those of the board's rules are the score in every row.
+
+    Values on a scale of their own follow no rules.
+    """
+    names = (
+        []
+        if board.is_raw
+        else [name for name in RULES if name != board.rules or any(getattr(row, name) != row.score for row in board.rows)]
+    )
 
     def of(name: str) -> "Column[RankedRow]":
         return column(name, lambda row: _value_words(board, getattr(row, name)))

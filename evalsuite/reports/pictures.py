@@ -154,7 +154,8 @@ def _interval_marks(row: IntervalRow, top: float, span: tuple[float, float], int
 
 def _position(value: float, span: tuple[float, float]) -> float:
     low, high = span
-    return 100 * min(1.0, max(0.0, (value - low) / (high - low)))
+    # A span of one value, as of means that are all 0, has no width.
+    return 100 * min(1.0, max(0.0, (value - low) / ((high - low) or 1.0)))
 
 
 def _value_words(row: IntervalRow) -> str:

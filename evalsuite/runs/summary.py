@@ -141,7 +141,8 @@ def summarise(
     into clusters: every instance has exactly one of them. Raises `OutputError` for one that has not, which names `where`.
     """
     answered = {r.instance_id for r in results if r.status != "missing"} if submitted is None else set(submitted)
-    all_results, results = results, _with_range(results)
+    own_scale = own_scale_scorers(results)
+    all_results, results = results, _with_range(results, own_scale)
     scorers = scorers_of(all_results)
     chosen = mean_under(results, "score")
     known = frozenset(clusters)
@@ -166,9 +167,9 @@ def summarise(
         histogram=_histogram([r.score for r in results if r.score is not None]),
         **_reference(results, answered),
         flips=tuple(_flips(results)),
-        by_scorer=_summarise_by(all_results, lambda r: (r.scorer,) if r.scorer else (), cluster_of)
+        by_scorer=_summarise_by(all_results, lambda r: (r.scorer,) if r.scorer else (), cluster_of, own_scale)
         | _by_further(all_results, scorers, cluster_of),
-        by_group=_summarise_by(all_results, lambda r: (groups or {}).get(r.instance_id, ()), cluster_of),
+        by_group=_summarise_by(all_results, lambda r: (groups or {}).get(r.instance_id, ()), cluster_of, own_scale),
         by_field=pooled_fields(all_results),
         over_budget=Counter(str(r.detail("budget")) for r in all_results if r.status == "timeout" and "budget" in r.details),
         pairs=pair_numbers(all_results),
@@ -194,9 +195,10 @@ def _reference(results: Sequence[Result], answered: Collection[str]) -> dict[str
     return {"reference_ratio": sum(r.official == 1 for r in graded) / len(graded) if is_known else None, "n_reference": len(graded)}
 
 
-def _with_range(results: Sequence[Result]) -> Sequence[Result]:
-    """Return the results that make a score: all except those measured on a scale without a range, submitted or not."""
-    names = own_scale_scorers(results)
+def _with_range(results: Sequence[Result], names: Collection[str | None]) -> Sequence[Result]:
+    """Return the results that make a score: all except those that scorers with these names measure on a scale of their own, submitted or
+    not.
+    """
     return [r for r in results if r.scorer not in names or (r.score is not None and r.status == "scored")] if names else results
 
 
@@ -315,13 +317,13 @@ def clusters_by_id(tags: Iterable[str], groups: Mapping[str, Iterable[str]]) -> 
 
 
 def _summarise_by(
-    results: Sequence[Result], keys: Callable[[Result], Iterable[str]], cluster_of: Mapping[str, str]
+    results: Sequence[Result], keys: Callable[[Result], Iterable[str]], cluster_of: Mapping[str, str], own_scale: Collection[str | None]
 ) -> dict[str, dict[str, Any]]:
     buckets: dict[str, list[Result]] = {}
     for r in results:
         for key in keys(r):
             buckets.setdefault(key, []).append(r)
-    return {key: _row_of_bucket(bucket, cluster_of) for key, bucket in buckets.items()}
+    return {key: _row_of_bucket(bucket, cluster_of, own_scale) for key, bucket in buckets.items()}
 
 
 def _by_further(results: Sequence[Result], scorers: Sequence[str], cluster_of: Mapping[str, str]) -> dict[str, dict[str, Any]]:
@@ -330,11 +332,11 @@ def _by_further(results: Sequence[Result], scorers: Sequence[str], cluster_of: M
         by = results_by(r, scorers)
         for name in buckets.keys() & by.keys():
             buckets[name].append(by[name])
-    return {name: _row_of_bucket(bucket, cluster_of) for name, bucket in buckets.items()}
+    return {name: _row_of_bucket(bucket, cluster_of, own_scale_scorers(bucket)) for name, bucket in buckets.items()}
 
 
-def _row_of_bucket(bucket: Sequence[Result], cluster_of: Mapping[str, str]) -> dict[str, Any]:
-    raw, bucket = _raw(bucket, cluster_of), _with_range(bucket)
+def _row_of_bucket(bucket: Sequence[Result], cluster_of: Mapping[str, str], own_scale: Collection[str | None]) -> dict[str, Any]:
+    raw, bucket = _raw(bucket, cluster_of), _with_range(bucket, own_scale)
     chosen, official = mean_under(bucket, "score"), mean_under(bucket, "official")
     strict = mean_under(bucket, "strict").value if has_verdicts((r.status, r.strict) for r in bucket) else None
     se, interval, _ = _spread(bucket, cluster_of)

@@ -28,6 +28,8 @@ from evalsuite.stats.samples import (
 )
 
 SMALLEST_SPREAD = 1e-9
+# Rounding noise of a standard error, as a share of the mean.
+_NOISE = 1e-12
 Method = Literal["percentile", "basic", "bca"]
 ProportionMethod = Literal["wilson", "clopper_pearson", "agresti_coull", "jeffreys", "normal"]
 
@@ -438,17 +440,20 @@ def cluster_totals(values: Sequence[float], clusters: Sequence[Hashable]) -> lis
 
 
 def clustered_interval(scores: Sequence[float], clusters: Sequence[Hashable], *, confidence: float = 0.95) -> Interval:
-    """The mean with `cr2` times Student's quantile at `df` degrees of freedom to each side; undefined for one cluster.
+    """The mean with `cr2` times Student's quantile at `df` degrees of freedom to each side.
 
-    Fit for unbounded values such as differences; for scores in [0, 1] see `clustered_score_interval`.
+    Undefined for one cluster and for clusters without variation. Fit for unbounded values such as differences; for scores in [0, 1] see
+    `clustered_score_interval`.
     """
     error = clustered_se(scores, clusters)
-    low = high = None
-    if error.cr2 is not None and error.df is not None:
+    low, high, note = None, None, error.note
+    if error.cr2 is not None and error.cr2 <= _NOISE * abs(error.mean):
+        note = note or "all clusters are equal: their spread is not known"
+    elif error.cr2 is not None and error.df is not None:
         spread = error.cr2 * t_value(confidence, error.df)
         low, high = error.mean - spread, error.mean + spread
     return Interval(
-        estimate=error.mean, low=low, high=high, confidence=confidence, method="clustered t", n=error.n, se=error.cr2, note=error.note
+        estimate=error.mean, low=low, high=high, confidence=confidence, method="clustered t", n=error.n, se=error.cr2, note=note
     )
 
 

@@ -239,7 +239,11 @@ def test_a_scale_without_a_range() -> None:
         replace(result(name, None, scorer="perplexity", details={"raw": raw}), status="scored") for name, raw in (("r", 0.25), ("s", 0.5))
     ]
     absent = result("t", 0.0, status="missing", scorer="perplexity")
-    found = summarise([*measured, absent, RIGHT, WRONG], rules="official")
+    found = summarise([*measured, absent, RIGHT, WRONG], rules="official", groups={"t": ["late"], "b": ["late", "text"]})
+    # A group has the same instances in its score as the whole: the missing answer is in none.
+    assert [(row["score"], row["n"]) for row in (found.by_group["late"], found.by_group["text"])] == [(0.0, 1)] * 2
+    only = summarise([*measured, absent], rules="official", groups={"t": ["late"]}).by_group["late"]
+    assert (only["score"], only["n"]) == (None, 0)
     spread = t_interval([0.25, 0.5])
     assert (found.score, found.raw, found.chosen.n) == (0.5, None, 2)
     assert (found.n_measured, found.n_partial) == (2, 0)

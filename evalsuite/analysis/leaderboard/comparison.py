@@ -106,6 +106,7 @@ def paired_difference(
     """Test the difference of n pairs in the same order; `clusters` names each pair's cluster.
 
     Unless the scores are `is_raw`, the limits of a difference of shares are cut to [-1, 1]: t of two pairs can be wider than the scale.
+    Equal differences on a metric's own scale have no limits: their spread is not known, and the scale has no widest one.
     """
     if not a:
         return PairedDifference(name=name, n=0, note="no instance in common that both were judged on")
@@ -114,9 +115,19 @@ def paired_difference(
     same: dict[str, Any] = {name: getattr(test, name) for name in names} | _limits(test.interval)
     tested = PairedDifference(name=name, a=mean(a), b=mean(b), note=_few_flips(test, alpha), **same)
     row = tested if clusters is None else _over_clusters(tested, a, b, clusters, alpha)
+    if is_raw and _is_constant(differences(b, a) if clusters is None else _cluster_means(differences(b, a), clusters)):
+        row = replace(row, low=None, high=None, interval_method="", note=row.note or "all differences are equal: their spread is not known")
     if is_raw or row.low is None or row.high is None or not all(0 <= score <= 1 for score in (*a, *b)):
         return replace(row, is_raw=is_raw)
     return replace(row, low=max(-1.0, row.low), high=min(1.0, row.high))
+
+
+def _is_constant(values: Sequence[float]) -> bool:
+    return max(values) - min(values) < 1e-9
+
+
+def _cluster_means(values: Sequence[float], clusters: Sequence[str]) -> list[float]:
+    return [total / size for total, size in cluster_totals(values, clusters)]
 
 
 def _limits(interval: Interval) -> dict[str, Any]:

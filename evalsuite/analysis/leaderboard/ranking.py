@@ -254,22 +254,30 @@ def _refuse_unlike(runs: Sequence[RunScores], *, force: bool) -> list[str]:
     return forced
 
 
+def _count_statuses(entry: Entry, ids: Sequence[str]) -> Counter[str]:
+    """Return status -> number of instances, as the run has them: a table of raw values calls a missing answer unscored."""
+    status_of = dict(zip(entry.scores.ids, entry.scores.status, strict=True)) if entry.scores is not None else {}
+    return Counter(status_of[name] for name in ids)
+
+
+def _mean_of_run(instances: SharedInstances | None, i: int, which: str) -> float | None:
+    """Return the mean over the judged instances of run i; None of nothing."""
+    values = [] if instances is None else instances.column(i, which)
+    if instances is None or all(value is None for value in values):
+        return None
+    return mean(instances.values(i, which)) if has_verdicts(zip(instances.column(i, "status"), values, strict=True)) else None
+
+
 def _ranked_row(
     entry: Entry, table: SharedInstances, over: SharedInstances, i: int, place: Mapping[str, Any] | None, parts: Mapping[str, Sequence[int]]
 ) -> RankedRow:
     """Return the row of run i: with its `place` in the ranking `over` some instances, or without one. Counts are of all in `table`."""
-    run, status, absent = table.runs[i], table.column(i, "status"), table.find_ungraded(i)
-    counts, n = Counter(status), len(status)
+    run, absent, n = table.runs[i], table.find_ungraded(i), len(table.ids)
+    counts = _count_statuses(entry, table.ids)
     instances = over if place is not None else table.drop_instances(absent) if len(absent) < n else None
     scores = dict(zip(instances.ids, instances.values(i, "score"), strict=True)) if instances is not None else {}
 
-    def mean_under(which: str) -> float | None:
-        """Return the mean over the judged instances of this run; None of nothing."""
-        if instances is None or all(value is None for value in instances.column(i, which)):
-            return None
-        if not has_verdicts(zip(instances.column(i, "status"), instances.column(i, which), strict=True)):
-            return None
-        return mean(instances.values(i, which))
+    own_mean = _mean_of_run(instances, i, "score")
 
     def mean_of_part(places: Sequence[int]) -> float | None:
         values = [scores[name] for at in places if (name := table.ids[at]) in scores]
@@ -282,14 +290,14 @@ def _ranked_row(
         shared_ranks=(place["shared_from"], place["shared_to"]) if place else None,
         rank_interval=(place["low_rank"], place["high_rank"]) if place else None,
         p_first=place["p_first"] if place else None,
-        score=place["mean"] if place else mean_under("score"),
-        n_judged=n - len(absent) if place or mean_under("score") is not None else 0,
+        score=place["mean"] if place else own_mean,
+        n_judged=n - len(absent) if place or own_mean is not None else 0,
         score_low=None if table.is_raw else mean(table.values(i, "score")),
         score_high=None if table.is_raw else mean(table.values(i, "score", "best")),
         interval=tuple(place["interval"]) if place and place["interval"] else None,
         interval_method=place["method"] if place else "",
-        official=mean_under("official"),
-        strict=mean_under("strict"),
+        official=_mean_of_run(instances, i, "official"),
+        strict=_mean_of_run(instances, i, "strict"),
         n_handed_in=n_submitted,
         coverage=n_submitted / n,
         faults={name: counts[name] for name in _FAULTS if counts[name]},

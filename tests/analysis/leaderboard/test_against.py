@@ -68,6 +68,16 @@ def test_gates_of_a_comparison_are_a_plain_model(scores: list[tuple[Any, Any]], 
         assert (f"(exit {code})" in line) == (code > 0)
 
 
+@pytest.mark.parametrize("clusters", [None, ["x", "x", "y"], ["x", "y", "z"]])
+@pytest.mark.parametrize("change", [0.0, 0.5, 17.0])
+def test_equal_differences_on_a_scale_of_their_own_have_no_interval(change: float, clusters: list[str] | None) -> None:
+    """Their spread is not known, and the scale has no widest one: it was +-0, or that of shares."""
+    a = [5.0, 80.0, 3.0]
+    row = paired_difference("b", a, [value + change for value in a], alpha=0.05, clusters=clusters, is_raw=True)
+    assert (row.difference, row.low, row.high, row.interval_method) == (change, None, None, "")
+    assert row.note
+
+
 def test_flips_decide_by_exact_mcnemar() -> None:
     """Nine won and one lost of 20 is 2 * 11 / 2^10, whatever the ten that agree are."""
     a = [0] * 9 + [1] + [1] * 10

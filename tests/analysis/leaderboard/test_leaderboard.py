@@ -13,7 +13,8 @@ from evalsuite.analysis.leaderboard.ranking import Leaderboard, make_leaderboard
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import UsageError
-from evalsuite.reports.leaderboard_documents import board_facts
+from evalsuite.reports.html import as_html
+from evalsuite.reports.leaderboard_documents import board_facts, leaderboard_document
 from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.leaderboard_entries import Entry
 from evalsuite.scorers import SCORERS
@@ -326,6 +327,15 @@ def test_values_on_a_scale_of_their_own_are_ranked(ungraded: bool) -> None:
     assert [row.n_judged for row in made.rows] == [3, 2 if ungraded else 3]
     row = board(entry("a", [None], raw=[3.0])).rows[0]
     assert (row.score, row.interval, row.interval_method) == (3.0, None, "t")
+
+
+def test_a_missing_answer_stays_missing_on_a_scale_of_its_own() -> None:
+    """Its row counts it as not submitted, it was unscored; means that are all 0 can be drawn, and follow no rules."""
+    status = ["scored", "missing", "submission_fault"]
+    made = board(*(entry(name, [None] * 3, raw=[0.0, None, None], status=status, scorer="ter") for name in "ab"))
+    assert [(row.n_handed_in, dict(row.faults), row.score) for row in made.rows] == [(2, {"submission_fault": 1}, 0.0)] * 2
+    page = as_html(leaderboard_document(made))
+    assert ("official" in page.partition("<tbody")[0].rpartition("<thead")[2], "2/3" in page) == (False, True)
 
 
 @pytest.mark.parametrize(
