@@ -35,7 +35,7 @@ from evalsuite.core.import_ref import duckdb, lazy_pattern, np
 from evalsuite.core.scores import Fault, Table
 from evalsuite.readers.json_text import quote_value
 from evalsuite.readers.limits import Limits
-from evalsuite.readers.paths import SharedFile, open_trusted
+from evalsuite.readers.paths import SharedFile, check_readable, open_trusted
 from evalsuite.sandbox.temp_dirs import TempDir, descriptor_path
 
 _MAGIC = b"DUCK"
@@ -43,8 +43,7 @@ _SMALL_BYTES: Final = 8 << 20
 _BLOCK: Final = 1 << 20
 # After a file of more bytes the connection is closed: it would keep the memory that reading took.
 _LONG: Final = 8 << 20
-# Flags of `memfd_create`.
-_CLOSE_ON_EXEC: Final = 1
+_CLOSE_ON_EXEC: Final = 1  # a flag of `memfd_create`
 _DESCRIPTORS: Final = "descriptor://"
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
@@ -66,7 +65,7 @@ def attach_gold(path: Path, limits: Limits) -> "Iterator[duckdb.DuckDBPyConnecti
     """The trusted connection of this process with a gold database attached read-only as `gold`."""
     with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
         _check_magic(handle)
-        with _faults():
+        with _faults(path, limits):
             connection = _gold_connection()
             name = str(path)
             if not name.isprintable():
@@ -103,7 +102,7 @@ def attach_answer(source: Path | BinaryIO, limits: Limits) -> "Iterator[duckdb.D
         return
     with open_trusted(source, limit_bytes=limits["file_bytes"]) as handle:
         _check_magic(handle)
-    with _faults(), _attach(source.absolute(), int(limits["memory_mib"])) as connection:
+    with _faults(source, limits), _attach(source.absolute(), int(limits["memory_mib"])) as connection:
         yield connection
 
 
@@ -267,14 +266,15 @@ def _check_magic(handle: BinaryIO) -> None:
 
 
 @contextmanager
-def _faults() -> Iterator[None]:
-    """Turn exceptions of reading a database into faults; duckdb's own text goes to the debug log only."""
+def _faults(path: Path, limits: Limits) -> Iterator[None]:
+    """Turn exceptions of reading a database into faults, the machine's own first; duckdb's own text goes to the debug log only."""
     try:
         yield
     except (MemoryError, duckdb.OutOfMemoryException):
         raise FaultError("LIMIT", "the database does not fit into memory_mib") from None
     except (duckdb.Error, UnicodeDecodeError, RuntimeError, OverflowError, ValueError) as error:
         _debug("duckdb: %r", error)
+        check_readable(path, limit_bytes=limits["file_bytes"])
         raise FaultError("BAD_DUCKDB") from None
 
 

@@ -38,6 +38,7 @@ SPEC_PATTERN = "*_eval.jsonl"
 MAX_PATH_BYTES = 1024
 MAX_PART_BYTES = 255
 _MOST_NAMED = 1 << 30
+_PIECE = 1 << 20
 _LONGEST_NAME = 120
 _CONTROL = lazy_pattern(r"[\x00-\x1f\x7f-\x9f]")
 # C: on Windows, md: and sqlite: for duckdb.
@@ -150,6 +151,13 @@ def open_trusted(path: Path, *, limit_bytes: float) -> BufferedReader:
             raise FaultError("MISSING_FILE", "the link leads to itself") from None
         raise _fault_of_opening(error) from None
     return _regular_file(descriptor, limit_bytes, frozenset(), place=str(path))
+
+
+def check_readable(path: Path, *, limit_bytes: float) -> None:
+    """Raise the fault of a machine that cannot open a file with another one next to it, or cannot read it: libraries name no such cause."""
+    with open_trusted(path, limit_bytes=limit_bytes) as handle, open_trusted(path, limit_bytes=limit_bytes):
+        while handle.read(_PIECE):
+            pass
 
 
 def refuse_endless(path: Path, most: float = _MOST_NAMED) -> None:

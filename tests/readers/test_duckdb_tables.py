@@ -347,6 +347,38 @@ def test_a_damaged_file_is_a_fault_with_a_fixed_text(tmp_path: Path, caplog: pyt
         assert caplog.text.count("duckdb: ") == 1
 
 
+@contextmanager
+def descriptors_left(n: int) -> Iterator[None]:
+    """No more than n further descriptors for this process."""
+    resource = pytest.importorskip("resource")
+    before, taken = resource.getrlimit(resource.RLIMIT_NOFILE), [os.open(os.devnull, os.O_RDONLY)]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(int(entry.name) for entry in os.scandir("/dev/fd")) + 8, before[1]))
+    try:
+        with suppress(OSError):
+            while True:
+                taken.append(os.dup(taken[0]))
+        for descriptor in taken[-n:]:
+            os.close(descriptor)
+        del taken[-n:]
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        for descriptor in taken:
+            os.close(descriptor)
+
+
+def test_what_the_machine_fails_at_is_no_fault_of_gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a descriptor for the log next to it, or after the file has disappeared, duckdb raises the error of a damaged file."""
+    path, connection = make(tmp_path / "g.duckdb", T), duckdb_tables._gold_connection()
+    with descriptors_left(2), pytest.raises(FaultError) as caught:
+        read_trusted_duckdb(path, names=None, limits=resolve_limits())
+    assert (caught.value.fault.code, caught.value.fault.side) == ("LIMIT", "setup")
+    monkeypatch.setattr(duckdb_tables, "_gold_connection", lambda: [path.unlink(), connection][1])
+    with pytest.raises(FaultError) as caught:
+        read_trusted_duckdb(path, names=None, limits=resolve_limits())
+    assert caught.value.fault.code == "MISSING_FILE"
+
+
 def test_a_connection_that_was_closed_is_not_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a long file it is closed after each reading, of gold and of an answer; of a damaged one too."""
     path = make(tmp_path / "r.duckdb", T)
@@ -513,7 +545,7 @@ def test_a_copy_that_does_not_fit(monkeypatch: pytest.MonkeyPatch, caplog: pytes
     assert (refused.value.fault.code, refused.value.side, file.closed) == ("LIMIT", "setup", True)
     assert "copy: OSError(28, 'No space left on device')" in caplog.text
     for error in (MemoryError(), duckdb.OutOfMemoryException()):
-        with pytest.raises(FaultError, match="the database does not fit into memory_mib"), duckdb_tables._faults():
+        with pytest.raises(FaultError, match="the database does not fit into memory_mib"), duckdb_tables._faults(Path(), resolve_limits()):
             raise error
 
 
