@@ -13,6 +13,7 @@ from typing import Any, Literal
 from evalsuite.compare.columns import packed_of
 from evalsuite.compare.official_cells import NA, NAN, NAT, Bits, Far, Items, Vector
 from evalsuite.core.dataclasses import dataclass
+from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.scores import Table
 
 Group = Literal["integer", "masked", "float", "boolean", "text", "moment", "duration", "object"]
@@ -23,6 +24,9 @@ _MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMES
 _ZONED = frozenset({"TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ"})
 _UNSUPPORTED = frozenset({"UHUGEINT", "BIGNUM", "VARINT"})
 _ZONED_TIMES = frozenset({"TIME WITH TIME ZONE", "TIMETZ"})
+_NESTED = ("STRUCT(", "MAP(", "UNION(", "TUPLE(", "VARIANT")
+_IN_NANOSECONDS = lazy_pattern(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{7,9}")
+_END_OF_MICROSECONDS = len("2024-01-01 00:00:00.123456")
 _EPOCH = datetime(1970, 1, 1)
 # The first and the last day whose microseconds since 1970 have 64 bits, as year (below 1: before Christ), month, day.
 _FIRST_DAY, _LAST_DAY = (-290308, 12, 22), (294247, 1, 10)
@@ -148,10 +152,8 @@ def _fetch(cells: Sequence[Any], type_name: str) -> _Fetched:
 
 def _find_conversion(name: str) -> tuple[Group, Callable[[Any], Any] | None, Any]:
     """For a type: the group, the conversion from a native cell to pandas' value, and the value for NULL."""
-    if name.endswith("]"):
-        return "object", _items, NA
-    if name.startswith(("STRUCT(", "MAP(", "UNION(")):
-        return "object", None, NA
+    if name.endswith("]") or name.startswith(_NESTED):
+        return "object", _find_nested_conversion(name), NA
     if name in _INTEGERS:
         return "integer", None, NA
     if name in _FLOATS or name.startswith("DECIMAL"):
@@ -167,6 +169,27 @@ def _find_conversion(name: str) -> tuple[Group, Callable[[Any], Any] | None, Any
     if name == "BIT":
         return "object", lambda cell: Bits(cell.encode()) if isinstance(cell, str) else cell, NA
     return "object", None, None if name == '"NULL"' else NA
+
+
+def _find_nested_conversion(name: str) -> Callable[[Any], Any] | None:
+    """The conversion of a list or of a type with members, of which the client clips infinite dates and cuts off nanoseconds."""
+    convert = _items if name.endswith("]") else None
+    if not name.startswith(_NESTED) or "TIME ZONE" in name or not any(type_ in name for type_ in ("DATE", "TIMESTAMP", "VARIANT")):
+        return convert
+    ends = (datetime.min, datetime.max) if "TIMESTAMP" in name and "DATE" not in name else (date.min, date.max)
+    return lambda cell: convert(_clip(cell, ends)) if convert else _clip(cell, ends)
+
+
+def _clip(cell: Any, ends: tuple[date, date]) -> Any:
+    if isinstance(cell, dict):
+        return {_clip(name, ends): _clip(item, ends) for name, item in cell.items()}
+    if isinstance(cell, list | tuple):
+        return type(cell)(_clip(item, ends) for item in cell)
+    if not isinstance(cell, str):
+        return cell
+    return (
+        ends[cell == "infinity"] if cell.endswith("infinity") else datetime.fromisoformat(cell) if _IN_NANOSECONDS.fullmatch(cell) else cell
+    )
 
 
 def _items(cell: Any) -> Items:
@@ -214,16 +237,21 @@ def _moment_columns(fetched: Sequence[_Fetched]) -> list[Vector]:
 
     def value(cell: Any) -> Any:
         # Such a frame gives a moment that Python does not have as an integer, and a mixed one as a Timestamp.
-        return None if cell is NAT else Far(("integer", cell[1])) if isinstance(cell, Far) else convert(cell)
+        cell = convert(cell)
+        return None if cell is NAT else Far(("integer", cell[1])) if isinstance(cell, Far) else cell
 
     return [Vector(list(map(value, column.values)), "moment") for column in fetched]
 
 
 def _nanoseconds(cell: Any) -> Any:
     """Nanoseconds since 1970 as a 64-bit integer, which wraps around outside 1677 to 2262."""
+    beyond = 0
+    if isinstance(cell, Far) and _IN_NANOSECONDS.fullmatch(cell[1]):
+        beyond = int(cell[1][_END_OF_MICROSECONDS:].ljust(3, "0"))
+        cell = datetime.fromisoformat(cell[1])
     if not isinstance(cell, datetime):
         return cell
-    exact = (cell - _EPOCH) // timedelta(microseconds=1) * 1000
+    exact = (cell - _EPOCH) // timedelta(microseconds=1) * 1000 + beyond
     return (exact + 2**63) % 2**64 - 2**63
 
 

@@ -282,7 +282,6 @@ _MOMENTS = {
     "DATE": "BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'",
     "TIMESTAMP": "BETWEEN TIMESTAMP '0001-01-01 00:00:00' AND TIMESTAMP '9999-12-31 23:59:59.999999'",
 }
-_CELL_BYTES = 8
 
 
 def read_size(connection: "duckdb.DuckDBPyConnection", table: str, columns: Sequence[str], types: Sequence[str]) -> int | None:
@@ -296,7 +295,7 @@ def read_size(connection: "duckdb.DuckDBPyConnection", table: str, columns: Sequ
     row = connection.execute(f"SELECT {', '.join(checks + sizes)} FROM {table}").fetchone()
     if row is None or len(set(row[: len(checks)])) > 1:
         return None
-    return int(row[0]) * len(columns) * _CELL_BYTES + sum(length or 0 for length in row[len(checks) :])
+    return int(row[0]) * len(columns) * 8 + sum(length or 0 for length in row[len(checks) :])
 
 
 def read_blocks(connection: "duckdb.DuckDBPyConnection", table: str, columns: Sequence[str], types: Sequence[str]) -> Iterator[Block]:
@@ -519,9 +518,10 @@ _QUOTED = lazy_pattern(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 _GENERATED = lazy_pattern(r"\bGENERATED\s+ALWAYS\b", re.IGNORECASE)
 # Types whose native value loses digits or needs pytz are fetched as text, in UTC.
 _AS_INSTANT = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMP_NS")
-# What the client makes of infinity, for types that it gives as native values.
-_ENDS: Final = (datetime.min, datetime.max)
-_CLIPPED: Final = {"DATE": (date.min, date.max), "TIMESTAMP": _ENDS, "TIMESTAMP_S": _ENDS, "TIMESTAMP_MS": _ENDS}
+# What the client makes of infinity, and the types in which it may be.
+_EDGES: Final = (date.min, date.max, datetime.min, datetime.max)
+_TIMES: Final = lazy_pattern("DATE|TIMESTAMP|VARIANT")
+_read_json: Final = partial(json.loads, parse_int=str, parse_float=str)
 # Names and types of columns.
 Described = tuple[tuple[str, ...], tuple[str, ...]]
 _SIZED = ("VARCHAR", "BLOB", "JSON", "BIT", "BIGNUM", "GEOMETRY")
@@ -651,9 +651,8 @@ class _Catalog:
         """One table, or why it is not read; if it has many rows and plain types, unread, to be read on what `attached` returns."""
         row = self.tables.get(fold_name(name))
         if row is None:
-            views = self.connection.execute(
-                "SELECT view_name FROM system.main.duckdb_views() WHERE schema_name = 'main' AND NOT internal"
-            ).fetchall()
+            query = "SELECT view_name FROM system.main.duckdb_views() WHERE schema_name = 'main' AND NOT internal"
+            views = self.connection.execute(query).fetchall()
             if fold_name(name) in {fold_name(str(view)) for (view,) in views}:
                 return self._read_view(name, limits)
             return Fault(code="MISSING_TABLE", detail=f"the database has no table {name!r} in schema main")
@@ -718,7 +717,8 @@ class _Catalog:
         """The rows of a FROM source, in chunks small enough to check the limit of bytes between them."""
         header, types = _header_and_types(self.connection.execute(f"SELECT * FROM {place}"))
         if any(map(_needs_text, types)):
-            selected = ", ".join(map(_expression, header, types))
+            named = zip(map(quoted_name, header), types, strict=True)
+            selected = ", ".join(f"CAST({column} AS VARCHAR)" if _needs_text(type_) else column for column, type_ in named)
             self.connection.execute(f"SELECT {selected} FROM {place}")
         columns: list[list[Any]] = [[] for _ in header]
         n_bytes, n_rows, chunk = 0, 0, _FIRST_CHUNK_ROWS
@@ -733,23 +733,28 @@ class _Catalog:
                 return _too_many_fault(name, "rows than declared (limits rows and cells)")
             chunk = max(1, min(_MOST_CHUNK_ROWS, chunk * 4, _TARGET_CHUNK_BYTES * n_rows // n_bytes))
         for index, column in enumerate(columns):
-            item, bracket, size = types[index].partition("[")
-            if item in _CLIPPED and _has_edge(column, _CLIPPED[item]):
-                query = f"SELECT CAST({quoted_name(header[index])} AS VARCHAR{bracket}{size}) FROM {place}"
-                texts = self.connection.execute(query).fetchall()
-                columns[index] = [_with_infinity(text, cell) for (text,), cell in zip(texts, column, strict=True)]
+            if not _needs_text(types[index]) and _TIMES.search(types[index]) and ("_NS" in types[index] or _has_edge(column)):
+                texts = self.connection.execute(f"SELECT system.main.to_json({quoted_name(header[index])}) FROM {place}").fetchall()
+                columns[index] = [_with_texts(cell, text and _read_json(text)) for cell, (text,) in zip(column, texts, strict=True)]
         return Table(header=header, columns=tuple(columns), n_rows=n_rows, types=types, name=stored)
 
 
-def _has_edge(cells: Sequence[Any], edges: tuple[Any, Any]) -> bool:
-    """Whether cells, or lists of them, contain what the client makes of infinity."""
-    return any(_has_edge(cell, edges) if isinstance(cell, list | tuple) else cell in edges for cell in cells)
+def _has_edge(cell: Any) -> bool:
+    """Whether a cell, or one inside it, is what the client makes of infinity."""
+    if isinstance(cell, dict | list | tuple):
+        return any(map(_has_edge, (*cell, *cell.values()) if isinstance(cell, dict) else cell))
+    return isinstance(cell, date) and cell in _EDGES
 
 
-def _with_infinity(text: Any, cell: Any) -> Any:
-    """A cell, or a list of them, with the text of infinity in its place."""
-    are_lists = isinstance(cell, list | tuple)
-    return type(cell)(map(_with_infinity, text, cell)) if are_lists else text if (text or "").endswith("infinity") else cell
+def _with_texts(cell: Any, written: Any) -> Any:
+    """A cell with the text of each date and time inside it that Python cannot represent; `written` is the JSON of the cell."""
+    if isinstance(written, dict) and not isinstance(cell, dict) and len(written) == 1:
+        (written,) = written.values()  # of a UNION
+    if isinstance(cell, list | tuple) and isinstance(written, list):
+        return type(cell)(map(_with_texts, cell, written))
+    if isinstance(cell, dict) and isinstance(written, dict) and len(cell) == len(written):
+        return dict(zip(map(_with_texts, cell, written), map(_with_texts, cell.values(), written.values()), strict=True))
+    return written if isinstance(cell, date) and isinstance(written, str) and isinstance(_instant(written), str) else cell
 
 
 def _too_many_fault(name: str, what: str) -> Fault:
@@ -774,11 +779,6 @@ def _header_and_types(result: "duckdb.DuckDBPyConnection") -> Described:
 def _needs_text(type_: str) -> bool:
     """Whether the client cannot convert a type to a native value."""
     return "TIME ZONE" in type_ or type_ in _AS_INSTANT
-
-
-def _expression(column: str, type_: str) -> str:
-    """What to select for a column: itself or its text."""
-    return f"CAST({quoted_name(column)} AS VARCHAR)" if _needs_text(type_) else quoted_name(column)
 
 
 def _bytes_of_cells(cells: Sequence[Any], type_: str) -> int:

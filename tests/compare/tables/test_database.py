@@ -1,5 +1,6 @@
 """Tables of databases under the official rules."""
 
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -14,6 +15,8 @@ from evalsuite.compare.official_cells import NA, NAT, Items
 from evalsuite.compare.official_databases import match_database
 from evalsuite.compare.table_parameters import needs_quotes
 from evalsuite.core.types import Fault, Table
+from evalsuite.readers.duckdb_tables import read_trusted_duckdb
+from evalsuite.readers.limits import resolve_limits
 from evalsuite.scorers.duckdb_match import duckdb_match
 from tests.duckdb_files import opened
 from tests.models.official_table import score_tables
@@ -164,6 +167,41 @@ def test_types_decide() -> None:
         predicted, frame = fetch([type_a], [[cell] for cell in cells_a])
         gold, gold_frame = fetch([type_b], [[cell] for cell in cells_b])
         assert match_database({"T": predicted}, {"t": gold}).official == expected, why
+        assert score_tables(frame, gold_frame) == expected, "the model disagrees"
+
+
+NS = "'2020-01-01 00:00:00.12345678{}'"
+# Two values that differ where Python's dates end, and whether the reference takes one for the other.
+BEYOND: list[tuple[str, str, str, int]] = [
+    ("STRUCT(a DATE)", "{'a': 'infinity'}", "{'a': '9999-12-31'}", 1),
+    ("STRUCT(a DATE, b VARCHAR)[]", "[{'a': '-infinity', 'b': 'x'}]", "[{'a': '0001-01-01', 'b': 'x'}]", 1),
+    ("STRUCT(a STRUCT(a TIMESTAMP[]))", "{'a': {'a': ['infinity']}}", "{'a': {'a': ['9999-12-31 23:59:59.999999']}}", 1),
+    ("MAP(VARCHAR, DATE)", "map {'a': 'infinity'}", "map {'a': '9999-12-31'}", 1),
+    ("MAP(DATE, INTEGER)", "map {'infinity': 1}", "map {'9999-12-31': 1}", 1),
+    ("UNION(d DATE)", "'infinity'::DATE", "'9999-12-31'::DATE", 1),
+    ("VARIANT", "{'a': 'infinity'::DATE}", "{'a': '9999-12-31'::DATE}", 1),
+    ("STRUCT(a TIMESTAMP_NS)", f"{{'a': {NS.format(9)}}}", f"{{'a': {NS.format(8)}}}", 1),
+    ("TIMESTAMP_NS[]", f"[{NS.format(9)}]", f"[{NS.format(8)}]", 0),
+    ("TIMESTAMP_NS", NS.format(9), NS.format(8), 1),
+    ("TIMESTAMP_NS", NS.format(9), "'2020-01-01 01:00:00.12345678'", 0),
+]
+
+
+def test_values_beyond_those_of_python(tmp_path: Path) -> None:
+    """Official compares what the client makes of them, strict the values."""
+    for type_, one, other, expected in BEYOND:
+        sides = []
+        for value in (one, other):
+            path = tmp_path / "t.duckdb"
+            path.unlink(missing_ok=True)
+            with opened(path) as connection:
+                connection.execute(f"CREATE TABLE t (v {type_})")
+                connection.execute(f"INSERT INTO t VALUES ({value})")
+                frame = connection.execute("SELECT * FROM t").fetchdf()
+            sides.append((read_trusted_duckdb(path, names=None, limits=resolve_limits()), frame))
+        (gold, gold_frame), (answer, frame) = sides
+        scores = [duckdb_match(found, gold=gold) for found in (gold, answer)]
+        assert [(score.official, score.strict) for score in scores] == [(1, 1), (expected, 0)], (type_, one, other)
         assert score_tables(frame, gold_frame) == expected, "the model disagrees"
 
 
