@@ -73,6 +73,8 @@ def typed_columns(key: Identity, needed: tuple[int, ...]) -> list[list[Any]]:
 
 def part_of(text: str, shown: str) -> bool:
     """Whether dots stand for what a text has before and after what is shown."""
+    if not shown.startswith("...") and not shown.endswith("..."):
+        return text == shown
     pattern = re.escape(shown.removeprefix("...").removesuffix("..."))
     return bool(re.fullmatch(f"{'.+' * shown.startswith('...')}{pattern}{'.+' * shown.endswith('...')}", text, re.DOTALL))
 

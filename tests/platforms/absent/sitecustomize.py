@@ -5,6 +5,7 @@ What the standard library and other packages decide by the system they decide be
 
 import asyncio
 import ctypes
+import importlib
 import importlib.abc
 import multiprocessing.pool
 import os
@@ -20,16 +21,9 @@ import urllib.request
 from collections.abc import Sequence
 from typing import Any
 
-import duckdb
-import pandas
-import rich.console
-import rich.live
-import rich.markdown
-import rich.progress
-import typer.main
-import typer.testing
-
-BEFORE = (asyncio, ctypes, multiprocessing.pool, subprocess, tempfile, urllib.request, duckdb, pandas, rich, typer)
+BEFORE = (asyncio, ctypes, multiprocessing.pool, subprocess, tempfile, urllib.request)
+# These look at nothing but the system's name, and take a second.
+BY_NAME = ("duckdb", "pandas", "rich.console", "rich.live", "rich.markdown", "rich.progress", "typer.main", "typer.testing")
 FUNCTIONS = "fork forkpty killpg setsid getuid geteuid getpgid setpgid sched_getaffinity memfd_create pidfd_open pipe2 pread fchmod chown"
 FLAGS = "O_NOFOLLOW O_NONBLOCK O_DIRECTORY O_CLOEXEC"
 ABSENT: dict[str, dict[Any, str]] = {
@@ -64,6 +58,8 @@ class Absent(importlib.abc.MetaPathFinder):
 
 kind = os.environ.get("EVALSUITE_TEST_ABSENT", "")
 if kind in ("win32", "darwin"):
+    for name in BY_NAME:
+        importlib.import_module(name)
     sys.platform = kind
 for module, names in ABSENT.get(kind, {}).items():
     for name in filter(lambda name, module=module: hasattr(module, name), names.split()):
