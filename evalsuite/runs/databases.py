@@ -30,6 +30,7 @@ from evalsuite.sandbox.temp_dirs import TempDir
 
 if TYPE_CHECKING:
     from evalsuite.gold.connection_files import Connections
+    from evalsuite.sandbox.fork_server import ForkServer
     from evalsuite.sql.execution import Query, QueryOutcome, QueryPool, ResultCache
     from evalsuite.sql.session import Connection, Written
 
@@ -305,8 +306,8 @@ def _stamp_of(files: Sequence[Path]) -> str:
 class Databases:
     """The databases of one run; `close` ends everything that was started.
 
-    `submission` is the submission folder, `folder` is --databases, `cache` keeps statement results. Raises `UsageError` if the folder of
-    databases does not exist.
+    `submission` is the submission folder, `folder` is --databases, `cache` keeps statement results. `fork_server` forks the workers that
+    run statements. Raises `UsageError` if the folder of databases does not exist.
     """
 
     def __init__(
@@ -319,8 +320,9 @@ class Databases:
         isolation: str,
         folder: Path | None = None,
         cache: Path | None = None,
+        fork_server: "ForkServer | None" = None,
     ) -> None:
-        self._gold, self._submission = gold, submission
+        self._gold, self._submission, self._fork_server = gold, submission, fork_server
         if folder is not None:
             from evalsuite.gold.connection_files import databases_folder
 
@@ -452,6 +454,7 @@ class Databases:
             submission=self._submission,
             gold=self._gold.folder,
             cache=cache,
+            fork_server=self._fork_server,
         )
         self._opened.append(queries)
         return queries

@@ -333,15 +333,27 @@ class QueryOutcome:
 
 
 class QueryPool:
-    """Runs statements. No worker may read the folders of gold and of the submission, except a database in them."""
+    """Runs statements. No worker may read the folders of gold and of the submission, except a database in them.
+
+    `fork_server` forks its workers as long as it runs; None starts one for each call of `answers` and `time_ratios`.
+    """
 
     def __init__(
-        self, *, limits: QueryLimits, jobs: int, isolation: str = "process", submission: Path, gold: Path, cache: ResultCache | None = None
+        self,
+        *,
+        limits: QueryLimits,
+        jobs: int,
+        isolation: str = "process",
+        submission: Path,
+        gold: Path,
+        cache: ResultCache | None = None,
+        fork_server: ForkServer | None = None,
     ) -> None:
         self._limits, self._jobs, self._isolation, self._cache = limits, jobs, isolation, cache
         self._hostile, self._hidden = submission.resolve(), [gold, submission]
         self._lock, self._here = threading.Lock(), threading.local()
         self._fork_server: ForkServer | None = None
+        self._given_server = fork_server
         self._clients: list[RpcClient] = []
         self._sessions: list[Session] = []
         self._fingerprints: dict[str, str] = {}
@@ -392,13 +404,15 @@ class QueryPool:
 
     def _start(self, modules: Sequence[str]) -> None:
         if can_fork():
+            is_given = self._given_server is not None and self._given_server.alive
             with signals_blocked():
-                self._fork_server = ForkServer(self._hostile)
+                self._fork_server = self._given_server if is_given else ForkServer(self._hostile)
+            assert self._fork_server is not None
             self._fork_server.load(modules)
 
     def _release(self) -> None:
         """Release what a call of `answers` or `time_ratios` started: another call may follow."""
-        if self._fork_server is not None:
+        if self._fork_server is not None and self._fork_server is not self._given_server:
             self._fork_server.close()
         self._closed, self._here = False, threading.local()
 

@@ -1,5 +1,7 @@
 """The table of engines and what they share."""
 
+import contextlib
+import sqlite3
 import sys
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
@@ -9,9 +11,10 @@ import pytest
 
 from evalsuite.core.errors import FaultError, MissingExtraError, UsageError
 from evalsuite.core.runtime import extra_line
+from evalsuite.sandbox.fork_server import fork_server_for
 from evalsuite.sql import ENGINES, execution, open_session
 from evalsuite.sql.execution import Query, QueryPool
-from evalsuite.sql.session import Connection, QueryLimits, find_name, neutral, server_gone
+from evalsuite.sql.session import Connection, QueryLimits, Written, find_name, neutral, server_gone
 
 CLIENTS = {"postgres": "psycopg", "snowflake": "snowflake.connector", "bigquery": "google.cloud.bigquery"}
 
@@ -36,8 +39,6 @@ def test_files_that_are_no_database(engine: str, tmp_path: Path) -> None:
 
 def test_changes_beside_an_sqlite_file(tmp_path: Path) -> None:
     """A journal with changes that the file lacks is not passed over."""
-    import sqlite3
-
     writer = sqlite3.connect(tmp_path / "a.sqlite")
     writer.execute("PRAGMA journal_mode = WAL")
     writer.execute("CREATE TABLE t (x)")
@@ -80,6 +81,24 @@ def test_a_server_is_not_asked_after_the_end(closed: bool, said: str, tmp_path: 
     pool._closed = closed
     with pytest.raises(FaultError, match=said):
         pool._try_server(Query(name="q", text="SELECT 1", connection=Connection(name="x", engine="postgres"), place=tmp_path / "x.csv"))
+
+
+def test_a_fork_server_that_was_given_is_used_as_long_as_it_runs(tmp_path: Path, quick_fork_servers: None) -> None:
+    """It outlives a call, and after its end the statements run all the same."""
+    connection = Connection(name="x", engine="sqlite", database=str(tmp_path / "a.sqlite"))
+    with contextlib.closing(sqlite3.connect(connection.database)) as database:
+        database.execute("CREATE TABLE t (x)")
+    with fork_server_for() as given:
+        assert given is not None
+        pool = QueryPool(limits=QueryLimits(), jobs=1, submission=tmp_path / "sub", gold=tmp_path / "gold", fork_server=given)
+        for n, is_given in enumerate((True, True, False)):
+            if not is_given:
+                given._process.kill()
+                given._process.wait()
+            query = Query(name="q", text="SELECT 7 AS n", connection=connection, place=tmp_path / f"{n}.csv")
+            assert [type(answered.outcome) for answered in pool.answers([query])] == [Written]
+            assert query.place.read_text() == "n\n7\n"
+            assert ((pool._fork_server is given), given.alive) == (is_given, is_given)
 
 
 @pytest.mark.parametrize(

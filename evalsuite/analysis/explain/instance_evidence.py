@@ -84,8 +84,9 @@ def explain_results(
     """
     results, limits = results or {}, limits or {}
     with ExitStack() as workers:
-        # One fork server for the workers that read the submission and those that compare its answers; it imports while gold is read.
-        fork_server = workers.enter_context(fork_server_for(result_dir, modules=WORKER_MODULES)) if isolation != "none" else None
+        # One fork server for all workers, of edited queries too; it imports while gold is read.
+        has_server = isolation != "none" or edits
+        fork_server = workers.enter_context(fork_server_for(result_dir, modules=WORKER_MODULES)) if has_server else None
         gold = spec if spec is not None else read_gold(gold_dir)
         resolved = resolve_limits(gold.suite.limits, limits)
         # The search calls the scorer many times; its own call budget ends it long before this time limit.
@@ -99,7 +100,7 @@ def explain_results(
         pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=inodes, order=order, fork_server=fork_server)
         workers.callback(pool.close)
         # An answer that is a query runs as it does in a run.
-        queries = Databases(gold, result_dir, limits=roomy, jobs=jobs, isolation=isolation, folder=databases)
+        queries = Databases(gold, result_dir, limits=roomy, jobs=jobs, isolation=isolation, folder=databases, fork_server=fork_server)
         workers.callback(queries.close)
         tasks = [task for task in tasks if task not in batch_tasks]
         if edits:

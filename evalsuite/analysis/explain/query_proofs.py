@@ -138,7 +138,7 @@ class Proof:
 class QueryProofs:
     """Proves causes of the tasks of one `explain`, given its databases, executor of SQL answers and inodes of gold.
 
-    `fork_server` forks the workers that parse texts of answers; None starts one of their own.
+    `fork_server` forks the workers that parse texts of answers and that compare what edited queries return; None starts some of their own.
     """
 
     databases: "Databases"
@@ -331,7 +331,7 @@ def _resolve_gold_names(value: Any, id_: str, check: Check) -> Any:
 def _search(proofs: QueryProofs, sides: "_Pair | _QueriedTable", rules: Rule) -> Proof:
     """Try edits of gold's query that return the answer, then edits of the answer's that return gold."""
     proof = Proof()
-    pool = Pool(jobs=1, isolation=proofs.isolation, gold_inodes=proofs.gold_inodes, order=ORDER)
+    pool = Pool(jobs=1, isolation=proofs.isolation, gold_inodes=proofs.gold_inodes, order=ORDER, fork_server=proofs.fork_server)
     try:
         room = next((float(result.details.get(ROOM, 1.0)) for result in pool.results([sides.base()])), 1.0)
         for of_gold in (True, False):

@@ -11,6 +11,7 @@ import pytest
 from evalsuite.analysis.explain.instance_evidence import explain_results
 from evalsuite.cli import main
 from evalsuite.core.errors import FaultError
+from evalsuite.sandbox import fork_server
 from evalsuite.sql.query_edits import edits, edits_as_data, one_row_short
 from tests.analysis.explain.executed_queries import Planted, planted, write_folders
 
@@ -38,8 +39,12 @@ def held(cases: list[Planted], found: dict[int, dict[str, Any]]) -> tuple[list[A
     return unnamed, wrong
 
 
-def test_some_mistakes_are_proved_by_running(tmp_path: Path) -> None:
-    """A filter by gold's query beside an answer's table, a join beside a query, a bound by the answer's query alone."""
+def test_some_mistakes_are_proved_by_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A filter by gold's query beside an answer's table, a join beside a query, a bound by the answer's query alone.
+
+    The workers of all of them come from the one fork server of `explain`.
+    """
+    monkeypatch.setattr(fork_server, "_start_process", lambda *_: pytest.fail("another fork server is started"))
     cases = [case for case in planted() if "WHERE" in case.right or "JOIN" in case.right]
     found = explained(tmp_path, [cases[0], cases[-2], next(case for case in cases if "quantity >= 5" in case.wrong)])
     first, _, last = (found[i]["causes"][0] for i in range(3))
