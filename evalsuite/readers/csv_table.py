@@ -244,6 +244,7 @@ def _without_quotes(data: bytes, starts: Any, lengths: Any) -> tuple[bytes, Any,
 _UNPACK = {".gz": ImportRef("gzip:open"), ".bz2": ImportRef("bz2:open"), ".xz": ImportRef("lzma:open")}
 _ARCHIVES = (".zip", ".tar", ".zst", ".7z", ".rar", ".tgz")
 _BLOCK_ROWS = 4096
+_LONG_CELL = "a cell is longer than {} characters (limit cell_bytes)"
 _NAMED_HINT = "a CSV file in UTF-8, its first line the names of the columns, the delimiter a comma"
 _OPEN_QUOTE = "a quote is never closed, in the row that begins on line {}"
 
@@ -401,6 +402,7 @@ def _read_with_csv(data: bytes, name: str, limits: Limits) -> Table:
     text = data.decode("utf-8-sig")
     if data.count(b"\r") != data.count(b"\r\n"):
         raise _OddFileError
+    _check_first_line(data, limits)
     reader, n_read = csv.reader(io.StringIO(text, newline=""), strict=True), 0
     try:
         header = None
@@ -471,6 +473,16 @@ def _check_columns(n_columns: int, limits: Limits) -> None:
         raise FaultError("LIMIT", f"the table has {n_columns} columns (limit columns: {int(limits['columns'])})")
 
 
+def _check_first_line(data: bytes, limits: Limits) -> None:
+    """Refuse a first line with too many or too long names before a parser needs several times its memory."""
+    end = data.find(b"\n") if b"\n" in data else len(data)
+    if data.find(b'"', 0, end) < 0:  # else commas may be part of a name
+        _check_columns(data.count(b",", 0, end) + 1, limits)
+        # At most 4 bytes are one character.
+        if end > 4 * limits["cell_bytes"] and max(map(len, data[:end].split(b","))) > 4 * limits["cell_bytes"]:
+            raise FaultError("LIMIT", _LONG_CELL.format(int(limits["cell_bytes"])))
+
+
 def _read_with_pandas(data: bytes, name: str, limits: Limits) -> Table:
     """The table as pandas reads the bytes; every column stays text, because the comparison does the typing."""
     # The most fields that any line could have: a bound that needs no parser.
@@ -496,7 +508,7 @@ def _text_cells(values: list[Any], limits: Limits) -> Sequence[str | None]:
     """The cells of one column; a value that is not text was missing."""
     cells = [value if isinstance(value, str) else None for value in values]
     if any(cell is not None and len(cell) > limits["cell_bytes"] for cell in cells):
-        raise FaultError("LIMIT", f"a cell is longer than {int(limits['cell_bytes'])} characters (limit cell_bytes)")
+        raise FaultError("LIMIT", _LONG_CELL.format(int(limits["cell_bytes"])))
     return cells
 
 

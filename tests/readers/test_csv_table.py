@@ -135,6 +135,8 @@ def test_archives_are_refused(name: str) -> None:
         ("a,b\n1,2,3\n", "cells", 2, "LIMIT"),
         ("a,b\r1,2\r3,4\r", "cells", 4, "LIMIT"),
         ("a\n" + "x" * 200_000 + "\n", "cell_bytes", 200_000, "LIMIT"),
+        ("x" * 400 + "\n1\n", "cell_bytes", 100, "LIMIT"),
+        ('"a,b,c",d\n1,2\n', "columns", 2, "LIMIT"),
         ("a\n" + "1" * 98, "file_bytes", 100, "TOO_LARGE"),
     ],
 )
