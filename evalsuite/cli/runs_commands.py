@@ -152,7 +152,7 @@ def runs_prune(
         print(clean(f"{folder.name}  not finished"))
     n = len(entries) + len(folders)
     if not yes:
-        print(f"{count_words(n, 'run')} would be deleted: add --yes" if n else "no run would be deleted")
+        print(f"{count_words(n, 'run')} would be deleted: add --yes" if n else clean(f"no run in {runs} would be deleted"))
         return EXIT_OK
     remaining = list(remove(entries, folders))
     for why in remaining:

@@ -86,7 +86,7 @@ def test_a_run_that_another_process_writes_is_no_stopped_one(run: Path, capsys: 
         assert main(words) == code
         assert text in (error := capsys.readouterr().err)
         assert "resume" not in error
-    assert "no run would be deleted" in said("runs prune --unfinished")
+    assert "no run in .evalsuite/runs would be deleted" in said("runs prune --unfinished")
     os.close(descriptor)
     assert main(["runs", "rm", "zz-now"]) == 2
     assert main(["runs"]) == 0

@@ -25,6 +25,7 @@ TESTS = {
     "What the machine does": "runs/workers/test_pool.py::test_who_is_killed_by_the_system_is_tried_again",
     "half of `memory_mib`": "runs/workers/test_pool.py::test_a_worker_that_keeps_its_memory_is_replaced",
     "`validate`, `check`": "attacks/test_single_files.py::test_crafted_files_end_no_command",
+    "copies the bytes of a database": "sandbox/test_one_file.py::test_the_command_opens_no_database",
     "So does everything that reads": "attacks/test_saved_runs.py::test_nothing_of_it_is_parsed_by_the_command",
     "No archive writes": "runs/test_archives.py::test_every_hostile_kind_is_refused_and_the_others_go_on",
     "under plain names": "runs/test_archives.py::test_an_archive_is_worth_what_its_folder_is",

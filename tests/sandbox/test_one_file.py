@@ -6,8 +6,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
+from evalsuite import evaluate
 from tests.conftest import ROOT
 from tests.processes import finished
 from tests.runs.made import write_sides
@@ -19,8 +21,6 @@ SMALL = 'mount -t tmpfs -o size=4m none "$1" && shift && exec "$@"'
 
 def databases(folder: Path, *, dense_mib: int) -> tuple[Path, Path]:
     """(submission, gold) of three equal databases: one plain, one with holes up to 32 MiB, one with so many MiB of other blocks."""
-    import duckdb
-
     good = folder / "good.duckdb"
     with duckdb.connect(str(good)) as connection:
         connection.execute("CREATE TABLE t AS SELECT i, i * 2 AS v FROM range(100) r(i)")
@@ -61,3 +61,16 @@ def test_a_run_needs_no_folder_for_temporary_files(tmp_path: Path) -> None:
     done = finished(words, cwd=ROOT, env={"TMPDIR": str(tmp_path / "none")})
     assert done.returncode == 0
     assert "4 right" in done.stdout
+
+
+@pytest.mark.usefixtures("shared_fork_server")
+def test_the_command_opens_no_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own process hands the bytes on; only a worker, which runs already, opens them as a database."""
+    submission, gold = databases(tmp_path, dense_mib=1)
+    evaluate(submission, gold, save=False, cache=None, only=["text"])
+
+    def opened(*_: object, **__: object) -> None:
+        raise AssertionError("a database was opened in the process of the command")
+
+    monkeypatch.setattr(duckdb, "connect", opened)
+    assert evaluate(submission, gold, save=False, cache=None).summary.score == 1
