@@ -10,6 +10,7 @@ import duckdb
 import pytest
 
 from evalsuite import evaluate
+from evalsuite.readers import duckdb_tables
 from tests.conftest import ROOT
 from tests.processes import finished
 from tests.runs.made import write_sides
@@ -69,8 +70,12 @@ def test_the_command_opens_no_database(tmp_path: Path, monkeypatch: pytest.Monke
     submission, gold = databases(tmp_path, dense_mib=1)
     evaluate(submission, gold, save=False, cache=None, only=["text"])
 
-    def opened(*_: object, **__: object) -> None:
-        raise AssertionError("a database was opened in the process of the command")
+    class Refusing:
+        def __getattr__(self, name: str) -> None:
+            raise AssertionError("a database was opened in the process of the command")
 
-    monkeypatch.setattr(duckdb, "connect", opened)
+    monkeypatch.setattr(duckdb_tables, "duckdb", Refusing())
     assert evaluate(submission, gold, save=False, cache=None).summary.score == 1
+    duckdb_tables._gold_connection.cache_clear()
+    with pytest.raises(AssertionError, match="was opened"):
+        duckdb_tables._gold_connection()
