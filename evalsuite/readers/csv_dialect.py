@@ -51,8 +51,9 @@ class Dialect:
             raise FaultError("BAD_SPEC", why, side="setup")
         try:
             text = data.decode(self.encoding).removeprefix("\ufeff")
-        except UnicodeDecodeError:
-            raise FaultError("BAD_ENCODING") from None
+        except UnicodeError:
+            other = f"the text is not {self.encoding}, the encoding of the check" if self.encoding != DEFAULT.encoding else ""
+            raise FaultError("BAD_ENCODING", other) from None
         import csv
         from io import StringIO
 

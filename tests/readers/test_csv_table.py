@@ -252,7 +252,14 @@ def test_a_dialect_is_read_like_the_default_one() -> None:
     assert Dialect(delimiter=";").rewritten(b"a;b\n1,5;2.5\n") == b'a,b\n"1,5",2.5\n'
     with pytest.raises(FaultError) as fault:
         read_csv_table(io.BytesIO(b"a\n\xff\n"), name="t.csv", limits=resolve_limits(), dialect=Dialect(delimiter=";"))
-    assert fault.value.fault.code == "BAD_ENCODING"
+    assert (fault.value.fault.code, fault.value.fault.detail) == ("BAD_ENCODING", "")
+    for encoding in ("utf-16", "punycode"):
+        with pytest.raises(FaultError) as fault:
+            Dialect(encoding=encoding).rewritten(b"a,b\n1,23\n")
+        assert (fault.value.fault.code, fault.value.fault.detail) == (
+            "BAD_ENCODING",
+            f"the text is not {encoding}, the encoding of the check",
+        )
     with pytest.raises(FaultError) as fault:
         Dialect(delimiter=";").rewritten(b'a;"b\n')
     assert (fault.value.fault.code, fault.value.fault.detail) == ("BAD_CSV", "the rows cannot be separated")
