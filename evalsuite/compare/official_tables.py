@@ -635,6 +635,13 @@ def match_table(
             details={"n_rows": prediction.n_rows, "n_gold_rows": gold.n_rows},
         )
     seen = comparisons or Comparisons()
+    how = (chosen, ignore_order, reference)
+    return seen.judge_once(gold, prediction, how, lambda: _match_rows(prediction, gold, how, seen))
+
+
+def _match_rows(prediction: Table, gold: Table, how: tuple[list[int], bool, Reference], seen: Comparisons) -> Score:
+    """`match_table` for tables of equally many rows."""
+    chosen, ignore_order, reference = how
     is_safe = gold.types is None and is_safe_text(prediction)
     # Beside columns of its own the answer's integers may be floats, which are sorted otherwise.
     may_differ = is_safe and ignore_order and len(prediction.columns) > len(chosen) and _has_wide(gold, chosen)
@@ -680,7 +687,7 @@ def _is_some_column(cell: str, predicted: Side) -> bool:
         return False
 
 
-def match_any_table(
+def match_golds(
     prediction: Table,
     golds: Sequence[Table | Fault],
     *,
@@ -688,11 +695,10 @@ def match_any_table(
     ignore_order: bool,
     reference: Reference = "original",
     comparisons: Comparisons | None = None,
-) -> Score:
-    """The score against the first gold that matches, else against the nearest one.
+) -> list[Score]:
+    """The scores against the golds in order, up to the first that matches or at which the reference raises.
 
-    A gold that cannot be read or compared does not exclude the others, but without a match it leaves the verdict open. A `Fault` in
-    `needed` is the reason why the reference raises at that gold; a number is one for `match_column_cells`.
+    A `Fault` in `needed` is the reason why the reference raises at that gold; a number is one for `match_column_cells`.
     """
     scores: list[Score] = []
     for position, (gold, columns) in enumerate(zip(golds, needed, strict=True), start=1):
@@ -705,11 +711,17 @@ def match_any_table(
         else:
             score = match_table(prediction, gold, needed=columns, ignore_order=ignore_order, reference=reference, comparisons=comparisons)
         scores.append(_with_position(score, "gold", position, len(golds), "" if isinstance(gold, Fault) else gold.name))
-        if score.official == 1.0:
-            return scores[-1]
-        if score.details.get("reference_fails") or (not isinstance(gold, Fault) and score.official is None):
-            break  # the reference raises here, so a later gold cannot help
-    if scores[-1].details.get("reference_fails"):
+        if score.official == 1.0 or score.details.get("reference_fails") or (not isinstance(gold, Fault) and score.official is None):
+            break  # where the reference raises, a later gold cannot help
+    return scores
+
+
+def nearest_of(scores: Sequence[Score]) -> Score:
+    """The official score of an answer that may match any gold: of the one that matches, else of the nearest one.
+
+    A gold that cannot be read or compared does not exclude the others, but without a match it leaves the verdict open.
+    """
+    if scores[-1].official == 1.0 or scores[-1].details.get("reference_fails"):
         return scores[-1]
     unjudged = next((score for score in scores if score.official is None), None)
     return unjudged or max(scores, key=lambda score: score.details.get("n_found", -1))

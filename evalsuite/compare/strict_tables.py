@@ -8,7 +8,7 @@ from evalsuite.compare.duckdb_fetchdf_compat import are_only_integers_null
 from evalsuite.compare.flip_causes import Accepts, cause_of_acceptance
 from evalsuite.compare.messages import ignored_columns, kitchen_sink, ragged_line, rows_match, shorten, table_count
 from evalsuite.compare.official_cells import Reference
-from evalsuite.compare.official_tables import match_table
+from evalsuite.compare.official_tables import match_table, nearest_of
 from evalsuite.compare.strict_columns import PLAIN_TERMS, Matching, StrictColumn, Terms, key, labels, read_columns
 from evalsuite.compare.strict_matching import cause_of_refusal, explain, match_columns, most_similar, unmatched_in_bags, unmatched_in_order
 from evalsuite.compare.table_diff import Comparisons
@@ -126,14 +126,15 @@ def judge_any(
     needed: Any,
     ignore_order: bool | Sequence[bool],
     order_by: Any = (),
-    official: Score | None = None,
+    officials: Sequence[Score] = (),
     reference: Reference = "original",
     comparisons: Comparisons | None = None,
 ) -> Strict:
     """The strict verdict against the first gold that matches, else against the nearest; without a match, an unreadable gold leaves the
-    verdict open. Where `official` is 0, a strict 1 has its cause.
+    verdict open. Where the reference refuses each gold (`officials`), a strict 1 has the cause and the reason for the gold that it matches.
     """
     verdicts: list[Strict] = []
+    official = nearest_of(officials) if officials else None
     for i, gold in enumerate(golds):
         if isinstance(gold, Fault):
             verdicts.append(Strict(value=None, reason=describe(gold), fault=gold))
@@ -142,9 +143,11 @@ def judge_any(
         verdict = judge_table(prediction, gold, terms, needed=columns, ignore_order=order, order_by=by, comparisons=comparisons)
         if verdict.value == 1 and official is not None and official.official == 0:
             options: dict[str, Any] = {"needed": columns, "ignore_order": order, "order_by": by, "reference": reference}
-            cause = _cause(prediction, gold, terms, verdict, **options, comparisons=comparisons) or "per-gold options"
-            is_dead = official.details.get("reference_fails") and not is_bare(needed)
-            verdict = replace(verdict, cause="cells the reference dies of" if is_dead else cause)
+            if official.details.get("reference_fails") and not is_bare(needed):
+                verdict = replace(verdict, cause="cells the reference fails on")
+            else:
+                cause = _cause(prediction, gold, terms, verdict, **options, comparisons=comparisons)
+                verdict = replace(verdict, cause=cause or "per-gold options", refusal=officials[i].reason)
         if official is not None and official.official == 1 and official.details.get("gold", 1) == i + 1:
             verdict = _with_accepted_column(verdict, prediction, gold, terms, official, ordered=not order, comparisons=comparisons)
         if len(golds) > 1:
@@ -201,7 +204,7 @@ def judge_each(
     options: dict[str, Any] = {"needed": columns_for(needed, at), "ignore_order": order_for(ignore_orders, at), "reference": reference}
     cause = _cause(prediction, gold, terms, verdicts[at], **options, comparisons=comparisons)
     # Of a database the reference reads no view, and not each type.
-    return replace(verdict, cause="view" if official.fault else cause or "cells the reference dies of")
+    return replace(verdict, cause="view" if official.fault else cause or "cells the reference fails on")
 
 
 def _cause(
@@ -223,7 +226,7 @@ def _cause(
         return None
     if official.details.get("reference_fails"):
         is_null = "an empty cell" in official.reason and are_only_integers_null([gold, prediction])
-        return "null in an integer column" if is_null else "cells the reference dies of"
+        return "null in an integer column" if is_null else "cells the reference fails on"
 
     def accepts(answer: Table, expected: Table, sorts: bool) -> bool:
         return match_table(answer, expected, ignore_order=sorts, reference=reference).official == 1

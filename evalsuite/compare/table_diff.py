@@ -233,6 +233,7 @@ class Comparisons:
     def __init__(self) -> None:
         self._known: list[TableDiff] = []
         self._identical: list[tuple[Table, Table, list[int], list[int] | None]] = []
+        self._judged: list[tuple[Table, Table, Any, Any]] = []
 
     def compare(self, gold: Table, predicted: Table) -> TableDiff:
         """The differences of two tables of equally many rows."""
@@ -241,6 +242,14 @@ class Comparisons:
                 return diff
         self._known.append(compare(gold, predicted))
         return self._known[-1]
+
+    def judge_once(self, gold: Table, predicted: Table, options: Any, judge: "Callable[[], Result]") -> Result:
+        """What `judge` returns for two tables under these options; it is called once."""
+        for table, other, known, result in self._judged:
+            if table is gold and other is predicted and known == options:
+                return result  # type: ignore[no-any-return]
+        self._judged.append((gold, predicted, options, judge()))
+        return self._judged[-1][-1]  # type: ignore[no-any-return]
 
     def identical(self, gold: Table, predicted: Table, chosen: Sequence[int]) -> list[int] | None:
         """`TableDiff.identical` of two tables of equally many rows; if gold's texts are in the same columns, no `TableDiff` is created."""

@@ -16,7 +16,7 @@ TableCause = Literal[
     "dtype of other columns",
     "null words",
     "null in an integer column",
-    "cells the reference dies of",
+    "cells the reference fails on",
     "same instant",
     "true and false",
     "spaces",
@@ -58,13 +58,15 @@ class Official(NamedTuple):
 class Strict:
     """The strict verdict: a value in [0, 1] or None, the reason, and the `kind` of fact that refuses in a few words.
 
-    A 1 has a `cause` instead: what the reference may have rejected.
+    A 1 has a `cause` instead: what the reference may have rejected. `refusal` is the official reason that the cause is about, if it is not
+    that of the official score.
     """
 
     value: float | None
     reason: str
     kind: str = ""
     cause: Cause = "spelling form"
+    refusal: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
     fault: Fault | None = None
 
@@ -81,7 +83,7 @@ def join(official: Score | Official, strict: Strict, *, up: Cause | None = None,
     flip = ""
     if official.official is not None and strict.value is not None and official.official != strict.value:
         is_up = strict.value > official.official
-        kind, reason = (up or strict.cause, official.reason) if is_up else (strict.kind or "strict", strict.reason)
+        kind, reason = (up or strict.cause, strict.refusal or official.reason) if is_up else (strict.kind or "strict", strict.reason)
         flip = f"{kind}: " + reason.replace(f"{kind}: ", "", 1)
     return Score(
         official=official.official,

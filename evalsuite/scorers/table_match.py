@@ -114,7 +114,7 @@ def table_match(
         `{"func": "table_match", "parameters": {"gold": "result.csv", "condition_cols": [0, 2], "ignore_order": true}}`
     """
     from evalsuite.compare.margins import with_margin
-    from evalsuite.compare.official_tables import match_any_table
+    from evalsuite.compare.official_tables import match_golds, nearest_of
     from evalsuite.compare.strict_columns import Terms
     from evalsuite.compare.strict_tables import judge_any
     from evalsuite.compare.table_diff import Comparisons
@@ -124,10 +124,11 @@ def table_match(
     terms = Terms(abs_tol=abs_tol, rel_tol=rel_tol, percentage=percentage, heeds_labels=labels != "ignore")
     seen = Comparisons()
     needed = needed_columns(condition_cols, None if golds is not gold else len(golds), reference)
-    official = match_any_table(prediction, golds, needed=needed, ignore_order=bool(ignore_order), reference=reference, comparisons=seen)
+    scores = match_golds(prediction, golds, needed=needed, ignore_order=bool(ignore_order), reference=reference, comparisons=seen)
+    official = nearest_of(scores)
     report_official(official)
     orders: dict[str, Any] = {"needed": condition_cols, "ignore_order": ignore_order, "order_by": order_by}
-    strict = judge_any(prediction, golds, terms, **orders, official=official, reference=reference, comparisons=seen)
+    strict = judge_any(prediction, golds, terms, **orders, officials=scores, reference=reference, comparisons=seen)
     score = join(official, strict)
     options: dict[str, Any] = {"needed": condition_cols, "ignore_orders": ignore_order, "order_by": order_by, "terms": terms}
     return with_delimiter(with_margin(score, [prediction], golds, **options, comparisons=seen, any_gold=True), [prediction])

@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.compare.official_tables import match_any_table, match_table, match_table_list
+from evalsuite.compare.official_tables import match_golds, match_table, match_table_list, nearest_of
 from evalsuite.core.types import Fault, Table
+from evalsuite.scorers import SCORERS
 from tests.compare.tables.test_cells import TRAPS
 from tests.models.official_table import frame_of, score_tables
 from tests.properties import examples
@@ -82,11 +84,26 @@ def test_a_column_gold_has_not() -> None:
 def test_any_of_several_golds() -> None:
     """Any gold may match; one that cannot be read leaves the verdict open only where none does."""
     right, wrong, lost = text_table([["1"]]), text_table([["2"]], name="b.csv"), Fault(code="BAD_GOLD_FILE", detail="b.csv")
-    assert match_any_table(right, [wrong, right], needed=[[], []], ignore_order=False).official == 1
-    assert match_any_table(right, [lost, right], needed=[[], []], ignore_order=False).official == 1
-    assert match_any_table(right, [wrong, wrong], needed=[[], []], ignore_order=False).official == 0
-    unjudged = match_any_table(right, [wrong, lost], needed=[[], []], ignore_order=False)
+    assert nearest_of(match_golds(right, [wrong, right], needed=[[], []], ignore_order=False)).official == 1
+    assert nearest_of(match_golds(right, [lost, right], needed=[[], []], ignore_order=False)).official == 1
+    assert nearest_of(match_golds(right, [wrong, wrong], needed=[[], []], ignore_order=False)).official == 0
+    unjudged = nearest_of(match_golds(right, [wrong, lost], needed=[[], []], ignore_order=False))
     assert (unjudged.official, unjudged.fault) == (None, lost)
+
+
+@pytest.mark.parametrize(
+    ("cells", "answer", "flip"),
+    [
+        (["5", "1000"], "1,000", "written form: gold 2 of 2 'b.csv': gold column 1 'c0' has no match"),
+        (["5", HUGE], HUGE, "cells the reference fails on: gold 1 of 2 'a.csv': the reference fails on these columns"),
+    ],
+)
+def test_a_flip_and_its_cause_are_about_one_gold(cells: list[str], answer: str, flip: str) -> None:
+    """The reason behind the cause is the reference's for the gold that strict accepts, or for the one at which the reference fails."""
+    golds = [text_table([[cell]], name=name) for cell, name in zip(cells, ("a.csv", "b.csv"), strict=True)]
+    score = SCORERS.load("table_match").score(text_table([[answer]]), gold=golds)
+    assert (score.official, score.strict) == (0, 1)
+    assert score.flip.startswith(flip)
 
 
 def test_lists_of_tables() -> None:
