@@ -61,6 +61,9 @@ _HAS_YEAR: Final = lazy_pattern(
 )
 _IN_NUMBERS: Final = lazy_pattern(r"(\d{1,4})([-/. ])\d{1,2}\2(\d{1,4})(?!\d)")
 _MONTH_NAME: Final = lazy_pattern(r"[A-Za-z]{3,}")
+_DAY_AND_NAME: Final = lazy_pattern(
+    r"(?P<first>\d{1,2}|[^\W\d_]+)(?P<mark>\.?[ -])(?P<last>\d{1,2}|[^\W\d_]+)(?P<sign>\.?,?[ -])(?P<year>\d{1,4})"
+)
 _MONTH: Final = rf"(?:{'|'.join(sorted(_ENGLISH, key=len, reverse=True))})\.?"
 # Dates inside a sentence: those with a month or slashes, and ISO dates.
 SPOKEN_DATES: Final = lazy_pattern(
@@ -301,15 +304,31 @@ def date_readings(text: str) -> Iterator[tuple[int, str]]:
         first, mark, last = numbers.groups()
         forms = [("YYYY?MM?DD", "")] if len(first) == 4 else [("MM?DD?YYYY", "en-US"), ("DD?MM?YYYY", "de")]
         forms = [(form.replace("YYYY", "Y" * max(len(first), len(last))).replace("?", mark), locale) for form, locale in forms]
-    elif (name := _MONTH_NAME.search(text)) is not None and text[-1].isdigit():
-        names = ("Mon", "Month") if name[0].lower() == "may" else ("Mon",) if len(name[0]) <= 4 else ("Month",)
-        forms = [(f"D {month} YYYY" if text[0].isdigit() else f"{month} D, YYYY", "") for month in names]
+    elif _MONTH_NAME.search(text) is not None and text[-1].isdigit():
+        forms = [(form, "") for form in _forms_in_words(text)]
     else:
         return
     for form, locale in forms:
         moment = moment_of(text, (), locale)
         if moment is not None and moment.year != _NO_YEAR:
             yield nanoseconds(moment), form
+
+
+def _forms_in_words(text: str) -> list[str]:
+    """`D Mon YYYY` or `Month D, YYYY` with the signs and as many digits of the year as in the text; `a date in words` for any other."""
+    match = _DAY_AND_NAME.fullmatch(text)
+    if match is None:
+        return ["a date in words"]
+    first, last, year = match["first"].isdigit(), match["last"].isdigit(), "Y" * len(match["year"])
+    names = _name_forms((match["last"] if first else match["first"]).lower())
+    return [] if first == last else [f"{'D' if first else n}{match['mark']}{'D' if last else n}{match['sign']}{year}" for n in names]
+
+
+def _name_forms(name: str) -> tuple[str, ...]:
+    """`Mon` for an abbreviation, `Month` for a whole name; both for `may` and for a short name of another language."""
+    if any(whole.startswith(name) and whole != name for whole in _ENGLISH):
+        return ("Mon",)
+    return ("Month",) if name != "may" and (name in _ENGLISH or len(name) > 4) else ("Mon", "Month")
 
 
 def nanoseconds(moment: datetime) -> int:

@@ -268,7 +268,7 @@ def table_sql(pair: TablePair, *, gold: Path, prediction: Path, rules: Rule) -> 
     """Return one statement (after two ATTACH for databases) for the rows that only one side has, by `EXCEPT ALL`; empty if none fits.
 
     Columns are the needed ones that have a partner. Numbers are rounded (to 2 decimals, 6 for the strict rules) to show what matters; the
-    scorer's own tolerance decides. If only the order differs the rows are numbered.
+    scorer's own tolerance decides. If order counts and some rows only stand in another place, all are numbered.
     """
     a = pair.align(rules)
     if a is None or prediction.suffix in (".bz2", ".xz") or gold.suffix in (".bz2", ".xz"):
@@ -277,7 +277,9 @@ def table_sql(pair: TablePair, *, gold: Path, prediction: Path, rules: Rule) -> 
     if not columns or not (a.ordered or _n_different(a)):
         return ""
     _, missing, extra = a.equal_rows()
-    numbered = a.ordered and not missing and not extra
+    # Without its number a row that stands in another place would be hidden.
+    n_wrong = len(set().union(*a.wrong)) + len(a.missing)
+    numbered = a.ordered and ((not missing and not extra) or (pair.gold.n_rows == pair.prediction.n_rows and len(missing) < n_wrong))
     names = ", ".join(f"c{n}" for n in range(1, len(columns) + 1))
     native = a.native
     sides = []

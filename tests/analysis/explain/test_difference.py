@@ -152,6 +152,19 @@ def test_the_statement_hides_no_number(golds: list[str], answers: list[str], n: 
     assert len(duckdb.sql(sql).fetchall()) == n
 
 
+def test_the_statement_numbers_rows_that_others_hide(tmp_path: Path) -> None:
+    """In order, rows that changed places are among those that differ, next to a cell that differs."""
+    import duckdb
+
+    gold, answer = (Table(header=("k", "v"), columns=tuple(cells), n_rows=3) for cells in ((["a", "b", "c"], list("123")), ("bac", "219")))
+    for name, side in (("g.csv", gold), ("p.csv", answer)):
+        (tmp_path / name).write_text("k,v\n" + "".join(f"{key},{cell}\n" for key, cell in zip(*side.columns, strict=True)))
+    sql = table_sql(TablePair(answer, gold, (), True), gold=tmp_path / "g.csv", prediction=tmp_path / "p.csv", rules="strict")
+    assert [row[:3] for row in duckdb.sql(sql).fetchall()] == [
+        (f"only in {side}", row, key) for side, keys in (("gold", "abc"), ("prediction", "bac")) for row, key in enumerate(keys, start=1)
+    ]
+
+
 def test_exchanged_labels_have_no_statement() -> None:
     """Where only the names of columns differ no row does, and there is no statement without a row."""
     gold, answer = (
