@@ -276,10 +276,7 @@ def table_sql(pair: TablePair, *, gold: Path, prediction: Path, rules: Rule) -> 
     columns = [(j, k) for j, k in enumerate(a.partners) if k is not None][:50]
     if not columns or not (a.ordered or _n_different(a)):
         return ""
-    _, missing, extra = a.equal_rows()
-    # Without its number a row that stands in another place would be hidden.
-    n_wrong = len(set().union(*a.wrong)) + len(a.missing)
-    numbered = a.ordered and ((not missing and not extra) or (pair.gold.n_rows == pair.prediction.n_rows and len(missing) < n_wrong))
+    numbered = _is_numbered(a)
     names = ", ".join(f"c{n}" for n in range(1, len(columns) + 1))
     native = a.native
     sides = []
@@ -303,6 +300,13 @@ def table_sql(pair: TablePair, *, gold: Path, prediction: Path, rules: Rule) -> 
         + f"SELECT 'only in gold' AS side, {columns_of_result} FROM (FROM gold EXCEPT ALL FROM prediction)\nUNION ALL\n"
         + f"SELECT 'only in prediction', {columns_of_result} FROM (FROM prediction EXCEPT ALL FROM gold)\nORDER BY ALL;"
     )
+
+
+def _is_numbered(a: Alignment) -> bool:
+    """Whether order counts and only its number shows that a row differs: it stands in another place than in gold."""
+    _, missing, extra = a.equal_rows()
+    n_wrong = len(set().union(*a.wrong)) + len(a.missing)
+    return a.ordered and ((not missing and not extra) or (a.gold.n_rows == a.prediction.n_rows and len(missing) < n_wrong))
 
 
 def _n_different(a: Alignment) -> int:

@@ -36,30 +36,34 @@ if TYPE_CHECKING:
     from evalsuite.sql.session import Connection
 
 
-ROOM: Final = "room"
+ROOM, IS_WHOLE = "room", "is_whole"
 _MOST_ROOM: Final = 1e12
 _MOST_DIGITS: Final = 6
 
 
 def collect_likeness(task: Task, prediction: Prediction) -> Result:
-    """Return the result of a task; its details contain how many answers of its kind differ as much from gold (see `_room`). Runs in a
-    worker.
+    """Return the result of a task, in a worker; its details contain how many answers of its kind differ as much from gold (see `_room`),
+    and whether it was compared whole: each column with one of gold's, under the strict rules without other tolerances.
     """
     result = judge(task, prediction)
     assert task.answer is not None
     check = applicable_checks(task.instance, task.answer)[0]
     entry = SCORERS.load(check.scorer)
     form = prediction.payloads.get(entry.marker.reads)
-    room = 1.0
+    room, is_whole = 1.0, False
     if isinstance(form, Table | list | tuple):
         try:
             gold = gold_tables(task, check) if entry.marker.reads == "query" else usable_parameters(task, check, entry)["gold"]
             tables = [gold] if isinstance(gold, Table) else [table for table in gold if isinstance(table, Table)]
             answers = [form] if isinstance(form, Table) else list(form)
             room = min((_room(table, answers[0]) for table in tables), default=1.0)
+            widths = {len(table.columns) for table in (*tables, *answers)}
+            given = check.parameters
+            is_exact = not given.get("abs_tol") and given.get("rel_tol") in (None, _NOISE)
+            is_whole = result.strict == 1 and len(widths) == 1 and is_exact and not given.get("condition_cols")
         except FaultError:
             room = 1.0
-    return replace(result, details={ROOM: room})
+    return replace(result, details={ROOM: room, IS_WHOLE: is_whole})
 
 
 def _room(gold: Table, answer: Table) -> float:
@@ -338,7 +342,7 @@ def _search(proofs: QueryProofs, sides: "_Pair | _QueriedTable", rules: Rule) ->
             query, other_query = (sides.gold, sides.answer) if of_gold else (sides.answer, sides.gold)
             if not query or proof.causes:
                 continue
-            if of_gold and (control := sides.control()) is not None and not _names_of_right(pool, [control], rules):
+            if of_gold and (control := sides.control()) is not None and not _right_edits(pool, [control], rules):
                 proof.notes.append("gold's query does not give gold here: it was not tried")
                 continue
             _try_edits(proofs, sides, pool, proof, query, other_query, of_gold=of_gold, rules=rules, room=room)
@@ -380,13 +384,14 @@ def _try_edits(
         some, names = {name: edits[name] for name in names[:_AT_ONCE]}, names[_AT_ONCE:]
         tasks = list(sides.tasks(some, of_gold=of_gold))
         n_tried += len(tasks)
-        right = [name for name in _names_of_right(pool, tasks, rule) if (edits[name].kind == "order") not in idle]
+        right = {name: whole for name, whole in _right_edits(pool, tasks, rule).items() if (edits[name].kind == "order") not in idle}
         if right:
             first = min(right, key=list(edits).index)
             n_before = max(1, n_tried - len(some) + 1 + list(some).index(first))
             edit = _necessary_parts(sides, pool, edits, edits[first], of_gold=of_gold, rules=rule)
             name = _NAMES[edit.kind][not of_gold]
-            where = f"{owner} query {edit.words} gives exactly {target}"
+            gives = f"gives exactly {target}" if right[first] else f"gives what is compared of {target}"
+            where = f"{owner} query {edit.words} {gives}"
             proof.causes.append(Cause(name, _SAYS.get(name) or general_sentence(name), where, chance=_chance(n_before, room)))
             return
     proof.notes.append(f"none of {n_tried} edits of {owner} query gives {target}")
@@ -403,7 +408,7 @@ def _idle_kinds(sides: "_Pair | _QueriedTable", pool: Pool, query: str, rules: R
     idle = set()
     for kind in ("order", "condition"):
         tasks = list(sides.tasks({"as it stands": QueryEdit(kind, "", query)}, of_gold=True))
-        if _names_of_right(pool, tasks, rules):
+        if _right_edits(pool, tasks, rules):
             idle.add(kind == "order")
     return frozenset(idle)
 
@@ -415,12 +420,13 @@ def _necessary_parts(
     names = {other.sql: name for name, other in edits.items() if other.sql != edit.sql}
     while True:
         fewer = {name: edits[name] for text in edit.fewer if (name := names.pop(text, None)) is not None}
-        right = _names_of_right(pool, list(sides.tasks(fewer, of_gold=of_gold)), rules) if fewer else []
+        right = _right_edits(pool, list(sides.tasks(fewer, of_gold=of_gold)), rules) if fewer else []
         if not right:
             return edit
         edit = edits[min(right, key=list(edits).index)]
 
 
-def _names_of_right(pool: Pool, tasks: Sequence[Task], rules: Rule) -> list[str]:
-    """Return the names of the tasks whose answer is right under a rule."""
-    return [result.instance_id for result in pool.results(tasks) if (result.strict if rules == "strict" else result.official) == 1]
+def _right_edits(pool: Pool, tasks: Sequence[Task], rules: Rule) -> dict[str, bool]:
+    """Return the names of the tasks whose answer is right under a rule, and whether it was compared whole."""
+    results = (result for result in pool.results(tasks) if (result.strict if rules == "strict" else result.official) == 1)
+    return {result.instance_id: bool(result.details.get(IS_WHOLE)) for result in results}

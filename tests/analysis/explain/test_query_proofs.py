@@ -10,6 +10,7 @@ import pytest
 
 from evalsuite.analysis.explain.instance_evidence import explain_results
 from evalsuite.cli import main
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
 from evalsuite.sandbox import fork_server
 from evalsuite.sql.query_edits import edits, edits_as_data, one_row_short
@@ -46,11 +47,13 @@ def test_some_mistakes_are_proved_by_running(tmp_path: Path, monkeypatch: pytest
     """
     monkeypatch.setattr(fork_server, "_start_process", lambda *_: pytest.fail("another fork server is started"))
     cases = [case for case in planted() if "WHERE" in case.right or "JOIN" in case.right]
-    found = explained(tmp_path, [cases[0], cases[-2], next(case for case in cases if "quantity >= 5" in case.wrong)])
+    wider = replace(cases[0], wrong=cases[0].wrong.replace(" FROM", ", 1 AS more FROM"))
+    found = explained(tmp_path, [cases[0], cases[-2], next(case for case in cases if "quantity >= 5" in case.wrong), wider])
     first, _, last = (found[i]["causes"][0] for i in range(3))
     assert first["text"] == "a filter is missing: gold's query without `WHERE region = 'N'` gives exactly the answer"
     assert (first["name"], first["standing"], first["proved"]) == ("missing filter", "proved", True)
     assert last["text"].endswith("the answer's query with `quantity >= 4` for `quantity >= 5` gives exactly gold")
+    assert found[3]["causes"][0]["text"] == first["text"].replace("exactly the answer", "what is compared of the answer")
     assert all(0 < one["n_executions"] <= 160 for one in found.values())
 
 
