@@ -94,7 +94,7 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
         (
             *("tests/scorers", "tests/trees", "tests/meta/test_scorer_table.py"),
             *(f"tests/compare/tables/test_{name}.py" for name in ("small_rules", "strict_examples")),
-            "tests/compare/texts/test_number_strict.py",
+            *("tests/compare/texts/test_number_strict.py", "tests/readers/test_duckdb_views.py", "tests/sql/test_pairs.py"),
         ),
     ),
     "stats": ("stats/*.py", ("tests/stats", "tests/analysis/leaderboard", "tests/conformance/test_text_statistics.py")),
