@@ -456,6 +456,17 @@ def test_questions_of_a_models_samples(
     }
 
 
+@pytest.mark.parametrize(("units", "n"), [([[1.0, 0.0], [1.0, 1.0]], 2), ([[1.0], [0.0]], 1), ([[1.0, 0.0, 0.0], [1.0]], 3)])
+def test_samples_of_one_answer_of_several_records(units: list[list[float]], n: int) -> None:
+    """The records are the questions, of the samples of a model too that are compared run by run."""
+    samples = [
+        replace(side(name, []), results={"q": result("q", sum(own) / len(own), details={"units": {"n": len(own), "scores": own}})})
+        for name, own in zip("ab", units, strict=True)
+    ]
+    (model,) = samples_of(samples).models
+    assert (model.runs, model.numbers.n_questions, model.numbers.n_clusters) == (("a", "b"), n, None)
+
+
 def test_the_mean_of_samples_that_nobody_judged() -> None:
     """It is the first of them; of values on a scale of their own, and of scores, it is their mean, in words too.
 

@@ -88,6 +88,7 @@ def test_a_search_without_end_is_a_limit(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_soft_f1(gold: list[Row], predicted: list[Row], value: float) -> None:
     """Values worked out by hand: cells of distinct rows in their order, columns in any order, twice the same row once."""
     assert soft_f1(gold, predicted) == pytest.approx(value)
+    assert soft_f1(gold, gold) == 1
 
 
 def test_sets() -> None:

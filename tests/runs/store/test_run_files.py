@@ -263,11 +263,12 @@ def test_why_there_is_no_strict_verdict_is_in_the_line() -> None:
 
 
 def test_marks_without_end_are_escaped() -> None:
-    """On one letter as many stay as they are as a reader may need; the next letter begins anew; all come back."""
-    text = ("e" + "\u0301" * (MOST_MARKS + 3)) * 2
-    written = whole_line(result(reason=text))
-    assert (written.count("\u0301"), written.count("\\u0301")) == (2 * MOST_MARKS, 6)
-    assert result_of(written).reason == text
+    """On one letter as many stay as they are as a reader may need; the next letter begins anew, a foreign one too; all come back."""
+    for letter in "e\u00e9":
+        text = (letter + "\u0301" * (MOST_MARKS + 3)) * 2
+        written = whole_line(result(reason=text))
+        assert (written.count("\u0301"), written.count("\\u0301")) == (2 * MOST_MARKS, 6)
+        assert result_of(written).reason == text
 
 
 @pytest.mark.parametrize("sync", [None, True, False])

@@ -91,6 +91,7 @@ def test_few_units_stay_in_their_line(tmp_path: Path) -> None:
     rows = [result(str(n), 1.0, details=unit_details([1.0] * n)) for n in (10_000, 10_001)]
     assert ["file" in one.details["units"] for one in move_units(tmp_path, rows)] == [False, True]
     assert duckdb.sql(f"SELECT count(*), avg(score) FROM '{tmp_path / UNITS}'").fetchall() == [(10_001, 1.0)]
+    assert units_digest(tmp_path) == hashlib.sha256((tmp_path / UNITS).read_bytes()).hexdigest()
     list(move_units(tmp_path, rows[:1]))
     assert not (tmp_path / UNITS).exists()
 
