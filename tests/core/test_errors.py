@@ -109,6 +109,7 @@ def test_a_fault_by_its_code(code: str) -> None:
     assert describe(machine.fault) == f"{code}: a.csv:3: no disk"
     assert describe(Fault(code=code)) == f"{code}: {kind.message}"
     assert (str(FaultError(code)), str(machine)) == (kind.message, "no disk")
+    assert (FaultError(code).is_of_machine, machine.is_of_machine) == (False, kind.side != "setup")
     assert (hint_of(machine.fault) == kind.hint) is (code != "LIMIT" or kind.side == "setup")
 
 

@@ -89,6 +89,15 @@ def test_the_rule_that_fails() -> None:
     assert status.failing_rule(replace(RESULT, strict=None), "official") is None
 
 
+def test_only_a_machine_that_is_too_small_ends_a_check_of_gold() -> None:
+    """Its limit is named with the instance; another fault, and a limit that the answer broke, end nothing."""
+    for other in (with_status("unscored", fault="SQL_ERROR"), with_status("submission_fault", fault="LIMIT"), with_status("scored")):
+        status.refuse_small_machine("q", other)
+    with pytest.raises(errors.MachineError, match=r"^q: 3 rows$") as raised:
+        status.refuse_small_machine("q", replace(with_status("unscored", fault="LIMIT"), reason="LIMIT: 3 rows"))
+    assert raised.value.hint == "check gold again with more memory, or under less load"
+
+
 def test_who_can_do_something() -> None:
     """Ungraded is the grader's side alone; a set-up can be mended, an answer without a value cannot; a resumed run scores it again."""
     faults = {"crashed", "timeout", "submission_fault", "gold_fault", "scorer_fault", "unscored"}
