@@ -225,6 +225,20 @@ def test_the_proved_cause_of_a_databases_flip(gold: dict[str, list[Any]], answer
     assert (score.official, score.strict, score.flip.partition(":")[0]) == (0, 1, flip)
 
 
+@pytest.mark.parametrize("options", [{}, {"abs_tol": 0.5}])
+def test_wide_tables_in_any_order(options: dict[str, Any]) -> None:
+    """Columns and rows in another order are right, and with another value in one cell wrong."""
+    drawn = random.Random(7)
+    for _ in range(2):
+        gold = [drawn.choices(["1.0", "1.5", "2", "a"], k=4) for _ in range(17)]
+        rows = drawn.sample(range(4), 4)
+        answer = [[column[row] for row in rows] for column in drawn.sample(gold, 17)]
+        asked: dict[str, Any] = {"gold": text_table(gold), "labels": "ignore", **ORDER, **options}
+        assert table_match(text_table(answer), **asked).strict == 1
+        answer[drawn.randrange(17)][drawn.randrange(4)] = "7"
+        assert table_match(text_table(answer), **asked).strict == 0
+
+
 def test_the_kind_of_a_refusal_is_of_cells_that_the_reference_called_equal() -> None:
     """The column of gold's name is compared in the reason, but the reference took another one."""
     answer = Table(header=("n", "m"), columns=(["a"], ["1.008"]), n_rows=1)

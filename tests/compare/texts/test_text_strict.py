@@ -115,3 +115,8 @@ def test_nothing_invisible_hides_an_exclusion() -> None:
 def test_the_word_around_a_part(text: str, part: str, word: str) -> None:
     """Up to the next spaces, with the neighbour if that is only the part itself."""
     assert find_word(text, part) == word
+
+
+def test_a_thousand_doubts_are_enough() -> None:
+    """An answer that denies gold at a thousand places does not name it, whatever follows."""
+    assert match_text_strictly("not Paris. " * 1000 + "It is Paris.", "Paris").value == 0
