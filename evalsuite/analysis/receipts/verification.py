@@ -586,7 +586,7 @@ def _check_gold(claims: Claims, folder: Path, questions: Path | None) -> tuple[F
         gold = replace(read_gold(folder, layout=claims.run["options"].get("layout"), questions=questions), hash=now)
         errata = read_errata(gold)
         errata_now = errata.hash if errata is not None else "absent"
-    except UntrustedPluginError:
+    except (UntrustedPluginError, MachineError):
         raise
     except EvalsuiteError:
         errata_now = "unreadable"

@@ -25,7 +25,7 @@ from evalsuite.analysis.receipts.verification import (
 )
 from evalsuite.cli import main
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import UntrustedPluginError, UsageError
+from evalsuite.core.errors import MachineError, UntrustedPluginError, UsageError
 from evalsuite.core.version import __version__
 from evalsuite.gold.connection_files import Connections, Entry
 from evalsuite.gold.layouts import read_gold
@@ -331,6 +331,18 @@ def test_what_verifying_needs(made: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(verification, "read_gold", distrust)
     with pytest.raises(UntrustedPluginError):
+        checked(made)
+
+
+@pytest.mark.parametrize("reader", ["read_gold", "read_submission_in_worker"])
+def test_a_machine_that_cannot_read_a_side_denies_nothing(made: Path, monkeypatch: pytest.MonkeyPatch, reader: str) -> None:
+    """It is an error of the command, not a finding about the run."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise MachineError("too many open files")
+
+    monkeypatch.setattr(verification, reader, fail)
+    with pytest.raises(MachineError, match="too many open files"):
         checked(made)
 
 
