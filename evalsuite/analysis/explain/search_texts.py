@@ -1,7 +1,7 @@
 """Search the causes of wrong text answers: a number or a phrase of the answer, corrected in place."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import chain, islice
 from typing import Any, Final
@@ -47,7 +47,7 @@ def explain_text(judge: Judge, answer: str) -> list[Cause] | None:
     gold = judge.parameters.get("gold", judge.parameters.get("reference", []))
     golds = list(gold) if isinstance(gold, list | tuple) else [gold]
     tries = [
-        _drop_excluded(judge.parameters, answer),
+        _drop_excluded(judge, answer),
         *_correct_numbers(judge, golds, answer),
         _keep_one_part(answer),
         _correct_phrases(judge, golds, answer),
@@ -61,13 +61,15 @@ def explain_text(judge: Judge, answer: str) -> list[Cause] | None:
     return None
 
 
-def _drop_excluded(parameters: Mapping[str, Any], answer: str) -> Tries:
-    exclude = parameters.get("exclude") or ()
+def _drop_excluded(judge: Judge, answer: str) -> Tries:
+    exclude = judge.parameters.get("exclude") or ()
     words = [exclude] if isinstance(exclude, str) else [word for word in exclude if isinstance(word, str)]
     text = answer
     for word in filter(None, words):
         text = re.sub(re.escape(word), " ", text, flags=re.IGNORECASE)
     contained = [word for word in words if word and word.casefold() in answer.casefold()]
+    # Strict rules exclude no text for a part of a word.
+    contained = [word for word in contained if not judge.set_parameters(exclude=[word]).passes(answer)]
     if contained:
         where = ", ".join(map(show, contained[:3]))
         kept = (part for part in _PART.split(answer) if part and not any(word.casefold() in part.casefold() for word in contained))

@@ -133,6 +133,13 @@ def test_numbers_in_a_sentence(gold: list[str], answer: str, conj: str, causes: 
     assert {cause["name"] for cause in found["causes"]} == causes
 
 
+def test_only_texts_that_exclude_the_answer_are_counted() -> None:
+    """A part of another word excludes nothing under strict rules."""
+    parameters = {"gold": ["Oslo"], "exclude": ["cat", "York"]}
+    found = explain(SCORERS.load("string_match"), "Oslo, York (concatenated)", parameters, rules="strict")
+    assert [cause["text"] for cause in found["causes"]] == ["the answer contains 1 of the texts that exclude it: 'York'"]
+
+
 def test_words_may_be_joined() -> None:
     """Hyphens and underscores for spaces are found wherever the phrase stands, and the comma behind it is none of it."""
     parameters = {"gold": ["Pitching Machine", "Batting Cage"], "conj": "and"}
