@@ -105,7 +105,7 @@ _top_level = top_level
 def top_level(file, where):
     return (row for row in _top_level(file, where) if file.name != SUITE_FILE or not _is_off(f"key {row[0]}"))
 """,
-    "evalsuite/readers/csv_table.py": """
+    "evalsuite/readers/csv_dialect.py": """
 from _switch import is_off as _is_off
 
 _dialect_of = Dialect.from_parameters
