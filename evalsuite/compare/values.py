@@ -769,7 +769,7 @@ _DECORATED: Final = lazy_pattern(
 # A number in a text with all that belongs to it.
 NUMBER_TEXT: Final = lazy_pattern(
     r"[+\-\u2212]?[$\u20ac\u00a3\u00a5]?\d(?:[\d.,'\u00a0\u202f]|(?<=\d) (?=\d{3}\b))*"
-    r"(?:[eE][+-]?\d+)?\s?(?:%|bn\b|[kKmMB]\b|thousand\b|million\b|billion\b)?"
+    r"(?:[eE][+-]?\d+)?(?:[^\S\r\n]?(?:%|bn\b|[kKmMB]\b|thousand\b|million\b|billion\b))?"
 )
 _SCALE_NAMES: Final = {3: "thousands", 6: "millions", 9: "billions", 12: "trillions"}
 

@@ -339,7 +339,7 @@ def scale_by(factors: Sequence[str]) -> Undo:
             for factor, word in ((Decimal(text), "times"), (1 / Decimal(text), "divided by")):
                 lost = _explain_lost_digits(pairs, lambda gold, factor=factor: gold * factor)  # type: ignore[misc]
                 if lost == "" or (lost and (len(factors) == 1 or len(pairs) >= FEWEST_FACTOR_ROWS)):
-                    unit = f" ({UNITS[text]})" if text in UNITS else ""
+                    unit = f" (as {UNITS[text]})" if text in UNITS else ""
                     return f"the numbers are gold's {word} {text}{unit}{lost}"
         return None
 

@@ -16,13 +16,13 @@ from evalsuite.core.dataclasses import dataclass
 MOST_TOKENS: Final = 12
 MOST_WINDOWS: Final = 2000
 LONGEST_ANSWER: Final = 20_000
-_SPACED: Final = re.compile(r"\d[ '\u00a0\u202f]\d")
 _NUMBER_LAWS: Final = ("number in text", "sign", "times 100", "unit", "off by one", "rounding")
 _TEXT_LAWS: Final = ("spaces", "case", "quotes", "accents", "characters lost", "encoding", "punctuation")
 # Words may be joined by hyphens or underscores instead of spaces.
 _WORD: Final = re.compile(r"[^\s_\-]+")
 _PART: Final = re.compile(r"(?<=[.!?;])\s+|\n+|,\s+|\s[-\u2013\u2014]\s|:\s+")
-_BESIDE: Final = " .,'"
+_BESIDE: Final = " .,'\u00a0\u202f"
+_SIGNS: Final = "+-\u2212"
 _STOPS: Final = ",.;:!?"
 _MARKS: Final = "*_`\"'()[]{}.,;:!? "
 
@@ -79,60 +79,62 @@ def _drop_excluded(judge: Judge, answer: str) -> Tries:
 
 def _correct_numbers(judge: Judge, golds: Sequence[Any], answer: str) -> list[Tries]:
     numbers = [number for number in map(read_gold_number, golds) if number is not None]
-    tokens = []
-    for match in islice(NUMBER_TEXT.finditer(answer), MOST_TOKENS):
+    written = list[_Token]()
+    for match in NUMBER_TEXT.finditer(answer):
         # Punctuation next to a number separates it from the next one.
         text, start = match.group().strip(_BESIDE), match.start() + len(match.group()) - len(match.group().lstrip(_BESIDE))
-        tokens.append(_Token(start, start + len(text), text))
+        written.append(_Token(start, start + len(text), text))
+    tokens = written[:MOST_TOKENS]
     if not numbers or not tokens:
         return []
-    one_by_one = [_keep_one_token(tokens, answer), _correct_in_place(numbers, tokens, answer)]
+    one_by_one = [_keep_one_token(tokens, len(written), answer), _correct_in_place(judge, numbers, tokens, answer)]
     together = _correct_all(judge, numbers, tokens, answer)
     # With many numbers it is likelier that all are wrong, and 12 of them by 6 hypotheses already exceed the budget.
     return [together, *one_by_one] if len(numbers) > 1 else [*one_by_one, together]
 
 
-def _keep_one_token(tokens: Sequence[_Token], answer: str) -> Tries:
+def _keep_one_token(tokens: Sequence[_Token], n_numbers: int, answer: str) -> Tries:
     for token in tokens:
         text = token.text
         if text != answer.strip():
             says = (
-                f"the answer contains {len(tokens)} numbers, and one of them alone is right"
-                if len(tokens) > 1
+                f"the answer contains {n_numbers} numbers, and one of them alone is right"
+                if n_numbers > 1
                 else "there is text next to the number"
             )
             yield [Cause("extra text", says, f"right alone: {show(text)}")], text
 
 
-def _correct_in_place(numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str) -> Tries:
+def _correct_in_place(judge: Judge, numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str) -> Tries:
     """Correct one number of the answer by one hypothesis: in place, then alone."""
     for alone in (False, True):
         for hypothesis in _hypotheses(_NUMBER_LAWS):
             for token in tokens:
                 for number in numbers:
-                    fixed = _fix_number(hypothesis, number, token.text)
-                    if fixed is None:
+                    mended = _mend_number(hypothesis, number, token)
+                    if mended is None:
                         continue
                     where = f"gold {plain(number)}, submitted {show(token.text)}"
-                    pairs = [Pair(plain(number), reading) for reading in _readings(hypothesis, token.text)[:1]]
+                    pairs = [mended.pair]
                     causes = [
-                        Cause(hypothesis.name, fixed[1], where, hypothesis=hypothesis, pairs=pairs, column=pairs),
-                        *_name_grouping(hypothesis, token.text),
+                        Cause(hypothesis.name, mended.says, where, hypothesis=hypothesis, pairs=pairs, column=pairs),
+                        *_name_forms(judge, [mended]),
                     ]
                     if alone:
-                        yield [*causes, Cause("extra text", "there is text next to the number")], fixed[0]
+                        yield [*causes, Cause("extra text", "there is text next to the number")], mended.text
                     else:
-                        yield causes, answer[: token.start] + fixed[0] + answer[token.end :]
+                        yield causes, _put_numbers(answer, [mended])
 
 
 @dataclass(frozen=True, slots=True)
 class _Mended:
-    """A number of the answer, its corrected text, and the sentence of the hypothesis."""
+    """A number of the answer, its corrected text, the sentence of the hypothesis, and how the number that it corrects is written."""
 
     token: _Token
     text: str
     says: str
     pair: Pair
+    way: str = ""
 
 
 def _correct_all(judge: Judge, numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str) -> Tries:
@@ -147,24 +149,20 @@ def _correct_all(judge: Judge, numbers: Sequence[Decimal], tokens: Sequence[_Tok
         # Several numbers have the sentence that holds for them together, if there is one.
         says = mended[0].says if len(mended) == 1 else "" if together is None else together.says or hypothesis.says
         if says:
-            grouped = [cause for number in mended for cause in _name_grouping(hypothesis, number.token.text)]
             yield (
-                list(dict.fromkeys([Cause(hypothesis.name, says, hypothesis=hypothesis, pairs=pairs), *grouped])),
+                [Cause(hypothesis.name, says, hypothesis=hypothesis, pairs=pairs), *_name_forms(judge, mended)],
                 _put_numbers(answer, mended),
             )
 
 
 def _mend_numbers(hypothesis: ErrorHypothesis, numbers: Sequence[Decimal], tokens: Sequence[_Token]) -> list[_Mended]:
     """Return each number of the answer that the hypothesis turns into one of gold's."""
-    mended = []
+    mended = list[_Mended]()
     for i, token in enumerate(tokens):
         # A number in gold's position is more likely to correspond to it than another similar one.
         candidates = numbers[i : i + 1] if len(tokens) == len(numbers) else []
-        for gold in (*candidates, *numbers):
-            fixed = _fix_number(hypothesis, gold, token.text)
-            if fixed is not None:
-                mended.append(_Mended(token, *fixed, Pair(plain(gold), _readings(hypothesis, token.text)[0])))
-                break
+        fixed = (_mend_number(hypothesis, gold, token) for gold in (*candidates, *numbers))
+        mended += islice((number for number in fixed if number is not None), 1)
     return mended
 
 
@@ -187,28 +185,44 @@ def _put_numbers(answer: str, mended: Sequence[_Mended]) -> str:
     return text
 
 
-def _name_grouping(hypothesis: ErrorHypothesis, token: str) -> list[Cause]:
-    """Name the second cause of a number whose thousands are also separated: both are undone together."""
-    if hypothesis.name == "number in text" or not _SPACED.search(token):
-        return []
-    return [Cause("number in text", "the numbers are written with spaces between thousands")]
+def _name_forms(judge: Judge, mended: Sequence[_Mended]) -> list[Cause]:
+    """Name the ways of writing that the scorer does not read as the number that was corrected: both are undone together."""
+    ways: dict[str, list[str]] = {}
+    for number in mended:
+        if number.way and not _is_read(judge, number):
+            ways.setdefault(number.way, []).append(number.token.text)
+    return [
+        Cause(
+            "number in text",
+            f"{'the' if len(texts) == len(mended) else f'{len(texts)} of the {len(mended)}'} numbers are written {way}",
+            f"submitted {', '.join(map(show, texts[:3]))}",
+        )
+        for way, texts in ways.items()
+    ]
 
 
-def _fix_number(hypothesis: ErrorHypothesis, gold: Decimal, token: str) -> tuple[str, str] | None:
-    """Return (the corrected token, the sentence) if the hypothesis holds for it."""
-    if hypothesis.name == "number in text" and (written := _expand_exponent(token)) is not None:
-        return written, "the numbers are written with an exponent"
-    for reading in _readings(hypothesis, token):
-        pair = Pair(plain(gold), reading)
+def _is_read(judge: Judge, mended: _Mended) -> bool:
+    """Whether the scorer reads a number as it is written; without its sign, which the official rules do not see."""
+    text, number = mended.token.text.lstrip(_SIGNS), mended.pair.predicted.lstrip(_SIGNS)
+    return text == number or judge.set_parameters(**{"gold" if "gold" in judge.parameters else "reference": [number]}).passes(text)
+
+
+def _mend_number(hypothesis: ErrorHypothesis, gold: Decimal, token: _Token) -> _Mended | None:
+    """Return the corrected token if the hypothesis holds for it."""
+    written = token.text
+    if hypothesis.name == "number in text":
+        # The hypothesis is tried on the number as it is written, any other on each number that it can mean.
+        pair = Pair(plain(gold), written)
+        if (expanded := _expand_exponent(written)) is not None:
+            return _Mended(token, expanded, "the numbers are written with an exponent", pair)
+        fixed = hypothesis.fix([pair])
+        return None if fixed is None else _Mended(token, str(fixed.values[0]), fixed.says or hypothesis.says, pair)
+    for reading, way in number_readings(written):
+        pair = Pair(plain(gold), plain(reading))
         fixed = hypothesis.fix([pair])
         if fixed is not None:
-            return str(fixed.values[0]), fixed.says or hypothesis.says
+            return _Mended(token, str(fixed.values[0]), fixed.says or hypothesis.says, pair, way)
     return None
-
-
-def _readings(hypothesis: ErrorHypothesis, token: str) -> list[str]:
-    """Return what a hypothesis is tried on: the number as it is written, or each number that it can mean."""
-    return [token] if hypothesis.name == "number in text" else list(dict.fromkeys(plain(value) for value, _ in number_readings(token)))
 
 
 def _expand_exponent(token: str) -> str | None:

@@ -10,7 +10,7 @@ from evalsuite.analysis.explain import search_texts
 from evalsuite.analysis.explain.instance_evidence import explain
 from evalsuite.analysis.explain.search import Budget
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.types import Table
+from evalsuite.core.types import Rule, Table
 from evalsuite.scorers import SCORERS
 from tests.analysis.explain.planted import ROW_CAUSES, corpus
 
@@ -125,6 +125,9 @@ def test_files_are_looked_at_behind_the_same_walls() -> None:
         (["14334.62114"], "14 334.62", "or", {"rounding", "number in text"}),
         (["0.301014"], "0", "or", set()),
         (["-0.0944", "-0.1003"], "0.0944, 0.1003", "and", {"sign"}),
+        (["1652.9"], "-1652.9%", "or", {"sign", "number in text"}),
+        (["16529"], "EUR 1.652.900", "or", {"times 100", "number in text"}),
+        (["16529"], "EUR 1,652,900", "or", {"times 100"}),
     ],
 )
 def test_numbers_in_a_sentence(gold: list[str], answer: str, conj: str, causes: set[str]) -> None:
@@ -138,6 +141,23 @@ def test_only_texts_that_exclude_the_answer_are_counted() -> None:
     parameters = {"gold": ["Oslo"], "exclude": ["cat", "York"]}
     found = explain(SCORERS.load("string_match"), "Oslo, York (concatenated)", parameters, rules="strict")
     assert [cause["text"] for cause in found["causes"]] == ["the answer contains 1 of the texts that exclude it: 'York'"]
+
+
+def test_each_number_of_an_answer_counts_and_ends_with_its_line() -> None:
+    """More numbers than are tried are counted, and the break of a line is no part of the number at its end."""
+    answer = "".join(f"{n * 7919}\n" for n in range(1, 21))
+    found = explain(SCORERS.load("number_match"), answer, {"gold": "31676"}, rules="strict")
+    assert [cause["text"] for cause in found["causes"]] == [
+        "the answer contains 20 numbers, and one of them alone is right: right alone: '31676'"
+    ]
+
+
+@pytest.mark.parametrize(("rules", "written"), [("official", ["submitted '1 652 900'"]), ("strict", [])])
+def test_a_way_of_writing_is_a_part_of_the_cause_only_where_it_is_refused(rules: Rule, written: list[str]) -> None:
+    """Strict rules read spaces between thousands, official ones do not."""
+    found = explain(SCORERS.load("number_match"), "1 652 900", {"gold": "16529"}, rules=rules)
+    assert found["causes"][0]["name"] == "times 100"
+    assert [cause["where"] for cause in found["causes"] if cause["name"] == "number in text"] == written
 
 
 def test_words_may_be_joined() -> None:
