@@ -20,6 +20,7 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from tests.conformance import predicates as p
 from tests.conformance.recorded import gold_folder, submission_folder, submissions
+from tests.conftest import is_default_corpus
 from tests.properties import is_full
 from tests.sql.csv_model import csv_form
 
@@ -93,7 +94,7 @@ def assert_doors(name: str, step: int) -> None:
         if table.ragged_line is None and (other := evalsuite.score("table_match", as_query(table), **parameters)) != score:
             wrong.append((instance_id, "query", f"{other} instead of {score}"))
     assert wrong == []
-    assert len(scores) > 5
+    assert len(scores) > (5 if is_default_corpus() else 0)
 
 
 def assert_commands(name: str, step: int, capsys: pytest.CaptureFixture[str]) -> None:

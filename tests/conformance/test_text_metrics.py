@@ -14,7 +14,16 @@ from evalsuite.scorers.metrics.bertscore import greedy_match
 from evalsuite.scorers.metrics.composite import combine
 from evalsuite.scorers.metrics.prose import rare, vague
 from tests.conformance.recorded import is_in_part
-from tests.conformance.text_kinds import ALL_KINDS, JUDGE_KINDS, METRIC_KINDS, STATISTICS_KINDS, SUITE_KINDS, cases_of, recorded_cases
+from tests.conformance.text_kinds import (
+    ALL_KINDS,
+    JUDGE_KINDS,
+    METRIC_KINDS,
+    STATISTICS_KINDS,
+    SUITE_KINDS,
+    cases_of,
+    recorded_cases,
+    some_cases_of,
+)
 from tests.conftest import is_default_corpus
 
 pytestmark = pytest.mark.conformance
@@ -180,7 +189,7 @@ def test_recorded_cases_are_there() -> None:
 def test_metric_equals_the_record(kind: str) -> None:
     """Every recorded case of the kind is our value within its tolerance."""
     differing = []
-    for case in (case for case in cases_of(kind) if kind not in DEAR or is_in_part(json.dumps(case))):
+    for case in (case for case in some_cases_of(kind) if kind not in DEAR or is_in_part(json.dumps(case))):
         try:
             ours = OURS[kind](case)
         except EvalsuiteError as error:

@@ -35,9 +35,9 @@ from tests.conformance.recorded import is_in_part
 from tests.conftest import conformance_folder, corpus, is_default_corpus
 
 pytestmark = pytest.mark.conformance
+# Another of several best assignments although the record names no tie: other rows, the same rates and sums.
+OTHER_ASSIGNMENT = "another best assignment"
 FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-# Both hold several best assignments although the record does not say so (README of the corpus).
-TIED = {"edge-39-h-semantic-fail", "evaluate-101-131", "evaluate-101-766"}
 
 
 def decoded(value: Any) -> Any:
@@ -274,9 +274,18 @@ def unlike(case: dict[str, Any], found: Any, wanted: Any) -> str:
     if tie.get("metrics"):
         found = {"total": found["totals"][0], "calls": found.get("judge_calls")}
         wanted = {"total": wanted["totals"][0], "calls": wanted.get("judge_calls")}
-    elif tie.get("paths") or case["id"] in TIED:
-        found, wanted = ([[r["p"], r["r"], r["f1"], matched_sum(r)] for r in side["records"]] for side in (found, wanted))
-    return "" if near(found, wanted) else f"found    {json.dumps(found)[:3000]}\n   recorded {json.dumps(wanted)[:3000]}"
+    elif tie.get("paths"):
+        found, wanted = rates(found), rates(wanted)
+    if near(found, wanted):
+        return ""
+    if '"hungarian"' in json.dumps(case["input"].get("schema")) and near(rates(found), rates(wanted)):
+        return OTHER_ASSIGNMENT
+    return f"found    {json.dumps(found)[:3000]}\n   recorded {json.dumps(wanted)[:3000]}"
+
+
+def rates(run: dict[str, Any]) -> list[list[float]]:
+    """By record: precision, recall, F1 and the sum that an assignment makes as large as it can."""
+    return [[record["p"], record["r"], record["f1"], matched_sum(record)] for record in run["records"]]
 
 
 def matched_sum(record: dict[str, Any]) -> float:
@@ -290,11 +299,15 @@ def test_compat_equals_the_record(kind: str) -> None:
     Of the evaluations the line replays a third.
     """
     corpus("xeval")
+    if not any(case["kind"] == kind for case in cases()):
+        pytest.skip(f"no recorded case of {kind!r}")
     mine = [case for case in cases() if case["kind"] == kind and (kind != "evaluate" or is_in_part(case["id"]))]
     exempt = [case for case in mine if "shared_ref" in case.get("quirks", ())]
-    wrong = {case["id"]: text for case in mine if case not in exempt and (text := differs(case))}
+    different = {case["id"]: text for case in mine if case not in exempt and (text := differs(case))}
+    wrong = {name: text for name, text in different.items() if text != OTHER_ASSIGNMENT}
     print(f"\n{kind}: {len(mine) - len(exempt) - len(wrong)} equal, {len(exempt)} exempt (references shared upstream), {len(wrong)} differ")
     assert not wrong, "\n".join(f"{name}: {text}" for name, text in list(wrong.items())[:10])
+    assert len(different) - len(wrong) <= max(3, len(mine) // 100)
     assert len(mine) > len(exempt)
 
 
@@ -317,11 +330,9 @@ def remarks(case: dict[str, Any]) -> tuple[Any, Any] | None:
 def test_remarks_equal_the_record() -> None:
     """Paths of mixed types, of collapsed unions and the counts of remarks on gold are those of the record."""
     corpus("xeval")
-    n = 0
-    for case in cases():
-        if "ok" not in case["expected"] or "shared_ref" in case.get("quirks", ()):
-            continue
-        if (both := remarks(case)) is not None:
-            assert both[0] == both[1], case["id"]
-            n += 1
-    assert n > 0
+    mine = [case for case in cases() if "ok" in case["expected"] and "shared_ref" not in case.get("quirks", ())]
+    found = {case["id"]: both for case in mine if (both := remarks(case)) is not None}
+    if not found and not is_default_corpus():
+        pytest.skip("no recorded case has remarks")
+    assert [name for name, (ours, recorded) in found.items() if ours != recorded] == []
+    assert found

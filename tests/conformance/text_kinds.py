@@ -4,7 +4,9 @@ import json
 from functools import cache
 from typing import Any
 
-from tests.conftest import corpus
+import pytest
+
+from tests.conftest import corpus, is_default_corpus
 
 METRIC_KINDS = frozenset(
     {
@@ -35,3 +37,12 @@ def recorded_cases() -> tuple[dict[str, Any], ...]:
 def cases_of(kind: str) -> list[dict[str, Any]]:
     """The recorded cases of one kind."""
     return [case for case in recorded_cases() if case["metric"] == kind]
+
+
+def some_cases_of(kind: str) -> list[dict[str, Any]]:
+    """The same; skips the calling test where a named corpus holds none of the kind."""
+    cases = cases_of(kind)
+    if not cases and not is_default_corpus():
+        pytest.skip(f"no recorded case of {kind!r}")
+    assert cases
+    return cases

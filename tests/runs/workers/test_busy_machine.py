@@ -9,7 +9,7 @@ import pytest
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from tests.conformance.recorded import gold_folder, submission_folder, submissions
-from tests.conftest import ROOT
+from tests.conftest import ROOT, is_default_corpus
 from tests.runs.made import write_sides
 from tests.sandbox.test_clock import busy, linux
 
@@ -70,4 +70,4 @@ def test_the_recorded_suite_beside_a_load() -> None:
     with busy(20):
         beside = {name: verdicts(submission_folder(name), gold_folder()) for name in submissions()}
     assert beside == alone
-    assert sum(map(len, alone.values())) > 500
+    assert sum(map(len, alone.values())) > (500 if is_default_corpus() else 0)
