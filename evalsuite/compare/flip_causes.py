@@ -68,7 +68,7 @@ def cause_of_acceptance(
 def _proved(forms: Forms, is_accepted: Callable[..., bool], *, ignore_order: bool, is_complete: bool) -> TableCause:
     """The first kind for which the reference refuses when all others are repaired, else the first without which it accepts."""
     if not is_accepted({}):
-        return "dtype of other columns" if is_accepted({}, rest=None) else "cells the reference fails on"
+        return "dtype of other columns" if is_accepted({}, rest=None) else "cells the reference dies of"
     for kind, cells in forms.items():
         if not is_accepted({kind: cells}):
             in_place = kind == "typed by column" and ignore_order and is_accepted({kind: cells}, rest=None, sorts=False)

@@ -144,7 +144,7 @@ def judge_any(
         if verdict.value == 1 and official is not None and official.official == 0:
             options: dict[str, Any] = {"needed": columns, "ignore_order": order, "order_by": by, "reference": reference}
             if official.details.get("reference_fails") and not is_bare(needed):
-                verdict = replace(verdict, cause="cells the reference fails on")
+                verdict = replace(verdict, cause="cells the reference dies of")
             else:
                 cause = _cause(prediction, gold, terms, verdict, **options, comparisons=comparisons)
                 verdict = replace(verdict, cause=cause or "per-gold options", refusal=officials[i].reason)
@@ -204,7 +204,7 @@ def judge_each(
     options: dict[str, Any] = {"needed": columns_for(needed, at), "ignore_order": order_for(ignore_orders, at), "reference": reference}
     cause = _cause(prediction, gold, terms, verdicts[at], **options, comparisons=comparisons)
     # Of a database the reference reads no view, and not each type.
-    return replace(verdict, cause="view" if official.fault else cause or "cells the reference fails on")
+    return replace(verdict, cause="view" if official.fault else cause or "cells the reference dies of")
 
 
 def _cause(
@@ -226,7 +226,7 @@ def _cause(
         return None
     if official.details.get("reference_fails"):
         is_null = "an empty cell" in official.reason and are_only_integers_null([gold, prediction])
-        return "null in an integer column" if is_null else "cells the reference fails on"
+        return "null in an integer column" if is_null else "cells the reference dies of"
 
     def accepts(answer: Table, expected: Table, sorts: bool) -> bool:
         return match_table(answer, expected, ignore_order=sorts, reference=reference).official == 1

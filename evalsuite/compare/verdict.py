@@ -16,7 +16,7 @@ TableCause = Literal[
     "dtype of other columns",
     "null words",
     "null in an integer column",
-    "cells the reference fails on",
+    "cells the reference dies of",
     "same instant",
     "true and false",
     "spaces",

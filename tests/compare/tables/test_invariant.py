@@ -59,7 +59,7 @@ THERE: dict[str, Callable[[Case], bool]] = {
     "dtype of other columns": lambda case: case.any(is_odd),
     "null words": lambda case: case.any(lambda text: text.strip() == "" or text.strip().lower() in ("na", "null", "none", "nan")),
     "null in an integer column": lambda case: case.has_types,
-    "cells the reference fails on": lambda case: case.has_types or case.any(lambda text: len(text) > 300),
+    "cells the reference dies of": lambda case: case.has_types or case.any(lambda text: len(text) > 300),
     "same instant": lambda case: case.any(lambda text: re.match(r"\s*\d{4}-\d\d-\d\d", text)),
     "true and false": lambda case: case.any(lambda text: text.strip().lower() in ("true", "false")),
     "spaces": lambda case: case.any(lambda text: text != text.strip()),

@@ -95,7 +95,7 @@ def test_any_of_several_golds() -> None:
     ("cells", "answer", "flip"),
     [
         (["5", "1000"], "1,000", "written form: gold 2 of 2 'b.csv': gold column 1 'c0' has no match"),
-        (["5", HUGE], HUGE, "cells the reference fails on: gold 1 of 2 'a.csv': the reference fails on these columns"),
+        (["5", HUGE], HUGE, "cells the reference dies of: gold 1 of 2 'a.csv': the reference fails on these columns"),
     ],
 )
 def test_a_flip_and_its_cause_are_about_one_gold(cells: list[str], answer: str, flip: str) -> None:
