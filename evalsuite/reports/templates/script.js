@@ -70,12 +70,12 @@
       flip.textContent = "flip";
       why.prepend(flip, " ");
     }
-    [...row.more.entries()].reverse().forEach(([column, text]) => {
+    row.more.forEach((text, column) => {
       if (!text) return;
       const title = document.createElement("span");
       title.className = "quiet";
       title.textContent = index.more[column];
-      why.prepend(title, ` ${text} · `);
+      why.append(" · ", title, ` ${text}`);
     });
     const fill = () => {
       const place = made.querySelector(".body");
