@@ -364,7 +364,11 @@ class _Planner:
         return Plan(kind="sql_pairs", proposed=[["run", name, "--gold", "gold.sql", "--databases", "DIR"]], why=_no_gold(name))
 
     def _plan_table(self, thing: "Thing", name: str) -> Plan:
+        from evalsuite.suites.recognition import is_label
+
         columns = [str(column) for column in thing.facts.get("columns", ())]
+        if len(texts := [column for column in columns if not is_label(column)]) > 2:
+            columns = texts
         guess = columns[:3] if len(columns) > 2 else ["COLUMN"] * 3
         words = [word for option, column in zip(("--input", "--reference", "--candidate"), guess, strict=True) for word in (option, column)]
         more = [word for column in columns[3:6] for word in ("--candidate", column)]

@@ -16,7 +16,7 @@ MAX_COLUMNS: Final = 3
 _BEFORE_DIFFERENCE: Final = 12
 Closeness = Literal["closest", "sampled", "name"]
 _CLOSENESS: Final = {"closest": "closest is", "sampled": "closest in the first rows is", "name": "closest by name is"}
-_DELIMITERS: Final = {";": "a semicolon", "\t": "a tab", "|": "a bar"}
+_DELIMITERS: Final = {";": "semicolon", "\t": "tab", "|": "bar", ",": "comma"}
 
 
 _REASONS_WANTED: Final = ContextVar("reasons wanted", default=True)
@@ -150,10 +150,13 @@ def cannot_read(what: str) -> str:
     return f"the reference cannot read {what}"
 
 
-def other_delimiter(header: Sequence[str]) -> str:
-    """A hint if the header of a CSV shows another delimiter than the comma: one column whose name contains that delimiter."""
-    word = next((word for sign, word in _DELIMITERS.items() if len(header) == 1 and sign in header[0]), "")
-    return f"{shorten(header[0])} is one column: is the delimiter {word}? fields must be separated by commas" if word else ""
+def other_delimiter(header: Sequence[str], delimiter: str = ",") -> str:
+    """A hint if the header of a CSV shows another delimiter than the one it is read with: one column whose name contains that delimiter."""
+    others = (word for sign, word in _DELIMITERS.items() if sign != delimiter and len(header) == 1 and sign in header[0])
+    if not (word := next(others, "")):
+        return ""
+    wanted = f"{_DELIMITERS[delimiter]}s" if delimiter in _DELIMITERS else repr(delimiter)
+    return f"{shorten(header[0])} is one column: is the delimiter a {word}? fields must be separated by {wanted}"
 
 
 class HasHeader(Protocol):
@@ -165,9 +168,10 @@ class HasHeader(Protocol):
         ...
 
 
-def with_delimiter(score: Score, predictions: Sequence[HasHeader | Fault]) -> Score:
+def with_delimiter(score: Score, predictions: Sequence[HasHeader | Fault], delimiter: str = ",") -> Score:
     """The score of tables; if it is not 1 and a table appears to have another delimiter, the reason says so."""
-    hint = next((text for table in predictions if not isinstance(table, Fault) and (text := other_delimiter(table.header))), "")
+    headers = [table.header for table in predictions if not isinstance(table, Fault)]
+    hint = next((text for header in headers if (text := other_delimiter(header, delimiter))), "")
     if not hint or 1 in (score.official, score.strict):
         return score
     return replace(score, reason=f"{score.reason}; {hint}", strict_reason=score.strict_reason and f"{score.strict_reason}; {hint}")

@@ -11,7 +11,7 @@ from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError, MissingExtraError, UsageError
 from evalsuite.core.import_ref import duckdb
 from evalsuite.core.scores import Fault, Table
-from evalsuite.readers.csv_dialect import DEFAULT, detect_dialect
+from evalsuite.readers.csv_dialect import DEFAULT, Dialect, detect_dialect
 from evalsuite.readers.csv_table import read_csv_table, read_named_rows
 from evalsuite.readers.duckdb_tables import duckdb_table_names, read_duckdb
 from evalsuite.readers.json_text import read_tree
@@ -74,6 +74,14 @@ def _ending_of_text(head: bytes) -> str:
     return ".csv" if 0 not in widths and len(widths) == 1 else ""
 
 
+def dialect_of(path: Path) -> Dialect:
+    """How a CSV file that belongs to no check is written, by its first bytes."""
+    if path.suffix.lower() in _PACKED:
+        return DEFAULT
+    with path.open("rb") as handle:
+        return detect_dialect(handle.read(_SNIFFED_BYTES))
+
+
 def load_table(path: Path, limits: Limits, *, table: str | None = None, private: Path | None = None) -> Any:
     """A `Table`, or the value of a JSON file that is not a list of flat records.
 
@@ -102,9 +110,7 @@ def load_table(path: Path, limits: Limits, *, table: str | None = None, private:
             if ending in TREES:
                 value = read_tree(handle, name=ending, limits=limits)
                 return _table_of_records(value, path.name) if _are_flat(value) else value
-            dialect = DEFAULT if path.suffix.lower() in _PACKED else detect_dialect(handle.read(_SNIFFED_BYTES))
-            handle.seek(0)
-            return read_csv_table(handle, name=path.name, limits=limits, dialect=dialect)
+            return read_csv_table(handle, name=path.name, limits=limits, dialect=dialect_of(path))
     except FaultError as error:
         raise FaultError(error.fault.code, error.fault.detail, where=str(path), side=error.side) from None
 

@@ -79,7 +79,7 @@ def table_match(
     percentage: bool = False,
     labels: Labels = "judge",
     reference: Reference = "original",
-    delimiter: str = ",",  # noqa: ARG001 - used when the files are read
+    delimiter: str = ",",
     encoding: str = "utf-8",  # noqa: ARG001
     decimal: str = ".",  # noqa: ARG001
 ) -> Score:
@@ -131,7 +131,7 @@ def table_match(
     strict = judge_any(prediction, golds, terms, **orders, officials=scores, reference=reference, comparisons=seen)
     score = join(official, strict)
     options: dict[str, Any] = {"needed": condition_cols, "ignore_orders": ignore_order, "order_by": order_by, "terms": terms}
-    return with_delimiter(with_margin(score, [prediction], golds, **options, comparisons=seen, any_gold=True), [prediction])
+    return with_delimiter(with_margin(score, [prediction], golds, **options, comparisons=seen, any_gold=True), [prediction], delimiter)
 
 
 def tables_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
@@ -158,7 +158,7 @@ def tables_match(
     percentage: bool = False,
     labels: Labels = "judge",
     reference: Reference = "original",
-    delimiter: str = ",",  # noqa: ARG001 - used when the files are read
+    delimiter: str = ",",
     encoding: str = "utf-8",  # noqa: ARG001
     decimal: str = ".",  # noqa: ARG001
 ) -> Score:
@@ -205,4 +205,4 @@ def tables_match(
     options: dict[str, Any] = {"needed": condition_cols, "ignore_orders": ignore_orders, "comparisons": seen}
     strict = judge_each(prediction, gold, terms, names=names, **options, official=official, reference=reference)
     score = join(official, strict)
-    return score if message else with_delimiter(with_margin(score, prediction, gold, terms=terms, **options), prediction)
+    return score if message else with_delimiter(with_margin(score, prediction, gold, terms=terms, **options), prediction, delimiter)

@@ -75,7 +75,7 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
 }  # fmt: skip
 _NO_CANDIDATE: Final = re.compile(
-    r"(.*_)?(id|index|idx|no|number|category|type|topic|difficulty|level|split|source|tags?|date|time|url|notes?|comments?|context|"
+    r"(.*_)?(id|index|idx|no|nr|number|category|type|topic|difficulty|level|split|source|tags?|date|time|url|notes?|comments?|context|"
     r"latency\w*|tokens?|cost|score|model_name|language|domain|subject)s?",
     re.IGNORECASE,
 )
@@ -484,7 +484,7 @@ def guess_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     if reference is None:
         return {}
     question = _find_column([name for name in columns if name != reference], "input")
-    rest = [name for name in columns if name not in (reference, question) and not _NO_CANDIDATE.fullmatch(_fold_name(name))]
+    rest = [name for name in columns if name not in (reference, question) and not is_label(name)]
     similar = [name for name in rest if _is_like_candidate(name) or _share_of_equal(columns[name], columns[reference]) >= _MOSTLY_EQUAL]
     stems = {_stem(name) for name in similar}
     similar = [name for name in rest if name in similar or _stem(name) in stems]
@@ -508,6 +508,11 @@ def _stem(name: str) -> str:
 
 def _fold_name(name: str) -> str:
     return re.sub(r"[\s-]+", "_", str(name).strip()).casefold()
+
+
+def is_label(name: str) -> bool:
+    """Whether a column of this name numbers or describes the rows: it contains neither questions nor answers."""
+    return _NO_CANDIDATE.fullmatch(_fold_name(name)) is not None
 
 
 def _share_of_equal(cells: Sequence[Any], reference: Sequence[Any]) -> float:

@@ -108,6 +108,24 @@ def test_what_a_parameter_changes(
 
 
 @pytest.mark.parametrize(
+    ("header", "delimiter", "hint"),
+    [
+        ("a,b", ";", "is the delimiter a comma? fields must be separated by semicolons"),
+        ("a;b", "^", "is the delimiter a semicolon? fields must be separated by '^'"),
+        ("a;b", ",", "is the delimiter a semicolon? fields must be separated by commas"),
+        ("a;b", ";", ""),
+    ],
+)
+def test_the_delimiter_of_the_check_is_named(header: str, delimiter: str, hint: str) -> None:
+    """A wrong table of one column whose name contains another delimiter than the check's is said to be written with that one."""
+    answer, gold = (Table(header=names, columns=((cell,),) * len(names), n_rows=1) for names, cell in (((header,), "x"), (("a", "b"), "1")))
+    one, several = SCORERS.load("table_match"), SCORERS.load("tables_match")
+    for score in (one.score(answer, gold=gold, delimiter=delimiter), several.score([answer], gold=[gold], delimiter=delimiter)):
+        assert score.strict_reason.endswith(hint and f"'{header}' is one column: {hint}")
+        assert ("one column:" in score.strict_reason) is bool(hint)
+
+
+@pytest.mark.parametrize(
     ("cell", "gold", "options"),
     [("6", "5", {"abs_tol": 1}), ("105", "100", {"rel_tol": 0.05}), ("17.5%", "0.175", {"percentage": True})],
 )

@@ -420,6 +420,7 @@ suite create s2 --from latin.csv --scorer f1 | not UTF-8, first in line 2
 empty.csv | cannot tell what empty.csv is: it is empty
 text.parquet | its name ends in .parquet, but it is no Parquet file
 nohead.csv | without a known column | suite try nohead.csv
+nr.csv | without a known column | suite try nr.csv --input Frage --reference Antwort --candidate Modell
 a.csv | is one table, without a known column | evalsuite explain RIGHT.csv a.csv
 cut.jsonl | line 2 is not valid JSON: it ends early, as if it was cut
 suite create s2 --from cut.jsonl --scorer f1 | cut.jsonl:2: not valid JSON: it ends early, as if it was cut
@@ -603,6 +604,7 @@ FILES_OF_PLACE: dict[str, str | bytes] = {
     "qa.csv": QA,
     "latin.csv": "question,reference,small\nÜber?,ä,ä\n".encode("cp1252"),
     "nohead.csv": "Capital of France?,Paris,Paris\nCapital of Italy?,Rome,Rome\n",
+    "nr.csv": "Nr,Frage,Antwort,Modell\n1,Hauptstadt?,Rom,Rom\n",
     "empty.csv": "",
     "cut.jsonl": '{"input": "q", "reference_output": "a"}\n{"input": "q2", "refer',
     "cut.json": '{"results": {"version": 3, "resul',

@@ -18,6 +18,7 @@ from evalsuite.compare.strict_columns import place
 from evalsuite.compare.values import find_numbers, read_number
 from evalsuite.core.registry import Scorer
 from evalsuite.core.types import Fault, Result, Rule, Table
+from evalsuite.readers.csv_dialect import DEFAULT, Dialect
 from evalsuite.readers.duckdb_tables import quoted_name
 
 MOST_ROWS: Final = 50
@@ -262,16 +263,20 @@ def _cut_text(text: str, longest: int = LONGEST_CELL) -> str:
 
 
 _DECIMALS: Final[dict[Rule, int]] = {"official": 2, "strict": 6}
+# Encodings that DuckDB reads without an extension.
+_ENCODINGS: Final = {"utf-8", "utf-16", "latin-1"}
 
 
-def table_sql(pair: TablePair, *, gold: Path, prediction: Path, rules: Rule) -> str:
+def table_sql(pair: TablePair, *, gold: Path, prediction: Path, rules: Rule, dialects: tuple[Dialect, Dialect] = (DEFAULT, DEFAULT)) -> str:
     """Return one statement (after two ATTACH for databases) for the rows that only one side has, by `EXCEPT ALL`; empty if none fits.
 
     Columns are the needed ones that have a partner. Numbers are rounded (to 2 decimals, 6 for the strict rules) to show what matters; the
-    scorer's own tolerance decides. If order counts and some rows only stand in another place, all are numbered.
+    scorer's own tolerance decides. If order counts and some rows only stand in another place, all are numbered. CSV files are read as
+    `dialects` (gold's, the answer's) says.
     """
     a = pair.align(rules)
-    if a is None or prediction.suffix in (".bz2", ".xz") or gold.suffix in (".bz2", ".xz"):
+    unread = {".bz2", ".xz"} & {prediction.suffix, gold.suffix} or {one.encoding.lower() for one in dialects} - _ENCODINGS
+    if a is None or (unread and not pair.gold.types):
         return ""
     columns = [(j, k) for j, k in enumerate(a.partners) if k is not None][:50]
     if not columns or not (a.ordered or _n_different(a)):
@@ -280,13 +285,14 @@ def table_sql(pair: TablePair, *, gold: Path, prediction: Path, rules: Rule) -> 
     names = ", ".join(f"c{n}" for n in range(1, len(columns) + 1))
     native = a.native
     sides = []
-    for side, path, table, places in (
-        ("gold", gold, pair.gold, [a.needed[j] for j, _ in columns]),
-        ("prediction", prediction, pair.prediction, [k for _, k in columns]),
+    for side, path, table, places, dialect in (
+        ("gold", gold, pair.gold, [a.needed[j] for j, _ in columns], dialects[0]),
+        ("prediction", prediction, pair.prediction, [k for _, k in columns], dialects[1]),
     ):
-        source = _source(side, path, pair.name, len(table.columns), native=native)
+        source = _source(side, path, pair.name, len(table.columns), dialect, native=native)
         cells = ", ".join(
-            f"{_compared_value(a, j, n, native)} AS c{i}" for i, ((j, _), n) in enumerate(zip(columns, places, strict=True), start=1)
+            f"{_compared_value(a, j, n, native, dialect.decimal)} AS c{i}"
+            for i, ((j, _), n) in enumerate(zip(columns, places, strict=True), start=1)
         )
         number = "row_number() OVER () AS row, " if numbered else ""
         sides.append(f"{side} AS (SELECT {number}{cells} FROM {source})")
@@ -314,18 +320,23 @@ def _n_different(a: Alignment) -> int:
     return a.n_wrong + len(a.missing) + len(a.extra)
 
 
-def _source(side: str, path: Path, name: str, n_columns: int, *, native: bool) -> str:
+def _source(side: str, path: Path, name: str, n_columns: int, dialect: Dialect, *, native: bool) -> str:
     """Return a table as the statement names it, its columns x0, x1 ...: one of an attached database, or a CSV file."""
     columns = [f"x{i}" for i in range(n_columns)]
     if native:
         return f"{side}_file.main.{quoted_name(name)} AS t({', '.join(columns)})"
-    return f"read_csv({_sql_text(str(path))}, header = true, all_varchar = true, names = [{', '.join(map(_sql_text, columns))}])"
+    options = {"delim": dialect.delimiter.replace("\t", r"\t"), "quote": '"'}
+    options |= {"encoding": dialect.encoding} if dialect.encoding != DEFAULT.encoding else {}
+    written = ", ".join(f"{key} = {_sql_text(value)}" for key, value in options.items())
+    names = ", ".join(map(_sql_text, columns))
+    return f"read_csv({_sql_text(str(path))}, {written}, header = true, all_varchar = true, names = [{names}])"
 
 
-def _compared_value(a: Alignment, j: int, column: int, native: bool) -> str:
+def _compared_value(a: Alignment, j: int, column: int, native: bool, decimal: str) -> str:
     """Return one column as the statement compares it: numbers rounded, if that shows all that differ, else text."""
     if _is_shown_by_rounding(a, j):
-        return f"round(TRY_CAST(x{column} AS DOUBLE), {_DECIMALS[a.rules]})"
+        number = f"x{column}" if decimal == DEFAULT.decimal else f"replace(x{column}, {_sql_text(decimal)}, '.')"
+        return f"round(TRY_CAST({number} AS DOUBLE), {_DECIMALS[a.rules]})"
     return f"CAST(x{column} AS VARCHAR)" if native else f"nullif(x{column}, '')"
 
 

@@ -23,7 +23,7 @@ from evalsuite.core.errors import UsageError, count_words, did_you_mean
 from evalsuite.core.scores import Table
 from evalsuite.readers.json_text import read_tree
 from evalsuite.readers.limits import DEFAULT_LIMITS
-from evalsuite.readers.load_table import as_texts, ending_of, load_table
+from evalsuite.readers.load_table import as_texts, dialect_of, ending_of, load_table
 from evalsuite.readers.paths import open_trusted
 from evalsuite.scorers import SCORERS
 from evalsuite.trees import evaluate, infer_schema
@@ -96,7 +96,9 @@ def _tables(files: Sequence[Path], sides: Sequence[Table], key: Sequence[str], *
         columns_only_in_prediction=lone[1],
         paired_by=paired_by,
         difference=table_difference(pair, "strict", aligned=aligned) if cells_differ else {},
-        sql=table_sql(pair, gold=files[0], prediction=files[1], rules="strict") if readable else "",
+        sql=table_sql(pair, gold=files[0], prediction=files[1], rules="strict", dialects=(dialect_of(files[0]), dialect_of(files[1])))
+        if readable
+        else "",
     )
 
 

@@ -23,6 +23,7 @@ from evalsuite.core.status import failing_rule, redact_evidence, shows
 from evalsuite.core.types import Check, Fault, Gold, Result, Rule, Table, Task
 from evalsuite.gold.layouts import read_gold
 from evalsuite.gold.suite_yaml import names_class
+from evalsuite.readers.csv_dialect import Dialect
 from evalsuite.readers.gold_files import gold_hash, gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot
@@ -230,6 +231,7 @@ def _statements(task: Task, check: Check, entry: Scorer, form: Any, parameters: 
         return
     gold, value = check.parameters["gold"], task.answer.value
     golds = [gold] if isinstance(gold, str) else list(gold)
+    dialect = Dialect.from_parameters(parameters)
     submitted_names = [value] if isinstance(value, str) else list(value)
     for i, pair in enumerate(table_pairs(form, parameters, reads, rules)):
         if reads == "table" and len(golds) > 1:
@@ -237,7 +239,7 @@ def _statements(task: Task, check: Check, entry: Scorer, form: Any, parameters: 
             i = next((k for k, name in enumerate(golds) if name == pair.gold.name), i)
         gold_file = _place(task.gold_folder, task, golds[i if reads != "database" else 0])
         prediction_file = _place(task.submission_folder, task, submitted_names[i if reads == "tables" else 0])
-        yield table_sql(pair, gold=gold_file, prediction=prediction_file, rules=rules)
+        yield table_sql(pair, gold=gold_file, prediction=prediction_file, rules=rules, dialects=(dialect, dialect))
 
 
 def _place(folder: Path, task: Task, name: str) -> Path:

@@ -40,6 +40,7 @@ from evalsuite.core.types import Check, Problem
 from evalsuite.gold.errata import ERRATA_FILE, read_errata
 from evalsuite.gold.layouts import read_gold
 from evalsuite.gold.spec import GOLD_QUERY
+from evalsuite.readers.csv_dialect import Dialect
 from evalsuite.readers.csv_table import csv_rows
 from evalsuite.readers.gold_files import SUITE_FILE, find_spec, is_bytecode
 from evalsuite.readers.json_text import Obj
@@ -165,8 +166,9 @@ def find_odd_rows(table: GoldTable) -> Iterator[LintFinding]:
     """Lines that are longer or shorter than the header, and blank lines: the reader shifts or skips them."""
     if not table.is_csv:
         return
-    if other := other_delimiter(table.table.header):
-        yield table.finding("odd-delimiter", other, hint="save the table with commas between the fields")
+    if other := other_delimiter(table.table.header, Dialect.from_parameters(table.spot.check.parameters).delimiter):
+        hint = 'write gold and answers with that delimiter, or set the parameter "delimiter" of the check'
+        yield table.finding("odd-delimiter", other, hint=hint)
     if table.table.ragged_line is not None:
         n_read = count_words(len(table.table.header), "field")
         message = f"line {table.table.ragged_line} has more fields than the header, so only its last {n_read} can be read"

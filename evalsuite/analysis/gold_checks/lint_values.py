@@ -522,12 +522,13 @@ def find_mixed_columns(table: GoldTable) -> Iterator[LintFinding]:
         formatted = [
             cell for cell in cells if is_written_form(cell.strip()) or isinstance(read_cell(cell.strip(), percentage=True), Percent)
         ]
-        if cells and len(formatted) == len(cells):
+        n_numbers = len(_numbers(cells))
+        is_mostly = n_numbers >= _MOSTLY * len(cells)
+        if formatted and not is_mostly and len(formatted) + n_numbers >= len(cells):
             message = f"{table.column(index)} contains formatted numbers such as {formatted[0]!r}, which the official rules compare as text"
             yield table.finding("formatted-numbers", message, hint="write plain numbers")
             continue
-        n_numbers = len(_numbers(cells))
-        if _MOSTLY * len(cells) <= n_numbers < len(cells) and len(cells) >= 3:
+        if is_mostly and n_numbers < len(cells) >= 3:
             odd = next(cell for cell in cells if not isinstance(_read(cell), int | Number))
             message = f"{table.column(index)} contains numbers and {odd!r}: the official rules compare the whole column as text"
             yield table.finding("mixed-column", message, hint="leave the cell empty, or replace it by a number")

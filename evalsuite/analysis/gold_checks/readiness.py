@@ -345,7 +345,7 @@ def fault_and_note(
         if error.is_of_machine:
             raise
         return (error.fault.code, error.fault.detail), ""
-    note = other_delimiter(read.header) if isinstance(read, Table | UnreadTable) else ""
+    note = other_delimiter(read.header, dialect.delimiter) if isinstance(read, Table | UnreadTable) else ""
     fault = next((table for table in read.values() if isinstance(table, Fault)), None) if form == "database" else None
     views = [name for name, table in read.items() if isinstance(table, Table) and table.is_view] if form == "database" else []
     if fault is None and views and not takes_views:

@@ -10,6 +10,7 @@ from evalsuite.analysis.causes.table_alignment import TablePair
 from evalsuite.analysis.explain.difference import difference, judge_difference, table_sql, text_difference
 from evalsuite.compare.strict_columns import Terms
 from evalsuite.core.types import Result, Table
+from evalsuite.readers.csv_dialect import DEFAULT, Dialect
 from evalsuite.reports.explain_documents import difference_lines
 from evalsuite.scorers import SCORERS
 
@@ -150,6 +151,22 @@ def test_the_statement_hides_no_number(golds: list[str], answers: list[str], n: 
     pair = TablePair(sides[1], sides[0], (), False, terms=Terms(abs_tol=0.0, rel_tol=1e-9))
     sql = table_sql(pair, gold=tmp_path / "g.csv", prediction=tmp_path / "p.csv", rules="strict")
     assert len(duckdb.sql(sql).fetchall()) == n
+
+
+@pytest.mark.parametrize(("delimiter", "decimal", "encoding"), [(";", ",", "latin-1"), ("\t", ".", "utf-8"), (",", ".", "utf-16")])
+def test_the_statement_reads_the_dialect(delimiter: str, decimal: str, encoding: str, tmp_path: Path) -> None:
+    """The files are read as the check reads them; for an encoding that DuckDB may lack there is no statement."""
+    import duckdb
+
+    dialect = Dialect(delimiter, encoding, decimal)
+    sides = [Table(header=("k", "v"), columns=(["é", "b"], cells), n_rows=2) for cells in (["700.10", "2.0"], ["700.50", "2"])]
+    for side, name in zip(sides, ("g.csv", "p.csv"), strict=True):
+        rows = [["k", "v"], *([key, cell.replace(".", decimal)] for key, cell in zip(*side.columns, strict=True))]
+        (tmp_path / name).write_text("".join(delimiter.join(row) + "\n" for row in rows), encoding=encoding)
+    pair, files = TablePair(sides[1], sides[0], (), False), {"gold": tmp_path / "g.csv", "prediction": tmp_path / "p.csv"}
+    rows = duckdb.sql(table_sql(pair, **files, rules="strict", dialects=(dialect, dialect))).fetchall()
+    assert rows == [("only in gold", "é", 700.1), ("only in prediction", "é", 700.5)]
+    assert table_sql(pair, **files, rules="strict", dialects=(DEFAULT, Dialect(encoding="cp1252"))) == ""
 
 
 def test_the_statement_numbers_rows_that_others_hide(tmp_path: Path) -> None:

@@ -188,6 +188,7 @@ PLANTED: list[tuple[str, Plant, str]] = [
     ("two equal alternatives", lambda m: m.files.update({"c2/b.csv": m.files["c2/a.csv"]}), "equal-alternatives"),
     # rows and columns
     ("fields parted by semicolons", cities("city;visits\nOslo;1\nRome;2\n"), "odd-delimiter"),
+    ("commas where the check has semicolons", table(delimiter=";"), "odd-delimiter"),
     ("rows longer than the header", cities("city,visits\nOslo,1,x\nRome,2,y\n"), "ragged-row"),
     ("a row shorter than the header", cities("city,visits\nOslo,1\nRome\n"), "short-row"),
     ("a blank line", cities("city,visits\nOslo,1\n\nRome,2\n"), "blank-line"),
@@ -209,6 +210,7 @@ PLANTED: list[tuple[str, Plant, str]] = [
     ("a space round a cell", cities("city,visits\nOslo ,3\nRome,4\n"), "padded-cells"),
     ("numbers and a word", cities("city,visits\n" + "".join(f"c{i},{i}\n" for i in range(9)) + "x,unknown\n"), "mixed-column"),
     ("formatted numbers", cities('city,visits\nOslo,"1,250"\nRome,"3,400"\n'), "formatted-numbers"),
+    ("formatted numbers beside plain ones", cities('city,visits\nOslo,"1,250"\nRome,340\nKyiv,"1,340"\n'), "formatted-numbers"),
     ("leading zeros", cities("code,city\n0150,Oslo\n0184,Rome\n"), "leading-zeros"),
     ("shares that the tolerance blurs", cities("city,share\nOslo,0.501\nRome,0.505\n"), "values-in-tolerance"),
     ("a value near 0", cities("city,share\nOslo,0.004\nRome,0.7\n"), "value-near-zero"),
