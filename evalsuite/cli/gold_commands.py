@@ -121,10 +121,10 @@ def gold_review(
 ) -> int:
     """Review possibly wrong gold, the most likely first; one key writes an entry to gold.errata.yaml.
 
-    Keys: w the gold is wrong (waive it), r it is right, s skip, q quit.
+    Keys: w the gold is wrong (waive it), r it is right (not asked again unless it changes), s skip, q quit.
     """
     from evalsuite.analysis.gold_checks.suspects import suspects
-    from evalsuite.gold.errata import ERRATA_FILE, read_errata
+    from evalsuite.gold.errata import ERRATA_FILE, keep_right, read_errata, reviewed_right
     from evalsuite.reports import check_writable
 
     if not evidence.startswith(("http://", "https://")):
@@ -140,7 +140,7 @@ def gold_review(
     file = read.folder / ERRATA_FILE
     check_writable(file)
     errata = read_errata(read)
-    done = {entry.id for entry in errata.entries} if errata is not None else set()
+    done = reviewed_right(read) | ({entry.id for entry in errata.entries} if errata is not None else set())
     by_worth = sorted(report.suspects, key=lambda suspect: (-suspect.worth, suspect.instance_id))
     to_review = [suspect for suspect in by_worth if suspect.instance_id not in done][:most]
     n_written = 0
@@ -153,10 +153,11 @@ def gold_review(
         key = _read_key("   gold is [w]rong, [r]ight, [s]kip, [q]uit: ", "wrsq")
         if key == "q":
             break
+        if key == "r":
+            keep_right(read, suspect.instance_id, author)
         if key == "w":
             reason = "; ".join(suspect.reasons) or f"P(gold is wrong) = {suspect.p_wrong:.2f}"
-            fields = {"author": author, "reason": reason, "evidence": evidence}
-            is_new = _append_erratum(read, suspect.instance_id, fields)
+            is_new = _append_erratum(read, suspect.instance_id, {"author": author, "reason": reason, "evidence": evidence})
             n_written += is_new
             print(f"   {'written to' if is_new else 'another review has written it to'} {clean(str(file))}")
     print(f"{n_written} entr{'y' if n_written == 1 else 'ies'} written, of {len(to_review)} instances to look at")

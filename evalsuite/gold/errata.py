@@ -8,6 +8,8 @@
       evidence: https://example.org/issues/12
       expires: 2027-06-30
 
+`.errata/reviewed.jsonl` keeps which gold a review found right; it is no part of the errata.
+
 Files named in a patch are in `.errata/<id>/`, or among gold's own. An entry applies to the gold it was written for: it is stale if its gold
 has changed, and expired after its last day; neither is applied.
 """
@@ -20,7 +22,8 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import FaultError, GoldError, did_you_mean
+from evalsuite.core.disk_cache import append_whole
+from evalsuite.core.errors import FaultError, GoldError, did_you_mean, write_error
 from evalsuite.core.types import Check, Gold, GoldInstance
 from evalsuite.gold.spec import MOST_COMPARED, check_of, with_further_scorers
 from evalsuite.gold.suite_yaml import yaml_nodes
@@ -29,6 +32,7 @@ from evalsuite.readers.paths import FromRoot, Inode, resolve_in_side
 
 ERRATA_FILE: Final = "gold.errata.yaml"
 ERRATA_FOLDER: Final = ".errata"
+REVIEWED_FILE: Final = f"{ERRATA_FOLDER}/reviewed.jsonl"
 ACTIONS: Final = ("waive", "patch", "evaluation")
 TEXTS: Final = ("author", "reason", "evidence")
 KEYS: Final = ("id", "gold", *ACTIONS, *TEXTS, "expires")
@@ -108,7 +112,38 @@ def read_errata(gold: Gold, *, day: date | None = None) -> Errata | None:
         entries[entry.id] = entry
     files = [file, *sorted(place for place in (folder / ERRATA_FOLDER).rglob("*") if place.is_file())]
     inodes = frozenset((state.st_dev, state.st_ino) for state in map(Path.stat, files))
+    # What a review found right corrects nothing.
+    files = [place for place in files if place != folder / REVIEWED_FILE]
     return Errata(entries=tuple(entries.values()), day=day, hash=_hash_of(files, folder), inodes=inodes)
+
+
+def reviewed_right(gold: Gold) -> set[str]:
+    """Return the instances whose gold a review found right, if it has not changed since. Raises `GoldError` for a damaged line."""
+    file = gold.spec_file.parent / REVIEWED_FILE
+    lines = file.read_bytes().splitlines() if file.is_file() else []
+    then: dict[str, set[str]] = {}
+    for number, line in enumerate(lines, start=1):
+        try:
+            entry = json.loads(line)
+            then.setdefault(entry["id"], set()).add(entry["gold"])
+        except (ValueError, TypeError, KeyError):
+            hint = "remove the line; the instance is then shown again"
+            raise GoldError(f"{file}:{number}: not an entry of `gold review` with id and gold", hint=hint) from None
+    reviewed = [instance for instance in gold.instances if instance.instance_id in then]
+    return {instance.instance_id for instance in reviewed if instance_hash(gold, instance) in then[instance.instance_id]}
+
+
+def keep_right(gold: Gold, instance_id: str, author: str) -> None:
+    """Append to the reviewed instances one whose gold is right as it is now. Raises `OutputError`."""
+    (instance,) = (instance for instance in gold.instances if instance.instance_id == instance_id)
+    day = datetime.now(UTC).date().isoformat()
+    entry = {"id": instance_id, "gold": instance_hash(gold, instance), "author": author, "day": day}
+    file = gold.spec_file.parent / REVIEWED_FILE
+    try:
+        file.parent.mkdir(exist_ok=True)
+        append_whole(file, (json.dumps(entry) + "\n").encode())
+    except OSError as error:
+        raise write_error(file, error) from error
 
 
 def instance_hash(gold: Gold, instance: GoldInstance) -> str:
