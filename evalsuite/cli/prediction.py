@@ -370,7 +370,7 @@ def _forms(text: str, annotation: Any, *, as_list: bool = False) -> list[Any]:
     values: list[Any] = [text]
     is_json, value = _parse_json(text)
     # Quotes mark the text "17"; if no number is accepted they are part of the text.
-    if is_json and (not isinstance(value, str) or fits(0, annotation)):
+    if is_json and (not isinstance(value, str) or fits(0, annotation, is_bounded=False)):
         values.insert(0, value)
     forms: list[Any] = []
     for value in values:

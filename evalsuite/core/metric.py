@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, get_args, get_o
 from evalsuite.core.dataclasses import dataclass, fields
 from evalsuite.core.dataclasses import field as option
 from evalsuite.core.errors import EvalsuiteError, FaultError, MissingExtraError, count_words, did_you_mean
+from evalsuite.core.registry import fits, readable
 from evalsuite.core.scores import Fault, Reads, Score
 from evalsuite.core.version import __version__
 
@@ -128,11 +129,15 @@ class Metric(ABC):
     field: str | None = option(default=None, metadata=IN_PYTHON)
 
     def __post_init__(self) -> None:
-        """Raise `MetricError` if an option has a value outside its listed choices."""
+        """Raise `MetricError` if an option has a value outside its listed choices or its bounds."""
         for name, choices in _choices(type(self)).items():
             if (value := getattr(self, name)) not in choices:
                 hint = did_you_mean(str(value), map(str, choices))
                 raise MetricError(f"{self.name}: {name} cannot be {value!r}", code="bad_option", hint=hint)
+        for name, annotation in _bounded(type(self)).items():
+            if not fits(value := getattr(self, name), annotation):
+                message = f"{self.name}: {name} must be {readable(annotation)}, found {value!r:.60}"
+                raise MetricError(message, code="bad_option")
 
     @abstractmethod
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
@@ -335,6 +340,13 @@ def best(measures: Sequence[Measure], key: Sequence[float] | None = None) -> Mea
 def _choices(kind: type[Metric]) -> dict[str, tuple[Any, ...]]:
     hints = get_type_hints(kind)
     return {f.name: get_args(hints[f.name]) for f in fields(kind) if get_origin(hints[f.name]) is Literal}
+
+
+@cache
+def _bounded(kind: type[Metric]) -> dict[str, Any]:
+    """Return the types of the options with bounds."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {f.name: hints[f.name] for f in fields(kind) if "Within(" in str(hints[f.name])}
 
 
 def _option_in_words(value: Any) -> str:

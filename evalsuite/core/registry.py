@@ -26,7 +26,7 @@ from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import file_digest
 from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError, count_words, did_you_mean
 from evalsuite.core.import_ref import ImportRef, LazyModule
-from evalsuite.core.scores import BROKEN_RECORD, Problem, Reads, Score
+from evalsuite.core.scores import BROKEN_RECORD, Problem, Reads, Score, Within
 
 hashlib, inspect = LazyModule("hashlib"), LazyModule("inspect")
 NO_DEFAULT: Any = object()
@@ -171,7 +171,7 @@ class Parameter:
 
 @lru_cache(maxsize=_MOST_FUNCTIONS)
 def _keyword_parameters(function: Callable[..., Score]) -> dict[str, Parameter]:
-    hints = typing.get_type_hints(function)
+    hints = typing.get_type_hints(function, include_extras=True)
     if hasattr(function, "__signature__") or hasattr(function, "__wrapped__") or not hasattr(function, "__code__"):
         of_all = inspect.signature(function).parameters.items()
         defaults = {name: parameter.default for name, parameter in of_all if parameter.kind is parameter.KEYWORD_ONLY}
@@ -221,7 +221,8 @@ def check_parameters(entry: Scorer, parameters: Mapping[str, Any], *, where: str
             )
         elif not fits(value, annotation := type_in_gold(entry, key)):
             expected = readable(annotation)
-            message = f"parameter {key!r} of {entry.name} must be {expected}, found {type(value).__name__}"
+            found = f"{value!r:.60}" if fits(value, annotation, is_bounded=False) else type(value).__name__
+            message = f"parameter {key!r} of {entry.name} must be {expected}, found {found}"
             problems.append(Problem(code="BAD_SPEC", message=message, where=where))
         else:
             usable[key] = value
@@ -240,13 +241,13 @@ def type_in_gold(entry: Scorer, key: str) -> Any:
     return entry.parameters[key].annotation
 
 
-def fits(value: object, annotation: Any) -> bool:
-    """Return whether a JSON value is of the annotated type. A bool is not a number, and an int fits float."""
-    return _type_check(annotation)(value)
+def fits(value: object, annotation: Any, *, is_bounded: bool = True) -> bool:
+    """Return whether a JSON value is of the annotated type. A bool is no number, an int fits float. `Within` counts if `is_bounded`."""
+    return _type_check(annotation, is_bounded)(value)
 
 
 @cache
-def _type_check(annotation: Any) -> Callable[[Any], bool]:
+def _type_check(annotation: Any, is_bounded: bool) -> Callable[[Any], bool]:
     """Return a type check for an annotation. Cached, because it runs for every parameter of 100,000 checks."""
     if annotation is Any or annotation is object:
         return lambda _: True
@@ -255,14 +256,17 @@ def _type_check(annotation: Any) -> Callable[[Any], bool]:
     origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is Literal:
         return lambda value: value in parts
+    if isinstance(ends := getattr(annotation, "__metadata__", (None,))[0], Within):
+        number = _type_check(parts[0], is_bounded)
+        return lambda value: number(value) and (not is_bounded or ends.holds(value))
     if origin in (typing.Union, types.UnionType):
-        ways = list(map(_type_check, parts))
+        ways = [_type_check(part, is_bounded) for part in parts]
         return lambda value: any(way(value) for way in ways)
     if origin in (list, Sequence, tuple):
-        inner = _type_check(parts[0])
+        inner = _type_check(parts[0], is_bounded)
         return lambda value: isinstance(value, list | tuple) and all(map(inner, value))
     if origin in (dict, Mapping):
-        inner = _type_check(parts[1])
+        inner = _type_check(parts[1], is_bounded)
         return lambda value: isinstance(value, Mapping) and all(map(inner, value.values()))
     if annotation in (float, int):
         numbers = (int, float) if annotation is float else int
@@ -300,6 +304,8 @@ def readable(annotation: Any) -> str:
         return f"list of {readable(typing.get_args(annotation)[0])}"
     if origin in (dict, Mapping):
         return f"object of {readable(typing.get_args(annotation)[1])}"
+    if isinstance(ends := getattr(annotation, "__metadata__", (None,))[0], Within):
+        return f"{readable(typing.get_args(annotation)[0])} {ends}"
     plain = {str: "text", int: "integer", float: "number", bool: "true or false", type(None): "null", Any: "anything"}
     return plain.get(annotation, getattr(annotation, "__name__", str(annotation)))
 

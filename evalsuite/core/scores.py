@@ -1,7 +1,8 @@
 """Types of scoring one answer, as frozen dataclasses: what a scorer gets and returns. They import nothing else of evalsuite."""
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from evalsuite.core.dataclasses import dataclass, field
 
@@ -20,6 +21,25 @@ METADATA = "results_metadata.jsonl"
 METADATA_ARRAY = "results_metadata.json"
 # The only key of an object that replaces an unreadable record of an answer: {"line", "cause"}, and "repaired" if it can be repaired.
 BROKEN_RECORD = "x-eval-broken"
+
+
+class Within(NamedTuple):
+    """The ends of a number, as metadata of a type: `Annotated[float, Within(0, 1)]`. NaN and infinity are outside."""
+
+    low: float
+    high: float = math.inf
+
+    def __str__(self) -> str:
+        """Return the ends in words: `of at least 0`, `from 0 to 1`."""
+        return f"of at least {self.low:g}" if self.high == math.inf else f"from {self.low:g} to {self.high:.12g}"
+
+    def holds(self, value: float) -> bool:
+        """Return whether the number is finite and within the ends, which are included."""
+        return self.low <= value <= self.high and value != math.inf
+
+
+Distance = Annotated[float, Within(0)]
+"""An allowed difference."""
 
 
 def reaches(score: float, gate: float) -> bool:

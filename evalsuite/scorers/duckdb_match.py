@@ -8,7 +8,7 @@ from evalsuite.compare.official_cells import Reference
 from evalsuite.compare.table_parameters import Labels, fold_name, list_problem, needs_quotes
 from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.registry import scorer
-from evalsuite.core.scores import Fault, Problem, Score, Table
+from evalsuite.core.scores import Distance, Fault, Problem, Score, Table
 from evalsuite.scorers.table_match import OFFICIAL_ONLY
 
 _A_VIEW = Fault(code="NOT_A_TABLE", detail="found a view, expected a table: today's reference (dbt) and strict read it")
@@ -38,8 +38,8 @@ def duckdb_match(
     condition_tabs: list[str] | None = None,
     condition_cols: list[list[int]] | None = None,
     ignore_orders: list[bool] | None = None,
-    abs_tol: float | dict[str, float] | None = None,
-    rel_tol: float | dict[str, float] | None = None,
+    abs_tol: Distance | dict[str, Distance] | None = None,
+    rel_tol: Distance | dict[str, Distance] | None = None,
     labels: Labels = "judge",
     reference: Reference = "original",
 ) -> Score:

@@ -12,7 +12,7 @@ from evalsuite.compare.table_parameters import Labels, is_bare, list_problem, ne
 from evalsuite.core.errors import count_words
 from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.registry import scorer
-from evalsuite.core.scores import Fault, Problem, Rule, Score, Table
+from evalsuite.core.scores import Distance, Fault, Problem, Rule, Score, Table
 from evalsuite.readers.csv_dialect import Dialect
 
 OFFICIAL_ONLY: frozenset[Rule] = frozenset({"official"})
@@ -74,8 +74,8 @@ def table_match(
     condition_cols: Sequence[int | list[int] | None] | int | None = (),
     ignore_order: bool | list[bool] = False,
     order_by: Sequence[int | list[int]] = (),
-    abs_tol: float | dict[str, float] | None = None,
-    rel_tol: float | dict[str, float] | None = None,
+    abs_tol: Distance | dict[str, Distance] | None = None,
+    rel_tol: Distance | dict[str, Distance] | None = None,
     percentage: bool = False,
     labels: Labels = "judge",
     reference: Reference = "original",
@@ -153,8 +153,8 @@ def tables_match(
     gold: Sequence[Table | Fault],
     condition_cols: list[list[int]] | None = None,
     ignore_orders: list[bool] | None = None,
-    abs_tol: float | dict[str, float] | None = None,
-    rel_tol: float | dict[str, float] | None = None,
+    abs_tol: Distance | dict[str, Distance] | None = None,
+    rel_tol: Distance | dict[str, Distance] | None = None,
     percentage: bool = False,
     labels: Labels = "judge",
     reference: Reference = "original",

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from evalsuite.compare.answer_messages import EXCLUDED
 from evalsuite.core.import_ref import LazyModule
 from evalsuite.core.registry import scorer
-from evalsuite.core.scores import Problem, Score
+from evalsuite.core.scores import Distance, Problem, Score, Within
 
 if TYPE_CHECKING:
     from evalsuite.compare import answer_rules as rules
@@ -92,11 +92,11 @@ def number_match(
     *,
     gold: str | float | list[str | float],
     percentage: bool = False,
-    precision: int = 4,
+    precision: Annotated[int, Within(-308, 308)] = 4,
     conj: Literal["and", "or"] = "or",
     exclude: str | Sequence[str] = (),
-    abs_tol: float | None = None,
-    rel_tol: float | None = None,
+    abs_tol: Distance | None = None,
+    rel_tol: Distance | None = None,
 ) -> Score:
     """1 if a number in the answer is within 10**-precision of a gold (of each one with `conj: and`), else 0.
 

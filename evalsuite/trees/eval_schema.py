@@ -437,7 +437,7 @@ def _own_keys(node: SchemaNode, schema: dict[str, Any]) -> None:
     """Read the keys that the reference does not know: weight, threshold, required, optional, ignore."""
     weight, threshold = schema.get("x-eval-weight", 1.0), schema.get("x-eval-threshold")
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < 1e9:
-        raise SchemaError("x-eval-weight must be a number above 0", node.path)
+        raise SchemaError("x-eval-weight must be a number above 0, below 1e9", node.path)
     if threshold is not None and (isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold <= 1):
         raise SchemaError("x-eval-threshold must be a number above 0, at most 1", node.path)
     required, optional, ignore = (schema.get(f"x-eval-{key}", False) for key in ("required", "optional", "ignore"))

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pytest
@@ -48,6 +48,7 @@ from evalsuite.core.registry import (
     refuse_broken,
     scorer,
 )
+from evalsuite.core.scores import Within
 from evalsuite.core.types import BROKEN_RECORD, Fault, Score
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.metrics import METRICS, get_metric
@@ -66,6 +67,13 @@ TYPES: list[tuple[Any, str, list[Any], list[Any]]] = [
     (str | list[str], "text or list of text", ["x", [], ["x", "y"], ("x",)], [1, [1], ["x", None], {"x": "y"}]),
     (Sequence[int] | None, "list of integer or null", [[1, 2], None], [[1.5], [True], 1, "12"]),
     (dict[str, float], "object of number", [{}, {"a": 1}], [{"a": "1"}, [1]]),
+    (Annotated[int, Within(-1, 10**6)] | None, "integer from -1 to 1000000 or null", [-1, 10**6, None], [-2, 10**6 + 1, 0.5, True]),
+    (
+        dict[str, Annotated[float, Within(0)]],
+        "object of number of at least 0",
+        [{"a": 0}],
+        [{"a": -0.1}, {"a": math.nan}, {"a": math.inf}, 1],
+    ),
     (Mapping[str, float], "object of number", [{}, {"a": 1}], [{"a": "1"}, [], "a"]),
 ]
 

@@ -226,6 +226,9 @@ def test_tables_of_a_database() -> None:
 
 COLUMNS, CSV_HINT = "[0, 2] for one gold table, [[0, 2], [1]] for a list of two", "how the CSV files of the answer and of gold are written"
 ORDERS = "one value for each gold table"
+AT_LEAST_0 = "number of at least 0 or object of number of at least 0 or null"
+BOUNDED = "parameter {!r} of {} must be {}, found {}"
+SCALE = "scale must be two numbers from -1e+300 to 1e+300, the low one first"
 NUMBERS = "numbers may be written as 17.5, '17.5', '1,234' or '17.5%'"
 # Scorer, parameters, and (message, hint, number of rules that it blocks) of the problem in them.
 PROBLEMS: list[tuple[str, dict[str, Any], tuple[str, str, int] | None]] = [
@@ -286,6 +289,36 @@ PROBLEMS: list[tuple[str, dict[str, Any], tuple[str, str, int] | None]] = [
     ("number_match", {"gold": ["17.5%", 3, "1,234"]}, None),
     ("number_match", {"gold": [1, "1"], "conj": "and"}, ("gold names a number twice; one in the answer is enough for both", "", 0)),
     ("number_match", {"gold": [1, 1]}, None),
+    (
+        "number_match",
+        {"gold": 1, "abs_tol": -1},
+        (BOUNDED.format("abs_tol", "number_match", "number of at least 0 or null", -1), "", 2),
+    ),
+    ("number_match", {"gold": 1, "abs_tol": 0, "rel_tol": 1e308, "precision": -308}, None),
+    (
+        "number_match",
+        {"gold": 1, "precision": 400},
+        (BOUNDED.format("precision", "number_match", "integer from -308 to 308", 400), "", 2),
+    ),
+    (
+        "table_match",
+        {"gold": "a", "abs_tol": {"a": float("nan")}},
+        (BOUNDED.format("abs_tol", "table_match", AT_LEAST_0, "{'a': nan}"), "", 2),
+    ),
+    ("tables_match", {"gold": ["a"], "rel_tol": float("inf")}, (BOUNDED.format("rel_tol", "tables_match", AT_LEAST_0, "inf"), "", 2)),
+    ("duckdb_match", {"gold": "a", "rel_tol": -0.1}, (BOUNDED.format("rel_tol", "duckdb_match", AT_LEAST_0, "-0.1"), "", 2)),
+    (
+        "ter",
+        {"gold": "a", "scale": [0, float("inf")]},
+        (SCALE, '"scale": [0, 100]', 2),
+    ),
+    ("bleu", {"gold": "a", "max_ngram_order": 0}, ("parameter 'max_ngram_order' of bleu must be integer from 1 to 1000, found 0", "", 2)),
+    ("composite", {"gold": "a", "parts": [{"f1": {}, "weight": 10**400}]}, ("weights must be numbers from 0 to 1e+300", "", 2)),
+    (
+        "composite",
+        {"gold": "a", "parts": [{"bleu": {"smooth_value": -1}}]},
+        ("bleu: smooth_value must be number from 0 to 1000 or null, found -1", "", 2),
+    ),
     ("sql_match", {"gold": " \0", "database": "x"}, ("gold is empty", "give gold's SQL", 2)),
     ("sql_match", {"gold": "SELECT 1", "database": ""}, ("database is empty", "the name of a folder or file below --databases", 2)),
 ]

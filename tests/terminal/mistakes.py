@@ -110,7 +110,7 @@ gold contamination gold | no file to compare with | --against FILE
 suite create x | Missing option '--from' | a CSV, TSV, JSONL, JSON, Parquet or Excel file
 check number_match --prediction 1 --gold 1 --prcision 2 | number_match has no option '--prcision' | did you mean '--precision'?
     => check number_match --prediction 1 --gold 1 --precision 2
-check number_match --prediction 1 --gold 1 --precision x | --precision of number_match must be integer, found 'x'
+check number_match --prediction 1 --gold 1 --precision x | --precision of number_match must be integer from -308 to 308, found 'x'
 check string_match --prediction a --gold a --conj xor | must be 'and' or 'or', found 'xor'
 run sub -rules strict | No such option: -r | two dashes: --rules => run sub --rules strict
 run sub —rules strict | unexpected argument '—rules' | two dashes: --rules => run sub --rules strict
@@ -239,7 +239,7 @@ check nope | unknown scorer 'nope' | for an instance add --result_dir FOLDER
 check string_match --prediction a | no gold given | evalsuite check string_match --prediction TEXT --gold TEXT
 check string_match --gold a | no prediction given
 check string_match --prediction a --gold a --explain | --explain needs a submission
-check number_match --prediction 1 --gold 1 --precision 99999999999999 -> 0
+check number_match --prediction 1 --gold 1 --precision 99999999999999 | integer from -308 to 308, found '99999999999999'
 suite create x --from questions.csv --scorer string | unknown scorer 'string' | did you mean 'string_match'?
     => suite create x --from questions.csv --scorer string_match
 suite create x --from questions.csv --scorer table_match | table_match compares files, the cases of a suite are texts
@@ -444,7 +444,7 @@ run s_utf16 | BAD_ENCODING: the text is UTF-16, not UTF-8 | save the file as UTF
 run s_latin -> 0 | results_metadata.jsonl:1: BAD_ENCODING: byte 73 of line 1 is not UTF-8
 run sub --gold g_scorer | g_scorer/toy_eval.jsonl:1: unknown scorer 'strng_match' | did you mean 'string_match'?
 run sub --gold g_param -> 2 | g_param/toy_eval.jsonl:1: unknown parameter 'precison' of number_match (did you mean 'precision'?)
-run sub --gold g_ptype -> 2 | parameter 'precision' of number_match must be integer, found str
+run sub --gold g_ptype -> 2 | parameter 'precision' of number_match must be integer from -308 to 308, found str
 run sub --gold g_noeval | g_noeval/toy_eval.jsonl:1: geo_001: evaluation is missing
 run sub --gold g_cut | g_cut/toy_eval.jsonl:2: not valid JSON at column 55: it ends early, as if it was cut
 run sub --gold g_dup | g_dup/toy_eval.jsonl:2: instance 'geo_001' is repeated, first on line 1

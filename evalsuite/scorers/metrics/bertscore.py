@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Protocol
 
 from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import MissingExtraError
 from evalsuite.core.import_ref import np
 from evalsuite.core.metric import IN_PYTHON, Measure, Metric, MetricError, best
+from evalsuite.core.scores import Within
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -149,7 +150,7 @@ class BertScore(Metric):
 
     model: str | None = field(default=None, metadata={"gold": str})
     layer: int = -1
-    precision_weight: float | None = 0.1
+    precision_weight: Annotated[float, Within(0, 1)] | None = 0.1
     embedder: Embedder | None = field(default=None, metadata=IN_PYTHON)
 
     def __getstate__(self) -> dict[str, Any]:

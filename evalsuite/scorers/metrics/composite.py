@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, get_args
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import count_words, did_you_mean
 from evalsuite.core.metric import Measure, Metric, MetricError, on_unit
+from evalsuite.core.plugin_calls import MOST_RAW
 
 if TYPE_CHECKING:
     from evalsuite.scorers.judge.judge import Judge
@@ -23,8 +24,8 @@ def normalise_weights(weights: Sequence[float], n: int) -> list[float]:
         raise MetricError("there is nothing to combine", code="empty")
     if len(weights) != n:
         raise MetricError(f"{count_words(n, 'part')} but {count_words(len(weights), 'weight')}", code="length")
-    if not all(weight >= 0 for weight in weights) or not math.isfinite(sum(weights)):
-        raise MetricError("weights must be finite numbers of at least 0", code="negative")
+    if not all(0 <= weight <= MOST_RAW for weight in weights):
+        raise MetricError(f"weights must be numbers from 0 to {MOST_RAW:g}", code="negative")
     total = math.fsum(weights)
     if total <= 0:
         raise MetricError("the weights sum to 0", code="zero_sum")
@@ -128,8 +129,8 @@ class Composite(Metric):
             if part.scale is None and unbounded:
                 message = f"{part.name} is unbounded and needs a scale"
                 raise MetricError(message, code="no_scale", hint="name the values that count as 0 and 1: scale: [0, 100]")
-            if part.scale is not None and not part.scale[0] < part.scale[1]:
-                raise MetricError(f"{part.name}: the scale's low must be below its high", code="no_scale")
+            if part.scale is not None and not -MOST_RAW <= part.scale[0] < part.scale[1] <= MOST_RAW:
+                raise MetricError(f"{part.name}: the scale's low must be below its high, both finite", code="no_scale")
 
     def detailed_evaluate(self, prediction: Any, reference: Any = None) -> Measure:
         """Return the composite. For each part `details.parts` has its raw value, its value on [0, 1], both weights and its details."""

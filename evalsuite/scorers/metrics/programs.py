@@ -3,16 +3,18 @@
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import describe, machine_fault
 from evalsuite.core.metric import IN_PYTHON, Measure, Metric, MetricError
 from evalsuite.core.plugin_calls import PROGRAM_BUDGET, PROGRAMS_ALLOWED
-from evalsuite.core.scores import Fault
+from evalsuite.core.scores import Fault, Within
 from evalsuite.sandbox.program_sandbox import Ended, can_sandbox_programs, run_program
 from evalsuite.stats.samples import StatsError, pass_at_k
 
+Seconds = Annotated[float, Within(0.001, 86_400)]
+Mebibytes = Annotated[int, Within(64, 1 << 20)]
 # Less time than an interpreter takes to start.
 _LEAST_SECONDS = 0.05
 
@@ -41,15 +43,9 @@ class PythonUnitTesting(Metric):
 
     name: ClassVar[str] = "python_unit_testing"
 
-    timeout_seconds: float = 3.0
-    memory_mib: int = 512
+    timeout_seconds: Seconds = 3.0
+    memory_mib: Mebibytes = 512
     allow_programs: bool = field(default=False, metadata=IN_PYTHON)
-
-    def __post_init__(self) -> None:
-        """Raise `MetricError` for limits under which nothing can run."""
-        super().__post_init__()
-        if self.timeout_seconds <= 0 or self.memory_mib < 64:
-            raise MetricError("python_unit_testing: timeout_seconds must be positive and memory_mib at least 64", code="bad_option")
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
         """Return 1.0 or 0.0, with the category, and how the first failing test ended."""
@@ -111,17 +107,10 @@ class PassAtK(Metric):
 
     name: ClassVar[str] = "pass_at_k"
 
-    k: int = 1
-    timeout_seconds: float = 3.0
-    memory_mib: int = 512
+    k: Annotated[int, Within(1, 1_000_000)] = 1
+    timeout_seconds: Seconds = 3.0
+    memory_mib: Mebibytes = 512
     allow_programs: bool = field(default=False, metadata=IN_PYTHON)
-
-    def __post_init__(self) -> None:
-        """Raise `MetricError` for an invalid k or limits under which nothing can run."""
-        super().__post_init__()
-        if self.k < 1:
-            raise MetricError("pass_at_k: k must be at least 1", code="bad_option")
-        self._make_program_test()
 
     def detailed_evaluate(self, prediction: Any, reference: Any = None) -> Measure:
         """Return the estimate for a text, a list of programs, or counts `{"n": 10, "c": 6}`, with n and c in the details."""

@@ -10,11 +10,12 @@ import math
 import re
 from collections.abc import Sequence
 from functools import cache, cached_property
-from typing import Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import MissingExtraError
 from evalsuite.core.metric import IN_PYTHON, Direction, Measure, Metric, best
+from evalsuite.core.scores import Within
 from evalsuite.scorers.metrics.bertscore import Embedder, embedder_of, greedy_match
 
 # Apostrophes of contractions are kept, all other punctuation is removed (textstat 0.7.3, remove_punctuation).
@@ -209,7 +210,7 @@ class HedgingLanguage(Metric):
     direction: ClassVar[Direction] = "lower"
     needs_reference: ClassVar[bool] = False
 
-    threshold: float = 0.5
+    threshold: Annotated[float, Within(0, 1)] = 0.5
     hedging_language: str = field(default=DISCLAIMER, metadata=IN_PYTHON)
     model: str | None = None
     layer: int = -1

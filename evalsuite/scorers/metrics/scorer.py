@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from evalsuite.core.errors import EvalsuiteError
 from evalsuite.core.metric import Metric
+from evalsuite.core.plugin_calls import MOST_RAW
 from evalsuite.core.registry import fits, scorer
 from evalsuite.core.scores import Problem, Score
 from evalsuite.scorers.metrics import METRICS, metric_from
@@ -49,8 +50,9 @@ def _scorer_of(make: Callable[..., Metric], kind: type[Metric], options: Options
         if parameters.get("gold") == []:
             yield Problem(code="BAD_SPEC", message="gold is an empty list", hint="name at least one reference")
         scale = parameters.get("scale") if unbounded else None
-        if scale is not None and not (len(scale) == 2 and scale[0] < scale[1]):
-            yield Problem(code="BAD_SPEC", message="scale must be two numbers, the low one first", hint='"scale": [0, 100]')
+        if scale is not None and not (len(scale) == 2 and -MOST_RAW <= scale[0] < scale[1] <= MOST_RAW):
+            message = f"scale must be two numbers from {-MOST_RAW:g} to {MOST_RAW:g}, the low one first"
+            yield Problem(code="BAD_SPEC", message=message, hint='"scale": [0, 100]')
         try:
             metric_of(parameters)
         except EvalsuiteError as error:
@@ -86,7 +88,7 @@ def _scorer_of(make: Callable[..., Metric], kind: type[Metric], options: Options
 
 def _options(make: Callable[..., Metric]) -> Options:
     """Return the options that a gold file may set, by name, with their types there."""
-    hints = get_type_hints(make)
+    hints = get_type_hints(make, include_extras=True)
     metadata: dict[str, Mapping[str, Any]] = {option.name: option.metadata for option in fields(make)} if isinstance(make, type) else {}
     options = {}
     for name, parameter in inspect.signature(make).parameters.items():

@@ -17,11 +17,12 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from evalsuite.compare.answer_messages import shorten
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.metric import Direction, Measure, Metric, MetricError, best
+from evalsuite.core.scores import Within
 from evalsuite.scorers.metrics.rouge import squad, unicode_tokens
 
 ASCII_SPACES: Final = " \t\n\v\f\r\0"
@@ -250,13 +251,7 @@ class JaroWinkler(Metric):
 
     name: ClassVar[str] = "jaro_winkler"
 
-    prefix_weight: float = 0.1
-
-    def __post_init__(self) -> None:
-        """Raise `MetricError` for a prefix weight outside [0, 0.25], which could give values outside [0, 1]."""
-        super().__post_init__()
-        if not 0 <= self.prefix_weight <= 0.25:
-            raise MetricError("jaro_winkler: prefix_weight must be in [0, 0.25]", code="bad_option")
+    prefix_weight: Annotated[float, Within(0, 0.25)] = 0.1
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
         """Return the similarity, with the plain Jaro value in the details."""

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
 from importlib import import_module
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import MissingExtraError
 from evalsuite.core.metric import Direction, Measure, Metric, MetricError, text_of
+from evalsuite.core.scores import Within
 
 
 def sacrebleu_metrics() -> Any:
@@ -27,6 +28,9 @@ def sacrebleu_metrics() -> Any:
         finally:
             tempfile.tempdir = None
     return import_module("sacrebleu.metrics")
+
+
+Order = Annotated[int, Within(1, 1000)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,8 +123,8 @@ class Bleu(SacreMetric):
     tokenize: Literal["13a", "none", "zh", "intl", "char", "ja-mecab", "ko-mecab"] = "13a"
     lowercase: bool = False
     smooth_method: Literal["exp", "floor", "add-k", "none"] = "exp"
-    smooth_value: float | None = None
-    max_ngram_order: int = 4
+    smooth_value: Annotated[float, Within(0, 1000)] | None = None
+    max_ngram_order: Order = 4
     effective_order: bool = True
 
     def build(self, *, corpus: bool) -> Any:
@@ -154,9 +158,9 @@ class Chrf(SacreMetric):
     name: ClassVar[str] = "chrf"
     high: ClassVar[float | None] = 100.0
 
-    char_order: int = 6
-    word_order: int = 0
-    beta: int = 2
+    char_order: Order = 6
+    word_order: Annotated[int, Within(0, 1000)] = 0
+    beta: Annotated[int, Within(0, 1000)] = 2
     lowercase: bool = False
     whitespace: bool = False
     eps_smoothing: bool = False

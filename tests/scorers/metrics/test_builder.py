@@ -85,7 +85,7 @@ def test_one_part_is_that_metric_itself() -> None:
         ({"composite": {"parts": [{"f1": {}, "scale": [1]}]}}, "two numbers"),
         ({"composite": {"parts": ["f1"], "aggregation": "mode"}}, "unknown aggregation"),
         ({"composite": {"parts": ["f1"], "on_missing": "guess"}}, "on_missing"),
-        ({"composite": {"parts": ["f1", {"bleu": {}, "weight": -1}]}}, "at least 0"),
+        ({"composite": {"parts": ["f1", {"bleu": {}, "weight": -1}]}}, "from 0"),
         ({"composite": {}}, "parts"),
     ],
 )
