@@ -307,7 +307,8 @@ class Databases:
     """The databases of one run; `close` ends everything that was started.
 
     `submission` is the submission folder, `folder` is --databases, `cache` keeps statement results. `fork_server` forks the workers that
-    run statements. Raises `UsageError` if the folder of databases does not exist.
+    run statements as long as it runs; without one, a server is started for the first statement on a file. Raises `UsageError` if the
+    folder of databases does not exist.
     """
 
     def __init__(
@@ -331,6 +332,7 @@ class Databases:
         self._cache = cache
         self._connections: Connections | None = None
         self._opened: list[QueryPool] = []
+        self._servers = contextlib.ExitStack()
         self._place: TempDir | None = None
 
     def gold_queries(
@@ -432,6 +434,7 @@ class Databases:
         """End every running statement and remove what was created for the run only."""
         for queries in self._opened:
             queries.close()
+        self._servers.close()
         if self._place is not None:
             self._place.close()
             self._place = None
@@ -454,10 +457,21 @@ class Databases:
             submission=self._submission,
             gold=self._gold.folder,
             cache=cache,
-            fork_server=self._fork_server,
+            fork_server=self._running_server,
         )
         self._opened.append(queries)
         return queries
+
+    def _running_server(self) -> "ForkServer | None":
+        """Return the fork server of all statements; None if the system cannot fork.
+
+        A run has another one for scoring, whose workers would have less memory left beside the library of a database.
+        """
+        from evalsuite.sandbox.fork_server import fork_server_for
+
+        if self._fork_server is None or not self._fork_server.alive:
+            self._fork_server = self._servers.enter_context(fork_server_for(self._submission.resolve()))
+        return self._fork_server
 
     def make_folder(self, name: str) -> Path:
         """Return a folder of that name, which is removed with the run's other temporary folders."""

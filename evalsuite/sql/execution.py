@@ -24,14 +24,12 @@ from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.disk_cache import DiskCache, file_digest
 from evalsuite.core.errors import EvalsuiteError, FaultError, MissingExtraError, error_sentence, machine_fault, reason_of, timeout_error
 from evalsuite.core.plugin_calls import failure
-from evalsuite.core.runtime import signals_blocked
 from evalsuite.core.scores import Fault, Table
 from evalsuite.sandbox.fork_server import ForkServer
 from evalsuite.sandbox.limits import Alarm, Clock, Verdict
 from evalsuite.sandbox.messages import ClosedError, reply, send
 from evalsuite.sandbox.rpc_client import RUNNING, KilledError, RpcClient
 from evalsuite.sandbox.worker_main import PROCESS
-from evalsuite.sandbox.worker_sandbox import can_fork
 from evalsuite.sql import ENGINES, is_embedded, open_session
 from evalsuite.sql.frozen_clock import reads_time
 from evalsuite.sql.query_pairs import EVALUATORS, time_ratio
@@ -335,7 +333,7 @@ class QueryOutcome:
 class QueryPool:
     """Runs statements. No worker may read the folders of gold and of the submission, except a database in them.
 
-    `fork_server` forks its workers as long as it runs; None starts one for each call of `answers` and `time_ratios`.
+    `fork_server` returns the running process that forks its workers, called before each batch of statements on files.
     """
 
     def __init__(
@@ -347,13 +345,13 @@ class QueryPool:
         submission: Path,
         gold: Path,
         cache: ResultCache | None = None,
-        fork_server: ForkServer | None = None,
+        fork_server: Callable[[], ForkServer | None],
     ) -> None:
         self._limits, self._jobs, self._isolation, self._cache = limits, jobs, isolation, cache
         self._hostile, self._hidden = submission.resolve(), [gold, submission]
         self._lock, self._here = threading.Lock(), threading.local()
+        self._running_server = fork_server
         self._fork_server: ForkServer | None = None
-        self._given_server = fork_server
         self._clients: list[RpcClient] = []
         self._sessions: list[Session] = []
         self._fingerprints: dict[str, str] = {}
@@ -403,17 +401,12 @@ class QueryPool:
             self._release()
 
     def _start(self, modules: Sequence[str]) -> None:
-        if can_fork():
-            is_given = self._given_server is not None and self._given_server.alive
-            with signals_blocked():
-                self._fork_server = self._given_server if is_given else ForkServer(self._hostile)
-            assert self._fork_server is not None
-            self._fork_server.load(modules)
+        if (server := self._running_server()) is not None:
+            server.load(modules)
+        self._fork_server = server
 
     def _release(self) -> None:
-        """Release what a call of `answers` or `time_ratios` started: another call may follow."""
-        if self._fork_server is not None and self._fork_server is not self._given_server:
-            self._fork_server.close()
+        """Forget what a call of `answers` or `time_ratios` started: another call may follow."""
         self._closed, self._here = False, threading.local()
 
     def close(self) -> None:

@@ -6,12 +6,13 @@ import sys
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
+from typing import Any
 
 import pytest
 
 from evalsuite.core.errors import FaultError, MissingExtraError, UsageError
 from evalsuite.core.runtime import extra_line
-from evalsuite.sandbox.fork_server import fork_server_for
+from evalsuite.runs.databases import Databases
 from evalsuite.sql import ENGINES, execution, open_session
 from evalsuite.sql.execution import Query, QueryPool
 from evalsuite.sql.session import Connection, QueryLimits, Written, find_name, neutral, server_gone
@@ -59,7 +60,7 @@ def test_a_server_that_disconnects_is_asked_once_more(
         raise server_gone("PostgreSQL") if fault == "gone" else FaultError("SQL_ERROR", "refused")
 
     monkeypatch.setattr(QueryPool, "_try_server", fail)
-    pool = QueryPool(limits=QueryLimits(), jobs=1, submission=tmp_path, gold=tmp_path)
+    pool = QueryPool(limits=QueryLimits(), jobs=1, submission=tmp_path, gold=tmp_path, fork_server=lambda: None)
     if closed:
         pool.close()
     query = Query(name="q", text="SELECT 1", connection=Connection(name="x", engine="postgres"), place=tmp_path / "x.csv")
@@ -77,28 +78,31 @@ def test_a_server_is_not_asked_after_the_end(closed: bool, said: str, tmp_path: 
 
     monkeypatch.setattr(execution, "open_session", lambda *_: SimpleNamespace(close=lambda: None))
     monkeypatch.setattr(execution, "write_result", fail)
-    pool = QueryPool(limits=QueryLimits(), jobs=1, submission=tmp_path, gold=tmp_path)
+    pool = QueryPool(limits=QueryLimits(), jobs=1, submission=tmp_path, gold=tmp_path, fork_server=lambda: None)
     pool._closed = closed
     with pytest.raises(FaultError, match=said):
         pool._try_server(Query(name="q", text="SELECT 1", connection=Connection(name="x", engine="postgres"), place=tmp_path / "x.csv"))
 
 
-def test_a_fork_server_that_was_given_is_used_as_long_as_it_runs(tmp_path: Path, quick_fork_servers: None) -> None:
-    """It outlives a call, and after its end the statements run all the same."""
+def test_one_fork_server_starts_the_workers_of_all_statements(tmp_path: Path, quick_fork_servers: None) -> None:
+    """It outlives the statements of a batch, and ends with the databases; after an early end the statements run all the same."""
     connection = Connection(name="x", engine="sqlite", database=str(tmp_path / "a.sqlite"))
     with contextlib.closing(sqlite3.connect(connection.database)) as database:
         database.execute("CREATE TABLE t (x)")
-    with fork_server_for() as given:
-        assert given is not None
-        pool = QueryPool(limits=QueryLimits(), jobs=1, submission=tmp_path / "sub", gold=tmp_path / "gold", fork_server=given)
-        for n, is_given in enumerate((True, True, False)):
-            if not is_given:
-                given._process.kill()
-                given._process.wait()
+    gold: Any = SimpleNamespace(folder=tmp_path / "gold")
+    used: list[Any] = []
+    with contextlib.closing(Databases(gold, tmp_path / "sub", limits={}, jobs=1, isolation="process")) as databases:
+        for n in range(3):
             query = Query(name="q", text="SELECT 7 AS n", connection=connection, place=tmp_path / f"{n}.csv")
-            assert [type(answered.outcome) for answered in pool.answers([query])] == [Written]
+            assert [type(answered.outcome) for answered in databases.queries().answers([query])] == [Written]
             assert query.place.read_text() == "n\n7\n"
-            assert ((pool._fork_server is given), given.alive) == (is_given, is_given)
+            used.append(databases._running_server())
+            if n == 1:
+                used[n]._process.kill()
+                used[n]._process.wait()
+        assert used[2].alive
+    assert used[0] is used[1] is not used[2]
+    assert not used[2].alive
 
 
 @pytest.mark.parametrize(

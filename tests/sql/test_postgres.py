@@ -142,7 +142,7 @@ def test_a_server_that_goes_away_is_nobodys_answer(postgres: Connection, tmp_pat
         stopped = threading.Event()
         killer = threading.Thread(target=end_sessions, args=(times,), daemon=True)
         killer.start()
-        queries = QueryPool(limits=LIMITS, jobs=1, submission=tmp_path, gold=tmp_path)
+        queries = QueryPool(limits=LIMITS, jobs=1, submission=tmp_path, gold=tmp_path, fork_server=lambda: None)
         try:
             ((answered),) = queries.answers([Query(name="q", text=sql, connection=postgres, place=tmp_path / "q.csv")])
         finally:
@@ -191,7 +191,7 @@ def test_a_server_that_falls_silent_is_nobodys_answer(
     answered: list[QueryOutcome] = []
     with relay(int(postgres.options["port"]), word) as port:
         silent = replace(postgres, options={**postgres.options, "port": port})
-        queries = QueryPool(limits=replace(LIMITS, seconds=1), jobs=1, submission=tmp_path, gold=tmp_path)
+        queries = QueryPool(limits=replace(LIMITS, seconds=1), jobs=1, submission=tmp_path, gold=tmp_path, fork_server=lambda: None)
         asked = [Query(name="q", text="SELECT 1 AS x", connection=silent, place=tmp_path / "q.csv")]
         asking = threading.Thread(target=lambda: answered.extend(queries.answers(asked)), daemon=True)
         asking.start()
