@@ -640,14 +640,15 @@ def _short(value: Any) -> Any:
 
 
 def treeval_reason(result: "TreevalResult") -> str:
-    """Return one sentence: both F1, and the first leaf that differs."""
+    """Return one sentence: the factors of the score, and the first leaf that differs."""
     first, n_wrong, n_rows = None, 0, 0
     for row in result.rows:
         n_rows += 1
         if row.status not in _RIGHT:
             n_wrong += 1
             first = first or row
-    text = f"F1 of nodes {result.f1_node:.3g}, of leaves {result.f1_leaf:.3g}"
+    leaves = "" if result.leaf_score is None else f"leaf metrics {result.leaf_score:.3g} x "
+    text = f"{leaves}F1 of nodes {result.f1_node:.3g} x F1 of non-null leaves {result.f1_leaf:.3g}"
     if first is None:
         return f"{text}; {'the only leaf agrees' if n_rows == 1 else f'all {n_rows} leaves agree'}"
     place = f"[{first.record}]{'.' * (first.path[:1] not in ('', '['))}{first.path}"

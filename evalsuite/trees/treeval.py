@@ -41,6 +41,7 @@ from evalsuite.trees.treeval_counts import (
     leaf_entries,
     leaves_of,
     mean_of,
+    mean_over_metrics,
     n_nodes,
     not_an_object,
     pair_weights,
@@ -289,13 +290,14 @@ def _flag(value: Any, types: tuple[type, ...]) -> str:
 class TreevalResult:
     """The result of a batch of n records.
 
-    `score` is the mean over metrics times `f1_node` times `f1_leaf`. `tree` has the schema's shape with {metric: result} at each leaf,
-    None if no pair had a value on both sides. `per_metric` and `per_leaf_type` contain the seven numbers of the whole in addition to their
-    means. `counts` pools all records; `rows` has one line for each expected or predicted leaf. `reference_raises` is, under compat, why the
-    reference has no number for this batch ("" if it has one).
+    `score` is `leaf_score`, the mean over metrics (None without a scored leaf), times `f1_node` times `f1_leaf`. `tree` has the schema's
+    shape with {metric: result} at each leaf, None if no pair had a value on both sides. `per_metric` and `per_leaf_type` contain the seven
+    numbers of the whole in addition to their means. `counts` pools all records; `rows` has one line for each expected or predicted leaf.
+    `reference_raises` is, under compat, why the reference has no number for this batch ("" if it has one).
     """
 
     score: float
+    leaf_score: float | None
     precision_node: float
     recall_node: float
     f1_node: float
@@ -396,7 +398,8 @@ def _score(
     counts, used = Counts(*walk.counts), used_metrics(branch)
     outcomes = walk.outcomes
     means = hierarchical_means(used, branch, outcomes) if hierarchical else flat_means(used, outcomes.values())
-    score = total_score(means, used, counts, clip=not compat)
+    leaf_score = mean_over_metrics(means, used, clip=not compat)
+    score = total_score(leaf_score, counts)
     rates = {name: float(rate) for name, rate in counts.rates().items()}
     whole: dict[str, float | None] = {**rates, "treeval_score": score}
     totals = {key: value for key, value in whole.items() if value or not compat}
@@ -405,6 +408,7 @@ def _score(
     tree = results_tree(branch, outcomes, walk.reached)
     return TreevalResult(
         score=score,
+        leaf_score=leaf_score,
         **rates,
         tree=tree,
         per_metric={**means, **totals, "treeval_score": score},

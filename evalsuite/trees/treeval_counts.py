@@ -241,13 +241,17 @@ def per_leaf_type(branch: SchemaNode, outcomes: Outcomes) -> dict[str, Means | N
     return result
 
 
-def total_score(means: Mapping[str, float | None], metrics: Mapping[str, Metric], counts: Counts, *, clip: bool) -> float:
-    """Return the mean over metrics, in 0..1, times both F1; without any scored leaf 1 for a perfect nothing, else 0."""
-    values = [float(normalise(metrics[name], mean, clip=clip)) for name, mean in means.items() if mean is not None]
-    if not values:
+def mean_over_metrics(means: Mapping[str, float | None], metrics: Mapping[str, Metric], *, clip: bool) -> float | None:
+    """Return the mean over metrics, in 0..1, None without any scored leaf."""
+    return mean_of([float(normalise(metrics[name], mean, clip=clip)) for name, mean in means.items() if mean is not None])
+
+
+def total_score(leaf_score: float | None, counts: Counts) -> float:
+    """Return the mean over metrics times both F1; without any scored leaf 1 for a perfect nothing, else 0."""
+    if leaf_score is None:
         return float(counts.perfect)
     rates = counts.rates()
-    return float(math.fsum(values) / len(values) * rates["f1_node"] * rates["f1_leaf"])
+    return float(leaf_score * rates["f1_node"] * rates["f1_leaf"])
 
 
 def results_tree(node: SchemaNode, outcomes: Outcomes, reached: Set[SchemaNode]) -> dict[str, Any]:

@@ -14,7 +14,16 @@ from evalsuite.trees.json_values import ABSENT
 from evalsuite.trees.record_scoring import Scoring, Walk
 from evalsuite.trees.treeval import Place, prepare
 from evalsuite.trees.treeval import Walk as TreevalWalk
-from evalsuite.trees.treeval_counts import Counts, Options, TreevalGrid, flat_means, pair_weights, total_score, used_metrics
+from evalsuite.trees.treeval_counts import (
+    Counts,
+    Options,
+    TreevalGrid,
+    flat_means,
+    mean_over_metrics,
+    pair_weights,
+    total_score,
+    used_metrics,
+)
 from evalsuite.trees.treeval_metrics import PairMetric
 
 BEST, KEYED = {"match_by": "hungarian"}, {"match_by": "key_field", "key": "k"}
@@ -275,7 +284,7 @@ def test_counts_of_all_pairs_are_those_of_each_pair(compat: bool) -> None:
             found = [np.broadcast_to(sums.get(name, 0.0), (n, m))[i, j] for name in Counts._fields]
             assert found == walk.counts, (keys, want[i], got[j])
             means = flat_means(used, walk.outcomes.values())
-            score = total_score(means, used, Counts(*walk.counts), clip=not compat)
+            score = total_score(mean_over_metrics(means, used, clip=not compat), Counts(*walk.counts))
             assert weights[i, j] == pytest.approx(score, abs=1e-9), (keys, want[i], got[j])
 
 

@@ -220,14 +220,20 @@ def test_reports_stay_short() -> None:
 
 
 def test_what_treeval_says_in_one_sentence() -> None:
-    """Both F1, how many leaves differ, and the first by its record and path."""
+    """The factors of the score, how many leaves differ, and the first by its record and path."""
     schema = {"a": "string", "o": {"b c": "integer"}}
     gold = [{"a": "x", "o": {"b c": 1}}] * 2
     for answer, words in (
-        (gold, "F1 of nodes 1, of leaves 1; all 4 leaves agree"),
-        ([gold[0], {"a": "y", "o": {"b c": 2}}], "F1 of nodes 1, of leaves 1; 2 of 4 leaves differ, first at [1].a: mismatch"),
-        ([gold[0], 5], "F1 of nodes 0.6, of leaves 0.8; 1 of 3 leaves differ, first at [1]: mismatch"),
-        ([{"a": "x", "o": {"b c": 2}}, gold[1]], "F1 of nodes 1, of leaves 1; 1 of 4 leaves differ, first at [0].o['b c']: mismatch"),
+        (gold, "leaf metrics 1 x F1 of nodes 1 x F1 of non-null leaves 1; all 4 leaves agree"),
+        (
+            [gold[0], {"a": "y", "o": {"b c": 2}}],
+            "leaf metrics 0.5 x F1 of nodes 1 x F1 of non-null leaves 1; 2 of 4 leaves differ, first at [1].a: mismatch",
+        ),
+        ([gold[0], 5], "leaf metrics 1 x F1 of nodes 0.6 x F1 of non-null leaves 0.8; 1 of 3 leaves differ, first at [1]: mismatch"),
+        (
+            [{"a": "x", "o": {"b c": 2}}, gold[1]],
+            "leaf metrics 0.75 x F1 of nodes 1 x F1 of non-null leaves 1; 1 of 4 leaves differ, first at [0].o['b c']: mismatch",
+        ),
     ):
         assert score("tree_score", answer, gold=gold, schema=schema).strict_reason == words
     assert score("tree_score", {"x y": 2}, gold={"x y": 1}, schema={"x y": "integer"}).strict_reason.endswith(
