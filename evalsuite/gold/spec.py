@@ -95,7 +95,8 @@ def reference_text(check: Check, *, between: str = "") -> str | None:
     """Return gold as text; None if there is none, or if the parameter only names a file. Several are JSON, or joined with `between`."""
     gold = check.parameters.get("gold")
     try:
-        if SCORERS.load(check.scorer).marker.reads in _FILES:
+        reads = SCORERS.load(check.scorer).marker.reads
+        if reads in _FILES or (reads == "tree" and isinstance(gold, str) and gold.lower().endswith((".json", ".jsonl"))):
             return None
     except UnknownScorerError:
         pass
