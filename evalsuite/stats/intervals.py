@@ -18,6 +18,7 @@ from evalsuite.stats.samples import (
     SEED,
     StatsError,
     check_scores,
+    generator,
     is_binary,
     mean,
     pass_at_k,
@@ -221,9 +222,7 @@ def draw_indices(n: int, n_resamples: int, seed: int) -> "Iterator[NDArray[np.in
 
     The stream is that of sacrebleu's `rng.choice(n, size=(n_resamples, n))`, whatever the size of a block.
     """
-    if n_resamples < 1:
-        raise StatsError(f"{n_resamples} resamples")
-    rng = np.random.default_rng(seed)
+    rng = generator(n_resamples, seed)
     block = max(1, CELLS_AT_ONCE // n)
     for start in range(0, n_resamples, block):
         yield rng.choice(n, size=(min(block, n_resamples - start), n), replace=True)

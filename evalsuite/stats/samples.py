@@ -14,6 +14,7 @@ from evalsuite.core.types import Result
 SEED = 12345
 """Default seed of all random draws; sacrebleu's default, so that its numbers can be reproduced."""
 N_RESAMPLES = 10_000
+MOST_RESAMPLES = 10_000_000
 
 Alternative = Literal["two-sided", "greater", "less"]
 
@@ -77,10 +78,20 @@ def is_binary(values: Sequence[float]) -> bool:
 
 
 def share(value: float, name: str) -> float:
-    """Return the value. Raises `StatsError` unless it is strictly between 0 and 1."""
-    if not 0 < value < 1:
+    """Return the value. Raises `StatsError` unless it is strictly between 0 and 1, and half of the rest to 1 is a float as well."""
+    if not 0 < value < 1 or 0.5 + value / 2 == 1:
         raise StatsError(f"{name} must be between 0 and 1, not {value}")
     return value
+
+
+def generator(n_resamples: int, seed: int) -> "np.random.Generator":
+    """Return the generator of a test that draws. Raises `StatsError` for no number of draws, or no seed that repeats them."""
+    if not isinstance(n_resamples, int | np.integer) or not 1 <= n_resamples <= MOST_RESAMPLES:
+        raise StatsError(f"n_resamples must be an integer from 1 to {MOST_RESAMPLES}, not {n_resamples!r:.40}")
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise StatsError(f"seed must be an integer of at least 0, not {seed!r:.40}")
+    made: np.random.Generator = np.random.default_rng(seed)
+    return made
 
 
 def z_value(confidence: float) -> float:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.import_ref import ArrayLike, Floats, np, special
@@ -32,6 +32,7 @@ from evalsuite.stats.samples import (
     competition_ranks,
     decimals,
     differences,
+    generator,
     is_binary,
     mean,
     normal_tail,
@@ -331,6 +332,9 @@ def _approximately(nonzero: Sequence[float], plus: float, zeros: ZeroMethod, cor
     return p_of(normal_tail(-z), normal_tail(z), alternative)
 
 
+MOST_INSTANCES: Final = 1e18
+
+
 def paired_sample_size(*, sd_difference: float, difference: float, alpha: float = 0.05, power: float = 0.8) -> int:
     """The number of instances at which a paired test finds a mean `difference` with this power.
 
@@ -339,20 +343,27 @@ def paired_sample_size(*, sd_difference: float, difference: float, alpha: float 
     """
     if difference == 0:
         raise StatsError("a difference of 0 cannot be found with any number of instances")
+    if not math.isfinite(difference):
+        raise StatsError(f"a difference of {difference}")
     _check_sd(sd_difference)
-    return max(1, math.ceil((_factor(alpha, power) * sd_difference / difference) ** 2))
+    root = _factor(alpha, power) * sd_difference / abs(difference)
+    if root * root > MOST_INSTANCES:
+        raise StatsError(f"more than {MOST_INSTANCES:g} instances would be needed")
+    return max(1, math.ceil(root * root))
 
 
 def detectable_difference(*, sd_difference: float, n: int, alpha: float = 0.05, power: float = 0.8) -> float:
     """The smallest mean difference that n paired instances show with this power: z-sum * sd / sqrt(n)."""
     _check_sd(sd_difference)
-    if n < 1:
-        raise StatsError(f"{n} instances")
+    if not 1 <= n <= MOST_INSTANCES:
+        raise StatsError(f"n must be from 1 to {MOST_INSTANCES:g}, not {n}")
     return _factor(alpha, power) * sd_difference / math.sqrt(n)
 
 
 def _factor(alpha: float, power: float) -> float:
-    return z_value(1 - share(alpha, "alpha")) + NormalDist().inv_cdf(share(power, "power"))
+    if share(power, "power") <= share(alpha, "alpha"):
+        raise StatsError(f"power must be above alpha, {alpha:g}, not {power:g}")
+    return z_value(1 - alpha) + NormalDist().inv_cdf(power)
 
 
 def _check_sd(sd: float) -> None:
@@ -564,11 +575,10 @@ def approximate_randomisation(
     Raises:
         StatsError: No segments, different shapes, values that are not finite numbers, or no swaps.
     """
-    if n_resamples < 1:
-        raise StatsError(f"{n_resamples} resamples")
+    rng = generator(n_resamples, seed)
     left, right = _segments(a, b)
     n, observed = len(left), _difference(left, right, score)
-    rng, far, block = np.random.default_rng(seed), 0, max(1, CELLS_AT_ONCE // len(left))
+    far, block = 0, max(1, CELLS_AT_ONCE // len(left))
     for start in range(0, n_resamples, block):
         # bool, as sacrebleu draws it: the stream differs by type.
         swap = rng.integers(2, size=(min(block, n_resamples - start), n), dtype=bool).astype(np.float64)

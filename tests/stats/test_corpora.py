@@ -76,9 +76,12 @@ def test_unequal_segments_are_refused() -> None:
 @pytest.mark.parametrize("test", TESTS)
 def test_without_draws_there_is_no_p(test: object) -> None:
     """No draw is no evidence of either kind."""
-    for n_resamples in (0, -1):
-        with pytest.raises(StatsError, match=f"^{n_resamples} resamples"):
+    for n_resamples in (0, -1, 1.5, float("nan"), 10**12):
+        with pytest.raises(StatsError, match=f"^n_resamples must be an integer from 1 to 10000000, not {n_resamples}"):
             test(segments(0.9), segments(0.3), micro_f1, n_resamples=n_resamples)  # type: ignore[operator]
+    for seed in (-1, 1.5, None):
+        with pytest.raises(StatsError, match=f"^seed must be an integer of at least 0, not {seed}"):
+            test(segments(0.9), segments(0.3), micro_f1, seed=seed)  # type: ignore[operator]
 
 
 def test_what_is_no_number_and_no_method_is_refused() -> None:

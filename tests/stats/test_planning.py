@@ -20,12 +20,31 @@ def test_sample_size_and_detectable_difference_are_inverse() -> None:
     assert paired_sample_size(sd_difference=0.0, difference=0.05) == 1
 
 
-@pytest.mark.parametrize("options", [{"difference": 0}, {"difference": 0.1, "alpha": 5}, {"difference": 0.1, "power": 80}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"difference": 0},
+        {"difference": math.inf},
+        {"difference": 1e-300},
+        {"difference": 0.1, "alpha": 5},
+        {"difference": 0.1, "power": 80},
+        {"difference": 0.1, "power": 0.01},
+        {"difference": 0.1, "alpha": 1e-17},
+    ],
+)
 def test_planning_needs_shares_and_a_difference(options: dict[str, float]) -> None:
     """No difference cannot be found, and alpha and power are shares."""
-    with pytest.raises(StatsError, match=r"difference of 0|must be between 0 and 1"):
+    with pytest.raises(
+        StatsError, match=r"difference of (0|inf)|must be between 0 and 1|more than 1e\+18 instances|power must be above alpha, 0.05"
+    ):
         paired_sample_size(sd_difference=0.3, **options)
-    for sd, n, why in ((-1, 10, "deviation of -1"), (math.nan, 10, "deviation of nan"), (1, 0, "0 instances"), (1, -1, "-1 instances")):
+    for sd, n, why in (
+        (-1, 10, "deviation of -1"),
+        (math.nan, 10, "deviation of nan"),
+        (1, 0, "not 0"),
+        (1, -1, "not -1"),
+        (1, math.nan, "not nan"),
+    ):
         with pytest.raises(StatsError, match=why):
             detectable_difference(sd_difference=sd, n=n)
     assert detectable_difference(sd_difference=1, n=1) == pytest.approx(NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8))
